@@ -1,0 +1,81 @@
+"""Whether the cluster is whole: more than the word HEALTH_OK, which a cluster without OSDs shows too."""
+
+import json
+import subprocess
+import time
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 60  # seconds one command may take
+
+
+def problems(osds):
+    """Return what keeps the cluster from being whole, one line each; empty where nothing does.
+
+    Whole is: HEALTH_OK, an active mgr, every monitor of the map in quorum, ``osds`` OSDs up and in, at least one
+    placement group and all of them active+clean.
+
+    osds
+        How many OSDs the plan has.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' health.problems 36
+    """
+    status = json.loads(_ceph(["status"]))
+    checks = status["health"]["checks"]
+    lines = [f"{name}: {check['summary']['message']}" for name, check in sorted(checks.items())]
+    if not lines and status["health"]["status"] != "HEALTH_OK":
+        lines.append(status["health"]["status"])
+    if not status["mgrmap"].get("available"):
+        lines.append("no mgr is active")
+    if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
+        lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
+    osdmap = status["osdmap"]
+    if not osds == osdmap["num_osds"] == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
+        lines.append(
+            f"{osdmap['num_osds']} OSDs of {osds} planned, {osdmap['num_up_osds']} up, {osdmap['num_in_osds']} in"
+        )
+    return lines + _groups(status["pgmap"])
+
+
+def _groups(pgmap):
+    if not pgmap["num_pgs"]:
+        return ["no placement group yet"]
+    return [
+        f"{state['count']} placement groups {state['state_name']}"
+        for state in pgmap.get("pgs_by_state", [])
+        if state["state_name"] != "active+clean"
+    ]
+
+
+def wait(osds, timeout=300):
+    """Wait until the cluster is whole; raise with what is not after the limit.
+
+    osds
+        How many OSDs the plan has.
+    timeout
+        Seconds to wait.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' health.wait 36
+    """
+    end = time.monotonic() + timeout
+    while found := problems(osds):
+        if time.monotonic() > end:
+            raise CommandExecutionError(f"after {timeout} s: " + "; ".join(found))
+        time.sleep(1)
+    return True
+
+
+def _ceph(arguments):
+    command = ["ceph", "--connect-timeout", "30", "--format", "json", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout

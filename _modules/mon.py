@@ -1,0 +1,108 @@
+"""This host's monitor: its store made from the planned monitor map, and its place in the quorum.
+
+The steps are those of Ceph's manual deployment (docs.ceph.com, install/manual-deployment).
+"""
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 60  # seconds one command may take
+STORES = Path("/var/lib/ceph/mon")
+
+
+def exists():
+    """Return whether this host has a monitor's store. It is moved into place whole, so a folder is a store.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' mon.exists
+    """
+    return (_store() / "store.db").is_dir()
+
+
+def create():
+    """Make this host's monitor store for the monitors that the pillar names, beside its place, then move it there.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' mon.create
+    """
+    fresh = STORES / f".{_store().name}.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(mode=0o750, parents=True)
+    keyring, monmap = fresh / "keyring.new", fresh / "monmap.new"
+    keyring.touch(mode=0o600)
+    keyring.write_text(__pillar__["ceph_secrets"]["mon"], encoding="ascii")
+    command = ["monmaptool", "--create", "--fsid", __pillar__["fsid"], "--set-min-mon-release", "pacific"]
+    for monitor in __pillar__["ceph"]["monitors"]:
+        command += ["--addv", monitor["name"], monitor["addrs"]]
+    _run([*command, str(monmap)])
+    for path in (fresh, keyring, monmap):
+        shutil.chown(path, "ceph", "ceph")
+    command = ["ceph-mon", "--mkfs", "--id", _name(), "--mon-data", str(fresh), "--monmap", str(monmap)]
+    _run([*command, "--keyring", str(keyring), "--setuser", "ceph", "--setgroup", "ceph"])
+    keyring.unlink()
+    monmap.unlink()
+    fresh.rename(_store())
+    return True
+
+
+def quorum(timeout=60):
+    """Wait until this monitor is in a quorum with all that the pillar names; return their names.
+
+    timeout
+        Seconds to wait.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' mon.quorum
+    """
+    wanted = {monitor["name"] for monitor in __pillar__["ceph"]["monitors"]}
+    end = time.monotonic() + timeout
+    while True:
+        names = _quorum()
+        if wanted <= names:
+            return sorted(names)
+        if time.monotonic() > end:
+            lost = ", ".join(sorted(wanted - names))
+            raise CommandExecutionError(
+                f"mon.{_name()} is not in a quorum with {lost} after {timeout} s: "
+                f"look at 'journalctl -u ceph-mon@{_name()}' there and here, and at clocks and firewalls"
+            )
+        time.sleep(0.3)
+
+
+def _quorum():
+    """The names in quorum as this monitor sees them, by its admin socket; empty while there is none."""
+    socket = f"/run/ceph/ceph-mon.{_name()}.asok"
+    try:
+        status = json.loads(_run(["ceph", "--admin-daemon", socket, "quorum_status"]))
+    except (CommandExecutionError, ValueError):
+        return set()
+    return set(status.get("quorum_names", []))
+
+
+def _name():
+    return __grains__["host"]
+
+
+def _store():
+    return STORES / f"ceph-{_name()}"
+
+
+def _run(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,134 @@
+"""The partitions of this cluster's OSDs: one slot for each data, DB and WAL.
+
+Every uuid is computed from the cluster's fsid: the table's GUID from the disk's name, a partition's PARTUUID from
+its OSD's uuid and its role. The partition's name is the OSD's uuid and its type says the role, so whose a
+partition is can be read and checked from the disk alone, after any interruption.
+"""
+
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 60  # seconds one command may take
+NODES = 30  # seconds until the kernel's and udev's names of a new partition must be there
+# Ceph's own partition types, as ceph-disk made them (src/ceph-disk of Ceph 12; ceph-volume knows them still).
+TYPES = {
+    "data": "4fbd7e29-9d25-41b8-afd0-062c0ceff05d",
+    "db": "30cd0809-c2b2-499c-8879-2d6b78529876",
+    "wal": "5ce17fce-4087-4169-b7ff-056cc58473f9",
+}
+ROLES = {guid: role for role, guid in TYPES.items()}
+
+
+def partuuid(osd_uuid, role):
+    """Return the PARTUUID of one part of one OSD of this cluster.
+
+    osd_uuid
+        The OSD's fsid.
+    role
+        data, db or wal.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_slots.partuuid 6b0c1f2e-0000-4000-8000-000000000000 db
+    """
+    return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"{osd_uuid}/{role}"))
+
+
+def guid(disk):
+    """Return the GUID of the partition table that this cluster makes on a disk (its by-id name).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_slots.guid /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+    """
+    return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"table {disk}"))
+
+
+def ours(part):
+    """Return whether this cluster made a partition, as ``disks.partitions`` describes it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_slots.ours '{name: x, type: y, uuid: z}'
+    """
+    role = ROLES.get(part["type"])
+    return role is not None and part["uuid"] == partuuid(part["name"], role)
+
+
+def make(todo):
+    """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_slots.make '[]'
+    """
+    wanted = {}
+    for osd in todo:
+        for role, part in osd["parts"].items():
+            wanted.setdefault(part["disk"], []).append((osd["uuid"], role, part))
+    for disk, parts in wanted.items():
+        table = __salt__["disks.partitions"](disk) or {"guid": None, "partitions": []}
+        there = {part["uuid"] for part in table["partitions"]}
+        new = [entry for entry in parts if entry[2]["partuuid"] not in there]
+        if new:
+            _add(disk, table, new)
+        if not all(_named(part["partuuid"]) for _, _, part in parts):
+            _run(["partx", "--update", disk], ok=(0, 1))
+    _wait([part["partuuid"] for parts in wanted.values() for _, _, part in parts])
+    return True
+
+
+def _add(disk, table, new):
+    """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
+    number = max((_number(part["node"]) for part in table["partitions"]), default=0)
+    command = ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={guid(disk)}"]
+    for osd_uuid, role, part in new:
+        number += 1
+        end = f"+{part['size'] // 1024}K" if part["size"] else "0"
+        command += [
+            f"--new={number}:0:{end}",
+            f"--typecode={number}:{TYPES[role]}",
+            f"--partition-guid={number}:{part['partuuid']}",
+            f"--change-name={number}:{osd_uuid}",
+        ]
+    _run([*command, disk])
+
+
+def _number(node):
+    """The number of a partition, from its node's name (sda1, nvme0n1p1)."""
+    return int((Path("/sys/class/block") / Path(node).name / "partition").read_text())
+
+
+def _named(each):
+    return (Path("/dev/disk/by-partuuid") / each).exists()
+
+
+def _wait(partuuids):
+    """Wait until the names of partitions are there; raise with the missing ones after the limit."""
+    end = time.monotonic() + NODES
+    while not all(_named(each) for each in partuuids):
+        if time.monotonic() > end:
+            lost = ", ".join(each for each in partuuids if not _named(each))
+            raise CommandExecutionError(
+                f"no name in /dev/disk/by-partuuid for {lost} after {NODES} s: does udev run on this host?"
+            )
+        time.sleep(0.1)
+
+
+def _run(command, ok=(0,)):
+    """Run a command; its own words as an error where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
+    if done.returncode not in ok:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")

@@ -1,0 +1,6 @@
+ceph_os:
+  packages:
+    common: [ceph-common, gdisk]
+    mon: [ceph-mon]
+    mgr: [ceph-mgr]
+    osd: [ceph-osd, gdisk, util-linux]

@@ -1,0 +1,117 @@
+"""From what minions answered to the inventory: grains and inspection joined, the networks worked out.
+
+Nothing here opens a file or asks a minion.
+"""
+
+import ipaddress
+from collections import Counter
+from collections.abc import Mapping
+
+from proposals.errors import ProposalError
+
+TABLES = {"gpt", "PMBR", "dos"}
+
+
+def host(looked: Mapping, addresses: list[str], name: str, memory: int | None = None) -> dict:
+    """Return one host of the inventory (design section 4) from ``disks.inspect``'s answer.
+
+    looked
+        The answer: ``ceph_disks`` as the grain sees them, and ``inspected`` by device.
+    addresses
+        The host's addresses with prefix length, such as ``192.168.124.31/24``.
+    name
+        The host name, which daemons carry.
+    memory
+        Bytes, where known.
+    """
+    inspected = looked.get("inspected", {})
+    disks = [_disk(disk, inspected.get(disk.get("device"), {})) for disk in looked["ceph_disks"]]
+    _name_clusters(disks)
+    found = {"ceph_disks_format": looked["ceph_disks_format"], "ceph_disks": disks}
+    return {**found, "hostname": name, "addresses": sorted(addresses), "memory": memory}
+
+
+def _disk(disk: Mapping, content: Mapping) -> dict:
+    """One disk with what lies on it: OSDs explain partitions, other signatures are reasons."""
+    in_use = list(disk.get("in_use", []))
+    if content.get("error"):
+        in_use.append("does not answer")
+    osds = [_osd(found) for found in content.get("osds", [])]
+    held = set(content.get("signatures", []))
+    if osds and content.get("partitions", 0) <= len(osds):
+        in_use = [reason for reason in in_use if reason != "has partitions"]
+        held -= TABLES
+    if "has partitions" in in_use:
+        held -= TABLES
+    in_use += [f"holds {kind}" for kind in sorted(held)]
+    return {**disk, "in_use": in_use, "osds": osds}
+
+
+def _osd(found: Mapping) -> dict:
+    """A label in the inventory's words; its device stays out, names of partitions move."""
+    return {key: found[key] for key in ("id", "fsid", "role", "size", "cluster") if key in found}
+
+
+def _name_clusters(disks: list[dict]) -> None:
+    """DB and WAL labels name no cluster and no id: their data label, on the same host, does."""
+    data = {osd["fsid"]: osd for disk in disks for osd in disk["osds"] if osd["role"] == "data"}
+    for disk in disks:
+        for osd in disk["osds"]:
+            for key in ("id", "cluster"):
+                if key not in osd and key in data.get(osd["fsid"], {}):
+                    osd[key] = data[osd["fsid"]][key]
+
+
+def cluster(hosts: Mapping[str, Mapping]) -> str | None:
+    """Return the fsid that labels on disks name; None where they name none.
+
+    Raises ProposalError where they name two: which one is ours is not ours to guess.
+    """
+    found: dict[str, str] = {}
+    for minion, inventory in sorted(hosts.items()):
+        for disk in inventory["ceph_disks"]:
+            for osd in disk["osds"]:
+                if osd.get("cluster"):
+                    found.setdefault(osd["cluster"], f"{minion} {disk['id']}")
+    if len(found) > 1:
+        where = ", ".join(f"{fsid} ({place})" for fsid, place in sorted(found.items()))
+        raise ProposalError(
+            f"disks carry OSDs of {len(found)} clusters: {where}; expected one. "
+            "Wipe the disks of the one that is gone, or take its hosts out of ceph_minions"
+        )
+    return next(iter(found), None)
+
+
+def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]:
+    """Return ``{public_network, cluster_network}`` from the hosts' addresses.
+
+    Public is the network that most hosts share with the master, cluster the one that most hosts share among
+    those that the master is not in; without such a one, the public one too (DeepSea's users know this rule).
+
+    master
+        The minion id of the master's own host, where it is one.
+    Raises ProposalError where the hosts share no network.
+    """
+    shared = Counter(
+        str(net) for each in hosts.values() for net in {_network(a) for a in each["addresses"]} if net
+    )
+    masters = {str(_network(address)) for address in hosts.get(master or "", {}).get("addresses", [])}
+    ranked = sorted(shared, key=lambda net: (-shared[net], ipaddress.ip_network(net)))
+    public = [net for net in ranked if net in masters] or ranked
+    if not public:
+        raise ProposalError("no host has an address: expected one IPv4 network that the hosts share")
+    private = [net for net in ranked if net not in masters and net != public[0] and shared[net] > 1]
+    return {"public_network": public[0], "cluster_network": (private or public)[0]}
+
+
+def _network(address: str) -> ipaddress.IPv4Network | None:
+    """The IPv4 network of an address with prefix length; None for loopback and link-local ones."""
+    interface = ipaddress.ip_interface(address)
+    if (
+        interface.version != 4
+        or interface.is_loopback
+        or interface.is_link_local
+        or interface.network.prefixlen > 30
+    ):
+        return None
+    return interface.network

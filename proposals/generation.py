@@ -1,0 +1,203 @@
+"""From what policy.cfg selects to one generation of the pillar: the files that Salt's ``stack`` will read.
+
+Nothing here opens a file. A generation is named by its content: the same choice gives the same name.
+"""
+
+import hashlib
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from proposals.errors import PolicyError
+
+# Design section 3; names of gateways come from rgw_configurations and ganesha_configurations.
+ROLES = frozenset(
+    {"master", "admin", "mon", "mgr", "mds", "storage", "rgw", "igw", "ganesha", "openattic", "prometheus"}
+    | {"alertmanager", "rbd-mirror", "client-cephfs", "client-radosgw", "client-iscsi", "client-nfs", "benchmark"}
+)
+NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
+STAGES = ("all", "master", "admin", "mon", "mgr", "storage")
+TEMPLATE = ("{{", "{%", "{#")
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One generation: its name, its files by path, and who is what."""
+
+    name: str
+    files: Mapping[str, str]
+    members: Mapping[str, list[str]]
+    roles: Mapping[str, list[str]]
+    hostnames: Mapping[str, str]
+
+
+def build(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestrator: str) -> Generation:
+    """Return the generation that a choice makes.
+
+    chosen
+        The merged content by target path, as ``policy.resolve`` and ``pillar.merge`` give it.
+    inventory
+        The hosts as discovery stored them.
+    orchestrator
+        The id under which the master compiles its own pillar: it alone is told who has which role.
+
+    Raises PolicyError with every problem found, one line each.
+    """
+    roles = _roles(chosen)
+    problems = _role_problems(roles, chosen) + _disk_problems(chosen, inventory)
+    members = {
+        role: sorted(each for each, has in roles.items() if role in has) for role in STAGES if role != "all"
+    }
+    members["all"] = sorted(roles)
+    members["admin"] = sorted({*members["admin"], *members["master"]})
+    settings = _settings(chosen)
+    monitors, absent = _monitors(members["mon"], inventory, settings.get("public_network"))
+    problems += absent + [
+        f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)
+    ]
+    hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
+    problems += _twins(hostnames)
+    derived = {
+        "ceph": {
+            "monitors": monitors,
+            "mon_initial_members": ", ".join(each["name"] for each in monitors),
+            "mon_host": ",".join(each["addrs"] for each in monitors),
+            "expected_osds": sum(
+                len(osd.get("uuids", [])) for osds in _osds(chosen).values() for osd in osds.values()
+            ),
+        }
+    }
+    files = dict(chosen)
+    files[f"stack/default/ceph/minions/{orchestrator}.yml"] = {"ceph": {"members": members}}
+    texts = {path: _text(path, content, problems) for path, content in files.items()}
+    name = hashlib.sha256(repr(sorted({**texts, "derived": dump(derived)}.items())).encode()).hexdigest()[:16]
+    derived["ceph"]["generation"] = name
+    texts["stack/default/ceph/derived.yml"] = dump(derived)
+    if problems:
+        raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(problems))
+    return Generation(name, texts, members, roles, hostnames)
+
+
+def _roles(chosen: Mapping[str, dict]) -> dict[str, list[str]]:
+    """The roles of each minion that policy.cfg gives to the cluster."""
+    found = {}
+    for target, content in chosen.items():
+        folder, _, file = target.partition("/")
+        if folder == "cluster" and file.endswith(".sls") and content.get("cluster") != "unassigned":
+            found[file.removesuffix(".sls")] = list(content.get("roles", []))
+    return found
+
+
+def _settings(chosen: Mapping[str, dict]) -> dict:
+    settings: dict = {}
+    for target in ("stack/default/global.yml", "stack/default/ceph/cluster.yml"):
+        settings |= chosen.get(target, {})
+    return settings
+
+
+def _lacks(settings: Mapping) -> list[str]:
+    return [key for key in ("fsid", "public_network", "cluster_network") if not settings.get(key)]
+
+
+def _role_problems(roles: Mapping[str, list[str]], chosen: Mapping[str, dict]) -> list[str]:
+    settings = _settings(chosen)
+    known = ROLES | set(settings.get("rgw_configurations", [])) | set(settings.get("ganesha_configurations", []))
+    wrong = [
+        f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"
+        for minion, has in sorted(roles.items())
+        for role in has
+        if role not in known
+    ]
+    given = {role for has in roles.values() for role in has}
+    lacking = [f"no minion has the role {role}: add a line to policy.cfg" for role in NEEDED if role not in given]
+    return wrong + lacking
+
+
+def _osds(chosen: Mapping[str, dict]) -> dict[str, dict]:
+    """The planned OSDs of each minion: ``{minion: {data disk: what}}``."""
+    prefix = "stack/default/ceph/minions/"
+    return {
+        target.removeprefix(prefix).removesuffix(".yml"): content["ceph"]["storage"].get("osds", {})
+        for target, content in chosen.items()
+        if target.startswith(prefix) and content.get("ceph", {}).get("storage")
+    }
+
+
+def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping]) -> list[str]:
+    """Disks that a profile names and discovery saw otherwise, or not at all."""
+    problems = []
+    for minion, osds in sorted(_osds(chosen).items()):
+        seen = {disk["id"]: disk for disk in inventory.get(minion, {}).get("ceph_disks", [])}
+        recorded = chosen[f"stack/default/ceph/minions/{minion}.yml"]["ceph"]["storage"].get("disks", {})
+        for disk in sorted(
+            {osd[key] for osd in osds.values() for key in ("db", "wal") if osd.get(key)} | set(osds)
+        ):
+            if disk not in seen:
+                problems.append(f"{minion}: {disk} is not in the inventory: run ceph.stage.discovery again")
+            elif disk not in recorded:
+                problems.append(
+                    f"{minion}: {disk} has no size and serial in its profile: run proposal.populate again"
+                )
+            elif seen[disk]["in_use"] and not seen[disk]["osds"] and not _half_made(seen[disk]):
+                why = ", ".join(seen[disk]["in_use"])
+                problems.append(f"{minion}: {disk} is not free ({why}): take it out of the profile")
+    return problems
+
+
+def _half_made(disk: Mapping) -> bool:
+    """Partitions alone may be our own of an interrupted run: deploy looks at them closely before it writes."""
+    return set(disk["in_use"]) == {"has partitions"}
+
+
+def _monitors(
+    mons: list[str], inventory: Mapping[str, Mapping], network: str | None
+) -> tuple[list[dict], list[str]]:
+    """Name and addresses of each monitor, and what stands against it."""
+    monitors, problems = [], []
+    for minion in mons:
+        if minion not in inventory:
+            problems.append(
+                f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again"
+            )
+            continue
+        address = _address(inventory[minion].get("addresses", []), network)
+        if network and not address:
+            problems.append(
+                f"{minion}: no address in public_network {network}; it has {inventory[minion]['addresses']}"
+            )
+            continue
+        addrs = f"[v2:{address}:3300,v1:{address}:6789]"
+        monitors.append({"name": inventory[minion]["hostname"], "address": address, "addrs": addrs})
+    return monitors, problems
+
+
+def _address(addresses: list[str], network: str | None) -> str | None:
+    if network is None:
+        return None
+    inside = ipaddress.ip_network(network)
+    found = [ipaddress.ip_interface(address).ip for address in addresses]
+    return next((str(ip) for ip in sorted(found, key=str) if ip.version == inside.version and ip in inside), None)
+
+
+def _twins(hostnames: Mapping[str, str]) -> list[str]:
+    """Daemons are named after hosts: two hosts of one name would be one daemon."""
+    by_name: dict[str, list[str]] = {}
+    for minion, name in sorted(hostnames.items()):
+        by_name.setdefault(name, []).append(minion)
+    return [f"{' and '.join(each)} share the host name {name}" for name, each in by_name.items() if len(each) > 1]
+
+
+def _text(path: str, content: Mapping, problems: list[str]) -> str:
+    """One file's text; what Salt would render as a template is refused."""
+    text = dump(content)
+    problems += [
+        f"{path}: holds '{mark}', which Salt would run as a template" for mark in TEMPLATE if mark in text
+    ]
+    return text
+
+
+def dump(content: Mapping) -> str:
+    """Return a mapping as the plain YAML that a generation consists of."""
+    return yaml.safedump(dict(content), default_flow_style=False, allow_unicode=False, width=1000)

@@ -1,0 +1,85 @@
+"""``salt-run discovery.*``: look at the minions and store what they are."""
+
+import datetime
+import ipaddress
+import json
+import uuid
+
+from proposals import answer, discovery, store
+from proposals import names as accepted
+from proposals.site import site
+
+JOB = ["disks.inspect", "network.interfaces", "grains.item"]
+ARGUMENTS = [[], [], ["host", "mem_total"]]
+
+
+@answer.answers
+def collect(**_):
+    """Ask every minion of ours, in one job, what it is; write ``inventory/`` and the fragments of ``proposals/``.
+
+    A minion that does not answer keeps what was stored of it and is named.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run discovery.collect
+    """
+    paths = site(__opts__)
+    expected = __salt__["minions.ours"]()
+    answered = __salt__["minions.ask"](expected, JOB, ARGUMENTS)
+    hosts = {accepted.check_minion_id(minion): _host(given) for minion, given in sorted(answered.items())}
+    silent = sorted(set(expected) - set(hosts))
+    if not hosts:
+        return answer.bad(
+            f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'"
+        )
+    known = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
+    fsid = discovery.cluster({**known, **hosts})
+    written = _store(paths, known, hosts)
+    messages = _fragments(paths, {**known, **hosts}, fsid)
+    lines = [_line(minion, host) for minion, host in hosts.items()] + messages
+    lines += [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
+    return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
+
+
+def _host(given):
+    """One minion's answers as a host of the inventory."""
+    grains, addresses = given["grains.item"], []
+    for interface in given["network.interfaces"].values():
+        for address in interface.get("inet", []):
+            if "address" in address and "netmask" in address:
+                addresses.append(
+                    str(ipaddress.ip_interface(f"{address['address']}/{address['netmask']}").with_prefixlen)
+                )
+    memory = grains.get("mem_total")
+    return discovery.host(given["disks.inspect"], addresses, grains["host"], memory * 2**20 if memory else None)
+
+
+def _store(paths, known, hosts):
+    """Write what changed; the time is that of the last change."""
+    written = []
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    for minion, host in hosts.items():
+        before = {key: value for key, value in known.get(minion, {}).items() if key not in ("time", "boot_id")}
+        if before != host:
+            store.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
+            written.append(minion)
+    return written
+
+
+def _fragments(paths, hosts, fsid):
+    """The fragments that policy.cfg chooses from; the fsid is made here, once."""
+    master = next((minion for minion in hosts if minion == __opts__["id"].removesuffix("_master")), None)
+    return store.fragments(
+        paths.proposals,
+        sorted(hosts),
+        fsid=fsid or store.fsid(paths.proposals) or str(uuid.uuid4()),
+        networks=discovery.networks(hosts, master),
+        time_server=master,
+    )
+
+
+def _line(minion, host):
+    free = sum(1 for disk in host["ceph_disks"] if not disk["in_use"] and not disk["osds"])
+    return f"{minion}: {len(host['ceph_disks'])} disks, {free} free; {', '.join(host['addresses'])}"

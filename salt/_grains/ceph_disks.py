@@ -1,0 +1,153 @@
+"""Every disk of this host, as sysfs and udev's database show it.
+
+The grain reads no disk and starts no process: a dying disk must not block a minion's start. What needs
+reading (labels, signatures) is ``disks.inspect``. The form is the planner's input, ``ceph_disks_format`` 1.
+"""
+
+from pathlib import Path
+
+FORMAT = 1
+SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own sector is (block/genhd.c)
+# Not disks that could carry data: memory, optical, network and stacked devices.
+SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
+TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
+
+
+def ceph_disks():
+    """Return ``{ceph_disks_format: 1, ceph_disks: [...]}``; one odd disk never hides the others."""
+    mounts, swaps = _mounts(), _swaps()
+    disks = []
+    for block in sorted(Path("/sys/block").glob("*")):
+        if block.name.startswith(SKIP):
+            continue
+        try:
+            disk = _disk(block, mounts, swaps)
+        except (OSError, ValueError) as err:
+            disk = {"device": f"/dev/{block.name}", "in_use": ["does not answer"], "error": str(err)}
+        if disk:
+            disks.append(disk)
+    return {"ceph_disks_format": FORMAT, "ceph_disks": disks}
+
+
+def _disk(block, mounts, swaps):
+    """Describe one whole disk; ``None`` where it is not this host's or has no medium."""
+    node = Path("/dev") / block.name.replace("!", "/")
+    if not node.exists():  # seen in sysfs, but not given to this host (containers share sysfs)
+        return None
+    size = int(_text(block / "size") or 0) * SECTOR
+    if size == 0 and block.name.startswith("loop"):  # a loop device without a file
+        return None
+    udev, links = _udev(block)
+    transport = _transport(block, udev)
+    disk = {
+        "device": str(node),
+        "id": _stable_name(links) or str(node),
+        "size": size,
+        "rotational": _text(block / "queue/rotational") == "1",
+        "transport": transport,
+        "in_use": _in_use(block, mounts, swaps) + ["loop device"] * (transport == "loop"),
+        "osds": [],
+    }
+    for key, value in (
+        ("vendor", udev.get("ID_VENDOR") or _text(block / "device/vendor")),
+        ("model", udev.get("ID_MODEL") or _text(block / "device/model")),
+        ("serial", udev.get("ID_SERIAL_SHORT") or _text(block / "device/serial")),
+        ("wwn", udev.get("ID_WWN")),
+        ("path", udev.get("ID_PATH")),
+    ):
+        if value:
+            disk[key] = value
+    return disk
+
+
+def _text(path):
+    """The stripped text of a small file, empty where it is absent or cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _udev(block):
+    """udev's properties and links of a block device, from its database (/run/udev/data/bMAJOR:MINOR)."""
+    properties, links = {}, []
+    for line in _text(Path("/run/udev/data") / f"b{_text(block / 'dev')}").splitlines():
+        if line.startswith("E:") and "=" in line:
+            key, value = line[2:].split("=", 1)
+            properties[key] = value
+        elif line.startswith("S:"):
+            links.append(f"/dev/{line[2:]}")
+    return properties, links
+
+
+def _stable_name(links):
+    """The by-id name to keep: the WWN's where there is one, else the first by kind and name."""
+    names = sorted(link for link in links if link.startswith("/dev/disk/by-id/"))
+    order = ("wwn-", "nvme-eui.", "nvme-", "ata-", "scsi-", "virtio-", "usb-")
+    for prefix in order:
+        for name in names:
+            if Path(name).name.startswith(prefix):
+                return name
+    return names[0] if names else None
+
+
+def _transport(block, udev):
+    """sata, sas, nvme, virtio, usb, loop or unknown: udev's ID_BUS, else the subsystem."""
+    if udev.get("ID_BUS") in TRANSPORTS:
+        return TRANSPORTS[udev["ID_BUS"]]
+    for prefix, transport in (("nvme", "nvme"), ("vd", "virtio"), ("loop", "loop")):
+        if block.name.startswith(prefix):
+            return transport
+    return "unknown"
+
+
+def _in_use(block, mounts, swaps):
+    """The reasons, of design's fixed list, why this disk is not free."""
+    reasons = []
+    partitions = sorted(path.parent for path in block.glob("*/partition"))
+    for part in [block, *partitions]:
+        device = _text(part / "dev")
+        reasons += [f"mounted on {point}" for point in mounts.get(device, [])]
+        if device in swaps:
+            reasons.append("swap")
+        reasons += [_holder(holder) for holder in sorted(part.glob("holders/*"))]
+    if partitions:
+        reasons.append("has partitions")
+    if _text(block / "removable") == "1":
+        reasons.append("removable")
+    if _text(block / "ro") == "1":
+        reasons.append("read-only")
+    return list(dict.fromkeys(reasons))
+
+
+def _holder(holder):
+    """Name what stands on a disk: an LVM volume, a RAID, a multipath device or something else."""
+    uuid, name = _text(holder / "dm/uuid"), _text(holder / "dm/name")
+    if uuid.startswith("LVM-"):
+        return f"LVM member of {name.replace('--', chr(0)).split('-')[0].replace(chr(0), '-')}"
+    if uuid.startswith("mpath-"):
+        return f"multipath path of {name}"
+    if holder.name.startswith("md"):
+        return f"RAID member of {holder.name}"
+    return f"held by {name or holder.name}"
+
+
+def _mounts():
+    """``{major:minor: [mount point, ...]}`` of this host (proc(5), mountinfo)."""
+    mounts = {}
+    for line in _text(Path("/proc/self/mountinfo")).splitlines():
+        fields = line.split(" ")
+        if len(fields) > 4:
+            point = fields[4].replace("\\040", " ")
+            if point not in mounts.setdefault(fields[2], []):
+                mounts[fields[2]].append(point)
+    return mounts
+
+
+def _swaps():
+    """``{major:minor}`` of the swap devices."""
+    swaps = set()
+    for line in _text(Path("/proc/swaps")).splitlines()[1:]:
+        name = Path(line.split()[0]).name
+        swaps.add(_text(Path("/sys/class/block") / name / "dev"))
+    return swaps - {""}

@@ -1,0 +1,20 @@
+"""The cluster's keys as a state."""
+
+from salt.exceptions import CommandExecutionError
+
+
+def registered(name):
+    """The cluster knows every key of this host's ``register`` keyring; ``name`` is only a name."""
+    ret = {"name": name, "result": True, "changes": {}, "comment": "the cluster knows every key"}
+    try:
+        missing = __salt__["ceph_auth.missing"]()
+        if missing and not __opts__["test"]:
+            __salt__["ceph_auth.register"]()
+    except CommandExecutionError as err:
+        ret.update(result=False, comment=str(err))
+        return ret
+    if missing:
+        ret["changes"] = {"keys": missing}
+        ret["comment"] = f"{len(missing)} keys {'would be ' * __opts__['test']}registered"
+        ret["result"] = None if __opts__["test"] else True
+    return ret

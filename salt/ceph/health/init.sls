@@ -1,0 +1,4 @@
+ceph-health:
+  health.whole:
+    - osds: {{ pillar['ceph']['expected_osds'] }}
+    - timeout: 300

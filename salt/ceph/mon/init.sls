@@ -1,0 +1,21 @@
+ceph-mon-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['mon'] | tojson }}
+
+ceph-mon-created:
+  mon.created:
+    - require:
+      - pkg: ceph-mon-packages
+
+ceph-mon-running:
+  service.running:
+    - name: ceph-mon@{{ grains['host'] }}
+    - enable: True
+    - require:
+      - mon: ceph-mon-created
+
+ceph-mon-quorum:
+  mon.in_quorum:
+    - timeout: 60
+    - require:
+      - service: ceph-mon-running

@@ -1,0 +1,38 @@
+ceph-osd-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['osd'] | tojson }}
+
+ceph-osd-bootstrap:
+  file.managed:
+    - name: /var/lib/ceph/bootstrap-osd/ceph.keyring
+    - contents_pillar: ceph_secrets:bootstrap-osd
+    - user: ceph
+    - group: ceph
+    - mode: '0600'
+    - show_changes: False
+    - require:
+      - pkg: ceph-osd-packages
+
+ceph-osd-devices:
+  file.managed:
+    - names:
+      - /usr/local/sbin/osd-devices:
+        - source: salt://ceph/osd/files/osd-devices
+        - mode: '0755'
+      - /etc/systemd/system/osd-devices@.service:
+        - source: salt://ceph/osd/files/osd-devices@.service
+      - /etc/systemd/system/ceph-osd@.service.d/osd-devices.conf:
+        - source: salt://ceph/osd/files/ceph-osd-devices.conf
+    - makedirs: True
+
+ceph-osd-reload:
+  module.run:
+    - service.systemctl_reload: []
+    - onchanges:
+      - file: ceph-osd-devices
+
+ceph-osd-deployed:
+  osd.deployed:
+    - require:
+      - file: ceph-osd-bootstrap
+      - module: ceph-osd-reload

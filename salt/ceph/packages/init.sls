@@ -1,0 +1,3 @@
+ceph-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['common'] | tojson }}

@@ -1,0 +1,79 @@
+# Stage 3: what the pillar says -> running daemons. All checks stand before the first change.
+ceph-stage-deploy-present:
+  step.runner:
+    - name: stage.present
+    - stage: deploy
+    - failhard: True
+
+ceph-stage-deploy-check:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.check
+    - pillar: {expected_generation: {{ pillar['ceph']['generation'] | tojson }}}
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-present
+
+ceph-stage-deploy-configuration:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
+    - tgt_type: list
+    - sls: [ceph.packages, ceph.configuration]
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-check
+
+ceph-stage-deploy-mon:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['mon'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.mon
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-configuration
+
+ceph-stage-deploy-admin:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['admin'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.admin
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-mon
+
+ceph-stage-deploy-keys:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.keys
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-admin
+
+ceph-stage-deploy-mgr:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['mgr'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.mgr
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-keys
+
+ceph-stage-deploy-osd:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['storage'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.osd
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-mgr
+
+ceph-stage-deploy-health:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.health
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-osd

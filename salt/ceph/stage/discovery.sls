@@ -1,0 +1,5 @@
+# Stage 1: look at every minion of ours, store what was seen, write the fragments that policy.cfg chooses from.
+ceph-stage-discovery-collect:
+  step.runner:
+    - name: discovery.collect
+    - failhard: True

@@ -1,0 +1,24 @@
+# Stage 0: modules and packages on every minion of ours.
+ceph-stage-prep-present:
+  step.runner:
+    - name: stage.present
+    - stage: prep
+    - failhard: True
+
+ceph-stage-prep-sync:
+  salt.state:
+    - tgt: {{ pillar['ceph_minions'] | tojson }}
+    - tgt_type: compound
+    - sls: ceph.sync
+    - failhard: True
+    - require:
+      - step: ceph-stage-prep-present
+
+ceph-stage-prep-packages:
+  salt.state:
+    - tgt: {{ pillar['ceph_minions'] | tojson }}
+    - tgt_type: compound
+    - sls: ceph.packages
+    - failhard: True
+    - require:
+      - salt: ceph-stage-prep-sync

@@ -1,0 +1,3 @@
+ceph-sync:
+  saltutil.sync_all:
+    - refresh: True
