@@ -50,9 +50,7 @@ def _wanted():
     parser.read_string(_keyring().replace("\t", ""))
     for name in parser.sections():
         section = dict(parser[name])
-        caps = {
-            key.split(None, 1)[1]: value.strip('"') for key, value in section.items() if key.startswith("caps ")
-        }
+        caps = {key.split(None, 1)[1]: value.strip('"') for key, value in section.items() if key.startswith("caps ")}
         yield name, section["key"], caps
 
 

@@ -116,9 +116,11 @@ def deploy():
 
 
 def report():
-    """Return each planned OSD as it lies on this host: ``{uuid: {id, parts: {role: {disk, size, partuuid}}}}``.
+    """Return each planned OSD as it lies on this host: ``{osds: {uuid: {id, parts}}, names}``.
 
-    Read from the partitions and labels themselves: sizes are the partitions' real bytes, the id is the label's.
+    ``parts`` is ``{role: {node, disk, size}}``, from the partitions and labels themselves: sizes are the
+    partitions' real bytes, ``disk`` is the device that the partition is on, the id is the label's. ``names``
+    tells what device each planned disk's name is now.
 
     CLI Example:
 
@@ -133,10 +135,24 @@ def report():
             node = _node(part)
             if node.exists():
                 size = int((Path("/sys/class/block") / node.resolve().name / "size").read_text()) * 512
-                parts[role] = {"disk": part["disk"], "size": size, "partuuid": part["partuuid"]}
+                disk = str(Path("/dev") / (Path("/sys/class/block") / node.resolve().name).resolve().parent.name)
+                parts[role] = {"node": str(node.resolve()), "disk": disk, "size": size}
         label = __salt__["disks.label"](str(_node(osd["parts"]["data"]))) if "data" in parts else None
         found[osd["uuid"]] = {"id": (label or {}).get("id"), "parts": parts}
-    return found
+    disks = {part["disk"] for osd in plan() for part in osd["parts"].values()}
+    return {"osds": found, "names": {disk: str(Path(disk).resolve()) for disk in sorted(disks)}}
+
+
+def metadata():
+    """Return what the cluster says of each OSD (``ceph osd metadata``), on a host with the admin's key.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' osd.metadata
+    """
+    return json.loads(_run(["ceph", "--connect-timeout", "30", "--format", "json", "osd", "metadata"]))
 
 
 def _storage():

@@ -31,9 +31,7 @@ def collect(**_):
     hosts = {accepted.check_minion_id(minion): _host(given) for minion, given in sorted(answered.items())}
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
-        return answer.bad(
-            f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'"
-        )
+        return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
     known = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     fsid = discovery.cluster({**known, **hosts})
     written = _store(paths, known, hosts)

@@ -39,9 +39,7 @@ def push(**_):
         salt-run policy.push
     """
     paths = site(__opts__)
-    made = generation.build(
-        _chosen(paths.proposals), store.load_inventory(paths.inventory)["hosts"], __opts__["id"]
-    )
+    made = generation.build(_chosen(paths.proposals), store.load_inventory(paths.inventory)["hosts"], __opts__["id"])
     changes = _secrets(paths, made)
     folder = paths.generations / made.name
     if not folder.is_dir():

@@ -35,9 +35,7 @@ def populate(**kwargs):
     made, parsed, root = _plan(kwargs)
     report = store.populate(root, made, force=parsed.force)
     text = "\n".join([tables.plan(made), *report.messages])
-    return answer.told(
-        text, {**made.as_dict(), "messages": report.messages}, __opts__.get("output"), report.status
-    )
+    return answer.told(text, {**made.as_dict(), "messages": report.messages}, __opts__.get("output"), report.status)
 
 
 @answer.answers

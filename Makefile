@@ -1,0 +1,38 @@
+# make demo: a cluster on this machine. make test: unit, functional, lab and kernel tests that fit on `tiny`.
+PYTHON ?= python3
+python := .venv/bin/python
+CLUSTER ?= apollo-slice
+
+.PHONY: demo lab test test-all test-quick lint bench clean
+
+# Made again when a pin changes.
+.venv: setup.cfg pyproject.toml
+	$(PYTHON) -m venv --clear .venv
+	$(python) -m pip install --quiet --editable '.[test]'
+	touch .venv
+
+lab: .venv
+	$(python) -m lab up $(CLUSTER)
+
+demo: .venv
+	$(python) -m lab demo $(CLUSTER)
+
+lint: .venv
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	find salt pillar -name '*.sls' -not -type l -exec .venv/bin/salt-lint {} +
+
+test-quick: .venv
+	$(python) -m pytest tests/unit tests/functional
+
+test: lint test-quick
+	$(python) -m pytest -m 'not big' tests/lab tests/kernel
+
+test-all: lint test-quick
+	$(python) -m pytest tests/lab tests/kernel
+
+bench: .venv
+	$(python) -m tests.bench
+
+clean: .venv
+	$(python) -m lab down --all

@@ -1,0 +1,80 @@
+"""`demo`: the guide's commands, one after the other, on a lab; then what became of the proposal's picture."""
+
+import json
+import subprocess
+import time
+
+from docker.models.containers import Container
+from rich.console import Console
+from rich.table import Table
+
+from lab import containers, daemon
+from lab import up as bring
+from lab.errors import LabError
+from lab.guide import Guide, guide
+from lab.store import find
+
+console = Console(highlight=False)
+
+
+def demo(which: str) -> int:
+    """Bring a lab up, type the guide's commands on its master, show the cluster. Returns 0 where it is whole."""
+    way = guide(which)
+    times = [("lab up", _timed(lambda: bring.up(which, accept=False)))]
+    lab = find(which)
+    master = containers.find(daemon.needed(), lab, lab.cluster.master.name)
+    watch = subprocess.Popen(["docker", "exec", master.name, "salt-run", "stage.watch"], stderr=subprocess.DEVNULL)
+    try:
+        times += [(command, _timed(lambda command=command: _type(master, way, command))) for command in way.commands]
+    finally:
+        containers.run(master, "pkill -f '[s]alt-run stage.watch'")
+        watch.wait(timeout=30)
+    whole = show(master)
+    for command, seconds in times:
+        console.print(f"{seconds:7.1f} s  {command}", markup=False, soft_wrap=True)
+    console.print(
+        f"\nLook around:  python -m lab shell {lab.cluster.master.name}   (then: ceph -s, salt-run proposal.show "
+        f"{way.profile})\nStop it:      make clean",
+        markup=False,
+    )
+    return 0 if whole else 1
+
+
+def _timed(act) -> float:
+    start = time.monotonic()
+    act()
+    return time.monotonic() - start
+
+
+def _type(master: Container, way: Guide, command: str) -> None:
+    """Type one command of the guide; its output is shown, its failure ends the demo."""
+    console.rule(f"[bold]{command}", align="left")
+    if command == "policy.cfg":
+        command = way.write_policy
+        console.print(way.policy, markup=False)
+    done = containers.run(master, f"echo | ({command})" if command.startswith("salt-key") else command)
+    console.print((done.out + done.err).rstrip(), markup=False, soft_wrap=True)
+    if done.code:
+        raise LabError(f"'{command}' ended with exit status {done.code}; what it says stands above.")
+
+
+def show(master: Container) -> bool:
+    """Print where each OSD lies, by the host and by Ceph's own word; True where all is as the proposal has it."""
+    osds = json.loads(containers.run(master, "salt-run osd.report --out json").out)["osds"]
+    table = Table("OSD", "host", "data", "DB", "GiB", "WAL", "GiB", "as proposed", title="where each OSD lies")
+    for osd in sorted(osds, key=lambda osd: osd["id"]):
+        disks = {role: (osd[role] or "-").removeprefix("/dev/disk/by-id/") for role in ("data", "db", "wal")}
+        sizes = {role: f"{(osd[f'{role}_size'] or 0) / 2**30:.0f}" for role in ("db", "wal")}
+        answer = "; ".join(osd["problems"]) or "yes"
+        table.add_row(
+            f"osd.{osd['id']}",
+            osd["host"],
+            disks["data"],
+            disks["db"],
+            sizes["db"],
+            disks["wal"],
+            sizes["wal"],
+            answer,
+        )
+    console.print(table)
+    return bool(osds) and not any(osd["problems"] for osd in osds)

@@ -1,0 +1,62 @@
+"""Every OSD as it is beside what was planned, line by line. Nothing here opens a file or asks a minion."""
+
+from collections.abc import Mapping
+
+LABELS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}  # of `ceph osd metadata`
+
+
+def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadata: list[Mapping]) -> list[dict]:
+    """Return each planned OSD with what is wrong with it: ``{id, uuid, host, data, db, wal, sizes, problems}``.
+
+    planned
+        ``{minion: {data disk: {uuids, db, db_size, wal, wal_size, ...}}}``, as the profiles give it.
+    hosts
+        ``osd.report``'s answer of each minion; one that is missing did not answer.
+    metadata
+        ``ceph osd metadata``'s answer.
+    """
+    known = {entry["id"]: entry for entry in metadata}
+    lines = []
+    for minion, osds in sorted(planned.items()):
+        answer = hosts.get(minion, {"osds": {}, "names": {}})
+        for disk, osd in sorted(osds.items()):
+            wanted = {"data": (disk, None)}
+            wanted |= {role: (osd[role], osd[f"{role}_size"]) for role in ("db", "wal") if osd.get(role)}
+            for uuid in osd["uuids"]:
+                lines.append(_line(minion, uuid, wanted, answer, known))
+    return lines
+
+
+def _line(minion: str, uuid: str, wanted: Mapping, answer: Mapping, known: Mapping) -> dict:
+    """One OSD: the host's own view and the cluster's must both be the plan."""
+    found = answer["osds"].get(uuid, {"id": None, "parts": {}})
+    said = known.get(found["id"])
+    problems = []
+    if found["id"] is None:
+        problems.append("is not made: run ceph.stage.deploy")
+    elif not said or "bluestore_bdev_partition_path" not in said:
+        problems.append("has not reported to the cluster: does its daemon run?")
+    else:
+        for role, (disk, size) in wanted.items():
+            problems += _part(role, disk, size, answer, found["parts"].get(role), said)
+        problems += [f"carries a {role} that is not planned" for role in found["parts"] if role not in wanted]
+    line = {"id": found["id"], "uuid": uuid, "host": minion, "problems": problems}
+    line |= {role: wanted.get(role, (None,))[0] for role in ("data", "db", "wal")}
+    line |= {f"{role}_size": found["parts"].get(role, {}).get("size") for role in ("data", "db", "wal")}
+    return line
+
+
+def _part(role: str, disk: str, size: int | None, answer: Mapping, part: Mapping | None, said: Mapping) -> list[str]:
+    """What is wrong with one part of an OSD."""
+    if part is None:
+        return [f"has no {role} partition, planned on {disk}"]
+    problems = []
+    device = answer["names"].get(disk)
+    if part["disk"] != device:
+        problems.append(f"its {role} lies on {part['disk']}, planned on {disk} ({device})")
+    if size is not None and part["size"] != size:
+        problems.append(f"its {role} has {part['size']} bytes, planned {size}")
+    told = said.get(f"{LABELS[role]}_partition_path")
+    if told != part["node"]:
+        problems.append(f"the cluster says its {role} is {told}, the host {part['node']}")
+    return problems

@@ -1,0 +1,17 @@
+"""What every tier of tests shares."""
+
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The checkout under test."""
+    return CHECKOUT
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "big: needs a larger cluster than `tiny`; part of `make test-all` alone")

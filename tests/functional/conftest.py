@@ -1,0 +1,64 @@
+"""Salt's own loader and compiler over this checkout, without daemons."""
+
+import pytest
+import salt.config
+import salt.loader
+
+FAMILIES = ("Debian", "Suse", "RedHat")
+HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
+EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage"), ["node1"])
+# What configure would have told a minion that is everything.
+PILLAR = {
+    "fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001",
+    "public_network": "10.0.0.0/24",
+    "cluster_network": "10.0.1.0/24",
+    "expected_generation": "0123456789abcdef",
+    "ceph": {
+        "generation": "0123456789abcdef",
+        "members": EVERYONE,
+        "monitors": [HOST],
+        "mon_initial_members": "node1",
+        "mon_host": HOST["addrs"],
+        "expected_osds": 1,
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def minion_opts(checkout, tmp_path_factory):
+    """Options of a minion that serves itself from the checkout; a function of the OS family."""
+    root = tmp_path_factory.mktemp("minion")
+
+    def opts(family="Debian", pillar=None, site=None):
+        found = salt.config.minion_config(None)
+        found.update(
+            {
+                "root_dir": str(root),
+                "cachedir": str(root / family / "cache"),
+                "pki_dir": str(root / "pki"),
+                "conf_file": str(root / "minion"),
+                "id": "node1",
+                "file_client": "local",
+                "file_roots": {"base": [*([str(site)] if site else []), str(checkout / "salt")]},
+                "pillar_roots": {"base": [str(checkout / "pillar")]},
+                "module_dirs": [str(checkout / "_modules")],
+                "states_dirs": [str(checkout / "salt" / "_states")],
+                "grains_dirs": [str(checkout / "salt" / "_grains")],
+                "grains": {"os_family": family, "os": family, "host": "node1", "id": "node1", "oscodename": "x"},
+                "__role": "minion",
+            }
+        )
+        return found
+
+    return opts
+
+
+@pytest.fixture(scope="session")
+def show_sls(minion_opts):
+    """Compile one SLS to its low chunks as a minion of an OS family would."""
+
+    def show(sls, family="Debian"):
+        # Loaded anew each time: Salt's modules keep the options of whoever loaded them last.
+        return salt.loader.minion_mods(minion_opts(family))["state.show_low_sls"](sls, pillar=PILLAR)
+
+    return show

@@ -1,0 +1,60 @@
+"""Every SLS compiles for every OS family, and none thinks."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent.parent
+FAMILIES = ("Debian", "Suse", "RedHat")
+SLS = sorted(
+    ".".join(path.relative_to(CHECKOUT / "salt").with_suffix("").parts).removesuffix(".init")
+    for path in (CHECKOUT / "salt" / "ceph").rglob("*.sls")
+)
+STAGES = [name for name in SLS if name.startswith("ceph.stage.") and not name[-1].isdigit()]
+THINKS = re.compile(r"\{%-? *(if|set|macro|import|from|call)\b|salt\[|salt\.[a-z_]+\.[a-z_]+\(|__salt__")
+ONLY_LOOKS = {"stage.present", "ceph.check"}  # what a stage may do before its last check
+SYNC = {"ceph.sync"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("sls", SLS)
+def test_sls_compiles(show_sls, sls, family):
+    low = show_sls(sls, family)
+    assert isinstance(low, list) and all(isinstance(chunk, dict) for chunk in low), low
+    assert low
+
+
+def test_the_family_chooses_the_packages(show_sls):
+    told = {family: next(iter(show_sls("ceph.packages", family)))["pkgs"] for family in FAMILIES}
+    assert "gdisk" in told["Debian"]
+    assert "gptfdisk" in told["Suse"]
+
+
+def test_no_sls_thinks():
+    files = [path for root in ("salt", "pillar") for path in (CHECKOUT / root).rglob("*.sls")]
+    assert THINKS.search("{% if pillar.x %}") and THINKS.search("{{ salt['cmd.run']('id') }}")  # it can find one
+    assert [str(path) for path in files if THINKS.search(path.read_text())] == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_step_fails_hard(show_sls, stage):
+    low = show_sls(stage)
+    assert [chunk["__id__"] for chunk in low if chunk.get("failhard") is not True] == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_nothing_changes_before_the_last_check(show_sls, stage):
+    steps = [str(chunk.get("sls", chunk["name"])) for chunk in show_sls(stage)]
+    looks = [step in ONLY_LOOKS for step in steps if step not in SYNC]
+    assert looks == sorted(looks, reverse=True), steps
+
+
+def test_numbers_are_names(checkout):
+    for number, name in enumerate(("prep", "discovery", "configure", "deploy")):
+        assert (checkout / f"salt/ceph/stage/{number}.sls").resolve().name == f"{name}.sls"
+
+
+def test_salt_is_not_a_package(checkout):
+    assert not (checkout / "salt" / "__init__.py").exists()
+    assert not list((checkout / "tests").rglob("__init__.py"))
