@@ -1,0 +1,114 @@
+"""The command line: ``python -m proposals VERB ...``. Status 0: good; 1: look at this; 2: bad input."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+
+import yaml
+
+from proposals import arguments, plan, policy, store, tables
+from proposals.errors import ProposalError
+from proposals.names import shown
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is one message as well."""
+
+    def error(self, message: str) -> None:
+        raise ProposalError(f"{message} ({self.format_usage().strip()})")
+
+
+def main(words: list[str]) -> int:
+    """Run one command; errors are one message on standard error and status 2."""
+    try:
+        options = _options(words)
+        status = options.run(options)
+        sys.stdout.flush()
+    except ProposalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader (head, less) has gone: not ours to complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def _options(words: list[str]) -> argparse.Namespace:
+    """The options; ``key=value`` words may stand on both sides of ``--root`` and ``--format``."""
+    parser = _parser()
+    options, more = parser.parse_known_args(words)
+    if more and (not hasattr(options, "pairs") or any(word.startswith("-") for word in more)):
+        parser.error(f"not understood: {' '.join(map(shown, more))}")
+    if more:
+        options.pairs += more
+    return options
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
+    _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), pairs=True)
+    populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), pairs=True)
+    populate.add_argument("--root", required=True, help="the folder 'proposals'")
+    _verb(verbs, "show", _show, "show a stored proposal", ("root", "name"))
+    _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
+    return parser
+
+
+def _verb(verbs, name: str, run: Callable, what: str, words: tuple[str, ...], pairs: bool = False):
+    verb = verbs.add_parser(name, help=what, description=what, allow_abbrev=False)
+    for word in words:
+        verb.add_argument(word)
+    if pairs:
+        verb.add_argument("pairs", nargs="*", metavar="key=value")
+    verb.add_argument("--format", choices=("text", "json", "yaml"), default="text")
+    verb.set_defaults(run=run)
+    return verb
+
+
+def _planned(options: argparse.Namespace, root: str | None = None) -> plan.Plan:
+    wanted = arguments.parse(options.pairs)
+    stored = store.stored_proposal(root, wanted.name) if root else None
+    return plan.peek(store.load_inventory(options.inventory), wanted, stored)
+
+
+def _peek(options: argparse.Namespace) -> int:
+    answer = _planned(options).as_dict()
+    _print(options, answer, tables.proposal)
+    return 0
+
+
+def _populate(options: argparse.Namespace) -> int:
+    made = _planned(options, options.root)
+    report = store.populate(options.root, made, made.arguments.force)
+    _print(options, report.as_dict(), tables.report)
+    return report.status
+
+
+def _show(options: argparse.Namespace) -> int:
+    found = store.stored_proposal(options.root, options.name)
+    if found is None:
+        known = [name.removeprefix("profile-") for name in store.folders(options.root) if name.startswith("profile-")]
+        raise ProposalError(f"no proposal '{options.name}' in {options.root}; stored are {', '.join(known) or 'none'}")
+    _print(options, found, tables.proposal)
+    return 0
+
+
+def _policy(options: argparse.Namespace) -> int:
+    found = policy.resolve(options.root)
+    for warning in found.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    _print(options, found.as_dict(), tables.policy)
+    return 0
+
+
+def _print(options: argparse.Namespace, answer: dict, table: Callable[[dict], None]) -> None:
+    if options.format == "json":
+        indent = 2 if sys.stdout.isatty() else None
+        print(json.dumps(answer, indent=indent, separators=None if indent else (",", ":")))
+    elif options.format == "yaml":
+        print(yaml.dump(answer, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False), end="")
+    else:
+        table(answer)

@@ -1,0 +1,144 @@
+"""One disk as the planner sees it: read from what a minion sent, checked, classed."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from proposals import names
+
+CLASSES = ("hdd", "ssd", "nvme")  # slow to fast; DeepSea says "spinner" for hdd
+SPEED = {cls: speed for speed, cls in enumerate(CLASSES)}
+ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore's journal stands in db
+LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
+STATES = ("in-use", "destroyed", "orphan")
+
+
+class Resident(NamedTuple):
+    """A part of an OSD that lies on a disk: its data, its DB or its WAL. ``size`` is bytes."""
+
+    osd: str
+    number: int | None
+    fsid: str | None
+    role: str
+    size: int | None
+    offset: int
+    state: str
+    cluster: str | None
+    format: str
+    encryption: str | None
+
+
+class Disk(NamedTuple):
+    """A disk. ``id`` is its stable name, ``reason`` why it gets no new role (None: it may)."""
+
+    id: str
+    device: str
+    size: int
+    cls: str
+    rotational: bool | None
+    transport: str | None
+    vendor: str | None
+    model: str | None
+    serial: str | None
+    wwn: str | None
+    path: str | None
+    reason: str | None
+    residents: tuple[Resident, ...]
+
+
+def parse(raw: object) -> Disk:
+    """The disk that one entry of ``ceph_disks`` describes. Never raises: what is wrong is its reason."""
+    if not isinstance(raw, Mapping):
+        return _odd("(not a disk)", "(not a disk)", f"entry is not a mapping: {names.shown(raw)}")
+    get = raw.get
+    device, size, rotational = get("device"), get("size"), get("rotational")
+    id_ = get("id") or device
+    texts = [get("transport"), get("vendor"), get("model"), get("serial"), get("wwn"), get("path")]  # as LABELS
+    try:
+        line = f"{device}\t{id_}\t" + "\t".join([text or "" for text in texts])
+    except TypeError:  # a number where text belongs: YAML reads an unquoted serial so
+        texts = [None if text is None else str(text) for text in texts]
+        line = f"{device}\t{id_}\t" + "\t".join([text or "" for text in texts])
+    if not names.DISK.fullmatch(line) or "../" in line or ": " in line or "/.." in line:
+        return _hostile(raw, device, id_, texts)
+    transport, vendor, model, serial, wwn, path = [text.strip() or None if text else None for text in texts]
+    reason = _measures(size, rotational) or _in_use(get("in_use"))
+    residents: tuple[Resident, ...] = ()
+    if listed := get("osds"):
+        residents, wrong = _residents(listed)
+        reason = reason or wrong
+    cls = "hdd" if rotational else "nvme" if transport == "nvme" else "ssd"
+    size = size if type(size) is int and size > 0 else 0
+    if not wwn and "/wwn-" in id_:
+        wwn = id_.rpartition("/wwn-")[2]
+    if transport == "loop" and not reason:
+        reason = "loop device"
+    return Disk(id_, device, size, cls, rotational, transport, vendor, model, serial, wwn, path, reason, residents)
+
+
+def _measures(size: object, rotational: object) -> str | None:
+    if type(size) is not int or size < 0:
+        return "has no size in bytes" if size is None else f"size is not understood: {names.shown(size)}"
+    if size == 0:
+        return "size 0"
+    if rotational is not True and rotational is not False:
+        return "does not say whether it rotates"
+    return None
+
+
+def _in_use(listed: object) -> str | None:
+    if not listed:
+        return None
+    entries = listed if isinstance(listed, list) else [listed]
+    return "; ".join(names.shown(entry) for entry in entries)
+
+
+def _hostile(raw: Mapping, device: object, id_: object, texts: list[str | None]) -> Disk:
+    """A disk whose texts do not keep to the written patterns: unusable, everything shown escaped.
+
+    The offending text is taken away and the rest read, so that OSDs on the disk stay in the answer."""
+    if not names.is_device(device):
+        shown = "(no device)" if device is None else names.shown(device)
+        reason = "has no device name" if device is None else f"device is not an acceptable path: '{shown}'"
+        known = id_ if names.is_device(id_) else shown
+        return _odd(known, shown, reason)
+    if not names.is_device(id_):
+        reason = f"id is not an acceptable path: '{names.shown(id_)}'"
+        return parse({**raw, "id": device})._replace(reason=reason)
+    for key, text in zip(LABELS, texts, strict=True):
+        if text is not None and not names.is_label(text):
+            reason = f"{key} is not acceptable text: '{names.shown(text)}'"
+            return parse({**raw, key: None})._replace(reason=reason)
+    return _odd(id_, device, "its names are not acceptable text")
+
+
+def _odd(id_: str, device: str, reason: str) -> Disk:
+    return Disk(id_, device, 0, "ssd", None, None, None, None, None, None, None, reason, ())
+
+
+def _residents(listed: object) -> tuple[tuple[Resident, ...], str | None]:
+    entries = listed if isinstance(listed, list) else [listed]
+    found = []
+    for entry in entries:
+        resident = _resident(entry)
+        if resident is None:
+            return (), f"an entry of its OSDs is not understood: {names.shown(entry)}"
+        found.append(resident)
+    return tuple(sorted(found, key=lambda one: (one.offset, one.role, one.osd))), None
+
+
+def _resident(entry: object) -> Resident | None:
+    if not isinstance(entry, Mapping):
+        return None
+    number, fsid, cluster = entry.get("id"), entry.get("fsid"), entry.get("cluster")
+    role, state = ROLES.get(str(entry.get("role"))), entry.get("state") or "in-use"
+    size, offset = entry.get("size"), entry.get("offset") or 0
+    fsid = fsid.lower() if isinstance(fsid, str) else fsid
+    cluster = cluster.lower() if isinstance(cluster, str) else cluster
+    plain = all(text is None or (isinstance(text, str) and names.UUID.fullmatch(text)) for text in (fsid, cluster))
+    whole = all(value is None or (type(value) is int and value >= 0) for value in (number, size, offset))
+    if not plain or not whole or role is None or state not in STATES or (fsid is None and number is None):
+        return None
+    store = "filestore" if entry.get("format") == "filestore" or entry.get("role") == "journal" else "bluestore"
+    encryption = "dmcrypt" if entry.get("encryption") == "dmcrypt" else None
+    key = fsid or f"osd.{number}"
+    return Resident(key, number, fsid, role, size, offset, state, cluster, store, encryption)

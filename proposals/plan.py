@@ -1,0 +1,144 @@
+"""From an inventory and arguments to the answer: who gets which disk, and why."""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from proposals import advice, checks, hostplan, inventory, shape
+from proposals.arguments import Arguments
+from proposals.errors import PlanError
+from proposals.hostplan import HostPlan
+from proposals.inventory import Host, Inventory
+from proposals.notes import HINT, WARNING, Note, merged
+from proposals.shape import Origin, Placed, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One host with its plan."""
+
+    host: Host
+    shape: Shape
+    plan: HostPlan
+    origins: tuple[Origin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The answer of ``peek``: every targeted host, every disk with role or reason."""
+
+    arguments: Arguments
+    inventory: Inventory
+    hosts: tuple[Planned, ...]
+    notes: Mapping[str, tuple[Note, ...]]
+    general: tuple[Note, ...]
+
+    def as_dict(self) -> dict:
+        """The answer as design section 4 writes it: plain data for JSON and YAML, in one order."""
+        hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
+        return {
+            "name": self.arguments.name,
+            "arguments": dict(self.arguments.typed),
+            "hosts": hosts,
+            "warnings": self.lines(WARNING),
+            "hints": self.lines(HINT),
+            "summary": summary(hosts),
+        }
+
+    def lines(self, level: str) -> list[str]:
+        """Warnings or hints, one line for each group of equal hosts."""
+        general = [note.text for note in self.general if note.level == level]
+        return general + merged(self.notes, level)
+
+    def host_dict(self, planned: Planned) -> dict:
+        """One host's part of the answer."""
+        disks = planned.host.disks
+        existing = zip(planned.shape.existing, planned.origins, strict=True)
+        osds = [_existing(one, origin, disks) for one, origin in existing]
+        osds += [self._new(planned.host, one) for one in _by_data(planned.plan.osds)]
+        listed = [
+            {"id": disk.id, "class": disk.cls, "size": disk.size, "role": role, "reason": reason}
+            for disk, role, reason in zip(disks, planned.plan.roles, planned.plan.reasons, strict=True)
+        ]
+        return {"layout": planned.plan.layout, "osds": osds, "disks": listed}
+
+    def _new(self, host: Host, one: Placed) -> dict:
+        disk, disks = host.disks[one.data], host.disks
+        return {
+            "data": disk.id,
+            "db": None if one.db is None else disks[one.db].id,
+            "wal": None if one.wal is None else disks[one.wal].id,
+            "db_size": one.db_size,
+            "wal_size": one.wal_size,
+            "format": self.arguments.format,
+            "encryption": self.arguments.encryption,
+            "uuid": make_uuid(f"{host.id}\0{disk.id}\0{disk.wwn}\0{disk.serial}\0{one.part}"),
+            "existing": False,
+        }
+
+
+def peek(
+    raw: Mapping, arguments: Arguments, stored: Mapping | None = None, targets: Collection[str] | None = None
+) -> Plan:
+    """Plan the hosts of the inventory ``raw``; nothing is written.
+
+    ``stored`` is a proposal.json read back: with the same arguments, what it placed stays. ``targets``
+    names the hosts (the runner has matched them); without it ``target`` is a glob over the inventory's ids.
+    Raises a ProposalError with the one message where the input, a filter or what was asked is wrong.
+
+    CLI: ``python -m proposals peek INVENTORY ratio=9 db=740-770``"""
+    found = inventory.read(raw, arguments.target, targets)
+    checks.filters(found, arguments)
+    before = stored.get("hosts", {}) if stored else {}
+    same = bool(stored) and stored.get("arguments") == dict(arguments.typed)
+    plans: dict[Shape, HostPlan] = {}
+    planned = []
+    for host in found.hosts:
+        past = before.get(host.id) if same else None
+        look, origins = shape.build(host, arguments, past)
+        planned.append(Planned(host, look, _plan(look, arguments, host, plans), origins))
+    notes = {one.host.id: one.plan.notes for one in planned}
+    general = tuple(advice.general(planned, arguments))
+    return Plan(arguments, found, tuple(planned), notes, general)
+
+
+def _plan(look: Shape, arguments: Arguments, host: Host, plans: dict[Shape, HostPlan]) -> HostPlan:
+    known = plans.get(look)
+    if known is None:
+        try:
+            known = plans[look] = hostplan.plan(look, arguments)
+        except PlanError as error:
+            raise PlanError(f"{host.id}: {error}") from error
+    return known
+
+
+def _existing(one: Placed, origin: Origin, disks) -> dict:
+    return {
+        "data": disks[one.data].id,
+        "db": None if one.db is None else disks[one.db].id,
+        "wal": None if one.wal is None else disks[one.wal].id,
+        "db_size": one.db_size,
+        "wal_size": one.wal_size,
+        "format": origin.format,
+        "encryption": origin.encryption,
+        "uuid": origin.uuid,
+        "existing": True,
+    }
+
+
+def _by_data(osds: tuple[Placed, ...]) -> list[Placed]:
+    return sorted(osds, key=lambda one: (one.data, one.part))
+
+
+def make_uuid(text: str) -> str:
+    """A UUID made from ``text`` alone (version 8 of RFC 9562: made by a rule of one's own)."""
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    variant = "89ab"[int(digest[16], 16) & 3]
+    return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
+
+
+def summary(hosts: Mapping[str, Mapping]) -> dict:
+    """Hosts that have OSDs, OSDs, and raw bytes; a disk of several OSDs counts once."""
+    used = [host for host in hosts.values() if host["osds"]]
+    raw = sum(disk["size"] for host in used for disk in host["disks"] if disk["role"] == "data")
+    return {"hosts": len(used), "osds": sum(len(host["osds"]) for host in used), "raw_bytes": raw}

@@ -1,0 +1,263 @@
+"""The only file here that opens files. Everything it writes is whole or not there."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from glob import glob  # Path.glob also matches hidden files, and "**" in any depth
+from pathlib import Path
+
+import yaml
+
+from proposals import populating
+from proposals.errors import InventoryError, PolicyError, StoreError
+from proposals.names import shown
+from proposals.plan import Plan
+from proposals.populating import Report
+
+Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LARGEST = 512 << 20  # bytes of one file that is read
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file; bytes that are not UTF-8 are kept as lone surrogates, for the reader to refuse.
+
+    Raises StoreError."""
+    try:
+        if Path(path).stat().st_size > LARGEST:
+            raise StoreError(f"{path} is larger than {LARGEST >> 20} MiB: that is none of our files")
+        return Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise _failed("read", path, error) from error
+
+
+def read_yaml(path: str | Path) -> object:
+    """The value of a YAML file, plain data only. Raises StoreError with the line where it is broken."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, name: str) -> object:
+    """The value of YAML ``text``; ``name`` is what the message calls it. Raises StoreError."""
+    try:
+        return yaml.load(text, Loader=Loader)  # a safe loader, in C where there is one
+    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or type(error).__name__
+        raise StoreError(f"{name}{where} is not YAML that can be read: {shown(problem)}") from error
+
+
+def load_inventory(path: str | Path) -> dict:
+    """The inventory of a YAML or JSON file, or of a folder of ``ID.json`` (what discovery writes).
+
+    Raises InventoryError."""
+    try:
+        if Path(path).is_dir():
+            return _inventory_folder(Path(path))
+        text = read_text(path)
+        found = _parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path))
+    except StoreError as error:
+        raise InventoryError(str(error)) from error
+    if not isinstance(found, dict):
+        raise InventoryError(f"{path} is not an inventory: a mapping with 'hosts' was expected")
+    return found
+
+
+def _inventory_folder(folder: Path) -> dict:
+    hosts = {file.stem: _parse_json(read_text(file), file) for file in sorted(folder.glob("*.json"))}
+    if not hosts:
+        raise InventoryError(f"{folder} holds no ID.json: has discovery run (salt-run state.orch ceph.stage.1)?")
+    found = {"hosts": hosts}
+    cluster = folder.parent / "proposals/config/stack/default/ceph/cluster.yml"
+    known = read_yaml(cluster) if cluster.exists() else None
+    if isinstance(known, dict) and known.get("fsid"):
+        found["cluster"] = known["fsid"]
+    return found
+
+
+def _parse_json(text: str, path: str | Path) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return _flow_yaml(text, path, error)
+
+
+def _flow_yaml(text: str, path: str | Path, error: Exception) -> object:
+    """YAML may begin with a brace too; a file that is neither is told as the JSON that it seems to be."""
+    if str(path).endswith((".yaml", ".yml")):
+        return parse_yaml(text, str(path))
+    raise StoreError(f"{path} is not JSON that can be read: {shown(error)}") from error
+
+
+def write(path: str | Path, text: str, mode: int = 0o644) -> None:
+    """Write a file whole: beside its place first, on disk before it gets its name. Raises StoreError."""
+    try:
+        _write(Path(path), text, mode)
+    except OSError as error:
+        raise _failed("write", path, error) from error
+
+
+def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fsync) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            sync(file.fileno())
+        Path(beside).replace(path)
+    except OSError:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
+    """Write many files, each whole; the disk is waited for once, at the end. Raises StoreError."""
+    for relative, text in texts.items():
+        try:
+            _write(Path(root) / relative, text, mode, sync=lambda _: None)
+        except OSError as error:
+            raise _failed("write", Path(root) / relative, error) from error
+    if texts:
+        os.sync()
+
+
+def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
+    """Make a folder with these files (relative path -> text), written beside and then renamed into place.
+
+    Raises StoreError where the folder exists already."""
+    folder = Path(folder)
+    if os.path.lexists(folder):
+        raise StoreError(f"{folder} exists already: it is never written over")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        beside.chmod(0o755 if mode & 0o044 else 0o700)
+        for relative, text in texts.items():
+            _write(beside / relative, text, mode, sync=lambda _: None)
+            if not mode & 0o044:
+                _private(beside, (beside / relative).parent)
+        os.sync()
+        beside.rename(folder)
+    except OSError as error:
+        raise _failed("write", folder, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _private(top: Path, folder: Path) -> None:
+    while folder != top:
+        folder.chmod(0o700)
+        folder = folder.parent
+
+
+def swap_link(link: str | Path, target: str | Path) -> None:
+    """Point the symbolic link ``link`` at ``target`` in one step. Raises StoreError."""
+    link = Path(link)
+    beside = link.with_name(f".{link.name}.{os.getpid()}")
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        beside.unlink(missing_ok=True)
+        beside.symlink_to(target)
+        beside.replace(link)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise _failed("link", link, error) from error
+
+
+def matching(root: str | Path, pattern: str) -> list[str]:
+    """Files below ``root`` that the glob ``pattern`` matches, as sorted relative paths; folders are left out."""
+    found = glob(pattern, root_dir=root)  # noqa: PTH207
+    return sorted(path for path in found if (Path(root) / path).is_file())
+
+
+def folders(root: str | Path) -> list[str]:
+    """Names of the folders directly in ``root``."""
+    try:
+        return sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and not entry.name.startswith("."))
+    except OSError as error:
+        raise PolicyError(f"{root}: {error.strerror}: the folder 'proposals' was expected") from error
+
+
+def stored_proposal(root: str | Path, name: str) -> dict | None:
+    """The stored proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
+    path = Path(root) / f"profile-{name}" / "proposal.json"
+    if not path.exists():
+        return None
+    found = _parse_json(read_text(path), path)
+    if not isinstance(found, dict) or not isinstance(found.get("hosts"), dict):
+        raise StoreError(f"{path} is not a stored proposal: restore it, or move the folder away and populate again")
+    return found
+
+
+def populate(root: str | Path, plan: Plan, force: bool = False) -> Report:
+    """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.
+
+    Files that were edited stay (``force`` writes them); see ``populating`` for the rule. Nothing is written
+    where nothing would change. Raises StoreError.
+
+    CLI: ``python -m proposals populate INVENTORY --root ROOT name=apollo ratio=9``"""
+    root, name = Path(root), plan.arguments.name
+    folder = root / f"profile-{name}"
+    before = stored_proposal(root, name) or {}
+    wanted = populating.files(plan)
+    known = {**before.get("files", {}), **wanted}
+    present = {path: read_text(folder / path) for path in known if (folder / path).is_file()}
+    decided = populating.decide(plan, before, wanted, present, force)
+    write_many(folder, decided.write)
+    for path in decided.remove:
+        (folder / path).unlink(missing_ok=True)
+    if not (folder / "proposal.json").is_file() or read_text(folder / "proposal.json") != decided.proposal:
+        write(folder / "proposal.json", decided.proposal)
+    messages = fragments(root, plan.inventory.names, plan.inventory.cluster)
+    return populating.report(decided, messages + _policy(root, plan))
+
+
+def _policy(root: Path, plan: Plan) -> list[str]:
+    from proposals import proposed  # reads through this module
+
+    path = root / "policy.cfg"
+    if path.exists():
+        return proposed.lacking(root, plan)
+    write(path, proposed.text(root, plan))
+    return [f"wrote {path}: read it, change it, then run stage configure"]
+
+
+def fragments(
+    root: str | Path,
+    hosts: Iterable[str],
+    fsid: str | None = None,
+    networks: Mapping[str, str] | None = None,
+    time_server: str | None = None,
+) -> list[str]:
+    """Write the cluster, role and config fragments that are absent; return what differs from those there.
+
+    ``networks``: ``{"public_network": "...", "cluster_network": "..."}``. Nothing is ever overwritten.
+    Raises ArgumentError for a host or value that is not acceptable text, StoreError where writing fails."""
+    from proposals.fragments import assignments, config
+
+    root = Path(root)
+    settings = config(fsid, networks, time_server)
+    texts = {**assignments(hosts), **settings}
+    there = {folder: set(_names(root / folder)) for folder in {path.rpartition("/")[0] for path in texts}}
+    absent = {p: text for p, text in texts.items() if p.rpartition("/")[2] not in there[p.rpartition("/")[0]]}
+    write_many(root, absent)
+    messages = []
+    for path in settings:
+        if path not in absent:
+            messages += populating.differing(path, read_yaml(root / path), parse_yaml(settings[path], path))
+    return messages
+
+
+def _names(folder: Path) -> list[str]:
+    with suppress(FileNotFoundError):
+        return [entry.name for entry in os.scandir(folder)]
+    return []
+
+
+def _failed(verb: str, path: str | Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot {verb} {shown(path, 200)}: {error.strerror or type(error).__name__}")
