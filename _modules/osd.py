@@ -187,7 +187,7 @@ def _strangers(disk, table):
     for part in table["partitions"]:
         if not __salt__["osd_slots.ours"](part):
             what = part["name"] or part["type"]
-            return f"carries partition {part['node']} ({what}), which this cluster did not make"
+            return f"carries partition {part['number']} ({what}), which this cluster did not make"
     return None
 
 

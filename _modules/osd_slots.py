@@ -92,7 +92,7 @@ def make(todo):
 
 def _add(disk, table, new):
     """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
-    number = max((_number(part["node"]) for part in table["partitions"]), default=0)
+    number = max((part["number"] for part in table["partitions"]), default=0)
     command = ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={guid(disk)}"]
     for osd_uuid, role, part in new:
         number += 1
@@ -104,11 +104,6 @@ def _add(disk, table, new):
             f"--change-name={number}:{osd_uuid}",
         ]
     _run([*command, disk])
-
-
-def _number(node):
-    """The number of a partition, from its node's name (sda1, nvme0n1p1)."""
-    return int((Path("/sys/class/block") / Path(node).name / "partition").read_text())
 
 
 def _named(each):

@@ -1,6 +1,8 @@
 """What a runner answers: data, or one message with an exit status. Nothing of Salt is imported."""
 
+import contextlib
 import functools
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +29,13 @@ def told(text: str, data: Any, output: str | None, status: int = 0) -> Any:
     if status:
         return {"retcode": status, "text": text}
     return data if output else {"data": text, "outputter": "txt"}
+
+
+def printed(show: Callable, *arguments: Any) -> str:
+    """Return what a function of ``tables`` prints: a runner's text goes through Salt's outputter, not past it."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        show(*arguments)
+    return out.getvalue().rstrip()
 
 
 def answers(function: Callable) -> Callable:

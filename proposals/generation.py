@@ -200,4 +200,4 @@ def _text(path: str, content: Mapping, problems: list[str]) -> str:
 
 def dump(content: Mapping) -> str:
     """Return a mapping as the plain YAML that a generation consists of."""
-    return yaml.safedump(dict(content), default_flow_style=False, allow_unicode=False, width=1000)
+    return yaml.safe_dump(dict(content), default_flow_style=False, allow_unicode=False, width=1000)

@@ -7,6 +7,7 @@ import uuid
 
 from proposals import answer, discovery, store
 from proposals import names as accepted
+from proposals.errors import InventoryError
 from proposals.site import site
 
 JOB = ["disks.inspect", "network.interfaces", "grains.item"]
@@ -28,6 +29,12 @@ def collect(**_):
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
     answered = __salt__["minions.ask"](expected, JOB, ARGUMENTS)
+    wrong = [minion for minion, given in sorted(answered.items()) if not isinstance(given.get("disks.inspect"), dict)]
+    if wrong:
+        said = answered[wrong[0]].get("disks.inspect")
+        return answer.bad(
+            f"{', '.join(wrong)}: cannot look at their disks: {said}; has 'salt-run state.orch ceph.stage.prep' run?"
+        )
     hosts = {accepted.check_minion_id(minion): _host(given) for minion, given in sorted(answered.items())}
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
@@ -45,11 +52,10 @@ def _host(given):
     """One minion's answers as a host of the inventory."""
     grains, addresses = given["grains.item"], []
     for interface in given["network.interfaces"].values():
-        for address in interface.get("inet", []):
-            if "address" in address and "netmask" in address:
-                addresses.append(
-                    str(ipaddress.ip_interface(f"{address['address']}/{address['netmask']}").with_prefixlen)
-                )
+        for found in interface.get("inet", []):
+            address = ipaddress.ip_interface(f"{found['address']}/{found['netmask']}")
+            if not address.is_loopback:
+                addresses.append(address.with_prefixlen)
     memory = grains.get("mem_total")
     return discovery.host(given["disks.inspect"], addresses, grains["host"], memory * 2**20 if memory else None)
 
@@ -72,10 +78,22 @@ def _fragments(paths, hosts, fsid):
     return store.fragments(
         paths.proposals,
         sorted(hosts),
-        fsid=fsid or store.fsid(paths.proposals) or str(uuid.uuid4()),
+        fsid=_fsid(paths, fsid),
         networks=discovery.networks(hosts, master),
         time_server=master,
     )
+
+
+def _fsid(paths, found):
+    """The cluster's fsid: the one that was kept, else the one that disks carry, else a new one."""
+    kept = paths.proposals / "config/stack/default/ceph/cluster.yml"
+    known = store.read_yaml(kept).get("fsid") if kept.exists() else None
+    if known and found and known != found:
+        raise InventoryError(
+            f"disks carry OSDs of cluster {found}, {kept} has fsid {known}: expected the same. If the disks' cluster "
+            "is the one to keep, move that file away; if not, wipe its disks"
+        )
+    return known or found or str(uuid.uuid4())
 
 
 def _line(minion, host):

@@ -1,6 +1,7 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
 from proposals import answer, report, store
+from proposals.errors import PolicyError
 from proposals.site import site
 
 
@@ -34,7 +35,9 @@ __func_alias__ = {"report_": "report"}
 def _served(paths):
     """The planned OSDs of the generation that is served, and who has which role."""
     folder = paths.current / "stack" / "default" / "ceph" / "minions"
-    told = store.read_folder(folder)
+    told = {path.name.removesuffix(".yml"): store.read_yaml(path) for path in folder.glob("*.yml")}
+    if not told:
+        raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
     members = told.pop(__opts__["id"])["ceph"]["members"]
     return {minion: content["ceph"]["storage"]["osds"] for minion, content in told.items()}, members
 

@@ -5,7 +5,7 @@ import json
 import salt.pillar
 import salt.utils.minions
 
-from proposals import answer, generation, pillar, policy, secrets, store
+from proposals import answer, generation, pillar, policy, secrets, store, tables
 from proposals.errors import PolicyError
 from proposals.site import site
 
@@ -20,9 +20,8 @@ def show(**_):
 
         salt-run policy.show
     """
-    resolved = policy.resolve(site(__opts__).proposals)
-    text = "\n".join(f"{line.line:4} {line.matches:5}  {line.pattern}" for line in resolved.lines)
-    return answer.told(text, resolved.as_dict(), __opts__.get("output"))
+    shown = policy.resolve(site(__opts__).proposals).as_dict()
+    return answer.told(answer.printed(tables.policy, shown), shown, __opts__.get("output"))
 
 
 @answer.answers
@@ -43,15 +42,13 @@ def push(**_):
     changes = _secrets(paths, made)
     folder = paths.generations / made.name
     if not folder.is_dir():
-        links = {
-            "assignment.cfg": paths.shipped / "assignment.cfg",
-            "stack.cfg": paths.shipped / "stack.cfg",
-            "secrets": paths.secrets,
-            "stack/ceph": paths.root / "stack" / "ceph",
-        }
-        store.write_tree(folder, made.files, links=links)
+        store.write_tree(folder, made.files)
+    for name in ("assignment.cfg", "stack.cfg"):
+        store.swap_link(folder / name, paths.shipped / name)
+    store.swap_link(folder / "secrets", paths.secrets)
+    store.swap_link(folder / "stack" / "ceph", paths.root / "stack" / "ceph")
     _check(folder, made)
-    if store.linked(paths.current) != folder:
+    if not paths.current.is_symlink() or paths.current.readlink() != folder:
         store.swap_link(paths.current, folder)
         changes["generation"] = made.name
     store.swap_link(paths.root / "cluster", paths.current / "cluster")
@@ -74,6 +71,8 @@ def _secrets(paths, made):
     """Make the keys that are missing and tell each minion its own; what is known stays."""
     known = json.loads(store.read_text(paths.keys)) if paths.keys.exists() else {}
     keys = secrets.keys(known, [made.hostnames[minion] for minion in made.members["mgr"]])
+    for folder in (paths.keys.parent, paths.secrets):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if keys != known:
         store.write(paths.keys, json.dumps(keys, indent=1), mode=0o600)
     told = {}
@@ -81,8 +80,18 @@ def _secrets(paths, made):
         mine = secrets.minion(keys, roles, made.hostnames.get(minion, minion))
         if mine:
             told[f"{minion}.yml"] = generation.dump({"ceph_secrets": mine})
-    written = store.mirror(paths.secrets, told, mode=0o600)
-    return {"secrets": written} if written else {}
+    written = [name for name, text in told.items() if _differs(paths.secrets / name, text)]
+    for name in written:
+        store.write(paths.secrets / name, told[name], mode=0o600)
+    dropped = [path for path in paths.secrets.glob("*.yml") if path.name not in told]
+    for path in dropped:
+        path.unlink()
+    changed = written + [path.name for path in dropped]
+    return {"secrets": changed} if changed else {}
+
+
+def _differs(path, text):
+    return not path.exists() or store.read_text(path) != text
 
 
 def _check(folder, made):

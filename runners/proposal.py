@@ -19,7 +19,8 @@ def peek(**kwargs):
         salt-run proposal.peek name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' data=5000-7000
     """
     made, _, _ = _plan(kwargs)
-    return answer.told(tables.plan(made), made.as_dict(), __opts__.get("output"))
+    shown = made.as_dict()
+    return answer.told(answer.printed(tables.proposal, shown), shown, __opts__.get("output"))
 
 
 @answer.answers
@@ -34,8 +35,9 @@ def populate(**kwargs):
     """
     made, parsed, root = _plan(kwargs)
     report = store.populate(root, made, force=parsed.force)
-    text = "\n".join([tables.plan(made), *report.messages])
-    return answer.told(text, {**made.as_dict(), "messages": report.messages}, __opts__.get("output"), report.status)
+    shown = made.as_dict()
+    text = "\n".join([answer.printed(tables.proposal, shown), *report.messages])
+    return answer.told(text, {**shown, "messages": report.messages}, __opts__.get("output"), report.status)
 
 
 @answer.answers
@@ -48,8 +50,12 @@ def show(name="default", **_):
 
         salt-run proposal.show apollo
     """
-    stored = store.stored(site(__opts__).proposals, name)
-    return answer.told(tables.plan(stored), stored, __opts__.get("output"))
+    root = site(__opts__).proposals
+    stored = store.stored_proposal(root, name)
+    if stored is None:
+        known = ", ".join(folder.removeprefix("profile-") for folder in store.folders(root) if "profile-" in folder)
+        return answer.bad(f"there is no proposal '{name}'; there are: {known or 'none, run proposal.populate'}")
+    return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
 
 
 def _plan(kwargs):
@@ -58,5 +64,6 @@ def _plan(kwargs):
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
     targets = __salt__["minions.match"](parsed.target) if parsed.target else None
     inventory = store.load_inventory(paths.inventory)
-    made = plan.peek(inventory, parsed, stored=store.stored(paths.proposals, parsed.name), targets=targets)
+    stored = store.stored_proposal(paths.proposals, parsed.name)
+    made = plan.peek(inventory, parsed, stored=stored, targets=targets)
     return made, parsed, paths.proposals

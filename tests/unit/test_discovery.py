@@ -1,0 +1,77 @@
+"""Grains and inspection joined, networks and cluster worked out."""
+
+import pytest
+
+from proposals import discovery
+from proposals.errors import ProposalError
+
+OURS, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+
+
+def looked(in_use, **content):
+    disk = {"device": "/dev/sda", "id": "/dev/sda", "size": 1, "rotational": True, "in_use": in_use}
+    return {"ceph_disks_format": 1, "ceph_disks": [disk], "inspected": {"/dev/sda": content}}
+
+
+def label(role="data", cluster=OURS, **more):
+    return {
+        "fsid": "f",
+        "role": role,
+        "size": 10,
+        "device": "/dev/sda1",
+        **({"cluster": cluster} if cluster else {}),
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("in_use", "content", "expected"),
+    [
+        ([], {"signatures": [], "partitions": 0, "osds": []}, []),
+        ([], {"signatures": ["ext4"], "partitions": 0, "osds": []}, ["holds ext4"]),
+        ([], {"signatures": ["gpt"], "partitions": 0, "osds": []}, ["holds gpt"]),
+        (["has partitions"], {"signatures": ["PMBR", "gpt"], "partitions": 2, "osds": []}, ["has partitions"]),
+        (["has partitions"], {"signatures": ["gpt"], "partitions": 1, "osds": [label()]}, []),
+        (["has partitions"], {"signatures": ["gpt"], "partitions": 2, "osds": [label()]}, ["has partitions"]),
+        (["mounted on /"], {"error": "timed out"}, ["mounted on /", "does not answer"]),
+    ],
+)
+def test_reasons_are_joined(in_use, content, expected):
+    host = discovery.host(looked(in_use, **content), [], "node1")
+    assert host["ceph_disks"][0]["in_use"] == expected
+
+
+def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
+    found = looked([], osds=[label(id=3), label("db", cluster=None)], partitions=2, signatures=[])
+    data, db = discovery.host(found, [], "node1")["ceph_disks"][0]["osds"]
+    assert (db["cluster"], db["id"]) == (data["cluster"], 3)
+
+
+def test_the_cluster_is_the_one_that_labels_name():
+    def host(cluster):
+        return discovery.host(looked([], osds=[label(cluster=cluster)], partitions=1, signatures=[]), [], "x")
+
+    assert discovery.cluster({}) is None
+    assert discovery.cluster({"a": host(OURS), "b": host(OURS)}) == OURS
+    with pytest.raises(ProposalError, match=f"2 clusters: {OURS} .a /dev/sda., {OTHER}"):
+        discovery.cluster({"a": host(OURS), "b": host(OTHER)})
+
+
+@pytest.mark.parametrize(
+    ("addresses", "public", "cluster"),
+    [
+        ({"m": ["10.0.0.1/24"], "a": ["10.0.0.2/24", "10.1.0.2/24"], "b": ["10.0.0.3/24", "10.1.0.3/24"]}, 0, 1),
+        ({"m": ["10.0.0.1/24"], "a": ["10.0.0.2/24"], "b": ["10.0.0.3/24"]}, 0, 0),
+        ({"m": ["10.0.0.1/24"], "a": ["10.0.0.2/24", "10.1.0.2/24"]}, 0, 0),  # a network of one host joins nobody
+        ({"m": ["10.1.0.1/24", "127.0.0.1/8"], "a": ["10.1.0.2/24", "169.254.1.1/16"]}, 1, 1),
+    ],
+)
+def test_networks(addresses, public, cluster):
+    hosts = {minion: {"addresses": given} for minion, given in addresses.items()}
+    found = discovery.networks(hosts, "m")
+    assert found == {"public_network": f"10.{public}.0.0/24", "cluster_network": f"10.{cluster}.0.0/24"}
+
+
+def test_no_network_is_said():
+    with pytest.raises(ProposalError, match="no host has an address"):
+        discovery.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)

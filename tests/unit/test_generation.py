@@ -1,0 +1,106 @@
+"""What policy.cfg selects becomes one generation, or one message with every problem."""
+
+import copy
+
+import pytest
+import yaml
+
+from proposals import generation
+from proposals.errors import PolicyError
+
+DATA, SSD = "/dev/disk/by-id/wwn-0x1", "/dev/disk/by-id/wwn-0x2"
+INVENTORY = {
+    name: {
+        "hostname": name,
+        "addresses": [f"10.0.0.{number}/24", f"10.1.0.{number}/24"],
+        "ceph_disks": [{"id": disk, "in_use": [], "osds": []} for disk in (DATA, SSD)],
+    }
+    for number, name in enumerate(("node1", "node2", "salt.lab"), start=1)
+}
+CHOSEN = {
+    "cluster/node1.sls": {"cluster": "ceph", "roles": ["mon", "storage"]},
+    "cluster/node2.sls": {"cluster": "ceph", "roles": ["mgr"]},
+    "cluster/salt.lab.sls": {"cluster": "ceph", "roles": ["master"]},
+    "cluster/spare.sls": {"cluster": "unassigned"},
+    "stack/default/ceph/cluster.yml": {
+        "fsid": "11111111-1111-4111-8111-111111111111",
+        "public_network": "10.0.0.0/24",
+        "cluster_network": "10.1.0.0/24",
+    },
+    "stack/default/ceph/minions/node1.yml": {
+        "ceph": {
+            "storage": {
+                "osds": {DATA: {"format": "bluestore", "uuids": ["u"], "db": SSD, "db_size": 1}},
+                "disks": {DATA: {"size": 1, "serial": "a"}, SSD: {"size": 1, "serial": "b"}},
+            }
+        }
+    },
+}
+
+
+def build(chosen=CHOSEN, inventory=INVENTORY):
+    return generation.build(chosen, inventory, "salt_master")
+
+
+def test_members_monitors_and_the_number_of_osds():
+    made = build()
+    derived = yaml.safe_load(made.files["stack/default/ceph/derived.yml"])["ceph"]
+    assert derived["monitors"] == [
+        {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
+    ]
+    assert (derived["generation"], derived["expected_osds"]) == (made.name, 1)
+    members = yaml.safe_load(made.files["stack/default/ceph/minions/salt_master.yml"])["ceph"]["members"]
+    assert members["all"] == ["node1", "node2", "salt.lab"]
+    assert members["admin"] == ["salt.lab"]
+
+
+def test_the_same_choice_is_the_same_generation():
+    assert build() == build(dict(reversed(CHOSEN.items())))
+    other = copy.deepcopy(CHOSEN)
+    other["cluster/node2.sls"]["roles"].append("mds")
+    assert build(other).name != build().name
+
+
+def change(path, *keys, value):
+    chosen = copy.deepcopy(CHOSEN)
+    place = chosen[path]
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    return chosen
+
+
+PROFILE = "stack/default/ceph/minions/node1.yml"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (change("cluster/node2.sls", "roles", value=["mgr", "monn"]), "node2: unknown role 'monn'; known are"),
+        (change("cluster/node2.sls", "roles", value=[]), "no minion has the role mgr"),
+        (change("stack/default/ceph/cluster.yml", "fsid", value=None), "fsid is not set"),
+        (change("stack/default/ceph/cluster.yml", "public_network", value="10.9.0.0/24"), "node1: no address in"),
+        (change(PROFILE, "ceph", "storage", "osds", "/dev/sdx", value={}), "node1: /dev/sdx is not in the inventory"),
+        (change(PROFILE, "ceph", "storage", "disks", value={}), f"node1: {SSD} has no size and serial"),
+        (change("cluster/node2.sls", "note", value="{{ 7 * 7 }}"), "holds '{{', which Salt would run"),
+        ({k: v for k, v in CHOSEN.items() if "node1.sls" not in k}, "no minion has the role mon"),
+    ],
+)
+def test_problems_are_named(chosen, message):
+    with pytest.raises(PolicyError) as found:
+        build(chosen)
+    assert message in str(found.value)
+
+
+def test_a_disk_that_is_not_free_is_named_with_its_reason():
+    inventory = copy.deepcopy(INVENTORY)
+    inventory["node1"]["ceph_disks"][0]["in_use"] = ["holds ext4"]
+    with pytest.raises(PolicyError, match=r"node1: /dev/disk/by-id/wwn-0x1 is not free \(holds ext4\)"):
+        build(inventory=inventory)
+
+
+def test_two_hosts_of_one_name_are_refused():
+    inventory = copy.deepcopy(INVENTORY)
+    inventory["node2"]["hostname"] = "node1"
+    with pytest.raises(PolicyError, match="node1 and node2 share the host name node1"):
+        build(inventory=inventory)

@@ -1,0 +1,42 @@
+"""Keys are made once and told by role."""
+
+import base64
+
+import pytest
+
+from proposals import secrets
+
+
+def test_a_key_has_cephx_form():
+    raw = base64.b64decode(secrets.new_key())
+    assert (len(raw), raw[:2], raw[10:12]) == (28, b"\x01\x00", b"\x10\x00")
+
+
+def test_known_keys_stay():
+    known = secrets.keys({}, ["a"])
+    more = secrets.keys(known, ["a", "b"])
+    assert {name: more[name] for name in known} == known
+    assert "mgr.b" in more
+
+
+@pytest.mark.parametrize(
+    ("roles", "uses"),
+    [
+        (["mon"], {"mon"}),
+        (["storage"], {"bootstrap-osd"}),
+        (["mgr"], {"mgr"}),
+        (["admin"], {"admin"}),
+        (["master"], {"admin", "register"}),
+        (["client-cephfs"], set()),
+    ],
+)
+def test_a_minion_is_told_what_its_roles_need(roles, uses):
+    assert set(secrets.minion(secrets.keys({}, ["a"]), roles, "a")) == uses
+
+
+def test_an_osd_node_is_told_no_admin_key_and_a_monitor_no_osd_key():
+    keys = secrets.keys({}, ["a"])
+    told = {role: "".join(secrets.minion(keys, [role], "a").values()) for role in ("storage", "mon", "mgr")}
+    assert keys["client.admin"] in told["mon"]  # the search finds what is there
+    assert keys["client.admin"] not in told["storage"] + told["mgr"]
+    assert keys["client.bootstrap-osd"] not in told["mon"] + told["mgr"]
