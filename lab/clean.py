@@ -1,0 +1,49 @@
+"""Take labs away: containers, networks, loop devices, files. Only what bears the lab's own names is touched."""
+
+import contextlib
+import subprocess
+
+from docker import DockerClient
+from docker.errors import NotFound
+
+from lab import disks
+from lab.networks import LABEL
+from lab.progress import step
+from lab.store import LABS, Lab, labs
+
+
+def alive(client: DockerClient | None, lab: Lab) -> bool:
+    """Whether a lab is whole: made to its end, and every host runs but those that a user stopped."""
+    if client is None or not lab.complete:
+        return False
+    found = client.containers.list(filters={"label": f"{LABEL}={lab.name}"})
+    running = {container.labels["halocline.host"] for container in found}
+    return running >= {host.name for host in lab.cluster.hosts} - set(lab.stopped)
+
+
+def remove(client: DockerClient, name: str) -> None:
+    """Remove one lab whatever state it is in."""
+    _remove_containers(client, name)
+    for network in client.networks.list(filters={"label": f"{LABEL}={name}"}):
+        network.remove()
+    keep = frozenset(lab.name for lab in labs() if lab.name != name)
+    disks.remove_all(keep)
+    subprocess.run(["rm", "-rf", "--one-file-system", str(LABS / name)], check=False)
+
+
+def _remove_containers(client: DockerClient, name: str) -> None:
+    for container in client.containers.list(all=True, filters={"label": f"{LABEL}={name}"}):
+        with contextlib.suppress(NotFound):
+            container.remove(force=True, v=True)
+
+
+def sweep(client: DockerClient) -> None:
+    """Remove what killed runs left: labs that are not whole, and labelled things that no record knows."""
+    whole = {lab.name for lab in labs() if alive(client, lab)}
+    left = {lab.name for lab in labs()} | {path.name for path in LABS.glob("*")}
+    left |= {thing.labels[LABEL] for thing in client.containers.list(all=True, filters={"label": LABEL})}
+    left |= {network.attrs["Labels"][LABEL] for network in client.networks.list(filters={"label": LABEL})}
+    for name in sorted(left - whole):
+        with step(f"remove what is left of {name}"):
+            remove(client, name)
+    disks.remove_all(frozenset(whole))

@@ -1,0 +1,160 @@
+"""Cluster files: which hosts a lab has, on which networks, with which disks. Parsed and judged here, at the edge.
+
+about: one line                  networks: {public: 192.168.124.0/24, cluster: …}
+domain: suse.lab                 hosts: a list of groups of equal hosts; `first` counts from the subnet's start:
+disks: {NAME: {size: BYTES, …}}    - {names: [a, b], first: 31, networks: […], disks: {NAME: COUNT}, master: true}
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from lab.errors import LabError
+from lab.keys import check_keys, expect
+
+CLUSTERS = Path(__file__).parent / "clusters"
+TRANSPORTS = ("sata", "sas", "nvme")
+
+
+@dataclass(frozen=True)
+class Model:
+    """One kind of disk."""
+
+    name: str
+    size: int  # bytes
+    model: str
+    vendor: str = "ATA"
+    rotational: bool = True
+    transport: str = "sata"
+    serial: str = "Z"  # how its serial numbers begin
+    mount: tuple[str, ...] = ()  # boot disks: where each one's first partition is mounted
+
+
+@dataclass(frozen=True)
+class Host:
+    """One node: short name (its minion id), address on each of its networks, a disk model for each slot."""
+
+    name: str
+    addresses: dict[str, str]
+    slots: tuple[Model, ...]
+    master: bool = False
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A parsed cluster file."""
+
+    name: str
+    domain: str
+    networks: dict[str, str]
+    hosts: tuple[Host, ...]
+
+    @property
+    def master(self) -> Host:
+        return next(host for host in self.hosts if host.master)
+
+    def host(self, name: str) -> Host:
+        """The host of that name.
+
+        Raises LabError that lists the hosts there are.
+        """
+        for host in self.hosts:
+            if host.name == name:
+                return host
+        raise LabError(f"{self.name} has no host {name}; it has {', '.join(host.name for host in self.hosts)}.")
+
+
+def known() -> list[str]:
+    """Names of the shipped clusters."""
+    return sorted(path.stem for path in CLUSTERS.glob("*.yaml"))
+
+
+def read(which: str) -> tuple[str, str]:
+    """Name and text of a cluster: a shipped name or the path of a file.
+
+    Raises LabError for a name that is neither.
+    """
+    path = CLUSTERS / f"{which}.yaml"
+    if not path.is_file():
+        path = Path(which)
+    if not path.is_file():
+        raise LabError(f"no cluster {which!r}: expected one of {', '.join(known())}, or the path of a cluster file.")
+    return path.stem, path.read_text()
+
+
+def parse(name: str, text: str) -> Cluster:
+    """Make a cluster of a file's text; the first thing wrong is a LabError that names it."""
+    where = f"cluster {name}"
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as err:
+        raise LabError(f"{where}: not YAML: {err}") from err
+    check_keys(where, data, required=("networks", "hosts"), optional=("about", "domain", "disks"))
+    networks = _networks(where, data["networks"])
+    models = {
+        key: _model(where, key, value) for key, value in expect(where, "disks", data.get("disks", {}), dict).items()
+    }
+    groups = expect(where, "hosts", data["hosts"], list)
+    hosts = tuple(host for group in groups for host in _group(where, group, networks, models))
+    _judge(where, hosts)
+    return Cluster(name, data.get("domain", "lab"), {key: str(net) for key, net in networks.items()}, hosts)
+
+
+def _networks(where: str, data: object) -> dict[str, ipaddress.IPv4Network]:
+    networks = {}
+    for key, value in expect(where, "networks", data, dict).items():
+        try:
+            networks[key] = ipaddress.IPv4Network(value)
+        except ValueError as err:
+            raise LabError(f"{where}: network {key}: {err}; expected a subnet like 192.168.124.0/24.") from err
+    return networks
+
+
+def _model(where: str, name: str, data: object) -> Model:
+    here = f"{where}: disk {name}"
+    optional = ("vendor", "rotational", "transport", "serial", "mount")
+    check_keys(here, data, required=("size", "model"), optional=optional)
+    for key, kind in (("size", int), ("model", str), ("vendor", str), ("rotational", bool), ("mount", list)):
+        if key in data:
+            expect(here, key, data[key], kind)
+    if data.get("transport", "sata") not in TRANSPORTS:
+        raise LabError(f"{here}: transport {data['transport']!r}; expected one of {', '.join(TRANSPORTS)}.")
+    if data["size"] < 1 << 30:
+        raise LabError(f"{here}: size {data['size']} bytes; expected at least 1 GiB (1073741824).")
+    return Model(name, **{**data, "mount": tuple(data.get("mount", ()))})
+
+
+def _group(where: str, data: object, networks: Mapping, models: Mapping[str, Model]) -> list[Host]:
+    check_keys(f"{where}: hosts", data, required=("names", "first"), optional=("networks", "disks", "master"))
+    names = expect(where, "names", data["names"], list)
+    here = f"{where}: host {names[0] if names else '?'}"
+    slots = []
+    for model, count in expect(here, "disks", data.get("disks", {}), dict).items():
+        if model not in models:
+            raise LabError(
+                f"{here}: no disk model {model!r}; expected one of {', '.join(models) or 'those of disks:'}."
+            )
+        slots += [models[model]] * expect(here, model, count, int)
+    hosts = []
+    for index, name in enumerate(names):
+        addresses = {}
+        for key in data.get("networks", ["public"]):
+            if key not in networks:
+                raise LabError(f"{here}: no network {key!r}; expected one of {', '.join(networks)}.")
+            addresses[key] = str(networks[key][expect(here, "first", data["first"], int) + index])
+        hosts.append(Host(name, addresses, tuple(slots), bool(data.get("master"))))
+    return hosts
+
+
+def _judge(where: str, hosts: tuple[Host, ...]) -> None:
+    if sum(host.master for host in hosts) != 1:
+        raise LabError(f"{where}: expected exactly one host with `master: true`.")
+    names = [host.name for host in hosts]
+    addresses = [address for host in hosts for address in host.addresses.values()]
+    for what, values in (("host name", names), ("address", addresses)):
+        twice = sorted({value for value in values if values.count(value) > 1})
+        if twice:
+            raise LabError(f"{where}: {what} given twice: {', '.join(twice)}.")

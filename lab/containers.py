@@ -1,0 +1,128 @@
+"""Nodes as containers: with which rights they run, how they are made, how a command is run in one."""
+
+import io
+import tarfile
+from dataclasses import dataclass
+
+from docker import DockerClient
+from docker.errors import APIError, NotFound
+from docker.models.containers import Container
+
+from lab import disks, networks
+from lab.cluster import Host
+from lab.errors import LabError
+from lab.networks import LABEL
+from lab.store import CHECKOUT, Lab
+
+# The only place that decides on privileges. --privileged would hand every node all devices of the machine and
+# is refused where the machine itself lacks a capability; this is enough for systemd and for Ceph.
+# SYS_TIME: one clock for all. SYS_RESOURCE: often missing from the machine's own set.
+DROPPED = ["SYS_RESOURCE", "SYS_TIME", "SYS_MODULE"]
+# Kernel settings that are the machine's, not the container's: readable, not writable (net is namespaced).
+READ_ONLY = ["/proc/sys/vm", "/proc/sys/fs", "/proc/sys/kernel", "/proc/sys/dev", "/proc/sysrq-trigger"]
+
+
+TIMED_OUT = 124  # what coreutils' timeout answers
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command in a node ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def name_of(lab: Lab, host: str) -> str:
+    return f"halocline-{lab.name}-{host}"
+
+
+def find(client: DockerClient, lab: Lab, host: str) -> Container:
+    """The container of a host.
+
+    Raises LabError where the cluster has no such host or its container is gone.
+    """
+    lab.cluster.host(host)
+    try:
+        return client.containers.get(name_of(lab, host))
+    except NotFound as err:
+        raise LabError(f"{host} of {lab.name} has no container any more: `python -m lab up {lab.name}`.") from err
+
+
+def make(client: DockerClient, lab: Lab, host: Host, image: str) -> Container:
+    """Create the container of a host, with its networks and settings, not yet started."""
+    first, *others = host.addresses
+    api, domain = client.api, lab.cluster.domain
+    names = [host.name, f"{host.name}.{domain}"]
+
+    def endpoint(network: str) -> dict:
+        known_as = names if network == first else []
+        return api.create_endpoint_config(ipv4_address=host.addresses[network], aliases=known_as)
+
+    made = api.create_container(
+        image,
+        name=name_of(lab, host.name),
+        hostname=host.name,
+        domainname=domain,
+        labels={LABEL: lab.name, "halocline.host": host.name},
+        host_config=_host_config(client, lab, host, first),
+        networking_config=api.create_networking_config({networks.full_name(lab, first): endpoint(first)}),
+    )
+    for network in others:
+        api.connect_container_to_network(
+            made["Id"],
+            networks.full_name(lab, network),
+            ipv4_address=host.addresses[network],
+        )
+    return client.containers.get(made["Id"])
+
+
+def _host_config(client: DockerClient, lab: Lab, host: Host, network: str) -> dict:
+    config = client.api.create_host_config(
+        cap_add=["ALL"],
+        cap_drop=DROPPED,
+        security_opt=["seccomp=unconfined", "apparmor=unconfined"],
+        device_cgroup_rules=["b *:* rwm", "c *:* rwm"],
+        tmpfs={"/run": "rw,mode=755,exec", "/run/lock": "rw"},
+        binds=_binds(lab, host),
+        cgroupns="host",
+        network_mode=networks.full_name(lab, network),
+    )
+    return config | {"MaskedPaths": [], "ReadonlyPaths": READ_ONLY}
+
+
+def _binds(lab: Lab, host: Host) -> list[str]:
+    tree = ["/sys/fs/cgroup:/sys/fs/cgroup:rw", f"{disks.mounted_folder(lab, host.name)}:/etc/lab:ro"]
+    if host.master:
+        return [*tree, f"{CHECKOUT}:/srv/halocline:ro", f"{CHECKOUT}/lab/site:/srv/site:ro"]
+    return [*tree, f"{CHECKOUT}/srv/minion.d:/srv/halocline/srv/minion.d:ro"]
+
+
+def put(container: Container, files: dict[str, str]) -> None:
+    """Write files (absolute path -> text) into a node, running or not."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for path, text in files.items():
+            info = tarfile.TarInfo(path.lstrip("/"))
+            info.size, info.mode = len(text.encode()), 0o644
+            tar.addfile(info, io.BytesIO(text.encode()))
+    container.put_archive("/", archive.getvalue())
+
+
+def run(container: Container, command: str | list[str], limit: float = 600) -> Done:
+    """Run a command (a list, or a string for sh -c) in a node and wait for its end, `limit` seconds at most.
+
+    Raises LabError where the node does not run, or the command had to be killed.
+    """
+    argv = ["sh", "-c", command] if isinstance(command, str) else command
+    api = container.client.api
+    try:
+        job = api.exec_create(container.id, ["timeout", "-k", "5", str(limit), *argv])["Id"]
+        out, err = api.exec_start(job, demux=True)
+        code = api.exec_inspect(job)["ExitCode"]
+    except APIError as error:
+        raise LabError(f"{container.name}: {' '.join(argv)}: {error.explanation}") from error
+    if code == TIMED_OUT:
+        raise LabError(f"{container.name}: {' '.join(argv)}: no end after {limit:.0f} s.")
+    return Done(code, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))

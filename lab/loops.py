@@ -1,0 +1,35 @@
+"""Loop devices: a sparse file becomes a block device of any size. The kernel's own list is the only record."""
+
+from pathlib import Path
+
+from lab.commands import run
+from lab.errors import LabError
+
+SYS = Path("/sys/block")
+
+
+def attached(below: Path) -> dict[Path, str]:
+    """Every file below a folder that is behind a loop device, deleted ones too: path -> kernel name."""
+    found = {}
+    for entry in SYS.glob("loop*/loop/backing_file"):
+        try:
+            path = Path(entry.read_text().strip().removesuffix(" (deleted)"))
+        except OSError:  # detached between the two looks
+            continue
+        if path.is_relative_to(below):
+            found[path] = entry.parts[3]
+    return found
+
+
+def attach(path: Path, rotational: bool) -> str:
+    """Put a file behind a free loop device with partitions; returns the kernel name (loop7)."""
+    if not Path("/dev/loop-control").exists():
+        raise LabError("this kernel has no /dev/loop-control: the lab's disks need loop devices (CONFIG_BLK_DEV_LOOP).")
+    name = Path(run("losetup", "--find", "--show", "--partscan", path).strip()).name
+    (SYS / name / "queue/rotational").write_text("1" if rotational else "0")
+    return name
+
+
+def detach(name: str) -> None:
+    """Let go of a loop device; one still in use goes when its last user does."""
+    run("losetup", "--detach", f"/dev/{name}")

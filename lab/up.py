@@ -1,0 +1,117 @@
+"""`up`: from nothing to a cluster whose minions answer. Killed at any step, the next `up` cleans and goes on."""
+
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from docker import DockerClient
+from docker.models.containers import Container
+
+from lab import clean, containers, daemon, disks, image, networks, salt
+from lab.capacity import check_capacity
+from lab.cluster import parse, read
+from lab.errors import LabError
+from lab.progress import say, step
+from lab.store import CHECKOUT, Lab, labs, locked
+
+SIDE_BY_SIDE = 4  # nodes booting at once; more only makes each slower
+
+
+def up(which: str, accept: bool = True) -> None:
+    """Bring a cluster up, or say that it is up. accept: take the minions' keys and wait for their answers."""
+    start = time.monotonic()
+    name, text = read(which)
+    cluster = parse(name, text)
+    with locked():
+        client = daemon.ensure()
+        if _runs_already(client, name, text):
+            return
+        clean.sweep(client)
+        check_capacity(cluster)
+        node_image = image.ensure(client)
+        lab = Lab(name, str(CHECKOUT), text)
+        networks.check_free(lab)
+        try:
+            _make(client, lab, node_image, accept)
+        except BaseException:
+            clean.remove(client, name)
+            raise
+        lab.complete = True
+        lab.save()
+    took = time.monotonic() - start
+    say(f"{name} is up: {len(cluster.hosts)} hosts in {took:.0f} s. `python -m lab status` shows it.")
+
+
+def _runs_already(client: DockerClient, name: str, text: str) -> bool:
+    """Whether a whole lab of that name is there; LabError where it is another checkout's or made otherwise."""
+    lab = next((lab for lab in labs() if lab.name == name), None)
+    if lab is None or not clean.alive(client, lab):
+        return False
+    end = f"`python -m lab down {name}` ends it (from any checkout)."
+    if not lab.ours:
+        raise LabError(f"{name} runs already, from the checkout {lab.checkout}. {end}")
+    if parse(name, text) != lab.cluster:
+        say(f"{name} is up, as it was made; its cluster file or hosts have changed since. {end}")
+    stopped = f" (stopped: {', '.join(lab.stopped)})" if lab.stopped else ""
+    say(f"{name} is up{stopped}: nothing to do.")
+    return True
+
+
+def _make(client: DockerClient, lab: Lab, node_image: str, accept: bool) -> None:
+    lab.save()
+    cluster = lab.cluster
+    with step(f"make {sum(len(host.slots) for host in cluster.hosts)} disks"):
+        for host in cluster.hosts:
+            disks.make_all(lab, host)
+    with step(f"make {len(cluster.networks)} networks"):
+        networks.make(client, lab)
+    with step(f"boot {len(cluster.hosts)} nodes"), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        ordered = sorted(cluster.hosts, key=lambda host: not host.master)  # the master has most to do
+        list(pool.map(lambda host: boot(client, lab, host.name, node_image), ordered))
+    master, names = containers.find(client, lab, cluster.master.name), {host.name for host in cluster.hosts}
+    with step("wait for the minions' keys"):
+        salt.wait_for_keys(master, names)
+    if accept:
+        with step("accept them with salt-key"):
+            salt.accept(master, names)
+        with step("wait until every minion answers test.ping"):
+            salt.wait_for_answers(master, names)
+
+
+def boot(client: DockerClient, lab: Lab, name: str, node_image: str) -> Container:
+    """Make a host's container, start it and its Salt."""
+    host = lab.cluster.host(name)
+    container = containers.make(client, lab, host, node_image)
+    containers.put(container, salt.files(lab.cluster, host))
+    container.start()
+    wait_for_systemd(container)
+    salt.start(container, host)
+    return container
+
+
+def wait_for_systemd(container: Container, limit: float = 60) -> None:
+    """Wait until the node's systemd takes orders and its disks are there; `limit` in seconds."""
+    deadline = time.monotonic() + limit
+    while True:
+        asked = containers.run(container, ["systemctl", "is-active", "lab-disks.service", "sysinit.target"])
+        if asked.code == 0:
+            return
+        if time.monotonic() > deadline:
+            raise LabError(f"{container.name} did not boot within {limit:.0f} s: {asked.out}{asked.err}".strip())
+        time.sleep(0.2)
+
+
+def down(name: str | None) -> None:
+    """Take a lab away, or all where no name is given; loop devices and networks too."""
+    with locked():
+        client = daemon.running()
+        if client is None:  # a dead daemon's containers can only be removed by a living one
+            client = daemon.ensure() if shutil.which("dockerd") else None
+        if client is None:
+            return
+        known = [lab.name for lab in labs()]
+        for lab in [name] if name else known:
+            with step(f"take {lab} down"):
+                clean.remove(client, lab)
+        if not name and not known:
+            say("no lab runs here.")
