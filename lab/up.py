@@ -14,6 +14,8 @@ from lab.errors import LabError
 from lab.progress import say, step
 from lab.store import CHECKOUT, Lab, labs, locked
 
+# is-active of two units is content with one
+READY = "systemctl is-active lab-disks.service && systemctl is-active sysinit.target"
 SIDE_BY_SIDE = 4  # nodes booting at once; more only makes each slower
 
 
@@ -93,7 +95,7 @@ def wait_for_systemd(container: Container, limit: float = 60) -> None:
     """Wait until the node's systemd takes orders and its disks are there; `limit` in seconds."""
     deadline = time.monotonic() + limit
     while True:
-        asked = containers.run(container, ["systemctl", "is-active", "lab-disks.service", "sysinit.target"])
+        asked = containers.run(container, READY)
         if asked.code == 0:
             return
         if time.monotonic() > deadline:

@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 import table
+import view
 import watch
 
 LIST = Path("/etc/lab/disks.json")
@@ -34,11 +35,17 @@ POLL = 3.0  # seconds
 
 def partitions(name):
     """The kernel's partition devices of a disk, as /sys shows them now."""
-    return sorted(p.name for p in Path("/sys/class/block", name).glob(f"{name}p*") if (p / "partition").exists())
+    return sorted(path.parent.name for path in (view.REAL / name).glob(f"{name}p*/partition"))
+
+
+def disk_of(name):
+    """loop48p1 is a partition of loop48, and loop48 no partition 48 of "loo"."""
+    return re.sub(r"(?<=\d)p\d+$", "", name)
 
 
 def attribute(name, key):
-    return Path("/sys/class/block", name, key).read_text().strip()
+    disk = disk_of(name)
+    return (view.REAL / disk / (name if name != disk else "") / key).read_text().strip()
 
 
 def probe(node):
@@ -63,7 +70,7 @@ def links_of(disk, number, found):
 
 def wanted_disks(disks):
     """The disks this node should have: kernel name -> (disk, partition number None, what marks a change)."""
-    present = [disk for disk in disks if Path("/sys/class/block", disk["name"], "size").exists()]
+    present = [disk for disk in disks if (view.REAL / disk["name"] / "size").exists()]
     marks = {disk["name"]: [attribute(disk["name"], "size"), *disk["links"]] for disk in present}
     return {disk["name"]: (disk, None, marks[disk["name"]]) for disk in present if marks[disk["name"]][0] != "0"}
 
@@ -124,9 +131,12 @@ def sync(changed=()):
         record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
         made = {}
         whole = wanted_disks(disks)
+        view.show(whole | wanted_partitions(whole))
         for name in update(whole, record, changed, made):
             table.apply(name)
-        update(wanted_partitions(whole), record, changed, made)
+        parts = wanted_partitions(whole)
+        view.show(whole | parts)
+        update(parts, record, changed, made)
         kept = {path for entry in made.values() for path in entry["paths"]}
         for name, entry in record.items():
             gone = set(entry["paths"]) - kept | ({str(DEV / name)} if name not in made else set())
@@ -161,7 +171,7 @@ def heard(events):
         if event.get("SUBSYSTEM") == "block":
             names.add(event["DEVNAME"])
             if event["ACTION"] == "remove":  # a kernel without parsers drops them all at each "read again"
-                names.add(re.sub(r"p\d+$", "", event["DEVNAME"]))
+                names.add(disk_of(event["DEVNAME"]))
     return names
 
 
@@ -171,6 +181,7 @@ def follow():
     events.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
     events.bind((0, KERNEL_GROUP))
     writes = watch.Writes()
+    view.cover()
     disks, names = sync()
     mount_boot(disks)
     tell_systemd()

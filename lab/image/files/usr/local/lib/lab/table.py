@@ -11,6 +11,7 @@ import os
 import subprocess
 from pathlib import Path
 
+REAL = Path("/sys/devices/virtual/block")
 BLKPG, ADD, DELETE = 0x1269, 1, 2  # linux/blkpg.h
 SECTOR = 512  # the unit of /sys and of partx
 
@@ -48,7 +49,7 @@ def written(node):
 def known(name):
     """What the kernel knows: number -> (start, sectors)."""
     found = {}
-    for path in Path("/sys/class/block", name).glob(f"{name}p*/partition"):
+    for path in (REAL / name).glob(f"{name}p*/partition"):
         values = [int((path.parent / key).read_text()) for key in ("partition", "start", "size")]
         found[values[0]] = tuple(values[1:])
     return found
