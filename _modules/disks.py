@@ -8,6 +8,7 @@ never returns.
 import concurrent.futures
 import json
 import os
+import shlex
 import struct
 import subprocess
 import uuid
@@ -67,19 +68,21 @@ def signatures(device):
     """
     out = _run(["wipefs", "--no-act", "--json", device])
     found = [entry["type"] for entry in json.loads(out)["signatures"]] if out.strip() else []
-    probe = dict(
-        line.split("=", 1)
-        for line in _run(["blkid", "-p", "-o", "export", device], ok=(0, 2, 8)).splitlines()
-        if "=" in line
-    )
+    probe = _probe(device)
     found += [probe[key] for key in ("TYPE", "PTTYPE") if key in probe]
     return sorted(set(found))
 
 
-def partitions(device):
-    """Return the partition table of a disk: ``{guid, partitions: [{node, uuid, type, name, start, size}]}``.
+def _probe(device):
+    """What ``blkid -p`` finds on a device, as a mapping; empty for nothing."""
+    out = _run(["blkid", "-p", "-o", "export", device], ok=(0, 2, 8))
+    return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
 
-    Sizes and starts are bytes; ``None`` where the disk has no GPT. Read from the disk by ``sfdisk --json``.
+
+def partitions(device):
+    """Return the partition table of a disk: ``{guid, partitions: [{number, uuid, type, name, start, size}]}``.
+
+    Sizes and starts are bytes; ``None`` where the disk has no GPT. Read from the disk by blkid and partx.
 
     CLI Example:
 
@@ -87,23 +90,23 @@ def partitions(device):
 
         salt 'osdnode1' disks.partitions /dev/sdc
     """
-    out = _run(["sfdisk", "--json", device], ok=(0, 1))
-    table = json.loads(out)["partitiontable"] if out.strip() else {}
-    if table.get("label") != "gpt":
+    probe = _probe(device)
+    if probe.get("PTTYPE") != "gpt":
         return None
-    sector = int(table.get("sectorsize", 512))
+    rows = _run(["partx", "--pairs", "--output", "NR,START,SECTORS,NAME,UUID,TYPE", device], ok=(0, 1)).splitlines()
+    found = [dict(pair.split("=", 1) for pair in shlex.split(row)) for row in rows]
     return {
-        "guid": table["id"].lower(),
+        "guid": probe["PTUUID"].lower(),
         "partitions": [
             {
-                "node": part["node"],
-                "uuid": part["uuid"].lower(),
-                "type": part["type"].lower(),
-                "name": part.get("name", ""),
-                "start": part["start"] * sector,
-                "size": part["size"] * sector,
+                "number": int(part["NR"]),
+                "uuid": part["UUID"].lower(),
+                "type": part["TYPE"].lower(),
+                "name": part["NAME"],
+                "start": int(part["START"]) * 512,
+                "size": int(part["SECTORS"]) * 512,
             }
-            for part in table.get("partitions", [])
+            for part in found
         ],
     }
 

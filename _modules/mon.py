@@ -36,23 +36,24 @@ def create():
 
         salt 'monnode1' mon.create
     """
-    fresh = STORES / f".{_store().name}.new"
-    shutil.rmtree(fresh, ignore_errors=True)
+    work = STORES / f".{_store().name}.new"
+    shutil.rmtree(work, ignore_errors=True)
+    fresh, keyring, monmap = work / "store", work / "keyring", work / "monmap"
     fresh.mkdir(mode=0o750, parents=True)
-    keyring, monmap = fresh / "keyring.new", fresh / "monmap.new"
     keyring.touch(mode=0o600)
     keyring.write_text(__pillar__["ceph_secrets"]["mon"], encoding="ascii")
     command = ["monmaptool", "--create", "--fsid", __pillar__["fsid"], "--set-min-mon-release", "pacific"]
     for monitor in __pillar__["ceph"]["monitors"]:
         command += ["--addv", monitor["name"], monitor["addrs"]]
     _run([*command, str(monmap)])
-    for path in (fresh, keyring, monmap):
+    for path in (work, fresh, keyring, monmap):
         shutil.chown(path, "ceph", "ceph")
     command = ["ceph-mon", "--mkfs", "--id", _name(), "--mon-data", str(fresh), "--monmap", str(monmap)]
-    _run([*command, "--keyring", str(keyring), "--setuser", "ceph", "--setgroup", "ceph"])
-    keyring.unlink()
-    monmap.unlink()
+    out = _run([*command, "--keyring", str(keyring), "--setuser", "ceph", "--setgroup", "ceph"])
+    if not (fresh / "store.db" / "CURRENT").exists():  # it exits 0 too where it made nothing
+        raise CommandExecutionError(f"ceph-mon --mkfs made no store in {fresh}: {out.strip()}")
     fresh.rename(_store())
+    shutil.rmtree(work)
     return True
 
 
@@ -87,10 +88,10 @@ def _quorum():
     """The names in quorum as this monitor sees them, by its admin socket; empty while there is none."""
     socket = f"/run/ceph/ceph-mon.{_name()}.asok"
     try:
-        status = json.loads(_run(["ceph", "--admin-daemon", socket, "quorum_status"]))
+        status = json.loads(_run(["ceph", "--admin-daemon", socket, "mon_status"]))
     except (CommandExecutionError, ValueError):
         return set()
-    return set(status.get("quorum_names", []))
+    return {monitor["name"] for monitor in status["monmap"]["mons"] if monitor["rank"] in status["quorum"]}
 
 
 def _name():

@@ -7,6 +7,7 @@ fsid, so that whose a partition is can be read from the partition itself, after 
 """
 
 import concurrent.futures
+import contextvars
 import json
 import os
 import shutil
@@ -107,7 +108,8 @@ def deploy():
         return {"made": made, "failed": failed}
     __salt__["osd_slots.make"](todo)
     with concurrent.futures.ThreadPoolExecutor(min(AT_ONCE, max(2, os.cpu_count() or 2))) as pool:
-        for osd, future in [(osd, pool.submit(_make, osd)) for osd in todo]:
+        # Salt's __salt__ lives in a context of the calling thread: each thread gets a copy.
+        for osd, future in [(osd, pool.submit(contextvars.copy_context().run, _make, osd)) for osd in todo]:
             try:
                 made[osd["uuid"]] = future.result()
             except (OSError, CommandExecutionError, subprocess.SubprocessError) as err:

@@ -14,6 +14,7 @@ from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 NODES = 30  # seconds until the kernel's and udev's names of a new partition must be there
+STEADY = 4  # looks, 0.1 s apart, that must find all names
 # Ceph's own partition types, as ceph-disk made them (src/ceph-disk of Ceph 12; ceph-volume knows them still).
 TYPES = {
     "data": "4fbd7e29-9d25-41b8-afd0-062c0ceff05d",
@@ -111,13 +112,17 @@ def _named(each):
 
 
 def _wait(partuuids):
-    """Wait until the names of partitions are there; raise with the missing ones after the limit."""
-    end = time.monotonic() + NODES
-    while not all(_named(each) for each in partuuids):
+    """Wait until the names of partitions are there and stay; raise with the missing ones after the limit.
+
+    A table read anew takes all of a disk's names away for a moment before it brings them back.
+    """
+    end, seen = time.monotonic() + NODES, 0
+    while seen < STEADY:
+        lost = [each for each in partuuids if not _named(each)]
+        seen = 0 if lost else seen + 1
         if time.monotonic() > end:
-            lost = ", ".join(each for each in partuuids if not _named(each))
             raise CommandExecutionError(
-                f"no name in /dev/disk/by-partuuid for {lost} after {NODES} s: does udev run on this host?"
+                f"no name in /dev/disk/by-partuuid for {', '.join(lost)} after {NODES} s: does udev run on this host?"
             )
         time.sleep(0.1)
 

@@ -95,7 +95,7 @@ def _host_config(client: DockerClient, lab: Lab, host: Host, network: str) -> di
 def _binds(lab: Lab, host: Host) -> list[str]:
     tree = ["/sys/fs/cgroup:/sys/fs/cgroup:rw", f"{disks.mounted_folder(lab, host.name)}:/etc/lab:ro"]
     if host.master:
-        return [*tree, f"{CHECKOUT}:/srv/halocline:ro", f"{CHECKOUT}/lab/site:/srv/site:ro"]
+        return [*tree, f"{CHECKOUT}:/srv/halocline:ro", f"{CHECKOUT}/lab/site/salt:/srv/salt:ro"]
     return [*tree, f"{CHECKOUT}/srv/minion.d:/srv/halocline/srv/minion.d:ro"]
 
 

@@ -6,7 +6,5 @@ def equal(name, expected):
     found = __pillar__.get("ceph", {}).get("generation")
     comment = f"generation {found}"
     if found != expected:
-        comment = (
-            f"this minion's pillar is of generation {found}, expected {expected}: run ceph.stage.configure again"
-        )
+        comment = f"this minion's pillar is of generation {found}, expected {expected}: run ceph.stage.configure again"
     return {"name": name, "result": found == expected, "changes": {}, "comment": comment}

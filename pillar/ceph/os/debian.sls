@@ -4,3 +4,10 @@ ceph_os:
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     osd: [ceph-osd, gdisk, util-linux]
+ceph_health:
+  mon:
+    mgr_initial_modules:
+      value: iostat
+      warning: MGR_MODULE_DEPENDENCY (PyO3 modules may only be initialized once per interpreter process)
+      cause: of Debian 12's Ceph 16 only one of the modules restful and dashboard can load; restful is on by default
+      source: https://docs.ceph.com/en/pacific/mgr/administrator/ (mgr_initial_modules)

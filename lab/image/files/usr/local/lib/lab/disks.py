@@ -18,6 +18,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import table
@@ -31,6 +32,7 @@ RECORD = Path("/run/lab-disks.json")  # what was made, so that what has gone can
 LOCK = Path("/run/lab-disks.lock")
 UEVENT_PROTOCOL, KERNEL_GROUP = 15, 1  # NETLINK_KOBJECT_UEVENT; group 1 is the kernel's own voice
 POLL = 3.0  # seconds
+TRIES = 40  # looks while partitions come and go
 
 
 def partitions(name):
@@ -147,6 +149,22 @@ def sync(changed=()):
         return disks, list(made)
 
 
+def settle(changed):
+    """`sync`, again where a partition went while it was looked at: a table is being read anew just then."""
+    for _ in range(TRIES):
+        try:
+            return sync(changed)
+        except FileNotFoundError:
+            changed = everything()
+            time.sleep(0.05)
+    return sync(changed)
+
+
+def everything():
+    """All names that were made: looked at again, whatever the record says."""
+    return set(json.loads(RECORD.read_text())) if RECORD.exists() else set()
+
+
 def mount_boot(disks):
     """Mount the first partition of the disks that the cluster file gives a mount point."""
     for disk in disks:
@@ -182,7 +200,7 @@ def follow():
     events.bind((0, KERNEL_GROUP))
     writes = watch.Writes()
     view.cover()
-    disks, names = sync()
+    disks, names = settle(everything())
     mount_boot(disks)
     tell_systemd()
     while True:
@@ -192,7 +210,7 @@ def follow():
         changed |= writes.closed() if writes.descriptor in ready else set()
         # A written table shows in each partition's entry too.
         changed |= {other for other in names for name in changed if other.startswith(f"{name}p")}
-        _, names = sync(changed)
+        _, names = settle(changed)
 
 
 if __name__ == "__main__":
