@@ -5,9 +5,10 @@ from collections.abc import Iterable
 
 from proposals.arguments import Arguments
 from proposals.disks import Disk
-from proposals.errors import FilterError
+from proposals.errors import FilterError, PlanError
 from proposals.filters import KEYS, Filter
 from proposals.inventory import Inventory
+from proposals.layouts import CLASSES, WORDS
 from proposals.names import shown
 from proposals.sizes import GIB, both
 
@@ -21,6 +22,17 @@ def filters(found: Inventory, arguments: Arguments) -> None:
         if wanted and not any(wanted.matches(disk) for disk in _usable(found)):
             word = "journal" if name == "db" and arguments.filestore and "journal" in arguments.typed else name
             raise FilterError(_nothing(word, wanted, list(_usable(found)), found))
+
+
+def layout(planned: Iterable, arguments: Arguments) -> None:
+    """Raise PlanError where a layout is forced that no targeted host can make."""
+    if arguments.layout in (None, "standalone"):
+        return
+    if any(one.plan.candidates or one.shape.existing for one in planned):
+        return
+    data, *fast = [WORDS[cls] for cls in CLASSES[arguments.layout] if cls]
+    needs = f"free {data} disks and {' and '.join(fast)} disks for DB or WAL"
+    raise PlanError(f"no targeted host can make layout {arguments.layout}: it needs {needs} (peek shows what there is)")
 
 
 def _usable(found: Inventory) -> Iterable[Disk]:

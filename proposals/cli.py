@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import yaml
 
-from proposals import arguments, plan, policy, store, tables
+from proposals import arguments, plan, policy, reference, store, tables
 from proposals.errors import ProposalError
 from proposals.names import shown
 
@@ -54,16 +54,18 @@ def _parser() -> argparse.ArgumentParser:
     populate.add_argument("--root", required=True, help="the folder 'proposals'")
     _verb(verbs, "show", _show, "show a stored proposal", ("root", "name"))
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
+    known = ", ".join(reference.CATALOGUE)
+    _verb(verbs, "reference", _reference, f"print a reference inventory: {known}", ("name",), format_="yaml")
     return parser
 
 
-def _verb(verbs, name: str, run: Callable, what: str, words: tuple[str, ...], pairs: bool = False):
+def _verb(verbs, name: str, run: Callable, what: str, words: tuple[str, ...], pairs: bool = False, format_="text"):
     verb = verbs.add_parser(name, help=what, description=what, allow_abbrev=False)
     for word in words:
         verb.add_argument(word)
     if pairs:
         verb.add_argument("pairs", nargs="*", metavar="key=value")
-    verb.add_argument("--format", choices=("text", "json", "yaml"), default="text")
+    verb.add_argument("--format", choices=("text", "json", "yaml"), default=format_)
     verb.set_defaults(run=run)
     return verb
 
@@ -71,7 +73,18 @@ def _verb(verbs, name: str, run: Callable, what: str, words: tuple[str, ...], pa
 def _planned(options: argparse.Namespace, root: str | None = None) -> plan.Plan:
     wanted = arguments.parse(options.pairs)
     stored = store.stored_proposal(root, wanted.name) if root else None
-    return plan.peek(store.load_inventory(options.inventory), wanted, stored)
+    return plan.peek(_inventory(options.inventory), wanted, stored)
+
+
+def _inventory(word: str) -> dict:
+    """The inventory of a file or folder, or of ``reference:NAME``."""
+    kind, _, name = word.partition(":")
+    return reference.inventory(name) if kind == "reference" else store.load_inventory(word)
+
+
+def _reference(options: argparse.Namespace) -> int:
+    _print(options, reference.inventory(options.name), tables.inventory)
+    return 0
 
 
 def _peek(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ CLASSES = ("hdd", "ssd", "nvme")  # slow to fast; DeepSea says "spinner" for hdd
 SPEED = {cls: speed for speed, cls in enumerate(CLASSES)}
 ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore's journal stands in db
 LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
+RESERVED = "reserved: "
 STATES = ("in-use", "destroyed", "orphan")
 
 
@@ -89,7 +90,14 @@ def _in_use(listed: object) -> str | None:
     if not listed:
         return None
     entries = listed if isinstance(listed, list) else [listed]
-    return "; ".join(names.shown(entry) for entry in entries)
+    return "; ".join(map(_reason, entries))
+
+
+def _reason(entry: object) -> str:
+    """One reason as it is shown; ``reserved: TEXT`` is the only one with a colon and a blank."""
+    text = str(entry)
+    known = RESERVED if text.startswith(RESERVED) else ""
+    return known + names.shown(text.removeprefix(known))
 
 
 def _hostile(raw: Mapping, device: object, id_: object, texts: list[str | None]) -> Disk:

@@ -36,7 +36,7 @@ class Term:
     text: str
     key: str
     negated: bool
-    test: Callable[[object], bool]
+    test: Callable[[object], bool] = field(compare=False)
     known: dict = field(default_factory=dict, compare=False)
 
     def matches(self, disk: Disk) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from proposals import reasons
+from proposals import advice, reasons
 from proposals.allocate import Allocation, allocate, parts
 from proposals.arguments import Arguments
 from proposals.devices import OVERHEAD, Neighbours
@@ -47,22 +47,38 @@ class State(NamedTuple):
 
 def plan(shape: Shape, arguments: Arguments) -> HostPlan:
     """The plan for every host of this shape. Raises PlanError where what was typed leaves no slot at all."""
-    state = _state(shape, arguments)
-    tried = [
-        allocate(shape.disks, tiers, state.neighbours, arguments, state.limit)
-        for tiers in candidates(state.pool, arguments)
-    ]
+    state = _state(shape._replace(pinned=()), arguments)
+    tried = _try(state, arguments)
     judged = [_judge(state, one, arguments) for one in tried]
-    chosen = _choose(judged, arguments)
-    allocation = tried[judged.index(chosen)] if chosen else None
+    allocation = _choose(tried, judged, arguments)
+    if not arguments.layout and (alone_too := _standalone(state, arguments)).data_disks:
+        judged.append(alone_too)
+    if shape.pinned:  # the layout is chosen as if nothing were stored: the same disks give the same answer
+        state = _state(shape, arguments)
+        allocation = _same_tiers(_try(state, arguments), allocation, arguments, state)
     notes = Notes()
     new, alone = _place(state, allocation, arguments)
     osds = (*state.pinned, *new, *alone)
     shortage = reasons.shortage(state, allocation, arguments, notes)
     roles, why = reasons.settle(state, allocation, osds, shortage, arguments)
-    if arguments.layout != "standalone":
-        judged.append(_standalone(state, arguments))
+    advice.host(state, allocation, osds, arguments, notes)
+    _spread(state, allocation, arguments, notes)
     return HostPlan(_layout(shape, osds), osds, roles, why, tuple(judged), tuple(notes.found))
+
+
+def _try(state: State, arguments: Arguments) -> list[Allocation]:
+    tiers = candidates(state.pool, arguments)
+    return [allocate(state.shape.disks, one, state.neighbours, arguments, state.limit) for one in tiers]
+
+
+def _same_tiers(
+    tried: list[Allocation], chosen: Allocation | None, arguments: Arguments, state: State
+) -> Allocation | None:
+    """The allocation of the chosen layout that leaves what is stored in its place."""
+    if chosen is None:
+        return None
+    same = [one for one in tried if (one.tiers.order, one.tiers.db) == (chosen.tiers.order, chosen.tiers.db)]
+    return same[0] if same else _choose(tried, [_judge(state, one, arguments) for one in tried], arguments)
 
 
 def _state(shape: Shape, arguments: Arguments) -> State:
@@ -112,14 +128,17 @@ def _judge(state: State, tried: Allocation, arguments: Arguments) -> Candidate:
     elif cost >= raw:
         why_not = "its DB and WAL devices hold no less than the data disks behind them"
     osds = len(tried.placed) + len(lying)
-    return Candidate(tiers.layout, osds, len(behind), raw, lost, why_not is None, why_not)
+    layout = tiers.layout or _layout(state.shape, (*state.pinned, *tried.placed))
+    return Candidate(layout, osds, len(behind), raw, lost, why_not is None, why_not)
 
 
-def _choose(judged: list[Candidate], arguments: Arguments) -> Candidate | None:
+def _choose(tried: list[Allocation], judged: list[Candidate], arguments: Arguments) -> Allocation | None:
     """Most raw capacity behind a faster DB, then the smallest loss with one device, then the order."""
-    typed = bool(arguments.layout or arguments.db)
-    open_ = [one for one in judged if one.fits] or (list(judged) if typed else [])
-    return min(open_, key=lambda one: (-one.behind_bytes, one.lost_at_most), default=None)
+    no_slot = all(not one.behind_bytes for one in judged)
+    typed = bool(arguments.layout or arguments.db or (arguments.fast_size[1] and no_slot))
+    open_ = [at for at, one in enumerate(judged) if one.fits] or (range(len(judged)) if typed else [])
+    best = min(open_, key=lambda at: (-judged[at].behind_bytes, judged[at].lost_at_most), default=None)
+    return None if best is None else tried[best]
 
 
 def _place(state: State, allocation: Allocation | None, arguments: Arguments) -> tuple[tuple, tuple]:
@@ -139,10 +158,34 @@ def _place(state: State, allocation: Allocation | None, arguments: Arguments) ->
     return new, tuple(alone)
 
 
+def _spread(state: State, allocation: Allocation | None, arguments: Arguments, notes: Notes) -> None:
+    """What exists is never moved; where all disks planned anew would lie more evenly, a hint says so."""
+    if not allocation or not state.neighbours.disks:
+        return
+    fresh = _state(Shape(state.shape.disks, (), (), ()), arguments)
+    for tiers in candidates(fresh.pool, arguments):
+        if set(tiers.db) == set(allocation.tiers.db) and set(tiers.wal) == set(allocation.tiers.wal):
+            anew = allocate(state.shape.disks, tiers, fresh.neighbours, arguments, fresh.limit)
+            now, even = (max((one.osds for one in each.devices), default=0) for each in (allocation, anew))
+            if even < now and sum(one.osds for one in anew.devices) >= sum(one.osds for one in allocation.devices):
+                notes.hint(f"one DB device carries {now} OSDs as they were made; spread anew at most {even} would fall")
+
+
 def _standalone(state: State, arguments: Arguments) -> Candidate:
-    data = [at for at in state.pool.free if state.shape.disks[at].mask & DATA]
-    count = sum(parts(state.shape.disks[at], arguments) for at in data) + len(state.shape.existing)
-    return Candidate("standalone", count, len(data), 0, 0, bool(data), None if data else "no free data disk")
+    """Every disk that may be data and carries nothing, as an OSD of its own: what the layouts compare with."""
+    disks = state.shape.disks
+    data = [at for at in state.pool.free if disks[at].mask & DATA][: state.limit]
+    lying = state.shape.existing
+    count = sum(parts(disks[at], arguments) for at in data) + len(lying)
+    return Candidate(
+        "standalone",
+        count,
+        len({*data, *(one.data for one in lying)}),
+        0,
+        0,
+        bool(data),
+        None if data else "no free data disk",
+    )
 
 
 def _layout(shape: Shape, osds: tuple[Placed, ...]) -> str | None:

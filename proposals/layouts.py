@@ -28,6 +28,7 @@ class Tiers(NamedTuple):
     wal: tuple[int, ...]
     carries: str
     small: tuple[int, ...] = ()
+    order: str = ""  # the layout that was tried, whatever it is called by the classes taken
 
 
 class Pool(NamedTuple):
@@ -102,7 +103,7 @@ def _tiers(pool: Pool, arguments: Arguments, data, db, wal, layout: str | None =
         wal = ()
     shared = bool(common) or (not wal and arguments.wal_size is not None and not arguments.filestore)
     carries = "db+wal" if shared else "db"
-    return Tiers(layout or name(pool.disks, data, db, wal), data, db, wal, carries, small)
+    return Tiers(layout or name(pool.disks, data, db, wal), data, db, wal, carries, small, layout or "by filters")
 
 
 def name(disks: tuple[Facts, ...], data, db, wal) -> str | None:

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from proposals import advice, checks, hostplan, inventory, shape
+from proposals import advice, checks, history, hostplan, inventory, losses, shape
 from proposals.arguments import Arguments
 from proposals.errors import PlanError
 from proposals.hostplan import HostPlan
@@ -36,13 +36,16 @@ class Plan:
     def as_dict(self) -> dict:
         """The answer as design section 4 writes it: plain data for JSON and YAML, in one order."""
         hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
+        summary = losses.summary(hosts)
+        for host in hosts.values():
+            host["devices"] = losses.devices(host, summary["raw_bytes"])
         return {
             "name": self.arguments.name,
             "arguments": dict(self.arguments.typed),
             "hosts": hosts,
             "warnings": self.lines(WARNING),
             "hints": self.lines(HINT),
-            "summary": summary(hosts),
+            "summary": summary,
         }
 
     def lines(self, level: str) -> list[str]:
@@ -60,7 +63,8 @@ class Plan:
             {"id": disk.id, "class": disk.cls, "size": disk.size, "role": role, "reason": reason}
             for disk, role, reason in zip(disks, planned.plan.roles, planned.plan.reasons, strict=True)
         ]
-        return {"layout": planned.plan.layout, "osds": osds, "disks": listed}
+        candidates = [one._asdict() for one in planned.plan.candidates]
+        return {"layout": planned.plan.layout, "osds": osds, "disks": listed, "candidates": candidates}
 
     def _new(self, host: Host, one: Placed) -> dict:
         disk, disks = host.disks[one.data], host.disks
@@ -97,9 +101,19 @@ def peek(
         past = before.get(host.id) if same else None
         look, origins = shape.build(host, arguments, past)
         planned.append(Planned(host, look, _plan(look, arguments, host, plans), origins))
+    checks.layout(planned, arguments)
     notes = {one.host.id: one.plan.notes for one in planned}
-    general = tuple(advice.general(planned, arguments))
-    return Plan(arguments, found, tuple(planned), notes, general)
+    made = Plan(arguments, found, tuple(planned), notes, tuple(advice.general(planned, arguments)))
+    return made if same or not before else _with_moves(made, before)
+
+
+def _with_moves(made: Plan, before: Mapping) -> Plan:
+    """``made`` with a warning for each host on which the stored proposal placed something otherwise."""
+    notes = dict(made.notes)
+    for planned in made.hosts:
+        moves = history.moves(before.get(planned.host.id, {}), made.host_dict(planned))
+        notes[planned.host.id] = (*notes[planned.host.id], *(Note(WARNING, text) for text in moves))
+    return replace(made, notes=notes)
 
 
 def _plan(look: Shape, arguments: Arguments, host: Host, plans: dict[Shape, HostPlan]) -> HostPlan:
@@ -135,10 +149,3 @@ def make_uuid(text: str) -> str:
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     variant = "89ab"[int(digest[16], 16) & 3]
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
-
-
-def summary(hosts: Mapping[str, Mapping]) -> dict:
-    """Hosts that have OSDs, OSDs, and raw bytes; a disk of several OSDs counts once."""
-    used = [host for host in hosts.values() if host["osds"]]
-    raw = sum(disk["size"] for host in used for disk in host["disks"] if disk["role"] == "data")
-    return {"hosts": len(used), "osds": sum(len(host["osds"]) for host in used), "raw_bytes": raw}

@@ -31,9 +31,9 @@ def lines(root: str | Path, plan: Plan) -> list[str]:
     """The lines that choose: cluster, roles, config, profile."""
     hosts = _hosts(root)
     storage = {one.host.id for one in plan.hosts if one.plan.osds or one.shape.existing}
-    roles = _roles(hosts, storage)
+    given = roles(hosts, storage)
     chosen = ["cluster-ceph/cluster/*.sls"]
-    for role, wanted in roles.items():
+    for role, wanted in given.items():
         chosen += [f"role-{role}/cluster/{name}" for name in _globs(hosts, wanted)]
     chosen += ["config/stack/default/global.yml", "config/stack/default/ceph/cluster.yml"]
     if storage:
@@ -58,12 +58,13 @@ def _hosts(root: str | Path) -> list[str]:
     return [path.rpartition("/")[2].removesuffix(".sls") for path in store.matching(root, "cluster-ceph/cluster/*.sls")]
 
 
-def _roles(hosts: list[str], storage: set[str]) -> dict[str, list[str]]:
+def roles(hosts: list[str], storage: set[str]) -> dict[str, list[str]]:
+    """The hosts that each role is proposed for; ``storage`` are those that carry OSDs."""
     masters = _beginning(hosts, MASTERS)
     monitors = _monitors(hosts, storage, set(masters))
-    roles = {"master": masters[:1], "admin": masters, "mon": monitors, "mgr": monitors}
-    roles |= {role: _beginning(hosts, words) for role, words in NAMED.items()}
-    return {role: wanted for role, wanted in roles.items() if wanted}
+    given = {"master": masters[:1], "admin": masters, "mon": monitors, "mgr": monitors}
+    given |= {role: _beginning(hosts, words) for role, words in NAMED.items()}
+    return {role: wanted for role, wanted in given.items() if wanted}
 
 
 def _monitors(hosts: list[str], storage: set[str], masters: set[str]) -> list[str]:

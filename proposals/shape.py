@@ -87,10 +87,15 @@ def _masks(host: Host, arguments: Arguments) -> list[int]:
 def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple[Origin, ...], tuple[Stray, ...]]:
     """OSDs that lie on the disks; marks in ``facts`` the data disks whose OSD is gone."""
     parts: dict[str, dict] = {}
+    found, strays, parts_on = [], [], {}
     for at, disk in enumerate(host.disks):
         for one in disk.residents:
-            parts.setdefault(one.osd, {}).setdefault(one.role, (at, one))
-    found, strays, parts_on = [], [], {}
+            if one.role not in (roles := parts.setdefault(one.osd, {})):
+                roles[one.role] = (at, one)
+            elif one.role == "data":
+                facts[at] = facts[at]._replace(reason=f"holds data of {label(one)}, which another disk holds too")
+            else:
+                strays.append(Stray(at, one.role, one.size, label(one)))
     for osd in sorted(parts, key=lambda osd: _order(parts[osd])):
         roles = parts[osd]
         at, data = roles.get("data", (None, None))

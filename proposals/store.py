@@ -170,9 +170,9 @@ def swap_link(link: str | Path, target: str | Path) -> None:
 
 
 def matching(root: str | Path, pattern: str) -> list[str]:
-    """Files below ``root`` that the glob ``pattern`` matches, as sorted relative paths; folders are left out."""
+    """Files in folders of ``root`` that the glob ``pattern`` matches, as sorted relative paths."""
     found = glob(pattern, root_dir=root)  # noqa: PTH207
-    return sorted(path for path in found if (Path(root) / path).is_file())
+    return sorted(path for path in found if "/" in path and (Path(root) / path).is_file())
 
 
 def folders(root: str | Path) -> list[str]:

@@ -7,9 +7,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proposals import losses
+from proposals.notes import several
 from proposals.sizes import gib, terabytes
 
 PIPE_WIDTH = 160  # columns where nobody says how wide: a file, a pager
+NUMERIC = ("OSDs", "disks", "data", "DB", "WAL", "unused", "GiB", "matches", "line", "raw", "of host", "of cluster")
+LOST = ("raw", "of host", "of cluster")
 BY_ID = "/dev/disk/by-id/"
 
 
@@ -21,7 +25,7 @@ def _console() -> Console:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for column in columns:
-        numeric = column in ("OSDs", "disks", "GiB", "matches", "line", "DB GiB", "WAL GiB")
+        numeric = column in NUMERIC
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     return table
 
@@ -44,20 +48,47 @@ def proposal(answer: Mapping) -> None:
     if any(osd["db"] or osd["wal"] for host in answer["hosts"].values() for osd in host["osds"]):
         console.print(_devices(answer))
     console.print(_unused(answer))
+    if any(len(host.get("candidates", ())) > 1 for host in answer["hosts"].values()):
+        console.print(candidates(answer))
     for word, style in (("warnings", "yellow"), ("hints", "cyan")):
         for line in answer[word]:
             console.print(Text(f"{word[:-1]}: {line}", style=style))
-    console.print(Text(f"{total['hosts']} hosts, {total['osds']} OSDs, {terabytes(total['raw_bytes'])} raw"))
+    usable = ", ".join(f"{terabytes(size)} with {pool}" for pool, size in total.get("usable_bytes", {}).items())
+    console.print(Text(f"{total['hosts']} hosts, {total['osds']} OSDs, {terabytes(total['raw_bytes'])} raw: {usable}"))
 
 
 def _devices(answer: Mapping) -> Table:
-    table = _table("DB and WAL devices", "host", "device", "GiB", "OSDs", "DB GiB", "WAL GiB")
+    table = _table(
+        "DB and WAL devices, and what falls with each", "host", "device", "GiB", "DBs", "WALs", "OSDs", *LOST
+    )
     for name, host in answer["hosts"].items():
         sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
-        for device in sorted({osd[key] for osd in host["osds"] for key in ("db", "wal") if osd[key]}):
-            on = [osd for osd in host["osds"] if device in (osd["db"], osd["wal"])]
-            taken = [sum(osd[f"{key}_size"] or 0 for osd in on if osd[key] == device) for key in ("db", "wal")]
-            _row(table, name, device.removeprefix(BY_ID), gib(sizes[device]), len(on), *map(gib, taken))
+        for lost in host.get("devices") or losses.devices(host, answer["summary"]["raw_bytes"]):
+            device = lost["id"]
+            parts = [_parts(host, device, key) for key in ("db", "wal")]
+            shares = [f"{lost[key]:.1%}" for key in ("host_share", "cluster_share")]
+            raw = terabytes(lost["raw_bytes"])
+            _row(table, name, device.removeprefix(BY_ID), gib(sizes[device]), *parts, lost["osds"], raw, *shares)
+    return table
+
+
+def _parts(host: Mapping, device: str, key: str) -> str | None:
+    """``9 x 40 GiB``: the DBs or WALs on one device."""
+    sizes = Counter(osd[f"{key}_size"] or 0 for osd in host["osds"] if osd[key] == device)
+    return " + ".join(f"{count} x {gib(size)} GiB" for size, count in sorted(sizes.items())) or None
+
+
+def candidates(answer: Mapping) -> Table:
+    """The layouts that were tried, one line for each group of hosts with the same numbers."""
+    groups: dict[tuple, list[str]] = {}
+    for name, host in answer["hosts"].items():
+        for one in host.get("candidates", ()):
+            groups.setdefault(tuple(one.values()), []).append(name)
+    table = _table(
+        "layouts that were tried", "hosts", "layout", "OSDs", "disks", "raw behind a DB", "lost at most", "fits"
+    )
+    for (layout, osds, disks, behind, lost, _, why_not), hosts in groups.items():
+        _row(table, several(hosts), layout, osds, disks, terabytes(behind), f"{lost} OSDs", why_not or "yes")
     return table
 
 
@@ -82,6 +113,16 @@ def report(answer: Mapping) -> None:
         console.print(Text(message))
     if not (answer["written"] or answer["removed"] or answer["kept"]):
         console.print("nothing to write: all files are as planned")
+
+
+def inventory(answer: Mapping) -> None:
+    """The disks of an inventory, counted."""
+    table = _table("", "host", "disks", "transport", "model", "GiB")
+    for name, host in answer["hosts"].items():
+        counts = Counter((disk.get("transport"), disk.get("model"), disk["size"]) for disk in host["ceph_disks"])
+        for (transport, model, size), count in counts.items():
+            _row(table, name, count, transport, model, gib(size))
+    _console().print(table)
 
 
 def policy(answer: Mapping) -> None:

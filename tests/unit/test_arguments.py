@@ -1,0 +1,149 @@
+"""Arguments as a shell and as Salt's command line hand them over, and disk filters."""
+
+import pytest
+
+from proposals import arguments, disks, filters
+from proposals.errors import ArgumentError, FilterError
+from proposals.sizes import GIB
+
+DISK = disks.parse(
+    {
+        "device": "/dev/sda",
+        "id": "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4",
+        "size": 6001175126016,
+        "rotational": True,
+        "transport": "sas",
+        "model": "ST6000NM0115-1YZ",
+        "serial": "ZAD0A1B2",
+        "path": "pci-0000:3b:00.0-ata-1",
+    }
+)
+
+
+def test_typed_arguments_have_one_form():
+    asked = arguments.parse(
+        ["Ratio=9", "DB_SIZE=40G", "data=Model=ST6*", "leftovers=yes", "name=a", "force=true", "limit-data=745"]
+    )
+    assert dict(asked.typed) == {
+        "data": "model=st6*",
+        "db-size": "40g",
+        "leftovers": True,
+        "limit-data": 745,
+        "ratio": 9,
+    }
+    assert (asked.ratio, asked.db_size, asked.leftovers, asked.force, asked.name) == (9, 40 * GIB, True, True, "a")
+
+
+# what was typed -> what Salt's YAML makes of it
+SAME = [
+    ("data=-770", {"data": -770}),
+    ("data=745", {"data": 745}),
+    ("ratio=9", {"ratio": 9}),
+    ("leftovers=on", {"leftovers": True}),
+    ("leftovers=0", {"leftovers": 0}),
+    ("db-size=40", {"db_size": 40}),
+    ("db-size=37.5", {"db_size": 37.5}),
+    ("db=740-770", {"db": "740-770"}),
+    ("encryption=none", {"encryption": None}),
+    ("target=osd*", {"target": "osd*", "__pub_user": "root"}),
+]
+
+
+@pytest.mark.parametrize(("typed", "salt"), SAME)
+def test_salts_values_are_turned_back(typed, salt):
+    assert arguments.parse([typed]) == arguments.parse(salt)
+    assert arguments.parse([typed]).typed == arguments.parse(salt).typed
+
+
+@pytest.mark.parametrize(
+    "salt",
+    [{"data": 745.2}, {"name": 2024}, {"name": True}, {"target": ["a"]}, {"data": True}, {"db": None}, {"ratio": 9.0}],
+)
+def test_what_cannot_be_turned_back_is_to_be_quoted(salt):
+    with pytest.raises(ArgumentError, match="quote it"):
+        arguments.parse(salt)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ratio"],
+        ["ratio=0"],
+        ["ratio=-1"],
+        ["ratio=nine"],
+        ["ratio="],
+        ["ratio=9", "ratio=9"],
+        ["name=../x"],
+        ["name=a/b"],
+    ]
+    + [
+        ["name=.."],
+        ["format=zfs"],
+        ["encryption=rot13"],
+        ["leftovers=maybe"],
+        ["osds-per-device=99999999999"],
+        ["colour=red"],
+    ]
+    + [["nvme-ssd-spinner=true", "format=filestore"], ["name=" + "x" * 65]],
+)
+def test_refused(words):
+    with pytest.raises(ArgumentError):
+        arguments.parse(words)
+
+
+MATCHES = [
+    ("5000-7000", True),
+    ("size=5TB-7TB,model=ST6000*", True),
+    ("model=st6000nm0115-1yz", True),
+    ("model=ST6000", False),
+    ("model=?T6*", True),
+    ("model=[s]t6*", False),
+    ("model=WD*|ST6*", True),
+    ("model=!WD*|ST6*", False),
+    ("vendor=ATA", False),
+    ("vendor=!ATA", True),
+    ("serial=zad0a1b2", True),
+    ("rotational=true", True),
+    ("rotational=false", False),
+    ("rotational=!false", True),
+    ("transport=sas|sata", True),
+    ("class=hdd", True),
+    ("class=!hdd", False),
+    ("path=*ata-1*", True),
+    ("id=*a1b2c3d4", True),
+    ("size=!5000-7000", False),
+    ("size=700-800|5000-6000", True),
+    ("5000-7000,vendor=SEAGATE", False),
+]
+
+
+@pytest.mark.parametrize(("text", "matches"), MATCHES)
+def test_a_filter(text, matches):
+    assert filters.parse("data", text).matches(DISK) is matches
+    assert filters.parse("data", text).matches(DISK) is matches, "remembered answers are the same"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ",",
+        "5000-7000,",
+        "modell=x",
+        "model=",
+        "model=a||b",
+        "model=!",
+        "rotational=often",
+        "class=spinner",
+        "x" * 1001,
+    ],
+)
+def test_a_filter_is_refused(text):
+    with pytest.raises(FilterError, match=r"data"):
+        filters.parse("data", text)
+
+
+def test_many_stars_do_not_take_long():
+    pattern = "*a" * 400 + "b"
+    disk = DISK._replace(model="a" * 128)
+    assert not filters.parse("data", f"model={pattern}").matches(disk)

@@ -1,0 +1,269 @@
+"""What holds for every host, argument and history that hypothesis can think of."""
+
+import copy
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning import FSID
+
+from proposals import arguments, filters, fragments, names, plan, policy, reference
+from proposals.devices import OVERHEAD
+from proposals.errors import ProposalError
+from proposals.sizes import GIB
+
+HDDS = [1000204886016, 4000787030016, 6001175126016]
+FLASH = [120034123776, 400088457216, 800166076416, 1920383410176]
+few = settings(max_examples=150, deadline=None)
+
+
+@st.composite
+def groups(draw):
+    kind = draw(st.sampled_from(["hdd", "hdd", "ssd", "nvme"]))
+    size = draw(st.sampled_from(HDDS if kind == "hdd" else FLASH))
+    same = {"rotational": kind == "hdd", "transport": "nvme" if kind == "nvme" else "sata", "size": size}
+    if draw(st.integers(0, 7)) == 0:
+        same["in_use"] = ["mounted on /"]
+    return {**same, "count": draw(st.integers(1, 9)), "model": draw(st.sampled_from(["A", "B"]))}
+
+
+hosts = st.dictionaries(
+    st.sampled_from(["a", "b", "c"]), st.fixed_dictionaries({"disks": st.lists(groups(), max_size=5)}), min_size=1
+)
+words = st.fixed_dictionaries(
+    {},
+    optional={
+        "ratio": st.integers(1, 12),
+        "db-ratio": st.integers(1, 4),
+        "db-size": st.sampled_from(["10g", "40g", "100g", "3GB"]),
+        "wal-size": st.sampled_from(["2g", "5g"]),
+        "data": st.sampled_from(["500-", "5000-7000", "class=hdd", "class=nvme", "model=a", "rotational=true"]),
+        "db": st.sampled_from(["100-800", "740-770", "class=ssd", "class=nvme", "model=b"]),
+        "wal": st.sampled_from(["100-800", "class=nvme", "300-400"]),
+        "exclude": st.sampled_from(["model=b", "300-400"]),
+        "leftovers": st.booleans(),
+        "limit-data": st.integers(1, 9),
+        "osds-per-device": st.integers(1, 3),
+        "layout": st.sampled_from(arguments.LAYOUTS),
+        "format": st.sampled_from(["bluestore", "filestore"]),
+    },
+)
+
+
+def parse(told):
+    told = dict(told)
+    layout = told.pop("layout", None)
+    return arguments.parse({**told, layout: True} if layout else told)
+
+
+def peek(raw, told, stored=None):
+    """A plan's JSON, or None where the planner refuses with its own error."""
+    try:
+        return plan.peek(raw, parse(told), stored).as_dict()
+    except ProposalError as error:
+        assert str(error)
+        assert "\n" not in str(error)
+        return None
+
+
+def devices(host):
+    """Device -> (data disks, bytes taken) on one host."""
+    disks, taken = {}, Counter()
+    for osd in host["osds"]:
+        for key in ("db", "wal"):
+            if osd[key]:
+                taken[osd[key]] += osd[f"{key}_size"]
+        if osd["db"]:
+            disks.setdefault(osd["db"], set()).add(osd["data"])
+        elif osd["wal"]:
+            disks.setdefault(osd["wal"], set()).add(osd["data"])
+    return disks, taken
+
+
+def check(answer, raw, asked):
+    """Ceilings, capacity, no disk twice, every disk explained."""
+    for name, host in answer["hosts"].items():
+        seen = {disk["id"]: disk for disk in host["disks"]}
+        assert sorted(seen) == sorted(disk["id"] for disk in raw["hosts"][name]["ceph_disks"])
+        assert all((disk["role"] == "unused") == bool(disk["reason"]) for disk in host["disks"])
+        disks, taken = devices(host)
+        data = {osd["data"] for osd in host["osds"]}
+        assert not data & set(taken), "a disk is data or carries, never both"
+        assert all(seen[one]["role"] == "data" for one in data)
+        assert {disk["id"] for disk in host["disks"] if disk["role"] in ("db", "wal")} == set(taken)
+        for behind in disks.values():
+            assert len(behind) <= asked.ratio
+        for device, size in taken.items():
+            assert size <= seen[device]["size"] - OVERHEAD
+        per_disk = Counter(osd["data"] for osd in host["osds"])
+        assert all(
+            count == (1 if seen[one]["class"] == "hdd" else asked.osds_per_device) for one, count in per_disk.items()
+        )
+        if asked.limit_data and not any(osd["existing"] for osd in host["osds"]):
+            assert len(data) <= asked.limit_data
+        tiers = {osd["db"]: osd["wal"] for osd in host["osds"] if osd["db"] and osd["wal"] and osd["db"] != osd["wal"]}
+        assert all(count <= asked.db_ratio for count in Counter(tiers.values()).values())
+    uuids = [osd["uuid"] for host in answer["hosts"].values() for osd in host["osds"]]
+    assert len(uuids) == len(set(uuids))
+    assert all(names.UUID.fullmatch(one) for one in uuids)
+
+
+@few
+@given(hosts, words)
+def test_every_plan_keeps_its_promises(told, asked):
+    raw = reference.expand(told)
+    answer = peek(raw, asked)
+    if answer:
+        check(answer, raw, parse(asked))
+
+
+@few
+@given(hosts, words, st.randoms(use_true_random=False))
+def test_any_order_of_disks_and_hosts_gives_the_same_bytes(told, asked, random):
+    raw = reference.expand(told)
+    shuffled = {"hosts": dict(random.sample(list(raw["hosts"].items()), len(raw["hosts"])))}
+    for host in shuffled["hosts"].values():
+        host["ceph_disks"] = random.sample(host["ceph_disks"], len(host["ceph_disks"]))
+    assert json.dumps(peek(raw, asked)) == json.dumps(peek(shuffled, asked))
+
+
+@few
+@given(hosts, words)
+def test_planning_with_the_stored_plan_changes_nothing(told, asked):
+    raw = reference.expand(told)
+    first = peek(raw, asked)
+    if first:
+        assert peek(raw, asked, stored=first) == first
+
+
+@few
+@given(hosts, words, groups(), st.booleans())
+def test_growing_never_moves(told, asked, more, deploy):
+    raw = reference.expand(told)
+    first = peek(raw, asked)
+    if not first:
+        return
+    grown = reference.deployed(raw, first, FSID) if deploy else copy.deepcopy(raw)
+    extra = reference.expand({str(place): {"disks": [more]} for place in range(9)})["hosts"]["8"]["ceph_disks"]
+    for place, host in enumerate(grown["hosts"].values()):
+        for disk in extra:
+            changed = {key: f"{disk[key]}{place}" for key in ("id", "wwn", "serial")}
+            host["ceph_disks"].append({**disk, **changed, "device": f"{disk['device']}x{place}"})
+    second = peek(grown, asked, stored=first)
+    if second:
+        before = {osd["uuid"]: {**osd, "existing": deploy} for host in first["hosts"].values() for osd in host["osds"]}
+        after = {osd["uuid"]: osd for host in second["hosts"].values() for osd in host["osds"]}
+        kept = ("data", "db", "wal", "db_size", "wal_size", "existing")
+        for uuid, osd in before.items():
+            assert {key: after[uuid][key] for key in kept} == {key: osd[key] for key in kept}
+
+
+@few
+@given(hosts, words, words)
+def test_arguments_never_touch_what_is_deployed(told, asked, other):
+    raw = reference.expand(told)
+    first = peek(raw, asked)
+    if not first:
+        return
+    lying = reference.deployed(raw, first, FSID)
+    second = peek(lying, other)
+    if second:
+        before = {osd["uuid"] for host in first["hosts"].values() for osd in host["osds"]}
+        after = {osd["uuid"]: osd for host in second["hosts"].values() for osd in host["osds"]}
+        assert before <= set(after)
+        for name, host in second["hosts"].items():
+            _, taken = devices(host)
+            sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
+            assert all(size <= sizes[device] - OVERHEAD for device, size in taken.items()), name
+            ids = {osd["data"] for osd in host["osds"]}
+            assert not ids & set(taken)
+
+
+texts = st.one_of(st.text(max_size=40), st.text("0123456789-.gGtTbBiI =,!|*?[]{}%", max_size=20))
+
+
+@given(texts)
+def test_filters_raise_nothing_but_their_own_error(text):
+    try:
+        filters.parse("data", text)
+    except ProposalError as error:
+        assert "\n" not in str(error)
+
+
+@given(st.one_of(st.text(max_size=60), st.text("role-mn/*?[]:=slicere .#\t\\()+{}1,", max_size=40)))
+def test_policies_raise_nothing_but_their_own_error(text):
+    try:
+        policy.parse(text)
+    except ProposalError as error:
+        assert "\n" not in str(error)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*arguments.READERS, "x"]),
+        st.one_of(texts, st.integers(), st.floats(), st.none(), st.booleans()),
+    )
+)
+def test_arguments_raise_nothing_but_their_own_error(told):
+    try:
+        arguments.parse(told)
+    except ProposalError as error:
+        assert "\n" not in str(error)
+
+
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20)),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=8), inner, max_size=4)),
+    max_leaves=12,
+)
+KEYS = ("device", "id", "size", "rotational", "transport", "vendor", "model", "serial", "wwn", "path", "in_use", "osds")
+PARTS = ("id", "fsid", "role", "size", "offset", "cluster", "state")
+hostile = st.one_of(
+    anything,
+    st.dictionaries(st.sampled_from(KEYS), anything),
+    st.fixed_dictionaries(
+        {"device": st.just("/dev/sda"), "size": st.integers(0, 1 << 50), "rotational": st.booleans()},
+        optional={key: st.one_of(texts, anything) for key in ("id", *KEYS[4:-1])}
+        | {"osds": st.lists(st.dictionaries(st.sampled_from(PARTS), anything))},
+    ),
+)
+
+
+@few
+@given(st.lists(hostile, max_size=4))
+def test_hostile_disks_harm_nothing(listed):
+    raw = {"hosts": {"a": {"ceph_disks": listed}}}
+    try:
+        made = plan.peek(raw, arguments.parse([]))
+    except ProposalError:
+        return
+    texts = [text for files in fragments.profile(made).values() for text in files.values()]
+    texts.append(fragments.stored(made, {}, {}))
+    for text in texts:
+        assert "{{" not in text.replace('{"', "") and "{%" not in text and "{#" not in text
+    assert len(made.as_dict()["hosts"]["a"]["disks"]) == len(listed)
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ x }}", "{% x %}", "{# x #}", "../x", "!!python/name:os", "a: b", "x" * 4096, "\udcff", "a\nb"]
+)
+def test_hostile_text_is_escaped_and_in_no_file(text):
+    disk = {"device": "/dev/sda", "size": 6001175126016, "rotational": True}
+    for key in ("model", "serial", "id", "vendor", "wwn", "path"):
+        raw = {"hosts": {"a": {"ceph_disks": [{**disk, key: text}, {**disk, "device": "/dev/sdb"}]}}}
+        made = plan.peek(raw, arguments.parse([]))
+        bad = made.as_dict()["hosts"]["a"]["disks"][0]
+        assert bad["role"] == "unused"
+        assert key in bad["reason"]
+        assert text not in bad["reason"]
+        written = [one for files in fragments.profile(made).values() for one in files.values()]
+        assert all(text not in one for one in (*written, fragments.stored(made, {}, {})))
+
+
+def test_a_slot_is_never_smaller_than_a_gib_where_nothing_was_typed():
+    raw = reference.expand(
+        {"a": {"disks": [{"count": 3, "size": HDDS[2], "rotational": True}, {"size": 2 * GIB, "rotational": False}]}}
+    )
+    assert peek(raw, {})["hosts"]["a"]["layout"] == "standalone"

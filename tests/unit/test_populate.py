@@ -1,0 +1,197 @@
+"""What populate writes, and the three-way rule for files that were edited."""
+
+import json
+
+import pytest
+import yaml
+from planning import FSID, GUIDE, apollo, inventory
+
+from proposals import arguments, fragments, pillar, plan, proposed, store
+from proposals.errors import StoreError
+from proposals.sizes import GIB
+
+FEW = {"node1": [{"is": "hdd6", "count": 3}, {"is": "ssd800"}], "node2": [{"is": "hdd6", "count": 2}]}
+
+
+def populate(root, raw, words="", force=False):
+    asked = arguments.parse(words.split())
+    made = plan.peek(raw, asked, store.stored_proposal(root, asked.name))
+    return store.populate(root, made, force)
+
+
+def tree(root):
+    return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def edit(path):
+    path.write_text(path.read_text() + "# mine\n")
+
+
+LAYOUT = "profile-default/stack/default/ceph/minions/node1.yml"
+
+
+def test_the_files_of_the_guide(tmp_path):
+    report = populate(tmp_path, apollo(), " ".join(GUIDE))
+    assert report.status == 0
+    layout = yaml.safe_load((tmp_path / "profile-apollo/stack/default/ceph/minions/osdnode1.yml").read_text())
+    first, *_ = layout["ceph"]["storage"]["osds"].items()
+    assert first[1] == {
+        "format": "bluestore",
+        "uuids": first[1]["uuids"],
+        "db": "/dev/disk/by-id/wwn-0x5000c50000050036",
+        "db_size": 40 * GIB,
+        "wal": "/dev/disk/by-id/wwn-0x5000c50000050036",
+        "wal_size": 5 * GIB,
+    }
+    assert layout["ceph"]["storage"]["disks"][first[0]] == {"size": 6001175126016, "serial": "S00050000"}
+    assert len(layout["ceph"]["storage"]["disks"]) == 60
+    assert (tmp_path / "profile-apollo/cluster/osdnode1.sls").read_text() == "roles:\n- storage\n"
+    assert (tmp_path / "cluster-ceph/cluster/monnode1.sls").read_text() == "cluster: ceph\n"
+    assert yaml.safe_load((tmp_path / "role-mon/cluster/monnode1.sls").read_text()) == {"roles": ["mon"]}
+    stored = json.loads((tmp_path / "profile-apollo/proposal.json").read_text())
+    assert stored["hosts"]["osdnode1"]["disks"][0]["serial"] == "S00050000"
+    text = (tmp_path / "profile-apollo/cluster/osdnode1.sls").read_text()
+    assert stored["files"]["cluster/osdnode1.sls"] == fragments.digest(text)
+    assert not list((tmp_path / "profile-apollo/cluster").glob("mon*")), "hosts without OSDs are not in the profile"
+
+
+def test_populate_twice_is_populate_once(tmp_path):
+    populate(tmp_path, apollo(), " ".join(GUIDE))
+    before = tree(tmp_path)
+    report = populate(tmp_path, apollo(), " ".join(GUIDE))
+    assert (report.status, report.written, report.removed, report.messages) == (0, (), (), ())
+    assert tree(tmp_path) == before
+
+
+def test_an_edited_file_is_kept_where_the_plan_is_as_before(tmp_path):
+    populate(tmp_path, inventory(**FEW))
+    edit(tmp_path / LAYOUT)
+    report = populate(tmp_path, inventory(**FEW))
+    assert report.status == 0
+    assert (tmp_path / LAYOUT).read_text().endswith("# mine\n")
+
+
+def test_an_edited_file_is_kept_and_shown_where_the_plan_changed(tmp_path):
+    populate(tmp_path, inventory(**FEW))
+    edit(tmp_path / LAYOUT)
+    report = populate(tmp_path, inventory(**FEW), "ratio=2 osds-per-device=1")
+    assert report.status == 1
+    assert report.kept == ("stack/default/ceph/minions/node1.yml",)
+    assert "+        db_size" in str(report.messages) or "-        db_size" in str(report.messages)
+    assert populate(tmp_path, inventory(**FEW), "ratio=2 osds-per-device=1").status == 1, "as long as it differs"
+
+
+def test_an_edited_file_does_not_hold_up_the_others(tmp_path):
+    populate(tmp_path, inventory(**FEW))
+    edit(tmp_path / LAYOUT)
+    report = populate(tmp_path, inventory(**FEW), "encryption=dmcrypt")
+    assert report.written == ("stack/default/ceph/minions/node2.yml",)
+
+
+def test_force_writes_an_edited_file(tmp_path):
+    populate(tmp_path, inventory(**FEW))
+    edit(tmp_path / LAYOUT)
+    report = populate(tmp_path, inventory(**FEW), "", force=True)
+    assert (report.status, report.kept) == (0, ())
+    assert "# mine" not in (tmp_path / LAYOUT).read_text()
+
+
+def test_a_file_that_is_no_longer_planned_goes_unless_it_was_edited(tmp_path):
+    populate(tmp_path, inventory(**FEW))
+    edit(tmp_path / "profile-default/cluster/node1.sls")
+    bare = {"node1": [{"is": "boot"}], "node2": FEW["node2"]}
+    report = populate(tmp_path, inventory(**bare))
+    assert report.status == 1
+    assert report.removed == ("stack/default/ceph/minions/node1.yml",)
+    assert report.kept == ("cluster/node1.sls",)
+
+
+def test_hosts_outside_target_keep_theirs(tmp_path):
+    populate(tmp_path, inventory(**FEW))
+    report = populate(tmp_path, inventory(**FEW), "target=node2 encryption=dmcrypt")
+    assert report.status == 0
+    assert (tmp_path / LAYOUT).exists()
+    stored = json.loads((tmp_path / "profile-default/proposal.json").read_text())
+    assert set(stored["hosts"]) == {"node1", "node2"}
+    assert stored["hosts"]["node1"]["arguments"] == {}
+    assert "cluster/node1.sls" in stored["files"]
+
+
+def test_fragments_are_never_overwritten_and_differences_told(tmp_path):
+    networks = {"public_network": "192.168.124.0/24"}
+    assert store.fragments(tmp_path, ["a"], FSID, networks, "salt") == []
+    (tmp_path / "role-mon/cluster/a.sls").write_text("roles: [mon, mine]\n")
+    messages = store.fragments(tmp_path, ["a", "b"], "22222222-2222-4333-8444-555555555555", networks, "salt")
+    assert len(messages) == 1
+    assert "fsid is '11111111" in messages[0]
+    assert (tmp_path / "role-mon/cluster/a.sls").read_text() == "roles: [mon, mine]\n"
+    assert (tmp_path / "role-mon/cluster/b.sls").exists()
+    told = store.read_yaml(tmp_path / "config/stack/default/ceph/cluster.yml")
+    assert told == {"fsid": FSID, "public_network": "192.168.124.0/24"}
+
+
+def test_the_proposed_policy_is_the_guides(tmp_path):
+    populate(tmp_path, apollo(), " ".join(GUIDE))
+    lines = (tmp_path / "policy.cfg").read_text().splitlines()
+    assert lines[1:] == [
+        "cluster-ceph/cluster/*.sls",
+        "role-master/cluster/salt*.sls",
+        "role-admin/cluster/salt*.sls",
+        "role-mon/cluster/mon*.sls",
+        "role-mgr/cluster/mon*.sls",
+        "config/stack/default/global.yml",
+        "config/stack/default/ceph/cluster.yml",
+        "profile-apollo/cluster/*.sls",
+        "profile-apollo/stack/default/ceph/minions/*.yml",
+    ]
+    assert pillar.minion(tmp_path, "saltmaster")["roles"] == ["master", "admin"]
+
+
+def test_an_existing_policy_stays_and_lacking_lines_are_told(tmp_path):
+    populate(tmp_path, apollo(), " ".join(GUIDE))
+    (tmp_path / "policy.cfg").write_text("cluster-ceph/cluster/*.sls\nconfig/stack/default/*.yml\n")
+    report = populate(tmp_path, apollo(), " ".join(GUIDE))
+    assert "profile-apollo/cluster/*.sls" in report.messages
+    assert "config/stack/default/ceph/cluster.yml" in report.messages
+    assert (tmp_path / "policy.cfg").read_text().startswith("cluster-ceph")
+
+
+MONITORS = [
+    (["a", "b", "c", "d"], {"a", "b", "c", "d"}, ["a", "b", "c"]),
+    (["a", "b", "c", "d"], {"a", "b"}, ["a", "c", "d"]),
+    (["salt", "a", "b", "c"], {"a", "b", "c"}, ["a", "b", "c"]),
+    (["mon1", "mon2", "mon3", "mon4", "x"], set(), ["mon1", "mon2", "mon3"]),
+    (["mon1", "mon2", "x", "y"], {"x", "y"}, ["mon1", "mon2", "x"]),
+    ([f"n{number:02}" for number in range(12)], set(), ["n00", "n01", "n02", "n03", "n04"]),
+    (["a", "b"], {"a", "b"}, ["a"]),
+]
+
+
+@pytest.mark.parametrize(("hosts", "storage", "monitors"), MONITORS)
+def test_monitors(hosts, storage, monitors):
+    assert proposed.roles(hosts, storage)["mon"] == monitors
+
+
+def test_a_killed_write_leaves_no_half_file(tmp_path, monkeypatch):
+    store.write(tmp_path / "a", "old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store.os, "fchmod", fail)
+    with pytest.raises(StoreError, match="cannot write .*No space left"):
+        store.write(tmp_path / "a", "new" * 1000)
+    assert (tmp_path / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_trees_and_links(tmp_path):
+    store.write_tree(tmp_path / "gen1", {"a/b.sls": "x: 1\n"}, mode=0o600)
+    assert (tmp_path / "gen1/a/b.sls").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "gen1/a").stat().st_mode & 0o777 == 0o700
+    with pytest.raises(StoreError, match="never written over"):
+        store.write_tree(tmp_path / "gen1", {})
+    store.swap_link(tmp_path / "now", "gen1")
+    store.swap_link(tmp_path / "now", "gen2")
+    assert str((tmp_path / "now").readlink()) == "gen2"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gen1", "now"]
