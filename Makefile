@@ -35,4 +35,4 @@ bench: .venv
 	$(python) -m tests.bench
 
 clean: .venv
-	$(python) -m lab down --all
+	$(python) -m lab down

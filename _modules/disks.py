@@ -126,7 +126,7 @@ def partition_nodes(device):
 
 
 def label(device):
-    """Return what a BlueStore label says: ``{fsid, role, size, device[, id, cluster, done]}``, or ``None``.
+    """Return what a BlueStore label says: ``{fsid, role, size, device[, id, cluster, ready]}``, or ``None``.
 
     Layout: 23 bytes of magic, the OSD's uuid as text, then ``bluestore_bdev_label_t`` (uuid, size, birth time,
     description, map of text to text), src/os/bluestore/bluestore_types.cc of Ceph 16.
@@ -166,7 +166,7 @@ def label(device):
     if "ceph_fsid" in meta:
         found["cluster"] = meta["ceph_fsid"]
     if found["role"] == "data":
-        found["done"] = meta.get("mkfs_done") == "yes"
+        found["ready"] = meta.get("ready") == "ready"  # the last that ceph-osd --mkfs writes (OSD::write_meta)
     return found
 
 

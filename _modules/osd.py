@@ -76,7 +76,7 @@ def check():
 
 
 def missing():
-    """Return the planned OSDs that are not whole on this host, by the label on their data partition.
+    """Return the planned OSDs that are not made on this host, or do not run.
 
     CLI Example:
 
@@ -88,7 +88,7 @@ def missing():
 
 
 def deploy():
-    """Make and start the planned OSDs that are not whole: ``{made: {uuid: id}, failed: {uuid: why}}``.
+    """Make and start the planned OSDs that are not made or do not run: ``{made: {uuid: id}, failed: {uuid: why}}``.
 
     Everything is looked at again right before it is used; what exists is left alone. Run again after any
     interruption: the same uuids give the same partitions, the same ids and no second OSD.
@@ -208,32 +208,43 @@ def _unclean(disk):
 
 
 def _whole(osd):
-    """Whether an OSD is made: its label says so, and its unit is there to start it."""
-    data = _node(osd["parts"]["data"])
-    if not data.exists() or not all(_node(part).exists() for part in osd["parts"].values()):
+    """Whether an OSD is made and runs: its label says so, its record is there to start it, its unit is active."""
+    if not all(_node(part).exists() for part in osd["parts"].values()):
         return False
-    label = __salt__["disks.label"](str(data))
-    if not label or label["fsid"] != osd["uuid"] or not label.get("done"):
+    osd_id = _made(osd)
+    if osd_id is None or not (RECORDS / str(osd_id)).exists():
         return False
-    record = RECORDS / str(label.get("id"))
-    return record.exists() and __salt__["service.enabled"](f"ceph-osd@{label['id']}")
+    unit = f"ceph-osd@{osd_id}"
+    return __salt__["service.enabled"](unit) and __salt__["service.status"](unit)
+
+
+def _made(osd):
+    """The id of an OSD that ``ceph-osd --mkfs`` finished, by its label; ``None`` for any other."""
+    label = __salt__["disks.label"](str(_node(osd["parts"]["data"])))
+    return label["id"] if label and label["fsid"] == osd["uuid"] and label.get("ready") else None
 
 
 def _make(osd):
     """Register, format, record and start one OSD; return its id."""
-    key = _key(osd["uuid"])
-    secrets = json.dumps({"cephx_secret": key})
-    bootstrap = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", "60"]
-    out = _run([*bootstrap, "osd", "new", osd["uuid"], "-i", "-"], stdin=secrets)
-    osd_id = int(out.strip().splitlines()[-1])
+    osd_id = _made(osd)
+    if osd_id is None:
+        key = _key(osd["uuid"])
+        osd_id = _register(osd["uuid"], key)
+        _record(osd_id, osd)
+        _mkfs(osd_id, osd, key)
     _record(osd_id, osd)
-    folder = DATA_DIR / f"ceph-{osd_id}"
-    label = __salt__["disks.label"](str(_node(osd["parts"]["data"])))
-    if not (label and label["fsid"] == osd["uuid"] and label.get("done")):
-        _mkfs(osd_id, osd, folder, key)
-    _run(["systemctl", "enable", "--now", f"ceph-osd@{osd_id}"])
+    unit = f"ceph-osd@{osd_id}"
+    _run(["systemctl", "reset-failed", unit], ok=(0, 1))  # an earlier run may have started it too often
+    _run(["systemctl", "enable", "--now", unit])
     (KEYS / osd["uuid"]).unlink(missing_ok=True)
     return osd_id
+
+
+def _register(osd_uuid, key):
+    """Give the cluster an OSD and its key; the same uuid and key give the same id again."""
+    bootstrap = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", "60"]
+    out = _run([*bootstrap, "osd", "new", osd_uuid, "-i", "-"], stdin=json.dumps({"cephx_secret": key}))
+    return int(out.strip().splitlines()[-1])
 
 
 def _key(osd_uuid):
@@ -258,10 +269,12 @@ def _record(osd_id, osd):
     fresh.rename(RECORDS / str(osd_id))
 
 
-def _mkfs(osd_id, osd, folder, key):
+def _mkfs(osd_id, osd, key):
     """Format one OSD; what an interrupted run left in its folder goes first."""
+    folder = DATA_DIR / f"ceph-{osd_id}"
     if folder.exists():
-        if (folder / "fsid").exists() and (folder / "fsid").read_text().strip() != osd["uuid"]:
+        known = (folder / "fsid").read_text().strip() if (folder / "fsid").exists() else ""
+        if known not in ("", osd["uuid"]):  # empty: mkfs was killed while it wrote it
             raise CommandExecutionError(f"{folder} belongs to another OSD: move it away if that one is gone")
         shutil.rmtree(folder)
     folder.mkdir(mode=0o750)

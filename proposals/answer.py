@@ -20,14 +20,14 @@ def told(text: str, data: Any, output: str | None, status: int = 0) -> Any:
     text
         What a person reads.
     data
-        The same for a program.
+        The same for a program; a mapping.
     output
         Salt's ``output`` option: None where the admin named none.
     status
         Exit status; 1 is "look at this".
     """
     if status:
-        return {"retcode": status, "text": text}
+        return {"retcode": status, **(data if output else {"text": text})}
     return data if output else {"data": text, "outputter": "txt"}
 
 

@@ -50,11 +50,14 @@ def watch():
     """
     started = {}
     with salt.utils.event.get_event("master", opts=__opts__, listen=True) as bus:
-        while True:
-            event = bus.get_event(full=True, auto_reconnect=True)
-            line = _line(event["tag"].split("/"), event["data"], started) if event else None
-            if line:
-                print(line, flush=True)
+        try:
+            while True:
+                event = bus.get_event(full=True, auto_reconnect=True)
+                line = _line(event["tag"].split("/"), event["data"], started) if event else None
+                if line:
+                    print(line, flush=True)
+        except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or salt-run told to end
+            return
 
 
 def _line(tag, data, started):
