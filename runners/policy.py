@@ -53,8 +53,10 @@ def push(**_):
         changes["generation"] = made.name
     store.swap_link(paths.root / "cluster", paths.current / "cluster")
     store.swap_link(paths.root / "stack" / "default", paths.current / "stack" / "default")
+    silent = _refresh(made)
     lines = [f"{minion}: {', '.join(roles) or 'no role'}" for minion, roles in sorted(made.roles.items())]
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
+    lines += [f"{minion}: does not answer; it will be told when it does" for minion in silent]
     return {"text": "\n".join([*lines, f"generation {made.name} {state}"]), "changes": changes}
 
 
@@ -92,6 +94,12 @@ def _secrets(paths, made):
 
 def _differs(path, text):
     return not path.exists() or store.read_text(path) != text
+
+
+def _refresh(made):
+    """Let the minions fetch what they are told, in one job; return those that do not answer."""
+    answered = __salt__["minions.ask"](made.members["all"], ["saltutil.refresh_pillar"], [[True, 30]])
+    return sorted(set(made.members["all"]) - set(answered))
 
 
 def _check(folder, made):
