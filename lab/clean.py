@@ -1,12 +1,14 @@
 """Take labs away: containers, networks, loop devices, files. Only what bears the lab's own names is touched."""
 
 import contextlib
+import shutil
 import subprocess
 
 from docker import DockerClient
 from docker.errors import NotFound
 
-from lab import disks
+from lab import disks, loops
+from lab.containers import name_of
 from lab.networks import LABEL
 from lab.progress import step
 from lab.store import LABS, Lab, labs
@@ -35,6 +37,16 @@ def _remove_containers(client: DockerClient, name: str) -> None:
     for container in client.containers.list(all=True, filters={"label": f"{LABEL}={name}"}):
         with contextlib.suppress(NotFound):
             container.remove(force=True, v=True)
+
+
+def remove_host(client: DockerClient, lab: Lab, host: str) -> None:
+    """Remove one host of a lab, whatever of it there is."""
+    with contextlib.suppress(NotFound):
+        client.containers.get(name_of(lab, host)).remove(force=True, v=True)
+    for name in loops.attached(disks.folder(lab, host)).values():
+        loops.detach(name)
+    for folder in (disks.folder(lab, host), disks.mounted_folder(lab, host)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep(client: DockerClient) -> None:

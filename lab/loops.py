@@ -6,17 +6,22 @@ from lab.commands import run
 from lab.errors import LabError
 
 SYS = Path("/sys/block")
+EJECTED = 1  # sectors that a pulled disk has left
 
 
 def attached(below: Path) -> dict[Path, str]:
-    """Every file below a folder that is behind a loop device, deleted ones too: path -> kernel name."""
+    """Every file below a folder that is behind a loop device, deleted ones too: path -> kernel name.
+
+    A pulled disk that somebody still holds open (lab/eject.py) is not counted.
+    """
     found = {}
     for entry in SYS.glob("loop*/loop/backing_file"):
         try:
             path = Path(entry.read_text().strip().removesuffix(" (deleted)"))
+            size = int((SYS / entry.parts[3] / "size").read_text())
         except OSError:  # detached between the two looks
             continue
-        if path.is_relative_to(below):
+        if path.is_relative_to(below) and size > EJECTED:
             found[path] = entry.parts[3]
     return found
 

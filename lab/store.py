@@ -11,17 +11,21 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from lab.cluster import Cluster, parse
 from lab.errors import LabError
+from lab.progress import say
 
 ROOT = Path("/var/lib/halocline-lab")
 LABS = ROOT / "labs"
 CACHE = ROOT / "cache"
+LOCK_LIMIT = 600  # seconds: an `up` with nothing cached takes up to five minutes
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -83,19 +87,30 @@ def find(name: str | None) -> Lab:
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Only one process changes labs at a time; another one is told who is at work."""
+    """Only one process changes labs at a time; another one waits, for LOCK_LIMIT at most, and says for whom."""
     if os.geteuid() != 0:
         raise LabError("the lab needs root (loop devices, containers): run it with sudo.")
     ROOT.mkdir(parents=True, exist_ok=True)
     with (ROOT / "lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as err:
-            lock.seek(0)
-            raise LabError(
-                f"another lab command is at work here (process {lock.read().strip()}): wait for it."
-            ) from err
+        _take(lock)
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
         yield
+
+
+def _take(lock: TextIO) -> None:
+    deadline, told = time.monotonic() + LOCK_LIMIT, False
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as err:
+            lock.seek(0)
+            busy = f"another lab command is at work here (process {lock.read().strip()})"
+            if time.monotonic() > deadline:
+                raise LabError(f"{busy}, for {LOCK_LIMIT} s now: end it or wait longer.") from err
+        if not told:
+            say(f"{busy}: waiting for it.")
+        told = True
+        time.sleep(0.2)

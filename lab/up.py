@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from docker import DockerClient
 from docker.models.containers import Container
 
-from lab import clean, containers, daemon, disks, image, networks, salt
+from lab import clean, containers, daemon, disks, image, limits, networks, salt
 from lab.capacity import check_capacity
 from lab.cluster import parse, read
 from lab.errors import LabError
@@ -30,6 +30,7 @@ def up(which: str, accept: bool = True) -> None:
             return
         clean.sweep(client)
         check_capacity(cluster)
+        limits.raise_aio()
         node_image = image.ensure(client)
         lab = Lab(name, str(CHECKOUT), text)
         networks.check_free(lab)
@@ -115,5 +116,7 @@ def down(name: str | None) -> None:
         for lab in [name] if name else known:
             with step(f"take {lab} down"):
                 clean.remove(client, lab)
+        if not labs():
+            limits.restore_aio()
         if not name and not known:
             say("no lab runs here.")
