@@ -114,6 +114,8 @@ def deploy():
                 made[osd["uuid"]] = future.result()
             except (OSError, CommandExecutionError, subprocess.SubprocessError) as err:
                 failed[osd["uuid"]] = str(err)
+    if made:  # one call: each makes systemd read all its units anew
+        _run(["systemctl", "enable", *(f"ceph-osd@{osd_id}" for osd_id in made.values())])
     return {"made": made, "failed": failed}
 
 
@@ -235,7 +237,7 @@ def _make(osd):
     _record(osd_id, osd)
     unit = f"ceph-osd@{osd_id}"
     _run(["systemctl", "reset-failed", unit], ok=(0, 1))  # an earlier run may have started it too often
-    _run(["systemctl", "enable", "--now", unit])
+    _run(["systemctl", "start", unit])
     (KEYS / osd["uuid"]).unlink(missing_ok=True)
     return osd_id
 
@@ -281,7 +283,7 @@ def _mkfs(osd_id, osd, key):
     _secret(folder / "keyring", f"[osd.{osd_id}]\n\tkey = {key}\n")
     for part in osd["parts"].values():
         _forget_label(_node(part))
-    _run(["systemctl", "restart", f"osd-devices@{osd_id}"])
+    _run(["/usr/local/sbin/osd-devices", str(osd_id)])
     shutil.chown(folder, "ceph", "ceph")
     shutil.chown(folder / "keyring", "ceph", "ceph")
     command = ["ceph-osd", "--id", str(osd_id), "--mkfs", "--osd-uuid", osd["uuid"]]

@@ -53,9 +53,15 @@ def _type(master: Container, way: Guide, command: str) -> None:
         command = way.write_policy
         console.print(way.policy, markup=False)
     done = containers.run(master, f"echo | ({command})" if command.startswith("salt-key") else command)
-    console.print((done.out + done.err).rstrip(), markup=False, soft_wrap=True)
+    text = done.out + done.err if done.code else _short(command, done.out)
+    console.print(text.rstrip(), markup=False, soft_wrap=True)
     if done.code:
         raise LabError(f"'{command}' ended with exit status {done.code}; what it says stands above.")
+
+
+def _short(command: str, text: str) -> str:
+    """Of a stage that went well only its summary: what each minion did was shown as it happened."""
+    return text[text.rfind("Summary for") :] if "state.orch" in command else text
 
 
 def show(master: Container) -> bool:
