@@ -15,12 +15,17 @@ from lab.store import LABS, Lab, labs
 
 
 def alive(client: DockerClient | None, lab: Lab) -> bool:
-    """Whether a lab is whole: made to its end, and every host runs but those that a user stopped."""
+    """Whether a lab is whole: made to its end, no container gone, and running unless a user stopped every host.
+
+    A daemon that was killed comes back with all containers there and none running: such a lab is not whole.
+    """
     if client is None or not lab.complete:
         return False
-    found = client.containers.list(filters={"label": f"{LABEL}={lab.name}"})
-    running = {container.labels["halocline.host"] for container in found}
-    return running >= {host.name for host in lab.cluster.hosts} - set(lab.stopped)
+    found = client.containers.list(all=True, filters={"label": f"{LABEL}={lab.name}"})
+    names = {container.labels["halocline.host"] for container in found}
+    hosts = {host.name for host in lab.cluster.hosts}
+    running = any(container.status == "running" for container in found)
+    return names >= hosts and (running or set(lab.stopped) >= hosts)
 
 
 def remove(client: DockerClient, name: str) -> None:
