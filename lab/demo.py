@@ -14,7 +14,8 @@ from lab.errors import LabError
 from lab.guide import Guide, guide
 from lab.store import find
 
-console = Console(highlight=False)
+PIPE_WIDTH = 160  # columns where nobody says how wide
+console = Console(highlight=False) if Console().is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def demo(which: str) -> int:
@@ -67,20 +68,14 @@ def _short(command: str, text: str) -> str:
 def show(master: Container) -> bool:
     """Print where each OSD lies, by the host and by Ceph's own word; True where all is as the proposal has it."""
     osds = json.loads(containers.run(master, "salt-run osd.report --out json").out)["osds"]
-    table = Table("OSD", "host", "data", "DB", "GiB", "WAL", "GiB", "as proposed", title="where each OSD lies")
-    for osd in sorted(osds, key=lambda osd: osd["id"]):
+    table = Table(title="where each OSD lies", box=None)
+    for column in ("OSD", "host", "data", "DB", "GiB", "WAL", "GiB", "as proposed"):
+        table.add_column(column, overflow="fold", justify="right" if column == "GiB" else "left")
+    for osd in sorted(osds, key=lambda osd: (osd["host"], osd["id"] or 0)):
         disks = {role: (osd[role] or "-").removeprefix("/dev/disk/by-id/") for role in ("data", "db", "wal")}
         sizes = {role: f"{(osd[f'{role}_size'] or 0) / 2**30:.0f}" for role in ("db", "wal")}
         answer = "; ".join(osd["problems"]) or "yes"
-        table.add_row(
-            f"osd.{osd['id']}",
-            osd["host"],
-            disks["data"],
-            disks["db"],
-            sizes["db"],
-            disks["wal"],
-            sizes["wal"],
-            answer,
-        )
+        cells = [disks["data"], disks["db"], sizes["db"], disks["wal"], sizes["wal"], answer]
+        table.add_row(f"osd.{osd['id']}", osd["host"], *cells)
     console.print(table)
     return bool(osds) and not any(osd["problems"] for osd in osds)
