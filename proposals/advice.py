@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proposals.allocate import Allocation
 from proposals.arguments import Arguments
 from proposals.notes import HINT, WARNING, Note, Notes, several
-from proposals.shape import DATA, DB, EXCLUDE, WAL, Placed
+from proposals.shape import DATA, EXCLUDE, Placed
 from proposals.sizes import GIB, gib
 
 if TYPE_CHECKING:
@@ -28,11 +28,14 @@ def host(
     disks = state.shape.disks
     if arguments.osds_per_device > 1 and any(disks[one.data].cls == "hdd" for one in new):
         notes.warn(f"osds-per-device={arguments.osds_per_device} is for flash: hard disks carry one OSD each")
-    fast = DB | WAL if arguments.wal and arguments.db else DB if arguments.db else WAL if arguments.wal else 0
-    both = sum(1 for at in state.pool.fast if arguments.data and disks[at].mask & DATA and disks[at].mask & fast)
+    fast = {*allocation.tiers.db, *allocation.tiers.wal} if allocation and arguments.data else ()
+    both = sum(1 for at in {*fast} - {one.data for one in new} if disks[at].mask & DATA)
     if both:
         verb = "disk matches" if both == 1 else "disks match"
         notes.warn(f"{both} {verb} data and also db or wal: serving DB or WAL")
+    for stray in sorted({stray.label for stray in state.shape.strays}):
+        number = stray.removeprefix("OSD ")
+        notes.warn(f"{stray} has its DB or WAL here and no data disk: its slot is free after osd.replace {number}")
     low = [one for one in new if one.db_size and one.db_size * SMALL_DB < disks[one.data].size]
     if low:
         size, disk = min((one.db_size, disks[one.data].size) for one in low)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import yaml
 
-from proposals import arguments, plan, policy, reference, store, tables
+from proposals import arguments, compare, explain, export, plan, policy, reference, store, tables
 from proposals.errors import ProposalError
 from proposals.names import shown
 
@@ -53,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), pairs=True)
     populate.add_argument("--root", required=True, help="the folder 'proposals'")
     _verb(verbs, "show", _show, "show a stored proposal", ("root", "name"))
+    _verb(verbs, "explain", _explain, "every step of why one disk", ("inventory", "host", "disk"), pairs=True)
+    _verb(verbs, "diff", _diff, "compare two proposals or inventories (status 1: they differ)", ("old", "new"))
+    exported = _verb(verbs, "export", _export, "a stored proposal for another tool", ("root", "name"))
+    exported.add_argument("--as", dest="form", required=True, help="cephadm or ceph-volume")
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
     known = ", ".join(reference.CATALOGUE)
     _verb(verbs, "reference", _reference, f"print a reference inventory: {known}", ("name",), format_="yaml")
@@ -100,12 +104,32 @@ def _populate(options: argparse.Namespace) -> int:
     return report.status
 
 
-def _show(options: argparse.Namespace) -> int:
+def _stored(options: argparse.Namespace) -> dict:
     found = store.stored_proposal(options.root, options.name)
     if found is None:
         known = [name.removeprefix("profile-") for name in store.folders(options.root) if name.startswith("profile-")]
         raise ProposalError(f"no proposal '{options.name}' in {options.root}; stored are {', '.join(known) or 'none'}")
-    _print(options, found, tables.proposal)
+    return found
+
+
+def _show(options: argparse.Namespace) -> int:
+    _print(options, _stored(options), tables.proposal)
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    _print(options, explain.disk(_planned(options), options.host, options.disk), tables.explanation)
+    return 0
+
+
+def _diff(options: argparse.Namespace) -> int:
+    found = compare.differences(_inventory(options.old), _inventory(options.new))
+    _print(options, found, tables.differences)
+    return 0 if found["same"] else 1
+
+
+def _export(options: argparse.Namespace) -> int:
+    print(export.text(_stored(options), options.form), end="")
     return 0
 
 

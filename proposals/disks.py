@@ -1,5 +1,6 @@
 """One disk as the planner sees it: read from what a minion sent, checked, classed."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ SPEED = {cls: speed for speed, cls in enumerate(CLASSES)}
 ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore's journal stands in db
 LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
 RESERVED = "reserved: "
+_BLANKS = re.compile(r" *\t *")
 STATES = ("in-use", "destroyed", "orphan")
 
 
@@ -46,6 +48,9 @@ class Disk(NamedTuple):
     residents: tuple[Resident, ...]
 
 
+KIND = slice(2, 8)  # of a Disk, what equal disks share: size, class, rotation, transport, vendor, model
+
+
 def parse(raw: object) -> Disk:
     """The disk that one entry of ``ceph_disks`` describes. Never raises: what is wrong is its reason."""
     if not isinstance(raw, Mapping):
@@ -53,15 +58,18 @@ def parse(raw: object) -> Disk:
     get = raw.get
     device, size, rotational = get("device"), get("size"), get("rotational")
     id_ = get("id") or device
-    texts = [get("transport"), get("vendor"), get("model"), get("serial"), get("wwn"), get("path")]  # as LABELS
-    try:
-        line = f"{device}\t{id_}\t" + "\t".join([text or "" for text in texts])
-    except TypeError:  # a number where text belongs: YAML reads an unquoted serial so
-        texts = [None if text is None else str(text) for text in texts]
-        line = f"{device}\t{id_}\t" + "\t".join([text or "" for text in texts])
-    if not names.DISK.fullmatch(line) or "../" in line or ": " in line or "/.." in line:
-        return _hostile(raw, device, id_, texts)
-    transport, vendor, model, serial, wwn, path = [text.strip() or None if text else None for text in texts]
+    if type(device) is not str or type(id_) is not str:
+        return _hostile(raw, device, id_)
+    # in the order of LABELS; what is not text (YAML reads an unquoted serial as a number) becomes text here
+    line = (
+        f"{device}\t{id_}\t{get('transport') or ''}\t{get('vendor') or ''}\t{get('model') or ''}"
+        f"\t{get('serial') or ''}\t{get('wwn') or ''}\t{get('path') or ''}"
+    )
+    if not names.plain(device, id_, line) and not _acceptable(raw, device, id_):
+        return _hostile(raw, device, id_)
+    if " \t" in line or "\t " in line:
+        line = _BLANKS.sub("\t", line)
+    device, id_, transport, vendor, model, serial, wwn, path = line.split("\t")
     reason = _measures(size, rotational) or _in_use(get("in_use"))
     residents: tuple[Resident, ...] = ()
     if listed := get("osds"):
@@ -73,7 +81,10 @@ def parse(raw: object) -> Disk:
         wwn = id_.rpartition("/wwn-")[2]
     if transport == "loop" and not reason:
         reason = "loop device"
-    return Disk(id_, device, size, cls, rotational, transport, vendor, model, serial, wwn, path, reason, residents)
+    return Disk(
+        *(id_, device, size, cls, rotational, transport or None, vendor or None, model or None),
+        *(serial or None, wwn or None, path or None, reason, residents),
+    )
 
 
 def _measures(size: object, rotational: object) -> str | None:
@@ -100,7 +111,12 @@ def _reason(entry: object) -> str:
     return known + names.shown(text.removeprefix(known))
 
 
-def _hostile(raw: Mapping, device: object, id_: object, texts: list[str | None]) -> Disk:
+def _acceptable(raw: Mapping, device: str, id_: str) -> bool:
+    labels = (raw.get(key) for key in LABELS)
+    return names.is_device(device) and names.is_device(id_) and all(names.is_label(str(one or "")) for one in labels)
+
+
+def _hostile(raw: Mapping, device: object, id_: object) -> Disk:
     """A disk whose texts do not keep to the written patterns: unusable, everything shown escaped.
 
     The offending text is taken away and the rest read, so that OSDs on the disk stay in the answer."""
@@ -112,11 +128,12 @@ def _hostile(raw: Mapping, device: object, id_: object, texts: list[str | None])
     if not names.is_device(id_):
         reason = f"id is not an acceptable path: '{names.shown(id_)}'"
         return parse({**raw, "id": device})._replace(reason=reason)
-    for key, text in zip(LABELS, texts, strict=True):
-        if text is not None and not names.is_label(text):
+    for key in LABELS:
+        text = raw.get(key)
+        if text and not names.is_label(str(text)):
             reason = f"{key} is not acceptable text: '{names.shown(text)}'"
             return parse({**raw, key: None})._replace(reason=reason)
-    return _odd(id_, device, "its names are not acceptable text")
+    return _odd(id_, device, "its names are not acceptable text together")
 
 
 def _odd(id_: str, device: str, reason: str) -> Disk:

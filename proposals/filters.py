@@ -24,7 +24,7 @@ KEYS: dict[str, Callable[[Disk], object]] = {
     "path": lambda disk: disk.path,
     "id": lambda disk: disk.id,
 }
-UNIQUE = ("serial", "path", "id")  # as many values as disks: not worth remembering
+UNIQUE = ("serial", "path", "id")  # as many values as disks
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 LONGEST = 1000  # characters of one filter
 
@@ -37,17 +37,11 @@ class Term:
     key: str
     negated: bool
     test: Callable[[object], bool] = field(compare=False)
-    known: dict = field(default_factory=dict, compare=False)
 
     def matches(self, disk: Disk) -> bool:
         """Whether this term holds for ``disk``."""
         value = KEYS[self.key](disk)
-        answer = self.known.get(value)
-        if answer is None:
-            answer = self.negated if value is None else self.test(value) != self.negated
-            if self.key not in UNIQUE:
-                self.known[value] = answer
-        return answer
+        return self.negated if value is None else self.test(value) != self.negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +50,11 @@ class Filter:
 
     text: str
     terms: tuple[Term, ...]
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it asks for what tells equal disks apart."""
+        return any(term.key in UNIQUE for term in self.terms)
 
     def matches(self, disk: Disk) -> bool:
         """Whether every term holds for ``disk``."""

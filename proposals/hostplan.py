@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from proposals import advice, reasons
+from proposals import advice, reasons, shortages
 from proposals.allocate import Allocation, allocate, parts
 from proposals.arguments import Arguments
 from proposals.devices import OVERHEAD, Neighbours
 from proposals.layouts import Pool, candidates, name, pool
 from proposals.notes import Note, Notes
-from proposals.shape import DATA, WAL, Placed, Shape
+from proposals.shape import DATA, Placed, Shape
+from proposals.shortages import stands_alone
 from proposals.sizes import GIB
 
 
@@ -59,7 +60,7 @@ def plan(shape: Shape, arguments: Arguments) -> HostPlan:
     notes = Notes()
     new, alone = _place(state, allocation, arguments)
     osds = (*state.pinned, *new, *alone)
-    shortage = reasons.shortage(state, allocation, arguments, notes)
+    shortage = shortages.judge(state, allocation, alone, arguments, notes)
     roles, why = reasons.settle(state, allocation, osds, shortage, arguments)
     advice.host(state, allocation, osds, arguments, notes)
     _spread(state, allocation, arguments, notes)
@@ -144,9 +145,7 @@ def _choose(tried: list[Allocation], judged: list[Candidate], arguments: Argumen
 def _place(state: State, allocation: Allocation | None, arguments: Arguments) -> tuple[tuple, tuple]:
     """New OSDs with a DB or WAL device, and those that stand alone."""
     disks, new = state.shape.disks, allocation.placed if allocation else ()
-    standalone = arguments.layout in (None, "standalone") and not arguments.db and allocation is None
-    if arguments.wal and not any(disks[at].mask & WAL for at in state.pool.fast):
-        standalone = False
+    standalone = allocation is None and stands_alone(state, arguments)
     if not standalone and not arguments.leftovers:
         return new, ()
     taken = {at for one in new for at in (one.data, one.db, one.wal)}

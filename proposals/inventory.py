@@ -37,7 +37,7 @@ def read(raw: object, target: str | None = None, targets: Collection[str] | None
     wanted = _targeted(listed, target, targets)
     hosts = [_host(name, listed[name]) for name in wanted]
     cluster = _cluster(raw.get("cluster"), hosts)
-    shared = _shared(listed)
+    shared = _shared(hosts, {name: raw for name, raw in listed.items() if str(name) not in set(wanted)})
     known = tuple(sorted(host for host in map(str, listed) if names.is_minion_id(host)))
     return Inventory(cluster, tuple(_settle(host, cluster, shared) for host in hosts), known)
 
@@ -101,33 +101,41 @@ def _cluster(named: object, hosts: list[Host]) -> str | None:
     return first[0] if first else None
 
 
-def _shared(listed: Mapping) -> dict[str, list[str]]:
-    """wwn -> hosts, for every wwn that more than one host of the whole inventory sees."""
+def _shared(hosts: list[Host], others: Mapping) -> dict[str, list[str]]:
+    """wwn -> hosts, for every wwn that more than one host of the whole inventory sees, targeted or not."""
     seen: dict[str, str] = {}
-    shared: dict[str, list[str]] = {}
-    for name, raw in listed.items():
+    shared: dict[str, set[str]] = {}
+    for host in hosts:
+        for disk in host.disks:
+            wwn = disk.wwn
+            if wwn and seen.setdefault(wwn, host.id) != host.id:
+                shared.setdefault(wwn, {seen[wwn]}).add(host.id)
+    for name, raw in others.items():
         found = raw.get("ceph_disks") if isinstance(raw, Mapping) else None
         for disk in found if isinstance(found, list) else ():
             wwn = _wwn(disk)
-            if wwn and seen.setdefault(wwn, name) != name:
-                shared.setdefault(wwn, [seen[wwn]]).append(str(name))
-    return {wwn: sorted(set(map(str, hosts))) for wwn, hosts in shared.items()}
+            if wwn in seen:
+                shared.setdefault(wwn, {seen[wwn]}).add(str(name))
+    return {wwn: sorted(names_) for wwn, names_ in shared.items()}
 
 
 def _wwn(raw: object) -> str | None:
     if not isinstance(raw, Mapping):
         return None
-    wwn = raw.get("wwn")
-    if not wwn:
-        id_ = raw.get("id")
-        wwn = id_.rpartition("/wwn-")[2] if isinstance(id_, str) and "/wwn-" in id_ else None
+    wwn, id_ = raw.get("wwn"), raw.get("id")
+    if not wwn and isinstance(id_, str) and "/wwn-" in id_:
+        return id_.rpartition("/wwn-")[2]
     return str(wwn).strip() if wwn else None
 
 
 def _settle(host: Host, cluster: str | None, shared: Mapping[str, list[str]]) -> Host:
     """``host`` with what only a look at all its disks, and at other hosts, can tell."""
     wwns = [disk.wwn for disk in host.disks]
-    several = len(set(wwns)) < len(wwns) or len({disk.id for disk in host.disks}) < len(wwns)
+    several = len(set(wwns)) < len(wwns) - max(0, wwns.count(None) - 1) or len({disk.id for disk in host.disks}) < len(
+        wwns
+    )
+    if not several and not shared and not any(disk.residents for disk in host.disks):
+        return host
     first = _first_paths(host.disks) if several else None
     found = []
     for position, disk in enumerate(host.disks):

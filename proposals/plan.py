@@ -96,10 +96,11 @@ def peek(
     before = stored.get("hosts", {}) if stored else {}
     same = bool(stored) and stored.get("arguments") == dict(arguments.typed)
     plans: dict[Shape, HostPlan] = {}
+    masks = shape.Masks(arguments)
     planned = []
     for host in found.hosts:
         past = before.get(host.id) if same else None
-        look, origins = shape.build(host, arguments, past)
+        look, origins = shape.build(host, masks, past)
         planned.append(Planned(host, look, _plan(look, arguments, host, plans), origins))
     checks.layout(planned, arguments)
     notes = {one.host.id: one.plan.notes for one in planned}

@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from proposals.hostplan import State
 
 
-shortage = shortages.judge
-
-
 def settle(
-    state: State, allocation: Allocation | None, osds: tuple[Placed, ...], short: str | None, arguments: Arguments
+    state: State, allocation: Allocation | None, osds: tuple[Placed, ...], short: dict[int, str], arguments: Arguments
 ) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
     """Role and reason of every disk, by position. ``short`` is why data disks were left over."""
     disks = state.shape.disks
@@ -49,9 +46,9 @@ class _Reasons:
             return f"exclude={self.arguments.exclude.text}"
         if at in self.state.neighbours.strays:
             return shortages.strays_text(self.state.neighbours.strays[at])
-        if at in self.unplaced:
-            return self.short
-        if at in self.beyond or (not tiers and self._over_limit(disk)):
+        if self.short.get(at):
+            return self.short[at]
+        if at in self.beyond or (not tiers and self._over_limit(at, disk)):
             return f"limit-data={self.arguments.limit_data} is reached"
         if tiers and at in tiers.small:
             return "holds less than half of the largest DB device: left out of the DB tier (db=... takes it in)"
@@ -61,15 +58,13 @@ class _Reasons:
             return "no data disk is left for it"
         return self._unwanted(at, disk, tiers)
 
-    def _over_limit(self, disk) -> bool:
-        return self.state.limit is not None and not self.short and bool(disk.mask & DATA)
+    def _over_limit(self, at, disk) -> bool:
+        return self.state.limit is not None and at in self.state.pool.free and bool(disk.mask & DATA)
 
     def _unwanted(self, at, disk, tiers) -> str:
         given = [(name, getattr(self.arguments, name)) for name in ("data", "db", "wal")]
         missed = [f"{name}={wanted.text}" for name, wanted in given if wanted]
         if not disk.mask & DATA or (missed and tiers and self.arguments.data and self.arguments.db):
             return f"matches {'neither ' if len(missed) > 1 else 'not '}{' nor '.join(missed)}"
-        if self.short and not tiers:
-            return self.short
         layout = tiers.layout if tiers else self.arguments.layout
         return f"layout {layout} does not use it (leftovers=true makes it an OSD)"

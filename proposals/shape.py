@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from proposals.arguments import Arguments
+from proposals.disks import KIND, Disk
 from proposals.inventory import Host
 
 DATA, DB, WAL, EXCLUDE = 1, 2, 4, 8  # which filters a disk matches; a filter not given matches
@@ -59,29 +60,39 @@ class Origin(NamedTuple):
     encryption: str | None
 
 
-def build(host: Host, arguments: Arguments, stored: Mapping | None) -> tuple[Shape, tuple[Origin, ...]]:
+class Masks:
+    """Which filters a disk matches; equal disks are asked once."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        given = ((DATA, arguments.data), (DB, arguments.db), (WAL, arguments.wal), (EXCLUDE, arguments.exclude))
+        self.filters = [(bit, wanted) for bit, wanted in given if wanted]
+        self.always = sum(bit for bit, wanted in given if not wanted and bit != EXCLUDE)
+        self.by_name = any(wanted.by_name for _, wanted in self.filters)
+        self.known: dict[tuple, Facts] = {}
+
+    def facts(self, disk: Disk) -> Facts:
+        """What planning needs of ``disk``, with the bits of the filters that it matches or that were not given."""
+        kind = None if self.by_name else (disk[KIND], disk.reason)
+        facts = self.known.get(kind)
+        if facts is None:
+            mask = self.always + sum(bit for bit, wanted in self.filters if wanted.matches(disk))
+            facts = Facts(disk.cls, disk.size, disk.reason, mask)
+            if kind:
+                self.known[kind] = facts
+        return facts
+
+
+def build(host: Host, masks: Masks, stored: Mapping | None) -> tuple[Shape, tuple[Origin, ...]]:
     """The shape of ``host``, and the origin of each of its existing OSDs.
 
     ``stored`` is this host's part of a stored proposal with the same arguments, or None."""
-    masks = _masks(host, arguments)
-    facts = [Facts(disk.cls, disk.size, disk.reason, mask) for disk, mask in zip(host.disks, masks, strict=True)]
+    facts = list(map(masks.facts, host.disks))
     if any(disk.residents for disk in host.disks):
         existing, origins, strays = _existing(host, facts)
     else:
         existing, origins, strays = (), (), ()
     pinned = _pinned(host, stored, {one.data for one in existing}) if stored else ()
     return Shape(tuple(facts), existing, pinned, strays), origins
-
-
-def _masks(host: Host, arguments: Arguments) -> list[int]:
-    always = (DATA if not arguments.data else 0) | (DB if not arguments.db else 0) | (WAL if not arguments.wal else 0)
-    masks = [always] * len(host.disks)
-    given = ((DATA, arguments.data), (DB, arguments.db), (WAL, arguments.wal), (EXCLUDE, arguments.exclude))
-    for bit, wanted in given:
-        if wanted:
-            matches = wanted.matches
-            masks = [mask | bit if matches(disk) else mask for mask, disk in zip(masks, host.disks, strict=True)]
-    return masks
 
 
 def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple[Origin, ...], tuple[Stray, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from proposals.allocate import Allocation, parts
@@ -10,31 +11,50 @@ from proposals.devices import OVERHEAD, Device
 from proposals.errors import PlanError
 from proposals.layouts import CLASSES, WORDS
 from proposals.notes import Notes
-from proposals.shape import DATA, WAL
+from proposals.shape import DATA, WAL, Placed
 from proposals.sizes import GIB, gib
 
 if TYPE_CHECKING:
     from proposals.hostplan import State
 
 
-def judge(state: State, allocation: Allocation | None, arguments: Arguments, notes: Notes) -> str | None:
-    """The reason that data disks without a place get; tells the admin in ``notes``. None: none was left.
+def judge(
+    state: State, allocation: Allocation | None, alone: Sequence[Placed], arguments: Arguments, notes: Notes
+) -> dict[int, str]:
+    """Why each data disk that was left over was left over, by position; the admin is told in ``notes``.
 
+    ``alone`` are the OSDs that stand alone: leftovers lack nothing.
     Raises PlanError where what was typed leaves no slot at all, or asks for another size than lies there."""
-    if allocation is None:
-        return _no_layout(state, arguments, notes)
-    _check_clash(state, allocation, arguments, notes)
-    if not allocation.unplaced:
-        return None
-    devices = [device for device in allocation.devices if device.at not in allocation.over]
+    free = [at for at in state.pool.free if state.shape.disks[at].mask & DATA]
+    wanted = allocation.tiers.data if allocation else free
+    if arguments.data and not wanted and not (alone or state.shape.existing or state.pinned):
+        notes.warn(f"data={arguments.data.text} matches no free disk: not in the profile")
+    if allocation:
+        _check_clash(state, allocation, arguments, notes)
+    served = {one.data for one in alone}
+    left = [at for at in (allocation.unplaced if allocation else wanted) if at not in served]
+    if not left or (allocation is None and stands_alone(state, arguments)):
+        return {}
+    waiting = sorted({label for device in _usable(allocation) for label in device.strays})
+    waits, short = left[: len(waiting)], left[len(waiting) :]
+    why = dict.fromkeys(waits, f"waits for the slot of {', '.join(waiting)}: {strays_text(waiting)}")
+    if waits:
+        notes.warn(f"{_disks(len(waits))} unused: waiting for a slot that is not free")
+    return why | dict.fromkeys(short, _short(state, allocation, len(short), arguments, notes) if short else "")
+
+
+def _usable(allocation: Allocation | None) -> list[Device]:
+    return [one for one in allocation.devices if one.at not in allocation.over] if allocation else []
+
+
+def _short(state: State, allocation: Allocation | None, left: int, arguments: Arguments, notes: Notes) -> str:
+    devices = _usable(allocation)
     if not devices:
-        return _no_device(state, arguments, notes, len(allocation.unplaced))
-    if waiting := [label for device in devices for label in device.strays]:
-        return _waits(waiting, len(allocation.unplaced), notes)
+        return _no_device(allocation, left, arguments, notes)
     tight = [device for device in devices if device.disks < arguments.ratio]
     if tight:
-        return _no_room(state, allocation, tight, arguments, notes)
-    return _ratio(allocation, devices, arguments, notes)
+        return _no_room(state, allocation, tight, left, arguments, notes)
+    return _ratio(devices, left, arguments, notes)
 
 
 def strays_text(labels: list[str]) -> str:
@@ -44,23 +64,18 @@ def strays_text(labels: list[str]) -> str:
     return f"DB or WAL of {some}, whose data disk is not here: plug it in, or free the slot (osd.replace {numbers})"
 
 
-def _no_layout(state: State, arguments: Arguments, notes: Notes) -> str | None:
-    wanted = [at for at in state.pool.free if state.shape.disks[at].mask & DATA]
-    alone = arguments.layout in (None, "standalone") and not arguments.db
-    if alone and not (arguments.wal and not any(state.shape.disks[at].mask & WAL for at in state.pool.fast)):
-        if not wanted and arguments.data:
-            notes.warn(f"data={arguments.data.text} matches no free disk: not in the profile")
-        return None
-    if not wanted:
-        if arguments.data:
-            notes.warn(f"data={arguments.data.text} matches no free disk: not in the profile")
-        return None
-    return _no_device(state, arguments, notes, len(wanted))
+def stands_alone(state: State, arguments: Arguments) -> bool:
+    """Whether data disks become OSDs of their own where no layout was chosen: not where a DB or WAL is wanted."""
+    if arguments.layout not in (None, "standalone") or arguments.db:
+        return False
+    return not arguments.wal or any(state.shape.disks[at].mask & WAL for at in state.pool.fast)
 
 
-def _no_device(state: State, arguments: Arguments, notes: Notes, count: int) -> str:
+def _no_device(allocation: Allocation | None, count: int, arguments: Arguments, notes: Notes) -> str:
     typed = [f"{name}={getattr(arguments, name).text}" for name in ("db", "wal") if getattr(arguments, name)]
-    if typed:
+    if allocation and allocation.over:
+        reason = f"no WAL device has a place for its DB device: db-ratio={arguments.db_ratio}, or no room"
+    elif typed:
         reason = f"no disk of this host matches {' and '.join(typed)}"
     else:
         tiers = [WORDS[cls] for cls in CLASSES[arguments.layout] if cls]
@@ -69,22 +84,17 @@ def _no_device(state: State, arguments: Arguments, notes: Notes, count: int) -> 
     return reason
 
 
-def _waits(labels: list[str], count: int, notes: Notes) -> str:
-    for label in sorted(set(labels)):
-        number = label.removeprefix("OSD ")
-        notes.warn(f"{label} has its DB or WAL here and no data disk: its slot is free after osd.replace {number}")
-    return f"waits for the slot of {', '.join(sorted(set(labels)))}: " + strays_text(sorted(set(labels)))
-
-
 def _slot_text(device: Device) -> str:
     if device.db and device.wal:
         return f"({gib(device.db)} + {gib(device.wal)})"
     return gib(device.slot)
 
 
-def _no_room(state: State, allocation: Allocation, tight: list[Device], arguments: Arguments, notes: Notes) -> str:
+def _no_room(
+    state: State, allocation: Allocation, tight: list[Device], left: int, arguments: Arguments, notes: Notes
+) -> str:
     device = max(tight, key=lambda one: (one.room, -one.at))
-    ratio, left = arguments.ratio, len(allocation.unplaced)
+    ratio = arguments.ratio
     count = max(parts(state.shape.disks[at], arguments) for at in allocation.unplaced)
     capacity = (device.size - OVERHEAD) // GIB * GIB
     per = count * device.slot
@@ -105,8 +115,8 @@ def _no_room(state: State, allocation: Allocation, tight: list[Device], argument
     return f"no room for its DB: {numbers}"
 
 
-def _ratio(allocation: Allocation, devices: list[Device], arguments: Arguments, notes: Notes) -> str:
-    left, ratio = len(allocation.unplaced), arguments.ratio
+def _ratio(devices: list[Device], left: int, arguments: Arguments, notes: Notes) -> str:
+    ratio = arguments.ratio
     full = sum(device.disks for device in devices)
     needed = -(-(full + left) // len(devices))
     fits = all(device.slot * needed <= (device.size - OVERHEAD) // GIB * GIB for device in devices)

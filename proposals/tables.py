@@ -103,6 +103,26 @@ def _unused(answer: Mapping) -> Table:
     return table
 
 
+def explanation(answer: Mapping) -> None:
+    """The steps of why one disk became what it is."""
+    console = _console()
+    console.print(Text(f"{answer['host']} {answer['disk']}: {answer['role']}", style="bold"))
+    for number, step in enumerate(answer["steps"], 1):
+        console.print(Text(f"{number:2}. {step}"))
+
+
+def differences(answer: Mapping) -> None:
+    """What differs, by host."""
+    console = _console()
+    if answer["same"]:
+        console.print("no difference")
+    for name, told in answer["hosts"].items():
+        console.print(Text(name, style="bold"))
+        for kind, lines in told.items():
+            for line in lines:
+                console.print(Text(f"  {kind:9} {line}"))
+
+
 def report(answer: Mapping) -> None:
     """What populate did."""
     console = _console()
