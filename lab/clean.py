@@ -9,6 +9,7 @@ from docker.errors import NotFound
 
 from lab import disks, loops
 from lab.containers import name_of
+from lab.guest import guests
 from lab.networks import LABEL
 from lab.progress import step
 from lab.store import LABS, Lab, labs
@@ -29,7 +30,8 @@ def alive(client: DockerClient | None, lab: Lab) -> bool:
 
 
 def remove(client: DockerClient, name: str) -> None:
-    """Remove one lab whatever state it is in."""
+    """Remove one lab whatever state it is in, its guests too."""
+    guests.remove_all_of(name)
     _remove_containers(client, name)
     for network in client.networks.list(filters={"label": f"{LABEL}={name}"}):
         network.remove()

@@ -10,6 +10,7 @@ from lab import up as bring
 from lab.cluster import known
 from lab.demo import demo
 from lab.errors import LabError
+from lab.guest.cli import add_verbs
 from lab.store import find
 
 Action = Callable[[argparse.Namespace], int | None]
@@ -23,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
     _hosts(verbs)
     _disks(verbs)
     _faults(verbs)
+    add_verbs(verbs)
     return top
 
 

@@ -54,7 +54,7 @@ def needed() -> DockerClient:
 
 def ensure() -> DockerClient:
     """A client, after installing and starting what is missing."""
-    install_missing()
+    install_missing(PROGRAMS)
     client = running()
     if client is None:
         with step("start the Docker daemon"):
@@ -62,9 +62,9 @@ def ensure() -> DockerClient:
     return client
 
 
-def install_missing() -> None:
-    """Install the programs of PROGRAMS that the machine lacks; LabError where apt cannot."""
-    missing = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
+def install_missing(programs: dict[str, str]) -> None:
+    """Install those programs (name -> Debian package) that the machine lacks; LabError where apt cannot."""
+    missing = sorted({package for program, package in programs.items() if not shutil.which(program)})
     if not missing:
         return
     if not shutil.which("apt-get"):

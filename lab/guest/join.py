@@ -1,0 +1,45 @@
+"""A guest becomes a minion of a lab's master: address, names, Salt's settings, key."""
+
+from lab import containers, daemon, salt
+from lab.cluster import Cluster, Host
+from lab.guest.guests import Guest
+from lab.progress import step
+from lab.store import CHECKOUT, Lab
+
+NETWORK = "[Match]\nName=vec0\n[Network]\nAddress={address}/{prefix}\n"
+
+
+def join(guest: Guest, lab: Lab) -> None:
+    """Set the guest up as a minion, accept its key with salt-key, wait for its answer."""
+    cluster = lab.cluster
+    host = Host(guest.name, {next(iter(cluster.networks)): guest.address}, ())
+    with step(f"make {guest.name} a minion of {cluster.master.name}"):
+        for path, text in _files(cluster, host).items():
+            guest.run(f"mkdir -p $(dirname {path}) && cat >{path} <<'END-OF-FILE'\n{text}\nEND-OF-FILE\n")
+        guest.run(
+            f"set -e; hostnamectl hostname {guest.name} 2>/dev/null || hostname {guest.name}; networkctl reload; "
+            "systemctl enable --now --no-block salt-minion"
+        )
+        master = containers.find(daemon.needed(), lab, cluster.master.name)
+        salt.wait_for_keys(master, {guest.name})
+        salt.accept(master, {guest.name})
+        salt.wait_for_answers(master, {guest.name})
+
+
+def _files(cluster: Cluster, host: Host) -> dict[str, str]:
+    network, address = next(iter(host.addresses.items()))
+    names = [
+        f"{other.addresses[network]} {other.name}.{cluster.domain} {other.name}"
+        for other in (*cluster.hosts, host)
+        if network in other.addresses
+    ]
+    product = {f"/etc/salt/minion.d/{path.name}": path.read_text() for path in CHECKOUT.glob("srv/minion.d/*.conf")}
+    return {
+        **salt.files(cluster, host),
+        **product,
+        "/etc/hostname": host.name,
+        "/etc/hosts": "\n".join(["127.0.0.1 localhost", *names]),
+        "/etc/systemd/network/10-vec0.network": NETWORK.format(
+            address=address, prefix=cluster.networks[network].split("/")[1]
+        ),
+    }
