@@ -17,7 +17,7 @@ class _Parser(argparse.ArgumentParser):
     """Wrong usage is one message as well."""
 
     def error(self, message: str) -> None:
-        raise ProposalError(f"{message} ({self.format_usage().strip()})")
+        raise ProposalError(f"{message} ({' '.join(self.format_usage().split())})")
 
 
 def main(words: list[str]) -> int:

@@ -1,6 +1,7 @@
 """What differs between two proposals, two inventories, or one of each."""
 
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from proposals import disks
@@ -34,7 +35,7 @@ def differences(old: Mapping, new: Mapping) -> dict:
     CLI: ``python -m proposals diff OLD NEW``"""
     before, after = _hosts(old), _hosts(new)
     hosts = {}
-    for name in sorted({*before, *after}):
+    for name in sorted(_compared(old, new, before) | _compared(new, old, after)):
         one, other = before.get(name, {}), after.get(name, {})
         told = _disks(list(map(_known, _listed(one))), list(map(_known, _listed(other))))
         if "osds" in one and "osds" in other:
@@ -52,6 +53,14 @@ def _hosts(told: Mapping) -> Mapping[str, Mapping]:
     ):
         return hosts
     raise InventoryError("diff compares proposals (proposal.json) and inventories: one of these files is neither")
+
+
+def _compared(told: Mapping, other: Mapping, hosts: Mapping) -> set[str]:
+    """Hosts of one side that count: an inventory beside a proposal may hold hosts that were not targeted."""
+    if "arguments" in told or "arguments" not in other:
+        return set(hosts)
+    target = str(other["arguments"].get("target", "*"))
+    return {name for name in hosts if name in other["hosts"] or fnmatchcase(name, target)}
 
 
 def _listed(host: Mapping) -> list | None:

@@ -20,7 +20,9 @@ def disk(plan: Plan, host: str, word: str) -> dict:
     CLI: ``python -m proposals explain INVENTORY osdnode1 /dev/sda ratio=9``"""
     planned = next((one for one in plan.hosts if one.host.id == host), None)
     if planned is None:
-        raise ArgumentError(f"host '{names.shown(host)}'{names.nearest(host, [one.host.id for one in plan.hosts])}")
+        raise ArgumentError(
+            f"host '{names.shown(host)}' is not in the plan{names.nearest(host, [one.host.id for one in plan.hosts])}"
+        )
     at = _position(planned, word)
     found = planned.host.disks[at]
     answer = plan.host_dict(planned)
@@ -38,7 +40,7 @@ def _position(planned: Planned, word: str) -> int:
                 known.setdefault(name, at)
     if word not in known:
         devices = [disk.device for disk in planned.host.disks]
-        raise ArgumentError(f"disk '{names.shown(word)}' of {planned.host.id}{names.nearest(word, devices)}")
+        raise ArgumentError(f"{planned.host.id} has no disk '{names.shown(word)}'{names.nearest(word, devices)}")
     return known[word]
 
 

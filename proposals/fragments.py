@@ -83,7 +83,7 @@ def stored(plan: Plan, files: Mapping[str, str], kept: Mapping[str, Mapping]) ->
     answer = plan.as_dict()
     for planned in plan.hosts:
         for entry, disk in zip(answer["hosts"][planned.host.id]["disks"], planned.host.disks, strict=True):
-            for key in ("device", "serial", "wwn", "vendor", "model"):
+            for key in ("device", "serial", "wwn", "vendor", "model", "path"):
                 entry[key] = getattr(disk, key)
     hosts = {**answer.pop("hosts"), **kept}
     head = json.dumps({"name": answer["name"], "arguments": answer["arguments"]})[:-1]

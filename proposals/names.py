@@ -26,6 +26,7 @@ _PATH_BYTES = re.sub(f"[^{_IN_PATHS}]", "", _ASCII).encode()
 _LABEL_BYTES = re.sub(f"[^{_IN_LABELS}]", "", _ASCII).encode() + b"\t"
 
 _ODD = re.compile(r"[^A-Za-z0-9 ._:+/(),#&=@'*?\[\]|!^$<>;~%-]|(?<=:) |!(?=!)|(?<=!)!")
+LISTED = 30  # known words in one message
 SHOWN_AT_MOST = 60  # characters of a refused text
 
 
@@ -100,4 +101,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """``: did you mean X?`` for the known word most like ``word``, else the list of all."""
     words = sorted(known)
     near = get_close_matches(word.lower(), words, n=1, cutoff=0.6)
-    return f": did you mean '{near[0]}'?" if near else f"; known are {', '.join(words)}"
+    if near:
+        return f": did you mean '{near[0]}'?"
+    more = f" and {len(words) - LISTED} more" if len(words) > LISTED else ""
+    return f"; known are {', '.join(words[:LISTED])}{more}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from proposals import advice, checks, history, hostplan, inventory, losses, shape
 from proposals.arguments import Arguments
 from proposals.errors import PlanError
+from proposals.garbage import uncollected
 from proposals.hostplan import HostPlan
 from proposals.inventory import Host, Inventory
 from proposals.notes import HINT, WARNING, Note, merged
@@ -33,6 +34,7 @@ class Plan:
     notes: Mapping[str, tuple[Note, ...]]
     general: tuple[Note, ...]
 
+    @uncollected()
     def as_dict(self) -> dict:
         """The answer as design section 4 writes it: plain data for JSON and YAML, in one order."""
         hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
@@ -81,6 +83,7 @@ class Plan:
         }
 
 
+@uncollected()
 def peek(
     raw: Mapping, arguments: Arguments, stored: Mapping | None = None, targets: Collection[str] | None = None
 ) -> Plan:

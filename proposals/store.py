@@ -13,6 +13,7 @@ import yaml
 
 from proposals import populating
 from proposals.errors import InventoryError, PolicyError, StoreError
+from proposals.garbage import uncollected
 from proposals.names import shown
 from proposals.plan import Plan
 from proposals.populating import Report
@@ -194,6 +195,7 @@ def stored_proposal(root: str | Path, name: str) -> dict | None:
     return found
 
 
+@uncollected()
 def populate(root: str | Path, plan: Plan, force: bool = False) -> Report:
     """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.
 

@@ -17,9 +17,16 @@ LOST = ("raw", "of host", "of cluster")
 BY_ID = "/dev/disk/by-id/"
 
 
+class _Console(Console):
+    """rich ends a process whose reader has gone with status 1; here the command line decides."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console() -> Console:
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    console = _Console(highlight=False)
+    return console if console.is_terminal else _Console(highlight=False, width=PIPE_WIDTH)
 
 
 def _table(title: str, *columns: str) -> Table:
