@@ -7,6 +7,8 @@ reading (labels, signatures) is ``disks.inspect``. The form is the planner's inp
 from pathlib import Path
 
 FORMAT = 1
+# Where the kernel and udev tell; tests point these at a machine on file.
+BLOCK, DEV, UDEV, PROC = Path("/sys/block"), Path("/dev"), Path("/run/udev/data"), Path("/proc")
 SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own sector is (block/genhd.c)
 # Not disks that could carry data: memory, optical, network and stacked devices.
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
@@ -17,7 +19,7 @@ def ceph_disks():
     """Return ``{ceph_disks_format: 1, ceph_disks: [...]}``; one odd disk never hides the others."""
     mounts, swaps = _mounts(), _swaps()
     disks = []
-    for block in sorted(Path("/sys/block").glob("*")):
+    for block in sorted(BLOCK.glob("*")):
         if block.name.startswith(SKIP):
             continue
         try:
@@ -31,17 +33,18 @@ def ceph_disks():
 
 def _disk(block, mounts, swaps):
     """Describe one whole disk; ``None`` where it is not this host's or has no medium."""
-    node = Path("/dev") / block.name.replace("!", "/")
+    node = DEV / block.name.replace("!", "/")
     if not node.exists():  # seen in sysfs, but not given to this host (containers share sysfs)
         return None
     size = int(_text(block / "size") or 0) * SECTOR
     if size == 0 and block.name.startswith("loop"):  # a loop device without a file
         return None
     udev, links = _udev(block)
+    device = f"/dev/{node.relative_to(DEV)}"
     transport = _transport(block, udev)
     disk = {
-        "device": str(node),
-        "id": _stable_name(links) or str(node),
+        "device": device,
+        "id": _stable_name(links) or device,
         "size": size,
         "rotational": _text(block / "queue/rotational") == "1",
         "transport": transport,
@@ -71,7 +74,7 @@ def _text(path):
 def _udev(block):
     """udev's properties and links of a block device, from its database (/run/udev/data/bMAJOR:MINOR)."""
     properties, links = {}, []
-    for line in _text(Path("/run/udev/data") / f"b{_text(block / 'dev')}").splitlines():
+    for line in _text(UDEV / f"b{_text(block / 'dev')}").splitlines():
         if line.startswith("E:") and "=" in line:
             key, value = line[2:].split("=", 1)
             properties[key] = value
@@ -120,6 +123,12 @@ def _in_use(block, mounts, swaps):
     return list(dict.fromkeys(reasons))
 
 
+def _device_number(name):
+    """``major:minor`` of a disk or partition by its kernel name."""
+    found = [BLOCK / name, *BLOCK.glob(f"*/{name}")]
+    return next((_text(path / "dev") for path in found if path.exists()), "")
+
+
 def _holder(holder):
     """Name what stands on a disk: an LVM volume, a RAID, a multipath device or something else."""
     uuid, name = _text(holder / "dm/uuid"), _text(holder / "dm/name")
@@ -135,7 +144,7 @@ def _holder(holder):
 def _mounts():
     """``{major:minor: [mount point, ...]}`` of this host (proc(5), mountinfo)."""
     mounts = {}
-    for line in _text(Path("/proc/self/mountinfo")).splitlines():
+    for line in _text(PROC / "self/mountinfo").splitlines():
         fields = line.split(" ")
         if len(fields) > 4:
             point = fields[4].replace("\\040", " ")
@@ -147,7 +156,7 @@ def _mounts():
 def _swaps():
     """``{major:minor}`` of the swap devices."""
     swaps = set()
-    for line in _text(Path("/proc/swaps")).splitlines()[1:]:
+    for line in _text(PROC / "swaps").splitlines()[1:]:
         name = Path(line.split()[0]).name
-        swaps.add(_text(Path("/sys/class/block") / name / "dev"))
+        swaps.add(_device_number(name))
     return swaps - {""}
