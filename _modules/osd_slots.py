@@ -5,6 +5,7 @@ its OSD's uuid and its role. The partition's name is the OSD's uuid and its type
 partition is can be read and checked from the disk alone, after any interruption.
 """
 
+import os
 import subprocess
 import time
 import uuid
@@ -14,6 +15,7 @@ from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 NODES = 30  # seconds until the kernel's and udev's names of a new partition must be there
+ALONE = 3  # of these, seconds until the kernel is told by partx
 STEADY = 4  # looks, 0.1 s apart, that must find all names
 # Ceph's own partition types, as ceph-disk made them (src/ceph-disk of Ceph 12; ceph-volume knows them still).
 TYPES = {
@@ -85,9 +87,7 @@ def make(todo):
         new = [entry for entry in parts if entry[2]["partuuid"] not in there]
         if new:
             _add(disk, table, new)
-        if not all(_named(part["partuuid"]) for _, _, part in parts):
-            _run(["partx", "--update", disk], ok=(0, 1))
-    _wait([part["partuuid"] for parts in wanted.values() for _, _, part in parts])
+    _wait({part["partuuid"]: disk for disk, parts in wanted.items() for _, _, part in parts})
     return True
 
 
@@ -107,23 +107,34 @@ def _add(disk, table, new):
     _run([*command, disk])
 
 
-def _named(each):
-    return (Path("/dev/disk/by-partuuid") / each).exists()
+def _there(each):
+    """Whether a partition's name leads to a partition: the name of one that the kernel just dropped stays a while."""
+    try:
+        os.close(os.open(Path("/dev/disk/by-partuuid") / each, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
 
 
-def _wait(partuuids):
-    """Wait until the names of partitions are there and stay; raise with the missing ones after the limit.
+def _wait(disks):
+    """Wait until partitions (their PARTUUID -> their disk) are there and stay; raise with the missing ones after that.
 
-    A table read anew takes all of a disk's names away for a moment before it brings them back.
+    A table read anew takes all of a disk's names away for a moment before it brings them back. Only where none
+    comes by itself is the kernel told: it would take away those that others are just making, too.
     """
-    end, seen = time.monotonic() + NODES, 0
+    start, seen, told = time.monotonic(), 0, False
     while seen < STEADY:
-        lost = [each for each in partuuids if not _named(each)]
+        lost = [each for each in disks if not _there(each)]
         seen = 0 if lost else seen + 1
-        if time.monotonic() > end:
+        waited = time.monotonic() - start
+        if waited > NODES:
             raise CommandExecutionError(
                 f"no name in /dev/disk/by-partuuid for {', '.join(lost)} after {NODES} s: does udev run on this host?"
             )
+        if lost and waited > ALONE and not told:
+            for disk in sorted({disks[each] for each in lost}):
+                _run(["partx", "--update", disk], ok=(0, 1))
+            told = True
         time.sleep(0.1)
 
 
