@@ -87,6 +87,18 @@ def wanted_partitions(disks):
     return devices
 
 
+def point(link, node):
+    """Make a link to a node, in one step: as with udev there is no moment without it, for a daemon opens it then."""
+    link.parent.mkdir(parents=True, exist_ok=True)
+    target = Path(os.path.relpath(node, link.parent))
+    if link.is_symlink() and link.readlink() == target:
+        return
+    draft = link.with_name(f".{link.name}")
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(target)
+    draft.replace(link)
+
+
 def make(name, disk, number):
     """Make one device's node, links and database entry; returns its paths but for the node."""
     node, (major, minor) = DEV / name, map(int, attribute(name, "dev").split(":"))
@@ -98,10 +110,7 @@ def make(name, disk, number):
     found = probe(node)
     links = links_of(disk, number, found)
     for link in links:
-        path = DEV / link
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        path.symlink_to(os.path.relpath(node, path.parent))
+        point(DEV / link, node)
     entry = DATABASE / f"b{major}:{minor}"
     lines = [f"S:{link}" for link in links] + ["I:1"]
     lines += [f"E:{key}={value}" for key, value in {**disk["properties"], **found}.items()] + ["G:systemd", "V:1"]

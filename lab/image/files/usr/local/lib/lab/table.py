@@ -58,7 +58,8 @@ def known(name):
 def apply(name):
     """Make the kernel know what is written; a partition in use stays."""
     node = Path("/dev", name)
-    wanted, there = written(node), known(name)
+    there = known(name)  # first: what others make known while the table is read is then not taken for too much
+    wanted = written(node)
     if wanted == there:
         return
     disk = os.open(node, os.O_RDONLY)
