@@ -1,11 +1,9 @@
 """``salt-run policy.*``: what policy.cfg chooses, and the pillar made of it."""
 
-import json
-
 import salt.pillar
 import salt.utils.minions
 
-from proposals import answer, generation, pillar, policy, secrets, store, tables
+from proposals import answer, generation, pillar, policy, serving, store, tables
 from proposals.errors import PolicyError
 from proposals.site import site
 
@@ -39,20 +37,13 @@ def push(**_):
     """
     paths = site(__opts__)
     made = generation.build(_chosen(paths.proposals), store.load_inventory(paths.inventory)["hosts"], __opts__["id"])
-    changes = _secrets(paths, made)
-    folder = paths.generations / made.name
-    if not folder.is_dir():
-        store.write_tree(folder, made.files)
-    for name in ("assignment.cfg", "stack.cfg"):
-        store.swap_link(folder / name, paths.shipped / name)
-    store.swap_link(folder / "secrets", paths.secrets)
-    store.swap_link(folder / "stack" / "ceph", paths.root / "stack" / "ceph")
+    changes = {"secrets": told} if (told := serving.tell(paths, made)) else {}
+    folder = serving.prepare(paths, made)
     _check(folder, made)
-    if not paths.current.is_symlink() or paths.current.readlink() != folder:
-        store.swap_link(paths.current, folder)
+    if serving.serve(paths, folder):
         changes["generation"] = made.name
-    store.swap_link(paths.root / "cluster", paths.current / "cluster")
-    store.swap_link(paths.root / "stack" / "default", paths.current / "stack" / "default")
+    if gone := serving.forget(paths, made):
+        changes["secrets taken away"] = gone
     silent = _refresh(made)
     lines = [f"{minion}: {', '.join(roles) or 'no role'}" for minion, roles in sorted(made.roles.items())]
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
@@ -67,33 +58,6 @@ def _chosen(root):
         target: pillar.merge([store.read_yaml(root / source) for source in sources])
         for target, sources in resolved.targets.items()
     }
-
-
-def _secrets(paths, made):
-    """Make the keys that are missing and tell each minion its own; what is known stays."""
-    known = json.loads(store.read_text(paths.keys)) if paths.keys.exists() else {}
-    keys = secrets.keys(known, [made.hostnames[minion] for minion in made.members["mgr"]])
-    for folder in (paths.keys.parent, paths.secrets):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if keys != known:
-        store.write(paths.keys, json.dumps(keys, indent=1), mode=0o600)
-    told = {}
-    for minion, roles in made.roles.items():
-        mine = secrets.minion(keys, roles, made.hostnames.get(minion, minion))
-        if mine:
-            told[f"{minion}.yml"] = generation.dump({"ceph_secrets": mine})
-    written = [name for name, text in told.items() if _differs(paths.secrets / name, text)]
-    for name in written:
-        store.write(paths.secrets / name, told[name], mode=0o600)
-    dropped = [path for path in paths.secrets.glob("*.yml") if path.name not in told]
-    for path in dropped:
-        path.unlink()
-    changed = written + [path.name for path in dropped]
-    return {"secrets": changed} if changed else {}
-
-
-def _differs(path, text):
-    return not path.exists() or store.read_text(path) != text
 
 
 def _refresh(made):

@@ -1,0 +1,79 @@
+"""A generation on disk: written beside the one that is served, then served by swapping one link.
+
+``<pillar_root>/ceph/current`` is that link; Salt's ``stack`` reads through it (srv/master.d). Files are written by
+``store``; here are only links and their order.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from proposals import secrets, store
+from proposals.generation import Generation, dump
+from proposals.site import Site
+
+ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
+
+
+def prepare(site: Site, made: Generation) -> Path:
+    """Write a generation beside the others, with the links that make it whole; return its folder.
+
+    Written before, it is left as it is: its name is its content's.
+    """
+    folder = site.generations / made.name
+    if not folder.is_dir():
+        store.write_tree(folder, made.files)
+    for name in ("assignment.cfg", "stack.cfg"):
+        store.swap_link(folder / name, site.shipped / name)
+    store.swap_link(folder / "secrets", site.secrets)
+    store.swap_link(folder / "stack" / "ceph", site.root / "stack" / "ceph")
+    return folder
+
+
+def serve(site: Site, folder: Path) -> bool:
+    """Serve a prepared generation; True where another one was served until now."""
+    changed = not site.current.is_symlink() or site.current.readlink() != folder
+    if changed:
+        store.swap_link(site.current, folder)
+    # What DeepSea's users look for, at its place.
+    store.swap_link(site.root / "cluster", site.current / "cluster")
+    store.swap_link(site.root / "stack" / "default", site.current / "stack" / "default")
+    return changed
+
+
+def tell(site: Site, made: Generation) -> list[str]:
+    """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
+    for folder in (site.keys.parent, site.secrets):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    known = json.loads(store.read_text(site.keys)) if site.keys.exists() else {}
+    keys = secrets.keys(known, [made.hostnames[minion] for minion in made.members["mgr"]])
+    if keys != known:
+        store.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
+    wanted = _secrets(made, keys)
+    written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
+    for name in written:
+        store.write(site.secrets / name, wanted[name], mode=0o600)
+    return written
+
+
+def forget(site: Site, made: Generation) -> list[str]:
+    """Take away the secrets of minions that a served generation gives none; return the files that went."""
+    entitled = {f"{minion}.yml" for minion, roles in made.roles.items() if secrets.minion(ANY_KEY, roles, minion)}
+    dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
+    for path in dropped:
+        path.unlink()
+    return [path.name for path in dropped]
+
+
+def _secrets(made: Generation, keys: Mapping[str, str]) -> dict[str, str]:
+    """The file of each minion that may know something."""
+    told = {
+        minion: secrets.minion(keys, roles, made.hostnames.get(minion, minion)) for minion, roles in made.roles.items()
+    }
+    return {f"{minion}.yml": dump({"ceph_secrets": mine}) for minion, mine in told.items() if mine}
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.exists() or store.read_text(path) != text

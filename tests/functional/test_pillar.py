@@ -1,0 +1,213 @@
+"""What Salt's own compiler makes of a served generation: each minion its own, whatever it claims to be."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import salt.config
+import salt.pillar
+
+from proposals import arguments, generation, pillar, plan, policy, secrets, serving, store
+from proposals.site import site
+
+HOSTS = ("node1", "node2", "node3.lab", "salt")
+POLICY = """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/salt.sls
+role-mon/cluster/node*.sls slice=[:2]
+role-mgr/cluster/node1.sls
+role-mgr/cluster/node1.sls
+config/stack/default/global.yml
+config/stack/default/ceph/cluster.yml
+profile-default/cluster/*.sls
+profile-default/stack/default/ceph/minions/*.yml
+"""
+HOSTILE = "{{ salt['cmd.run']('touch PWNED') }}"
+
+
+def host(number: int, name: str) -> dict:
+    kept = {"size": 6001175126016, "rotational": True, "transport": "sata"}
+    disks = [
+        {
+            **kept,
+            "device": f"/dev/sd{letter}",
+            "id": f"/dev/disk/by-id/wwn-0x{number}{letter}",
+            "serial": f"{number}{letter}",
+        }
+        for letter in "ab"
+    ]
+    disks.append({**kept, "device": "/dev/sdh", "id": "/dev/sdh", "model": HOSTILE.replace("PWNED", "/tmp/pwned")})
+    for disk in disks:
+        disk |= {"in_use": [], "osds": []}
+    found = {"ceph_disks_format": 1, "ceph_disks": disks if name != "salt" else []}
+    return {**found, "hostname": name.partition(".")[0], "addresses": [f"10.0.0.{number}/24"], "memory": 2**34}
+
+
+@pytest.fixture(scope="module")
+def opts(tmp_path_factory, checkout):
+    """A master's options over a site of its own, with a generation that is served."""
+    root = tmp_path_factory.mktemp("site")
+    opts = dict(salt.config.master_config(None))
+    current = root / "pillar/ceph/current"
+    opts |= {
+        "id": "salt_master",
+        "cachedir": str(root / "cache"),
+        "pillar_roots": {"base": [str(root / "pillar"), str(checkout / "pillar")]},
+        "ext_pillar": [{"stack": [str(current / "assignment.cfg"), str(current / "stack.cfg")]}],
+        "file_client": "local",
+    }
+    configure(opts)
+    return opts
+
+
+def configure(opts):
+    paths = site(opts)
+    for number, name in enumerate(HOSTS, start=1):
+        store.write(paths.inventory / f"{name}.json", json.dumps(host(number, name)))
+    store.fragments(
+        paths.proposals,
+        HOSTS,
+        fsid="11111111-1111-4111-8111-111111111111",
+        networks={"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"},
+    )
+    store.write(paths.proposals / "policy.cfg", POLICY)
+    made = plan.peek(store.load_inventory(paths.inventory), arguments.parse({"target": "node*"}))
+    store.populate(paths.proposals, made)
+    resolved = policy.resolve(paths.proposals)
+    chosen = {
+        target: pillar.merge([store.read_yaml(paths.proposals / source) for source in sources])
+        for target, sources in resolved.targets.items()
+    }
+    built = generation.build(chosen, store.load_inventory(paths.inventory)["hosts"], opts["id"])
+    serving.tell(paths, built)
+    serving.serve(paths, serving.prepare(paths, built))
+    serving.forget(paths, built)
+
+
+def compile_pillar(opts, minion, override=None, grains=None, saltenv="base"):
+    grains = grains or {"os_family": "Debian", "id": minion}
+    found = salt.pillar.Pillar(opts, grains, minion, saltenv, pillar_override=override).compile_pillar()
+    assert "_errors" not in found
+    return found
+
+
+@pytest.fixture(scope="module")
+def compiled(opts):
+    """Every minion's pillar as it is told plainly."""
+    return {minion: compile_pillar(opts, minion) for minion in HOSTS}
+
+
+def keys(opts):
+    return json.loads(site(opts).keys.read_text())
+
+
+def told(found):
+    """All text of a pillar: its own printed form is masked."""
+    if isinstance(found, dict):
+        return "\n".join(f"{key}\n{told(value)}" for key, value in found.items())
+    return "\n".join(told(value) for value in found) if isinstance(found, list) else str(found)
+
+
+def test_each_minion_is_told_its_roles_and_disks(compiled):
+    found = compiled
+    assert {minion: list(each["roles"]) for minion, each in found.items()} == {
+        "node1": ["mon", "mgr", "storage"],
+        "node2": ["mon", "storage"],
+        "node3.lab": ["storage"],
+        "salt": ["master"],
+    }
+    generations = {each["ceph"]["generation"] for each in found.values()}
+    assert len(generations) == 1 and None not in generations
+    assert len(found["node3.lab"]["ceph"]["storage"]["osds"]) == 2
+    assert "storage" not in found["salt"]["ceph"]
+
+
+@pytest.mark.parametrize("minion", HOSTS)
+def test_policy_shows_what_salt_tells(opts, compiled, minion):
+    found = compiled[minion]
+    shown = pillar.minion(site(opts).proposals, minion)
+    for key in ("roles", "cluster", "fsid", "public_network"):
+        assert found[key] == shown[key]
+    assert found["ceph"].get("storage") == shown.get("ceph", {}).get("storage")
+
+
+def test_the_master_alone_is_told_who_is_what(opts, compiled):
+    members = compile_pillar(opts, "salt_master")["ceph"]["members"]
+    assert members["mon"] == ["node1", "node2"]
+    assert not compiled["node1"]["ceph"]["members"]["mon"]
+
+
+FORGED = {"roles": ["mon", "admin", "master"], "minion_id": "salt", "id": "salt", "cluster": "ceph"}
+
+
+@pytest.mark.parametrize(
+    ("override", "grains", "saltenv"),
+    [(None, None, "base"), (FORGED, None, "base"), (None, FORGED, "base"), (FORGED, FORGED, "other")],
+)
+def test_no_claim_brings_another_minions_secrets(opts, compiled, override, grains, saltenv):
+    mine = keys(opts)
+    grains = {"os_family": "Debian", **(grains or {})}
+    assert mine["client.admin"] in told(compiled["salt"])  # the search finds what is there
+    found = told(compile_pillar(opts, "node3.lab", override, grains, saltenv))
+    assert mine["client.bootstrap-osd"] in found
+    assert [name for name in mine if name != "client.bootstrap-osd" and mine[name] in found] == []
+
+
+@pytest.mark.parametrize("minion", ["*", "node?", "[a-z]*", "x\n- secrets/salt.yml", "../secrets/salt", "salt.yml\nx"])
+def test_an_odd_id_names_no_other_file(opts, minion):
+    assert [name for name, key in keys(opts).items() if key in told(compile_pillar(opts, minion))] == []
+
+
+def test_a_hostile_disk_is_never_run(opts):
+    paths = site(opts)
+    assert HOSTILE[:10] in (paths.inventory / "node1.json").read_text()  # it was there to be taken
+    compile_pillar(opts, "node1")
+    assert not Path("/tmp/pwned").exists()
+    written = [path for folder in (paths.proposals, paths.generations) for path in folder.rglob("*") if path.is_file()]
+    assert written and not any("{{" in path.read_text() for path in written if path.suffix not in (".cfg",))
+
+
+def test_a_sites_own_layer_may_think(opts):
+    own = site(opts).root / "stack/ceph/minions/node2.yml"
+    store.write(own, 'ceph: {note: "{{ minion_id | upper }}"}\n')
+    assert compile_pillar(opts, "node2")["ceph"]["note"] == "NODE2"
+    own.unlink()
+
+
+def test_secrets_are_for_the_master_alone_to_read(opts):
+    paths = site(opts)
+    files = [path for path in (paths.secrets, paths.keys.parent) for path in [path, *path.iterdir()]]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600, 0o700}
+    assert len(files) > 4
+
+
+def test_a_minion_that_loses_its_roles_loses_its_secrets(opts, tmp_path):
+    paths = site(opts)
+    (paths.secrets / "gone.yml").write_text("x: 1\n")
+    configure(opts)
+    assert not (paths.secrets / "gone.yml").exists()
+    assert (paths.secrets / "node1.yml").exists()
+
+
+def test_configure_again_changes_nothing(opts):
+    paths = site(opts)
+    before = {path: path.stat().st_mtime_ns for path in paths.root.rglob("*") if path.is_file()}
+    known, current = keys(opts), paths.current.readlink()
+    configure(opts)
+    generated = {path: when for path, when in before.items() if "generations" in path.parts or "secrets" in path.parts}
+    assert generated and {path: path.stat().st_mtime_ns for path in generated} == generated
+    assert (keys(opts), paths.current.readlink()) == (known, current)
+
+
+def test_planning_imports_nothing_of_salt(checkout):
+    script = (
+        "import pkgutil, importlib, proposals, sys\n"
+        "for each in pkgutil.walk_packages(proposals.__path__, 'proposals.'):\n"
+        "    each.name.endswith('__main__') or importlib.import_module(each.name)\n"
+        "print([name for name in sys.modules if name == 'salt' or name.startswith('salt.')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=checkout)
+    assert done.stdout.strip() == "[]"
+    assert secrets is sys.modules["proposals.secrets"]
