@@ -70,7 +70,9 @@ def parse(raw: object) -> Disk:
     if " \t" in line or "\t " in line:
         line = _BLANKS.sub("\t", line)
     device, id_, transport, vendor, model, serial, wwn, path = line.split("\t")
-    reason = _measures(size, rotational) or _in_use(get("in_use"))
+    in_use = get("in_use")
+    plain = type(size) is int and size > 0 and type(rotational) is bool and not in_use
+    reason = None if plain else _measures(size, rotational) or _in_use(in_use)
     residents: tuple[Resident, ...] = ()
     if listed := get("osds"):
         residents, wrong = _residents(listed)

@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
-from proposals import advice, reasons, shortages
+from proposals import advice, losses, reasons, shortages
 from proposals.allocate import Allocation, allocate, parts
 from proposals.arguments import Arguments
 from proposals.devices import OVERHEAD, Neighbours
 from proposals.layouts import Pool, candidates, name, pool
+from proposals.losses import Loss
 from proposals.notes import Note, Notes
 from proposals.shape import DATA, Placed, Shape
 from proposals.shortages import stands_alone
@@ -26,7 +27,7 @@ class Candidate(NamedTuple):
 
 
 class HostPlan(NamedTuple):
-    """What one shape becomes. ``osds`` are the new ones; roles and reasons stand by position."""
+    """What one shape becomes. ``osds`` are the new ones, by data disk; roles and reasons stand by position."""
 
     layout: str | None
     osds: tuple[Placed, ...]
@@ -34,6 +35,7 @@ class HostPlan(NamedTuple):
     reasons: tuple[str | None, ...]
     candidates: tuple[Candidate, ...]
     notes: tuple[Note, ...]
+    losses: tuple[Loss, ...]
 
 
 class State(NamedTuple):
@@ -64,7 +66,9 @@ def plan(shape: Shape, arguments: Arguments) -> HostPlan:
     roles, why = reasons.settle(state, allocation, osds, shortage, arguments)
     advice.host(state, allocation, osds, arguments, notes)
     _spread(state, allocation, arguments, notes)
-    return HostPlan(_layout(shape, osds), osds, roles, why, tuple(judged), tuple(notes.found))
+    osds = tuple(sorted(osds, key=lambda one: (one.data, one.part)))
+    lost = losses.by_device(shape.disks, (*shape.existing, *osds))
+    return HostPlan(_layout(shape, osds), osds, roles, why, tuple(judged), tuple(notes.found), lost)
 
 
 def _try(state: State, arguments: Arguments) -> list[Allocation]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import NamedTuple
 
 from proposals import disks, names
 from proposals.disks import Disk
 from proposals.errors import InventoryError
 
+_ID = itemgetter(0)  # of a Disk
 FORMAT = 1  # of ceph_disks, the newest that is understood
 
 
@@ -75,8 +77,11 @@ def _host(name: str, raw: object) -> Host:
             "update Halocline on the master"
         )
     memory = raw.get("memory")
-    found = sorted(map(disks.parse, found), key=lambda disk: (disk.id, disk.device, disk.size, disk.serial or ""))
-    return Host(name, tuple(found), memory if type(memory) is int and memory > 0 else None)
+    parsed = list(map(disks.parse, found))
+    if len(set(map(_ID, parsed))) < len(parsed):
+        parsed.sort(key=repr)  # disks of one name, too, stand in one order
+    parsed.sort(key=_ID)
+    return Host(name, tuple(parsed), memory if type(memory) is int and memory > 0 else None)
 
 
 def _cluster(named: object, hosts: list[Host]) -> str | None:

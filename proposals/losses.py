@@ -1,6 +1,9 @@
 """What falls with each device, and how much the cluster holds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from proposals.shape import Facts, Placed
 
 # what of raw capacity a pool can use: a word for it, numerator, denominator, hosts it needs
 POOLS = (
@@ -11,27 +14,34 @@ POOLS = (
 )
 
 
-def devices(host: Mapping, total: int) -> list[dict]:
-    """For each DB or WAL device of a host: OSDs and raw bytes lost with it, as shares of host and cluster.
+class Loss(NamedTuple):
+    """What falls with one DB or WAL device, by position: OSDs, and raw bytes of their data disks."""
 
-    ``host`` is a host of peek's answer, ``total`` the cluster's raw bytes."""
-    behind: dict[str, list[str]] = {}
-    for osd in host["osds"]:
-        db, wal = osd["db"], osd["wal"]
-        if db:
-            behind.setdefault(db, []).append(osd["data"])
-        if wal and wal != db:
-            behind.setdefault(wal, []).append(osd["data"])
-    if not behind:
-        return []
-    sizes = {disk["id"]: disk["size"] for disk in host["disks"] if disk["role"] == "data"}
-    raw = sum(sizes.values())
-    found = []
-    for id_ in sorted(behind):
-        lost = sum(sizes[data] for data in set(behind[id_]))
-        shares = {"host_share": round(lost / raw, 4), "cluster_share": round(lost / total, 4)}
-        found.append({"id": id_, "osds": len(behind[id_]), "raw_bytes": lost, **shares})
-    return found
+    disk: int
+    osds: int
+    raw: int
+
+
+def by_device(facts: Sequence[Facts], osds: Iterable[Placed]) -> tuple[Loss, ...]:
+    """What falls with each DB or WAL device of a host."""
+    behind: dict[int, list[int]] = {}
+    for one in osds:
+        for at in {one.db, one.wal} - {None}:
+            behind.setdefault(at, []).append(one.data)
+    return tuple(Loss(at, len(data), sum(facts[one].size for one in set(data))) for at, data in sorted(behind.items()))
+
+
+def shares(host: Mapping, total: int) -> None:
+    """Add to each device of a host of peek's answer its share of the host's and of the cluster's raw bytes."""
+    if not host["devices"]:
+        return
+    raw = sum(disk["size"] for disk in host["disks"] if disk["role"] == "data")
+    known: dict[int, tuple[float, float]] = {}
+    for device in host["devices"]:
+        lost = device["raw_bytes"]
+        if lost not in known:
+            known[lost] = (round(lost / raw, 4), round(lost / total, 4))
+        device["host_share"], device["cluster_share"] = known[lost]
 
 
 def summary(hosts: Mapping[str, Mapping]) -> dict:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 
 from proposals import advice, checks, history, hostplan, inventory, losses, shape
 from proposals.arguments import Arguments
+from proposals.disks import Disk
 from proposals.errors import PlanError
 from proposals.garbage import uncollected
 from proposals.hostplan import HostPlan
 from proposals.inventory import Host, Inventory
 from proposals.notes import HINT, WARNING, Note, merged
 from proposals.shape import Origin, Placed, Shape
+
+VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}  # RFC 9562's, of a UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Plan:
         hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
         summary = losses.summary(hosts)
         for host in hosts.values():
-            host["devices"] = losses.devices(host, summary["raw_bytes"])
+            losses.shares(host, summary["raw_bytes"])
         return {
             "name": self.arguments.name,
             "arguments": dict(self.arguments.typed),
@@ -57,30 +60,32 @@ class Plan:
 
     def host_dict(self, planned: Planned) -> dict:
         """One host's part of the answer."""
-        disks = planned.host.disks
+        disks, plan = planned.host.disks, planned.plan
         existing = zip(planned.shape.existing, planned.origins, strict=True)
-        osds = [_existing(one, origin, disks) for one, origin in existing]
-        osds += [self._new(planned.host, one) for one in _by_data(planned.plan.osds)]
+        new = Origin(None, None, False, self.arguments.format, self.arguments.encryption)
+        osds = [_osd(one, origin, disks, origin.uuid) for one, origin in existing]
+        osds += [_osd(one, new, disks, _uuid(planned.host.id, disks[one.data], one.part)) for one in plan.osds]
         listed = [
             {"id": disk.id, "class": disk.cls, "size": disk.size, "role": role, "reason": reason}
-            for disk, role, reason in zip(disks, planned.plan.roles, planned.plan.reasons, strict=True)
+            for disk, role, reason in zip(disks, plan.roles, plan.reasons, strict=True)
         ]
-        candidates = [one._asdict() for one in planned.plan.candidates]
-        return {"layout": planned.plan.layout, "osds": osds, "disks": listed, "candidates": candidates}
+        lost = [{"id": disks[one.disk].id, "osds": one.osds, "raw_bytes": one.raw} for one in plan.losses]
+        candidates = [one._asdict() for one in plan.candidates]
+        return {"layout": plan.layout, "osds": osds, "disks": listed, "candidates": candidates, "devices": lost}
 
-    def _new(self, host: Host, one: Placed) -> dict:
-        disk, disks = host.disks[one.data], host.disks
-        return {
-            "data": disk.id,
-            "db": None if one.db is None else disks[one.db].id,
-            "wal": None if one.wal is None else disks[one.wal].id,
-            "db_size": one.db_size,
-            "wal_size": one.wal_size,
-            "format": self.arguments.format,
-            "encryption": self.arguments.encryption,
-            "uuid": make_uuid(f"{host.id}\0{disk.id}\0{disk.wwn}\0{disk.serial}\0{one.part}"),
-            "existing": False,
-        }
+
+def _osd(one: Placed, origin: Origin, disks: tuple[Disk, ...], uuid: str | None) -> dict:
+    return {
+        "data": disks[one.data].id,
+        "db": None if one.db is None else disks[one.db].id,
+        "wal": None if one.wal is None else disks[one.wal].id,
+        "db_size": one.db_size,
+        "wal_size": one.wal_size,
+        "format": origin.format,
+        "encryption": origin.encryption,
+        "uuid": uuid,
+        "existing": origin.existing,
+    }
 
 
 @uncollected()
@@ -130,26 +135,11 @@ def _plan(look: Shape, arguments: Arguments, host: Host, plans: dict[Shape, Host
     return known
 
 
-def _existing(one: Placed, origin: Origin, disks) -> dict:
-    return {
-        "data": disks[one.data].id,
-        "db": None if one.db is None else disks[one.db].id,
-        "wal": None if one.wal is None else disks[one.wal].id,
-        "db_size": one.db_size,
-        "wal_size": one.wal_size,
-        "format": origin.format,
-        "encryption": origin.encryption,
-        "uuid": origin.uuid,
-        "existing": True,
-    }
-
-
-def _by_data(osds: tuple[Placed, ...]) -> list[Placed]:
-    return sorted(osds, key=lambda one: (one.data, one.part))
+def _uuid(host: str, disk: Disk, part: int) -> str:
+    return make_uuid(f"{host}\0{disk.id}\0{disk.wwn}\0{disk.serial}\0{part}")
 
 
 def make_uuid(text: str) -> str:
     """A UUID made from ``text`` alone (version 8 of RFC 9562: made by a rule of one's own)."""
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-    variant = "89ab"[int(digest[16], 16) & 3]
-    return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
+    return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{VARIANT[digest[16]]}{digest[17:20]}-{digest[20:]}"

@@ -52,10 +52,11 @@ class Shape(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the plan does not depend on: where an existing OSD comes from."""
+    """What the plan does not depend on: what is told of an OSD beside its place."""
 
     uuid: str | None
     number: int | None
+    existing: bool
     format: str
     encryption: str | None
 
@@ -119,7 +120,7 @@ def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple
         part = parts_on[at] = parts_on.get(at, -1) + 1
         sizes = [one[1].size if one else None for one in (db, wal)]
         placed = Placed(at, part, db and db[0], wal and wal[0], *sizes, True)
-        found.append((placed, Origin(data.fsid, data.number, data.format, data.encryption)))
+        found.append((placed, Origin(data.fsid, data.number, True, data.format, data.encryption)))
     return tuple(one[0] for one in found), tuple(one[1] for one in found), tuple(strays)
 
 

@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proposals import losses
 from proposals.notes import several
 from proposals.sizes import gib, terabytes
 
@@ -70,7 +69,7 @@ def _devices(answer: Mapping) -> Table:
     )
     for name, host in answer["hosts"].items():
         sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
-        for lost in host.get("devices") or losses.devices(host, answer["summary"]["raw_bytes"]):
+        for lost in host["devices"]:
             device = lost["id"]
             parts = [_parts(host, device, key) for key in ("db", "wal")]
             shares = [f"{lost[key]:.1%}" for key in ("host_share", "cluster_share")]

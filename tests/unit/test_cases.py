@@ -1,4 +1,4 @@
-"""Every case under fixtures/cases and fixtures/machines, planned and compared with what it expects."""
+"""Every case under fixtures/cases, planned and compared with what it expects."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ from planning import cases, inventory, peek
 from proposals.errors import ProposalError
 from proposals.sizes import GIB
 
-CASES = [*cases("cases"), *cases("machines")]
+CASES = list(cases("cases"))
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=[name for name, _ in CASES])

@@ -16,7 +16,7 @@ from proposals.sizes import GIB
 
 HDDS = [1000204886016, 4000787030016, 6001175126016]
 FLASH = [120034123776, 400088457216, 800166076416, 1920383410176]
-few = settings(max_examples=150, deadline=None)
+few = settings(max_examples=60, deadline=None)
 
 
 @st.composite
