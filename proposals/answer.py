@@ -2,11 +2,15 @@
 
 import contextlib
 import functools
+import inspect
 import io
 from collections.abc import Callable
 from typing import Any
 
-from proposals.errors import ProposalError
+from proposals import names
+from proposals.errors import ArgumentError, ProposalError
+
+OUTPUTTER = "answer"  # salt/_output/answer.py: prints the text alone
 
 
 def bad(message: str, status: int = 2) -> dict:
@@ -26,9 +30,8 @@ def told(text: str, data: Any, output: str | None, status: int = 0) -> Any:
     status
         Exit status; 1 is "look at this".
     """
-    if status:
-        return {"retcode": status, **(data if output else {"text": text})}
-    return data if output else {"data": text, "outputter": "txt"}
+    shown = data if output else {"text": text}
+    return {"retcode": status, **shown} if status else shown
 
 
 def printed(show: Callable, *arguments: Any) -> str:
@@ -39,13 +42,42 @@ def printed(show: Callable, *arguments: Any) -> str:
 
 
 def answers(function: Callable) -> Callable:
-    """Make a runner function answer the planner's errors instead of raising them."""
+    """Make a runner function answer, and never raise, what is wrong with its arguments or what planning refuses.
+
+    Salt itself ends with status 0 where an argument is missing or unknown: so it is shown a function that takes
+    any, and they are checked here. ``**_`` takes none; Salt's own (``__pub_user`` …) are left out.
+    """
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def answering(*args, **kwargs):
+        mine = {key: value for key, value in kwargs.items() if not key.startswith("__")}
         try:
-            return function(*args, **kwargs)
+            _check(signature, function.__name__.rstrip("_"), args, mine)
+            answer = function(*args, **mine)
         except ProposalError as err:
-            return bad(str(err))
+            answer = bad(str(err))
+        return _shaped(answer, function.__globals__.get("__opts__") or {})
 
+    del answering.__wrapped__  # Salt follows it and would refuse arguments itself
     return answering
+
+
+def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: dict) -> None:
+    """Raise ArgumentError where a function cannot be called with these arguments."""
+    taken = {key: one.kind for key, one in signature.parameters.items() if key != "_"}
+    known = [key for key, kind in taken.items() if kind != inspect.Parameter.VAR_KEYWORD]
+    unknown = [key for key in kwargs if key not in known]
+    if unknown and len(known) == len(taken):
+        near = names.nearest(unknown[0], known) if known else "; it takes none"
+        raise ArgumentError(f"{name}: '{names.shown(unknown[0])}' is not an argument{near}")
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as err:
+        raise ArgumentError(f"{name}: {err}; expected {', '.join(known) or 'no argument'}") from err
+
+
+def _shaped(answer: Any, opts: Any) -> Any:
+    """Name our outputter where there is a text to print and the admin named no other."""
+    words = isinstance(answer, dict) and ("error" in answer or "text" in answer)
+    return {**answer, "outputter": OUTPUTTER} if words and not opts.get("output") else answer
