@@ -45,6 +45,7 @@ def collect(**_):
     messages = _fragments(paths, {**known, **hosts}, fsid)
     lines = [_line(minion, host) for minion, host in hosts.items()] + messages
     lines += [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
+    lines.append(f"inventory: {'stored ' + ', '.join(written) if written else 'nothing changed'}")
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
 
 
