@@ -5,7 +5,7 @@ Nothing here opens a file. A generation is named by its content: the same choice
 
 import hashlib
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import yaml
@@ -33,7 +33,9 @@ class Generation:
     hostnames: Mapping[str, str]
 
 
-def build(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestrator: str) -> Generation:
+def build(
+    chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestrator: str, known: Iterable[str] = ()
+) -> Generation:
     """Return the generation that a choice makes.
 
     chosen
@@ -42,21 +44,19 @@ def build(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestr
         The hosts as discovery stored them.
     orchestrator
         The id under which the master compiles its own pillar: it alone is told who has which role.
+    known
+        Problems that were found already, as ``shared_disks`` finds them.
 
     Raises PolicyError with every problem found, one line each.
     """
     roles = _roles(chosen)
-    problems = _role_problems(roles, chosen) + _disk_problems(chosen, inventory)
-    members = {
-        role: sorted(each for each, has in roles.items() if role in has) for role in STAGES if role != "all"
-    }
+    problems = [*known, *_role_problems(roles, chosen)] + _disk_problems(chosen, inventory)
+    members = {role: sorted(each for each, has in roles.items() if role in has) for role in STAGES if role != "all"}
     members["all"] = sorted(roles)
     members["admin"] = sorted({*members["admin"], *members["master"]})
     settings = _settings(chosen)
     monitors, absent = _monitors(members["mon"], inventory, settings.get("public_network"))
-    problems += absent + [
-        f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)
-    ]
+    problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
     problems += _twins(hostnames)
     derived = {
@@ -64,9 +64,7 @@ def build(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestr
             "monitors": monitors,
             "mon_initial_members": ", ".join(each["name"] for each in monitors),
             "mon_host": ",".join(each["addrs"] for each in monitors),
-            "expected_osds": sum(
-                len(osd.get("uuids", [])) for osds in _osds(chosen).values() for osd in osds.values()
-            ),
+            "expected_osds": sum(len(osd.get("uuids", [])) for osds in _osds(chosen).values() for osd in osds.values()),
         }
     }
     files = dict(chosen)
@@ -78,6 +76,33 @@ def build(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestr
     if problems:
         raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(problems))
     return Generation(name, texts, members, roles, hostnames)
+
+
+def shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> list[str]:
+    """Return a problem for each disk that two profiles of one host name: merged, it would be planned twice.
+
+    contents
+        ``{target: {source: content}}`` of the minions' fragments before they are merged.
+    """
+    problems = []
+    for target, sources in sorted(contents.items()):
+        by_disk: dict[str, list[str]] = {}
+        for source, content in sources.items():
+            for disk in _disks(content):
+                by_disk.setdefault(disk, []).append(source.partition("/")[0])
+        minion = target.rpartition("/")[2].removesuffix(".yml")
+        problems += [
+            f"{minion}: {disk} is in {' and in '.join(names)}: let policy.cfg select one of them for this host"
+            for disk, names in sorted(by_disk.items())
+            if len(names) > 1
+        ]
+    return problems
+
+
+def _disks(content: Mapping) -> set[str]:
+    """Every disk that one fragment gives a role."""
+    osds = content.get("ceph", {}).get("storage", {}).get("osds", {})
+    return {osd[key] for osd in osds.values() for key in ("db", "wal", "journal") if osd.get(key)} | set(osds)
 
 
 def _roles(chosen: Mapping[str, dict]) -> dict[str, list[str]]:
@@ -131,15 +156,11 @@ def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping])
     for minion, osds in sorted(_osds(chosen).items()):
         seen = {disk["id"]: disk for disk in inventory.get(minion, {}).get("ceph_disks", [])}
         recorded = chosen[f"stack/default/ceph/minions/{minion}.yml"]["ceph"]["storage"].get("disks", {})
-        for disk in sorted(
-            {osd[key] for osd in osds.values() for key in ("db", "wal") if osd.get(key)} | set(osds)
-        ):
+        for disk in sorted({osd[key] for osd in osds.values() for key in ("db", "wal") if osd.get(key)} | set(osds)):
             if disk not in seen:
                 problems.append(f"{minion}: {disk} is not in the inventory: run ceph.stage.discovery again")
             elif disk not in recorded:
-                problems.append(
-                    f"{minion}: {disk} has no size and serial in its profile: run proposal.populate again"
-                )
+                problems.append(f"{minion}: {disk} has no size and serial in its profile: run proposal.populate again")
             elif seen[disk]["in_use"] and not seen[disk]["osds"] and not _half_made(seen[disk]):
                 why = ", ".join(seen[disk]["in_use"])
                 problems.append(f"{minion}: {disk} is not free ({why}): take it out of the profile")
@@ -151,16 +172,12 @@ def _half_made(disk: Mapping) -> bool:
     return set(disk["in_use"]) == {"has partitions"}
 
 
-def _monitors(
-    mons: list[str], inventory: Mapping[str, Mapping], network: str | None
-) -> tuple[list[dict], list[str]]:
+def _monitors(mons: list[str], inventory: Mapping[str, Mapping], network: str | None) -> tuple[list[dict], list[str]]:
     """Name and addresses of each monitor, and what stands against it."""
     monitors, problems = [], []
     for minion in mons:
         if minion not in inventory:
-            problems.append(
-                f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again"
-            )
+            problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
             continue
         address = _address(inventory[minion].get("addresses", []), network)
         if network and not address:
@@ -192,9 +209,7 @@ def _twins(hostnames: Mapping[str, str]) -> list[str]:
 def _text(path: str, content: Mapping, problems: list[str]) -> str:
     """One file's text; what Salt would render as a template is refused."""
     text = dump(content)
-    problems += [
-        f"{path}: holds '{mark}', which Salt would run as a template" for mark in TEMPLATE if mark in text
-    ]
+    problems += [f"{path}: holds '{mark}', which Salt would run as a template" for mark in TEMPLATE if mark in text]
     return text
 
 

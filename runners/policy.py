@@ -36,7 +36,10 @@ def push(**_):
         salt-run policy.push
     """
     paths = site(__opts__)
-    made = generation.build(_chosen(paths.proposals), store.load_inventory(paths.inventory)["hosts"], __opts__["id"])
+    contents = _contents(paths.proposals)
+    chosen = {target: pillar.merge(sources.values()) for target, sources in contents.items()}
+    hosts = store.load_inventory(paths.inventory)["hosts"]
+    made = generation.build(chosen, hosts, __opts__["id"], generation.shared_disks(contents))
     changes = {"secrets": told} if (told := serving.tell(paths, made)) else {}
     folder = serving.prepare(paths, made)
     _check(folder, made)
@@ -51,11 +54,11 @@ def push(**_):
     return {"text": "\n".join([*lines, f"generation {made.name} {state}"]), "changes": changes}
 
 
-def _chosen(root):
-    """What policy.cfg selects, merged, by target."""
+def _contents(root):
+    """What policy.cfg selects: ``{target: {source: content}}``, in policy's order."""
     resolved = policy.resolve(root)
     return {
-        target: pillar.merge([store.read_yaml(root / source) for source in sources])
+        target: {source: store.read_yaml(root / source) for source in sources}
         for target, sources in resolved.targets.items()
     }
 

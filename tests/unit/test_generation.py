@@ -104,3 +104,14 @@ def test_two_hosts_of_one_name_are_refused():
     inventory["node2"]["hostname"] = "node1"
     with pytest.raises(PolicyError, match="node1 and node2 share the host name node1"):
         build(inventory=inventory)
+
+
+def test_a_disk_in_two_profiles_is_named():
+    fragment = CHOSEN[PROFILE]
+    assert generation.shared_disks({PROFILE: {"profile-a/x": fragment}}) == []
+    found = generation.shared_disks({PROFILE: {"profile-a/x": fragment, "profile-b/x": fragment}})
+    assert (
+        found[0] == f"node1: {DATA} is in profile-a and in profile-b: let policy.cfg select one of them for this host"
+    )
+    with pytest.raises(PolicyError, match="is in profile-a and in profile-b"):
+        generation.build(CHOSEN, INVENTORY, "salt_master", found)
