@@ -212,8 +212,21 @@ def identity(device):
     return found
 
 
-def busy(device):
-    """Return why a whole disk cannot be had alone (mounted, swap, held), or ``None``.
+def in_use():
+    """Return why each disk of this host is in use, by device: the grain's reasons, looked at now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks.in_use
+    """
+    found = salt.loader.grain_funcs(__opts__)["ceph_disks.ceph_disks"]()["ceph_disks"]
+    return {disk["device"]: disk["in_use"] for disk in found}
+
+
+def held(device):
+    """Return why a whole disk cannot be had alone, or ``None``.
 
     An exclusive open is the kernel's own answer: it fails while the disk or a part of it is mounted, in any
     mount namespace, or claimed by device-mapper or MD (open(2), O_EXCL on block devices).
@@ -222,17 +235,8 @@ def busy(device):
 
     .. code-block:: bash
 
-        salt 'osdnode1' disks.busy /dev/sdc
+        salt 'osdnode1' disks.held /dev/sdc
     """
-    reasons = [
-        reason
-        for disk in salt.loader.grain_funcs(__opts__)["ceph_disks.ceph_disks"]()["ceph_disks"]
-        if disk["device"] == str(Path(device).resolve())
-        for reason in disk["in_use"]
-        if reason not in ("has partitions", "loop device")
-    ]
-    if reasons:
-        return ", ".join(reasons)
     try:
         os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
     except OSError as err:
