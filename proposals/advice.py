@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from proposals import shortages
 from proposals.allocate import Allocation
 from proposals.arguments import Arguments
 from proposals.notes import HINT, WARNING, Note, Notes, several
@@ -33,9 +34,8 @@ def host(
     if both:
         verb = "disk matches" if both == 1 else "disks match"
         notes.warn(f"{both} {verb} data and also db or wal: serving DB or WAL")
-    for stray in sorted({stray.label for stray in state.shape.strays}):
-        number = stray.removeprefix("OSD ")
-        notes.warn(f"{stray} has its DB or WAL here and no data disk: its slot is free after osd.replace {number}")
+    for label, gone in sorted({stray.label: stray.gone for stray in state.shape.strays}.items()):
+        notes.warn(shortages.strays_text({label: gone}))
     low = [one for one in new if one.db_size and one.db_size * SMALL_DB < disks[one.data].size]
     if low:
         size, disk = min((one.db_size, disks[one.data].size) for one in low)

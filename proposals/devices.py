@@ -27,7 +27,7 @@ class Device:
         self.disks = self.osds = self.bytes = 0
         self.behind: Device | None = None  # the WAL device of a DB device, where there are three tiers
         self.served = 0  # DB devices that a WAL device serves
-        self.strays: list[str] = []
+        self.strays: dict[str, str] = {}
         self.clash: tuple[str, int, int] | None = None  # size's argument, neighbours' bytes, bytes typed
 
     @property
@@ -63,15 +63,14 @@ class Neighbours:
         self.osds: Counter[int] = Counter()
         self.bytes: Counter[int] = Counter()
         self.wal_of: dict[int, list[int]] = {}
-        self.strays: dict[int, list[str]] = {}
+        self.strays: dict[int, dict[str, str]] = {}  # device -> OSD -> what became of it
         for one in placed:
             self._add(one, shape.disks[one.data].size)
         for stray in shape.strays:
             self._note(stray.disk, stray.role, stray.size, stray.label)
-            labels = self.strays.setdefault(stray.disk, [])
-            if stray.label not in labels:
-                labels.append(stray.label)
-                self.osds[stray.disk] += 1
+            known = self.strays.setdefault(stray.disk, {})
+            self.osds[stray.disk] += stray.label not in known
+            known[stray.label] = stray.gone
 
     def _add(self, one: Placed, size: int) -> None:
         for at, role, bytes_ in ((one.db, "db", one.db_size), (one.wal, "wal", one.wal_size)):
@@ -123,7 +122,7 @@ def _like_neighbours(device: Device, carries: str, neighbours: Neighbours, argum
     at = device.at
     device.disks = len(neighbours.disks[at])
     device.osds, device.bytes = neighbours.osds[at], neighbours.bytes[at]
-    device.strays = neighbours.strays.get(at, [])
+    device.strays = neighbours.strays.get(at, {})
     device.db = neighbours.usual(at, "db") if carries != "wal" else 0
     device.wal = neighbours.usual(at, "wal") if carries != "db" or device.db else 0
     name, typed = arguments.fast_size

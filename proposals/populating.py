@@ -3,14 +3,19 @@
 For each file three contents are compared: what populate wrote last (its hash stands in proposal.json), what
 lies there, and what it would write now. An edited file is the admin's: it is written only by force."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 
 from proposals import fragments
+from proposals.errors import StoreError
 from proposals.fragments import digest
 from proposals.plan import Plan
 
+PENDING = "pending"  # in proposal.json while populate writes: hashes of what it is about to write
+OSD = {"data", "db", "wal", "db_size", "wal_size", "format", "encryption", "uuid", "existing"}  # keys of each OSD
+DISK = {"id", "class", "size", "role", "reason"}
 DIFF_LINES = 40  # of one file's difference
 
 
@@ -50,13 +55,13 @@ def files(plan: Plan) -> dict[str, str]:
 def decide(plan: Plan, before: Mapping, wanted: Mapping[str, str], present: Mapping[str, str], force: bool) -> Decision:
     """Compare what was written (``before`` is the stored proposal), what is ``wanted`` and what is ``present``."""
     recorded, write, kept, messages, status = dict(before.get("files", {})), {}, [], [], 0
-    hashes = {}
+    pending, hashes = before.get(PENDING, {}), {}
     for path, text in wanted.items():
         last, there = recorded.pop(path, None), present.get(path)
         hashes[path] = digest(text)
         if there == text:
             continue
-        if there is None or force or digest(there) == last:
+        if there is None or force or digest(there) in (last, pending.get(path)):
             write[path] = text
             continue
         kept.append(path)
@@ -80,6 +85,27 @@ def decide(plan: Plan, before: Mapping, wanted: Mapping[str, str], present: Mapp
             remove.append(path)
     proposal = fragments.stored(plan, {**hashes, **outside}, _kept_hosts(before, covered, outside))
     return Decision(write, tuple(sorted(remove)), tuple(kept), tuple(messages), status, proposal)
+
+
+def announced(before: Mapping, plan: Plan, write: Mapping[str, str]) -> str:
+    """The proposal before, with what is about to be written: a populate that is killed edited nothing."""
+    old = before or {"name": plan.arguments.name, "arguments": {}, "hosts": {}, "files": {}}
+    return json.dumps({**old, PENDING: {path: digest(text) for path, text in write.items()}}) + "\n"
+
+
+def check_stored(found: object, path: object) -> dict:
+    """``found`` where it has the form of a proposal.json. Raises StoreError."""
+    hosts = found.get("hosts") if isinstance(found, dict) else None
+    good = isinstance(hosts, dict) and isinstance(found.get("arguments"), dict) and "name" in found
+    good = good and all(isinstance(found.get(key, {}), dict) for key in ("files", PENDING))
+    for host in hosts.values() if good else ():
+        osds, disks = (host.get(key) for key in ("osds", "disks")) if isinstance(host, dict) else (None, None)
+        good = good and isinstance(osds, list) and isinstance(disks, list)
+        good = good and all(isinstance(one, dict) and set(one) >= OSD for one in osds)
+        good = good and all(isinstance(one, dict) and set(one) >= DISK for one in disks)
+    if not good:
+        raise StoreError(f"{path} is not a stored proposal: restore it, or move its folder away and populate again")
+    return found
 
 
 def _host(path: str) -> str:

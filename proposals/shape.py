@@ -40,6 +40,7 @@ class Stray(NamedTuple):
     role: str
     size: int | None
     label: str
+    gone: str  # what became of its OSD, as a part of a sentence
 
 
 class Shape(NamedTuple):
@@ -107,12 +108,12 @@ def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple
             elif one.role == "data":
                 facts[at] = facts[at]._replace(reason=f"holds data of {label(one)}, which another disk holds too")
             else:
-                strays.append(Stray(at, one.role, one.size, label(one)))
+                strays.append(Stray(at, one.role, one.size, label(one), f"has another {one.role} elsewhere"))
     for osd in sorted(parts, key=lambda osd: _order(parts[osd])):
         roles = parts[osd]
         at, data = roles.get("data", (None, None))
         if data is None or data.state != "in-use":
-            strays += _strays(roles)
+            strays += _strays(roles, f"is {data.state}" if data else "has no data disk here")
             if data is not None and facts[at].reason is None:
                 facts[at] = facts[at]._replace(reason=_left(data))
             continue
@@ -138,8 +139,8 @@ def label(one) -> str:
     return f"OSD {one.number}" if one.number is not None else f"OSD {one.fsid}"
 
 
-def _strays(roles: dict) -> list[Stray]:
-    return [Stray(at, role, one.size, label(one)) for role, (at, one) in sorted(roles.items()) if role != "data"]
+def _strays(roles: dict, gone: str) -> list[Stray]:
+    return [Stray(at, role, one.size, label(one), gone) for role, (at, one) in sorted(roles.items()) if role != "data"]
 
 
 def _pinned(host: Host, stored: Mapping, taken: set[int]) -> tuple[Placed, ...]:

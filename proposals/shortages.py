@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from proposals.allocate import Allocation, parts
@@ -35,9 +35,9 @@ def judge(
     left = [at for at in (allocation.unplaced if allocation else wanted) if at not in served]
     if not left or (allocation is None and stands_alone(state, arguments)):
         return {}
-    waiting = sorted({label for device in _usable(allocation) for label in device.strays})
+    waiting = {label: gone for device in _usable(allocation) for label, gone in device.strays.items()}
     waits, short = left[: len(waiting)], left[len(waiting) :]
-    why = dict.fromkeys(waits, f"waits for the slot of {', '.join(waiting)}: {strays_text(waiting)}")
+    why = dict.fromkeys(waits, f"waits for a slot: {strays_text(waiting)}")
     if waits:
         notes.warn(f"{_disks(len(waits))} unused: waiting for a slot that is not free")
     return why | dict.fromkeys(short, _short(state, allocation, len(short), arguments, notes) if short else "")
@@ -57,11 +57,11 @@ def _short(state: State, allocation: Allocation | None, left: int, arguments: Ar
     return _ratio(devices, left, arguments, notes)
 
 
-def strays_text(labels: list[str]) -> str:
-    """What to do about DBs and WALs whose OSD has no data disk here."""
-    numbers = " ".join(sorted(label.removeprefix("OSD ") for label in labels))
-    some = ", ".join(sorted(labels))
-    return f"DB or WAL of {some}, whose data disk is not here: plug it in, or free the slot (osd.replace {numbers})"
+def strays_text(strays: Mapping[str, str]) -> str:
+    """What to do about DBs and WALs that occupy slots though their OSDs (name -> what became of it) are gone."""
+    parts = [f"DB or WAL of {label}, which {gone}" for label, gone in sorted(strays.items())]
+    numbers = " ".join(label.removeprefix("OSD ") for label in sorted(strays))
+    return f"{'; '.join(parts)}: the slot is free after osd.replace {numbers}"
 
 
 def stands_alone(state: State, arguments: Arguments) -> bool:

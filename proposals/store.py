@@ -16,9 +16,10 @@ from proposals.errors import InventoryError, PolicyError, StoreError
 from proposals.garbage import uncollected
 from proposals.names import shown
 from proposals.plan import Plan
-from proposals.populating import Report
+from proposals.populating import Decision, Report
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+FRAGMENTS = (".sls", ".yml")
 LARGEST = 512 << 20  # bytes of one file that is read
 
 
@@ -116,48 +117,72 @@ def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fs
 
 
 def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
-    """Write many files, each whole; the disk is waited for once, at the end. Raises StoreError."""
+    """Write many files, each whole; folders that are new come into place at once. Raises StoreError."""
+    trees: dict[Path, dict[str, str]] = {}
     for relative, text in texts.items():
-        try:
-            _write(Path(root) / relative, text, mode, sync=lambda _: None)
-        except OSError as error:
-            raise _failed("write", Path(root) / relative, error) from error
+        first, _, rest = relative.partition("/")
+        trees.setdefault(Path(root) / first, {})[rest] = text
+    for folder, files in trees.items():
+        if "" not in files and not folder.exists():
+            write_tree(folder, files, mode, sync=False)
+            continue
+        for rest, text in files.items():
+            try:
+                _write(folder / rest if rest else folder, text, mode, sync=lambda _: None)
+            except OSError as error:
+                raise _failed("write", folder / rest, error) from error
     if texts:
         os.sync()
 
 
-def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
+def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644, sync: bool = True) -> None:
     """Make a folder with these files (relative path -> text), written beside and then renamed into place.
 
-    Raises StoreError where the folder exists already."""
+    Folders of files that only root may read are closed as well. Raises StoreError where the folder exists."""
     folder = Path(folder)
     if os.path.lexists(folder):
         raise StoreError(f"{folder} exists already: it is never written over")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    closed = 0o755 if mode & 0o044 else 0o700
     try:
-        beside.chmod(0o755 if mode & 0o044 else 0o700)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")
+    except OSError as error:
+        raise _failed("write", folder, error) from error
+    try:
+        for parent in sorted({path.rpartition("/")[0] for path in texts} | {""}, key=len):
+            _folders(Path(beside), parent, closed)
         for relative, text in texts.items():
-            _write(beside / relative, text, mode, sync=lambda _: None)
-            if not mode & 0o044:
-                _private(beside, (beside / relative).parent)
-        os.sync()
-        beside.rename(folder)
+            _write_new(f"{beside}/{relative}", text, mode)
+        if sync:
+            os.sync()
+        Path(beside).rename(folder)
     except OSError as error:
         raise _failed("write", folder, error) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _private(top: Path, folder: Path) -> None:
-    while folder != top:
-        folder.chmod(0o700)
-        folder = folder.parent
+def _folders(top: Path, relative: str, mode: int) -> None:
+    top.chmod(mode)
+    for part in filter(None, relative.split("/")):
+        top = top / part
+        top.mkdir(exist_ok=True)
+        top.chmod(mode)
+
+
+def _write_new(path: str, text: str, mode: int) -> None:
+    """A file in a folder that nobody sees yet: no more calls than it takes, there may be many thousands."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "wb", buffering=0) as file:
+        os.fchmod(handle, mode)
+        file.write(text.encode("utf-8", "surrogateescape"))
 
 
 def swap_link(link: str | Path, target: str | Path) -> None:
-    """Point the symbolic link ``link`` at ``target`` in one step. Raises StoreError."""
+    """Point the symbolic link ``link`` at ``target`` in one step; one that does stays. Raises StoreError."""
     link = Path(link)
+    if link.is_symlink() and link.readlink() == Path(target):
+        return
     beside = link.with_name(f".{link.name}.{os.getpid()}")
     try:
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +198,8 @@ def swap_link(link: str | Path, target: str | Path) -> None:
 def matching(root: str | Path, pattern: str) -> list[str]:
     """Files in folders of ``root`` that the glob ``pattern`` matches, as sorted relative paths."""
     found = glob(pattern, root_dir=root)  # noqa: PTH207
-    return sorted(path for path in found if "/" in path and (Path(root) / path).is_file())
+    # what is called like a file is taken for one: asking about each is slow where there are many thousands
+    return sorted(path for path in found if "/" in path and (path.endswith(FRAGMENTS) or (Path(root) / path).is_file()))
 
 
 def folders(root: str | Path) -> list[str]:
@@ -189,17 +215,15 @@ def stored_proposal(root: str | Path, name: str) -> dict | None:
     path = Path(root) / f"profile-{name}" / "proposal.json"
     if not path.exists():
         return None
-    found = _parse_json(read_text(path), path)
-    if not isinstance(found, dict) or not isinstance(found.get("hosts"), dict):
-        raise StoreError(f"{path} is not a stored proposal: restore it, or move the folder away and populate again")
-    return found
+    return populating.check_stored(_parse_json(read_text(path), path), path)
 
 
 @uncollected()
-def populate(root: str | Path, plan: Plan, force: bool = False) -> Report:
+def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: bool = True) -> Report:
     """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.
 
-    Files that were edited stay (``force`` writes them); see ``populating`` for the rule. Nothing is written
+    ``propose_policy``: whether a policy.cfg is written where there is none. Files that were edited stay
+    (``force`` writes them); see ``populating`` for the rule. Nothing is written
     where nothing would change. Raises StoreError.
 
     CLI: ``python -m proposals populate INVENTORY --root ROOT name=apollo ratio=9``"""
@@ -210,13 +234,23 @@ def populate(root: str | Path, plan: Plan, force: bool = False) -> Report:
     known = {**before.get("files", {}), **wanted}
     present = {path: read_text(folder / path) for path in known if (folder / path).is_file()}
     decided = populating.decide(plan, before, wanted, present, force)
+    if not folder.exists():
+        write_tree(folder, {**decided.write, "proposal.json": decided.proposal})
+    else:
+        _change(folder, plan, before, decided)
+    messages = fragments(root, plan.inventory.names, plan.inventory.cluster)
+    return populating.report(decided, messages + (_policy(root, plan) if propose_policy else []))
+
+
+def _change(folder: Path, plan: Plan, before: Mapping, decided: Decision) -> None:
+    """Carry out what was decided, announced before and told afterwards in proposal.json."""
+    if decided.write:
+        write(folder / "proposal.json", populating.announced(before, plan, decided.write))
     write_many(folder, decided.write)
     for path in decided.remove:
         (folder / path).unlink(missing_ok=True)
     if not (folder / "proposal.json").is_file() or read_text(folder / "proposal.json") != decided.proposal:
         write(folder / "proposal.json", decided.proposal)
-    messages = fragments(root, plan.inventory.names, plan.inventory.cluster)
-    return populating.report(decided, messages + _policy(root, plan))
 
 
 def _policy(root: Path, plan: Plan) -> list[str]:

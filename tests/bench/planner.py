@@ -131,3 +131,7 @@ def main() -> None:
     widths(console)
     peers(console, options.ceph)
     writing(console, options.quick)
+
+
+if __name__ == "__main__":
+    main()

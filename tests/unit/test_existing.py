@@ -73,7 +73,7 @@ def test_without_destroying_the_new_disk_waits(planned, deployed):
     assert len(osds(answer)) == 215
     assert gone not in osds(answer)
     reasons = [disk["reason"] for disk in answer["hosts"]["osdnode1"]["disks"] if disk["reason"]]
-    assert any("waits for the slot of OSD 0" in reason and "osd.replace 0" in reason for reason in reasons)
+    assert any("waits for a slot: DB or WAL of OSD 0, which has no data disk here" in reason and "osd.replace 0" in reason for reason in reasons)
     assert any("osd.replace 0" in warning for warning in answer["warnings"])
 
 
@@ -96,6 +96,7 @@ def test_a_destroyed_osds_disk_is_unused_with_the_way_to_free_it(deployed):
     answer = peek(deployed, ARGS)
     assert len(osds(answer)) == 215
     reasons = [disk["reason"] or "" for disk in answer["hosts"]["osdnode1"]["disks"]]
+    assert any("DB or WAL of OSD 0, which is destroyed" in text for text in answer["warnings"])
     assert any("holds the data of OSD 0, which is destroyed: free it with disk.wipe" in reason for reason in reasons)
 
 

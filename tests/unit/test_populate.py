@@ -195,3 +195,33 @@ def test_trees_and_links(tmp_path):
     store.swap_link(tmp_path / "now", "gen2")
     assert str((tmp_path / "now").readlink()) == "gen2"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gen1", "now"]
+
+
+def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
+    populate(tmp_path, inventory(**FEW))
+    whole, done = store._write, []
+
+    def killed(path, *more, **named):
+        if done and "minions" in str(path):
+            raise KeyboardInterrupt
+        done.extend([path] if "minions" in str(path) else [])
+        whole(path, *more, **named)
+
+    monkeypatch.setattr(store, "_write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        populate(tmp_path, inventory(**FEW), "encryption=dmcrypt")
+    monkeypatch.undo()
+    assert len(done) == 1, "one file of the new plan, one of the old"
+    report = populate(tmp_path, inventory(**FEW), "format=filestore")
+    assert (report.status, report.kept) == (0, ())
+    assert "pending" not in store.stored_proposal(tmp_path, "default")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[]", "{", '{"hosts": 1}', '{"name": "a", "arguments": {}, "hosts": {"a": {"osds": [1], "disks": []}}}'],
+)
+def test_a_broken_proposal_is_told(tmp_path, text):
+    store.write(tmp_path / "profile-default/proposal.json", text)
+    with pytest.raises(StoreError, match=r"proposal\.json is not"):
+        populate(tmp_path, inventory(**FEW))
