@@ -1,7 +1,7 @@
 """Answers as tables for people."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +13,7 @@ from proposals.sizes import gib, terabytes
 PIPE_WIDTH = 160  # columns where nobody says how wide: a file, a pager
 NUMERIC = ("OSDs", "disks", "data", "DB", "WAL", "unused", "GiB", "matches", "line", "raw", "of host", "of cluster")
 LOST = ("raw", "of host", "of cluster")
+MANY = 24  # hosts; of more, equal ones share a line
 BY_ID = "/dev/disk/by-id/"
 
 
@@ -47,9 +48,8 @@ def proposal(answer: Mapping) -> None:
     typed = " ".join(f"{key}={value}" for key, value in answer["arguments"].items()) or "(no arguments)"
     console.print(Text(f"proposal {answer['name']}: {typed}"))
     hosts = _table("", "host", "layout", "OSDs", "data", "DB", "WAL", "unused")
-    for name, host in answer["hosts"].items():
-        roles = Counter(disk["role"] for disk in host["disks"])
-        _row(hosts, name, host["layout"], len(host["osds"]), *(roles[role] for role in ("data", "db", "wal", "unused")))
+    for row, names in _grouped((name, _host(host)) for name, host in answer["hosts"].items()):
+        _row(hosts, names, *row)
     console.print(hosts)
     if any(osd["db"] or osd["wal"] for host in answer["hosts"].values() for osd in host["osds"]):
         console.print(_devices(answer))
@@ -63,19 +63,42 @@ def proposal(answer: Mapping) -> None:
     console.print(Text(f"{total['hosts']} hosts, {total['osds']} OSDs, {terabytes(total['raw_bytes'])} raw: {usable}"))
 
 
+def _host(host: Mapping) -> tuple:
+    roles = Counter(disk["role"] for disk in host["disks"])
+    return host["layout"], len(host["osds"]), *(roles[role] for role in ("data", "db", "wal", "unused"))
+
+
+def _grouped(rows: Iterable[tuple[str, tuple]]) -> list[tuple[tuple, str]]:
+    """Rows with the hosts they are about: each host its own, or where there are many, equal ones in one."""
+    listed = list(rows)
+    if len({name for name, _ in listed}) <= MANY:
+        return [(row, name) for name, row in listed]
+    groups: dict[tuple, list[str]] = {}
+    for name, row in listed:
+        groups.setdefault(row, []).append(name)
+    return [(row, several(list(dict.fromkeys(names)))) for row, names in groups.items()]
+
+
 def _devices(answer: Mapping) -> Table:
     table = _table(
         "DB and WAL devices, and what falls with each", "host", "device", "GiB", "DBs", "WALs", "OSDs", *LOST
     )
-    for name, host in answer["hosts"].items():
-        sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
-        for lost in host["devices"]:
-            device = lost["id"]
-            parts = [_parts(host, device, key) for key in ("db", "wal")]
-            shares = [f"{lost[key]:.1%}" for key in ("host_share", "cluster_share")]
-            raw = terabytes(lost["raw_bytes"])
-            _row(table, name, device.removeprefix(BY_ID), gib(sizes[device]), *parts, lost["osds"], raw, *shares)
+    devices = (
+        (name, row) for name, host in answer["hosts"].items() for row in _lost(host, len(answer["hosts"]) > MANY)
+    )
+    for row, names in _grouped(devices):
+        _row(table, names, *row)
     return table
+
+
+def _lost(host: Mapping, many: bool) -> Iterator[tuple]:
+    sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
+    for lost in host["devices"]:
+        device = lost["id"]
+        parts = [_parts(host, device, key) for key in ("db", "wal")]
+        shares = [f"{lost[key]:.1%}" for key in ("host_share", "cluster_share")]
+        named = f"each of {len(host['devices'])}" if many else device.removeprefix(BY_ID)
+        yield named, gib(sizes[device]), *parts, lost["osds"], terabytes(lost["raw_bytes"]), *shares
 
 
 def _parts(host: Mapping, device: str, key: str) -> str | None:
@@ -100,12 +123,17 @@ def candidates(answer: Mapping) -> Table:
 
 def _unused(answer: Mapping) -> Table:
     table = _table("unused disks", "host", "disks", "class", "GiB", "why")
-    for name, host in answer["hosts"].items():
-        unused = Counter(
-            (disk["reason"], disk["class"], disk["size"]) for disk in host["disks"] if disk["role"] == "unused"
+    unused = (
+        (name, (count, cls, gib(size), reason))
+        for name, host in answer["hosts"].items()
+        for (reason, cls, size), count in sorted(
+            Counter(
+                (one["reason"], one["class"], one["size"]) for one in host["disks"] if one["role"] == "unused"
+            ).items()
         )
-        for (reason, cls, size), count in sorted(unused.items()):
-            _row(table, name, count, cls, gib(size), reason)
+    )
+    for row, names in _grouped(unused):
+        _row(table, names, *row)
     return table
 
 
