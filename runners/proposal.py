@@ -3,6 +3,7 @@
 import salt.utils.args
 
 from proposals import answer, arguments, plan, store, tables
+from proposals.errors import PlanError
 from proposals.site import site
 
 
@@ -38,6 +39,30 @@ def populate(**kwargs):
     shown = made.as_dict()
     text = "\n".join([answer.printed(tables.proposal, shown), *report.messages])
     return answer.told(text, {**shown, "messages": report.messages}, __opts__.get("output"), report.status)
+
+
+@answer.answers
+def default(**_):
+    """Write the proposal ``default``, with no arguments, and no policy.cfg: the discovery stage's last step.
+
+    One that cannot be made, or whose files were edited, is said and is no failure.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run proposal.default
+    """
+    try:
+        made, _, root = _plan({})
+        report = store.populate(root, made, propose_policy=False)
+    except PlanError as err:
+        return {"text": f"warning: no default proposal can be made: {err}"}
+    lines = ["warning: " + message for message in report.messages] if report.status else []
+    total = made.as_dict()["summary"]
+    lines.append(f"proposal 'default': {total['osds']} OSDs on {total['hosts']} hosts (salt-run proposal.show)")
+    changes = {key: list(each) for key in ("written", "removed") if (each := getattr(report, key))}
+    return {"text": "\n".join(lines), "changes": changes}
 
 
 @answer.answers

@@ -3,3 +3,10 @@ ceph-stage-discovery-collect:
   step.runner:
     - name: discovery.collect
     - failhard: True
+
+ceph-stage-discovery-default:
+  step.runner:
+    - name: proposal.default
+    - failhard: True
+    - require:
+      - step: ceph-stage-discovery-collect
