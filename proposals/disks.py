@@ -26,7 +26,7 @@ class Resident(NamedTuple):
     offset: int
     state: str
     cluster: str | None
-    format: str
+    format: str | None  # None where the inventory does not tell
     encryption: str | None
 
 
@@ -165,7 +165,8 @@ def _resident(entry: object) -> Resident | None:
     whole = all(value is None or (type(value) is int and value >= 0) for value in (number, size, offset))
     if not plain or not whole or role is None or state not in STATES or (fsid is None and number is None):
         return None
-    store = "filestore" if entry.get("format") == "filestore" or entry.get("role") == "journal" else "bluestore"
+    store = "filestore" if entry.get("role") == "journal" else entry.get("format")
+    store = store if store in ("bluestore", "filestore") else None
     encryption = "dmcrypt" if entry.get("encryption") == "dmcrypt" else None
     key = fsid or f"osd.{number}"
     return Resident(key, number, fsid, role, size, offset, state, cluster, store, encryption)

@@ -109,9 +109,14 @@ def peek(
     for host in found.hosts:
         past = before.get(host.id) if same else None
         look, origins = shape.build(host, masks, past)
+        origins = history.recalled(origins, before.get(host.id)) if origins else ()
         planned.append(Planned(host, look, _plan(look, arguments, host, plans), origins))
     checks.layout(planned, arguments)
     notes = {one.host.id: one.plan.notes for one in planned}
+    for one in planned:
+        if one.shape.existing:
+            lost = history.fallen(one, before.get(one.host.id, {}))
+            notes[one.host.id] += tuple(Note(WARNING, text) for text in lost)
     made = Plan(arguments, found, tuple(planned), notes, tuple(advice.general(planned, arguments)))
     return made if same or not before else _with_moves(made, before)
 

@@ -58,7 +58,7 @@ class Origin(NamedTuple):
     uuid: str | None
     number: int | None
     existing: bool
-    format: str
+    format: str | None
     encryption: str | None
 
 

@@ -73,7 +73,10 @@ def test_without_destroying_the_new_disk_waits(planned, deployed):
     assert len(osds(answer)) == 215
     assert gone not in osds(answer)
     reasons = [disk["reason"] for disk in answer["hosts"]["osdnode1"]["disks"] if disk["reason"]]
-    assert any("waits for a slot: DB or WAL of OSD 0, which has no data disk here" in reason and "osd.replace 0" in reason for reason in reasons)
+    assert any(
+        "waits for a slot: DB or WAL of OSD 0, which has no data disk here" in reason and "osd.replace 0" in reason
+        for reason in reasons
+    )
     assert any("osd.replace 0" in warning for warning in answer["warnings"])
 
 
@@ -162,3 +165,26 @@ def test_growing_onto_deployed_devices_uses_their_free_slots_and_sizes(deployed)
     answer = peek(lying, "ratio=5")
     new = [osd for osd in osds(answer).values() if not osd["existing"]]
     assert [one["db_size"] for one in new] == [60 * GIB]
+
+
+def test_a_failed_db_device_names_all_osds_that_fall_with_it(planned, deployed):
+    ssd = next(disk for disk in disks(deployed) if len(disk["osds"]) > 1)
+    numbers = [f"OSD {one['id']}" for one in ssd["osds"] if one["role"] == "db"]
+    ssd["in_use"] = ["does not answer"]
+    fallen = f"osdnode1: {ssd['id']}: does not answer: with it fall {', '.join(numbers)}"
+    answer = peek(deployed, ARGS)
+    assert len(numbers) == 9
+    assert fallen in answer["warnings"]
+    assert placed(answer) == placed(planned)
+    disks(deployed).remove(ssd)
+    answer = peek(deployed, ARGS, stored=planned)
+    assert fallen.replace("does not answer", "is not there any more") in answer["warnings"]
+
+
+def test_encryption_of_what_is_deployed_is_remembered():
+    raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}])
+    first = peek(raw, "encryption=dmcrypt")
+    lying = reference.deployed(raw, first, FSID)
+    for words in ("encryption=dmcrypt", ""):
+        assert {osd["encryption"] for osd in osds(peek(lying, words, stored=first)).values()} == {"dmcrypt"}
+    assert {osd["encryption"] for osd in osds(peek(lying, "")).values()} == {None}
