@@ -1,5 +1,7 @@
 """What a runner of ours answers, as a person reads it: its text or its error alone."""
 
+WORDS = ("text", "error")
+
 
 def output(data, **_):
     """Return the words of an answer; of one without words, the answer itself.
@@ -10,5 +12,6 @@ def output(data, **_):
 
         salt-run proposal.peek ratio=9
     """
-    words = [data[key] for key in ("text", "error") if data.get(key)] if isinstance(data, dict) else []
-    return "\n".join(words) or str(data)
+    if not isinstance(data, dict) or not data.keys() & set(WORDS):
+        return str(data)
+    return "\n".join(data[key] for key in WORDS if data.get(key))

@@ -5,18 +5,31 @@ say that nothing changed.
 """
 
 
-def runner(name, **kwargs):
+def runner(name, check=None, **kwargs):
     """Run a runner function and take its answer: ``changes`` where it made some, its ``text`` as comment.
 
     name
         The runner's name, such as ``discovery.collect``; other arguments are passed on.
+    check
+        What runs in its place in test mode: a runner that only looks, without arguments or, where it is the same
+        one, with ``test=True`` beside its own. Without it nothing runs in test mode.
     """
-    arguments = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in RESERVED}
     ret = {"name": name, "result": True, "changes": {}, "comment": ""}
+    arguments = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in RESERVED}
     if __opts__["test"]:
-        ret["comment"] = "runs on the master when the stage does"
-        return ret
-    answer = __salt__["saltutil.runner"](name, kwarg=arguments, full_return=True).get("return")
+        if not check:
+            ret["comment"] = "runs on the master when the stage does"
+            return ret
+        arguments = {**arguments, "test": True} if check == name else {}
+    return _taken(ret, check if __opts__["test"] else name, arguments)
+
+
+def _taken(ret, name, arguments):
+    """Run it as a part of this orchestration, whose events then name it, and read the answer."""
+    done = __salt__["saltutil.runner"](
+        name, kwarg=arguments, full_return=True, __orchestration_jid__=__orchestration_jid__
+    )
+    answer = done.get("return")
     if not isinstance(answer, dict):
         ret.update(result=False, comment=str(answer))
         return ret

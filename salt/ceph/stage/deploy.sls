@@ -1,8 +1,10 @@
 # Stage 3: what the pillar says -> running daemons. All checks stand before the first change.
-ceph-stage-deploy-present:
+ceph-stage-deploy-begin:
   step.runner:
-    - name: stage.present
+    - name: stage.begin
+    - check: stage.begin
     - stage: deploy
+    - members: {{ pillar['ceph']['members']['all'] | tojson }}
     - failhard: True
 
 ceph-stage-deploy-check:
@@ -13,7 +15,7 @@ ceph-stage-deploy-check:
     - pillar: {expected_generation: {{ pillar['ceph']['generation'] | tojson }}}
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-present
+      - step: ceph-stage-deploy-begin
 
 ceph-stage-deploy-configuration:
   salt.state:

@@ -1,8 +1,18 @@
 # Stage 1: look at every minion of ours, store what was seen, write the fragments that policy.cfg chooses from.
+ceph-stage-discovery-begin:
+  step.runner:
+    - name: stage.begin
+    - check: stage.begin
+    - stage: discovery
+    - needs: answering
+    - failhard: True
+
 ceph-stage-discovery-collect:
   step.runner:
     - name: discovery.collect
     - failhard: True
+    - require:
+      - step: ceph-stage-discovery-begin
 
 ceph-stage-discovery-default:
   step.runner:

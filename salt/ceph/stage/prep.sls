@@ -1,7 +1,8 @@
 # Stage 0: modules and packages on every minion of ours.
-ceph-stage-prep-present:
+ceph-stage-prep-begin:
   step.runner:
-    - name: stage.present
+    - name: stage.begin
+    - check: stage.begin
     - stage: prep
     - failhard: True
 
@@ -12,7 +13,7 @@ ceph-stage-prep-sync:
     - sls: ceph.sync
     - failhard: True
     - require:
-      - step: ceph-stage-prep-present
+      - step: ceph-stage-prep-begin
 
 ceph-stage-prep-packages:
   salt.state:
