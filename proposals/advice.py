@@ -37,7 +37,7 @@ def host(
     for label, gone in sorted({stray.label: stray.gone for stray in state.shape.strays}.items()):
         notes.warn(shortages.strays_text({label: gone}))
     low = [one for one in new if one.db_size and one.db_size * SMALL_DB < disks[one.data].size]
-    if low:
+    if low and not arguments.filestore:
         size, disk = min((one.db_size, disks[one.data].size) for one in low)
         text = f"a DB of {gib(size)} GiB is under 1 % of its data disk of {gib(disk)} GiB: RocksDB may spill onto it"
         (notes.hint if arguments.fast_size[1] else notes.warn)(text)
@@ -79,6 +79,10 @@ def _without_effect(hosts: list[Planned], arguments: Arguments) -> list[str]:
     found = []
     if arguments.exclude and not any(facts.mask & EXCLUDE for one in hosts for facts in one.shape.disks):
         found.append(f"exclude={arguments.exclude.text} matches no disk")
+    if arguments.filestore:
+        found += [
+            f"{name} has no effect: filestore has no WAL" for name in ("wal", "wal-size") if name in arguments.typed
+        ]
     sizes = (
         ("db-size", arguments.db_size, db and not arguments.filestore),
         ("wal-size", arguments.wal_size, wal),
@@ -88,8 +92,7 @@ def _without_effect(hosts: list[Planned], arguments: Arguments) -> list[str]:
         f"{name} has no effect: no new OSD has such a part" for name, typed, used in sizes if typed and new and not used
     ]
     if arguments.wal and new and not wal:
-        why = "filestore has no WAL" if arguments.filestore else "no layout with such a WAL fits"
-        found.append(f"wal={arguments.wal.text} has no effect: {why}")
+        found.append(f"wal={arguments.wal.text} has no effect: no layout with such a WAL fits")
     return found
 
 

@@ -84,6 +84,8 @@ def _arguments(values: dict[str, object], typed: dict[str, object]) -> Arguments
     plain = {key.replace("-", "_"): value for key, value in values.items() if key not in (*LAYOUTS, "journal")}
     if "journal" in values:
         plain["db"] = values["journal"]
+    if plain.get("format") == "filestore":
+        plain |= {"wal": None, "wal_size": None}  # filestore has no WAL: advice says so
     return Arguments(**plain, layout=layout, typed=MappingProxyType(typed))
 
 

@@ -65,6 +65,6 @@ class _Reasons:
         given = [(name, getattr(self.arguments, name)) for name in ("data", "db", "wal")]
         missed = [f"{name}={wanted.text}" for name, wanted in given if wanted]
         if not disk.mask & DATA or (missed and tiers and self.arguments.data and self.arguments.db):
-            return f"matches {'neither ' if len(missed) > 1 else 'not '}{' nor '.join(missed)}"
+            return f"matches neither {' nor '.join(missed)}" if len(missed) > 1 else f"does not match {missed[0]}"
         layout = tiers.layout if tiers else self.arguments.layout
         return f"layout {layout} does not use it (leftovers=true makes it an OSD)"

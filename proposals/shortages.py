@@ -11,7 +11,7 @@ from proposals.devices import OVERHEAD, Device
 from proposals.errors import PlanError
 from proposals.layouts import CLASSES, WORDS
 from proposals.notes import Notes
-from proposals.shape import DATA, WAL, Placed
+from proposals.shape import DATA, DB, WAL, Placed
 from proposals.sizes import GIB, gib
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _usable(allocation: Allocation | None) -> list[Device]:
 def _short(state: State, allocation: Allocation | None, left: int, arguments: Arguments, notes: Notes) -> str:
     devices = _usable(allocation)
     if not devices:
-        return _no_device(allocation, left, arguments, notes)
+        return _no_device(state, allocation, left, arguments, notes)
     tight = [device for device in devices if device.disks < arguments.ratio]
     if tight:
         return _no_room(state, allocation, tight, left, arguments, notes)
@@ -71,12 +71,15 @@ def stands_alone(state: State, arguments: Arguments) -> bool:
     return not arguments.wal or any(state.shape.disks[at].mask & WAL for at in state.pool.fast)
 
 
-def _no_device(allocation: Allocation | None, count: int, arguments: Arguments, notes: Notes) -> str:
+def _no_device(state: State, allocation: Allocation | None, count: int, arguments: Arguments, notes: Notes) -> str:
     typed = [f"{name}={getattr(arguments, name).text}" for name in ("db", "wal") if getattr(arguments, name)]
     if allocation and allocation.over:
         reason = f"no WAL device has a place for its DB device: db-ratio={arguments.db_ratio}, or no room"
     elif typed:
-        reason = f"no disk of this host matches {' and '.join(typed)}"
+        wanted = (DB if arguments.db else 0) | (WAL if arguments.wal else 0)
+        there = any(state.shape.disks[at].mask & wanted == wanted for at in state.pool.fast)
+        which = "disk that is faster than the data disks" if there else "disk of this host"
+        reason = f"no {which} matches {' and '.join(typed)}"
     else:
         tiers = [WORDS[cls] for cls in CLASSES[arguments.layout] if cls]
         reason = f"layout {arguments.layout} cannot be made here: it needs free disks of the classes {', '.join(tiers)}"
