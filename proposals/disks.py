@@ -83,10 +83,8 @@ def parse(raw: object) -> Disk:
         wwn = id_.rpartition("/wwn-")[2]
     if transport == "loop" and not reason:
         reason = "loop device"
-    return Disk(
-        *(id_, device, size, cls, rotational, transport or None, vendor or None, model or None),
-        *(serial or None, wwn or None, path or None, reason, residents),
-    )
+    kind = (size, cls, rotational, transport or None, vendor or None, model or None)
+    return Disk._make((id_, device, *kind, serial or None, wwn or None, path or None, reason, residents))
 
 
 def _measures(size: object, rotational: object) -> str | None:

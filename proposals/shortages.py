@@ -68,7 +68,7 @@ def stands_alone(state: State, arguments: Arguments) -> bool:
     """Whether data disks become OSDs of their own where no layout was chosen: not where a DB or WAL is wanted."""
     if arguments.layout not in (None, "standalone") or arguments.db:
         return False
-    return not arguments.wal or any(state.shape.disks[at].mask & WAL for at in state.pool.fast)
+    return not arguments.wal or any(disk.mask & WAL and disk.reason is None for disk in state.shape.disks)
 
 
 def _no_device(state: State, allocation: Allocation | None, count: int, arguments: Arguments, notes: Notes) -> str:
