@@ -1,0 +1,174 @@
+"""Which packets this host's nftables (also firewalld's) would not let in."""
+
+import ipaddress
+import json
+import shutil
+import subprocess
+from fnmatch import fnmatchcase
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 10  # seconds one command may take
+COMMAND = ["nft", "--json", "list", "ruleset"]
+ENDS = ("accept", "drop", "reject")
+PASSES = ("counter", "log", "comment", "mangle", "notrack", "meter")
+UNKNOWN = object()
+
+
+def blocks(packets):
+    """Return for each packet the rule that blocks it, ``{rule, sure}``, or None.
+
+    packets
+        ``[{source, destination, interface, port}]``: the first packet of a TCP connection.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' host_nft.blocks '[{source: 10.0.0.2, destination: 10.0.0.1, interface: eth0, port: 3300}]'
+    """
+    if not packets or not shutil.which("nft"):
+        return [None] * len(packets)
+    try:
+        done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=LIMIT, check=False)
+        rules = json.loads(done.stdout or "{}")
+    except (subprocess.TimeoutExpired, ValueError) as err:
+        raise CommandExecutionError(f"{' '.join(COMMAND)}: no rules to read: {err}") from err
+    return [verdict(rules, packet) for packet in packets]
+
+
+def verdict(ruleset, packet):
+    """Return the rule of ``nft --json list ruleset`` that blocks a packet, ``{rule, sure}``, or None.
+
+    Every chain that hooks input has its say. Not sure: a rule before it, which we do not understand whole, may let
+    the packet in. Tables that iptables made are left to ``host_iptables``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' host_nft.verdict '{nftables: []}' '{source: 10.0.0.2, destination: 10.0.0.1, port: 22}'
+    """
+    tables = _tables(ruleset)
+    for (family, table), (chains, sets) in tables.items():
+        if family not in ("inet", "ip6" if ":" in packet["destination"] else "ip"):
+            continue
+        for name, chain in sorted(chains.items()):
+            if chain.get("hook") != "input" or (name == "INPUT" and family in ("ip", "ip6")):
+                continue
+            unclear = []
+            end, rule = _walk(name, chains, sets, packet, unclear)
+            end, rule = (end, rule) if end else (chain.get("policy", "accept"), f"policy {chain.get('policy')}")
+            if end in ("drop", "reject"):
+                return {"rule": f"table {family} {table}, chain {name}: {rule}", "sure": not unclear}
+    return None
+
+
+def _tables(ruleset):
+    """Chains with their rules, and named sets, of each table."""
+    found = {}
+    for entry in ruleset.get("nftables", []):
+        kind, one = next(iter(entry.items()))
+        if kind not in ("chain", "rule", "set"):
+            continue
+        chains, sets = found.setdefault((one["family"], one["table"]), ({}, {}))
+        if kind == "chain":
+            chains[one["name"]] = {**one, "rules": []}
+        elif kind == "rule":
+            chains[one["chain"]]["rules"].append(one)
+        else:
+            sets[one["name"]] = one.get("elem", [])
+    return found
+
+
+def _walk(name, chains, sets, packet, unclear):
+    """How a packet leaves a chain, and by which rule; None where it only passes."""
+    for rule in chains.get(name, {}).get("rules", []):
+        matches, end = _rule(rule["expr"], sets, packet)
+        if matches is False or end is None:
+            continue
+        kind, target = next(iter(end.items()))
+        if matches is None:  # understood in part: it may let the packet in, or send it elsewhere
+            if kind not in ("drop", "reject"):
+                unclear.append(rule)
+            continue
+        if kind == "return":
+            return None, None
+        if kind in ENDS:
+            return kind, rule.get("comment") or f"{kind} (handle {rule.get('handle')})"
+        found = _walk(target["target"], chains, sets, packet, unclear)
+        if found[0] or kind == "goto":
+            return found
+    return None, None
+
+
+def _rule(expressions, sets, packet):
+    """Whether a rule matches (None: not understood), and its verdict."""
+    matches, end = True, None
+    for one in expressions:
+        kind, content = next(iter(one.items()))
+        if kind in (*ENDS, "return", "jump", "goto"):
+            end = one
+        elif kind == "match":
+            found = _match(content, sets, packet)
+            matches = False if False in (matches, found) else None if None in (matches, found) else True
+        elif kind == "vmap":  # a map of verdicts: not followed
+            matches, end = (matches and None), {"jump": {}}
+        elif kind not in PASSES:
+            matches = matches and None
+    return matches, end
+
+
+def _match(match, sets, packet):
+    """Whether one comparison holds; None where it is not understood."""
+    value = _left(match["left"], packet)
+    if value is UNKNOWN:
+        return None
+    right = match["right"]
+    if isinstance(right, str) and right.startswith("@"):
+        right = {"set": sets.get(right[1:], [])}
+    held = _holds(value, right)
+    return None if held is None else held != (match["op"] == "!=")
+
+
+def _left(left, packet):
+    """What of a packet is compared; UNKNOWN where we do not know it."""
+    if "payload" in left:
+        field = (left["payload"].get("protocol"), left["payload"].get("field"))
+        known = {("tcp", "dport"): "port", ("th", "dport"): "port"}
+        version = "ip6" if ":" in packet["destination"] else "ip"
+        known |= {(version, "saddr"): "source", (version, "daddr"): "destination"}
+        if field in known:
+            return packet[known[field]]
+        return None if field[0] in ("udp", "icmp", "icmpv6", "ip6" if version == "ip" else "ip") else UNKNOWN
+    if "ct" in left:
+        return "new" if left["ct"].get("key") == "state" else UNKNOWN
+    told = {"iifname": packet.get("interface", ""), "iif": packet.get("interface", ""), "l4proto": "tcp"}
+    told["nfproto"] = "ipv6" if ":" in packet["destination"] else "ipv4"
+    return told.get(left.get("meta", {}).get("key"), UNKNOWN)
+
+
+def _holds(value, right):
+    """Whether a value is, or is in, the right side; ``value`` None is of another protocol."""
+    if value is None:
+        return False
+    if isinstance(right, dict) and "set" in right:
+        right = right["set"]
+    if isinstance(right, list):
+        held = [_holds(value, one) for one in right]
+        return True if True in held else None if None in held else False
+    if isinstance(right, dict) and "elem" in right:
+        return _holds(value, right["elem"].get("val"))
+    if isinstance(right, dict) and "range" in right:
+        low, high = right["range"]
+        return low <= value <= high if isinstance(value, int) else _ip(low) <= _ip(value) <= _ip(high)
+    if isinstance(right, dict) and "prefix" in right:
+        network = f"{right['prefix']['addr']}/{right['prefix']['len']}"
+        return _ip(value) in ipaddress.ip_network(network, strict=False)
+    if isinstance(right, int | str):
+        return value == right if isinstance(value, int) else fnmatchcase(value, str(right))
+    return None
+
+
+def _ip(text):
+    return ipaddress.ip_address(text)

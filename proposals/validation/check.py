@@ -1,0 +1,113 @@
+"""One check: a row of data and the function that looks. One finding: what it says of some hosts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proposals.names import shown
+from proposals.notes import several
+from proposals.validation.subject import Subject
+
+ERROR, WARNING, ALLOWED = "error", "warning", "allowed"
+POLICY, HOSTS = "policy", "hosts"  # what a check looks at: what was chosen, or what the hosts answered
+LONGEST = 200  # characters of one value in a message: it may come from a minion
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a look found: the hosts that it is about (none: the cluster) and the words for the row's message."""
+
+    hosts: tuple[str, ...] = ()
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+def at(*hosts: str, **values: object) -> Found:
+    """Return a Found about these hosts."""
+    return Found(tuple(hosts), values)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A row of the table. ``message`` and ``fix`` are filled with what ``look`` found.
+
+    about
+        What is right, in one line.
+    size
+        Whether ``small_site: true`` allows it.
+    source
+        Where the rule or number comes from.
+    """
+
+    id: str
+    severity: str
+    looks_at: str
+    about: str
+    message: str
+    fix: str
+    look: Callable[[Subject], Iterable[Found]]
+    source: str = ""
+    size: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the answer."""
+
+    check: str
+    severity: str
+    hosts: tuple[str, ...]
+    message: str
+    fix: str
+
+    def as_dict(self) -> dict:
+        """The finding as a program reads it."""
+        return {
+            "check": self.check,
+            "severity": self.severity,
+            "hosts": list(self.hosts),
+            "message": self.message,
+            "fix": self.fix,
+        }
+
+
+def run(checks: Iterable[Check], subject: Subject) -> list[Finding]:
+    """Return every finding, errors first; what a row says in the same words of several hosts is one finding."""
+    hosts: dict[tuple[Check, str, str], list[str]] = {}
+    for check in checks:
+        for found in check.look(subject):
+            words = {key: _word(value) for key, value in found.values.items()}
+            said = (check, check.message.format(**words), check.fix.format(**words))
+            hosts.setdefault(said, []).extend(found.hosts)
+    findings = [
+        Finding(check.id, _severity(check, subject), tuple(sorted(set(names))), message, fix)
+        for (check, message, fix), names in hosts.items()
+    ]
+    return sorted(findings, key=lambda one: (ERROR, WARNING, ALLOWED).index(one.severity))
+
+
+def _word(value: object) -> str:
+    """A value, perhaps a minion's text, for a message; ``: ``, odd in YAML only, stays as it is."""
+    return shown(value, LONGEST).replace(":\\x20", ": ")
+
+
+def _severity(check: Check, subject: Subject) -> str:
+    return ALLOWED if check.size and subject.small_site else check.severity
+
+
+def status(findings: Iterable[Finding]) -> int:
+    """Return the exit status: 2 where there is an error, 1 where there are warnings only, else 0."""
+    severities = {one.severity for one in findings}
+    return 2 if ERROR in severities else 1 if WARNING in severities else 0
+
+
+def text(findings: Iterable[Finding], looked: str) -> str:
+    """Return findings as a person reads them; ``looked`` says what was looked at, for the last line."""
+    findings = list(findings)
+    lines = []
+    for one in findings:
+        who = f"{several(list(one.hosts))}: " if one.hosts else ""
+        lines.append(f"{one.severity:<8} {who}{one.message}  [{one.check}]")
+        if one.severity != ALLOWED:
+            lines.append(f"         -> {one.fix}")
+    count = {severity: sum(one.severity == severity for one in findings) for severity in (ERROR, WARNING, ALLOWED)}
+    allowed = f", {count[ALLOWED]} allowed by small_site" if count[ALLOWED] else ""
+    return "\n".join([*lines, f"{looked}: errors {count[ERROR]}, warnings {count[WARNING]}{allowed}"])

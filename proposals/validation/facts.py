@@ -1,0 +1,76 @@
+"""What one host answered (``host.facts``), read at the edge: a minion is not trusted to keep to the form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proposals.errors import InventoryError
+from proposals.names import shown
+
+FORMAT = 1
+NUMBER = (int, float)
+# The form of an answer: a type, a list of one form, a mapping of any names to one form, or of these names to these.
+FORM: Mapping = {
+    "hostname": str,
+    "salt": str,
+    "ceph": {"*": str},
+    "generation": (str, type(None)),
+    "clock": [NUMBER],
+    "synchronised": (bool, type(None)),
+    "machine_id": str,
+    "serial": str,
+    "memory": int,
+    "interfaces": {"*": {"mtu": int, "up": bool, "addresses": [str]}},
+    "names": {"*": {"expected": str, "addresses": [str], "back": str, "back_addresses": [str]}},
+    "space": {"path": str, "free": int, "total": int},
+    "blocked": [{"port": int, "network": str, "rule": str, "sure": bool}],
+    "listening": [{"port": int, "process": str, "wanted": str}],
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last."""
+
+    hostname: str
+    salt: str
+    ceph: Mapping[str, str]
+    generation: str | None
+    clock: list[float]
+    synchronised: bool | None
+    machine_id: str
+    serial: str
+    memory: int
+    interfaces: Mapping[str, Mapping]
+    names: Mapping[str, Mapping]
+    space: Mapping
+    blocked: list[Mapping]
+    listening: list[Mapping]
+
+
+def read(answer: object) -> Facts:
+    """Return the facts of an answer. Raises InventoryError where it is none."""
+    if not isinstance(answer, Mapping):
+        raise InventoryError(f"it answered '{shown(answer, 200)}': has ceph.stage.prep given it our modules?")
+    if answer.get("format") != FORMAT:
+        raise InventoryError(
+            f"its facts are of format {shown(answer.get('format'))}, expected {FORMAT}: run prep again"
+        )
+    wrong = [key for key, form in FORM.items() if not _has(answer.get(key), form)]
+    if wrong or len(answer["clock"]) != 2:
+        raise InventoryError(
+            f"its {', '.join(wrong) or 'clock'} is not of the form expected: run ceph.stage.prep again"
+        )
+    return Facts(**{key: answer[key] for key in FORM})
+
+
+def _has(value: object, form: object) -> bool:
+    """Whether a value is of a form."""
+    if isinstance(form, list):
+        return isinstance(value, list | tuple) and all(_has(one, form[0]) for one in value)
+    if isinstance(form, Mapping):
+        if not isinstance(value, Mapping):
+            return False
+        if "*" in form:
+            return all(isinstance(key, str) and _has(one, form["*"]) for key, one in value.items())
+        return all(_has(value.get(key), inner) for key, inner in form.items())
+    return isinstance(value, form) and (form is not int or type(value) is int)

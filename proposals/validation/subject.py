@@ -1,0 +1,95 @@
+"""What is validated: who has which role, the site's settings, and what the hosts answered."""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from proposals.validation.facts import Facts
+
+NETWORKS = ("public_network", "cluster_network")
+MINIONS = "stack/default/ceph/minions/"
+REPLICAS = 3  # of a pool where the site does not say; Ceph's osd_pool_default_size
+
+
+@dataclass(frozen=True)
+class Subject:
+    """``roles`` and ``osds`` (how many are planned) by minion; ``failed`` says why a host has no facts.
+
+    generation
+        The one that the master serves.
+    hostnames
+        The host names that discovery saw; daemons are named after them.
+    salt
+        The master's version of Salt.
+    took
+        Seconds from the reference to the last answer.
+    """
+
+    roles: Mapping[str, list[str]]
+    settings: Mapping[str, object]
+    osds: Mapping[str, int]
+    generation: str | None = None
+    hosts: Mapping[str, Facts] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    hostnames: Mapping[str, str] = field(default_factory=dict)
+    salt: str = ""
+    took: float = 0.0
+
+    @property
+    def small_site(self) -> bool:
+        """Whether the site is small on purpose."""
+        return self.settings.get("small_site") is True
+
+    def members(self, *roles: str) -> list[str]:
+        """The minions that have any of these roles, sorted."""
+        return sorted(minion for minion, has in self.roles.items() if set(has) & set(roles))
+
+    def network(self, key: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+        """A network of the settings; None where it is absent or not one (a check of its own says so)."""
+        try:
+            return ipaddress.ip_network(str(self.settings.get(key)))
+        except ValueError:
+            return None
+
+    def hosts_needed(self) -> int | None:
+        """How many storage hosts the chosen redundancy needs; None where the setting is not understood."""
+        return hosts_needed(self.settings.get("redundancy", REPLICAS))
+
+
+def hosts_needed(redundancy: object) -> int | None:
+    """Return the hosts that N replicas (``3``) or erasure coding (``4+2``) need, one a part; None for other text."""
+    parts = str(redundancy).split("+")
+    if len(parts) > 2 or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        return None
+    return sum(int(part) for part in parts)
+
+
+def chosen(files: Mapping[str, Mapping], settings: Mapping[str, object] | None = None) -> Subject:
+    """Return the subject that a choice makes, without any host's facts.
+
+    files
+        Content by target path (``cluster/ID.sls``, ``stack/default/...``), chosen or served.
+    settings
+        The site's settings where they are known merged; without, those of the files.
+    """
+    roles, osds = {}, {}
+    for path, content in files.items():
+        folder, _, file = path.partition("/")
+        if folder == "cluster" and content.get("cluster") != "unassigned":
+            given = content.get("roles") or []
+            roles[file.removesuffix(".sls")] = [str(role) for role in given] if isinstance(given, list) else []
+        elif path.startswith(MINIONS):
+            osds[path.removeprefix(MINIONS).removesuffix(".yml")] = _planned(content)
+    if settings is None:
+        layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")
+        settings = {key: value for layer in layers for key, value in files.get(layer, {}).items()}
+    return Subject(roles, settings, {minion: count for minion, count in osds.items() if count})
+
+
+def _planned(content: Mapping) -> int:
+    """How many OSDs a minion's layout names; DeepSea's short form has no uuids."""
+    place: object = content
+    for key in ("ceph", "storage", "osds"):
+        place = place.get(key) if isinstance(place, Mapping) else None
+    osds = place.values() if isinstance(place, Mapping) else ()
+    return sum(len(osd.get("uuids") or [None]) if isinstance(osd, Mapping) else 1 for osd in osds)

@@ -1,0 +1,16 @@
+"""All checks, in the order in which they are shown."""
+
+from proposals.errors import ArgumentError
+from proposals.names import nearest, shown
+from proposals.validation import hosts, networks, resources, roles
+from proposals.validation.check import Check
+
+CHECKS = (*roles.CHECKS, *networks.CHECKS, *hosts.CHECKS, *resources.CHECKS)
+
+
+def find(name: object) -> Check:
+    """Return the check of an id. Raises ArgumentError that names the nearest."""
+    known = {check.id: check for check in CHECKS}
+    if name not in known:
+        raise ArgumentError(f"there is no check '{shown(name)}'{nearest(str(name), known)}")
+    return known[name]
