@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from proposals import names
 from proposals.errors import ArgumentError
-from proposals.plan import Plan
+from proposals.plan import Plan, Planned
 
 ROLES = (
     *("master", "admin", "mon", "mgr", "mds", "storage", "rgw", "igw", "ganesha", "openattic", "prometheus"),
@@ -21,11 +21,13 @@ _PLAIN = re.compile(r"/dev/[A-Za-z0-9/._-]+")
 NETWORKS = ("public_network", "cluster_network")
 
 
-def profile(plan: Plan) -> dict[str, dict[str, str]]:
-    """Host -> the files of its part of the profile, by path relative to ``profile-NAME``."""
+def profile(plan: Plan, answer: Mapping) -> dict[str, dict[str, str]]:
+    """Host -> the files of its part of the profile, by path relative to ``profile-NAME``.
+
+    ``answer`` is the plan's JSON form."""
     texts = {}
     for planned in plan.hosts:
-        host = plan.host_dict(planned)
+        host = answer["hosts"][planned.host.id]
         if host["osds"]:
             name = planned.host.id
             serials = {disk.id: disk for disk in planned.host.disks}
@@ -76,21 +78,25 @@ def _key(path: str) -> str:
     return path if _PLAIN.fullmatch(path) else json.dumps(path)
 
 
-def stored(plan: Plan, files: Mapping[str, str], kept: Mapping[str, Mapping]) -> str:
+def stored(plan: Plan, answer: Mapping, files: Mapping[str, str], kept: Mapping[str, Mapping]) -> str:
     """The text of proposal.json: the answer, what is known of each disk, and hashes of the files written.
 
     ``kept`` are hosts of the proposal before that this plan does not cover."""
-    answer = plan.as_dict()
-    for planned in plan.hosts:
-        for entry, disk in zip(answer["hosts"][planned.host.id]["disks"], planned.host.disks, strict=True):
-            for key in ("device", "serial", "wwn", "vendor", "model", "path"):
-                entry[key] = getattr(disk, key)
-    hosts = {**answer.pop("hosts"), **kept}
+    hosts = {planned.host.id: _with_names(answer["hosts"][planned.host.id], planned) for planned in plan.hosts}
+    hosts |= kept
     head = json.dumps({"name": answer["name"], "arguments": answer["arguments"]})[:-1]
     rows = ",\n".join(f"{json.dumps(name)}: {_compact(hosts[name])}" for name in sorted(hosts))
     hashes = ",\n".join(f"{json.dumps(path)}: {json.dumps(files[path])}" for path in sorted(files))
     tail = ", ".join(f"{json.dumps(key)}: {json.dumps(answer[key])}" for key in ("warnings", "hints", "summary"))
     return f'{head}, "hosts": {{\n{rows}\n}}, {tail}, "files": {{\n{hashes}\n}}}}\n'
+
+
+def _with_names(host: Mapping, planned: Planned) -> dict:
+    disks = []
+    for entry, disk in zip(host["disks"], planned.host.disks, strict=True):
+        told = {"device": disk.device, "serial": disk.serial, "wwn": disk.wwn}
+        disks.append({**entry, **told, "vendor": disk.vendor, "model": disk.model, "path": disk.path})
+    return {**host, "disks": disks}
 
 
 def _compact(value: object) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from proposals import store
+from proposals import documents, store
 from proposals.errors import PolicyError, StoreError
 from proposals.names import nearest, shown
 
@@ -169,7 +169,7 @@ def _document(path: Path, known: dict[str, object]) -> object:
     if not text.strip():
         return None
     if text not in known:
-        known[text] = store.parse_yaml(text, path.name)
+        known[text] = documents.parse_yaml(text, path.name)
         if not isinstance(known[text], dict):
             raise PolicyError(f"{path.name} is not a mapping: 'key: value' lines were expected")
     return known[text] or {"": None}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
+from typing import NamedTuple
 
 from proposals import fragments
 from proposals.errors import StoreError
@@ -47,44 +48,78 @@ class Decision:
     proposal: str
 
 
-def files(plan: Plan) -> dict[str, str]:
-    """Every file of the profile that ``plan`` asks for: path relative to the profile -> text."""
-    return {path: text for texts in fragments.profile(plan).values() for path, text in texts.items()}
+class Wanted(NamedTuple):
+    """What a plan asks for: the plan, its JSON form, and every file of its profile by path relative to it."""
+
+    plan: Plan
+    answer: Mapping
+    files: Mapping[str, str]
 
 
-def decide(plan: Plan, before: Mapping, wanted: Mapping[str, str], present: Mapping[str, str], force: bool) -> Decision:
-    """Compare what was written (``before`` is the stored proposal), what is ``wanted`` and what is ``present``."""
-    recorded, write, kept, messages, status = dict(before.get("files", {})), {}, [], [], 0
-    pending, hashes = before.get(PENDING, {}), {}
-    for path, text in wanted.items():
-        last, there = recorded.pop(path, None), present.get(path)
-        hashes[path] = digest(text)
+def wanted(plan: Plan) -> Wanted:
+    """The files that ``plan`` asks for."""
+    answer = plan.as_dict()
+    texts = fragments.profile(plan, answer)
+    return Wanted(plan, answer, {path: text for files in texts.values() for path, text in files.items()})
+
+
+class _Comparison:
+    """Gathers, file by file, what populate is to do."""
+
+    def __init__(self, before: Mapping, present: Mapping[str, str], force: bool) -> None:
+        self.recorded, self.pending = before.get("files", {}), before.get(PENDING, {})
+        self.present, self.force = present, force
+        self.write: dict[str, str] = {}
+        self.hashes: dict[str, str] = {}
+        self.remove: list[str] = []
+        self.kept: list[str] = []
+        self.messages: list[str] = []
+        self.status = 0
+
+    def planned(self, path: str, text: str) -> None:
+        """A file that the plan asks for."""
+        last, there, now = self.recorded.get(path), self.present.get(path), digest(text)
+        self.hashes[path] = now
         if there == text:
-            continue
-        if there is None or force or digest(there) in (last, pending.get(path)):
-            write[path] = text
-            continue
-        kept.append(path)
-        if last == hashes[path]:
-            messages.append(f"{path} was edited and is kept")
-            continue
-        status = 1
-        hashes[path] = last or ""
-        messages.append(f"{path} was edited and the plan has changed: kept (force=true writes it)")
-        messages.append(_diff(there, text))
-    remove, outside = [], {}
-    covered = {planned.host.id for planned in plan.hosts}
-    for path, last in recorded.items():
-        if _host(path) not in covered:
-            outside[path] = last
-        elif path in present and digest(present[path]) != last and not force:
-            status, hashes[path] = 1, last
-            kept.append(path)
-            messages.append(f"{path} was edited and is no longer planned: kept; remove it by hand, or with force=true")
-        elif path in present:
-            remove.append(path)
-    proposal = fragments.stored(plan, {**hashes, **outside}, _kept_hosts(before, covered, outside))
-    return Decision(write, tuple(sorted(remove)), tuple(kept), tuple(messages), status, proposal)
+            return
+        if there is None or self.force or digest(there) in (last, self.pending.get(path)):
+            self.write[path] = text
+            return
+        self.kept.append(path)
+        if last == now:
+            self.messages.append(f"{path} was edited and is kept")
+            return
+        self.status = 1
+        self.hashes[path] = last or ""
+        self.messages.append(f"{path} was edited and the plan has changed: kept (force=true writes it)")
+        self.messages.append(_diff(there, text))
+
+    def no_longer(self, path: str) -> None:
+        """A file of a host of the plan that was written before and is not asked for any more."""
+        there, last = self.present.get(path), self.recorded[path]
+        if there is None:
+            return
+        if digest(there) == last or self.force:
+            self.remove.append(path)
+            return
+        self.status, self.hashes[path] = 1, last
+        self.kept.append(path)
+        self.messages.append(f"{path} was edited and is no longer planned: kept; force=true removes it")
+
+
+def decide(asked: Wanted, before: Mapping, present: Mapping[str, str], force: bool) -> Decision:
+    """Compare what was written (``before`` is the stored proposal), what is asked for and what is ``present``."""
+    found = _Comparison(before, present, force)
+    for path, text in asked.files.items():
+        found.planned(path, text)
+    covered = {planned.host.id for planned in asked.plan.hosts}
+    outside = {path: last for path, last in found.recorded.items() if _host(path) not in covered}
+    for path in sorted(found.recorded.keys() - asked.files.keys() - outside.keys()):
+        found.no_longer(path)
+    kept_hosts = _kept_hosts(before, covered, outside)
+    proposal = fragments.stored(asked.plan, asked.answer, {**found.hashes, **outside}, kept_hosts)
+    lists = (tuple(found.remove), tuple(found.kept), tuple(found.messages))
+    return Decision(found.write, *lists, found.status, proposal)
 
 
 def announced(before: Mapping, plan: Plan, write: Mapping[str, str]) -> str:

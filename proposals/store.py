@@ -1,6 +1,5 @@
 """The only file here that opens files. Everything it writes is whole or not there."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -9,16 +8,14 @@ from contextlib import suppress
 from glob import glob  # Path.glob also matches hidden files, and "**" in any depth
 from pathlib import Path
 
-import yaml
-
 from proposals import populating
+from proposals.documents import parse_json, parse_yaml
 from proposals.errors import InventoryError, PolicyError, StoreError
 from proposals.garbage import uncollected
 from proposals.names import shown
 from proposals.plan import Plan
 from proposals.populating import Decision, Report
 
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FRAGMENTS = (".sls", ".yml")
 LARGEST = 512 << 20  # bytes of one file that is read
 
@@ -40,17 +37,6 @@ def read_yaml(path: str | Path) -> object:
     return parse_yaml(read_text(path), str(path))
 
 
-def parse_yaml(text: str, name: str) -> object:
-    """The value of YAML ``text``; ``name`` is what the message calls it. Raises StoreError."""
-    try:
-        return yaml.load(text, Loader=Loader)  # a safe loader, in C where there is one
-    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or type(error).__name__
-        raise StoreError(f"{name}{where} is not YAML that can be read: {shown(problem)}") from error
-
-
 def load_inventory(path: str | Path) -> dict:
     """The inventory of a YAML or JSON file, or of a folder of ``ID.json`` (what discovery writes).
 
@@ -59,7 +45,7 @@ def load_inventory(path: str | Path) -> dict:
         if Path(path).is_dir():
             return _inventory_folder(Path(path))
         text = read_text(path)
-        found = _parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path))
+        found = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path))
     except StoreError as error:
         raise InventoryError(str(error)) from error
     if not isinstance(found, dict):
@@ -68,7 +54,7 @@ def load_inventory(path: str | Path) -> dict:
 
 
 def _inventory_folder(folder: Path) -> dict:
-    hosts = {file.stem: _parse_json(read_text(file), file) for file in sorted(folder.glob("*.json"))}
+    hosts = {file.stem: parse_json(read_text(file), file) for file in sorted(folder.glob("*.json"))}
     if not hosts:
         raise InventoryError(f"{folder} holds no ID.json: has discovery run (salt-run state.orch ceph.stage.1)?")
     found = {"hosts": hosts}
@@ -77,20 +63,6 @@ def _inventory_folder(folder: Path) -> dict:
     if isinstance(known, dict) and known.get("fsid"):
         found["cluster"] = known["fsid"]
     return found
-
-
-def _parse_json(text: str, path: str | Path) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return _flow_yaml(text, path, error)
-
-
-def _flow_yaml(text: str, path: str | Path, error: Exception) -> object:
-    """YAML may begin with a brace too; a file that is neither is told as the JSON that it seems to be."""
-    if str(path).endswith((".yaml", ".yml")):
-        return parse_yaml(text, str(path))
-    raise StoreError(f"{path} is not JSON that can be read: {shown(error)}") from error
 
 
 def write(path: str | Path, text: str, mode: int = 0o644) -> None:
@@ -149,10 +121,13 @@ def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644, 
     except OSError as error:
         raise _failed("write", folder, error) from error
     try:
-        for parent in sorted({path.rpartition("/")[0] for path in texts} | {""}, key=len):
-            _folders(Path(beside), parent, closed)
+        by_folder: dict[str, dict[str, str]] = {"": {}}
         for relative, text in texts.items():
-            _write_new(f"{beside}/{relative}", text, mode)
+            parent, _, name = relative.rpartition("/")
+            by_folder.setdefault(parent, {})[name] = text
+        for parent in sorted(by_folder):
+            _folders(Path(beside), parent, closed)
+            _write_new(f"{beside}/{parent}", by_folder[parent], mode)
         if sync:
             os.sync()
         Path(beside).rename(folder)
@@ -170,12 +145,17 @@ def _folders(top: Path, relative: str, mode: int) -> None:
         top.chmod(mode)
 
 
-def _write_new(path: str, text: str, mode: int) -> None:
-    """A file in a folder that nobody sees yet: no more calls than it takes, there may be many thousands."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "wb", buffering=0) as file:
-        os.fchmod(handle, mode)
-        file.write(text.encode("utf-8", "surrogateescape"))
+def _write_new(folder: str, texts: Mapping[str, str], mode: int) -> None:
+    """Files in a folder that nobody sees yet: no more calls than it takes, there may be many thousands."""
+    where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name, text in texts.items():
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=where)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                os.fchmod(handle, mode)
+                file.write(text.encode("utf-8", "surrogateescape"))
+    finally:
+        os.close(where)
 
 
 def swap_link(link: str | Path, target: str | Path) -> None:
@@ -215,7 +195,7 @@ def stored_proposal(root: str | Path, name: str) -> dict | None:
     path = Path(root) / f"profile-{name}" / "proposal.json"
     if not path.exists():
         return None
-    return populating.check_stored(_parse_json(read_text(path), path), path)
+    return populating.check_stored(parse_json(read_text(path), path), path)
 
 
 @uncollected()
@@ -230,10 +210,10 @@ def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: 
     root, name = Path(root), plan.arguments.name
     folder = root / f"profile-{name}"
     before = stored_proposal(root, name) or {}
-    wanted = populating.files(plan)
-    known = {**before.get("files", {}), **wanted}
+    asked = populating.wanted(plan)
+    known = {**before.get("files", {}), **asked.files}
     present = {path: read_text(folder / path) for path in known if (folder / path).is_file()}
-    decided = populating.decide(plan, before, wanted, present, force)
+    decided = populating.decide(asked, before, present, force)
     if not folder.exists():
         write_tree(folder, {**decided.write, "proposal.json": decided.proposal})
     else:

@@ -231,6 +231,13 @@ hostile = st.one_of(
 )
 
 
+def written(made):
+    """The text of every file of a plan's profile."""
+    answer = made.as_dict()
+    texts = [text for files in fragments.profile(made, answer).values() for text in files.values()]
+    return [*texts, fragments.stored(made, answer, {}, {})]
+
+
 @few
 @given(st.lists(hostile, max_size=4))
 def test_hostile_disks_harm_nothing(listed):
@@ -239,8 +246,7 @@ def test_hostile_disks_harm_nothing(listed):
         made = plan.peek(raw, arguments.parse([]))
     except ProposalError:
         return
-    texts = [text for files in fragments.profile(made).values() for text in files.values()]
-    texts.append(fragments.stored(made, {}, {}))
+    texts = written(made)
     for text in texts:
         assert "{{" not in text.replace('{"', "") and "{%" not in text and "{#" not in text
     assert len(made.as_dict()["hosts"]["a"]["disks"]) == len(listed)
@@ -258,8 +264,7 @@ def test_hostile_text_is_escaped_and_in_no_file(text):
         assert bad["role"] == "unused"
         assert key in bad["reason"]
         assert text not in bad["reason"]
-        written = [one for files in fragments.profile(made).values() for one in files.values()]
-        assert all(text not in one for one in (*written, fragments.stored(made, {}, {})))
+        assert all(text not in one for one in written(made))
 
 
 def test_a_slot_is_never_smaller_than_a_gib_where_nothing_was_typed():
