@@ -81,6 +81,7 @@ def _walk(chain, chains, packet, unclear):
     """How a packet leaves a chain, and by which rule; None where it only passes."""
     for words, line in chains.get(chain, []):
         matches, target = _rule(words, packet)
+        goto = "-g" in words or "--goto" in words
         if matches is False or target is None:
             continue
         if matches is None:  # understood in part: it may let the packet in, or send it elsewhere
@@ -90,7 +91,7 @@ def _walk(chain, chains, packet, unclear):
         if target == "RETURN":
             return None, None
         end, rule = (target, line) if target in ENDS else _walk(target, chains, packet, unclear)
-        if end:
+        if end or goto:
             return end, rule
     return None, None
 

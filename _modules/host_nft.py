@@ -110,20 +110,35 @@ def _rule(expressions, sets, packet):
         if kind in (*ENDS, "return", "jump", "goto"):
             end = one
         elif kind == "match":
-            found = _match(content, sets, packet)
-            matches = False if False in (matches, found) else None if None in (matches, found) else True
-        elif kind == "vmap":  # a map of verdicts: not followed
-            matches, end = (matches and None), {"jump": {}}
+            matches = _both(matches, _match(content, sets, packet))
+        elif kind == "vmap":
+            held, end = _mapped(content, packet)
+            matches = _both(matches, held)
         elif kind not in PASSES:
             matches = matches and None
     return matches, end
 
 
+def _both(one, other):
+    """And of True, False and None (not understood)."""
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def _mapped(vmap, packet):
+    """Whether a map of verdicts holds a packet (None: not understood), and its verdict."""
+    value, data = _left(vmap["key"], packet), vmap["data"]
+    if value is UNKNOWN or not isinstance(data, dict):
+        return None, {"jump": {}}
+    return next(((True, end) for key, end in data.get("set", []) if _holds(value, key)), (False, None))
+
+
 def _match(match, sets, packet):
-    """Whether one comparison holds; None where it is not understood."""
+    """Whether one comparison holds; None where it is not understood. What is of another protocol never does."""
     value = _left(match["left"], packet)
-    if value is UNKNOWN:
-        return None
+    if value is UNKNOWN or value is None:
+        return None if value is UNKNOWN else False
     right = match["right"]
     if isinstance(right, str) and right.startswith("@"):
         right = {"set": sets.get(right[1:], [])}
@@ -142,7 +157,8 @@ def _left(left, packet):
             return packet[known[field]]
         return None if field[0] in ("udp", "icmp", "icmpv6", "ip6" if version == "ip" else "ip") else UNKNOWN
     if "ct" in left:
-        return "new" if left["ct"].get("key") == "state" else UNKNOWN
+        # The first packet of a connection that nothing has translated.
+        return {"state": "new", "status": ""}.get(left["ct"].get("key"), UNKNOWN)
     told = {"iifname": packet.get("interface", ""), "iif": packet.get("interface", ""), "l4proto": "tcp"}
     told["nfproto"] = "ipv6" if ":" in packet["destination"] else "ipv4"
     return told.get(left.get("meta", {}).get("key"), UNKNOWN)

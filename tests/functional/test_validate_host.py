@@ -1,0 +1,98 @@
+"""What host.facts sees: of this machine, and of firewall rules as nft and iptables print them."""
+
+import json
+import shutil
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import salt.loader
+import yaml
+
+from proposals.validation import facts
+
+RULES = Path(__file__).parent.parent / "fixtures" / "validation" / "firewalls"
+CASES = yaml.safe_load((RULES / "cases.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def loaded(minion_opts):
+    """The modules as Salt's loader makes them, for a monitor."""
+    found = minion_opts()
+    found["pillar"] = {"roles": ["mon"], "ceph": {"generation": "abc"}}
+    found["grains"] = {**found["grains"], "saltversion": "3008.3"}
+    return salt.loader.minion_mods(found, utils=salt.loader.utils(found))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case.values())))
+def test_which_rule_blocks(loaded, case):
+    source = case.get("source", "10.0.0.2")
+    here = "fd00::1" if ":" in source else "10.0.0.1"
+    packet = {"source": source, "destination": here, "interface": "eth0"}
+    packet |= {key: case[key] for key in ("port", "interface") if key in case}
+    text = (RULES / case["rules"]).read_text()
+    if case["rules"].endswith(".json"):
+        found = loaded["host_nft.verdict"](json.loads(text), packet)
+    else:
+        found = loaded["host_iptables.verdict"](text, packet)
+    if "blocked" not in case:
+        assert found is None
+    else:
+        assert case["blocked"] in found["rule"]
+        assert found["sure"] is case.get("sure", True)
+
+
+def test_no_rules_block_nothing(loaded):
+    packet = {"source": "10.0.0.2", "destination": "10.0.0.1", "interface": "eth0", "port": 3300}
+    assert loaded["host_iptables.verdict"]("", packet) is None
+    assert loaded["host_nft.verdict"]({}, packet) is None
+    assert loaded["host_nft.blocks"]([]) == loaded["host_iptables.blocks"]([]) == []
+
+
+@pytest.fixture
+def holder():
+    """A socket that something which is no monitor listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        yield held.getsockname()[1]
+
+
+def test_facts_of_this_machine_have_the_form(loaded, holder):
+    """They are read as the master reads them, and hold what was planted: a port that another process has."""
+    probe = {"network": "127.0.0.0/8", "sources": ["127.0.0.2"], "ports": [holder], "process": "ceph-mon"}
+    probes = [{**probe, "roles": ["mon"]}, {**probe, "roles": ["storage"], "process": "not-asked"}]
+    names = {"localhost": "127.0.0.1", "no-such-host.invalid": "10.0.0.1"}
+    answer = loaded["host.facts"](time.time() - 5, "", names, probes)
+    found = facts.read(json.loads(json.dumps(answer)))
+    comm = Path("/proc/self/comm").read_text().strip()
+    assert found.listening == [{"port": holder, "process": comm, "wanted": "ceph-mon"}]
+    assert "127.0.0.1" in found.names["localhost"]["addresses"]
+    assert found.names["no-such-host.invalid"] == {
+        "expected": "10.0.0.1",
+        "addresses": [],
+        "back": "",
+        "back_addresses": [],
+    }
+    assert 5 <= found.clock[0] <= found.clock[1] < 60
+    assert (found.generation, found.salt, found.hostname) == ("abc", "3008.3", "node1")
+    assert found.memory > 1 << 28
+    assert 0 < found.space["free"] <= found.space["total"] == shutil.disk_usage(found.space["path"]).total
+    assert found.interfaces and all(one["mtu"] >= 576 for one in found.interfaces.values())
+
+
+def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):
+    """Real threads; the resolver is this process's own, made slow."""
+    asked = socket.getaddrinfo
+
+    def slow(name, *args, **kwargs):
+        if name == "slow.invalid":
+            time.sleep(60)
+        return asked(name, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    began = time.monotonic()
+    names = {"slow.invalid": "10.0.0.1", "localhost": "127.0.0.1"}
+    found = loaded["host.facts"](time.time(), "", names, [])
+    assert time.monotonic() - began < 20
+    assert found["names"]["slow.invalid"]["addresses"] == []
+    assert "127.0.0.1" in found["names"]["localhost"]["addresses"]
