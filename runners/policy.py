@@ -6,6 +6,8 @@ import salt.utils.minions
 from proposals import answer, generation, pillar, policy, serving, store, tables
 from proposals.errors import PolicyError
 from proposals.site import site
+from proposals.validation import choice
+from proposals.validation.check import status, text
 
 
 @answer.answers
@@ -20,6 +22,31 @@ def show(**_):
     """
     shown = policy.resolve(site(__opts__).proposals).as_dict()
     return answer.told(answer.printed(tables.policy, shown), shown, __opts__.get("output"))
+
+
+@answer.answers
+def check(minion=None, **_):
+    """Show what is wrong with what policy.cfg chooses and, of one minion, what it would be told; change nothing.
+
+    Exit status 1 where there are warnings only, 2 where there are errors.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run policy.check
+        salt-run policy.check osdnode1
+    """
+    paths = site(__opts__)
+    own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
+    hosts = store.load_inventory(paths.inventory)["hosts"]
+    judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], own)
+    told = choice.told(paths.proposals, str(minion), judged) if minion is not None else {}
+    lines = [f"{each}: {', '.join(roles) or 'no role'}" for each, roles in sorted(judged.roles.items())]
+    lines = [generation.dump(told).rstrip()] if told else lines
+    lines.append(text(judged.findings, f"policy.cfg for {len(judged.roles)} hosts"))
+    data = {"findings": [one.as_dict() for one in judged.findings], "roles": judged.roles, **told}
+    return answer.told("\n".join(lines), data, __opts__.get("output"), status(judged.findings))
 
 
 @answer.answers

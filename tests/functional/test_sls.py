@@ -13,7 +13,7 @@ SLS = sorted(
 )
 STAGES = [name for name in SLS if name.startswith("ceph.stage.") and not name[-1].isdigit()]
 THINKS = re.compile(r"\{%-? *(if|set|macro|import|from|call)\b|salt\[|salt\.[a-z_]+\.[a-z_]+\(|__salt__")
-ONLY_LOOKS = {"stage.begin", "ceph.check"}  # what a stage may do before its last check
+ONLY_LOOKS = {"stage.begin", "validate.deploy", "ceph.check"}  # what a stage may do before its last check
 SYNC = {"ceph.sync"}
 
 

@@ -7,6 +7,14 @@ ceph-stage-deploy-begin:
     - members: {{ pillar['ceph']['members']['all'] | tojson }}
     - failhard: True
 
+ceph-stage-deploy-validate:
+  step.runner:
+    - name: validate.deploy
+    - check: validate.deploy
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-begin
+
 ceph-stage-deploy-check:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
@@ -15,7 +23,7 @@ ceph-stage-deploy-check:
     - pillar: {expected_generation: {{ pillar['ceph']['generation'] | tojson }}}
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-begin
+      - step: ceph-stage-deploy-validate
 
 ceph-stage-deploy-configuration:
   salt.state:

@@ -1,0 +1,71 @@
+"""What policy.cfg would make, judged before configure: the rows about what was chosen, then configure's own checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proposals import generation, names, pillar, secrets, store
+from proposals.errors import ArgumentError, PolicyError
+from proposals.serving import ANY_KEY
+from proposals.validation import subject, table
+from proposals.validation.check import ERROR, POLICY, Check, Finding, run
+
+FIRST = ("unknown_role", "fsid", "network_shape")  # configure's checks, which read these, wait until they are right
+SITE_KEYS = ("small_site", "redundancy")  # settings that a site's own layer gives, beside what policy.cfg chose
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is wrong, and the generation that configure would make: None where it would refuse."""
+
+    findings: list[Finding]
+    made: generation.Generation | None
+    roles: Mapping[str, list[str]]
+
+
+def judge(contents: Mapping[str, Mapping], hosts: Mapping[str, Mapping], orchestrator: str, own: Mapping) -> Judged:
+    """Return what is wrong with a choice.
+
+    contents
+        ``{target: {source: content}}``, in policy's order.
+    hosts
+        The inventory's hosts.
+    orchestrator
+        The id under which the master compiles its own pillar.
+    own
+        That pillar, for the settings of the site's own layer.
+    """
+    chosen = {target: pillar.merge(sources.values()) for target, sources in contents.items()}
+    plain = subject.chosen(chosen)
+    settings = {**plain.settings, **{key: own[key] for key in SITE_KEYS if key in own}}
+    looked = subject.chosen(chosen, settings)
+    found = run(rows(), looked)
+    if any(one.check in FIRST for one in found):
+        return Judged(found, None, looked.roles)
+    try:
+        made = generation.build(chosen, hosts, orchestrator, generation.shared_disks(contents))
+    except PolicyError as err:
+        lines = str(err).splitlines()[1:] or [str(err)]
+        refused = [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
+        return Judged(refused + found, None, looked.roles)
+    return Judged(found, made, looked.roles)
+
+
+def rows() -> list[Check]:
+    """The checks that need no host's answer."""
+    return [one for one in table.CHECKS if one.looks_at == POLICY]
+
+
+def told(root, minion: str, judged: Judged) -> dict:
+    """Return what a minion would be told: ``{pillar, secrets}``; of secrets the names alone.
+
+    Raises ArgumentError for a minion that policy.cfg does not choose.
+    """
+    if minion not in judged.roles:
+        near = names.nearest(minion, judged.roles)
+        raise ArgumentError(f"'{names.shown(minion)}' is no minion that policy.cfg gives to the cluster{near}")
+    said = pillar.minion(root, minion)
+    if not judged.made:
+        return {"pillar": said, "secrets": []}
+    derived = store.parse_yaml(judged.made.files["stack/default/ceph/derived.yml"], "derived.yml")
+    host = judged.made.hostnames.get(minion, minion)
+    return {"pillar": pillar.merge([said, derived]), "secrets": sorted(secrets.minion(ANY_KEY, said["roles"], host))}
