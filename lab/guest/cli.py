@@ -48,12 +48,13 @@ def size(text: str) -> int:
 
 
 def _up(arguments: argparse.Namespace) -> None:
+    guests.check_wish(arguments.guest, arguments.disk)
+    lab = find(arguments.cluster) if arguments.cluster else None
     with locked():
         known = {guest.name: guest for guest in guests.guests()}
         if arguments.guest in known and known[arguments.guest].alive:
             say(f"{arguments.guest} is up: nothing to do.")
             return
-        lab = find(arguments.cluster) if arguments.cluster else None
         try:
             guest = guests.make(arguments.guest, lab, arguments.memory, arguments.disk)
             if lab:

@@ -60,6 +60,10 @@ class Guest:
     def alive(self) -> bool:
         return process.alive(self.folder, self.pid)
 
+    def console(self) -> str:
+        """The last words on the guest's console."""
+        return process.console(self.folder, lines=500)
+
     def run(self, command: str | list[str], check: bool = True, limit: float = 300) -> Done:
         """Run a command: a list, or text for bash. check: AssertionError unless it ends with 0. limit: seconds."""
         if not self.alive:
@@ -86,12 +90,16 @@ def find(name: str) -> Guest:
     return known[name]
 
 
-def make(name: str, lab: Lab | None, memory: int, sizes: list[int]) -> Guest:
-    """Make and boot a guest with disks of these sizes (bytes), with a port on the lab's first network or none."""
+def check_wish(name: str, sizes: list[int]) -> None:
+    """Raise LabError for a guest that cannot be."""
     if not name.isalnum():
         raise LabError(f"{name!r} is no guest name: expected letters and digits.")
     if len(sizes) > DISKS:
         raise LabError(f"{name}: {len(sizes)} disks; a guest takes {DISKS}.")
+
+
+def make(name: str, lab: Lab | None, memory: int, sizes: list[int]) -> Guest:
+    """Make and boot a guest with disks of these sizes (bytes), with a port on the lab's first network or none."""
     path = base.ensure(daemon.ensure())
     remove(name)
     guest = Guest(name, str(path), memory, lab=lab.name if lab else None)
@@ -134,13 +142,14 @@ def add_disk(guest: Guest, size: int) -> str:
 
 
 def power_off(guest: Guest) -> None:
-    """Shut a guest down cleanly; one that does not end is killed."""
+    """Shut a guest down cleanly; one that does not end is killed, and LabError says so."""
     if not guest.alive:
         return
     with step(f"power guest {guest.name} off"):
-        guest.run("systemctl --no-block poweroff", check=False)
+        process.ring(guest.folder, "systemctl --no-block poweroff")
         if not process.wait_until_gone(guest.folder, guest.pid):
             process.kill(guest.folder, guest.pid)
+            raise LabError(f"{guest.name} did not power off by itself; it is killed.")
 
 
 def remove(name: str) -> None:

@@ -36,7 +36,8 @@ def start(folder: Path, memory: int, disks: list[Path], tap: str | None, mac: st
         "init=/lib/systemd/systemd",
     ]
     keep = f"head -c {LOG_LIMIT} >{shlex.quote(str(folder / 'console.log'))}; exec cat >/dev/null"
-    log = subprocess.Popen(["sh", "-c", keep], stdin=subprocess.PIPE, start_new_session=True)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # ours may be a pipe that somebody waits on
+    log = subprocess.Popen(["sh", "-c", keep], stdin=subprocess.PIPE, start_new_session=True, **quiet)
     guest = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
@@ -51,21 +52,27 @@ def start(folder: Path, memory: int, disks: list[Path], tap: str | None, mac: st
     return guest.pid
 
 
-def alive(folder: Path, pid: int) -> bool:
-    """Whether that process runs and is this guest."""
+def exists(pid: int) -> bool:
+    """Whether a process of that number runs."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return f"uml_dir={folder}/ctl/".encode() in words and state != "Z"
+
+
+def alive(folder: Path, pid: int) -> bool:
+    """Whether that process runs and is this guest, not another one that got the number later."""
+    try:
+        return exists(pid) and f"uml_dir={folder}/ctl/".encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def wait_until_ready(folder: Path, pid: int) -> None:
     """Wait until the guest's agent takes commands; LabError with the console's end where it does not come to that."""
     deadline = time.monotonic() + BOOT_LIMIT
     while not (folder / "share/ready").exists():
-        if not alive(folder, pid) or time.monotonic() > deadline:
+        if not exists(pid) or time.monotonic() > deadline:  # by its words it is no guest yet: it starts itself twice
             raise LabError(f"{folder.name} did not boot; its console ends:\n{console(folder)}")
         time.sleep(0.1)
 
@@ -76,13 +83,23 @@ def console(folder: Path, lines: int = 15) -> str:
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else "(empty)"
 
 
-def execute(folder: Path, pid: int, command: str | list[str], limit: float) -> Done:
-    """Run a command (a list, or text for bash) in a guest; `limit` in seconds."""
-    share, name = folder / "share", uuid.uuid4().hex
-    (share / f"{name}.sh").write_text(command if isinstance(command, str) else shlex.join(command))
+def ring(folder: Path, command: str | list[str]) -> str:
+    """Hand a command to a guest and do not wait; returns the name that its answer will have."""
+    name = uuid.uuid4().hex
+    script = command if isinstance(command, str) else shlex.join(command)
+    (folder / "share" / f"{name}.sh").write_text(script)
     bell = os.open(folder / "bell", os.O_RDWR)
     try:
         os.write(bell, f"{name}\n".encode())
+    finally:
+        os.close(bell)
+    return name
+
+
+def execute(folder: Path, pid: int, command: str | list[str], limit: float) -> Done:
+    """Run a command (a list, or text for bash) in a guest; `limit` in seconds."""
+    share, name = folder / "share", ring(folder, command)
+    try:
         deadline = time.monotonic() + limit
         while not (share / f"{name}.rc").exists():
             if not alive(folder, pid):
@@ -93,7 +110,6 @@ def execute(folder: Path, pid: int, command: str | list[str], limit: float) -> D
         out, err = ((share / f"{name}.{end}").read_text(errors="replace") for end in ("out", "err"))
         return Done(int((share / f"{name}.rc").read_text()), out, err)
     finally:
-        os.close(bell)
         for left in share.glob(f"{name}.*"):
             left.unlink()
 

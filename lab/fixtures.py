@@ -1,0 +1,101 @@
+"""pytest fixtures of the lab. A folder of tests takes them with `from lab.fixtures import *` in its conftest.py.
+
+lab(CLUSTER)   a running lab, brought up once a session, one for each cluster file
+tiny           lab("tiny")
+guest(NAME)    a guest of a real kernel, with disks and, where asked, as a minion of a lab
+HALOCLINE_LAB_KEEP=1 uses labs and guests that run already and leaves them running: quicker while one works.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.guest import guests
+from lab.guest.guests import Guest
+from lab.session import Session
+from lab.store import CHECKOUT
+
+__all__ = ["guest", "lab", "pytest_runtest_makereport", "tiny"]
+
+KEEP = os.environ.get("HALOCLINE_LAB_KEEP") == "1"
+STARTED: dict[str, Session] = {}  # of the whole session, whichever folders' tests ask
+BOOTED: dict[str, Guest] = {}
+
+
+def lab_command(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m lab` as a user would."""
+    argv = [sys.executable, "-m", "lab", *words]
+    return subprocess.run(argv, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Callable[[str], Session]]:
+    """A function that brings up the lab of a cluster file (shipped name or path), once, and returns its Session."""
+
+    def bring(which: str) -> Session:
+        name = Path(which).stem
+        if name not in STARTED:
+            if not KEEP:
+                lab_command("down", name)
+            done = lab_command("up", which)
+            assert done.returncode == 0, done.stderr
+            STARTED[name] = Session(name)
+        return STARTED[name]
+
+    yield bring
+    while STARTED:
+        name, _ = STARTED.popitem()
+        if not KEEP:
+            lab_command("down", name)
+
+
+@pytest.fixture(scope="session")
+def tiny(lab: Callable[[str], Session]) -> Session:
+    """The lab `tiny`: saltmaster and node1 to node3, two hard disks and an SSD each."""
+    return lab("tiny")
+
+
+@pytest.fixture(scope="session")
+def guest() -> Iterator[Callable[..., Guest]]:
+    """A function that boots a guest, once: guest(NAME, disks=("1T",), cluster=None, memory=1024) -> Guest."""
+
+    def bring(name: str, disks: tuple[str, ...] = (), cluster: str | None = None, memory: int = 1024) -> Guest:
+        if name not in BOOTED:
+            words = [*(["--cluster", cluster] if cluster else []), "--memory", str(memory)]
+            words += [word for disk in disks for word in ("--disk", disk)]
+            if not KEEP:
+                lab_command("kernel", "down", name)
+            done = lab_command("kernel", "up", name, *words)
+            assert done.returncode == 0, done.stderr
+            BOOTED[name] = guests.find(name)
+        return BOOTED[name]
+
+    yield bring
+    while BOOTED:
+        name, _ = BOOTED.popitem()
+        if not KEEP:
+            lab_command("kernel", "down", name)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Where a test failed, put what labs and guests know beside the report and say where it is."""
+    report = (yield).get_result()
+    if not report.failed or not (STARTED or BOOTED):
+        return
+    chosen = item.config.getoption("xmlpath", None)
+    beside = Path(chosen).parent if chosen else item.config.rootpath / "build"
+    folder = beside / "lab-failures" / item.name.replace("/", "_") / report.when
+    for name, session in STARTED.items():
+        session.collect(folder / name)
+    for name, booted in BOOTED.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "console.txt").write_text(booted.console())
+        if booted.alive:
+            said = booted.run("journalctl -b --no-pager -n 1000; systemctl --failed", check=False).out
+            (folder / name / "journal.txt").write_text(said)
+    report.sections.append(("lab", f"logs of every host: {folder}"))
