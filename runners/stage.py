@@ -1,6 +1,8 @@
 """``salt-run stage.*``: run a stage and see how it goes. The stages themselves are ``salt/ceph/stage/*.sls``."""
 
 import os
+import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -11,6 +13,11 @@ from proposals.errors import ProposalError
 
 NEEDS = ("all", "answering", "policy")
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
+RECENT = 20  # run logs that stage.stop looks into for jobs that may still run
+INTERRUPTED = (
+    "stage {}: interrupted; what its minions do goes on: 'salt-run stage.stop' ends it, running the stage again waits "
+    "for it"
+)
 
 
 @answer.answers
@@ -41,6 +48,7 @@ def begin(stage, needs="all", members=None, wait=WAIT, test=False):
     if job and not test:
         log = __salt__["stage_log.begin"](job)
         __salt__["stage_lock.note"]({**job, "log": log})
+        _end_quietly(INTERRUPTED.format(stage))
     expected = _expected(stage, members)
     answered = __salt__["stage_jobs.running"](expected)
     silent = sorted(set(expected) - set(answered))
@@ -77,17 +85,14 @@ def run(name):
             child.wait()
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or salt-run told to end
             child.terminate()
-            return answer.bad(
-                f"stage {stage}: interrupted; what its minions do goes on: 'salt-run stage.stop' ends it, running the "
-                "stage again waits for it",
-                1,
-            )
+            return answer.bad(INTERRUPTED.format(stage), 1)
         if end is None:
             return answer.bad(
                 __salt__["stage_child.said"](out, err) or f"stage {stage} ended with status {child.returncode}",
                 child.returncode or 1,
             )
-    return _told(stage, log, end, child.returncode)
+    # as a shell has it: a process ended by a signal has a negative status here
+    return _told(stage, log, end, child.returncode if child.returncode >= 0 else 128 - child.returncode)
 
 
 @answer.answers
@@ -109,7 +114,7 @@ def plan(name):
             return answer.bad(
                 __salt__["stage_child.said"](out, err) or f"stage {stage} cannot be planned", child.returncode or 1
             )
-    steps = [__salt__["stage_plan.step"](state) for state in states]
+    steps = [__salt__["stage_plan.step"](state) for state in states if not __salt__["stage_plan.skipped"](state)]
     lines = [line for step in steps for line in __salt__["stage_plan.lines"](step)]
     if not any(step["minions"] for step in steps) and not child.returncode:
         lines.append(f"stage {stage} would change nothing on the minions")
@@ -174,16 +179,33 @@ def stop():
 
         salt-run stage.stop
     """
-    job, logs = __salt__["stage_lock.holder"](), __salt__["stage_log.paths"]()
-    log = job.get("log") if job else (logs or [None])[-1]
+    job = __salt__["stage_lock.holder"]()
     said = []
     if job:
-        if log:
-            __salt__["stage_log.add"](log, "stop", user=os.environ.get("SUDO_USER") or str(__opts__.get("user")))
+        if job.get("log"):
+            user = os.environ.get("SUDO_USER") or str(__opts__.get("user"))
+            __salt__["stage_log.add"](job["log"], "stop", user=user)
         __salt__["stage_child.end"](job)
         said.append(f"stage {job['stage']} is stopped")
-    said += _end_jobs(log) if log else []
+    steps = {}
+    for log in __salt__["stage_log.paths"]()[-RECENT:]:
+        records = __salt__["stage_log.read"](log)
+        steps.update({record["job"]: record for record in records if record["event"] == "job"})
+    minions = sorted({minion for record in steps.values() for minion in record["minions"]})
+    ended = __salt__["stage_jobs.end"](list(steps), minions)
+    said += [f"{minion}: stopped in step {steps[jid]['step']}" for minion, jid in sorted(ended.items())]
     return {"text": "\n".join(said) or "no stage is running, nor anything that one left on its minions"}
+
+
+def _end_quietly(words):
+    """Let Ctrl-C and a polite kill end this process with one line: Salt's own way is a traceback, or status 0."""
+
+    def end(signum, _):
+        os.write(sys.stderr.fileno(), f"{words}\n".encode())
+        os._exit(128 + signum)  # as a shell has it; the lock goes with the process, the recorder sees that it went
+
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, end)
 
 
 def _expected(stage, members):
@@ -247,26 +269,12 @@ def _known(name):
 
 
 def _told(stage, log, end, status):
-    records = __salt__["stage_log.read"](log)
-    failed = [record for record in records if record["event"] == "result" and record["result"] == "failed"]
-    lines = [f"{record['step']}: {record.get('reason', '').strip()}" for record in failed]
-    lines.append(f"stage {stage}: {__salt__['stage_show.line'](end)}")
-    lines += [f"({log})"] if status else []
-    shown = {"stage": stage, "log": log, "records": records}
-    return answer.told("\n".join(lines), shown, __opts__.get("output"), status)
-
-
-def _end_jobs(log):
-    """End what a run has on its minions; a line for each of them where something was."""
-    jobs = [record for record in __salt__["stage_log.read"](log) if record["event"] == "job"]
-    steps = {record["job"]: record["step"] for record in jobs}
-    minions = sorted({minion for record in jobs for minion in record["minions"]})
-    ended = __salt__["stage_jobs.end"](list(steps), minions) if jobs else {}
-    return [
-        f"{minion}: stopped in step {steps[ended[minion]]}" if minion in ended else f"{minion}: nothing ran on it"
-        for minion in minions
-        if ended
-    ]
+    """The answer of a run whose steps were shown already."""
+    again = f"; when the cause is gone: salt-run stage.run {stage}\n({log})" if status else ""
+    shown = {"stage": stage, "log": log, "records": __salt__["stage_log.read"](log)}
+    return answer.told(
+        f"stage {stage}: {__salt__['stage_show.line'](end)}{again}", shown, __opts__.get("output"), status
+    )
 
 
 def _runs(job):

@@ -141,7 +141,7 @@ def _recorder(path, job, told):
         hide = hidden.hider(hidden.known(site(__opts__)))
         with salt.utils.event.get_event("master", opts=__opts__, listen=True) as bus:
             os.close(told)
-            _follow(bus, job, lambda record: _append(path, record, hide))
+            _follow(bus, job, path, lambda record: _append(path, record, hide))
         status = 0
     except Exception:
         log.exception("the run log %s ends here", path)
@@ -149,7 +149,7 @@ def _recorder(path, job, told):
         os._exit(status)  # nothing of the parent's is cleaned up here
 
 
-def _follow(bus, job, write):
+def _follow(bus, job, path, write):
     """Write what the bus tells of a job until it ends, or its process does."""
     run = _Run(job["jid"])
     gone = None
@@ -161,7 +161,8 @@ def _follow(bus, job, write):
                 return
         if gone is None and __salt__["stage_lock.born"](job["pid"]) != job["born"]:
             gone = time.monotonic()
-    write(_record("end", result="interrupted", reason="its process has gone"))
+    stopped = any(record["event"] == "stop" for record in read(path))
+    write(_record("end", result="stopped" if stopped else "interrupted", reason="its process has gone"))
 
 
 class _Run:
@@ -226,15 +227,17 @@ class _Run:
         if not isinstance(states, dict):
             yield _record("end", result="failed", reason="; ".join(map(str, states))[:LONGEST])
             return
+        failed = None
         for tag, state in sorted(states.items(), key=lambda one: one[1]["__run_num__"]):
             more = {} if state["result"] else {"reason": str(state["comment"])[:LONGEST]}
             seconds = round(state.get("duration", 0) / 1000, 1)
             word = "done" if state["result"] else "failed"
             name = state["name"] if tag.startswith("step_|-") else state["__id__"]
             yield _record("result", step=name, result=word, seconds=seconds, changed=bool(state["changes"]), **more)
-        whole = all(state["result"] is not False for state in states.values())
+            failed = name if state["result"] is False else failed
         changed = any(state["changes"] for state in states.values())
-        yield _record("end", result="done" if whole else "failed", changed=changed)
+        reason = {"reason": f"in step {failed}"} if failed else {}
+        yield _record("end", result="failed" if failed else "done", changed=changed, **reason)
 
 
 def _outcome(returned, success):
