@@ -2,8 +2,10 @@
 
 import salt.utils.args
 
-from proposals import answer, arguments, plan, store, tables
-from proposals.errors import PlanError
+from proposals import answer, arguments, compare, names, plan, store, tables
+from proposals import explain as explain_
+from proposals import export as export_
+from proposals.errors import ArgumentError, PlanError
 from proposals.site import site
 
 
@@ -75,12 +77,71 @@ def show(name="default", **_):
 
         salt-run proposal.show apollo
     """
+    stored = _stored(name)
+    return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
+
+
+@answer.answers
+def explain(host, disk, **kwargs):
+    """Show every step of why one disk becomes what it does; further arguments are the planner's.
+
+    host
+        The minion's id.
+    disk
+        The disk's id, device or serial.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run proposal.explain osdnode1 /dev/sdc name=apollo ratio=9
+    """
+    made, _, _ = _plan(kwargs)
+    found = explain_.disk(made, str(host), str(disk))
+    return answer.told(answer.printed(tables.explanation, found), found, __opts__.get("output"))
+
+
+@answer.answers
+def diff(old, new=None, **_):
+    """Compare two stored proposals, or one with what discovery saw last; exit status 1 where they differ.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run proposal.diff apollo
+    """
+    other = store.load_inventory(site(__opts__).inventory) if new is None else _stored(new)
+    found = compare.differences(_stored(old), other)
+    status = 0 if found["same"] else 1
+    return answer.told(answer.printed(tables.differences, found), found, __opts__.get("output"), status)
+
+
+@answer.answers
+def export(name="default", **kwargs):
+    """Print a stored proposal for another tool: ``as=cephadm`` (a service specification) or ``as=ceph-volume``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run proposal.export apollo as=cephadm
+    """
+    form = kwargs.pop("as", "cephadm")
+    if kwargs:
+        raise ArgumentError(f"export: '{next(iter(kwargs))}' is not an argument; known are name, as")
+    text = export_.text(_stored(name), form)
+    return answer.told(text, {"as": form, "text": text}, __opts__.get("output"))
+
+
+def _stored(name):
+    """A stored proposal; one that is not there is told with those that are."""
     root = site(__opts__).proposals
-    stored = store.stored_proposal(root, name)
+    stored = store.stored_proposal(root, names.check_profile(str(name)))
     if stored is None:
         known = ", ".join(folder.removeprefix("profile-") for folder in store.folders(root) if "profile-" in folder)
-        return answer.bad(f"there is no proposal '{name}'; there are: {known or 'none, run proposal.populate'}")
-    return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
+        raise ArgumentError(f"there is no proposal '{name}'; there are: {known or 'none, run proposal.populate'}")
+    return stored
 
 
 def _plan(kwargs):
