@@ -191,9 +191,9 @@ CHECKS = (
         name_back,
     ),
     Check(
-        *("machine_id", ERROR, HOSTS, "every host has a machine id of its own"),
-        "have the same machine id {value}: clones of one image",
-        "on all but one: 'rm /etc/machine-id && systemd-machine-id-setup', then reboot",
+        *("machine_id", WARNING, HOSTS, "every host has a machine id of its own"),
+        "have the same machine id {value}, as clones of one image do: DHCP may give them one address",
+        "on all but one: 'rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup', then reboot",
         machine_twice,
         "machine-id(5)",
     ),
