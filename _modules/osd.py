@@ -88,11 +88,14 @@ def deploy():
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
     todo = [osd for osd in plan() if not __salt__["osd_daemon.whole"](osd)]
-    if todo:
-        __salt__["osd_slots.make"](todo)
-    done = dict(
-        zip([osd["uuid"] for osd in todo], _side_by_side(_made_or_failed, [(osd,) for osd in todo]), strict=True)
-    )
+    held = __salt__["osd_slots.make"](todo) if todo else []
+    try:
+        done = dict(
+            zip([osd["uuid"] for osd in todo], _side_by_side(_made_or_failed, [(osd,) for osd in todo]), strict=True)
+        )
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
     made = {osd_uuid: answer for osd_uuid, answer in done.items() if isinstance(answer, int)}
     failed = {osd_uuid: answer for osd_uuid, answer in done.items() if osd_uuid not in made}
     if made:  # one call: each makes systemd read all its units anew

@@ -71,6 +71,9 @@ def ours(part):
 def make(todo):
     """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
 
+    Returns an open descriptor of every part, for the caller to close: neither kernel nor udev takes away a
+    partition that is open, whoever has its disk's table read again.
+
     CLI Example:
 
     .. code-block:: bash
@@ -87,8 +90,7 @@ def make(todo):
         new = [entry for entry in parts if entry[2]["partuuid"] not in there]
         if new:
             _add(disk, table, new)
-    _wait({part["partuuid"]: disk for disk, parts in wanted.items() for _, _, part in parts})
-    return True
+    return _wait({part["partuuid"]: disk for disk, parts in wanted.items() for _, _, part in parts})
 
 
 def _add(disk, table, new):
@@ -107,27 +109,21 @@ def _add(disk, table, new):
     _run([*command, disk])
 
 
-def _there(each):
-    """Whether a partition's name leads to a partition: the name of one that the kernel just dropped stays a while."""
-    try:
-        os.close(os.open(Path("/dev/disk/by-partuuid") / each, os.O_RDONLY))
-    except OSError:
-        return False
-    return True
-
-
 def _wait(disks):
-    """Wait until partitions (their PARTUUID -> their disk) are there and stay; raise with the missing ones after that.
+    """Wait until partitions (their PARTUUID -> their disk) are there and stay; return their open descriptors.
 
-    A table read anew takes all of a disk's names away for a moment before it brings them back. Only where none
-    comes by itself is the kernel told: it would take away those that others are just making, too.
+    A table read anew takes all of a disk's names away for a moment before it brings them back; the name of a
+    partition that went stays a while. Only where none comes by itself is the kernel told: it would take away those
+    that udev is just making known, too. Raises with the missing ones after the limit.
     """
-    start, seen, told = time.monotonic(), 0, False
+    start, seen, told, held = time.monotonic(), 0, False, {}
     while seen < STEADY:
-        lost = [each for each in disks if not _there(each)]
+        lost = [each for each in disks if not _hold(each, held)]
         seen = 0 if lost else seen + 1
         waited = time.monotonic() - start
         if waited > NODES:
+            for descriptor in held.values():
+                os.close(descriptor)
             raise CommandExecutionError(
                 f"no name in /dev/disk/by-partuuid for {', '.join(lost)} after {NODES} s: does udev run on this host?"
             )
@@ -136,6 +132,21 @@ def _wait(disks):
                 _run(["partx", "--update", disk], ok=(0, 1))
             told = True
         time.sleep(0.1)
+    return list(held.values())
+
+
+def _hold(each, held):
+    """Whether a partition's name leads to a partition, which is then held open."""
+    path = Path("/dev/disk/by-partuuid") / each
+    try:
+        if each not in held:
+            held[each] = os.open(path, os.O_RDONLY)
+        if os.fstat(held[each]).st_rdev == path.stat().st_rdev:
+            return True
+    except OSError:
+        return False
+    os.close(held.pop(each))
+    return False
 
 
 def _run(command, ok=(0,)):
