@@ -26,10 +26,12 @@ test-quick: .venv
 	$(python) -m pytest tests/unit tests/functional
 
 test: lint test-quick
+	$(python) -m pytest -m processes tests/functional
 	$(python) -m pytest -m 'not big' tests/lab tests/kernel
 
 test-all: lint test-quick
-	$(python) -m pytest tests/lab tests/kernel
+	$(python) -m pytest -m processes tests/functional
+	$(python) -m pytest -m '' tests/lab tests/kernel
 
 bench: .venv
 	$(python) -m tests.bench

@@ -14,4 +14,7 @@ def checkout() -> Path:
 
 
 def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
+    )
     config.addinivalue_line("markers", "big: needs a larger cluster than `tiny`; part of `make test-all` alone")
