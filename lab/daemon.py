@@ -76,7 +76,7 @@ def install_missing(programs: dict[str, str]) -> None:
 
 
 def _start() -> DockerClient:
-    _forget_dead()
+    forget_dead()
     if Path("/run/systemd/system").is_dir():
         run("systemctl", "start", "docker")
     else:
@@ -92,11 +92,11 @@ def _start() -> DockerClient:
     raise LabError(f"dockerd did not answer within {START_LIMIT} s; its log {LOG} ends:\n{last}")
 
 
-def _forget_dead() -> None:
+def forget_dead() -> None:
     """A killed daemon leaves its pid file, and dockerd refuses to start while that number is anybody's."""
     try:
         pid = int(PID_FILE.read_text())
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError):  # no file, or none that dockerd wrote
         return
     name = Path(f"/proc/{pid}/comm")
     if not name.exists() or name.read_text().strip() != "dockerd":

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from docker import DockerClient
 from docker.models.containers import Container
 
-from lab import clean, containers, daemon, disks, image, limits, networks, salt
+from lab import clean, containers, daemon, disks, image, limits, networks, salt, settings
 from lab.capacity import check_capacity
 from lab.cluster import parse, read
 from lab.errors import LabError
@@ -34,6 +34,7 @@ def up(which: str, accept: bool = True) -> None:
         node_image = image.ensure(client)
         lab = Lab(name, str(CHECKOUT), text)
         networks.check_free(lab)
+        before = settings.snapshot()
         try:
             _make(client, lab, node_image, accept)
         except BaseException:
@@ -41,6 +42,8 @@ def up(which: str, accept: bool = True) -> None:
             raise
         lab.complete = True
         lab.save()
+        for change in settings.changes(before, settings.snapshot()):
+            say(f"a setting of this machine's kernel changed meanwhile: {change}")
     took = time.monotonic() - start
     say(f"{name} is up: {len(cluster.hosts)} hosts in {took:.0f} s. `python -m lab status` shows it.")
 

@@ -1,0 +1,169 @@
+"""A lab's coming and going: killed half-way, made twice, from two checkouts, on bad input; and what is left then."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import settings
+from lab.store import CHECKOUT
+
+MINI = "tests/fixtures/lab/mini.yaml"
+
+
+def lab(*words: str, cwd: Path = CHECKOUT) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "lab", *words]
+    return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def machine() -> dict[str, list[str]]:
+    """What `mini` could leave on this machine. Other labs may come and go meanwhile, so only what bears its name."""
+
+    def names(*argv: str) -> list[str]:
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        return sorted(line for line in said.splitlines() if "mini" in line)
+
+    return {
+        "loops": names("losetup", "-n", "-O", "BACK-FILE"),
+        "containers": names("docker", "ps", "-a", "--format", "{{.Names}} {{.State}}"),
+        "networks": names("docker", "network", "ls", "--format", "{{.Name}}"),
+        "folders": names("ls", "/var/lib/halocline-lab/labs"),
+    }
+
+
+NOTHING = {"loops": [], "containers": [], "networks": [], "folders": []}
+
+
+@pytest.fixture(autouse=True)
+def gone() -> Iterator[None]:
+    lab("down", "mini")
+    assert machine() == NOTHING
+    yield
+    lab("down", "mini")
+    assert machine() == NOTHING
+
+
+def test_up_twice_and_down() -> None:
+    before = settings.snapshot()
+    first = lab("up", MINI)
+    assert first.returncode == 0, first.stderr
+    there = machine()
+    assert len(there["containers"]) == 2  # so a look that finds nothing afterwards can find something
+    assert len(there["loops"]) == 1
+    second = lab("up", MINI)
+    assert (second.returncode, second.stderr) == (0, "mini is up: nothing to do.\n")
+    assert machine() == there
+    assert settings.changes(before, settings.snapshot()) == []
+
+
+@pytest.mark.parametrize(
+    "moment", ["disks", "boot", *(pytest.param(moment, marks=pytest.mark.big) for moment in ("networks", "keys"))]
+)
+def test_killed_half_way_the_next_up_works(moment: str) -> None:
+    signs = {
+        "disks": lambda: machine()["loops"],
+        "networks": lambda: machine()["networks"],
+        "boot": lambda: machine()["containers"],
+        "keys": lambda: len([line for line in machine()["containers"] if "running" in line]) == 2,
+    }
+    running = subprocess.Popen(
+        [sys.executable, "-m", "lab", "up", MINI], cwd=CHECKOUT, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    while not signs[moment]():
+        assert running.poll() is None, "up ended before it could be killed"
+        time.sleep(0.02)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert machine() != NOTHING
+    again = lab("up", MINI)
+    assert again.returncode == 0, again.stderr
+    assert "remove what is left of mini" in again.stderr
+    assert json.loads(lab("exec", "--cluster", "mini", "saltmaster", "--", *PING).stdout) == {
+        "node1": True,
+        "saltmaster": True,
+    }
+
+
+PING = ("salt", "--static", "--out", "json", "*", "test.ping")
+
+
+def test_a_lab_whose_containers_died_is_made_anew() -> None:
+    assert lab("up", MINI).returncode == 0
+    subprocess.run("docker kill halocline-mini-saltmaster halocline-mini-node1", shell=True, check=True)
+    assert lab("status", "mini").returncode == 1
+    again = lab("up", MINI)
+    assert again.returncode == 0, again.stderr
+    assert "remove what is left of mini" in again.stderr
+
+
+def test_another_checkout_is_refused_and_may_end_it(tmp_path: Path) -> None:
+    shutil.copytree(CHECKOUT / "lab", tmp_path / "lab")
+    for name in ("setup.cfg", "srv"):
+        copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
+        copy(CHECKOUT / name, tmp_path / name)
+    assert lab("up", MINI).returncode == 0
+    refused = lab("up", str(CHECKOUT / MINI), cwd=tmp_path)
+    assert refused.returncode == 1
+    assert str(CHECKOUT) in refused.stderr
+    assert "`python -m lab down mini` ends it" in refused.stderr
+    assert lab("status", "mini", cwd=tmp_path).returncode == 0
+    assert lab("down", "mini", cwd=tmp_path).returncode == 0
+    assert machine() == NOTHING
+
+
+def test_keys_are_left_for_salt_key_where_asked() -> None:
+    assert lab("up", MINI, "--no-accept").returncode == 0
+    listed = lab("exec", "saltmaster", "--cluster", "mini", "--", "salt-key", "--out", "json").stdout
+    assert json.loads(listed)["minions_pre"] == ["node1", "saltmaster"]
+    assert json.loads(listed)["minions"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("disks: {hdd: 1}", "dsiks: {hdd: 1}"), "unknown key 'dsiks': did you mean disks?"),
+        (("{hdd: 1}", "{hdd: 900000}"), "MiB of memory"),
+        (("first: 31", "first: 20"), "address given twice"),
+    ],
+)
+def test_a_bad_cluster_file_is_one_message(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    text = (CHECKOUT / MINI).read_text()
+    assert change[0] in text
+    (tmp_path / "mini.yaml").write_text(text.replace(*change))
+    done = lab("up", str(tmp_path / "mini.yaml"))
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_subnet_is_refused() -> None:
+    subprocess.run("ip link add mini0 type bridge && ip addr add 10.213.2.7/24 dev mini0", shell=True, check=True)
+    try:
+        done = lab("up", MINI)
+    finally:
+        subprocess.run("ip link del mini0", shell=True, check=True)
+    assert done.returncode == 1
+    assert "network cluster 10.213.2.0/24 overlaps 10.213.2.0/24 of mini0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("up", "nosuch"), "no cluster 'nosuch': expected one of apollo"),
+        (("exec", "node1", "--cluster", "mini"), "no command given"),
+        (("shell", "node1", "--cluster", "mini"), "no lab named mini"),
+        (("pull", "node1", "0", "--cluster", "mini"), "no lab named mini"),
+    ],
+)
+def test_bad_words_are_one_message(words: tuple[str, ...], said: str) -> None:
+    done = lab(*words)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
