@@ -19,6 +19,14 @@ def step(state):
     return {"step": state["__id__"], "comment": state["comment"], "fails": state["result"] is False, "minions": minions}
 
 
+def skipped(state):
+    """Return whether a step was not even tried because one before it failed.
+
+    CLI Example: for ``salt-run stage.plan prep``.
+    """
+    return state["result"] is False and state["comment"].startswith("One or more requisite failed")
+
+
 def lines(step):
     """Return what a person reads of one step of a plan.
 
