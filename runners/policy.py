@@ -40,6 +40,7 @@ def check(minion=None, **_):
     paths = site(__opts__)
     own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
     hosts = store.load_inventory(paths.inventory)["hosts"]
+    own |= choice.site_settings(paths.root)
     judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], own)
     told = choice.told(paths.proposals, str(minion), judged) if minion is not None else {}
     lines = [f"{each}: {', '.join(roles) or 'no role'}" for each, roles in sorted(judged.roles.items())]

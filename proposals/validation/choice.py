@@ -50,6 +50,17 @@ def judge(contents: Mapping[str, Mapping], hosts: Mapping[str, Mapping], orchest
     return Judged(found, made, looked.roles)
 
 
+def site_settings(root) -> dict:
+    """Return the settings of the site's own layer that is not served yet: of ``<pillar_root>/ceph``, ``root``.
+
+    A file with templates in it is Salt's to read, and says nothing before it is served.
+    """
+    path = root / "stack/ceph/cluster.yml"
+    text = store.read_text(path) if path.is_file() else ""
+    said = store.parse_yaml(text, str(path)) if not any(mark in text for mark in generation.TEMPLATE) else None
+    return said if isinstance(said, dict) else {}
+
+
 def rows() -> list[Check]:
     """The checks that need no host's answer."""
     return [one for one in table.CHECKS if one.looks_at == POLICY]

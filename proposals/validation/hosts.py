@@ -137,7 +137,7 @@ CHECKS = (
     Check(
         *("silent", ERROR, HOSTS, "every host answers"),
         "{why}",
-        "start its salt-minion ('salt-run manage.status'), or take the host out of policy.cfg",
+        "start its salt-minion ('salt-run manage.status'), run ceph.stage.prep, or take the host out of policy.cfg",
         silent,
     ),
     Check(

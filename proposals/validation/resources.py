@@ -59,12 +59,18 @@ def firewall_unclear(subject: Subject) -> Iterable[Found]:
 
 def _blocked(subject: Subject, sure: bool) -> Iterable[Found]:
     for minion, facts in sorted(subject.hosts.items()):
-        rules: dict[tuple[str, str], list[int]] = {}
+        rules: dict[str, tuple[set[int], set[str]]] = {}
         for one in facts.blocked:
             if one["sure"] is sure:
-                rules.setdefault((one["network"], one["rule"]), []).append(one["port"])
-        for (network, rule), ports in sorted(rules.items()):
-            yield at(minion, ports=", ".join(map(str, sorted(ports))), network=network, rule=rule)
+                ports, networks = rules.setdefault(one["rule"], (set(), set()))
+                ports.add(one["port"])
+                networks.add(one["network"])
+        for rule, (ports, networks) in sorted(rules.items()):
+            yield at(minion, ports=_list(ports), network=_list(networks), rule=rule)
+
+
+def _list(values: Iterable) -> str:
+    return ", ".join(map(str, sorted(values)))
 
 
 def port_taken(subject: Subject) -> Iterable[Found]:

@@ -111,7 +111,6 @@ def test_fewer_storage_hosts_and_a_small_site(master, home):
         assert (done.code, findings(done)) == (status, [found])
     (home / OVERRIDE).parent.mkdir(parents=True, exist_ok=True)
     (home / OVERRIDE).write_text("small_site: true\n")
-    serve(master, home)
     small = master.run("policy.check", "--out", "json")
     assert (small.code, findings(small)) == (0, [("storage_few", "allowed")])
     at.write_text(at.read_text().replace("role-mds", "role-mdz"))
