@@ -56,13 +56,17 @@ def remove_host(client: DockerClient, lab: Lab, host: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def left(client: DockerClient) -> set[str]:
+    """Names of all labs that there is anything of: a record, files, containers, networks."""
+    found = {path.name for path in LABS.glob("*")}
+    found |= {thing.labels[LABEL] for thing in client.containers.list(all=True, filters={"label": LABEL})}
+    return found | {network.attrs["Labels"][LABEL] for network in client.networks.list(filters={"label": LABEL})}
+
+
 def sweep(client: DockerClient) -> None:
     """Remove what killed runs left: labs that are not whole, and labelled things that no record knows."""
     whole = {lab.name for lab in labs() if alive(client, lab)}
-    left = {lab.name for lab in labs()} | {path.name for path in LABS.glob("*")}
-    left |= {thing.labels[LABEL] for thing in client.containers.list(all=True, filters={"label": LABEL})}
-    left |= {network.attrs["Labels"][LABEL] for network in client.networks.list(filters={"label": LABEL})}
-    for name in sorted(left - whole):
+    for name in sorted(left(client) - whole):
         with step(f"remove what is left of {name}"):
             remove(client, name)
     disks.remove_all(frozenset(whole))

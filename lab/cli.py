@@ -45,7 +45,9 @@ def _whole_labs(verbs) -> None:
     up.add_argument("--no-accept", action="store_true", help="leave the minions' keys for salt-key")
     shown = _verb(verbs, "demo", "bring a cluster up and type the guide's commands on it", lambda a: demo(a.which))
     shown.add_argument("which", nargs="?", default="apollo-slice", metavar="CLUSTER")
-    down = _verb(verbs, "down", "take a lab away (all where none is named)", lambda a: bring.down(a.which))
+    down = _verb(
+        verbs, "down", "take a lab away (where none is named, all of this checkout)", lambda a: bring.down(a.which)
+    )
     status = _verb(verbs, "status", "show what runs", lambda a: show.status(a.which))
     for made in (down, status):
         made.add_argument("which", nargs="?", metavar="CLUSTER")

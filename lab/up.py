@@ -11,6 +11,7 @@ from lab import clean, containers, daemon, disks, image, limits, networks, salt,
 from lab.capacity import check_capacity
 from lab.cluster import parse, read
 from lab.errors import LabError
+from lab.guest import guests
 from lab.progress import say, step
 from lab.store import CHECKOUT, Lab, labs, locked
 
@@ -108,18 +109,26 @@ def wait_for_systemd(container: Container, limit: float = 60) -> None:
 
 
 def down(name: str | None) -> None:
-    """Take a lab away, or all where no name is given; loop devices and networks too."""
+    """Take a lab away; where none is named all of this checkout's and what killed runs left, lone guests too.
+
+    Raises LabError where there is nothing of that name.
+    """
     with locked():
         client = daemon.running()
-        if client is None:  # a dead daemon's containers can only be removed by a living one
-            client = daemon.ensure() if shutil.which("dockerd") else None
+        if client is None and shutil.which("dockerd"):
+            client = daemon.ensure()  # a dead daemon's containers can only be removed by a living one
         if client is None:
             return
-        known = [lab.name for lab in labs()]
-        for lab in [name] if name else known:
+        others = {lab.name: lab.checkout for lab in labs() if not lab.ours and clean.alive(client, lab)}
+        there = clean.left(client)
+        if name and name not in there:
+            raise LabError(f"no lab named {name} (there are: {', '.join(sorted(there)) or 'none'}).")
+        for lab in [name] if name else sorted(there - set(others)):
             with step(f"take {lab} down"):
                 clean.remove(client, lab)
         if not labs():
             limits.restore_aio()
-        if not name and not known:
-            say("no lab runs here.")
+        if not name:
+            guests.remove_lone()
+            for lab, checkout in others.items():
+                say(f"{lab} of {checkout} still runs: `python -m lab down {lab}` ends it.")

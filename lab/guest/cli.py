@@ -92,7 +92,7 @@ def _start(arguments: argparse.Namespace) -> None:
 
 def _down(arguments: argparse.Namespace) -> None:
     with locked():
-        names = [arguments.guest] if arguments.guest else [guest.name for guest in guests.guests()]
+        names = [arguments.guest] if arguments.guest else guests.names()
         for name in names:
             with step(f"take guest {name} away"):
                 guests.remove(name)

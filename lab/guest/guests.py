@@ -43,10 +43,6 @@ class Guest:
         return GUESTS / self.name
 
     @property
-    def tap(self) -> str:
-        return f"hcg{zlib.crc32(self.name.encode()):08x}"
-
-    @property
     def mac(self) -> str:
         return "52:54:00:" + ":".join(f"{byte:02x}" for byte in zlib.crc32(self.name.encode()).to_bytes(4)[:3])
 
@@ -118,7 +114,7 @@ def boot(guest: Guest, lab: Lab | None) -> None:
         _plug_in(guest, lab)
     files = [f"{guest.folder}/root.cow,{guest.base}", *guest.disks]
     with step(f"boot guest {guest.name}"):
-        guest.pid = process.start(guest.folder, guest.memory, files, guest.tap if lab else None, guest.mac)
+        guest.pid = process.start(guest.folder, guest.memory, files, tap(guest.name) if lab else None, guest.mac)
         guest.save()
         process.wait_until_ready(guest.folder, guest.pid)
 
@@ -148,17 +144,20 @@ def power_off(guest: Guest) -> None:
     with step(f"power guest {guest.name} off"):
         process.ring(guest.folder, "systemctl --no-block poweroff")
         if not process.wait_until_gone(guest.folder, guest.pid):
-            process.kill(guest.folder, guest.pid)
+            process.kill(guest.folder)
             raise LabError(f"{guest.name} did not power off by itself; it is killed.")
 
 
 def remove(name: str) -> None:
     """Take a guest away at once, with its disks and its port."""
-    for guest in guests():
-        if guest.name == name:
-            process.kill(guest.folder, guest.pid)
-            _unplug(guest)
+    process.kill(GUESTS / name)
+    _unplug(name)
     shutil.rmtree(GUESTS / name, ignore_errors=True)
+
+
+def names() -> list[str]:
+    """Names of all guests, half-made ones too."""
+    return sorted(path.name for path in GUESTS.glob("*"))
 
 
 def remove_all_of(lab: str) -> None:
@@ -168,6 +167,13 @@ def remove_all_of(lab: str) -> None:
             remove(guest.name)
 
 
+def remove_lone() -> None:
+    """Take away every guest that is on no lab's network."""
+    on_labs = {guest.name for guest in guests() if guest.lab}
+    for name in set(names()) - on_labs:
+        remove(name)
+
+
 def _free_address(lab: Lab) -> str:
     network = ipaddress.ip_network(next(iter(lab.cluster.networks.values())))
     taken = {address for host in lab.cluster.hosts for address in host.addresses.values()}
@@ -175,12 +181,17 @@ def _free_address(lab: Lab) -> str:
     return next(str(address) for address in list(network.hosts())[FIRST_PLACE - 1 :] if str(address) not in taken)
 
 
+def tap(name: str) -> str:
+    """Name of a guest's port on this machine."""
+    return f"hcg{zlib.crc32(name.encode()):08x}"
+
+
 def _plug_in(guest: Guest, lab: Lab) -> None:
-    _unplug(guest)
-    run("ip", "tuntap", "add", guest.tap, "mode", "tap")
-    run("ip", "link", "set", guest.tap, "master", bridge(lab, next(iter(lab.cluster.networks))), "up")
+    _unplug(guest.name)
+    run("ip", "tuntap", "add", tap(guest.name), "mode", "tap")
+    run("ip", "link", "set", tap(guest.name), "master", bridge(lab, next(iter(lab.cluster.networks))), "up")
 
 
-def _unplug(guest: Guest) -> None:
-    if Path("/sys/class/net", guest.tap).exists():
-        run("ip", "link", "del", guest.tap)
+def _unplug(name: str) -> None:
+    if Path("/sys/class/net", tap(name)).exists():
+        run("ip", "link", "del", tap(name))

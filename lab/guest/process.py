@@ -1,5 +1,6 @@
 """A guest as a process of this machine: how User Mode Linux is started, asked, stopped."""
 
+import contextlib
 import os
 import shlex
 import signal
@@ -60,12 +61,16 @@ def exists(pid: int) -> bool:
         return False
 
 
-def alive(folder: Path, pid: int) -> bool:
-    """Whether that process runs and is this guest, not another one that got the number later."""
+def _is(folder: Path, pid: int) -> bool:
     try:
-        return exists(pid) and f"uml_dir={folder}/ctl/".encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return f"uml_dir={folder}/ctl/".encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def alive(folder: Path, pid: int) -> bool:
+    """Whether that process runs and is this guest, not another one that got the number later."""
+    return exists(pid) and _is(folder, pid)
 
 
 def wait_until_ready(folder: Path, pid: int) -> None:
@@ -131,8 +136,12 @@ def wait_until_gone(folder: Path, pid: int) -> bool:
     return True
 
 
-def kill(folder: Path, pid: int) -> None:
-    """End a guest at once, as a power failure does."""
-    if alive(folder, pid):
-        os.killpg(pid, signal.SIGKILL)
+def kill(folder: Path) -> None:
+    """End a guest at once, as a power failure does: every process of it, also one that no record knows."""
+    numbers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    mine = [pid for pid in numbers if _is(folder, pid)]
+    for pid in mine:
+        with contextlib.suppress(ProcessLookupError):  # gone with the one before
+            os.kill(pid, signal.SIGKILL)
+    for pid in mine:
         wait_until_gone(folder, pid)
