@@ -175,11 +175,13 @@ def _half_made(disk: Mapping) -> bool:
 def _monitors(mons: list[str], inventory: Mapping[str, Mapping], network: str | None) -> tuple[list[dict], list[str]]:
     """Name and addresses of each monitor, and what stands against it."""
     monitors, problems = [], []
+    if network and not _is_network(network):
+        return [], [f"public_network {network} is not a network: expected one such as 192.168.124.0/24"]
     for minion in mons:
         if minion not in inventory:
             problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
             continue
-        address = _address(inventory[minion].get("addresses", []), network)
+        address = _address(inventory[minion].get("addresses", []), network) if network else None
         if network and not address:
             problems.append(
                 f"{minion}: no address in public_network {network}; it has {inventory[minion]['addresses']}"
@@ -190,9 +192,15 @@ def _monitors(mons: list[str], inventory: Mapping[str, Mapping], network: str | 
     return monitors, problems
 
 
-def _address(addresses: list[str], network: str | None) -> str | None:
-    if network is None:
-        return None
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _address(addresses: list[str], network: str) -> str | None:
     inside = ipaddress.ip_network(network)
     found = [ipaddress.ip_interface(address).ip for address in addresses]
     return next((str(ip) for ip in sorted(found, key=str) if ip.version == inside.version and ip in inside), None)

@@ -80,6 +80,10 @@ PROFILE = "stack/default/ceph/minions/node1.yml"
         (change("cluster/node2.sls", "roles", value=[]), "no minion has the role mgr"),
         (change("stack/default/ceph/cluster.yml", "fsid", value=None), "fsid is not set"),
         (change("stack/default/ceph/cluster.yml", "public_network", value="10.9.0.0/24"), "node1: no address in"),
+        (
+            change("stack/default/ceph/cluster.yml", "public_network", value="10.0.0.1/24"),
+            "10.0.0.1/24 is not a network",
+        ),
         (change(PROFILE, "ceph", "storage", "osds", "/dev/sdx", value={}), "node1: /dev/sdx is not in the inventory"),
         (change(PROFILE, "ceph", "storage", "disks", value={}), f"node1: {SSD} has no size and serial"),
         (change("cluster/node2.sls", "note", value="{{ 7 * 7 }}"), "holds '{{', which Salt would run"),
