@@ -92,9 +92,7 @@ def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]
         The minion id of the master's own host, where it is one.
     Raises ProposalError where the hosts share no network.
     """
-    shared = Counter(
-        str(net) for each in hosts.values() for net in {_network(a) for a in each["addresses"]} if net
-    )
+    shared = Counter(str(net) for each in hosts.values() for net in {_network(a) for a in each["addresses"]} if net)
     masters = {str(_network(address)) for address in hosts.get(master or "", {}).get("addresses", [])}
     ranked = sorted(shared, key=lambda net: (-shared[net], ipaddress.ip_network(net)))
     public = [net for net in ranked if net in masters] or ranked
@@ -107,11 +105,6 @@ def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]
 def _network(address: str) -> ipaddress.IPv4Network | None:
     """The IPv4 network of an address with prefix length; None for loopback and link-local ones."""
     interface = ipaddress.ip_interface(address)
-    if (
-        interface.version != 4
-        or interface.is_loopback
-        or interface.is_link_local
-        or interface.network.prefixlen > 30
-    ):
+    if interface.version != 4 or interface.is_loopback or interface.is_link_local or interface.network.prefixlen > 30:
         return None
     return interface.network
