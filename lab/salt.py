@@ -81,4 +81,4 @@ def _answered(text: str) -> set[str]:
 
 
 def _silent(what: str, limit: float, names: set[str]) -> str:
-    return f"no {what} after {limit:.0f} s from {', '.join(sorted(names))}: `python -m lab logs HOST` may say why."
+    return f"no {what} after {limit:.0f} s from {', '.join(sorted(names))}."

@@ -6,17 +6,8 @@ from pathlib import Path
 
 from lab import containers, daemon
 from lab.containers import Done
+from lab.evidence import collect
 from lab.store import CHECKOUT, find
-
-# What tells why a host failed: file name -> command. None of them may hang on a cluster that does.
-EVIDENCE = {
-    "failed-units.txt": "systemctl --failed --no-legend --plain | while read -r unit rest; do "
-    'echo "== $unit"; journalctl -b -u "$unit" -n 200 --no-pager; done',
-    "journal.txt": "journalctl -b -n 1000 --no-pager",
-    "salt.txt": "tail -n 500 /var/log/salt/*",
-    "ceph.txt": "timeout 10 ceph -s; timeout 10 ceph health detail; tail -n 100 /var/log/ceph/*.log",
-    "disks.txt": "ls -l /dev/loop* /dev/disk/*; cat /run/udev/data/b*",
-}
 
 
 class Session:
@@ -59,12 +50,4 @@ class Session:
 
     def collect(self, folder: Path) -> None:
         """Write what tells why something failed, a folder for each running host."""
-        lab = find(self.name)
-        for host in self.hosts:
-            container = containers.find(self._client, lab, host)
-            if container.status != "running":
-                continue
-            (folder / host).mkdir(parents=True, exist_ok=True)
-            for name, command in EVIDENCE.items():
-                done = containers.run(container, command, limit=60)
-                (folder / host / name).write_text(done.out + done.err)
+        collect(self._client, find(self.name), folder)

@@ -7,16 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from docker import DockerClient
 from docker.models.containers import Container
 
-from lab import clean, containers, daemon, disks, image, limits, networks, salt, settings
+from lab import clean, containers, daemon, disks, evidence, image, limits, networks, salt, settings
 from lab.capacity import check_capacity
 from lab.cluster import parse, read
 from lab.errors import LabError
 from lab.guest import guests
 from lab.progress import say, step
-from lab.store import CHECKOUT, Lab, labs, locked
+from lab.store import CHECKOUT, ROOT, Lab, labs, locked
 
 # is-active of two units is content with one
 READY = "systemctl is-active lab-disks.service && systemctl is-active sysinit.target"
+FAILED = ROOT / "failed"  # logs of labs that did not come up, until they fail again
 SIDE_BY_SIDE = 4  # nodes booting at once; more only makes each slower
 
 
@@ -38,6 +39,10 @@ def up(which: str, accept: bool = True) -> None:
         before = settings.snapshot()
         try:
             _make(client, lab, node_image, accept)
+        except LabError as err:
+            evidence.collect(client, lab, kept := FAILED / name)
+            clean.remove(client, name)
+            raise LabError(f"{err}\nWhat its hosts said is kept in {kept}.") from err
         except BaseException:
             clean.remove(client, name)
             raise
