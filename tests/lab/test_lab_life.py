@@ -15,6 +15,7 @@ import pytest
 from lab import settings
 from lab.store import CHECKOUT
 
+pytestmark = pytest.mark.big
 MINI = "tests/fixtures/lab/mini.yaml"
 
 
