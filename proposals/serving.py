@@ -25,21 +25,27 @@ def prepare(site: Site, made: Generation) -> Path:
     if not folder.is_dir():
         store.write_tree(folder, made.files)
     for name in ("assignment.cfg", "stack.cfg"):
-        store.swap_link(folder / name, site.shipped / name)
-    store.swap_link(folder / "secrets", site.secrets)
-    store.swap_link(folder / "stack" / "ceph", site.root / "stack" / "ceph")
+        _link(folder / name, site.shipped / name)
+    _link(folder / "secrets", site.secrets)
+    _link(folder / "stack" / "ceph", site.root / "stack" / "ceph")
     return folder
 
 
 def serve(site: Site, folder: Path) -> bool:
     """Serve a prepared generation; True where another one was served until now."""
-    changed = not site.current.is_symlink() or site.current.readlink() != folder
-    if changed:
-        store.swap_link(site.current, folder)
+    changed = _link(site.current, folder)
     # What DeepSea's users look for, at its place.
-    store.swap_link(site.root / "cluster", site.current / "cluster")
-    store.swap_link(site.root / "stack" / "default", site.current / "stack" / "default")
+    _link(site.root / "cluster", site.current / "cluster")
+    _link(site.root / "stack" / "default", site.current / "stack" / "default")
     return changed
+
+
+def _link(link: Path, target: Path) -> bool:
+    """Point a link at its target; True where it did not already."""
+    if link.is_symlink() and link.readlink() == target:
+        return False
+    store.swap_link(link, target)
+    return True
 
 
 def tell(site: Site, made: Generation) -> list[str]:
