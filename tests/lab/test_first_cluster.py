@@ -126,9 +126,14 @@ def test_a_filter_that_misses_is_refused_with_what_is_there(cluster: Product) ->
 
 def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
     until(cluster.whole, 60, "HEALTH_OK")
-    told = _told(cluster)
-    cluster.stage("ceph.stage.discovery")  # the first look after the deploy finds the OSDs that lie on the disks now
+    (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
+    told, stored = _told(cluster), cluster.run("saltmaster", f"cat {PROFILE}/proposal.json").out
+    # The first look after the deploy finds the OSDs that lie on the disks now; nothing else may differ.
+    cluster.stage("ceph.stage.discovery")
+    cluster.type(populate)
     assert _told(cluster) == told
+    now = cluster.run("saltmaster", f"cat {PROFILE}/proposal.json").out
+    assert now == stored.replace('"existing":false', '"existing":true')
     cluster.run("saltmaster", f"echo planted >{PILLAR}/inventory/planted")
     planted = cluster.written()
     cluster.run("saltmaster", f"rm {PILLAR}/inventory/planted; touch -d @1700000000 {PILLAR}/inventory")
@@ -136,7 +141,6 @@ def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
     assert before[0] != planted
     for stage in STAGES[:2]:
         _nothing_changed(cluster, stage)
-    (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
     assert cluster.type(populate).code == 0
     for stage in STAGES[2:]:
         _nothing_changed(cluster, stage)
@@ -147,8 +151,9 @@ def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
 
 
 def _told(cluster: Product) -> list[str]:
-    """What the admin chose and what minions are told, with times: all but what discovery saw and proposes by itself."""
+    """What the admin chose and what minions are told, with times: all but what discovery saw and what is proposed."""
     seen = (f"{PILLAR}/inventory", f"{PILLAR}/proposals ", f"{PILLAR}/proposals/profile-default")
+    seen += (f"{PROFILE} ", f"{PROFILE}/proposal.json")
     return [line for line in cluster.written() if not any(name in line for name in seen)]
 
 
