@@ -1,7 +1,6 @@
-"""The one setting of the machine that a lab needs: room for the OSDs' asynchronous I/O.
+"""The settings of the machine that a lab needs: room for what all its nodes do side by side.
 
-`fs.aio-max-nr` is not namespaced. Each OSD asks for 1024 slots a device; Ceph's own package sets the value below
-on every OSD host (ceph-osd's sysctl.d file), so the lab does it for the machine that its nodes share.
+None of them is namespaced, so the nodes share the machine's. What was there is put back by the last `down`.
 """
 
 from pathlib import Path
@@ -9,24 +8,34 @@ from pathlib import Path
 from lab.progress import say
 from lab.store import ROOT
 
-SETTING = Path("/proc/sys/fs/aio-max-nr")
-NEEDED = 1048576
-BEFORE = ROOT / "aio-max-nr"  # what the machine had, to be put back by the last `down`
+SYS = Path("/proc/sys")
+NEEDED = {
+    # Each OSD asks for 1024 slots a device; Ceph's own package sets this value on every OSD host.
+    "fs/aio-max-nr": 1048576,
+    # Each node's systemd takes half a dozen; with 128, the kernel's default, a third lab's nodes do not boot.
+    "fs/inotify/max_user_instances": 8192,
+}
 
 
-def raise_aio() -> None:
-    """Make room where there is too little, and remember what was."""
-    found = SETTING.read_text().strip()
-    if int(found) >= NEEDED:
-        return
-    BEFORE.parent.mkdir(parents=True, exist_ok=True)
-    BEFORE.write_text(found)
-    SETTING.write_text(str(NEEDED))
-    say(f"the machine's fs.aio-max-nr is {NEEDED} while a lab runs (it was {found})")
+def _before(name: str) -> Path:
+    return ROOT / Path(name).name
 
 
-def restore_aio() -> None:
+def make_room() -> None:
+    """Raise what is too low, and remember what was."""
+    for name, needed in NEEDED.items():
+        found = (SYS / name).read_text().strip()
+        if int(found) >= needed:
+            continue
+        ROOT.mkdir(parents=True, exist_ok=True)
+        _before(name).write_text(found)
+        (SYS / name).write_text(str(needed))
+        say(f"the machine's {name} is {needed} while a lab runs (it was {found})")
+
+
+def put_back() -> None:
     """Put back what the machine had before the first lab."""
-    if BEFORE.exists():
-        SETTING.write_text(BEFORE.read_text())
-        BEFORE.unlink()
+    for name in NEEDED:
+        if _before(name).exists():
+            (SYS / name).write_text(_before(name).read_text())
+            _before(name).unlink()

@@ -3,11 +3,13 @@
 import fnmatch
 from pathlib import Path
 
+from lab import limits
+
 # Not namespaced: written in a container they are written for all. Below net/ each node has its own.
 SHARED = ("vm", "fs", "kernel", "dev")
-# Counters, what the kernel tunes by itself, and the one that lab/limits.py raises and puts back, saying so.
+# Counters, what the kernel tunes by itself, and those that lab/limits.py raises and puts back, saying so.
 ALIVE = (
-    *("fs/*-nr", "fs/*-state", "fs/quota/*", "fs/aio-max-nr"),
+    *("fs/*-nr", "fs/*-state", "fs/quota/*", *limits.NEEDED),
     *("kernel/random/*", "kernel/ns_last_pid", "kernel/perf_*", "kernel/pty/nr", "*/stat*"),
 )
 

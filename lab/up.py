@@ -32,7 +32,7 @@ def up(which: str, accept: bool = True) -> None:
             return
         clean.sweep(client)
         check_capacity(cluster)
-        limits.raise_aio()
+        limits.make_room()
         node_image = image.ensure(client)
         lab = Lab(name, str(CHECKOUT), text)
         networks.check_free(lab)
@@ -132,7 +132,7 @@ def down(name: str | None) -> None:
             with step(f"take {lab} down"):
                 clean.remove(client, lab)
         if not labs():
-            limits.restore_aio()
+            limits.put_back()
         if not name:
             guests.remove_lone()
             for lab, checkout in others.items():

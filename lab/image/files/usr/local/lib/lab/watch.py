@@ -17,6 +17,8 @@ class Writes:
     def __init__(self):
         self._libc = ctypes.CDLL(None, use_errno=True)
         self.descriptor = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.descriptor < 0:
+            raise OSError(ctypes.get_errno(), "no inotify instance left: fs.inotify.max_user_instances is too low")
         self._names = {}
 
     def follow(self, nodes):
