@@ -17,4 +17,4 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
     )
-    config.addinivalue_line("markers", "big: long, or needs a larger cluster than `tiny`; part of `make test-all` alone")
+    config.addinivalue_line("markers", "big: long, or on a larger cluster than `tiny`; in `make test-all` alone")
