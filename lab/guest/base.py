@@ -19,12 +19,17 @@ SIZE = 8 << 30  # bytes, sparse
 SYSTEM = Path("etc/systemd/system")
 
 
-def ensure(client: DockerClient) -> Path:
-    """See that the base image is there; returns its path. Its name tells what went into it."""
+def ensure(client: DockerClient, in_use: set[Path]) -> Path:
+    """See that the base image is there; returns its path. Its name tells what went into it.
+
+    in_use: bases that guests build on; other old ones are removed before a new one is made.
+    """
     daemon.install_missing({"linux.uml": "user-mode-linux", "uml_mconsole": "uml-utilities"})
     node = image.ensure(client)
     path = CACHE / f"guest-{_digest(node)}.img"
     if not path.exists():
+        for old in set(CACHE.glob("guest-*.img")) - in_use:
+            old.unlink()
         with step("make the guests' root file system"):
             _make(client, node, path)
     return path

@@ -96,7 +96,7 @@ def check_wish(name: str, sizes: list[int]) -> None:
 
 def make(name: str, lab: Lab | None, memory: int, sizes: list[int]) -> Guest:
     """Make and boot a guest with disks of these sizes (bytes), with a port on the lab's first network or none."""
-    path = base.ensure(daemon.ensure())
+    path = base.ensure(daemon.ensure(), {Path(other.base) for other in guests()})
     remove(name)
     guest = Guest(name, str(path), memory, lab=lab.name if lab else None)
     if lab:
