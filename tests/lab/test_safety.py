@@ -108,11 +108,7 @@ def test_a_disk_that_is_not_clean_stops_deploy_whatever_configure_said(cluster: 
 
 def test_a_mounted_disk_stops_deploy(cluster: Product) -> None:
     with spoiled(cluster, "node1", "filesystem") as disk:
-<<<<<<< HEAD
         cluster.run("node1", f"mkdir -p /srv/mounted && mount -t ext4 -o ro,noload {disk['node']} /srv/mounted")
-=======
-        cluster.run("node1", f"mkdir -p /srv/mounted && mount -t ext4 {disk['node']} /srv/mounted && sync")
->>>>>>> 2591284 (wip)
         with bait(cluster), edited(cluster, f"{SERVED}/node1.yml", added(disk, 1)):
             refused(cluster, DEPLOY, "node1", disk["id"], "mounted on /srv/mounted")
 

@@ -99,20 +99,12 @@ def test_no_key_in_the_job_cache(cluster: Product, keys: dict[str, str], since: 
 
 def test_no_key_in_a_file_that_anyone_can_read(cluster: Product, keys: dict[str, str], since: int) -> None:
     """As nobody, over the whole file system of every host; the keyrings are there for root."""
-<<<<<<< HEAD
     planted = PLANTED.replace("planted", "opened")  # the job cache's stays there, for all to read
     for host in cluster.session.hosts:
         cluster.run(host, f"echo {planted} | tee /opt/open >/opt/closed; chmod 644 /opt/open; chmod 600 /opt/closed")
         try:
             assert files(cluster, host, "/", since, [planted], "nobody") == ["/opt/open"]
             assert sorted(files(cluster, host, "/opt", since, [planted])) == ["/opt/closed", "/opt/open"]
-=======
-    for host in cluster.session.hosts:
-        cluster.run(host, f"echo {PLANTED} | tee /opt/open >/opt/closed; chmod 644 /opt/open; chmod 600 /opt/closed")
-        try:
-            assert files(cluster, host, "/", since, [PLANTED], "nobody") == ["/opt/open"]
-            assert sorted(files(cluster, host, "/opt", since, [PLANTED])) == ["/opt/closed", "/opt/open"]
->>>>>>> 2591284 (wip)
         finally:
             cluster.run(host, "rm -f /opt/open /opt/closed")
         assert files(cluster, host, "/", since, list(keys.values()), "nobody") == [], host
