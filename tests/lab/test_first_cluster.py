@@ -133,7 +133,7 @@ def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
     cluster.type(populate)
     assert _told(cluster) == told
     now = cluster.run("saltmaster", f"cat {PROFILE}/proposal.json").out
-    assert now == stored.replace('"existing":false', '"existing":true')
+    assert _placed(now) == _placed(stored)
     cluster.run("saltmaster", f"echo planted >{PILLAR}/inventory/planted")
     planted = cluster.written()
     cluster.run("saltmaster", f"rm {PILLAR}/inventory/planted; touch -d @1700000000 {PILLAR}/inventory")
@@ -148,6 +148,12 @@ def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
     assert all(len(daemons) == 4 for daemons in before[2].values())
     cluster.run("saltmaster", f"touch {PILLAR}/inventory")
     assert cluster.written() != before[0]
+
+
+def _placed(proposal: str) -> dict[str, list]:
+    """Where a stored proposal puts its OSDs; that they exist by now, and so no other layout fits, is no change."""
+    hosts = json.loads(proposal)["hosts"]
+    return {name: [{**osd, "existing": None} for osd in host["osds"]] for name, host in hosts.items()}
 
 
 def _told(cluster: Product) -> list[str]:
