@@ -37,4 +37,5 @@ bench: .venv
 	$(python) -m tests.bench
 
 clean: .venv
+	$(python) -m lab kernel down
 	$(python) -m lab down
