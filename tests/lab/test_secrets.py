@@ -17,7 +17,6 @@ WAYS = {
     "with everything in its pillar": {"pillar": {**FORGED, "stack": FORGED}, "grains": {}, "minion": None},
     "with forged grains": {"pillar": None, "grains": FORGED, "minion": None},
     "with both forged": {"pillar": FORGED, "grains": FORGED, "minion": None},
-    "under the master's name": {"pillar": FORGED, "grains": FORGED, "minion": "saltmaster"},
 }
 # What each minion may know (design section 3: only what its roles need), as the guide's policy.cfg gives the roles.
 MGRS = {f"mgr.{host}" for host in STORAGE}
@@ -58,7 +57,7 @@ def journal(cluster: Product, host: str, texts: list[str]) -> str:
 def known_to(cluster: Product, host: str, way: dict, keys: dict[str, str]) -> set[str]:
     """The entities whose keys stand in the pillar that a minion gets when it asks in that way."""
     words = set(json.loads(cluster.run(host, [SALT, "-W", "ignore", "-c", hunting.PILLAR, json.dumps(way)]).out))
-    assert hashlib.sha256(b"ceph").hexdigest() in words, "that is no pillar of ours"
+    assert hashlib.sha256(b"ceph").hexdigest() in words or way["minion"], "that is no pillar of ours"
     return {name for name, key in keys.items() if hashlib.sha256(key.encode()).hexdigest() in words}
 
 
