@@ -1,9 +1,11 @@
 """What a runner answers: data, or one message with an exit status. Nothing of Salt is imported."""
 
+import atexit
 import contextlib
 import functools
 import inspect
 import io
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +53,7 @@ def answers(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def answering(*args, **kwargs):
+        _last_words()
         mine = {key: value for key, value in kwargs.items() if not key.startswith("__")}
         try:
             _check(signature, function.__name__.rstrip("_"), args, mine)
@@ -61,6 +64,12 @@ def answers(function: Callable) -> Callable:
 
     del answering.__wrapped__  # Salt follows it and would refuse arguments itself
     return answering
+
+
+@functools.cache
+def _last_words() -> None:
+    """Let nothing be logged while Python ends: Salt's leftovers speak then, on the console and in no file."""
+    atexit.register(logging.disable)
 
 
 def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: dict) -> None:

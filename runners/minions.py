@@ -34,7 +34,7 @@ def ask(minions, functions, arguments=None, timeout=60):
     """Run functions on minions in one job; return ``{minion: {function: answer}}`` of those that answered.
 
     minions
-        A list of minion ids.
+        A list of minion ids. Those that the running stage found silent when it began are not asked again.
     functions
         A list of function names.
     arguments
@@ -49,8 +49,11 @@ def ask(minions, functions, arguments=None, timeout=60):
         salt-run minions.ask '[node1]' '[test.ping]'
     """
     arguments = arguments or [[] for _ in functions]
+    asked = sorted(set(minions) - set(__salt__["stage_lock.silent"]()))
+    if not asked:
+        return {}
     with salt.client.get_local_client(mopts=__opts__) as client:
-        found = client.cmd(list(minions), list(functions), arguments, tgt_type="list", timeout=timeout)
+        found = client.cmd(asked, list(functions), arguments, tgt_type="list", timeout=timeout)
     return {minion: answer for minion, answer in found.items() if isinstance(answer, dict)}
 
 

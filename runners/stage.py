@@ -1,8 +1,6 @@
 """``salt-run stage.*``: run a stage and see how it goes. The stages themselves are ``salt/ceph/stage/*.sls``."""
 
 import os
-import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -47,11 +45,13 @@ def begin(stage, needs="all", members=None, wait=WAIT, test=False):
     log = None
     if job and not test:
         log = __salt__["stage_log.begin"](job)
-        __salt__["stage_lock.note"]({**job, "log": log})
-        _end_quietly(INTERRUPTED.format(stage))
+        job = __salt__["stage_lock.note"]({**job, "log": log})
+        __salt__["stage_child.guard"](stage, INTERRUPTED.format(stage))
     expected = _expected(stage, members)
     answered = __salt__["stage_jobs.running"](expected)
     silent = sorted(set(expected) - set(answered))
+    if job:
+        __salt__["stage_lock.note"]({**job, "silent": silent})
     missing = sorted(_needed(needs, expected) & set(silent)) if answered else silent
     if missing:
         return answer.bad(_missing(stage, missing, expected))
@@ -86,13 +86,12 @@ def run(name):
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or salt-run told to end
             child.terminate()
             return answer.bad(INTERRUPTED.format(stage), 1)
-        if end is None:
-            return answer.bad(
-                __salt__["stage_child.said"](out, err) or f"stage {stage} ended with status {child.returncode}",
-                child.returncode or 1,
-            )
+        said = __salt__["stage_child.said"](out, err) if end is None or end["result"] == "interrupted" else ""
     # as a shell has it: a process ended by a signal has a negative status here
-    return _told(stage, log, end, child.returncode if child.returncode >= 0 else 128 - child.returncode)
+    status = child.returncode if child.returncode >= 0 else 128 - child.returncode
+    if end is None:
+        return answer.bad(said or f"stage {stage} ended with status {status}", status or 1)
+    return _told(stage, log, end, status, said)
 
 
 @answer.answers
@@ -197,17 +196,6 @@ def stop():
     return {"text": "\n".join(said) or "no stage is running, nor anything that one left on its minions"}
 
 
-def _end_quietly(words):
-    """Let Ctrl-C and a polite kill end this process with one line: Salt's own way is a traceback, or status 0."""
-
-    def end(signum, _):
-        os.write(sys.stderr.fileno(), f"{words}\n".encode())
-        os._exit(128 + signum)  # as a shell has it; the lock goes with the process, the recorder sees that it went
-
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, end)
-
-
 def _expected(stage, members):
     """The minions that a stage addresses; ProposalError where there are none."""
     if members is not None and not members:
@@ -243,6 +231,8 @@ def _held(holder, stage):
 
 
 def _missing(stage, missing, expected):
+    if missing == expected:
+        return f"stage {stage}: no minion answers, of {len(expected)}: is salt-master running? Is their salt-minion?"
     return (
         f"stage {stage}: {len(missing)} of {len(expected)} minions do not answer: {', '.join(missing)}; "
         "start their salt-minion, or take them out of policy.cfg (or ceph_minions), and run the stage again"
@@ -268,13 +258,13 @@ def _known(name):
     return found[word].resolve().stem  # the numbers are links to the names
 
 
-def _told(stage, log, end, status):
+def _told(stage, log, end, status, said):
     """The answer of a run whose steps were shown already."""
-    again = f"; when the cause is gone: salt-run stage.run {stage}\n({log})" if status else ""
+    lines = [said] if said else []
+    lines.append(f"stage {stage}: {__salt__['stage_show.line'](end)}")
+    lines += [f"when the cause is gone: salt-run stage.run {stage}", f"({log})"] if status else []
     shown = {"stage": stage, "log": log, "records": __salt__["stage_log.read"](log)}
-    return answer.told(
-        f"stage {stage}: {__salt__['stage_show.line'](end)}{again}", shown, __opts__.get("output"), status
-    )
+    return answer.told("\n".join(lines), shown, __opts__.get("output"), status)
 
 
 def _runs(job):

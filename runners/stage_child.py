@@ -4,6 +4,7 @@ What Salt prints on the way stays in files; who started it takes from them what 
 """
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -11,8 +12,11 @@ import sys
 import time
 from pathlib import Path
 
+logger = logging.getLogger(__name__)
+
 SALT_RUN = "from salt.scripts import salt_run; salt_run()"  # in this very Python, wherever its scripts lie
 GENTLE = 10  # seconds from the polite signal to the other one
+BROKEN = "stage {}: broke off ({}: {}): is salt-master running? Salt's log has more; run the stage again"
 
 
 def start(stage, out, err, *words):
@@ -55,6 +59,31 @@ def log(child):
         if ended:
             return None
         time.sleep(0.1)
+
+
+def guard(stage, interrupted):
+    """Let Ctrl-C, a polite kill and a lost master end this process with one line; Salt's way is a traceback.
+
+    stage
+        The stage that this process runs.
+    interrupted
+        What to say where a signal ends it.
+
+    CLI Example: for ``salt-run state.orch ceph.stage.prep``.
+    """
+
+    def end(signum, _):
+        os.write(sys.stderr.fileno(), f"{interrupted}\n".encode())
+        os._exit(128 + signum)  # as a shell has it; the lock goes with the process, the recorder sees that it went
+
+    def broken(kind, error, trace):
+        logger.error("stage %s broke off", stage, exc_info=(kind, error, trace))
+        print(BROKEN.format(stage, kind.__name__, error), file=sys.stderr)
+
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # as a shell's background job has it
+            signal.signal(signum, end)
+    sys.excepthook = broken
 
 
 def end(job):

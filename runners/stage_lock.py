@@ -114,6 +114,20 @@ def _folder():
     return folder
 
 
+def silent():
+    """Return the minions that did not answer when the stage that this process runs began.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run stage_lock.silent
+    """
+    told = noted() or {}
+    mine = told.get("pid") == os.getpid() and told.get("born") == born(os.getpid())
+    return told.get("silent", []) if mine else []
+
+
 def noted():
     """Return who took the lock last, whether it still runs or not; None where nobody has.
 

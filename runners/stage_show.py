@@ -98,6 +98,8 @@ class _Now:
         return time.monotonic() - self.since
 
     def __str__(self):
+        if not self.step:
+            return f"sees who answers, {self.seconds:.0f} s"
         waits = f", waits for {', '.join(sorted(self.left))}" if self.left else ""
         return f"{self.step}: {len(self.all) - len(self.left)} of {len(self.all)}, {self.seconds:.0f} s{waits}"
 
