@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from lab import loops
+from lab.commands import run
 from lab.errors import LabError
 
 SECTOR = 512
 LOOP_SET_STATUS64, LOOP_GET_STATUS64 = 0x4C04, 0x4C05  # linux/loop.h
-BLKPG, RESIZE = 0x1269, 3  # linux/blkpg.h
 TRIES = 50  # a device being written may say "try again"
 
 
@@ -32,44 +32,16 @@ class LoopInfo(ctypes.Structure):
     ]
 
 
-class Partition(ctypes.Structure):
-    """struct blkpg_partition: start and length in bytes."""
-
-    _fields_ = [
-        ("start", ctypes.c_longlong),
-        ("length", ctypes.c_longlong),
-        ("number", ctypes.c_int),
-        ("names", ctypes.c_char * 128),
-    ]
-
-
-class Argument(ctypes.Structure):
-    """struct blkpg_ioctl_arg."""
-
-    _fields_ = [
-        ("operation", ctypes.c_int),
-        ("flags", ctypes.c_int),
-        ("length", ctypes.c_int),
-        ("data", ctypes.POINTER(Partition)),
-    ]
-
-
 def eject(name: str) -> None:
     """Let every later access to the loop device fail, then detach it; it goes when its last user does."""
+    for path in Path("/sys/block", name).glob(f"{name}p*/partition"):
+        run("resizepart", f"/dev/{name}", path.read_text().strip(), "1")  # in sectors
     disk = os.open(f"/dev/{name}", os.O_RDONLY)
     try:
-        for path in Path("/sys/block", name).glob(f"{name}p*/partition"):
-            _shrink_partition(disk, int(path.read_text()), int((path.parent / "start").read_text()))
         _shrink(disk, name)
     finally:
         os.close(disk)
     loops.detach(name)
-
-
-def _shrink_partition(disk: int, number: int, start: int) -> None:
-    partition = Partition(start * SECTOR, SECTOR, number)
-    argument = Argument(RESIZE, 0, ctypes.sizeof(partition), ctypes.pointer(partition))
-    fcntl.ioctl(disk, BLKPG, argument)
 
 
 def _shrink(disk: int, name: str) -> None:

@@ -1,8 +1,10 @@
 """`add`: one more node like another, in a running lab."""
 
 import ipaddress
+from contextlib import ExitStack
 
 import yaml
+from docker import DockerClient
 
 from lab import clean, containers, daemon, disks, image, salt, up
 from lab.cluster import Host, parse
@@ -16,29 +18,31 @@ def add(name: str, like: str, accept: bool, cluster: str | None) -> None:
 
     accept: take its key and wait for its answer; else its key waits for `salt-key`.
     """
-    with locked():
+    with locked(), ExitStack() as undo:
         lab, client = find(cluster), daemon.needed()
-        before = lab.text
-        lab.text = with_host(lab, name, lab.cluster.host(like))
+        before, lab.text = lab.text, with_host(lab, name, lab.cluster.host(like))
+        undo.callback(_shrink, client, lab, name, before)
         host = lab.cluster.host(name)
         lab.save()
-        try:
-            with step(f"make {name} with {len(host.slots)} disks at {', '.join(host.addresses.values())}"):
-                disks.make_all(lab, host)
-                up.boot(client, lab, name, image.ensure(client))
-            master = containers.find(client, lab, lab.cluster.master.name)
-            with step("wait for its key"):
-                salt.wait_for_keys(master, {name})
-            if accept:
-                with step("accept it with salt-key, wait for its answer"):
-                    salt.accept(master, {name})
-                    salt.wait_for_answers(master, {name})
-        except BaseException:
-            lab.text = before
-            clean.remove_host(client, lab, name)
-            lab.save()
-            raise
+        with step(f"make {name} with {len(host.slots)} disks at {', '.join(host.addresses.values())}"):
+            disks.make_all(lab, host)
+            up.boot(client, lab, name, image.ensure(client))
+        master = containers.find(client, lab, lab.cluster.master.name)
+        with step("wait for its key"):
+            salt.wait_for_keys(master, {name})
+        if accept:
+            with step("accept it with salt-key, wait for its answer"):
+                salt.accept(master, {name})
+                salt.wait_for_answers(master, {name})
+        undo.pop_all()
     say(f"{name} is one more like {like}.")
+
+
+def _shrink(client: DockerClient, lab: Lab, name: str, text: str) -> None:
+    """Back to the hosts of the cluster file `text`: one that could not be made is removed."""
+    lab.text = text
+    clean.remove_host(client, lab, name)
+    lab.save()
 
 
 def with_host(lab: Lab, name: str, like: Host) -> str:

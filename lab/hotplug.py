@@ -3,6 +3,8 @@
 import json
 import sys
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from docker.models.containers import Container
@@ -57,6 +59,14 @@ def choose(lab: Lab, host: str, which: str, plugged: bool) -> dict:
     raise LabError(f"{host} has no {what} disk {which}; expected one of: {there or 'none'}.")
 
 
+@contextmanager
+def _chosen(host: str, which: str, cluster: str | None, plugged: bool) -> Iterator[tuple[Lab, Container, dict]]:
+    """A lab, a host's container and one of its disks, with the lab locked."""
+    with locked():
+        lab = find(cluster)
+        yield lab, containers.find(daemon.needed(), lab, host), choose(lab, host, which, plugged)
+
+
 def tell(container: Container) -> None:
     """Have the node look at its list of disks now."""
     container.reload()
@@ -68,10 +78,7 @@ def tell(container: Container) -> None:
 
 def pull(host: str, which: str, cluster: str | None) -> None:
     """Pull a disk out of a host: what uses it gets errors, its name is gone."""
-    with locked():
-        lab = find(cluster)
-        container = containers.find(daemon.needed(), lab, host)
-        disk = choose(lab, host, which, plugged=True)
+    with _chosen(host, which, cluster, plugged=True) as (lab, container, disk):
         eject(disk["name"])
         disks.write_list(lab, host)
         tell(container)
@@ -80,10 +87,7 @@ def pull(host: str, which: str, cluster: str | None) -> None:
 
 def plug(host: str, which: str, new: bool, cluster: str | None) -> None:
     """Plug a pulled disk back in, or (new) another one of its kind with another serial number in its place."""
-    with locked():
-        lab = find(cluster)
-        container = containers.find(daemon.needed(), lab, host)
-        disk = choose(lab, host, which, plugged=False)
+    with _chosen(host, which, cluster, plugged=False) as (lab, container, disk):
         slot = disk["slot"]
         if any(other["slot"] == slot and other["name"] for other in all_disks(lab, host)):
             raise LabError(f"{host}: slot {slot} is taken: `pull` the disk in it first.")
@@ -100,10 +104,7 @@ def plug(host: str, which: str, new: bool, cluster: str | None) -> None:
 
 def dirty(host: str, which: str, kind: str, cluster: str | None) -> None:
     """Leave traces of an earlier life on a disk; kind is a key of DIRT."""
-    with locked():
-        lab = find(cluster)
-        container = containers.find(daemon.needed(), lab, host)
-        disk = choose(lab, host, which, plugged=True)
+    with _chosen(host, which, cluster, plugged=True) as (_, container, disk):
         command = DIRT[kind].format(disk=f"/dev/{disk['name']}", a=uuid.uuid4(), b=uuid.uuid4())
         done = containers.run(container, command)
         if done.code:

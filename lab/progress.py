@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
 
@@ -12,17 +12,14 @@ console = Console(stderr=True, highlight=False)
 @contextmanager
 def step(what: str) -> Iterator[None]:
     """Show that `what` is under way, then how long it took; a failed step says so and raises on."""
-    start = time.monotonic()
+    start, done = time.monotonic(), False
     try:
-        if console.is_terminal:
-            with console.status(f"{what} …"):
-                yield
-        else:
+        with console.status(f"{what} …") if console.is_terminal else nullcontext():
             yield
-    except BaseException:
-        console.print(f"  failed  {what} after {time.monotonic() - start:.1f} s", markup=False)
-        raise
-    console.print(f"{time.monotonic() - start:6.1f} s  {what}", markup=False)
+        done = True
+    finally:
+        took = time.monotonic() - start
+        console.print(f"{took:6.1f} s  {what}" if done else f"  failed  {what} after {took:.1f} s", markup=False)
 
 
 def say(text: str) -> None:

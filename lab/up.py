@@ -3,6 +3,7 @@
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 from docker import DockerClient
 from docker.models.containers import Container
@@ -37,15 +38,14 @@ def up(which: str, accept: bool = True) -> None:
         lab = Lab(name, str(CHECKOUT), text)
         networks.check_free(lab)
         before = settings.snapshot()
-        try:
-            _make(client, lab, node_image, accept)
-        except LabError as err:
-            evidence.collect(client, lab, kept := FAILED / name)
-            clean.remove(client, name)
-            raise LabError(f"{err}\nWhat its hosts said is kept in {kept}.") from err
-        except BaseException:
-            clean.remove(client, name)
-            raise
+        with ExitStack() as undo:
+            undo.callback(clean.remove, client, name)
+            try:
+                _make(client, lab, node_image, accept)
+            except LabError as err:
+                evidence.collect(client, lab, kept := FAILED / name)
+                raise LabError(f"{err}\nWhat its hosts said is kept in {kept}.") from err
+            undo.pop_all()
         lab.complete = True
         lab.save()
         for change in settings.changes(before, settings.snapshot()):

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -128,7 +129,6 @@ def _append(path, record, hide=str):
 
 def _recorder(path, job, told):
     """Become the recorder; never returns. Ctrl-C, and whoever reads the stage's output, are none of its business."""
-    status = 1
     try:
         os.setsid()
         if os.fork():
@@ -142,11 +142,10 @@ def _recorder(path, job, told):
         with salt.utils.event.get_event("master", opts=__opts__, listen=True) as bus:
             os.close(told)
             _follow(bus, job, path, lambda record: _append(path, record, hide))
-        status = 0
-    except Exception:
-        log.exception("the run log %s ends here", path)
     finally:
-        os._exit(status)  # nothing of the parent's is cleaned up here
+        if failed := sys.exception() is not None:
+            log.error("the run log %s ends here", path, exc_info=True)
+        os._exit(failed)  # nothing of the parent's is cleaned up here
 
 
 def _follow(bus, job, path, write):

@@ -4,6 +4,7 @@ import argparse
 import re
 import shlex
 import sys
+from contextlib import ExitStack
 
 from lab.errors import LabError
 from lab.guest import guests
@@ -50,18 +51,16 @@ def size(text: str) -> int:
 def _up(arguments: argparse.Namespace) -> None:
     guests.check_wish(arguments.guest, arguments.disk)
     lab = find(arguments.cluster) if arguments.cluster else None
-    with locked():
+    with locked(), ExitStack() as undo:
         known = {guest.name: guest for guest in guests.guests()}
         if arguments.guest in known and known[arguments.guest].alive:
             say(f"{arguments.guest} is up: nothing to do.")
             return
-        try:
-            guest = guests.make(arguments.guest, lab, arguments.memory, arguments.disk)
-            if lab:
-                join(guest, lab)
-        except BaseException:
-            guests.remove(arguments.guest)
-            raise
+        undo.callback(guests.remove, arguments.guest)
+        guest = guests.make(arguments.guest, lab, arguments.memory, arguments.disk)
+        if lab:
+            join(guest, lab)
+        undo.pop_all()
 
 
 def _exec(arguments: argparse.Namespace) -> int:
