@@ -12,23 +12,35 @@ from proposals.errors import ProposalError
 TABLES = {"gpt", "PMBR", "dos"}
 
 
-def host(looked: Mapping, addresses: list[str], name: str, memory: int | None = None) -> dict:
-    """Return one host of the inventory (design section 4) from ``disks.inspect``'s answer.
+def host(looked: Mapping, nics: list[Mapping], name: str, memory: int | None = None, boot: str | None = None) -> dict:
+    """Return one host of the inventory (design section 4) from what its minion answered.
 
     looked
-        The answer: ``ceph_disks`` as the grain sees them, and ``inspected`` by device.
-    addresses
-        The host's addresses with prefix length, such as ``192.168.124.31/24``.
+        The answer of ``disks.inspect``: ``ceph_disks`` as the grain sees them, and ``inspected`` by device.
+    nics
+        The answer of ``nics.inspect``; all addresses in it, such as ``192.168.124.31/24``, are the host's.
     name
         The host name, which daemons carry.
     memory
         Bytes, where known.
+    boot
+        The kernel's id of this boot.
     """
     inspected = looked.get("inspected", {})
     disks = [_disk(disk, inspected.get(disk.get("device"), {})) for disk in looked["ceph_disks"]]
     _name_clusters(disks)
     found = {"ceph_disks_format": looked["ceph_disks_format"], "ceph_disks": disks}
-    return {**found, "hostname": name, "addresses": sorted(addresses), "memory": memory}
+    addresses = sorted({each for nic in nics for each in nic.get("addresses", ()) if _is_address(each)})
+    known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
+    return {**found, "ceph_nics": nics, **known}
+
+
+def _is_address(text: str) -> bool:
+    """Whether this is an address with prefix length that leads to the host; a minion is not trusted in it."""
+    try:
+        return not ipaddress.ip_interface(text).is_loopback
+    except ValueError:
+        return False
 
 
 def _disk(disk: Mapping, content: Mapping) -> dict:

@@ -88,6 +88,19 @@ def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fs
         raise
 
 
+def touch(path: str | Path) -> None:
+    """Give a file the time of now, its content as it is. Raises StoreError."""
+    try:
+        os.utime(path)
+    except OSError as error:
+        raise _failed("touch", path, error) from error
+
+
+def looked(folder: str | Path) -> dict[str, float]:
+    """When discovery last looked at each minion of the inventory: ``{minion: seconds since 1970}``."""
+    return {file.stem: file.stat().st_mtime for file in Path(folder).glob("*.json")}
+
+
 def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
     """Write many files, each whole; folders that are new come into place at once. Raises StoreError."""
     trees: dict[Path, dict[str, str]] = {}

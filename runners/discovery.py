@@ -1,7 +1,6 @@
 """``salt-run discovery.*``: look at the minions and store what they are."""
 
 import datetime
-import ipaddress
 import json
 import uuid
 
@@ -10,8 +9,13 @@ from proposals import names as accepted
 from proposals.errors import InventoryError
 from proposals.site import site
 
-JOB = ["disks.inspect", "network.interfaces", "grains.item"]
-ARGUMENTS = [[], [], ["host", "mem_total"]]
+JOB = ["disks.inspect", "nics.inspect", "grains.item"]
+ARGUMENTS = [[], [], ["host", "mem_total", "boot_id"]]
+LOOKS = {
+    "disks.inspect": ("disks", dict),
+    "nics.inspect": ("network ports", list),
+    "grains.item": ("grains", dict),
+}  # what each answers
 
 
 @answer.answers
@@ -29,13 +33,15 @@ def collect(**_):
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
     answered = __salt__["minions.ask"](expected, JOB, ARGUMENTS)
-    wrong = [minion for minion, given in sorted(answered.items()) if not isinstance(given.get("disks.inspect"), dict)]
-    if wrong:
-        said = answered[wrong[0]].get("disks.inspect")
-        return answer.bad(
-            f"{', '.join(wrong)}: cannot look at their disks: {said}; has 'salt-run state.orch ceph.stage.prep' run?"
-        )
-    hosts = {accepted.check_minion_id(minion): _host(given) for minion, given in sorted(answered.items())}
+    for function, (what, form) in LOOKS.items():
+        wrong = [minion for minion, given in sorted(answered.items()) if not isinstance(given.get(function), form)]
+        if wrong:
+            said = accepted.shown(answered[wrong[0]].get(function), 300)
+            return answer.bad(
+                f"{', '.join(wrong)}: cannot look at their {what}: {said}; "
+                "has 'salt-run state.orch ceph.stage.prep' run?"
+            )
+    hosts = {accepted.check_minion_id(minion): _host(minion, given) for minion, given in sorted(answered.items())}
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
@@ -49,27 +55,33 @@ def collect(**_):
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
 
 
-def _host(given):
-    """One minion's answers as a host of the inventory."""
-    grains, addresses = given["grains.item"], []
-    for interface in given["network.interfaces"].values():
-        for found in interface.get("inet", []):
-            address = ipaddress.ip_interface(f"{found['address']}/{found['netmask']}")
-            if not address.is_loopback:
-                addresses.append(address.with_prefixlen)
+def _host(minion, given):
+    """One minion's answers as a host of the inventory. Raises InventoryError where they have another form."""
+    grains = given["grains.item"]
     memory = grains.get("mem_total")
-    return discovery.host(given["disks.inspect"], addresses, grains["host"], memory * 2**20 if memory else None)
+    try:
+        return discovery.host(
+            given["disks.inspect"],
+            given["nics.inspect"],
+            grains["host"],
+            memory * 2**20 if memory else None,
+            grains.get("boot_id") or None,
+        )
+    except (AttributeError, KeyError, TypeError) as err:
+        raise InventoryError(f"{minion}: its answer is not of the form expected ({err}): run ceph.stage.prep") from err
 
 
 def _store(paths, known, hosts):
-    """Write what changed; the time is that of the last change."""
+    """Write what changed, with the time of that change; a file's own time is that of the last look."""
     written = []
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     for minion, host in hosts.items():
-        before = {key: value for key, value in known.get(minion, {}).items() if key not in ("time", "boot_id")}
+        before = {key: value for key, value in known.get(minion, {}).items() if key != "time"}
         if before != host:
             store.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
             written.append(minion)
+        else:
+            store.touch(paths.inventory / f"{minion}.json")
     return written
 
 

@@ -107,8 +107,15 @@ class Product:
         return {host: self.run(host, TRACES, check=False).out.splitlines() for host in self.session.hosts}
 
     def written(self) -> list[str]:
-        """Every file and link that the admin keeps on the master, with its content's hash and its time."""
-        command = f"find {PILLAR} -printf '%p %y %T@ %m %l\\n' | sort; find {PILLAR} -type f -exec sha256sum {{}} +"
+        """Every file and link that the admin keeps on the master, with its content's hash and its time.
+
+        But for the time of inventory/ID.json, which is that of discovery's last look.
+        """
+        command = (
+            f"find {PILLAR} -not -path '*/inventory/*.json' -printf '%p %y %T@ %m %l\\n'; "
+            f"find {PILLAR} -path '*/inventory/*.json' -printf '%p %y %m %l\\n'; "
+            f"find {PILLAR} -type f -exec sha256sum {{}} +"
+        )
         return sorted(self.run("saltmaster", command).out.splitlines())
 
     def daemons(self) -> dict[str, list[str]]:

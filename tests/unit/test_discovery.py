@@ -75,3 +75,14 @@ def test_networks(addresses, public, cluster):
 def test_no_network_is_said():
     with pytest.raises(ProposalError, match="no host has an address"):
         discovery.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)
+
+
+def test_ports_are_kept_and_give_the_addresses():
+    nics = [
+        {"name": "eth0", "addresses": ["10.0.0.2/24", "fd00::2/64", "127.0.0.9/8", "{{ evil }}"]},
+        {"name": "eth1", "error": "does not say"},
+    ]
+    host = discovery.host(looked([]), nics, "node1", boot="b")
+    assert host["ceph_nics"] == nics
+    assert host["addresses"] == ["10.0.0.2/24", "fd00::2/64"]
+    assert host["boot_id"] == "b"

@@ -1,0 +1,75 @@
+"""The grain of network ports on a machine that is on file: every odd port is described, none hides another."""
+
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import salt.loader
+import yaml
+
+ROOT = Path(__file__).parent.parent
+MACHINE = yaml.safe_load((ROOT / "fixtures/machines/ports.yaml").read_text())
+PORTS = MACHINE["ports"]
+
+
+def write(path: Path, text: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{text}\n")
+
+
+def link(path: Path, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+
+
+@pytest.fixture(scope="module")
+def grain(tmp_path_factory):
+    """The grain's module, looking at the machine on file."""
+    spec = importlib.util.spec_from_file_location("ceph_nics", ROOT.parent / "salt/_grains/ceph_nics.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    root = tmp_path_factory.mktemp("machine")
+    module.NET, module.VLANS, module.UDEV = root / "class/net", root / "vlans", root / "udev"
+    write(module.VLANS, MACHINE["vlans"])
+    listed = {}
+    for name, port in PORTS.items():
+        if "file" in port:
+            write(module.NET / name, port["file"])
+        for key, target in port.get("links", {}).items():
+            link(module.NET / name / key, root / target)
+        for key, value in {**port.get("sys", {}), **port.get("under", {})}.items():
+            write(module.NET / name / key, value)
+        for key, value in port.get("udev", {}).items():
+            write(module.UDEV / key, value)
+        listed |= {name: port.get("ips", []), **port.get("aliases", {})}
+    addresses = {name: [SimpleNamespace(address=ip, netmask=mask) for ip, mask in ips] for name, ips in listed.items()}
+    module.psutil = SimpleNamespace(net_if_addrs=lambda: addresses)
+    return module
+
+
+@pytest.fixture(scope="module")
+def seen(grain):
+    return {nic["name"]: nic for nic in grain.ceph_nics()["ceph_nics"]}
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_port(seen, name):
+    expected = PORTS[name]["expect"]
+    if expected is None or "name" in expected:  # all of it
+        assert seen.get(name) == expected
+    else:
+        assert {key: seen[name].get(key) for key in expected} == expected
+
+
+def test_a_host_without_sysfs_has_no_ports(grain, tmp_path, monkeypatch):
+    monkeypatch.setattr(grain, "NET", tmp_path / "nowhere")
+    assert grain.ceph_nics() == {"ceph_nics": []}
+
+
+def test_this_machine_has_ports_and_no_loopback(minion_opts):
+    """Salt's loader finds the grain, and the kernel's own list of addresses is understood."""
+    found = salt.loader.grain_funcs(minion_opts())["ceph_nics.ceph_nics"]()["ceph_nics"]
+    assert any(nic["addresses"] and nic["link"] for nic in found)
+    assert not [nic for nic in found if "error" in nic or nic["name"] == "lo"]
