@@ -11,6 +11,7 @@ import yaml
 from proposals import arguments, compare, explain, export, plan, policy, reference, store, tables
 from proposals.errors import ProposalError
 from proposals.names import shown
+from proposals.networking import cli as network
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     exported = _verb(verbs, "export", _export, "a stored proposal for another tool", ("root", "name"))
     exported.add_argument("--as", dest="form", required=True, help="cephadm or ceph-volume")
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
+    text = "plan bonds, VLANs and addresses"
+    network.add_verbs(verbs.add_parser("network", help=text, description=text), _verb, _inventory, _print)
     known = ", ".join(reference.CATALOGUE)
     _verb(verbs, "reference", _reference, f"print a reference inventory: {known}", ("name",), format_="yaml")
     return parser

@@ -4,9 +4,10 @@ For each file three contents are compared: what populate wrote last (its hash st
 lies there, and what it would write now. An edited file is the admin's: it is written only by force."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import partial
 from typing import NamedTuple
 
 from proposals import fragments
@@ -15,8 +16,10 @@ from proposals.fragments import digest
 from proposals.plan import Plan
 
 PENDING = "pending"  # in proposal.json while populate writes: hashes of what it is about to write
-OSD = {"data", "db", "wal", "db_size", "wal_size", "format", "encryption", "uuid", "existing"}  # keys of each OSD
-DISK = {"id", "class", "size", "role", "reason"}
+LISTS: Mapping[str, set] = {  # of each host of a stored proposal of disks, with the keys of each entry
+    "osds": {"data", "db", "wal", "db_size", "wal_size", "format", "encryption", "uuid", "existing"},
+    "disks": {"id", "class", "size", "role", "reason"},
+}
 DIFF_LINES = 40  # of one file's difference
 
 
@@ -49,18 +52,22 @@ class Decision:
 
 
 class Wanted(NamedTuple):
-    """What a plan asks for: the plan, its JSON form, and every file of its profile by path relative to it."""
+    """What a plan asks for, of disks or of networks: its name, the hosts it covers, every file by path relative to
+    its folder, and ``stored``: from hashes of files and hosts kept of the proposal before to proposal.json's text."""
 
-    plan: Plan
-    answer: Mapping
+    name: str
+    covered: frozenset[str]
     files: Mapping[str, str]
+    stored: Callable[[Mapping[str, str], Mapping[str, Mapping]], str]
 
 
 def wanted(plan: Plan) -> Wanted:
     """The files that ``plan`` asks for."""
     answer = plan.as_dict()
     texts = fragments.profile(plan, answer)
-    return Wanted(plan, answer, {path: text for files in texts.values() for path, text in files.items()})
+    files = {path: text for each in texts.values() for path, text in each.items()}
+    covered = frozenset(planned.host.id for planned in plan.hosts)
+    return Wanted(plan.arguments.name, covered, files, partial(fragments.stored, plan, answer))
 
 
 class _Comparison:
@@ -112,32 +119,34 @@ def decide(asked: Wanted, before: Mapping, present: Mapping[str, str], force: bo
     found = _Comparison(before, present, force)
     for path, text in asked.files.items():
         found.planned(path, text)
-    covered = {planned.host.id for planned in asked.plan.hosts}
-    outside = {path: last for path, last in found.recorded.items() if _host(path) not in covered}
+    outside = {
+        path: last
+        for path, last in found.recorded.items()
+        if _host(path) not in asked.covered and path not in asked.files
+    }
     for path in sorted(found.recorded.keys() - asked.files.keys() - outside.keys()):
         found.no_longer(path)
-    kept_hosts = _kept_hosts(before, covered, outside)
-    proposal = fragments.stored(asked.plan, asked.answer, {**found.hashes, **outside}, kept_hosts)
+    proposal = asked.stored({**found.hashes, **outside}, _kept_hosts(before, asked.covered, outside))
     lists = (tuple(found.remove), tuple(found.kept), tuple(found.messages))
     return Decision(found.write, *lists, found.status, proposal)
 
 
-def announced(before: Mapping, plan: Plan, write: Mapping[str, str]) -> str:
+def announced(before: Mapping, name: str, write: Mapping[str, str]) -> str:
     """The proposal before, with what is about to be written: a populate that is killed edited nothing."""
-    old = before or {"name": plan.arguments.name, "arguments": {}, "hosts": {}, "files": {}}
+    old = before or {"name": name, "arguments": {}, "hosts": {}, "files": {}}
     return json.dumps({**old, PENDING: {path: digest(text) for path, text in write.items()}}) + "\n"
 
 
-def check_stored(found: object, path: object) -> dict:
-    """``found`` where it has the form of a proposal.json. Raises StoreError."""
+def check_stored(found: object, path: object, lists: Mapping[str, set] = LISTS) -> dict:
+    """``found`` where it has the form of a proposal.json, each host with these lists. Raises StoreError."""
     hosts = found.get("hosts") if isinstance(found, dict) else None
     good = isinstance(hosts, dict) and isinstance(found.get("arguments"), dict) and "name" in found
     good = good and all(isinstance(found.get(key, {}), dict) for key in ("files", PENDING))
     for host in hosts.values() if good else ():
-        osds, disks = (host.get(key) for key in ("osds", "disks")) if isinstance(host, dict) else (None, None)
-        good = good and isinstance(osds, list) and isinstance(disks, list)
-        good = good and all(isinstance(one, dict) and set(one) >= OSD for one in osds)
-        good = good and all(isinstance(one, dict) and set(one) >= DISK for one in disks)
+        for key, keys in lists.items():
+            listed = host.get(key) if isinstance(host, dict) else None
+            good = good and isinstance(listed, list)
+            good = good and all(isinstance(one, dict) and set(one) >= keys for one in listed)
     if not good:
         raise StoreError(f"{path} is not a stored proposal: restore it, or move its folder away and populate again")
     return found
@@ -147,7 +156,7 @@ def _host(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _kept_hosts(before: Mapping, covered: set[str], outside: Mapping[str, str]) -> dict[str, dict]:
+def _kept_hosts(before: Mapping, covered: frozenset[str], outside: Mapping[str, str]) -> dict[str, dict]:
     """Hosts of the proposal before that lie outside this plan, with the arguments they were planned with."""
     named = {_host(path) for path in outside}
     return {

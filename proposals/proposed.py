@@ -44,14 +44,17 @@ def lines(root: str | Path, plan: Plan) -> list[str]:
 
 def lacking(root: str | Path, plan: Plan) -> list[str]:
     """Messages with the cluster, config and profile lines whose files policy.cfg does not choose yet."""
+    return missing(root, [line for line in lines(root, plan) if not line.startswith("role-")])
+
+
+def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
+    """Messages with those of the wanted lines whose files policy.cfg, where there is one, does not choose yet."""
     chosen: set[str] = set()
-    for line in policy.parse(store.read_text(Path(root) / "policy.cfg")):
+    path = Path(root) / "policy.cfg"
+    for line in policy.parse(store.read_text(path)) if path.exists() else ():
         chosen.update(store.matching(root, line.pattern))
-    wanted = [line for line in lines(root, plan) if not line.startswith("role-")]
-    missing = [line for line in wanted if not chosen.issuperset(store.matching(root, line))]
-    if not missing:
-        return []
-    return ["policy.cfg is yours and stays as it is; it lacks these lines:", *missing]
+    left = [line for line in wanted if not chosen.issuperset(store.matching(root, line))]
+    return ["policy.cfg is yours and stays as it is; it lacks these lines:", *left] if left else []
 
 
 def _hosts(root: str | Path) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from proposals.errors import InventoryError
 from proposals.names import nearest, shown
+from proposals.networking import reference as networking
 
 GIB = 1 << 30
 TB1, TB3, TB4, TB6, TB8 = 1000204886016, 3000592982016, 4000787030016, 6001175126016, 8001563222016
@@ -108,7 +109,10 @@ def inventory(name: str) -> dict:
     CLI: ``python -m proposals reference apollo``"""
     if name not in CATALOGUE:
         raise InventoryError(f"'{shown(name)}' is not a reference inventory{nearest(name, CATALOGUE)}")
-    return expand(CATALOGUE[name]())
+    found = expand(CATALOGUE[name]())
+    for place, (host, told) in enumerate(found["hosts"].items(), 1):
+        told["ceph_nics"] = networking.ports(name, place, host)
+    return found
 
 
 def expand(hosts: Mapping[str, Mapping]) -> dict:

@@ -14,7 +14,7 @@ from proposals.errors import InventoryError, PolicyError, StoreError
 from proposals.garbage import uncollected
 from proposals.names import shown
 from proposals.plan import Plan
-from proposals.populating import Decision, Report
+from proposals.populating import Decision, Report, Wanted
 
 FRAGMENTS = (".sls", ".yml")
 LARGEST = 512 << 20  # bytes of one file that is read
@@ -60,8 +60,9 @@ def _inventory_folder(folder: Path) -> dict:
     found = {"hosts": hosts}
     cluster = folder.parent / "proposals/config/stack/default/ceph/cluster.yml"
     known = read_yaml(cluster) if cluster.exists() else None
-    if isinstance(known, dict) and known.get("fsid"):
-        found["cluster"] = known["fsid"]
+    if isinstance(known, dict):
+        found["networks"] = {key: value for key, value in known.items() if key.endswith("_network")}
+        found |= {"cluster": known["fsid"]} if known.get("fsid") else {}
     return found
 
 
@@ -206,9 +207,15 @@ def folders(root: str | Path) -> list[str]:
 def stored_proposal(root: str | Path, name: str) -> dict | None:
     """The stored proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
     path = Path(root) / f"profile-{name}" / "proposal.json"
+    return populating.check_stored(parse_json(read_text(path), path), path) if path.exists() else None
+
+
+def stored_network(root: str | Path, name: str) -> dict | None:
+    """The stored network proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
+    path = Path(root) / f"network-{name}" / "proposal.json"
     if not path.exists():
         return None
-    return populating.check_stored(parse_json(read_text(path), path), path)
+    return populating.check_stored(parse_json(read_text(path), path), path, {"links": {"name"}, "ports": {"name"}})
 
 
 @uncollected()
@@ -221,24 +228,39 @@ def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: 
 
     CLI: ``python -m proposals populate INVENTORY --root ROOT name=apollo ratio=9``"""
     root, name = Path(root), plan.arguments.name
-    folder = root / f"profile-{name}"
-    before = stored_proposal(root, name) or {}
-    asked = populating.wanted(plan)
+    decided = _populate(root / f"profile-{name}", populating.wanted(plan), stored_proposal(root, name) or {}, force)
+    messages = fragments(root, plan.inventory.names, plan.inventory.cluster)
+    return populating.report(decided, messages + (_policy(root, plan) if propose_policy else []))
+
+
+def populate_network(root: str | Path, asked: Wanted, force: bool = False) -> Report:
+    """Write a network proposal under ``root``; the rules for edited files are those of ``populate``.
+
+    CLI: ``python -m proposals network populate INVENTORY --root ROOT name=apollo cluster-vlan=3001``"""
+    from proposals import proposed  # reads through this module
+
+    folder = Path(root) / f"network-{asked.name}"
+    decided = _populate(folder, asked, stored_network(root, asked.name) or {}, force)
+    wanted = sorted({f"{folder.name}/{path.rpartition('/')[0]}/*.yml" for path in asked.files})
+    return populating.report(decided, proposed.missing(root, wanted))
+
+
+def _populate(folder: Path, asked: Wanted, before: Mapping, force: bool) -> Decision:
+    """Decide, and carry it out in a proposal's folder."""
     known = {**before.get("files", {}), **asked.files}
     present = {path: read_text(folder / path) for path in known if (folder / path).is_file()}
     decided = populating.decide(asked, before, present, force)
     if not folder.exists():
         write_tree(folder, {**decided.write, "proposal.json": decided.proposal})
     else:
-        _change(folder, plan, before, decided)
-    messages = fragments(root, plan.inventory.names, plan.inventory.cluster)
-    return populating.report(decided, messages + (_policy(root, plan) if propose_policy else []))
+        _change(folder, asked.name, before, decided)
+    return decided
 
 
-def _change(folder: Path, plan: Plan, before: Mapping, decided: Decision) -> None:
+def _change(folder: Path, name: str, before: Mapping, decided: Decision) -> None:
     """Carry out what was decided, announced before and told afterwards in proposal.json."""
     if decided.write:
-        write(folder / "proposal.json", populating.announced(before, plan, decided.write))
+        write(folder / "proposal.json", populating.announced(before, name, decided.write))
     write_many(folder, decided.write)
     for path in decided.remove:
         (folder / path).unlink(missing_ok=True)

@@ -1,0 +1,148 @@
+"""The arguments of ``network.peek`` and ``network.populate``."""
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from proposals import names, reading
+from proposals.errors import ArgumentError
+from proposals.networking.nics import NAME
+
+MODES = ("802.3ad", "active-backup", "none")
+HASHES = ("layer2", "layer2+3", "layer3+4")
+JUMBO = 9000  # bytes: what the guide's bonds have; the switches need 9216
+MTU = range(1280, 9217)  # IPv6 asks for 1280 (RFC 8200); more than 9216 no common switch carries
+VLAN = range(1, 4095)  # IEEE 802.1Q: 0 and 4095 are reserved
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What was asked, understood. None is "not given"; ``mode`` None makes no bond."""
+
+    name: str = "default"
+    target: str | None = None
+    ports: tuple[str, ...] = ()
+    mode: str | None = "802.3ad"
+    bond: str = "bond0"
+    width: int = 2
+    mtu: int | None = None
+    lacp_rate: str = "fast"
+    hash: str = "layer3+4"
+    switches: int = 2
+    public_network: Network | None = None
+    cluster_network: Network | None = None
+    public_vlan: int | None = None
+    cluster_vlan: int | None = None
+    cluster_hosts: str | None = None
+    cluster_address: str = "same-host-part"
+    gateway: str | None = None
+    force: bool = False
+    typed: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
+    """Arguments from ``["cluster-vlan=3001"]`` or ``{"cluster_vlan": 3001}``. Raises ArgumentError.
+
+    CLI: ``python -m proposals network peek INVENTORY cluster-vlan=3001 cluster-network=192.168.100.0/24``"""
+    values, typed = reading.read(pairs, READERS)
+    remembered = {key: typed[key] for key in sorted(typed) if key not in ("name", "force")}
+    wanted = Arguments(
+        **{key.replace("-", "_"): value for key, value in values.items()}, typed=MappingProxyType(remembered)
+    )
+    _check_together(wanted)
+    return wanted
+
+
+def _check_together(wanted: Arguments) -> None:
+    check_apart(wanted.public_network, wanted.cluster_network)
+    if wanted.cluster_vlan and wanted.cluster_vlan == wanted.public_vlan:
+        raise ArgumentError(f"cluster-vlan and public-vlan are both {wanted.cluster_vlan}: two networks need two VLANs")
+    if wanted.mode is None and (bond := [key for key in ("bond", "width", "lacp-rate") if key in wanted.typed]):
+        raise ArgumentError(f"mode=none makes no bond: leave {' and '.join(bond)} out")
+    if wanted.mode is None and wanted.public_vlan:
+        raise ArgumentError("public-vlan needs a bond: with mode=none the public network stays where it is")
+
+
+def check_apart(public: Network | None, cluster: Network | None) -> None:
+    """Raise ArgumentError where two networks share addresses and are not the same one."""
+    if public and cluster and public != cluster and public.version == cluster.version and public.overlaps(cluster):
+        raise ArgumentError(
+            f"public network {public} and cluster network {cluster} overlap: make them equal (one network for all) "
+            "or separate"
+        )
+
+
+def _number(known: range, what: str) -> reading.Reader:
+    def read(name: str, value: object) -> tuple[object, object]:
+        said = reading.number_text(name, value)
+        if not (said.isascii() and said.isdecimal() and len(said) < 9 and int(said) in known):
+            raise ArgumentError(f"{name}={names.shown(said)}: {what} from {known[0]} to {known[-1]} was expected")
+        return int(said), int(said)
+
+    return read
+
+
+def network(name: str, value: object) -> tuple[Network, str]:
+    """A network such as 192.168.100.0/24. Raises ArgumentError that shows what it may have meant."""
+    said = reading.text(name, value)
+    try:
+        return ipaddress.ip_network(said), said
+    except ValueError as error:
+        near = ""
+        if "/" in said:
+            try:
+                near = f": did you mean {ipaddress.ip_interface(said).network}?"
+            except ValueError:
+                near = ""
+        example = near or ": one such as 192.168.100.0/24 was expected"
+        raise ArgumentError(f"{name}={names.shown(said)} is not a network{example}") from error
+
+
+def _ports(name: str, value: object) -> tuple[object, object]:
+    said = reading.text(name, value)
+    listed = [one.strip() for one in said.split(",")]
+    for at, one in enumerate(listed):
+        if not NAME.fullmatch(one.replace("*", "x").replace("?", "x")):
+            raise ArgumentError(
+                f"{name}: '{names.shown(one)}' is not a port's name or a glob, as in {name}=ens1f0,ens2f*"
+            )
+        if one in listed[:at]:
+            raise ArgumentError(f"{name}: port {one} is named twice: a bond holds each port once")
+    return tuple(listed), ",".join(listed)
+
+
+def _bond(name: str, value: object) -> tuple[object, object]:
+    said = reading.text(name, value)
+    if not NAME.fullmatch(said) or len(said) > 10:  # bond0.3001 has to fit 15 characters
+        raise ArgumentError(f"{name}={names.shown(said)}: at most 10 letters, digits, '_' and '-' were expected")
+    return said, said
+
+
+def _address(name: str, value: object) -> tuple[object, object]:
+    said = reading.text(name, value)
+    try:
+        return str(ipaddress.ip_address(said)), said
+    except ValueError as error:
+        raise ArgumentError(f"{name}={names.shown(said)} is not an address") from error
+
+
+READERS: dict[str, reading.Reader] = {
+    "name": reading.profile_name,
+    "target": reading.word,
+    "ports": _ports,
+    "mode": reading.choice(MODES),
+    "bond": _bond,
+    "width": _number(range(2, 9), "a number of ports"),
+    "mtu": _number(MTU, "bytes"),
+    "lacp-rate": reading.choice(("fast", "slow")),
+    "hash": reading.choice(HASHES),
+    "switches": _number(range(1, 3), "a number of switches"),
+    **dict.fromkeys(("public-network", "cluster-network"), network),
+    **dict.fromkeys(("public-vlan", "cluster-vlan"), _number(VLAN, "a VLAN")),
+    "cluster-hosts": reading.word,
+    "cluster-address": reading.choice(("same-host-part", "keep")),
+    "gateway": _address,
+    "force": reading.switch,
+}

@@ -1,0 +1,41 @@
+"""``python -m proposals network VERB``: what ``salt-run network.*`` plans, without Salt."""
+
+import argparse
+from collections.abc import Callable
+
+from proposals import store
+from proposals.errors import ProposalError
+from proposals.networking import arguments, fragments, plan, tables
+from proposals.tables import report
+
+Show = Callable[[argparse.Namespace, dict, Callable[[dict], None]], None]
+
+
+def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[str], dict], show: Show) -> None:
+    """Add the verbs of ``network``; ``read`` gives an inventory, ``show`` prints an answer."""
+    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=type(parser))
+
+    def peeked(options: argparse.Namespace) -> plan.Plan:
+        return plan.peek(read(options.inventory), arguments.parse(options.pairs))
+
+    def peek(options: argparse.Namespace) -> int:
+        show(options, peeked(options).as_dict(), tables.proposal)
+        return 0
+
+    def populate(options: argparse.Namespace) -> int:
+        made = peeked(options)
+        done = store.populate_network(options.root, fragments.wanted(made), made.arguments.force)
+        show(options, done.as_dict(), report)
+        return done.status
+
+    def stored(options: argparse.Namespace) -> int:
+        found = store.stored_network(options.root, options.name)
+        if found is None:
+            raise ProposalError(f"no network proposal '{options.name}' in {options.root}: network populate writes one")
+        show(options, found, tables.proposal)
+        return 0
+
+    verb(verbs, "peek", peek, "show what would be planned", ("inventory",), pairs=True)
+    added = verb(verbs, "populate", populate, "write the network proposal", ("inventory",), pairs=True)
+    added.add_argument("--root", required=True, help="the folder 'proposals'")
+    verb(verbs, "show", stored, "show a stored network proposal", ("root", "name"))

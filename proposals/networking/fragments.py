@@ -1,0 +1,72 @@
+"""The text of every file of a network proposal: plain YAML, one file a host, so that policy.cfg can choose."""
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from functools import partial
+
+import yaml
+
+from proposals.networking.hostplan import HostNetwork, Link
+from proposals.networking.plan import KEYS, Plan
+from proposals.populating import Wanted
+
+Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+CLUSTER = "stack/default/ceph/cluster.yml"
+
+
+def wanted(plan: Plan) -> Wanted:
+    """The files that a plan asks for, by path relative to ``network-NAME``."""
+    answer = plan.as_dict()
+    told = {key: answer["networks"][key] for key in KEYS if answer["networks"][key]}
+    files = {CLUSTER: _text(told)} if told else {}
+    for one in plan.hosts:
+        if one.links:
+            files[f"stack/default/ceph/minions/{one.host.id}.yml"] = _text({"ceph": {"network": network(one, plan)}})
+    return Wanted(plan.arguments.name, frozenset(one.host.id for one in plan.hosts), files, partial(_stored, answer))
+
+
+def network(one: HostNetwork, plan: Plan) -> dict:
+    """What one host is told: its links, where each port must sit, its gateway."""
+    links = {link.name: _link(link, plan) for link in one.links}
+    ports = {port for link in one.links for port in link.ports or ((link.name,) if link.kind == "ethernet" else ())}
+    told: dict = {"links": links, "ports": {name: one.host.nics[name].path for name in sorted(ports)}}
+    gateway = plan.arguments.gateway or one.host.gateway
+    if gateway and (link := _toward(one, gateway)):
+        links[link]["gateway"] = gateway
+    return told
+
+
+def _link(link: Link, plan: Plan) -> dict:
+    wanted = plan.arguments
+    told: dict = {"kind": link.kind, "mtu": link.mtu, "addresses": list(link.addresses)}
+    if link.kind == "vlan":
+        told |= {"lower": link.lower, "id": link.id}
+    if link.kind == "bond":
+        told |= {"ports": list(link.ports), "mode": wanted.mode, "miimon": 100}
+        if wanted.mode == "802.3ad":
+            told |= {"lacp_rate": wanted.lacp_rate, "xmit_hash_policy": wanted.hash, "min_links": 1}
+    return told
+
+
+def _toward(one: HostNetwork, gateway: str) -> str | None:
+    """The link whose network a gateway lies in."""
+    address = ipaddress.ip_address(gateway)
+    for link in one.links:
+        if any(address in ipaddress.ip_interface(each).network for each in link.addresses):
+            return link.name
+    return None
+
+
+def _text(told: Mapping) -> str:
+    return yaml.dump(told, Dumper=Dumper, sort_keys=False, default_flow_style=None, width=200)
+
+
+def _stored(answer: Mapping, files: Mapping[str, str], kept: Mapping[str, Mapping]) -> str:
+    """The text of proposal.json: the answer, one line a host, and hashes of the files written."""
+    hosts = {**answer["hosts"], **kept}
+    rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(hosts[name])}" for name in sorted(hosts))
+    hashes = ",\n".join(f"{json.dumps(path)}: {json.dumps(files[path])}" for path in sorted(files))
+    head = ", ".join(f"{json.dumps(key)}: {json.dumps(answer[key])}" for key in ("name", "arguments", "networks"))
+    tail = ", ".join(f"{json.dumps(key)}: {json.dumps(answer[key])}" for key in ("warnings", "hints", "summary"))
+    return f'{{{head}, "hosts": {{\n{rows}\n}}, {tail}, "files": {{\n{hashes}\n}}}}\n'

@@ -1,0 +1,232 @@
+"""One host's links: its bond, the VLANs on it, which address lies where, and why a port is left alone."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from proposals.errors import PlanError
+from proposals.networking import bonding
+from proposals.networking.arguments import JUMBO, Arguments, Network
+from proposals.networking.nics import PORTS, Address, Host, Nic
+from proposals.notes import HINT, WARNING, Note
+
+UNTAGGED = 0
+
+
+class Link(NamedTuple):
+    """A link as it is to be. ``ports`` of a bond; ``lower`` and ``id`` of a VLAN; a plain port has neither."""
+
+    name: str
+    kind: str
+    mtu: int
+    addresses: tuple[str, ...]
+    ports: tuple[str, ...] = ()
+    lower: str | None = None
+    id: int | None = None
+
+
+class HostNetwork(NamedTuple):
+    """The plan of one host. ``roles``: for each interface what becomes of it and, where it is unused, why."""
+
+    host: Host
+    links: tuple[Link, ...]
+    roles: Mapping[str, tuple[str, str | None]]
+    notes: tuple[Note, ...]
+
+    @property
+    def bond(self) -> Link | None:
+        """The bond, where there is one."""
+        return next((link for link in self.links if link.kind == "bond"), None)
+
+    def carrier(self, network: Network | None) -> str | None:
+        """The interface that has, or will have, this host's address in a network."""
+        planned = {link.name: link.addresses for link in self.links}
+        left = {name: nic.addresses for name, nic in self.host.nics.items() if name not in self.roles_taken()}
+        for name, addresses in {**left, **planned}.items():
+            if network and any(within(ipaddress.ip_interface(one), network) for one in addresses):
+                return name
+        return None
+
+    def roles_taken(self) -> set[str]:
+        """Interfaces whose addresses the plan has moved or kept in links of its own."""
+        return {name for name, (role, _) in self.roles.items() if role != "unused"}
+
+
+class Networks(NamedTuple):
+    """The two networks of the cluster; ``cluster`` is None where one serves both."""
+
+    public: Network | None
+    cluster: Network | None
+
+
+def within(address: Address, network: Network | None) -> bool:
+    """Whether an address lies in a network."""
+    return bool(network) and address.version == network.version and address.ip in network
+
+
+def plan(host: Host, wanted: Arguments, networks: Networks) -> HostNetwork:
+    """Plan one host. Raises PlanError where what was asked cannot be done there."""
+    return _Planning(host, wanted, networks).done()
+
+
+class _Planning:
+    """Gathers one host's links step by step."""
+
+    def __init__(self, host: Host, wanted: Arguments, networks: Networks) -> None:
+        self.host, self.wanted, self.networks = host, wanted, networks
+        self.roles: dict[str, tuple[str, str | None]] = {}
+        self.notes: list[Note] = []
+        self.links: list[Link] = []
+
+    def done(self) -> HostNetwork:
+        ports: tuple[Nic, ...] = ()
+        if self.wanted.mode:
+            ports, left = bonding.choose(self.host, self.wanted)
+            self.roles |= {name: ("unused", why) for name, why in left.items()}
+            if not ports:
+                self.warn(
+                    f"no bond: no two ports with link, of one speed and driver; its {len(left)} ports stay as they are"
+                )
+        if ports:
+            self._bonded(ports)
+        elif not self.wanted.mode:
+            self._apart()
+        for name, nic in self.host.nics.items():
+            self.roles.setdefault(name, ("unused", nic.reason or self._kept(nic)))
+        return HostNetwork(self.host, tuple(self.links), dict(sorted(self.roles.items())), tuple(self.notes))
+
+    def warn(self, text: str) -> None:
+        self.notes.append(Note(WARNING, text))
+
+    def _kept(self, nic: Nic) -> str:
+        """Why an interface that is no port of ours is left alone."""
+        if nic.addresses:
+            return f"carries {', '.join(map(str, nic.addresses))} and stays as it is"
+        if nic.link is False:
+            return "no link: is its cable plugged in, and the port switched on?"
+        return "nothing is planned on it"
+
+    def _bonded(self, ports: tuple[Nic, ...]) -> None:
+        wanted, names = self.wanted, {nic.name for nic in ports}
+        absorbed = self._above(names | {wanted.bond})
+        for name in absorbed:
+            self.roles[name] = (wanted.bond, None) if name in names else ("kept", None)
+        by_vlan: dict[int, list[Address]] = {UNTAGGED: []}
+        for name in sorted(absorbed):
+            nic = self.host.nics[name]
+            if nic.vlan:
+                by_vlan.setdefault(nic.vlan, [])
+            for address in nic.addresses:
+                by_vlan.setdefault(self._vlan(address, nic.vlan or UNTAGGED), []).append(address)
+        self._cluster(by_vlan, absorbed)
+        mtu = self._mtu(ports)
+        untagged = _texts(by_vlan.pop(UNTAGGED))
+        self.links.append(Link(wanted.bond, "bond", mtu, untagged, tuple(sorted(names))))
+        for id_, addresses in sorted(by_vlan.items()):
+            self.links.append(Link(f"{wanted.bond}.{id_}", "vlan", mtu, _texts(addresses), (), wanted.bond, id_))
+        if len({nic.card for nic in ports}) == 1:
+            self.notes.append(Note(HINT, f"{wanted.bond}: all its ports are on one card, and fail with it"))
+
+    def _above(self, names: set[str]) -> list[str]:
+        """These interfaces and the VLANs on them, where the host has them."""
+        taken = {name for name in names if name in self.host.nics}
+        return sorted(taken | {nic.name for nic in self.host.nics.values() if nic.vlan and set(nic.lower) & names})
+
+    def _vlan(self, address: Address, now: int) -> int:
+        """Where an address belongs: its network's VLAN, where one was named, else where it lies."""
+        for network, vlan in (
+            (self.networks.public, self.wanted.public_vlan),
+            (self.networks.cluster, self.wanted.cluster_vlan),
+        ):
+            if vlan and within(address, network):
+                return vlan
+        return now
+
+    def _cluster(self, by_vlan: dict[int, list[Address]], absorbed: list[str]) -> None:
+        """The address in the cluster network: kept where the host has one, else computed."""
+        network = self.networks.cluster
+        if not self._needs_cluster() or any(within(one, network) for each in by_vlan.values() for one in each):
+            return
+        others = {name: nic for name, nic in self.host.nics.items() if name not in absorbed}
+        where = next((name for name, nic in others.items() if any(within(one, network) for one in nic.addresses)), None)
+        if where:
+            self.notes.append(Note(HINT, f"its address in the cluster network {network} stays on {where}"))
+        elif address := self._computed():
+            by_vlan.setdefault(self.wanted.cluster_vlan or UNTAGGED, []).append(address)
+
+    def _needs_cluster(self) -> bool:
+        """Hosts with disks for OSDs alone speak on the cluster network, or those that the admin named."""
+        named = self.wanted.cluster_hosts
+        if not self.networks.cluster:
+            return False
+        return bonding.fnmatchcase(self.host.id, named) if named else any(self.host.disks)
+
+    def _computed(self) -> Address | None:
+        """The same host part as in the public network. Raises PlanError where the cluster network is too small."""
+        public, cluster = self.networks
+        own = next((one for nic in self.host.nics.values() for one in nic.addresses if within(one, public)), None)
+        if self.wanted.cluster_address == "keep":
+            return None
+        if own is None:
+            self.warn(
+                f"no address in the public network {public}: none can be computed for the cluster network {cluster}"
+            )
+            return None
+        part = int(own.ip) - int(public.network_address)
+        if not 0 < part < cluster.num_addresses - (cluster.version == 4):
+            raise PlanError(
+                f"{self.host.id}: host part {part} of {own.ip} lies outside the cluster network {cluster}: "
+                "give a network as large as the public one, or addresses of its own and cluster-address=keep"
+            )
+        return ipaddress.ip_interface(f"{cluster.network_address + part}/{cluster.prefixlen}")
+
+    def _mtu(self, ports: tuple[Nic, ...]) -> int:
+        """The MTU asked for. Raises PlanError where a port cannot do it; jumbo frames unasked become what all can."""
+        limit, least = min((nic.max_mtu or JUMBO * 2, nic.name) for nic in ports)
+        if self.wanted.mtu and self.wanted.mtu > limit:
+            raise PlanError(f"{self.host.id}: mtu={self.wanted.mtu}, and {least} can do {limit} at most: mtu={limit}")
+        return self.wanted.mtu or min(JUMBO, limit)
+
+    def _apart(self) -> None:
+        """No bond: the public network stays on its port, the cluster network gets the fastest free one."""
+        public, cluster = self.networks
+        ports = {
+            name: nic for name, nic in self.host.nics.items() if nic.kind in PORTS and not nic.reason and not nic.master
+        }
+        own = next((nic for nic in ports.values() if any(within(one, public) for one in nic.addresses)), None)
+        theirs = next((nic for nic in ports.values() if any(within(one, cluster) for one in nic.addresses)), None)
+        new: Address | None = None
+        if not theirs and self._needs_cluster():
+            free = [nic for nic in ports.values() if nic.link and not nic.addresses and self._named(nic)]
+            theirs = max(free, key=lambda nic: nic.speed or 0, default=own if self.wanted.cluster_vlan else None)
+            if theirs is None:
+                self.warn(
+                    f"no free port with link for the cluster network {cluster}: cluster-vlan= puts it on the public one"
+                )
+            new = self._computed() if theirs else None
+        for nic in {one.name: one for one in (own, theirs) if one}.values():
+            self._plain(nic, new if nic is theirs else None)
+
+    def _named(self, nic: Nic) -> bool:
+        return not self.wanted.ports or any(bonding.fnmatchcase(nic.name, one) for one in self.wanted.ports)
+
+    def _plain(self, nic: Nic, new: Address | None) -> None:
+        mtu, vlan = self._mtu((nic,)), self.wanted.cluster_vlan
+        tagged = bool(new and vlan)
+        roles = (("public", self.networks.public), ("cluster", self.networks.cluster))
+        addresses = [*nic.addresses, *([new] if new and not tagged else [])]
+        inside = [
+            role
+            for role, network in roles
+            if any(within(one, network) for one in [*nic.addresses, *filter(None, [new])])
+        ]
+        self.roles[nic.name] = (" and ".join(inside) or "kept", None)
+        self.links.append(Link(nic.name, "ethernet", mtu, _texts(addresses)))
+        if tagged:
+            self.links.append(Link(f"{nic.name}.{vlan}", "vlan", mtu, (str(new),), (), nic.name, vlan))
+
+
+def _texts(addresses: list[Address]) -> tuple[str, ...]:
+    return tuple(str(one) for one in sorted(addresses, key=lambda one: (one.version, one)))

@@ -1,0 +1,112 @@
+"""From an inventory and arguments to the answer: every targeted host, every port with its role or reason."""
+
+import ipaddress
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from proposals.errors import PlanError
+from proposals.networking import advice, hostplan, nics
+from proposals.networking.arguments import Arguments, check_apart, network
+from proposals.networking.hostplan import HostNetwork, Networks
+from proposals.notes import HINT, WARNING, Note, merged
+
+KEYS = ("public_network", "cluster_network")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The answer of ``network.peek``."""
+
+    arguments: Arguments
+    networks: Networks
+    hosts: tuple[HostNetwork, ...]
+    general: tuple[Note, ...]
+
+    def as_dict(self) -> dict:
+        """The answer as plain data, in one order."""
+        public, cluster = self.networks
+        hosts = {one.host.id: self._host(one) for one in self.hosts}
+        return {
+            "name": self.arguments.name,
+            "arguments": dict(self.arguments.typed),
+            "networks": {KEYS[0]: _text(public), KEYS[1]: _text(cluster or public)},
+            "hosts": hosts,
+            "warnings": self._lines(WARNING),
+            "hints": self._lines(HINT),
+            "summary": {
+                "hosts": len(hosts),
+                "bonds": sum(bool(one.bond) for one in self.hosts),
+                "ports": sum(len(host["ports"]) for host in hosts.values()),
+                "unused": sum(port["role"] == "unused" for host in hosts.values() for port in host["ports"]),
+            },
+        }
+
+    def _host(self, one: HostNetwork) -> dict:
+        ports = [
+            {"name": nic.name, "kind": nic.kind, "speed": nic.speed, "driver": nic.driver, "path": nic.path}
+            | dict(zip(("role", "reason"), one.roles[nic.name], strict=True))
+            for nic in one.host.nics.values()
+        ]
+        links = [{key: value for key, value in link._asdict().items() if value not in (None, ())} for link in one.links]
+        for link in links:
+            link["addresses"] = list(link.get("addresses", ()))
+            link |= {"ports": list(link["ports"])} if "ports" in link else {}
+        return {"links": links, "reached_by": one.carrier(self.networks.public), "ports": ports}
+
+    def _lines(self, level: str) -> list[str]:
+        told = [note.text for note in self.general if note.level == level]
+        return told + merged({one.host.id: one.notes for one in self.hosts}, level)
+
+
+def _text(network: object) -> str | None:
+    return str(network) if network else None
+
+
+def peek(raw: Mapping, wanted: Arguments, targets: Collection[str] | None = None) -> Plan:
+    """Plan the networks of an inventory's hosts; nothing is written.
+
+    ``targets`` names the hosts (a runner has matched them); without it ``target`` is a glob. The two networks are
+    those typed, else the inventory's ``networks``, else worked out from the hosts' addresses. Raises a
+    ProposalError with the one message where the input or what was asked is wrong.
+
+    CLI: ``python -m proposals network peek INVENTORY cluster-network=192.168.100.0/24 cluster-vlan=3001``"""
+    hosts = nics.read(raw, wanted.target, targets)
+    networks = _networks(raw.get("networks") or {}, wanted, hosts)
+    if wanted.cluster_vlan and not networks.cluster:
+        raise PlanError("cluster-vlan needs to know the cluster network: give cluster-network=192.168.100.0/24 or so")
+    planned = tuple(hostplan.plan(host, wanted, networks) for host in hosts)
+    _check_addresses(planned)
+    return Plan(wanted, networks, planned, tuple(advice.general(planned, wanted, networks)))
+
+
+def _networks(known: Mapping, wanted: Arguments, hosts: tuple[nics.Host, ...]) -> Networks:
+    told = [network(key, known[key])[0] if known.get(key) else None for key in KEYS]
+    public = wanted.public_network or told[0] or _most_shared(hosts)
+    cluster = wanted.cluster_network or told[1]
+    check_apart(public, cluster)
+    return Networks(public, None if cluster == public else cluster)
+
+
+def _most_shared(hosts: tuple[nics.Host, ...]) -> nics.ipaddress.IPv4Network | None:
+    """The IPv4 network that most hosts have an address in (discovery's rule)."""
+    shared = Counter(
+        net
+        for host in hosts
+        for net in {one.network for nic in host.nics.values() for one in nic.addresses if one.version == 4}
+        if net.prefixlen < 31 and not net.is_loopback and not net.is_link_local
+    )
+    return max(shared, key=lambda net: (shared[net], -int(net.network_address)), default=None)
+
+
+def _check_addresses(planned: tuple[HostNetwork, ...]) -> None:
+    """Raise PlanError for an address that two hosts would have."""
+    owners: dict[ipaddress.IPv4Address | ipaddress.IPv6Address, str] = {}
+    for one in planned:
+        for text in sorted({text for link in one.links for text in link.addresses}):
+            address = ipaddress.ip_interface(text).ip
+            if owners.setdefault(address, one.host.id) != one.host.id:
+                raise PlanError(
+                    f"{owners[address]} and {one.host.id} would both have {address}: correct the address of one of "
+                    "them and run ceph.stage.discovery again"
+                )

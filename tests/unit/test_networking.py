@@ -1,0 +1,253 @@
+"""Network planning: every case under fixtures/networking, what holds for all hosts, and the files that are written."""
+
+import json
+from functools import cache
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning import FIXTURES
+
+from proposals import policy, reference, store
+from proposals.cli import main
+from proposals.errors import ProposalError
+from proposals.networking import arguments, fragments, plan
+
+CASES = yaml.safe_load((FIXTURES / "networking/cases.yaml").read_text())
+PORT = {"kind": "ethernet", "mtu": 1500, "link": True, "speed": 100_000, "driver": "mlx5_core", "addresses": []}
+GUIDE = "name=apollo cluster-network=192.168.100.0/24 cluster-vlan=3001"
+
+
+def port(place, told):
+    return {**PORT, "path": f"pci-0000:01:00.{place}", **told}
+
+
+def host(told):
+    """A host of the inventory from short words: ``nics``, ``disks`` (hard disks, 1) and ``flash``."""
+    disks = [{"rotational": True}] * told.get("disks", 1) + [{"rotational": False}] * told.get("flash", 0)
+    nics = [port(place, nic) for place, nic in enumerate(told["nics"])] if told["nics"] is not None else None
+    return {"ceph_nics": nics, "ceph_disks": disks, "gateway": told.get("gateway")}
+
+
+def peek(raw, words=""):
+    return plan.peek(raw, arguments.parse(words.split())).as_dict()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(name):
+    case = CASES[name]
+    raw = {"hosts": {key: host(told) for key, told in (case.get("hosts") or {"a": {"nics": case["nics"]}}).items()}}
+    wanted = dict(case["expect"])
+    if error := wanted.pop("error", None):
+        with pytest.raises(ProposalError) as caught:
+            peek(raw, case.get("arguments", ""))
+        assert error in str(caught.value)
+        assert "\n" not in str(caught.value)
+        return
+    answer = peek(raw, case.get("arguments", ""))
+    found = answer["hosts"][min(answer["hosts"])]
+    for key, value in wanted.items():
+        SHOWN[key](answer, found, value)
+
+
+def _links(found):
+    return {link["name"]: {key: value for key, value in link.items() if key != "name"} for link in found["links"]}
+
+
+def _equal(told):
+    def check(_, found, value):
+        assert told(found) == value
+
+    return check
+
+
+def _among(key):
+    def check(answer, _, wanted):
+        assert [part for part in wanted if not any(part in line for line in answer[key])] == [], answer[key]
+
+    return check
+
+
+def _reasons(_, found, wanted):
+    roles = {one["name"]: one for one in found["ports"]}
+    for name, reason in wanted.items():
+        assert roles[name]["role"] == "unused" and reason in roles[name]["reason"]
+
+
+SHOWN = {
+    "links": _equal(_links),
+    "addresses": _equal(lambda found: {link["name"]: link["addresses"] for link in found["links"]}),
+    "ports": _equal(lambda found: [one["name"] for one in found["ports"] if one["role"] == "bond0"]),
+    "reached_by": _equal(lambda found: found["reached_by"]),
+    "reasons": _reasons,
+    "warnings": _among("warnings"),
+    "hints": _among("hints"),
+}
+
+
+@pytest.mark.parametrize("name", reference.CATALOGUE)
+def test_every_reference_deployment_is_planned(name):
+    answer = peek(reference.inventory(name), "mode=none" if name.startswith(("mellanox", "infiniflash")) else "")
+    assert answer["summary"]["hosts"] == len(answer["hosts"]) > 0
+
+
+def test_the_guides_network_is_planned_as_it_stands():
+    answer = peek(reference.inventory("apollo"), GUIDE)
+    told = {name: {link["name"]: link["addresses"] for link in each["links"]} for name, each in answer["hosts"].items()}
+    for number in range(1, 5):
+        assert told[f"osdnode{number}"] == {
+            "bond0": [f"192.168.124.{30 + number}/24"],
+            "bond0.3001": [f"192.168.100.{30 + number}/24"],
+        }
+    assert told["saltmaster"] == {"bond0": ["192.168.124.20/24"]}
+    assert told["monnode3"] == {"bond0": ["192.168.124.23/24"]}
+
+
+nics = st.lists(
+    st.fixed_dictionaries(
+        {
+            "speed": st.sampled_from([1000, 10000, 10000, None]),
+            "driver": st.sampled_from(["igb", "ixgbe"]),
+            "link": st.sampled_from([True, True, True, False, None]),
+            "card": st.integers(0, 2),
+            "addresses": st.integers(0, 9),
+        }
+    ),
+    max_size=6,
+)
+
+
+@cache
+def _names():
+    return [f"p{number}" for number in range(6)]
+
+
+def built(drawn, place):
+    """A host of drawn ports; some have an address, each its own."""
+    told = []
+    for at, (name, one) in enumerate(zip(_names(), drawn, strict=False)):
+        has = {0: [f"10.0.0.{place * 10 + at + 1}/24"], 1: [f"10.1.0.{place * 10 + at + 1}/24"]}.get(
+            one["addresses"], []
+        )
+        told.append({**one, "name": name, "path": f"pci-0000:0{one['card']}:00.{at}", "addresses": has})
+    return host({"nics": told})
+
+
+def deployed(before, answer, lost):
+    """A host's ports as discovery sees them once the plan has been applied and the cable of one has fallen out."""
+    found = {nic["name"]: dict(nic) for nic in before["ceph_nics"]}
+    for link in answer["links"]:
+        known = found.setdefault(
+            link["name"], {"name": link["name"], "kind": link["kind"], "lower": [link.get("lower")]}
+        )
+        for name in link.get("ports", ()):
+            found[name] |= {"addresses": [], "master": link["name"], "mtu": link["mtu"]}
+            found[name] |= {} if name != lost else {"link": False, "speed": None}
+        known |= {"addresses": link["addresses"], "mtu": link["mtu"], "vlan": link.get("id")}
+        known["lower"] = link.get("ports") or known.get("lower")
+    return {**before, "ceph_nics": list(found.values())}
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(nics, min_size=1, max_size=3),
+    st.sampled_from(["", "cluster-vlan=30", "width=3", "mode=none", "mtu=1500"]),
+    st.sampled_from([None, "p0", "p1"]),
+)
+def test_what_holds_for_every_host(drawn, words, lost):
+    words = f"{words} public-network=10.0.0.0/24 cluster-network=10.1.0.0/24"
+    raw = {"hosts": {f"h{place}": built(each, place) for place, each in enumerate(drawn)}}
+    answer = peek(raw, words)
+    for name, found in answer["hosts"].items():
+        before = {nic["name"]: nic for nic in raw["hosts"][name]["ceph_nics"]}
+        roles = {one["name"]: one for one in found["ports"]}
+        assert set(roles) == set(before)
+        assert all((one["role"] == "unused") == bool(one["reason"]) for one in roles.values())
+        bonds = [link for link in found["links"] if link["kind"] == "bond"]
+        for bond in bonds:
+            assert len({(before[each]["speed"], before[each]["driver"]) for each in bond["ports"]}) == 1
+            assert len(bond["ports"]) >= 2
+            assert all(before[each]["link"] for each in bond["ports"])
+        # no address is lost, none comes twice, and none but the cluster network's is new
+        kept = [each for one in roles.values() if one["role"] == "unused" for each in before[one["name"]]["addresses"]]
+        now = kept + [each for link in found["links"] for each in link["addresses"]]
+        was = [each for nic in before.values() for each in nic["addresses"]]
+        assert len(now) == len(set(now)) and set(was) <= set(now)
+        assert all(each.startswith("10.1.") for each in set(now) - set(was))
+    shuffled = {
+        "hosts": {key: {**one, "ceph_nics": one["ceph_nics"][::-1]} for key, one in [*raw["hosts"].items()][::-1]}
+    }
+    assert json.dumps(peek(shuffled, words)) == json.dumps(answer)
+    again = {"hosts": {key: deployed(one, answer["hosts"][key], lost) for key, one in raw["hosts"].items()}}
+    replanned = peek(again, words)["hosts"]
+    assert {key: one["links"] for key, one in replanned.items()} == {
+        key: one["links"] for key, one in answer["hosts"].items()
+    }
+
+
+def populate(root, words=GUIDE):
+    made = plan.peek(reference.inventory("apollo"), arguments.parse(words.split()))
+    return store.populate_network(root, fragments.wanted(made), made.arguments.force)
+
+
+def test_populate_writes_fragments_that_policy_chooses(tmp_path):
+    report = populate(tmp_path)
+    assert report.status == 0
+    line = "network-apollo/stack/default/ceph/minions/*.yml"
+    assert line in report.messages
+    (tmp_path / "policy.cfg").write_text(f"{line}\nnetwork-apollo/stack/default/ceph/cluster.yml\n")
+    resolved = policy.resolve(tmp_path)
+    assert len(resolved.targets) == 9
+    told = store.read_yaml(tmp_path / "network-apollo/stack/default/ceph/minions/osdnode1.yml")
+    assert told["ceph"]["network"] == {
+        "links": {
+            "bond0": {
+                "kind": "bond",
+                "mtu": 9000,
+                "addresses": ["192.168.124.31/24"],
+                "ports": ["ens1f0", "ens1f1"],
+                "mode": "802.3ad",
+                "miimon": 100,
+                "lacp_rate": "fast",
+                "xmit_hash_policy": "layer3+4",
+                "min_links": 1,
+            },
+            "bond0.3001": {
+                "kind": "vlan",
+                "mtu": 9000,
+                "addresses": ["192.168.100.31/24"],
+                "lower": "bond0",
+                "id": 3001,
+            },
+        },
+        "ports": {"ens1f0": "pci-0000:5d:00.0", "ens1f1": "pci-0000:5d:00.1"},
+    }
+    cluster = store.read_yaml(tmp_path / "network-apollo/stack/default/ceph/cluster.yml")
+    assert cluster == {"public_network": "192.168.124.0/24", "cluster_network": "192.168.100.0/24"}
+    assert store.stored_network(tmp_path, "apollo")["hosts"]["osdnode1"]["reached_by"] == "bond0"
+
+
+def test_populate_keeps_what_was_edited(tmp_path):
+    populate(tmp_path)
+    assert populate(tmp_path).written == ()
+    edited = tmp_path / "network-apollo/stack/default/ceph/minions/osdnode1.yml"
+    edited.write_text(edited.read_text().replace("9000", "1500"))
+    assert populate(tmp_path).status == 0
+    changed = populate(tmp_path, f"{GUIDE} lacp-rate=slow")
+    assert changed.status == 1
+    assert changed.kept == ("stack/default/ceph/minions/osdnode1.yml",)
+    assert "1500" in edited.read_text()
+    assert populate(tmp_path, f"{GUIDE} lacp-rate=slow force=true").status == 0
+    assert "slow" in edited.read_text()
+
+
+def test_on_the_command_line(tmp_path, capsys):
+    assert main(["network", "peek", "reference:apollo", *GUIDE.split(), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["bonds"] == 8
+    assert main(["network", "populate", "reference:apollo", *GUIDE.split(), "--root", str(tmp_path)]) == 0
+    assert main(["network", "show", str(tmp_path), "apollo"]) == 0
+    assert "bond0.3001" in capsys.readouterr().out
+    assert main(["network", "peek", "reference:apollo", "cluster-vlan=9999"]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("error: cluster-vlan=9999: a VLAN from 1 to 4094")
