@@ -35,10 +35,16 @@ def problems(osds):
         lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
     osdmap = status["osdmap"]
     if not osds == osdmap["num_osds"] == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
-        lines.append(
-            f"{osdmap['num_osds']} OSDs of {osds} planned, {osdmap['num_up_osds']} up, {osdmap['num_in_osds']} in"
-        )
+        lines += _osds(osds, osdmap)
     return lines + _groups(status["pgmap"])
+
+
+def _osds(planned, osdmap):
+    """What is wrong with the number of OSDs; a destroyed one's id, which waits for another disk, counts for none."""
+    known = [osd for osd in json.loads(_ceph(["osd", "dump"]))["osds"] if "destroyed" not in osd["state"]]
+    if planned == len(known) == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
+        return []
+    return [f"{len(known)} OSDs of {planned} planned, {osdmap['num_up_osds']} up, {osdmap['num_in_osds']} in"]
 
 
 def _groups(pgmap):

@@ -88,6 +88,8 @@ def deploy():
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
     todo = [osd for osd in plan() if not __salt__["osd_daemon.whole"](osd)]
+    ids = __salt__["osd_ids.waiting"](todo) if todo else {}
+    todo = [{**osd, "id": ids.get(osd["uuid"])} for osd in todo]
     held = __salt__["osd_slots.make"](todo) if todo else []
     try:
         done = dict(

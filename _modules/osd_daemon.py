@@ -73,7 +73,7 @@ def make(osd):
     osd_id = made(osd)
     if osd_id is None:
         key = _key(osd["uuid"])
-        osd_id = _register(osd["uuid"], key)
+        osd_id = _register(osd["uuid"], key, osd.get("id"))
         _record(osd_id, osd)
         _mkfs(osd_id, osd, key)
     _record(osd_id, osd)
@@ -84,10 +84,14 @@ def make(osd):
     return osd_id
 
 
-def _register(osd_uuid, key):
-    """Give the cluster an OSD and its key; the same uuid and key give the same id again."""
+def _register(osd_uuid, key, osd_id=None):
+    """Give the cluster an OSD and its key; the same uuid and key give the same id again.
+
+    ``osd_id`` is a destroyed OSD's that it takes over.
+    """
     bootstrap = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", "60"]
-    out = _run([*bootstrap, "osd", "new", osd_uuid, "-i", "-"], stdin=json.dumps({"cephx_secret": key}))
+    wanted = [] if osd_id is None else [str(osd_id)]
+    out = _run([*bootstrap, "osd", "new", osd_uuid, *wanted, "-i", "-"], stdin=json.dumps({"cephx_secret": key}))
     return int(out.strip().splitlines()[-1])
 
 

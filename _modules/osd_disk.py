@@ -59,6 +59,14 @@ def _unclean(disk, in_use):
     signatures = __salt__["disks.signatures"](disk)
     if parts or signatures:
         what = ", ".join(signatures + [f"partition {part}" for part in parts])
-        cure = f"wipefs --all {' '.join([*parts, disk])}"
-        return f"is not clean ({what}): if nothing on it is needed, '{cure}' on this host"
+        return f"is not clean ({what}): if nothing on it is needed, {_cure(disk, parts, signatures)}"
     return None
+
+
+def _cure(disk, parts, signatures):
+    """The command that frees a disk; what another cluster's OSD may be is wiped by hand alone."""
+    if "ceph_bluestore" in signatures:
+        return f"'wipefs --all {' '.join([*parts, disk])}' on this host"
+    return (
+        f"'salt-run disk.wipe {__grains__['id']} {disk} serial={__salt__['disks.identity'](disk)['serial'] or 'none'}'"
+    )

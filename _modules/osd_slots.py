@@ -14,8 +14,10 @@ from pathlib import Path
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
+ALIGNED = 1 << 20  # bytes: where sgdisk lets partitions begin
 NODES = 30  # seconds until the kernel's and udev's names of a new partition must be there
 ALONE = 3  # of these, seconds until the kernel is told by partx
+LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
 STEADY = 4  # looks, 0.1 s apart, that must find all names
 # Ceph's own partition types, as ceph-disk made them (src/ceph-disk of Ceph 12; ceph-volume knows them still).
 TYPES = {
@@ -68,6 +70,43 @@ def ours(part):
     return role is not None and part["uuid"] == partuuid(part["name"], role)
 
 
+def role(part):
+    """Return what a partition of this cluster's carries: data, db or wal; ``None`` for one of another type.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_slots.role '{type: 30cd0809-c2b2-499c-8879-2d6b78529876}'
+    """
+    return ROLES.get(part["type"])
+
+
+def remove(disk, numbers):
+    """Take partitions away, with the labels that lie on them: their space is a free slot again.
+
+    disk
+        The disk's device node.
+    numbers
+        The partitions' numbers.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_slots.remove /dev/sdc '[3, 4]'
+    """
+    parts = {part["number"]: part for part in __salt__["disks.partitions"](disk)["partitions"]}
+    with open(disk, "r+b", buffering=0) as whole:  # noqa: PTH123 - unbuffered
+        for number in numbers:
+            os.pwrite(whole.fileno(), bytes(LABEL), parts[number]["start"])
+        os.fsync(whole.fileno())
+    _run(["sgdisk", *(f"--delete={number}" for number in numbers), disk])
+    for number in numbers:
+        _run(["partx", "--delete", "--nr", str(number), disk], ok=(0, 1))  # 1: the kernel has let go of it already
+    return True
+
+
 def make(todo):
     """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
 
@@ -97,16 +136,42 @@ def _add(disk, table, new):
     """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
     number = max((part["number"] for part in table["partitions"]), default=0)
     command = ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={guid(disk)}"]
+    gaps = _gaps(table["partitions"])
     for osd_uuid, role, part in new:
         number += 1
+        start = _first_sector(gaps, part["size"])
         end = f"+{part['size'] // 1024}K" if part["size"] else "0"
         command += [
-            f"--new={number}:0:{end}",
+            f"--new={number}:{start}:{end}",
             f"--typecode={number}:{TYPES[role]}",
             f"--partition-guid={number}:{part['partuuid']}",
             f"--change-name={number}:{osd_uuid}",
         ]
     _run([*command, disk])
+
+
+def _gaps(partitions):
+    """Free space between partitions: ``[start, size]`` in bytes, without what lies behind the last one."""
+    at, gaps = ALIGNED, []
+    for part in sorted(partitions, key=lambda part: part["start"]):
+        if part["start"] > at:
+            gaps.append([at, part["start"] - at])
+        at = -(-(part["start"] + part["size"]) // ALIGNED) * ALIGNED
+    return gaps
+
+
+def _first_sector(gaps, size):
+    """Where a part begins: in the smallest gap that holds it, such as the slot of an OSD that was replaced.
+
+    0 leaves it to sgdisk: in the largest free space. So large parts find room as long as there is any.
+    """
+    fitting = [gap for gap in gaps if size and gap[1] >= size]
+    if not fitting:
+        return 0
+    gap = min(fitting, key=lambda gap: gap[1])
+    start = gap[0]
+    gap[0], gap[1] = start + size, gap[1] - size
+    return start // 512
 
 
 def _wait(disks):

@@ -5,7 +5,7 @@ Nothing here opens a file or asks a minion.
 
 import ipaddress
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from proposals.errors import ProposalError
 
@@ -72,6 +72,24 @@ def _name_clusters(disks: list[dict]) -> None:
             for key in ("id", "cluster"):
                 if key not in osd and key in data.get(osd["fsid"], {}):
                     osd[key] = data[osd["fsid"]][key]
+
+
+def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | None) -> None:
+    """Tell each OSD on the disks what the cluster says of it: ``destroyed``, or ``orphan`` where it knows none such.
+
+    hosts
+        Of the inventory; changed in place. In-use OSDs stay as they are.
+    states
+        ``osd_map.states``'s answer.
+    fsid
+        Our cluster's: OSDs of another one are not its to judge.
+    """
+    used = {one["uuid"] for one in states if one["state"] == "in-use"}
+    given_up = {one["id"] for one in states if one["state"] == "destroyed"}
+    for host in hosts.values():
+        for osd in [osd for disk in host["ceph_disks"] for osd in disk["osds"]]:
+            if osd.get("cluster") in (None, fsid) and osd["fsid"] not in used:
+                osd["state"] = "destroyed" if osd.get("id") in given_up else "orphan"
 
 
 def cluster(hosts: Mapping[str, Mapping]) -> str | None:

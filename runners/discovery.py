@@ -6,7 +6,7 @@ import uuid
 
 from proposals import answer, discovery, store
 from proposals import names as accepted
-from proposals.errors import InventoryError
+from proposals.errors import InventoryError, ProposalError
 from proposals.site import site
 
 JOB = ["disks.inspect", "nics.inspect", "grains.item"]
@@ -47,12 +47,24 @@ def collect(**_):
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
     known = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     fsid = discovery.cluster({**known, **hosts})
+    said = _settle(paths, hosts, fsid)
     written = _store(paths, known, hosts)
     messages = _fragments(paths, {**known, **hosts}, fsid)
-    lines = [_line(minion, host) for minion, host in hosts.items()] + messages
+    lines = [_line(minion, host) for minion, host in hosts.items()] + messages + said
     lines += [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
     lines.append(f"inventory: {'stored ' + ', '.join(written) if written else 'nothing changed'}")
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
+
+
+def _settle(paths, hosts, fsid):
+    """Ask the cluster which OSDs it gave up, once there is one; what cannot be asked is said and changes nothing."""
+    if not paths.current.is_dir() or not any(disk["osds"] for host in hosts.values() for disk in host["ceph_disks"]):
+        return []
+    try:
+        discovery.settle(hosts, __salt__["minions.cluster"]("osd_map.states"), fsid)
+    except ProposalError as err:
+        return [f"which OSDs were given up cannot be told: {err}"]
+    return []
 
 
 def _host(minion, given):

@@ -4,6 +4,10 @@ import salt.client
 import salt.pillar
 import salt.utils.minions
 
+from proposals import store
+from proposals.errors import PolicyError, ProposalError
+from proposals.site import site
+
 
 def ours():
     """Return the accepted minions that ``ceph_minions`` matches, sorted.
@@ -55,6 +59,66 @@ def ask(minions, functions, arguments=None, timeout=60):
     with salt.client.get_local_client(mopts=__opts__) as client:
         found = client.cmd(asked, list(functions), arguments, tgt_type="list", timeout=timeout)
     return {minion: answer for minion, answer in found.items() if isinstance(answer, dict)}
+
+
+def one(minion, function, arguments=(), timeout=300):
+    """Return one minion's answer, data of any kind; ProposalError with its own words where it fails.
+
+    minion
+        Its id.
+    function
+        What to run there: one that answers a mapping or a list.
+    arguments
+        A list.
+    timeout
+        Seconds to wait for the answer.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run minions.one node1 grains.items
+    """
+    if minion not in ours():
+        raise ProposalError(f"{minion} is none of our minions; they are {', '.join(ours()) or 'not there yet'}")
+    # As a job of one function: of several, Salt answers a traceback where one fails.
+    with salt.client.get_local_client(mopts=__opts__) as client:
+        found = client.cmd([minion], function, list(arguments), tgt_type="list", timeout=timeout)
+    given = found.get(minion, False)
+    if given is False:
+        raise ProposalError(f"{minion} does not answer: does its salt-minion run?")
+    if not isinstance(given, (dict, list)):
+        raise ProposalError(f"{minion}: {str(given).removeprefix('ERROR: ')}")
+    return given
+
+
+def members():
+    """Return the minions of each role in the generation that is served; PolicyError where there is none.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run minions.members
+    """
+    told = site(__opts__).current / "stack" / "default" / "ceph" / "minions" / f"{__opts__['id']}.yml"
+    if not told.exists():
+        raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
+    return store.read_yaml(told)["ceph"]["members"]
+
+
+def cluster(function, arguments=(), timeout=300):
+    """Return what a function answers on the host that has the role master, which holds the admin's key.
+
+    Arguments as for ``minions.one``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run minions.cluster osd_map.states
+    """
+    return one(members()["master"][0], function, arguments, timeout)
 
 
 def _ceph_minions():

@@ -1,7 +1,7 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
-from proposals import answer, report, store
-from proposals.errors import PolicyError
+from proposals import answer, names, report, store
+from proposals.errors import ArgumentError, PolicyError, ProposalError
 from proposals.site import site
 
 
@@ -30,6 +30,66 @@ def report_(**_):
 
 
 __func_alias__ = {"report_": "report"}
+
+
+@answer.answers
+def replace(osd_id):
+    """Give up an OSD whose disk is to be replaced, and free its slot; the next new disk of its host takes its id.
+
+    Refused while Ceph does not call it safe to destroy. Run again after any interruption.
+
+    osd_id
+        The OSD's number.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run osd.replace 12
+    """
+    if type(osd_id) is not int:
+        raise ArgumentError(f"'{names.shown(osd_id)}' is not an OSD's number: expected one such as 12")
+    if running := __salt__["stage_lock.holder"]():
+        return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
+    known = __salt__["minions.cluster"]("osd_map.states")
+    osd = next((each for each in known if each["id"] == osd_id), None)
+    if osd is None:
+        return answer.bad(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
+    minion = _minion(site(__opts__), osd)
+    if osd["state"] != "destroyed":
+        if why := __salt__["minions.cluster"]("osd_map.unsafe", [osd_id])["unsafe"]:
+            return answer.bad(_not_safe(osd, why))
+        __salt__["minions.one"](minion, "osd_gone.stop", [osd_id, osd["uuid"]])
+        __salt__["minions.cluster"]("osd_map.destroy", [osd_id, osd["uuid"]])
+    freed = __salt__["minions.one"](minion, "osd_gone.free", [osd_id])["freed"]
+    log = __salt__["stage_log.of"]("osd.replace")
+    __salt__["stage_log.add"](log, "replaced", osd=osd_id, uuid=osd["uuid"], minion=minion, freed=freed)
+    return {
+        "text": f"osd.{osd_id} of {minion} is given up; freed: {', '.join(freed) or 'nothing was left'}\n"
+        "change its disk (one that stays: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
+        "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id"
+    }
+
+
+def _minion(paths, osd):
+    """The minion on whose host an OSD lives, by the host name that discovery saw."""
+    hosts = store.load_inventory(paths.inventory)["hosts"]
+    found = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
+    if len(found) != 1:
+        raise ProposalError(
+            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(found)} "
+            "minions that discovery saw: expected one; run ceph.stage.discovery with that host up"
+        )
+    return found[0]
+
+
+def _not_safe(osd, why):
+    osd_id = osd["id"]
+    out = f"'ceph osd out {osd_id}', " if osd["in"] else ""
+    return (
+        f"osd.{osd_id} is not given up, its data would be at risk: {why}\n"
+        f"let the cluster copy it first: {out}wait until 'ceph osd safe-to-destroy {osd_id}' agrees, run this again"
+    )
 
 
 def _served(paths):

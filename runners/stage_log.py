@@ -87,6 +87,23 @@ def read(path):
     return [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be half written
 
 
+def of(command):
+    """Return the log of what a command outside the stages does, ``COMMAND.jsonl``; made where it is absent.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run stage_log.of disk.wipe
+    """
+    path = _folder() / f"{command}.jsonl"
+    try:
+        path.touch(mode=0o640)
+    except OSError as err:
+        raise ProposalError(f"the log {path} cannot be written: {err.strerror}") from err
+    return str(path)
+
+
 def _folder():
     folder = __opts__.get("halocline_log_dir")
     if not folder:

@@ -8,7 +8,8 @@ from product import Product, cluster_file
 
 from lab.session import Session
 
-SUBNETS = {"first": 176, "torn": 178}  # third octet of the public network; the next one is the cluster network
+# Third octet of the public network; the next one is the cluster network.
+SUBNETS = {"first": 176, "torn": 178, "growing": 182}
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ WIPE = (
 )
 CLEAN = '[ -z "$(wipefs -n {0})" ] && [ $(lsblk -nlo NAME {0} | wc -l) = 1 ]'
 FOUND = {"filesystem": "ext4", "partitions": "gpt", "lvm": "LVM2_member", "ceph": "ceph_bluestore"}
+CURE = {"ceph": "wipefs --all"}  # of other kinds: disk.wipe
 # The first ceph-osd on a node without OSDs is one that makes an OSD: half a second later it, or all of Salt, is dead.
 WAIT = (
     'until pid=$(pgrep -x ceph-osd | head -1); [ -n "$pid" ]; do sleep 0.02; done; '
@@ -102,7 +103,7 @@ def test_a_disk_that_is_not_clean_stops_deploy_whatever_configure_said(cluster: 
     with spoiled(cluster, "node1", kind) as disk:
         change = added(disk, 1)
         with bait(cluster), edited(cluster, f"{SERVED}/node1.yml", change):
-            refused(cluster, DEPLOY, "node1", disk["id"], FOUND[kind], "wipefs --all")
+            refused(cluster, DEPLOY, "node1", disk["id"], FOUND[kind], CURE.get(kind, "salt-run disk.wipe node1"))
     assert len(cluster.ceph("osd ls")) == 6
 
 

@@ -1,0 +1,89 @@
+"""What an OSD leaves on its host when the cluster has given it up (``salt-run osd.replace``): stopped, its slot freed.
+
+Its data disk is left as it is: that is pulled, or wiped by a command of its own (``salt-run disk.wipe``).
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 120  # seconds one command may take
+DATA_DIR = Path("/var/lib/ceph/osd")
+RECORDS = Path("/etc/ceph/osd-devices")
+
+
+def stop(osd_id, uuid):
+    """Stop one OSD's daemon and keep it from starting; refused where the number is another OSD's here.
+
+    osd_id
+        The OSD's number.
+    uuid
+        Its fsid.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_gone.stop 3 6b0c1f2e-0000-4000-8000-000000000000
+    """
+    if recorded(osd_id)["uuid"] not in (None, uuid):
+        raise CommandExecutionError(f"osd.{osd_id} of this host is OSD {recorded(osd_id)['uuid']}, not {uuid}")
+    units = [f"ceph-osd@{osd_id}", f"osd-devices@{osd_id}"]
+    _run(["systemctl", "disable", "--quiet", units[0]])
+    _run(["systemctl", "stop", *units])
+    return {"stopped": units[0]}
+
+
+def recorded(osd_id):
+    """Return ``{uuid: …}``: which OSD this host's record has under a number; ``None`` where it has none.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_gone.recorded 3
+    """
+    record = RECORDS / str(osd_id)
+    return {"uuid": record.read_text().split()[1] if record.exists() else None}
+
+
+def free(osd_id):
+    """Take away the DB and WAL partitions of a destroyed OSD, its record and its folder; return what went.
+
+    Partitions that this cluster did not make for that OSD stay. Nothing is left to do where it was done before.
+
+    osd_id
+        The number of an OSD that the cluster gave up.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_gone.free 3
+    """
+    uuid = recorded(osd_id)["uuid"]
+    if uuid is None:
+        return {"freed": []}
+    stop(osd_id, uuid)
+    freed = []
+    for disk in sorted(__salt__["disks.in_use"]()):
+        table = __salt__["disks.partitions"](disk) or {"partitions": []}
+        mine = [part for part in table["partitions"] if part["name"] == uuid and __salt__["osd_slots.ours"](part)]
+        numbers = [part["number"] for part in mine if __salt__["osd_slots.role"](part) != "data"]
+        if numbers:
+            __salt__["osd_slots.remove"](disk, numbers)
+            freed += [f"partition {number} of {disk}" for number in numbers]
+    folder = DATA_DIR / f"ceph-{osd_id}"
+    if folder.exists():
+        shutil.rmtree(folder)
+    (RECORDS / str(osd_id)).unlink()  # last: whatever interrupts this, the next run finds what is left by it
+    return {"freed": freed}
+
+
+def _run(command):
+    """Run a command; its own words as an error where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")

@@ -1,0 +1,71 @@
+"""What the cluster knows of its OSDs, and what it says may be done to them; on a host with the admin's key."""
+
+from salt.exceptions import CommandExecutionError
+
+
+def states():
+    """Return each OSD that the cluster knows: ``[{id, uuid, host, state, up, in}]``.
+
+    ``state`` is ``in-use``, or ``destroyed``: given up by ``ceph osd destroy``, which leaves it no uuid; its id waits
+    for another disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' osd_map.states
+    """
+    hosts = {}
+    for node in __salt__["ceph_cli.ask"](["osd", "tree"])["nodes"]:
+        if node["type"] == "host":
+            hosts.update(dict.fromkeys(node["children"], node["name"]))
+    return [
+        {
+            "id": osd["osd"],
+            "uuid": None if "destroyed" in osd["state"] else osd["uuid"],
+            "host": hosts.get(osd["osd"]),
+            "state": "destroyed" if "destroyed" in osd["state"] else "in-use",
+            "up": bool(osd["up"]),
+            "in": bool(osd["in"]),
+        }
+        for osd in __salt__["ceph_cli.ask"](["osd", "dump"])["osds"]
+    ]
+
+
+def unsafe(osd_id):
+    """Return ``{unsafe: why}``: why an OSD must not be destroyed now, in Ceph's words; ``None`` where it is safe to.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' osd_map.unsafe 3
+    """
+    try:
+        __salt__["ceph_cli.tell"](["osd", "safe-to-destroy", str(osd_id)])
+    except CommandExecutionError as err:
+        return {"unsafe": str(err)}
+    return {"unsafe": None}
+
+
+def destroy(osd_id, uuid):
+    """Give a stopped OSD up: its key goes, its id waits for another disk. Only what is safe is done.
+
+    osd_id
+        The OSD's number.
+    uuid
+        Its fsid: a number that belongs to another one by now is refused.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' osd_map.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
+    """
+    known = [osd for osd in states() if osd["id"] == osd_id]
+    if [osd["uuid"] for osd in known] != [uuid]:
+        raise CommandExecutionError(f"osd.{osd_id} is not OSD {uuid}: the cluster says {known}")
+    if why := unsafe(osd_id)["unsafe"]:
+        raise CommandExecutionError(why)
+    __salt__["ceph_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])
+    return {"destroyed": osd_id}

@@ -1,0 +1,56 @@
+"""Whether a disk may be wiped (design section 5, rule 2). Nothing here opens a file or asks a minion."""
+
+from collections.abc import Iterable, Mapping
+
+
+def refusals(
+    seen: Mapping, serial: str, states: Iterable[Mapping] | None, fsid: str | None, silent: str = ""
+) -> list[str]:
+    """Return why a disk must not be wiped, one line each; empty where it may be.
+
+    seen
+        ``disk_wipe.look``'s answer.
+    serial
+        The serial number that the admin typed.
+    states
+        ``osd_map.states``'s answer; None where the cluster cannot be asked.
+    fsid
+        Our cluster's; None before there is one.
+    silent
+        Why the cluster cannot be asked.
+    """
+    if seen["serial"] != serial:
+        return [f"it has serial {seen['serial']}, typed was {serial}: which disk did you mean?"]
+    return [f"it is in use: {why}" for why in seen["in_use"]] + _strangers(seen, fsid) + _known(seen, states, silent)
+
+
+def _strangers(seen: Mapping, fsid: str | None) -> list[str]:
+    """OSDs of another cluster: that one may still need them."""
+    found = {osd["cluster"]: osd for osd in seen["osds"] if osd["cluster"] and osd["cluster"] != fsid}
+    return [
+        f"it carries {osd['role']} of OSD {osd.get('id', osd['fsid'])} of another cluster ({cluster}): if that one is "
+        f"gone, wipe it by hand on that host: 'wipefs --all {' '.join([*seen['partitions'], seen['device']])}'"
+        for cluster, osd in sorted(found.items())
+    ]
+
+
+def _known(seen: Mapping, states: Iterable[Mapping] | None, silent: str) -> list[str]:
+    """OSDs that the cluster has not given up."""
+    if not seen["uuids"]:
+        return []
+    if states is None:
+        return [f"it carries OSDs, and the cluster cannot say whether it needs them: {silent}"]
+    return [
+        f"osd.{one['id']} lies on it, which the cluster knows: 'salt-run osd.replace {one['id']}' gives it up, where "
+        "that is safe"
+        for one in states
+        if one["uuid"] in seen["uuids"]
+    ]
+
+
+def described(host: str, seen: Mapping) -> str:
+    """Return what a disk is and holds, for a person."""
+    held = [f"{osd['role']} of OSD {osd.get('id', osd['fsid'])}" for osd in seen["osds"]]
+    held += [f"{kind}" for kind in seen["signatures"]] + [f"partition {part}" for part in seen["partitions"]]
+    what = f"{host} {seen['id']} ({seen['device']}, {seen['size'] / 1e9:.0f} GB, serial {seen['serial']})"
+    return f"{what}: {', '.join(held) or 'nothing is on it'}"

@@ -1,0 +1,224 @@
+"""Disks that are wiped, pulled, replaced and added: what is given up, what stays, and that nothing else notices."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+
+import pytest
+from clusters import SUBNETS
+from product import DEPLOY, STORAGE, Product, cluster_file, planned, until
+from test_safety import CLEAN, spare, spoiled
+
+from lab.session import Session
+
+GROW = ("ceph.stage.discovery", "populate", "ceph.stage.configure", DEPLOY)
+BYTES = "for at in 0 {tail}; do dd if={node} bs=1M skip=$at count=1 status=none | sha256sum; done"
+SLOTS = "partx --bytes --noheadings --raw --output START,SIZE,NAME {}"
+OSDS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}
+
+
+def bytes_of(product: Product, host: str, disk: dict) -> str:
+    """Both ends of a disk, as hashes."""
+    return product.run(host, BYTES.format(node=disk["node"], tail=int(disk["size"]) // 2**20 - 1)).out
+
+
+def wipe(product: Product, host: str, disk: str, serial: str, more: str = "") -> tuple[int, str]:
+    done = product.run("saltmaster", f"salt-run disk.wipe {host} {disk} serial={serial} {more}", check=False)
+    assert "Traceback" not in done.out + done.err
+    return done.code, done.out
+
+
+def disks_of(product: Product, host: str, osd_id: int) -> dict[str, dict]:
+    """Where an OSD lies by `ceph osd metadata`: the disk of each part, with its serial and the part's place."""
+    (entry,) = (one for one in product.ceph("osd metadata") if one["id"] == osd_id)
+    found = {}
+    for role, label in OSDS.items():
+        part = entry[f"{label}_partition_path"]
+        disk = f"/dev/{product.run(host, f'lsblk -ndo PKNAME {part}').out.strip()}"
+        number = part.removeprefix(disk).lstrip("p")
+        start, size, _ = product.run(host, SLOTS.format(f"--nr {number} {disk}")).out.split()
+        serial = product.run(host, f"lsblk -ndo SERIAL {disk}").out.strip()
+        found[role] = {"disk": disk, "serial": serial, "start": int(start), "size": int(size)}
+    return found
+
+
+def grow(product: Product) -> None:
+    """The way of every change of disks: look, propose, configure, deploy."""
+    (populate,) = (command for command in product.way.commands if "proposal.populate" in command)
+    for step in GROW:
+        product.type(populate if step == "populate" else f"salt-run state.orch {step}")
+
+
+def safe(product: Product, osd_id: int) -> bool:
+    return product.run("saltmaster", f"ceph osd safe-to-destroy {osd_id}", check=False).code == 0
+
+
+@pytest.mark.parametrize("kind", ["filesystem", "partitions", "lvm"])
+def test_a_spoiled_disk_is_wiped_only_as_it_was_named(cluster: Product, kind: str) -> None:
+    with spoiled(cluster, "node1", kind) as disk:
+        before = bytes_of(cluster, "node1", disk)
+        code, told = wipe(cluster, "node1", disk["id"], disk["serial"])
+        assert (code, "yes=true" in told, disk["serial"] in told) == (0, True, True)
+        code, told = wipe(cluster, "node1", disk["id"], "ANOTHER", "yes=true")
+        assert (code, disk["serial"] in told) == (2, True)
+        assert bytes_of(cluster, "node1", disk) == before
+        assert wipe(cluster, "node1", disk["id"], disk["serial"], "yes=true")[0] == 0
+        assert bytes_of(cluster, "node1", disk) != before
+        assert cluster.run("node1", CLEAN.format(disk["node"]), check=False).code == 0
+    log = cluster.run("saltmaster", "tail -2 /var/log/halocline/disk.wipe.jsonl").out.splitlines()
+    assert [json.loads(line)["event"] for line in log] == ["wipe", "wiped"]
+
+
+def test_what_somebody_needs_is_not_wiped(cluster: Product) -> None:
+    """A mounted disk, another cluster's OSD, a running OSD's data and DB: both ends stay as they were."""
+    until(cluster.whole, 60, "HEALTH_OK")
+    with spoiled(cluster, "node1", "filesystem") as disk:
+        cluster.run("node1", f"mkdir -p /srv/mounted && mount -t ext4 -o ro,noload {disk['node']} /srv/mounted")
+        refused(cluster, "node1", disk, "mounted on /srv/mounted")
+    with spoiled(cluster, "node1", "ceph") as disk:
+        refused(cluster, "node1", disk, "another cluster")
+    listed = json.loads(cluster.run("node1", "lsblk -J -b -d -o NAME,SERIAL,SIZE,ROTA").out)["blockdevices"]
+    used = [
+        one | {"node": f"/dev/{one['name']}"} for one in listed if one["serial"] != spare(cluster, "node1")["serial"]
+    ]
+    assert len(used) == 3
+    running = cluster.daemons()
+    for disk in used:
+        refused(cluster, "node1", disk, "osd.")
+    cluster.run("node1", "systemctl stop ceph-osd.target")
+    try:  # nobody holds them now: that the cluster knows them is enough
+        for disk in used:
+            refused(cluster, "node1", disk, "osd.replace")
+    finally:
+        cluster.run("node1", "systemctl start ceph-osd.target")
+    until(cluster.whole, 60, "HEALTH_OK with all OSDs up again")
+    assert {host for host, lines in cluster.daemons().items() if lines != running[host]} == {"node1"}
+
+
+def refused(product: Product, host: str, disk: dict, why: str) -> None:
+    """`disk.wipe` says no and why, and changes nothing at both ends of the disk (a running OSD writes between)."""
+    before = bytes_of(product, host, disk)
+    code, told = wipe(product, host, disk["node"], disk["serial"], "yes=true")
+    assert code == 2
+    assert why in told, told
+    assert bytes_of(product, host, disk) == before
+
+
+def test_an_osd_with_data_on_it_is_not_given_up(cluster: Product) -> None:
+    """An OSD that placement groups are mapped to: refused in Ceph's words, its process goes on."""
+    until(cluster.whole, 60, "HEALTH_OK")
+    before, running = cluster.ceph("osd dump")["epoch"], cluster.daemons()
+    mapped = cluster.ceph("pg dump pgs_brief")["pg_stats"][0]["acting"][0]
+    done = cluster.run("saltmaster", f"salt-run osd.replace {mapped}", check=False)
+    assert done.code == 2
+    assert f"ceph osd out {mapped}" in done.out
+    assert "Traceback" not in done.out + done.err
+    assert cluster.daemons() == running
+    assert cluster.ceph("osd dump")["epoch"] == before
+    for typed, said in (("99", "no osd.99"), ("osd.1", "not an OSD's number")):
+        done = cluster.run("saltmaster", f"salt-run osd.replace {typed}", check=False)
+        assert (done.code, said in done.out) == (2, True)
+
+
+def test_a_replaced_disks_osd_has_the_same_id_and_slot(cluster: Product) -> None:
+    """A disk pulled, `osd.replace`, another serial plugged in: all else runs on as it did."""
+    until(cluster.whole, 60, "HEALTH_OK")
+    osd_id = next(osd["osd"] for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] in planned(cluster)["node2"])
+    before, running = disks_of(cluster, "node2", osd_id), cluster.daemons()
+    (mine,) = (line for line in running["node2"] if f"--id {osd_id} " in line)
+    old = before["data"]["serial"]
+    cluster.session.verb("pull", "node2", old)
+    until(lambda: not _up(cluster, osd_id), 120, f"osd.{osd_id} is seen down")
+    cluster.run("saltmaster", f"ceph osd out {osd_id}")
+    until(lambda: safe(cluster, osd_id), 120, f"osd.{osd_id} is safe to destroy")
+    told = cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").out
+    assert f"osd.{osd_id} of node2 is given up" in told
+    assert cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").code == 0  # again, as after an interruption
+    cluster.session.verb("plug", "node2", old, "--new")
+    grow(cluster)
+    until(cluster.whole, 90, "HEALTH_OK with the new disk")
+    after = disks_of(cluster, "node2", osd_id)
+    assert after["data"]["serial"] != old
+    for role in ("db", "wal"):
+        assert after[role] == before[role], role
+    assert after["data"]["size"] == before["data"]["size"]
+    others = {host: [line for line in lines if line != mine] for host, lines in running.items()}
+    assert all(set(lines) <= set(cluster.daemons()[host]) for host, lines in others.items())
+    assert cluster.ceph("osd ls") == list(range(6))
+
+
+def _up(product: Product, osd_id: int) -> bool:
+    return any(osd["osd"] == osd_id and osd["up"] for osd in product.ceph("osd dump")["osds"])
+
+
+@pytest.mark.big
+def test_an_unplugged_disk_loses_nothing(cluster: Product) -> None:
+    """Pulled, looked at, proposed anew, plugged in again: the same OSD in the same place, nobody else in its slot."""
+    until(cluster.whole, 60, "HEALTH_OK")
+    osd_id = next(osd["osd"] for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] in planned(cluster)["node3"])
+    before, known = disks_of(cluster, "node3", osd_id), planned(cluster)
+    cluster.session.verb("pull", "node3", before["data"]["serial"])
+    until(lambda: not _up(cluster, osd_id), 120, f"osd.{osd_id} is seen down")
+    cluster.stage("ceph.stage.discovery")
+    (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
+    told = cluster.type(populate).out
+    assert f"osd.replace {osd_id}" in told
+    assert len(planned(cluster)["node3"]) == 1
+    slots = cluster.run("node3", SLOTS.format(before["db"]["disk"])).out
+    assert len(slots.splitlines()) == 4, slots
+    cluster.session.verb("plug", "node3", before["data"]["serial"])
+    grow(cluster)
+    until(cluster.whole, 90, "HEALTH_OK with the disk back")
+    assert planned(cluster)["node3"].keys() == known["node3"].keys()
+    assert cluster.run("node3", SLOTS.format(before["db"]["disk"])).out == slots
+    after = disks_of(cluster, "node3", osd_id)
+    assert {role: after[role]["serial"] for role in after} == {role: before[role]["serial"] for role in before}
+
+
+@pytest.fixture(scope="module")
+def growing(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """A cluster like `tiny`, made while one of node2's hard disks was pulled; only the first three are monitors."""
+    product = Product(lab(cluster_file(tmp_path_factory.mktemp("growing"), "growing", SUBNETS["growing"])))
+    product.session.verb("pull", "node2", "1")
+    only = product.way.policy.replace("mon/cluster/node*", "mon/cluster/node[123]")
+    product.way = dataclasses.replace(product.way, policy=only.replace("mgr/cluster/node*", "mgr/cluster/node[123]"))
+    product.guide()
+    return product
+
+
+@pytest.mark.big
+def test_a_new_disk_is_one_osd_more_in_the_free_place(growing: Product) -> None:
+    before, known = growing.daemons(), planned(growing)
+    assert growing.ceph("osd ls") == list(range(5))
+    growing.session.verb("plug", "node2", "1", "--new")
+    grow(growing)
+    until(lambda: _whole(growing, 6), 90, "HEALTH_OK with one OSD more")
+    now = planned(growing)
+    (new,) = now["node2"].keys() - known["node2"].keys()
+    assert {host: osds.keys() for host, osds in now.items() if host != "node2"} == {
+        host: osds.keys() for host, osds in known.items() if host != "node2"
+    }
+    assert now["node2"][new]["db"] == next(iter(known["node2"].values()))["db"]
+    running = growing.daemons()
+    assert all(set(before[host]) <= set(running[host]) for host in STORAGE)
+    assert [len(running[host]) - len(before[host]) for host in STORAGE] == [0, 1, 0]
+
+
+@pytest.mark.big
+def test_a_new_node_brings_its_osds_and_nothing_else_changes(growing: Product) -> None:
+    before, known, osds = growing.daemons(), planned(growing), len(growing.ceph("osd ls"))
+    growing.session.verb("add", "node4", "--like", "node1")
+    growing.type("salt-run state.orch ceph.stage.prep")
+    grow(growing)
+    until(lambda: _whole(growing, osds + 2), 90, "HEALTH_OK with two OSDs more")
+    now = planned(growing)
+    assert len(now.pop("node4")) == 2
+    assert {host: each.keys() for host, each in now.items()} == {host: each.keys() for host, each in known.items()}
+    assert growing.daemons() == before
+    assert growing.run("node4", "pgrep -x -a 'ceph-(mon|mgr)'", check=False).out == ""
+
+
+def _whole(product: Product, osds: int) -> bool:
+    status = product.ceph("status")
+    osdmap = status["osdmap"]
+    return status["health"]["status"] == "HEALTH_OK" and osds == osdmap["num_up_osds"] == osdmap["num_in_osds"]
