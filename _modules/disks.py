@@ -28,7 +28,8 @@ def inspect():
 
     Returns ``{ceph_disks_format: 1, ceph_disks: [...], inspected: {device: {...}}}``. Each inspected disk has
     ``signatures`` (types found on the bare disk), ``partitions`` (how many), ``osds`` (of each BlueStore label:
-    fsid, role, id, size in bytes, cluster, device), and ``error`` where it did not answer within its limit.
+    fsid, role, id, size and offset in bytes, cluster, device; and of each logical volume that ceph-volume made),
+    ``volumes`` and ``groups`` (what else LVM keeps there), ``error`` where it did not answer within its limit.
 
     CLI Example:
 
@@ -40,6 +41,14 @@ def inspect():
     devices = [disk["device"] for disk in found["ceph_disks"] if "error" not in disk]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         found["inspected"] = dict(zip(devices, pool.map(_content, devices), strict=True))
+    try:
+        volumes = __salt__["disks_lvm.inspect"]()
+    except (OSError, subprocess.SubprocessError):  # their signatures still say that LVM has these disks
+        volumes = {}
+    for device, lying in volumes.items():
+        if device in found["inspected"]:
+            content = found["inspected"][device]
+            found["inspected"][device] = {**content, **lying, "osds": content["osds"] + lying["osds"]}
     return found
 
 
@@ -126,7 +135,9 @@ def partition_nodes(device):
 
 
 def label(device):
-    """Return what a BlueStore label says: ``{fsid, role, size, device[, id, cluster, ready]}``, or ``None``.
+    """Return what a BlueStore label says: ``{fsid, role, size, offset, device[, id, cluster, ready]}``, or ``None``.
+
+    Sizes are bytes; ``offset`` is where on its disk the device begins.
 
     Layout: 23 bytes of magic, the OSD's uuid as text, then ``bluestore_bdev_label_t`` (uuid, size, birth time,
     description, map of text to text), src/os/bluestore/bluestore_types.cc of Ceph 16.
@@ -159,6 +170,7 @@ def label(device):
         "fsid": str(osd_uuid),
         "role": ROLES.get(description, description),
         "size": size,
+        "offset": _offset(device),
         "device": device,
     }
     if "whoami" in meta:
@@ -168,6 +180,12 @@ def label(device):
     if found["role"] == "data":
         found["ready"] = meta.get("ready") == "ready"  # the last that ceph-osd --mkfs writes (OSD::write_meta)
     return found
+
+
+def _offset(device):
+    """Where on its disk a partition begins, in bytes (/sys/class/block/*/start counts 512 each); 0 of a whole disk."""
+    start = Path("/sys/class/block") / Path(device).resolve().name / "start"
+    return int(start.read_text()) * 512 if start.exists() else 0
 
 
 def _string(block, at):

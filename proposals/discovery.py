@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from proposals.errors import ProposalError
 
 TABLES = {"gpt", "PMBR", "dos"}
+OSD = ("id", "fsid", "role", "size", "offset", "cluster", "format", "encryption")  # what the inventory keeps of one
 
 
 def host(looked: Mapping, nics: list[Mapping], name: str, memory: int | None = None, boot: str | None = None) -> dict:
@@ -44,24 +45,27 @@ def _is_address(text: str) -> bool:
 
 
 def _disk(disk: Mapping, content: Mapping) -> dict:
-    """One disk with what lies on it: OSDs explain partitions, other signatures are reasons."""
+    """One disk with what lies on it: OSDs explain partitions and volume groups, other signatures are reasons."""
     in_use = list(disk.get("in_use", []))
     if content.get("error"):
         in_use.append("does not answer")
-    osds = [_osd(found) for found in content.get("osds", [])]
-    held = set(content.get("signatures", []))
-    if osds and content.get("partitions", 0) <= len(osds):
+    osds, held = content.get("osds", []), set(content.get("signatures", []))
+    explained = {osd["device"] for osd in osds} - {disk.get("device")}
+    if osds and content.get("partitions", 0) <= len(explained):
         in_use = [reason for reason in in_use if reason != "has partitions"]
         held -= TABLES
     if "has partitions" in in_use:
         held -= TABLES
+    if osds and content.get("groups") and not content.get("volumes"):
+        in_use = [why for why in in_use if why not in {f"LVM member of {group}" for group in content["groups"]}]
+        held -= {"LVM2_member"}
     in_use += [f"holds {kind}" for kind in sorted(held)]
-    return {**disk, "in_use": in_use, "osds": osds}
+    return {**disk, "in_use": in_use, "osds": [_osd(found) for found in osds]}
 
 
 def _osd(found: Mapping) -> dict:
-    """A label in the inventory's words; its device stays out, names of partitions move."""
-    return {key: found[key] for key in ("id", "fsid", "role", "size", "cluster") if key in found}
+    """A label or logical volume in the inventory's words; its device stays out, names of partitions move."""
+    return {key: found[key] for key in OSD if found.get(key) is not None}
 
 
 def _name_clusters(disks: list[dict]) -> None:

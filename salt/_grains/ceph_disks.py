@@ -4,6 +4,7 @@ The grain reads no disk and starts no process: a dying disk must not block a min
 reading (labels, signatures) is ``disks.inspect``. The form is the planner's input, ``ceph_disks_format`` 1.
 """
 
+import re
 from pathlib import Path
 
 FORMAT = 1
@@ -13,6 +14,7 @@ SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own se
 # Not disks that could carry data: memory, optical, network and stacked devices.
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
 TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
+CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # udev names these after content (69-dm-lvm.rules, 63-md-raid-arrays.rules)
 
 
 def ceph_disks():
@@ -84,8 +86,11 @@ def _udev(block):
 
 
 def _stable_name(links):
-    """The by-id name to keep: the WWN's where there is one, else the first by kind and name."""
-    names = sorted(link for link in links if link.startswith("/dev/disk/by-id/"))
+    """The by-id name to keep: the WWN's where there is one, else the first by kind and name.
+
+    Only names of the hardware: those of what lies on a disk (lvm-pv-uuid-…) come and go with that.
+    """
+    names = sorted(link for link in links if link.startswith("/dev/disk/by-id/") and not CONTENT.search(link))
     order = ("wwn-", "nvme-eui.", "nvme-", "ata-", "scsi-", "virtio-", "usb-")
     for prefix in order:
         for name in names:

@@ -21,7 +21,7 @@ LABELS = {
 def disks(minion_opts):
     """The module as Salt's loader makes it."""
     mods = salt.loader.minion_mods(minion_opts())
-    return {name: mods[f"disks.{name}"] for name in ("label", "signatures", "partitions")}
+    return {name: mods[f"disks.{name}"] for name in ("inspect", "label", "signatures", "partitions")}
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -1,0 +1,93 @@
+"""Which OSDs lie on this host's disks as logical volumes: ceph-volume writes it into their tags.
+
+One process for the host, whatever the number of disks. The tags also hold the key of encrypted OSDs
+(``ceph.cephx_lockbox_secret``): only what is named here ever leaves this module.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+LIMIT = 10  # seconds, as for one disk
+SYS = Path("/sys/class/block")
+# --readonly: takes no lock and writes nothing, also while another command holds one (pvs(8)).
+COMMAND = (
+    "pvs --segments --readonly --reportformat json --units b --nosuffix "
+    "-o pv_name,pe_start,vg_extent_size,pvseg_start,pvseg_size,vg_name,lv_name,lv_size,lv_tags"
+).split()
+# ceph-volume's words (src/ceph-volume/ceph_volume/api/lvm.py, ceph.type): data and journal are filestore's.
+ROLES = {"block": "data", "db": "db", "wal": "wal", "data": "data", "journal": "journal"}
+
+
+def inspect():
+    """Return what LVM keeps on this host's disks: ``{device: {osds: [...], volumes: [...], groups: [...]}}``.
+
+    ``osds`` are the parts of OSDs (id, fsid, role, size and offset in bytes, cluster, format, encryption, device: the
+    disk or partition that holds it), ``volumes`` other logical volumes as GROUP/NAME, ``groups`` the volume groups.
+    Empty where there is no LVM. Raises OSError or SubprocessError where it does not answer.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_lvm.inspect
+    """
+    try:
+        done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except FileNotFoundError:
+        return {}
+    if done.returncode:
+        raise OSError(f"pvs: exit status {done.returncode}: {done.stderr.strip()}")
+    return parse(json.loads(done.stdout)["report"][0]["pvseg"])
+
+
+def parse(segments):
+    """Return ``inspect``'s answer from the segments that pvs lists.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_lvm.parse '[]'
+    """
+    found = {}
+    for segment in segments:
+        disk, start = _disk(segment["pv_name"])
+        on_disk = found.setdefault(disk, {"osds": [], "volumes": [], "groups": []})
+        group, volume = segment["vg_name"], segment["lv_name"]
+        if group and group not in on_disk["groups"]:
+            on_disk["groups"].append(group)
+        osd = _osd(segment, start)
+        if osd is None and volume and f"{group}/{volume}" not in on_disk["volumes"]:
+            on_disk["volumes"].append(f"{group}/{volume}")
+        elif osd and not any((one["fsid"], one["role"]) == (osd["fsid"], osd["role"]) for one in on_disk["osds"]):
+            on_disk["osds"].append(osd)  # of a volume in several pieces the first
+    return found
+
+
+def _osd(segment, start):
+    """The part of an OSD that a segment holds; None where it is none, or one that was never finished."""
+    tags = dict(tag.split("=", 1) for tag in segment["lv_tags"].split(",") if "=" in tag)
+    role = ROLES.get(tags.get("ceph.type"))
+    number, fsid = tags.get("ceph.osd_id", ""), tags.get("ceph.osd_fsid", "null")
+    if role is None or not number.isdecimal() or fsid == "null":
+        return None
+    return {
+        "id": int(number),
+        "fsid": fsid,
+        "role": role,
+        "size": int(segment["lv_size"]),
+        "offset": start + int(segment["pe_start"]) + int(segment["pvseg_start"]) * int(segment["vg_extent_size"]),
+        "cluster": tags.get("ceph.cluster_fsid"),
+        "format": "filestore" if tags["ceph.type"] in ("data", "journal") else "bluestore",
+        "encryption": "dmcrypt" if tags.get("ceph.encrypted") == "1" else None,
+        "device": segment["pv_name"],
+    }
+
+
+def _disk(device):
+    """The whole disk that a physical volume is on, and where on it that begins, in bytes."""
+    block = SYS / Path(device).resolve().name
+    if not (block / "partition").exists():
+        return str(Path(device).resolve()), 0
+    return str(Path("/dev") / block.resolve().parent.name), int((block / "start").read_text()) * 512

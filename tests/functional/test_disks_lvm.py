@@ -1,0 +1,114 @@
+"""OSDs that ceph-volume made, as `pvs` lists them on a real host: fixtures/lvm/pvs.json, its lockbox key replaced."""
+
+import json
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+import salt.loader
+
+from proposals import discovery
+
+CLUSTER = "11111111-2222-4333-8444-555555555555"
+BARE, CLOSED = "e852f184-4468-4a4d-ad94-d47afd233310", "3f6f9b29-2bd2-4733-ad4e-0a01e2348179"
+GIB, MIB = 1 << 30, 1 << 20
+
+
+@pytest.fixture(scope="module")
+def recorded(checkout):
+    return json.loads((checkout / "tests/fixtures/lvm/pvs.json").read_text())["report"][0]["pvseg"]
+
+
+@pytest.fixture
+def module(minion_opts):
+    """The module as Salt's loader makes it."""
+    mods = salt.loader.minion_mods(minion_opts())
+    return SimpleNamespace(parse=mods["disks_lvm.parse"], inspect=mods["disks_lvm.inspect"], all=mods)
+
+
+def test_parts_of_osds(module, recorded):
+    found = module.parse(recorded)
+    data, fast, closed, other = (found[f"/dev/ubd{letter}"] for letter in "bcde")
+    assert data["osds"] == [
+        {
+            "id": 0,
+            "fsid": BARE,
+            "role": "data",
+            "size": 999997571072,
+            "offset": MIB,
+            "cluster": CLUSTER,
+            "format": "bluestore",
+            "encryption": None,
+            "device": "/dev/ubdb",
+        }
+    ]
+    told = [(osd["id"], osd["fsid"], osd["role"], osd["size"], osd["offset"], osd["encryption"]) for osd in fast["osds"]]
+    assert told == [
+        (0, BARE, "db", 30 * GIB, MIB, None),
+        (0, BARE, "wal", 2 * GIB, 30 * GIB + MIB, None),
+        (1, CLOSED, "db", 30 * GIB, 32 * GIB + MIB, "dmcrypt"),
+        (1, CLOSED, "wal", 2 * GIB, 62 * GIB + MIB, "dmcrypt"),
+    ]
+    assert [osd["encryption"] for osd in closed["osds"]] == ["dmcrypt"]
+    assert other == {"osds": [], "volumes": ["other/root"], "groups": ["other"]}
+
+
+def test_the_lockbox_key_stays_where_it_is(module, recorded):
+    assert "PLANTED-SECRET" in str(recorded)
+    assert "PLANTED-SECRET" not in str(module.parse(recorded))
+
+
+def test_an_unfinished_volume_is_no_osd(module, recorded):
+    tags = recorded[0]["lv_tags"].replace("ceph.osd_id=0", "ceph.osd_id=null")
+    found = module.parse([{**recorded[0], "lv_tags": tags}])["/dev/ubdb"]
+    assert found["osds"] == [] and len(found["volumes"]) == 1
+
+
+def test_a_volume_in_pieces_is_one_part(module, recorded):
+    later = {**recorded[0], "pvseg_start": "300000"}
+    assert [osd["offset"] for osd in module.parse([recorded[0], later])["/dev/ubdb"]["osds"]] == [MIB]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (FileNotFoundError("pvs"), None),  # no LVM on the host
+        (subprocess.TimeoutExpired("pvs", 10), subprocess.TimeoutExpired),
+        (SimpleNamespace(returncode=5, stdout="", stderr="no metadata"), OSError),
+    ],
+)
+def test_an_lvm_that_does_not_answer_is_told(module, monkeypatch, answer, expected):
+    def run(*_, **__):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(subprocess, "run", run)
+    if expected is None:
+        assert module.inspect() == {}
+    else:
+        with pytest.raises(expected):
+            module.inspect()
+
+
+def test_the_inventory_says_osds_and_no_reason_that_they_explain(module, recorded):
+    """From the grain's and LVM's view of that host to the planner's input: OSDs stay, a stranger's volume is in use."""
+    lying = module.parse(recorded)
+    disks = [
+        {
+            "device": device,
+            "id": device,
+            "size": 10**12,
+            "rotational": True,
+            "in_use": [f"LVM member of {each['groups'][0]}"],
+        }
+        for device, each in lying.items()
+    ]
+    inspected = {device: {"signatures": ["LVM2_member"], "partitions": 0, **each} for device, each in lying.items()}
+    host = discovery.host({"ceph_disks_format": 1, "ceph_disks": disks, "inspected": inspected}, [], "node1")
+    assert [(len(disk["osds"]), disk["in_use"]) for disk in host["ceph_disks"]] == [
+        (1, []),
+        (4, []),
+        (1, []),
+        (0, ["LVM member of other", "holds LVM2_member"]),
+    ]
