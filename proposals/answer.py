@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import contextvars
 import functools
 import inspect
 import io
@@ -13,6 +14,7 @@ from proposals import names
 from proposals.errors import ArgumentError, ProposalError
 
 OUTPUTTER = "answer"  # salt/_output/answer.py: prints the text alone
+_INSIDE = contextvars.ContextVar("inside an answering function", default=False)
 
 
 def bad(message: str, status: int = 2) -> dict:
@@ -48,18 +50,25 @@ def answers(function: Callable) -> Callable:
 
     Salt itself ends with status 0 where an argument is missing or unknown: so it is shown a function that takes
     any, and they are checked here. ``**_`` takes none; Salt's own (``__pub_user`` …) are left out.
+
+    Only the outermost one answers: called by another one of ours, a function returns and raises as it is written.
     """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def answering(*args, **kwargs):
-        _last_words()
         mine = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+        if _INSIDE.get():
+            return function(*args, **mine)
+        _last_words()
+        outside = _INSIDE.set(True)
         try:
             _check(signature, function.__name__.rstrip("_"), args, mine)
             answer = function(*args, **mine)
         except ProposalError as err:
             answer = bad(str(err))
+        finally:
+            _INSIDE.reset(outside)
         return _shaped(answer, function.__globals__.get("__opts__") or {})
 
     del answering.__wrapped__  # Salt follows it and would refuse arguments itself

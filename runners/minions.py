@@ -1,14 +1,23 @@
 """``salt-run minions.*``: which minions are ours, and one job that asks them."""
 
 import salt.client
+import salt.exceptions
 import salt.pillar
 import salt.utils.minions
 
-from proposals import store
+from proposals import answer, store
 from proposals.errors import PolicyError, ProposalError
 from proposals.site import site
 
+# What Salt's client raises where no master takes a job, or not this user's.
+REFUSED = (
+    salt.exceptions.SaltClientError,
+    salt.exceptions.SaltReqTimeoutError,
+    salt.exceptions.AuthenticationError,
+)
 
+
+@answer.answers
 def ours():
     """Return the accepted minions that ``ceph_minions`` matches, sorted.
 
@@ -21,6 +30,7 @@ def ours():
     return match(_ceph_minions())
 
 
+@answer.answers
 def match(target):
     """Return the minions that a Salt compound match names, sorted.
 
@@ -34,6 +44,7 @@ def match(target):
     return sorted(found["minions"])
 
 
+@answer.answers
 def ask(minions, functions, arguments=None, timeout=60):
     """Run functions on minions in one job; return ``{minion: {function: answer}}`` of those that answered.
 
@@ -56,11 +67,11 @@ def ask(minions, functions, arguments=None, timeout=60):
     asked = sorted(set(minions) - set(__salt__["stage_lock.silent"]()))
     if not asked:
         return {}
-    with salt.client.get_local_client(mopts=__opts__) as client:
-        found = client.cmd(asked, list(functions), arguments, tgt_type="list", timeout=timeout)
-    return {minion: answer for minion, answer in found.items() if isinstance(answer, dict)}
+    found = _job(asked, list(functions), arguments, timeout)
+    return {minion: given for minion, given in found.items() if isinstance(given, dict)}
 
 
+@answer.answers
 def one(minion, function, arguments=(), timeout=300):
     """Return one minion's answer, data of any kind; ProposalError with its own words where it fails.
 
@@ -82,9 +93,7 @@ def one(minion, function, arguments=(), timeout=300):
     if minion not in ours():
         raise ProposalError(f"{minion} is none of our minions; they are {', '.join(ours()) or 'not there yet'}")
     # As a job of one function: of several, Salt answers a traceback where one fails.
-    with salt.client.get_local_client(mopts=__opts__) as client:
-        found = client.cmd([minion], function, list(arguments), tgt_type="list", timeout=timeout)
-    given = found.get(minion, False)
+    given = _job([minion], function, list(arguments), timeout).get(minion, False)
     if given is False:
         raise ProposalError(f"{minion} does not answer: does its salt-minion run?")
     if not isinstance(given, (dict, list)):
@@ -92,6 +101,7 @@ def one(minion, function, arguments=(), timeout=300):
     return given
 
 
+@answer.answers
 def members():
     """Return the minions of each role in the generation that is served; PolicyError where there is none.
 
@@ -107,6 +117,7 @@ def members():
     return store.read_yaml(told)["ceph"]["members"]
 
 
+@answer.answers
 def cluster(function, arguments=(), timeout=300):
     """Return what a function answers on the host that has the role master, which holds the admin's key.
 
@@ -119,6 +130,15 @@ def cluster(function, arguments=(), timeout=300):
         salt-run minions.cluster osd_map.states
     """
     return one(members()["master"][0], function, arguments, timeout)
+
+
+def _job(minions, functions, arguments, timeout):
+    """One Salt job; ProposalError where the master takes none."""
+    try:
+        with salt.client.get_local_client(mopts=__opts__) as client:
+            return client.cmd(minions, functions, arguments, tgt_type="list", timeout=timeout)
+    except REFUSED as err:
+        raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err
 
 
 def _ceph_minions():

@@ -2,10 +2,7 @@
 
 import time
 
-import salt.exceptions
-
 from proposals import answer
-from proposals.errors import ProposalError
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
 
@@ -60,6 +57,7 @@ def words(jobs):
     return ", ".join(f"{minion} ({job['fun']} {job['what']}, job {job['jid']})" for minion, job in first.items())
 
 
+@answer.answers
 def end(jids, minions, patience=10):
     """End jobs on minions, with all their children: term, then kill; return ``{minion: job}`` of those that ran.
 
@@ -90,11 +88,7 @@ def end(jids, minions, patience=10):
 
 
 def _ask(minions, functions, arguments=None):
-    """One job; a master that takes none is an error of one line."""
-    try:
-        return __salt__["minions.ask"](minions, functions, arguments, timeout=PATIENCE)
-    except (salt.exceptions.SaltClientError, salt.exceptions.SaltReqTimeoutError) as err:
-        raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err
+    return __salt__["minions.ask"](minions, functions, arguments, timeout=PATIENCE)
 
 
 def _states(jobs):
