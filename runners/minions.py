@@ -1,5 +1,7 @@
 """``salt-run minions.*``: which minions are ours, and one job that asks them."""
 
+from pathlib import Path
+
 import salt.client
 import salt.exceptions
 import salt.pillar
@@ -9,6 +11,7 @@ from proposals import answer, store
 from proposals.errors import PolicyError, ProposalError
 from proposals.site import site
 
+SHIPPED = "*"  # of pillar/ceph/minions.sls
 # What Salt's client raises where no master takes a job, or not this user's.
 REFUSED = (
     salt.exceptions.SaltClientError,
@@ -27,7 +30,32 @@ def ours():
 
         salt-run minions.ours
     """
-    return match(_ceph_minions())
+    target = pillar()["ceph_minions"]
+    if target == SHIPPED and not _own_file().exists() and (other := _other_top()):
+        raise ProposalError(
+            f"this master serves its minions something else already ({other}): which of them are Halocline's? Write "
+            f"for example \"ceph_minions: 'osd*'\" into {_own_file()}; accepted are {', '.join(match('*')) or 'none'}"
+        )
+    return match(target)
+
+
+@answer.answers
+def pillar():
+    """Return the master's own pillar: what stages, and runners, are told by the site.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run minions.pillar
+    """
+    own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
+    if "ceph_minions" not in own:
+        raise ProposalError(
+            f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): is "
+            "srv/master.d/halocline.conf in the master's master.d, and the master restarted since?"
+        )
+    return own
 
 
 @answer.answers
@@ -141,7 +169,20 @@ def _job(minions, functions, arguments, timeout):
         raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err
 
 
-def _ceph_minions():
-    """The site's ``ceph_minions``, from the master's own pillar: one place for stages and runners."""
-    own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
-    return own.get("ceph_minions", "*")
+def _roots(kind):
+    """The site's own folders among ``file_roots`` or ``pillar_roots``: all but ours."""
+    roots = [Path(root) for root in __opts__[kind]["base"]]
+    return [root for root in roots if not any((root / "ceph" / each).exists() for each in ("stack.cfg", "stage"))]
+
+
+def _other_top():
+    """A top file that is not ours: this master has had its work before us."""
+    name = __opts__["state_top"].removeprefix("salt://")
+    tops = [root / name for kind in ("file_roots", "pillar_roots") for root in _roots(kind)]
+    return next((top for top in tops if top.exists()), None)
+
+
+def _own_file():
+    """Where the site says which minions are ours; the first of its folders where it has not."""
+    files = [root / "ceph" / "minions.sls" for root in _roots("pillar_roots")]
+    return next((file for file in files if file.exists()), files[0])

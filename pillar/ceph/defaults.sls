@@ -1,4 +1,19 @@
-# What stands before configure has run: nobody is anything yet.
+# What stands where the site says nothing: its own words go into ceph/site.sls.
+
+# Package sources that prep adds: {NAME: arguments of Salt's pkgrepo.managed}. None is added unasked.
+ceph_repos: {}
+# How hosts keep time: chrony, or disabled where the site sees to it itself (a file of ceph/time/).
+time_init: chrony
+# A name or address, or a list: where chrony takes the time from. Without one: from the Salt master's host.
+time_server: null
+# What prep does to the master's host and to all others: default-no-update-no-reboot, default-update-no-reboot,
+# default-no-update-reboot (where one is due), default-update-reboot. The master's host is never rebooted, only named.
+stage_prep_master: default-no-update-no-reboot
+stage_prep_minion: default-no-update-no-reboot
+# Seconds that prep waits for a rebooted host, and for the cluster to be well before the next one.
+ready_timeout: 300
+
+# Before configure has run nobody is anything yet.
 ceph:
   generation: null
   members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: []}

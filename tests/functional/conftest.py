@@ -20,6 +20,7 @@ PILLAR = {
     "fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001",
     "public_network": "10.0.0.0/24",
     "cluster_network": "10.0.1.0/24",
+    "ceph_repos": {"ceph": {"name": "deb https://ceph.example.com/debian bookworm main", "file": "/etc/ceph.list"}},
     "expected_generation": "0123456789abcdef",
     "ceph": {
         "generation": "0123456789abcdef",

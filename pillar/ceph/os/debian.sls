@@ -4,6 +4,12 @@ ceph_os:
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     osd: [ceph-osd, gdisk, util-linux]
+    time: [chrony]
+  chrony:
+    service: chrony
+    conf: /etc/chrony/chrony.conf
+    include: confdir /etc/chrony/conf.d
+    settings: /etc/chrony/conf.d/halocline.conf
 ceph_health:
   mon:
     mgr_initial_modules:

@@ -4,3 +4,9 @@ ceph_os:
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     osd: [ceph-osd, gdisk, util-linux]
+    time: [chrony]
+  chrony:
+    service: chronyd
+    conf: /etc/chrony.conf
+    include: include /etc/chrony.d/*.conf
+    settings: /etc/chrony.d/halocline.conf

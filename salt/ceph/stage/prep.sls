@@ -1,4 +1,4 @@
-# Stage 0: modules and packages on every minion of ours.
+# Stage 0: modules, package sources, packages and time on every minion of ours; then updates, where the site asks.
 ceph-stage-prep-begin:
   step.runner:
     - name: stage.begin
@@ -19,7 +19,15 @@ ceph-stage-prep-packages:
   salt.state:
     - tgt: {{ pillar['ceph_minions'] | tojson }}
     - tgt_type: compound
-    - sls: ceph.packages
+    - sls: [ceph.repo, ceph.packages, {{ ('ceph.time.' ~ pillar['time_init']) | tojson }}]
     - failhard: True
     - require:
       - salt: ceph-stage-prep-sync
+
+ceph-stage-prep-updates:
+  step.runner:
+    - name: updates.apply
+    - check: updates.apply
+    - failhard: True
+    - require:
+      - salt: ceph-stage-prep-packages

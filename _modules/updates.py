@@ -1,0 +1,101 @@
+"""What updates and reboots this host is due, and the reboot itself."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 60  # seconds one command may take
+BOOT_ID, INIT = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/1/stat")
+CONTAINER = Path("/run/systemd/container")
+FLAGS = (Path("/run/reboot-required"), Path("/run/reboot-needed"))  # Debian's and SUSE's packages leave them
+MODULES = Path("/lib/modules")
+CEPH = Path("/var/lib/ceph")
+KEYRING = Path("/etc/ceph/ceph.client.admin.keyring")
+
+
+def look(refresh=True):
+    """Return what this host is due and what of Ceph it has, in one answer; nothing is changed.
+
+    refresh
+        Ask the package sources anew.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' updates.look
+    """
+    return {
+        "pending": sorted(__salt__["pkg.list_upgrades"](refresh=refresh, dist_upgrade=False)),
+        "reboot": reboot_due(),
+        "host": __grains__["host"],
+        "daemons": sorted(path.name for kind in ("mon", "osd", "mds", "radosgw") for path in CEPH.glob(f"{kind}/*")),
+        "foreign": sorted(path.name for path in CEPH.glob("*-*-*-*-*")),  # cephadm's, by fsid
+        "asks": KEYRING.exists(),
+    }
+
+
+def reboot_due():
+    """Return why this host is to be rebooted, empty where nothing asks for it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' updates.reboot_due
+    """
+    for flag in FLAGS:
+        if flag.exists():
+            return f"{flag} is there"
+    return "" if CONTAINER.exists() else _newer_kernel() or _restarting()
+
+
+def _newer_kernel():
+    """A kernel that was installed after the one that runs, with its image."""
+    running = MODULES / os.uname().release
+    if not running.is_dir():
+        return f"the running kernel {running.name} is not installed any more"
+    there = [path for path in MODULES.iterdir() if (path / "modules.dep").exists()]
+    newer = [path.name for path in there if __salt__["pkg.version_cmp"](path.name, running.name) == 1]
+    return f"kernel {newer[-1]} is installed, {running.name} runs" if newer else ""
+
+
+def _restarting():
+    """What RHEL's yum-utils says, where it is installed."""
+    try:
+        done = subprocess.run(["needs-restarting", "-r"], capture_output=True, timeout=LIMIT, check=False)
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return ""
+    return "needs-restarting asks for it" if done.returncode == 1 else ""
+
+
+def boot():
+    """Return what differs after each boot of this host, or container.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' updates.boot
+    """
+    started = INIT.read_text().rpartition(")")[2].split()[19]  # proc(5): starttime is field 22
+    return f"{BOOT_ID.read_text().strip()} {started}"
+
+
+def reboot(delay=5):
+    """Reboot this host after so many seconds, time to answer; return what ``updates.boot`` says before.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' updates.reboot
+    """
+    before = boot()
+    command = ["systemd-run", f"--on-active={delay}", "--collect", "systemctl", "reboot"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return before

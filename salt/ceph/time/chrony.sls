@@ -1,0 +1,29 @@
+# chrony as the distribution sets it up, with the site's sources, or the Salt master's host, added.
+ceph-time-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['time'] | tojson }}
+
+ceph-time-include:
+  file.append:
+    - name: {{ pillar['ceph_os']['chrony']['conf'] }}
+    - text: {{ pillar['ceph_os']['chrony']['include'] | tojson }}
+    - require:
+      - pkg: ceph-time-packages
+
+ceph-time-settings:
+  file.managed:
+    - name: {{ pillar['ceph_os']['chrony']['settings'] }}
+    - source: salt://ceph/time/files/chrony.conf.j2
+    - template: jinja
+    - makedirs: True
+    - mode: '0644'
+    - require:
+      - pkg: ceph-time-packages
+
+ceph-time-running:
+  service.running:
+    - name: {{ pillar['ceph_os']['chrony']['service'] }}
+    - enable: True
+    - watch:
+      - file: ceph-time-include
+      - file: ceph-time-settings

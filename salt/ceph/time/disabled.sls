@@ -1,0 +1,3 @@
+# The site keeps its hosts' time itself.
+ceph-time-disabled:
+  test.nop: []

@@ -1,0 +1,5 @@
+# All updates that remove no package.
+ceph-updates:
+  pkg.uptodate:
+    - refresh: True
+    - dist_upgrade: False

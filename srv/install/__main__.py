@@ -1,0 +1,101 @@
+"""Put Halocline where this host's Salt master finds it, or take it away again (run it as root).
+
+    python3 srv/install [--link]     again after an update: what changed is replaced
+    python3 /srv/halocline/srv/install --undo
+
+It writes the tree to /srv/halocline (with --link: a link to this checkout), drop-ins to master.d and minion.d, and a
+.pth file where Salt's own Python reads it: a distribution's, pip's or the vendor's bundled one. The site's own roots
+and settings stay and come first. What is not ours is never overwritten; /var/lib/halocline/installed.json says what is.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from record import LIBRARY, InstallError, Record, found
+from wanted import CHECKOUT, DROP_IN, HOME, wanted
+
+PYTHON = (3, 11)
+LISTED = 10  # paths that one message names
+LOADS = (
+    "import proposals.cli, rich, salt.config as c; o = c.master_config({!r}); assert {!r} in o['file_roots']['base']"
+)
+
+
+def main():
+    """Find Salt's own Python and go on in it: it has Salt's configuration reader and YAML."""
+    parser = argparse.ArgumentParser(
+        prog="srv/install", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--undo", action="store_true", help="take everything away again")
+    parser.add_argument("--link", action="store_true", help="serve this checkout itself, nothing is copied")
+    parser.add_argument("--config-dir", default="/etc/salt", help="Salt's configuration (/etc/salt)")
+    parser.add_argument("--python", help="Salt's Python, where salt-run does not tell it")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    try:
+        if os.geteuid() != 0:
+            raise InstallError("this needs root: run it with sudo")
+        if asked.undo:
+            sys.exit(undo())
+        if not asked.inside:
+            python = asked.python or salt_python(shutil.which("salt-run"))
+            os.execv(python, [python, str(Path(__file__).parent), *sys.argv[1:], "--inside"])
+        install(Path(asked.config_dir), asked.link)
+    except (InstallError, OSError) as err:
+        sys.exit(f"error: {err}")
+
+
+def salt_python(script):
+    """Return the Python that runs a script: its shebang's, else (bundled with Salt) the one in the folder beside it."""
+    if not script:
+        raise InstallError("salt-run is not in PATH: install salt-master first, or name Salt's Python with --python")
+    real = Path(script).resolve()
+    shebang = real.read_text(errors="replace").split("\n", 1)[0].removeprefix("#!").split()
+    named = shutil.which(shebang[-1]) if shebang and "python" in shebang[-1] else None
+    for python in filter(None, (named, real.parent / "bin" / "python3", real.parent / "python3")):
+        if os.access(python, os.X_OK) and _runs(python, "import salt.version").returncode == 0:
+            return str(python)
+    raise InstallError(f"{script} does not tell a Python that has Salt: name it with --python")
+
+
+def install(config, link):
+    """Write what is wanted, once it is known that nothing of it is somebody else's."""
+    if sys.version_info < PYTHON:
+        raise InstallError(f"Salt's Python is {sys.version.split()[0]}, expected 3.11 or newer: update Salt")
+    record = Record()
+    if os.path.lexists(HOME) and not record.paths and HOME.resolve() != CHECKOUT:
+        raise InstallError(f"{HOME} exists and is not ours: move it away")
+    files = wanted(config, link or HOME.is_symlink(), record)
+    taken = [path for path, content in files.items() if not record.ours(path) and found(path) not in (None, content)]
+    if taken:
+        more = f" and {len(taken) - LISTED} more" if len(taken) > LISTED else ""
+        raise InstallError(f"not ours, or edited since: {', '.join(taken[:LISTED])}{more}; move it away first")
+    record.write(files)
+    done = _runs(sys.executable, LOADS.format(str(config / "master"), str(HOME / "salt")))
+    if done.returncode:
+        undo()
+        raise InstallError(f"Salt's Python does not find it, all is taken away again: {done.stderr.strip()[-300:]}")
+    print(f"installed: {HOME}, {config}/master.d/{DROP_IN}, for {sys.executable}")
+    print(f"now: systemctl restart salt-master (to undo: python3 {HOME}/srv/install --undo)")
+
+
+def undo():
+    """Take away what is recorded and as it was written; name and keep the rest. Return the exit status."""
+    edited = Record().undo()
+    print(f"taken away ({LIBRARY.parent} too); what the site keeps in its pillar and /var/log/halocline stays")
+    print("now: systemctl restart salt-master")
+    for path in edited:
+        print(f"kept, as it was edited: {path}")
+    return 1 if edited else 0
+
+
+def _runs(python, code):
+    return subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False, cwd="/")
+
+
+if __name__ == "__main__":
+    main()

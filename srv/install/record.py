@@ -1,0 +1,97 @@
+"""What was installed: every file and link with the hash of what was written. Only that is ever replaced or removed."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+LIBRARY = Path("/var/lib/halocline/python")  # what Salt's Python is to find: `proposals`, and nothing else of the tree
+RECORD = LIBRARY.parent / "installed.json"
+
+
+class InstallError(Exception):
+    """The one message that a person reads."""
+
+
+def found(path):
+    """What lies at a path: bytes, ``-> target`` of a link, ``folder``, or None."""
+    path = Path(path)
+    if path.is_symlink():
+        return f"-> {path.readlink()}"
+    if path.is_dir():
+        return "folder"
+    return path.read_bytes() if path.exists() else None
+
+
+class Record:
+    """``paths``: the hashes that may lie at each path (two while an update is written); ``folders`` that were made."""
+
+    def __init__(self):
+        told = json.loads(RECORD.read_text()) if RECORD.exists() else {"paths": {}, "folders": []}
+        self.paths, self.folders = told["paths"], told["folders"]
+
+    def ours(self, path):
+        """Whether what lies at a path is as it was written."""
+        return (content := found(path)) is not None and _digest(content) in self.paths.get(path, ())
+
+    def write(self, files):
+        """Write files and links that are not somebody else's, remove ours that are not wanted any more.
+
+        files
+            ``{path: bytes, or '-> target' of a link}``. What was there before us, and is the same, stays not ours.
+        """
+        for path in [path for path in self.paths if path not in files]:
+            self._remove(path)
+        mine = {path: each for path, each in files.items() if path in self.paths or found(path) is None}
+        made = {str(folder) for path in mine for folder in Path(path).parents if not folder.exists()}
+        self.folders = sorted({*self.folders, *made, *map(str, LIBRARY.parents[:1])})
+        # First, with the old hashes too: an installation that is cut off can be repeated, and undone.
+        self.paths = {path: [*self.paths.get(path, ()), _digest(each)] for path, each in mine.items()}
+        self._save()
+        for path, each in mine.items():
+            if not self.ours(path) or found(path) != each:
+                _put(Path(path), each)
+        self.paths = {path: [_digest(each)] for path, each in mine.items()}
+        self._save()
+
+    def undo(self):
+        """Remove all that is as it was written, and the folders that were made for it; return the paths that stay."""
+        if not self.paths:
+            raise InstallError(f"nothing is installed: {RECORD} does not exist")
+        edited = [path for path in self.paths if found(path) is not None and not self.ours(path)]
+        for path in self.paths:
+            self._remove(path)
+        RECORD.unlink()
+        for folder in sorted(self.folders, key=len, reverse=True):
+            if Path(folder).is_dir() and not any(Path(folder).iterdir()):
+                Path(folder).rmdir()
+        return edited
+
+    def _remove(self, path):
+        """Remove one of ours, and what Python has compiled of it."""
+        if self.ours(path):
+            Path(path).unlink()
+        if str(Path(path).parent) in self.folders:
+            shutil.rmtree(Path(path).parent / "__pycache__", ignore_errors=True)
+
+    def _save(self):
+        _put(RECORD, json.dumps({"paths": self.paths, "folders": self.folders}, indent=1, sort_keys=True).encode())
+
+
+def _put(path, content):
+    """Write a file or link whole or not at all; readable by all, as a master may run as another user."""
+    for folder in [folder for folder in reversed(path.parents) if not folder.exists()]:
+        folder.mkdir()
+        folder.chmod(0o755)
+    draft = Path(f"{path}.new")
+    draft.unlink(missing_ok=True)
+    if isinstance(content, str):
+        draft.symlink_to(content.removeprefix("-> "))
+    else:
+        draft.write_bytes(content)
+        draft.chmod(0o644)
+    draft.replace(path)
+
+
+def _digest(content):
+    return content if isinstance(content, str) else hashlib.sha256(content).hexdigest()

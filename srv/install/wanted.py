@@ -1,0 +1,118 @@
+"""What is to be installed, as ``{path: bytes, or '-> target' of a link}``. Runs in Salt's own Python."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from configparser import ConfigParser
+from pathlib import Path
+
+from record import LIBRARY, InstallError, found
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+HOME = Path("/srv/halocline")  # as srv/master.d/halocline.conf has it
+PARTS = ("proposals", "runners", "_modules", "salt", "pillar", "srv", "docs", "README.md", "LICENSE", "setup.cfg")
+DROP_IN = "zz-halocline.conf"  # Salt joins drop-ins in the order of their names: the site's own roots come first
+HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's own words, which come first.\n"
+IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
+
+
+def wanted(config, link, record):
+    """Return everything that is to be there.
+
+    config
+        Salt's configuration folder.
+    link
+        Serve the checkout itself.
+    record
+        What was installed before.
+    """
+    if HOME.resolve() == CHECKOUT and not HOME.is_symlink():  # run from there, copied by us or put there by hand
+        files = {path: found(path) for path in record.paths if HOME in Path(path).parents and record.ours(path)}
+    else:
+        files = (
+            {str(HOME): f"-> {CHECKOUT}"} if link else {str(HOME / name): found(CHECKOUT / name) for name in _tree()}
+        )
+    files |= {str(LIBRARY / name): content for name, content in _libraries(record)}
+    files[str(LIBRARY / "proposals")] = f"-> {HOME}/proposals"
+    files[str(Path(sysconfig.get_path("purelib")) / "halocline.pth")] = f"{LIBRARY}\n".encode()
+    kinds = ("master", "minion") if (config / "minion.d").is_dir() else ("master",)
+    return files | {str(config / f"{kind}.d" / DROP_IN): _drop_in(config, kind).encode() for kind in kinds}
+
+
+def _tree():
+    """The path in the tree of every file and link of the product."""
+    for part in PARTS:
+        if (CHECKOUT / part).is_file():
+            yield part
+        for folder, below, names in os.walk(CHECKOUT / part):
+            below[:] = [name for name in below if name != "__pycache__"]
+            links = [name for name in below if Path(folder, name).is_symlink()]
+            yield from (str(Path(folder, name).relative_to(CHECKOUT)) for name in sorted(names + links))
+
+
+def _libraries(record):
+    """The files of the libraries that setup.cfg pins and Salt's Python lacks, from its own pip, for a place apart."""
+    setup = ConfigParser()
+    setup.read(CHECKOUT / "setup.cfg")
+    pins = [line for line in setup["options"]["install_requires"].split("\n") if "==" in line and line[0] != "#"]
+    sys.path[:] = [path for path in sys.path if path != str(LIBRARY)]
+    lacking = [pin for pin in pins if not importlib.util.find_spec(IMPORTED.get(_name(pin), _name(pin)))]
+    there = [f"{pin.replace('==', '-')}.dist-info" for pin in lacking]
+    if lacking and all((LIBRARY / each).is_dir() for each in there):
+        names = [path.removeprefix(f"{LIBRARY}/") for path in record.paths if path.startswith(f"{LIBRARY}/")]
+        yield from ((name, found(LIBRARY / name)) for name in names if record.ours(str(LIBRARY / name)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for pin in lacking:
+            _fetch(pin, folder)
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file() and path.parent.name != "bin":
+                yield str(path.relative_to(folder)), path.read_bytes()
+
+
+def _name(pin):
+    return pin.partition("==")[0]
+
+
+def _fetch(pin, folder):
+    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", folder, pin]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        raise InstallError(
+            f"Salt's Python lacks {pin}, and its pip cannot fetch it ({why}): install the distribution's "
+            f"python3-{_name(pin)} or give pip an index, then run this again"
+        )
+
+
+def _drop_in(config, kind):
+    """A drop-in of ours as this host is to have it: what its own configuration says comes first, and stays."""
+    import salt.utils.dictupdate
+    import yaml
+
+    shipped = yaml.safe_load((CHECKOUT / "srv" / f"{kind}.d" / "halocline.conf").read_text())
+    own = {}
+    for path in sorted((config / f"{kind}.d").glob("*.conf")):
+        if path.name != DROP_IN:
+            salt.utils.dictupdate.update(own, yaml.safe_load(path.read_text()) or {}, True, True)
+    if (config / kind).exists():  # a drop-in's key hides the same one of the main file
+        own = {**(yaml.safe_load((config / kind).read_text()) or {}), **own}
+    for key in ("file_roots", "pillar_roots"):
+        if roots := own.get(key, {}).get("base"):
+            if key == "pillar_roots":  # where the site keeps its files: in its own first pillar root
+                shipped["ext_pillar"] = json.loads(json.dumps(shipped["ext_pillar"]).replace("/srv/pillar", roots[0]))
+            shipped[key]["base"] = [root for root in shipped[key]["base"] if root.startswith(f"{HOME}/")]
+    return HEADER.format(kind) + yaml.safe_dump({key: _joined(own.get(key), each) for key, each in shipped.items()})
+
+
+def _joined(own, ours):
+    """Lists end with ours, dicts take ours where they have nothing, a setting stays as the site has it."""
+    if own is None:
+        return ours
+    if isinstance(own, dict) and isinstance(ours, dict):
+        return {**own, **{key: _joined(own.get(key), each) for key, each in ours.items()}}
+    return [*own, *(each for each in ours if each not in own)] if isinstance(own, list) else own

@@ -1,0 +1,72 @@
+"""The prep stage's states for each OS family, where chrony takes the time from, and pillars beside a site's own."""
+
+import pytest
+import salt.config
+import salt.loader
+import salt.pillar
+
+FAMILIES = {
+    "Debian": ("chrony", "/etc/chrony/chrony.conf", "/etc/chrony/conf.d/halocline.conf"),
+    "Suse": ("chronyd", "/etc/chrony.conf", "/etc/chrony.d/halocline.conf"),
+    "RedHat": ("chronyd", "/etc/chrony.conf", "/etc/chrony.d/halocline.conf"),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_time_is_kept_by_the_familys_chrony(show_sls, family):
+    service, conf, settings = FAMILIES[family]
+    low = {chunk["__id__"]: chunk for chunk in show_sls("ceph.time.chrony", family)}
+    assert low["ceph-time-running"]["name"] == service
+    assert (low["ceph-time-include"]["name"], low["ceph-time-settings"]["name"]) == (conf, settings)
+    assert settings.rpartition("/")[0] in low["ceph-time-include"]["text"]
+
+
+def test_package_sources_are_the_pillars_alone(show_sls, minion_opts):
+    (chunk,) = show_sls("ceph.repo")
+    assert (chunk["state"], chunk["fun"], chunk["file"]) == ("pkgrepo", "managed", "/etc/ceph.list")
+    assert chunk["name"].startswith("deb https://")
+    unasked = salt.loader.minion_mods(minion_opts())["state.show_low_sls"](["ceph.repo", "ceph.time.disabled"])
+    assert [chunk["__id__"] for chunk in unasked] == ["ceph-time-disabled"]
+
+
+TOLD = [  # time_server, what the master is to this minion, its address; the lines
+    (None, "admin", "10.0.0.9", ["server admin iburst prefer"]),
+    (None, "admin", "10.0.0.1", ["local stratum 10", "allow"]),
+    (None, "localhost", "127.0.0.1", ["local stratum 10", "allow"]),
+    ("node1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
+    ("10.0.0.1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
+    ("ntp.example", "admin", "10.0.0.1", ["server ntp.example iburst prefer"]),
+    (["a.example", "b.example"], "admin", "10.0.0.9", [f"server {n}.example iburst prefer" for n in "ab"]),
+]
+
+
+@pytest.mark.parametrize(("server", "master", "address", "lines"), TOLD)
+def test_where_chrony_takes_the_time_from(minion_opts, server, master, address, lines):
+    opts = minion_opts(pillar=None)
+    opts["pillar"], opts["master_ip"] = {"time_server": server}, address
+    opts["grains"] |= {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"]}
+    assert salt.loader.minion_mods(opts)["ceph_time.settings"]() == lines
+
+
+def test_our_pillar_stands_beside_a_sites_top_file_which_wins(checkout, tmp_path):
+    own = tmp_path / "pillar"
+    own.mkdir()
+    (own / "top.sls").write_text("base:\n  '*': [site]\n  'os_family:Debian':\n    - match: grain\n    - debian\n")
+    (own / "site.sls").write_text("site: theirs\nready_timeout: 7\n")
+    (own / "debian.sls").write_text("debian: theirs\n")
+    (own / "ceph").mkdir()
+    (own / "ceph/site.sls").write_text("time_init: disabled\n")
+    (own / "ceph/minions.sls").write_text("ceph_minions: 'osd*'\n")
+    opts = dict(salt.config.master_config(None))
+    shipped = str(checkout / "pillar")
+    opts |= {"file_client": "local", "cachedir": str(tmp_path / "cache"), "ext_pillar": []}
+    opts["pillar_roots"] = {"base": [str(own), shipped], "halocline": [shipped]}
+    told = salt.pillar.Pillar(opts, {"os_family": "Debian", "id": "osd1"}, "osd1", "base").compile_pillar()
+    assert "_errors" not in told
+    assert {key: told[key] for key in ("site", "debian", "ready_timeout")} == {
+        "site": "theirs",
+        "debian": "theirs",
+        "ready_timeout": 7,
+    }
+    assert (told["time_init"], told["ceph_minions"], told["ceph_repos"]) == ("disabled", "osd*", {})
+    assert told["ceph_os"]["chrony"]["service"] == "chrony"

@@ -1,0 +1,120 @@
+"""The install command: which Python a Salt runs in, what is ours and what is not, how two configurations become one."""
+
+import sys
+
+import pytest
+import yaml
+
+
+@pytest.fixture
+def install(checkout, monkeypatch, tmp_path):
+    """The command's modules, with its record under tmp_path."""
+    monkeypatch.syspath_prepend(str(checkout / "srv" / "install"))
+    import record
+    import wanted
+
+    monkeypatch.setattr(record, "LIBRARY", tmp_path / "lib" / "python")
+    monkeypatch.setattr(record, "RECORD", tmp_path / "lib" / "installed.json")
+    yield record, wanted
+    for name in ("record", "wanted"):
+        del sys.modules[name]
+
+
+@pytest.fixture
+def main(install, checkout):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("command", checkout / "srv" / "install" / "__main__.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SHAPES = {
+    "pip": ("salt-run", "#!{python}\n"),
+    "env": ("salt-run", "#!/usr/bin/env {python}\n"),
+    "bundled": ("onedir/salt-run", '#!/bin/sh\n"true" \'\'\'\'\n"exec" "$(dirname "$0")/bin/python3" "$0" "$@"\n'),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_salt_python_is_found(main, tmp_path, shape):
+    name, text = SHAPES[shape]
+    script = tmp_path / name
+    python = script.parent / "bin" / "python3"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    script.write_text(text.format(python=python))
+    link = tmp_path / "usr-bin-salt-run"
+    link.symlink_to(script)
+    assert main.salt_python(str(link)) == str(python)
+
+
+def test_a_python_without_salt_is_none(main, tmp_path):
+    script = tmp_path / "salt-run"
+    script.write_text("#!/bin/sh\n")
+    with pytest.raises(Exception, match="name it with --python"):
+        main.salt_python(str(script))
+
+
+def test_only_what_is_ours_is_replaced_and_removed(install, tmp_path):
+    record, _ = install
+    theirs, ours, gone = (str(tmp_path / "etc" / name) for name in ("theirs", "ours", "gone"))
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/theirs").write_text("same")
+    before = sorted(tmp_path.rglob("*"))
+    record.Record().write({theirs: b"same", ours: b"first", gone: b"x", str(tmp_path / "a/b/link"): "-> ../x"})
+    record.Record().write({theirs: b"same", ours: b"second", str(tmp_path / "a/b/link"): "-> ../y"})
+    made = record.Record()
+    assert record.found(ours) == b"second" and record.found(gone) is None
+    assert record.found(tmp_path / "a/b/link") == "-> ../y"
+    assert theirs not in made.paths and made.ours(ours)
+    (tmp_path / "etc/ours").write_text("edited")
+    assert record.Record().undo() == [ours]
+    assert (tmp_path / "etc/ours").read_text() == "edited" and (tmp_path / "etc/theirs").read_text() == "same"
+    (tmp_path / "etc/ours").unlink()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_update_that_is_cut_off_can_be_repeated_and_undone(install, tmp_path, monkeypatch):
+    record, _ = install
+    files = {str(tmp_path / "etc" / name): b"1" for name in "abc"}
+    record.Record().write(files)
+    put = record._put
+    monkeypatch.setattr(record, "_put", lambda path, each: put(path, each) if path.name != "b" else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        record.Record().write(dict.fromkeys(files, b"2"))
+    monkeypatch.setattr(record, "_put", put)
+    assert all(record.Record().ours(path) for path in files)  # some old, some new
+    record.Record().write(dict.fromkeys(files, b"2"))
+    assert {record.found(path) for path in files} == {b"2"}
+    assert record.Record().undo() == [] and not (tmp_path / "etc").exists()
+
+
+def test_the_sites_own_words_come_first_and_stay(install, tmp_path):
+    _, wanted = install
+    (tmp_path / "master.d").mkdir()
+    (tmp_path / "master").write_text("file_roots: {base: [/srv/theirs], dev: [/srv/dev]}\nlog_level: info\n")
+    (tmp_path / "master.d/site.conf").write_text("pillar_roots: {base: [/srv/their-pillar]}\nrunner_dirs: [/r]\n")
+    made = yaml.safe_load(wanted._drop_in(tmp_path, "master"))
+    assert made["file_roots"] == {"base": ["/srv/theirs", "/srv/halocline/salt"], "dev": ["/srv/dev"]}
+    assert made["pillar_roots"]["base"] == ["/srv/their-pillar", "/srv/halocline/pillar"]
+    assert made["ext_pillar"][0]["stack"][0] == "/srv/their-pillar/ceph/current/assignment.cfg"
+    assert made["runner_dirs"] == ["/r", "/srv/halocline/runners"]
+    assert made["log_level"] == "info"
+
+
+def test_without_words_of_the_site_it_is_what_is_shipped(install, tmp_path, checkout):
+    _, wanted = install
+    shipped = (checkout / "srv/master.d/halocline.conf").read_text()
+    assert yaml.safe_load(wanted._drop_in(tmp_path, "master")) == yaml.safe_load(shipped)
+
+
+def test_the_tree_is_what_a_master_needs(install):
+    _, wanted = install
+    names = set(wanted._tree())
+    assert {"salt/_modules", "salt/ceph/stage/0.sls", "proposals/cli.py", "srv/install/__main__.py"} <= names
+    assert not [
+        name for name in names if "__pycache__" in name or name.startswith(("tests", "lab", ".", "salt/_modules/"))
+    ]

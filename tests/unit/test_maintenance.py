@@ -1,0 +1,44 @@
+"""What the prep stage may do to which host, and in which order."""
+
+import pytest
+
+from proposals import maintenance
+from proposals.errors import ArgumentError
+from proposals.maintenance import Wanted
+
+MASTER = "admin"
+LOOKED = {
+    "admin": {"pending": ["vim"], "reboot": "a new kernel", "daemons": []},
+    "osd1": {"pending": [], "reboot": "", "daemons": ["ceph-0"]},
+    "mon2": {"pending": ["vim", "ceph-mon"], "reboot": "a new kernel", "daemons": ["ceph-mon2"]},
+}
+
+
+def allowed(**pillar):
+    return maintenance.wanted(pillar, LOOKED, MASTER)
+
+
+def test_nothing_is_done_unasked():
+    assert set(allowed().values()) == {Wanted()}
+    assert maintenance.due(allowed(), LOOKED) == {}
+
+
+def test_the_masters_host_is_asked_for_apart_and_never_rebooted():
+    found = allowed(stage_prep_master="default-update-reboot", stage_prep_minion="default-no-update-reboot")
+    assert found == {"admin": Wanted(update=True), "osd1": Wanted(reboot=True), "mon2": Wanted(reboot=True)}
+    assert maintenance.due(found, LOOKED) == {"admin": ["update 1 packages"], "mon2": ["reboot (a new kernel)"]}
+
+
+def test_a_host_that_is_due_nothing_is_left_alone():
+    found = maintenance.due(allowed(stage_prep_minion="default-update-reboot"), LOOKED)
+    assert found == {"mon2": ["update 2 packages", "reboot (a new kernel)"]}
+
+
+def test_monitors_come_first_the_masters_host_last():
+    assert maintenance.order(LOOKED, LOOKED, MASTER) == ["mon2", "osd1", "admin"]
+
+
+@pytest.mark.parametrize("value", ["default-update-rebot", True, None, ["default-update-reboot"]])
+def test_another_word_is_refused_with_the_nearest(value):
+    with pytest.raises(ArgumentError, match="stage_prep_minion: .* is not known.*default-"):
+        allowed(stage_prep_minion=value)
