@@ -183,6 +183,5 @@ def _other_top():
 
 
 def _own_file():
-    """Where the site says which minions are ours; the first of its folders where it has not."""
-    files = [root / "ceph" / "minions.sls" for root in _roots("pillar_roots")]
-    return next((file for file in files if file.exists()), files[0])
+    """Where the site says which minions are ours."""
+    return site(__opts__).root / "minions.sls"

@@ -111,7 +111,12 @@ def _ask(minions, function, arguments=(), timeout=60):
     """One function on minions in one job, each of which has to answer without an error."""
     answered = __salt__["minions.ask"](minions, [function], [list(arguments)], timeout=timeout)
     given = {minion: answered.get(minion, {}).get(function, "does not answer") for minion in minions}
-    wrong = [f"{minion}: {function}: {said}" for minion, said in given.items() if _is_wrong(function, said)]
+    # of several functions Salt answers a traceback where one fails: its last line says why
+    wrong = [
+        f"{minion}: {function}: {said.strip().splitlines()[-1].rpartition('Error: ')[2]}"
+        for minion, said in given.items()
+        if _is_wrong(function, said)
+    ]
     if wrong:
         raise ProposalError("\n".join([*wrong, "when the cause is gone, run the stage again"]))
     return given

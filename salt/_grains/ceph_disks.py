@@ -14,7 +14,9 @@ SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own se
 # Not disks that could carry data: memory, optical, network and stacked devices.
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
 TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
-CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # udev names these after content (69-dm-lvm.rules, 63-md-raid-arrays.rules)
+CONTENT = re.compile(
+    r"/by-id/(lvm|md|dm)-"
+)  # udev names these after content (69-dm-lvm.rules, 63-md-raid-arrays.rules)
 
 
 def ceph_disks():

@@ -42,7 +42,9 @@ def test_parts_of_osds(module, recorded):
             "device": "/dev/ubdb",
         }
     ]
-    told = [(osd["id"], osd["fsid"], osd["role"], osd["size"], osd["offset"], osd["encryption"]) for osd in fast["osds"]]
+    told = [
+        (osd["id"], osd["fsid"], osd["role"], osd["size"], osd["offset"], osd["encryption"]) for osd in fast["osds"]
+    ]
     assert told == [
         (0, BARE, "db", 30 * GIB, MIB, None),
         (0, BARE, "wal", 2 * GIB, 30 * GIB + MIB, None),
