@@ -1,0 +1,129 @@
+"""Planned links as NetworkManager's key files, and how NetworkManager is made to take them up.
+
+Ours have a higher priority than a host's own connections, which stay and hold again when ours go.
+Sources: nm-settings-keyfile(5), nmcli(1).
+"""
+
+import ipaddress
+import subprocess
+import uuid
+
+from salt.exceptions import CommandExecutionError
+
+FOLDER = "/etc/NetworkManager/system-connections"
+PREFIX = "halocline-"
+NAMESPACE = uuid.UUID("6f0c3a52-8f0e-5b0e-9d3f-5f3f0a4f2c11")  # for uuids of connections: the same name, the same uuid
+LIMIT = 90  # seconds one command may take
+BOND = ("mode", "miimon", "lacp_rate", "xmit_hash_policy", "min_links")
+
+
+def keeps():
+    """Whether NetworkManager keeps this host's network.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_networkmanager.keeps
+    """
+    return not subprocess.run(
+        ["systemctl", "is-active", "--quiet", "NetworkManager"], timeout=LIMIT, check=False
+    ).returncode
+
+
+def files(network):
+    """Return ``{path: text}`` of the links that a host is told (``ceph:network``).
+
+    network
+        The planner's ``links``, by name.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_networkmanager.files "{links: {eth0: {kind: ethernet, mtu: 9000, addresses: []}}}"
+    """
+    texts = {}
+    for name, link in network["links"].items():
+        texts[name] = _connection(name, link["kind"]) + _kind(link) + _addresses(link)
+        for port in link.get("ports", ()):
+            more = {"master": name, "slave-type": "bond"}
+            texts[port] = _connection(port, "ethernet", more) + _section("ethernet", {"mtu": link["mtu"]})
+    return {f"{FOLDER}/{PREFIX}{name}.nmconnection": text for name, text in texts.items()}
+
+
+def _connection(name, kind, more=None):
+    known = {"id": f"{PREFIX}{name}", "uuid": uuid.uuid5(NAMESPACE, name), "type": kind, "interface-name": name}
+    return _section("connection", {**known, "autoconnect-priority": 100, **(more or {})})
+
+
+def _kind(link):
+    """The section of the link's own kind."""
+    mtu = _section("ethernet", {"mtu": link["mtu"]})
+    if link["kind"] == "bond":
+        return mtu + _section("bond", {key: link[key] for key in BOND if key in link})
+    if link["kind"] == "vlan":
+        return mtu + _section("vlan", {"flags": 1, "id": link["id"], "parent": link["lower"]})  # 1: reorder headers
+    return mtu
+
+
+def _addresses(link):
+    """The two sections of addresses; without one of its kind nothing is asked of the network either."""
+    text = ""
+    for version, idle in ((4, "disabled"), (6, "link-local")):
+        mine = [each for each in link["addresses"] if ipaddress.ip_interface(each).version == version]
+        values = {f"address{at}": each for at, each in enumerate(mine, 1)}
+        if link.get("gateway") and ipaddress.ip_address(link["gateway"]).version == version:
+            values["gateway"] = link["gateway"]
+        text += _section(f"ipv{version}", {**values, "method": "manual" if mine else idle})
+    return text
+
+
+def _section(title, values):
+    return f"[{title}]\n" + "".join(f"{key}={value}\n" for key, value in values.items()) + "\n"
+
+
+def load(new, changed, deleted):
+    """Make NetworkManager take up files that were written or removed.
+
+    new
+        Links, and ports of new bonds, that get a connection of ours for the first time.
+    changed
+        Links that have one already and whose files differ: applied in place, traffic goes on.
+
+    deleted
+        Links that were deleted; they are among the new ones where they are to come again.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_networkmanager.load '[bond0, ens1f0, ens1f1]' '[]' '[]'
+    """
+    _run("nmcli", "connection", "reload")
+    for name in changed:
+        if name in new:
+            _run("nmcli", "--wait", "30", "connection", "up", f"{PREFIX}{name}")
+        else:
+            _run("nmcli", "device", "reapply", name)
+
+
+def undo(ports):
+    """Return the shell commands that make NetworkManager take up its files as they were.
+
+    ports
+        Interfaces that stay, and are configured as before.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_networkmanager.undo '[ens1f0, ens1f1]'
+    """
+    return ["nmcli connection reload", *(f"nmcli --wait 30 device connect {port}" for port in ports)]
+
+
+def _run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")

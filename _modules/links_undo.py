@@ -1,0 +1,154 @@
+"""The way back of a network change: what was is kept, and a timer of systemd puts it back unless it is called off.
+
+The timer belongs to the host's first process and outlives a minion that is killed; a unit at boot does the same where
+the host went down in between. Whoever renames the record first, the timer or the minion, decides.
+"""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+HOME = Path("/var/lib/halocline/links")
+RECORD, UNDOING, UNDONE, BEFORE = HOME / "undo", HOME / "undoing", HOME / "undone", HOME / "before"
+SCRIPT = "/usr/local/sbin/links-undo"
+UNIT = "links-undo-timer"
+LIMIT = 60  # seconds one command may take
+
+
+def arm(files, links, commands, seconds):
+    """Keep what is and start the timer; nothing has been changed yet.
+
+    files
+        Paths that are about to be written or removed.
+    links
+        Links that the way back deletes: those that are about to be made.
+    commands
+        Shell commands that make the network's keeper take up its files as they were.
+    seconds
+        When the way back is taken unless it is called off.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.arm '[]' '[]' '[]' 60
+    """
+    if RECORD.exists() or UNDOING.exists():
+        raise CommandExecutionError(f"a change is under way, or its way back: look at {HOME}; run again in a minute")
+    draft = HOME / "undo.new"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True, mode=0o700)
+    absent = []
+    for path in map(Path, files):
+        if path.exists():
+            kept = draft / "files" / path.relative_to("/")
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, kept)
+        else:
+            absent.append(str(path))
+    for name, lines in (("absent", absent), ("links", links), ("commands", commands)):
+        (draft / name).write_text("".join(f"{line}\n" for line in lines))
+    _run("sync", "-f", str(draft))
+    draft.rename(RECORD)
+    _run("sync", "-f", str(RECORD))
+    # AccuracySec: the default is a minute
+    when = (f"--on-active={seconds}", "--timer-property=AccuracySec=100ms")
+    _run("systemd-run", f"--unit={UNIT}", "--collect", *when, SCRIPT, f"not confirmed within {seconds} s")
+
+
+def confirm():
+    """Call the way back off; False where it has been taken already.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.confirm
+    """
+    _run("systemctl", "stop", f"{UNIT}.timer", check=False)
+    done = HOME / "confirmed"
+    shutil.rmtree(done, ignore_errors=True)
+    try:
+        RECORD.rename(done)
+    except FileNotFoundError:
+        return False
+    shutil.rmtree(done)
+    shutil.rmtree(UNDONE, ignore_errors=True)
+    return True
+
+
+def back(reason):
+    """Take the way back now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.back 'asked for'
+    """
+    _run("systemctl", "stop", f"{UNIT}.timer", check=False)
+    _run(SCRIPT, reason)
+
+
+def undone():
+    """Return why the last change was undone by this host; None where none was, or one was confirmed since.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.undone
+    """
+    return (UNDONE / "reason").read_text().strip() if (UNDONE / "reason").exists() else None
+
+
+def applied():
+    """Return what was applied and confirmed last: ``{files: [...], links: {...}}``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.applied
+    """
+    path = HOME / "applied.json"
+    return json.loads(path.read_text()) if path.exists() else {"files": [], "links": {}}
+
+
+def remember(files, links):
+    """Remember what is applied now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.remember '[]' '{}'
+    """
+    HOME.mkdir(parents=True, exist_ok=True)
+    draft = HOME / "applied.json.new"
+    draft.write_text(json.dumps({"files": sorted(files), "links": links}))
+    draft.rename(HOME / "applied.json")
+
+
+def keep(path):
+    """Keep a file that is not ours and is about to be replaced, once and for good.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.keep /etc/sysconfig/network/ifcfg-eth0
+    """
+    kept = BEFORE / Path(path).relative_to("/")
+    if Path(path).exists() and not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, kept)
+
+
+def _run(*words, check=True):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
+    if check and done.returncode:
+        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")

@@ -1,0 +1,29 @@
+"""This host's planned links as a state."""
+
+from salt.exceptions import CommandExecutionError
+
+
+def applied(name, seconds=60):
+    """Every planned bond, VLAN and address is there; a change that loses the master is undone by the host itself.
+
+    name
+        Only a name.
+    seconds
+        When the way back is taken unless the master answered before.
+    """
+    ret = {"name": name, "result": True, "changes": {}, "comment": "all links are as planned"}
+    changes = __salt__["links.changes"]()
+    if not changes:
+        return ret
+    undone = __salt__["links_undo.undone"]()
+    past = f" (the last change was undone by this host: {undone})" if undone else ""
+    if __opts__["test"]:
+        ret.update(result=None, changes=changes, comment=f"links would be changed{past}")
+        return ret
+    try:
+        ret["changes"] = __salt__["links.apply"](seconds)
+    except CommandExecutionError as err:
+        ret.update(result=False, comment=f"{err}{past}")
+        return ret
+    ret["comment"] = f"applied, and the master answers{past}"
+    return ret

@@ -1,0 +1,18 @@
+"""The guide's network as configure would tell it to a host."""
+
+from pathlib import Path
+
+import yaml
+
+from proposals import reference
+from proposals.networking import arguments, fragments, plan
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+KEEPERS = ("networkd", "networkmanager", "wicked")
+GUIDE = ("cluster-network=192.168.100.0/24", "cluster-vlan=3001", "gateway=192.168.124.1")
+
+
+def apollo(host):
+    """``ceph:network`` of one of the guide's hosts."""
+    made = fragments.wanted(plan.peek(reference.inventory("apollo"), arguments.parse(GUIDE)))
+    return yaml.safe_load(made.files[f"stack/default/ceph/minions/{host}.yml"])["ceph"]["network"]

@@ -1,0 +1,105 @@
+"""Links on a host: the three systems' files for the guide's network, and the kernel's answers judged."""
+
+import json
+
+import pytest
+import salt.loader
+from saltlinks import FIXTURES, KEEPERS, apollo
+
+KERNEL = FIXTURES / "networking/kernel"
+PLANNED = {
+    "links": {
+        "bond0": {
+            "kind": "bond",
+            "mtu": 9000,
+            "addresses": ["10.30.0.1/24"],
+            "ports": ["p1", "p2"],
+            "mode": "802.3ad",
+            "miimon": 100,
+            "lacp_rate": "fast",
+            "xmit_hash_policy": "layer3+4",
+            "min_links": 1,
+        },
+        "bond0.3001": {"kind": "vlan", "mtu": 9000, "addresses": ["10.30.1.1/24"], "lower": "bond0", "id": 3001},
+    },
+    "ports": {"p1": None, "p2": None},
+}
+
+
+@pytest.fixture(scope="module")
+def modules(minion_opts):
+    return salt.loader.minion_mods(minion_opts())
+
+
+def recorded(name):
+    return {link["ifname"]: link for link in json.loads((KERNEL / f"{name}.json").read_text())}
+
+
+def changed(**links):
+    """The plan with some keys of some links otherwise; ``bond0_3001`` is the VLAN."""
+    told = {name: {**link, **links.get(name.replace(".", "_"), {})} for name, link in PLANNED["links"].items()}
+    return {**PLANNED, "links": told}
+
+
+@pytest.mark.parametrize("keeper", KEEPERS)
+@pytest.mark.parametrize("host", ["osdnode1", "monnode1"])
+def test_the_guides_network_is_rendered(modules, keeper, host):
+    golden = FIXTURES / "networking/apollo" / host / keeper
+    files = modules[f"links_{keeper}.files"](apollo(host))
+    assert {path.rpartition("/")[2]: text for path, text in files.items()} == {
+        path.name: path.read_text() for path in golden.iterdir()
+    }
+
+
+def test_what_is_as_planned_has_no_difference(modules):
+    links = recorded("bonded")
+    assert modules["links_kernel.differences"](PLANNED, links) == {}
+    assert modules["links_kernel.ports"](PLANNED, links) == {}
+    assert modules["links_kernel.unready"](PLANNED, links) == []
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "told"),
+    [
+        ({"bond0": {"miimon": 200}}, {"bond0": ["has miimon 100, not 200"]}),
+        ({"bond0": {"lacp_rate": "slow"}}, {"bond0": ["has lacp_rate fast, not slow"]}),
+        ({"bond0": {"mode": "active-backup"}}, {"bond0": ["has mode 802.3ad, not active-backup"]}),
+        ({"bond0": {"mtu": 1500}}, {"bond0": ["has MTU 9000, not 1500"]}),
+        ({"bond0": {"gateway": "10.30.0.254"}}, {"bond0": ["lacks the default route by 10.30.0.254"]}),
+        ({"bond0_3001": {"id": 7}}, {"bond0.3001": ["is VLAN 3001 on bond0, not 7 on bond0"]}),
+        (
+            {"bond0_3001": {"addresses": ["10.9.0.1/24"]}},
+            {"bond0.3001": ["lacks 10.9.0.1/24", "still has 10.30.1.1/24"]},
+        ),
+    ],
+)
+def test_the_kernel_is_asked_not_the_files(modules, otherwise, told):
+    assert modules["links_kernel.differences"](changed(**otherwise), recorded("bonded"), PLANNED["links"]) == told
+
+
+def test_what_the_plan_has_no_more_must_be_gone(modules):
+    rest = {**PLANNED, "links": {"bond0": PLANNED["links"]["bond0"]}}
+    found = modules["links_kernel.differences"](rest, recorded("bonded"), PLANNED["links"])
+    assert found == {"bond0.3001": ["is still there"]}
+    assert modules["links_kernel.differences"](rest, recorded("bonded")) == {}  # never ours: not ours to take away
+
+
+def test_a_port_of_another_bond_is_told(modules):
+    links = recorded("bonded")
+    links["p2"] = {**links["p2"], "master": "bond9"}
+    assert modules["links_kernel.ports"](PLANNED, links) == {"p2": ["is not in bond0"]}
+
+
+def test_a_port_without_cable_is_not_waited_for(modules):
+    """Its port state stays at 63, the last that LACP came to: the carrier is asked first."""
+    assert modules["links_kernel.unready"](PLANNED, recorded("one-port-out")) == []
+
+
+def test_a_port_whose_partner_speaks_no_lacp_is_told(modules):
+    (told,) = modules["links_kernel.unready"](PLANNED, recorded("no-partner"))
+    assert told == "p2: LACP port state 71, its partner's 2, expected 63: is the switch's port-channel made?"
+
+
+def test_a_bond_without_any_link_is_told(modules):
+    links = {name: {**link, "flags": ["NO-CARRIER"]} for name, link in recorded("bonded").items()}
+    assert modules["links_kernel.unready"](PLANNED, links) == ["bond0: no port has a link"]
