@@ -79,6 +79,19 @@ def _routes(network, links):
     ]
 
 
+def report():
+    """Return what a stage needs to know of this host: what stands against the plan, what differs, what was undone.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links.report
+    """
+    found = {"problems": check(), "changes": changes(), "undone": __salt__["links_undo.undone"]()}
+    return {**found, "daemons": bool(__salt__["ps.pgrep"]("^ceph-(mon|osd)$"))}
+
+
 def changes():
     """Return what applying would change: ``{path or link: what}``, empty where all is as planned.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import yaml
 
 from proposals.errors import PolicyError
+from proposals.networking import told
 
 # Design section 3; names of gateways come from rgw_configurations and ganesha_configurations.
 ROLES = frozenset(
@@ -50,9 +51,10 @@ def build(
     Raises PolicyError with every problem found, one line each.
     """
     roles = _roles(chosen)
-    problems = [*known, *_role_problems(roles, chosen)] + _disk_problems(chosen, inventory)
+    problems = [*known, *_role_problems(roles, chosen)] + _disk_problems(chosen, inventory) + _network_problems(chosen)
     members = {role: sorted(each for each, has in roles.items() if role in has) for role in STAGES if role != "all"}
     members["all"] = sorted(roles)
+    members["networks"] = sorted(set(_networks(chosen)) & set(roles))
     members["admin"] = sorted({*members["admin"], *members["master"]})
     settings = _settings(chosen)
     monitors, absent = _monitors(members["mon"], inventory, settings.get("public_network"))
@@ -165,6 +167,23 @@ def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping])
                 why = ", ".join(seen[disk]["in_use"])
                 problems.append(f"{minion}: {disk} is not free ({why}): take it out of the profile")
     return problems
+
+
+def _networks(chosen: Mapping[str, dict]) -> dict[str, object]:
+    """What each minion is told of its network, where a network proposal was chosen for it."""
+    prefix = "stack/default/ceph/minions/"
+    found = {
+        target.removeprefix(prefix).removesuffix(".yml"): told.of(content)
+        for target, content in chosen.items()
+        if target.startswith(prefix)
+    }
+    return {minion: network for minion, network in found.items() if network is not None}
+
+
+def _network_problems(chosen: Mapping[str, dict]) -> list[str]:
+    return [
+        f"{minion}: {line}" for minion, network in sorted(_networks(chosen).items()) for line in told.problems(network)
+    ]
 
 
 def _half_made(disk: Mapping) -> bool:

@@ -16,5 +16,5 @@ ready_timeout: 300
 # Before configure has run nobody is anything yet.
 ceph:
   generation: null
-  members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: []}
+  members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: [], networks: []}
   expected_osds: 0

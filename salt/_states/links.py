@@ -3,6 +3,13 @@
 from salt.exceptions import CommandExecutionError
 
 
+def usable(name):
+    """Nothing stands against applying this host's planned links; nothing is changed. ``name`` is only a name."""
+    problems = __salt__["links.check"]()
+    comment = "\n".join(problems) if problems else "the planned links can be applied, or are there"
+    return {"name": name, "result": not problems, "changes": {}, "comment": comment}
+
+
 def applied(name, seconds=60):
     """Every planned bond, VLAN and address is there; a change that loses the master is undone by the host itself.
 

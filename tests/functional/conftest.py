@@ -14,7 +14,7 @@ def pytest_collection_modifyitems(items):
 
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
-EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage"), ["node1"])
+EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "networks"), ["node1"])
 # What configure would have told a minion that is everything.
 PILLAR = {
     "fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001",

@@ -12,9 +12,10 @@ from planning import FIXTURES
 from proposals import policy, reference, store
 from proposals.cli import main
 from proposals.errors import ProposalError
-from proposals.networking import arguments, fragments, plan
+from proposals.networking import arguments, fragments, plan, proof, told
 
 CASES = yaml.safe_load((FIXTURES / "networking/cases.yaml").read_text())
+TOLD = yaml.safe_load((FIXTURES / "networking/told.yaml").read_text())
 PORT = {"kind": "ethernet", "mtu": 1500, "link": True, "speed": 100_000, "driver": "mlx5_core", "addresses": []}
 GUIDE = "name=apollo cluster-network=192.168.100.0/24 cluster-vlan=3001"
 
@@ -184,6 +185,95 @@ def test_what_holds_for_every_host(drawn, words, lost):
     assert {key: one["links"] for key, one in replanned.items()} == {
         key: one["links"] for key, one in answer["hosts"].items()
     }
+
+
+def otherwise(network, change):
+    """A copy of a network with some places changed, each named by its path."""
+    changed = json.loads(json.dumps(network))
+    for path, value in change.items():
+        *above, last = path.split(".")
+        place = changed
+        for key in above:
+            place = place[key]
+        place[last] = value
+    return changed
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_was_edited_by_hand_is_judged_before_it_is_told(name):
+    bond = {"kind": "bond", "mtu": 9000, "addresses": ["10.0.0.1/24"], "ports": ["p1", "p2"], "mode": "802.3ad"}
+    vlan = {"kind": "vlan", "mtu": 9000, "addresses": ["10.1.0.1/24"], "lower": "bond0", "id": 3001}
+    network = {"links": {"bond0": bond, "v": vlan}, "ports": {"p1": None, "p2": None}}
+    assert told.problems(otherwise(network, TOLD[name]["change"])) == TOLD[name]["told"]
+
+
+def test_what_is_planned_is_told():
+    for name in reference.CATALOGUE:
+        made = plan.peek(reference.inventory(name), arguments.parse(["mode=none"] if "inf" in name else []))
+        for text in fragments.wanted(made).files.values():
+            network = told.of(yaml.safe_load(text))
+            assert network is None or told.problems(network) == []
+
+
+@given(st.integers(2, 70))
+@settings(max_examples=30, deadline=None)
+def test_rounds_are_as_many_as_hosts_and_hold_each_host_once(count):
+    hosts = [f"h{number:02}" for number in range(count)]
+    found = proof.rounds(hosts)
+    assert len(found) == count - 1 + count % 2
+    assert all(len({host for pair in each for host in pair}) == 2 * len(each) for each in found)
+    pairs = [tuple(sorted(pair)) for each in found for pair in each]
+    assert len(pairs) == len(set(pairs)) == count * (count - 1) // 2
+
+
+def test_64_hosts_take_63_rounds():
+    assert len(proof.rounds([f"h{number}" for number in range(64)])) == 63
+
+
+def matrix(hosts, bad=()):
+    return {one: {other: (one, other) not in bad for other in hosts if other != one} for one in hosts}
+
+
+HOSTS = ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ([], []),
+        ([("a", each) for each in "bcde"] + [(each, "a") for each in "bcde"], ["a: reaches and is reached by nobody"]),
+        ([("a", "b")], ["a does not reach b"]),
+        (
+            [(x, y) for x in "ab" for y in "abcde"] + [(y, x) for x in "ab" for y in "abcde"],
+            ["a: reaches", "b: reaches"],
+        ),
+    ],
+)
+def test_the_odd_one_out_is_named(bad, said):
+    found = proof.unreached(matrix(HOSTS, bad))
+    assert len(found) == len(said)
+    assert all(any(part in line for line in found) for part in said), found
+
+
+def test_two_hosts_are_both_told():
+    both = [("a", "b"), ("b", "a")]
+    assert proof.unreached(matrix(["a", "b"], both)) == ["a does not reach b", "b does not reach a"]
+
+
+def test_slow_hosts_and_pairs_are_named():
+    pairs = [(one, other) for at, one in enumerate(HOSTS) for other in HOSTS[at + 1 :]]
+    assert proof.slow(dict.fromkeys(pairs, 9500.0), dict.fromkeys(HOSTS, 10000)) == []
+    (told_,) = proof.slow({pair: 900.0 if "c" in pair else 9500.0 for pair in pairs})
+    assert told_.startswith("c: at most 900 Mb/s, the others 9500")
+    (told_,) = proof.slow({pair: 900.0 if pair == ("a", "b") else 9500.0 for pair in pairs})
+    assert told_ == "a to b: 900 Mb/s, the others 9500"
+    assert len(proof.slow(dict.fromkeys(pairs, 4000.0), dict.fromkeys(HOSTS, 10000))) == 5
+
+
+def test_hosts_take_turns_where_a_cluster_runs():
+    assert proof.turns(HOSTS, "c", True) == [["a"], ["b"], ["d"], ["e"], ["c"]]
+    assert proof.turns(HOSTS, "c", False) == [["a", "b", "d", "e"], ["c"]]
+    assert proof.turns(["a"], "master", False) == [["a"]]
 
 
 def populate(root, words=GUIDE):

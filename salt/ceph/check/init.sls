@@ -3,6 +3,11 @@ ceph-check-generation:
   generation.equal:
     - expected: {{ pillar['expected_generation'] | tojson }}
 
+ceph-check-links:
+  links.usable:
+    - require:
+      - generation: ceph-check-generation
+
 ceph-check-osd-disks:
   osd.usable:
     - require:

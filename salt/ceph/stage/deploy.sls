@@ -25,6 +25,15 @@ ceph-stage-deploy-check:
     - require:
       - step: ceph-stage-deploy-validate
 
+ceph-stage-deploy-networks:
+  step.runner:
+    - name: network.deploy
+    - check: network.deploy
+    - minions: {{ pillar['ceph']['members']['networks'] | tojson }}
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-check
+
 ceph-stage-deploy-configuration:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
@@ -32,7 +41,7 @@ ceph-stage-deploy-configuration:
     - sls: [ceph.packages, ceph.configuration]
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-check
+      - step: ceph-stage-deploy-networks
 
 ceph-stage-deploy-mon:
   salt.state:

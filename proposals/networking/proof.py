@@ -1,0 +1,79 @@
+"""The network's proof: who speaks with whom in which round, and what the answers say of the odd one out."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+REACHED = 0.9  # of a link: 9.48 to 9.78 of 10 GbE, 36.82 to 38.43 of 40 GbE (Mellanox, 16 streams of 64 KiB)
+
+
+def turns(hosts: Sequence[str], master: str, one_by_one: bool) -> list[list[str]]:
+    """In which order hosts change their network: alone where a cluster runs, the master's own host alone at the end."""
+    others = [host for host in hosts if host != master]
+    groups = [[host] for host in others] if one_by_one else [others] if others else []
+    return groups + ([[master]] if master in hosts else [])
+
+
+def rounds(hosts: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """Every pair of hosts once, no host twice in a round: n - 1 rounds of n hosts, n where n is odd.
+
+    The circle method of round-robin tournaments: one host stands still, the others go round."""
+    circle: list[str | None] = sorted(hosts) + ([None] if len(hosts) % 2 else [])
+    found = []
+    for _ in range(len(circle) - 1):
+        half = len(circle) // 2
+        pairs = zip(circle[:half], reversed(circle[half:]), strict=True)
+        found.append([(one, other) for one, other in pairs if one and other])
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+    return [each for each in found if each]
+
+
+def unreached(matrix: Mapping[str, Mapping[str, bool]]) -> list[str]:
+    """What a matrix of answers says: hosts that nobody reaches, then single pairs.
+
+    matrix
+        ``{from: {to: whether it answered}}``; a host that is missing did not answer the question itself."""
+    bad = {(one, other) for one, row in matrix.items() for other, good in row.items() if not good}
+    everyone = sorted({*matrix, *(other for row in matrix.values() for other in row)})
+    cut = _odd(bad, everyone)
+    lines = [f"{host}: reaches and is reached by nobody: is it cut off?" for host in cut]
+    rest = sorted(pair for pair in bad if not set(pair) & set(cut))
+    return lines + [f"{one} does not reach {other}" for one, other in rest]
+
+
+def _odd(bad: set[tuple[str, str]], everyone: list[str]) -> list[str]:
+    """Hosts whose pairs with all healthy others are bad, worst first taken away; with two hosts none is odder."""
+    left, found = list(everyone), []
+    while len(left) > 2:
+        counts = {host: sum(host in pair and set(pair) <= set(left) for pair in bad) for host in left}
+        worst = max(left, key=lambda host: counts[host])
+        if counts[worst] < 2 * (len(left) - 1) * 3 // 4:
+            break
+        left.remove(worst)
+        found.append(worst)
+    return found
+
+
+def slow(rates: Mapping[tuple[str, str], float], expected: Mapping[str, float] | None = None) -> list[str]:
+    """Hosts and pairs that are slower than the others, or than their links say.
+
+    rates
+        Mb/s of each pair that was measured.
+    expected
+        Mb/s that each host's link should carry, where known."""
+    if not rates:
+        return []
+    usual = median(rates.values())
+    lines = []
+    for host in sorted({host for pair in rates for host in pair}):
+        mine = [rate for pair, rate in rates.items() if host in pair]
+        if len(mine) > 1 and max(mine) < usual / 2:
+            lines.append(f"{host}: at most {max(mine):.0f} Mb/s, the others {usual:.0f}: look at its port, cable, MTU")
+    named = {line.partition(":")[0] for line in lines}
+    for (one, other), rate in sorted(rates.items()):
+        if rate < usual / 2 and not {one, other} & named:
+            lines.append(f"{one} to {other}: {rate:.0f} Mb/s, the others {usual:.0f}")
+    for host, link in sorted((expected or {}).items()):
+        best = max((rate for pair, rate in rates.items() if host in pair), default=0)
+        if host not in named and best < link * REACHED:
+            lines.append(f"{host}: {best:.0f} Mb/s of the {link:.0f} Mb/s that its link has; {REACHED:.0%} is usual")
+    return lines
