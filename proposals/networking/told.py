@@ -17,6 +17,15 @@ def of(content: Mapping) -> Mapping | None:
     return ceph.get("network") if isinstance(ceph, Mapping) else None
 
 
+def addresses(content: Mapping) -> list[str]:
+    """The addresses that a minion's fragment plans, with prefix length; none where it is not of our form."""
+    network = of(content)
+    links = network.get("links") if isinstance(network, Mapping) else None
+    if not isinstance(links, Mapping):
+        return []
+    return [str(one) for link in links.values() if isinstance(link, Mapping) for one in _listed(link, "addresses")]
+
+
 def problems(network: object) -> list[str]:
     """Return what is wrong with one host's ``ceph:network``, one line each."""
     links = network.get("links") if isinstance(network, Mapping) else None

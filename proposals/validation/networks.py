@@ -30,7 +30,8 @@ def address_missing(subject: Subject) -> Iterable[Found]:
     for key, roles in zip(NETWORKS, (DAEMONS, ("storage",)), strict=True):
         network = subject.network(key)
         for minion in subject.members(*roles) if network else ():
-            if minion in subject.hosts and not _inside(subject, minion, network):
+            planned = [text.partition("/")[0] for text in subject.links.get(minion, ())]  # deploy makes it
+            if minion in subject.hosts and not _inside(subject, minion, network) and not _in(planned, network):
                 has = sorted(
                     {address for each in subject.hosts[minion].interfaces.values() for address in each["addresses"]}
                 )

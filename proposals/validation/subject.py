@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from proposals.networking import told
 from proposals.validation.facts import Facts
 
 NETWORKS = ("public_network", "cluster_network")
@@ -19,6 +20,8 @@ class Subject:
         The one that the master serves.
     hostnames
         The host names that discovery saw; daemons are named after them.
+    links
+        Addresses, with prefix length, that a chosen network proposal gives each minion.
     salt
         The master's version of Salt.
     took
@@ -32,6 +35,7 @@ class Subject:
     hosts: Mapping[str, Facts] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     hostnames: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, list[str]] = field(default_factory=dict)
     salt: str = ""
     took: float = 0.0
 
@@ -72,18 +76,19 @@ def chosen(files: Mapping[str, Mapping], settings: Mapping[str, object] | None =
     settings
         The site's settings where they are known merged; without, those of the files.
     """
-    roles, osds = {}, {}
+    roles, osds, links = {}, {}, {}
     for path, content in files.items():
         folder, _, file = path.partition("/")
         if folder == "cluster" and content.get("cluster") != "unassigned":
             given = content.get("roles") or []
             roles[file.removesuffix(".sls")] = [str(role) for role in given] if isinstance(given, list) else []
         elif path.startswith(MINIONS):
-            osds[path.removeprefix(MINIONS).removesuffix(".yml")] = _planned(content)
+            minion = path.removeprefix(MINIONS).removesuffix(".yml")
+            osds[minion], links[minion] = _planned(content), told.addresses(content)
     if settings is None:
         layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")
         settings = {key: value for layer in layers for key, value in files.get(layer, {}).items()}
-    return Subject(roles, settings, {minion: count for minion, count in osds.items() if count})
+    return Subject(roles, settings, {minion: count for minion, count in osds.items() if count}, links=links)
 
 
 def _planned(content: Mapping) -> int:
