@@ -114,11 +114,11 @@ def changes():
     return told
 
 
-def apply(seconds=SECONDS):
+def apply(seconds=None):
     """Apply the plan; return what changed. Undone again, by this host itself, where the master does not answer then.
 
     seconds
-        When the way back is taken unless all is well before.
+        When the way back is taken unless all is well before; without, what the site says (``ceph:network:seconds``).
 
     CLI Example:
 
@@ -133,6 +133,7 @@ def apply(seconds=SECONDS):
         raise CommandExecutionError("\n".join(problems))
     network, keeper, links = _network(), _keeper(), __salt__["links_kernel.found"]()
     before = __salt__["links_undo.applied"]()
+    seconds = seconds or network.get("seconds", SECONDS)
     written, removed = _files(keeper, network)
     differ = __salt__["links_kernel.differences"](network, links, before["links"])
     remade = _remade(network, links, differ)

@@ -1,7 +1,6 @@
 """``salt-run network.*``: which ports become a bond, what lies on it, and whether the network keeps its promise."""
 
-import time
-
+import salt.pillar
 import salt.utils.args
 
 from proposals import answer, names, store
@@ -9,7 +8,9 @@ from proposals.errors import ArgumentError
 from proposals.networking import arguments, fragments, plan, proof, tables
 from proposals.site import site
 
-LIMIT = 180  # seconds one host may take to apply its links, the way back included; the same for the cluster to recover
+SECONDS = 3  # of one measurement
+STREAMS = 16  # at once, of 64 KiB: what the Mellanox paper measured with
+KINDS = ("public", "cluster")
 
 
 @answer.answers
@@ -67,107 +68,172 @@ def show(name="default", **_):
     return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
 
 
+@answer.answers
+def ping(**_):
+    """Let every host ping every other on both networks; exit status 1 where one does not answer, and who is odd.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run network.ping
+    """
+    return _pinged(None)
+
+
+@answer.answers
+def jumbo(mtu=None, **_):
+    """The same with whole frames that nobody may cut: what the MTU says must also pass the switches.
+
+    mtu
+        Bytes; without, the largest MTU that the hosts have on that network.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run network.jumbo
+    """
+    return _pinged(mtu or "most")
+
+
+@answer.answers
+def iperf(seconds=SECONDS, streams=STREAMS, **_):
+    """Measure what every pair of hosts carries, no host in two measurements at once, then all against one.
+
+    A network that serves clients is loaded fully for (hosts - 1) x seconds: not beside work that matters.
+
+    seconds
+        Of each measurement.
+    streams
+        At once, of 64 KiB each.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run network.iperf seconds=3
+    """
+    problems, lines, data = [], [], {}
+    for kind, hosts in _places():
+        rates, together, failed = _measured(hosts, int(seconds), int(streams))
+        speeds = {host: one["speed"] for host, one in hosts.items() if one["speed"]}
+        found = failed + proof.slow(rates)
+        problems += [f"{kind}: {line}" for line in found]
+        lines += [tables.rates(kind, sorted(hosts), rates), *proof.below(rates, speeds)]
+        lines.append(f"all against {min(hosts)}: {sum(together.values()):.0f} Mb/s together")
+        told = {f"{one} {other}": rate for (one, other), rate in rates.items()}
+        data[kind] = {"rates": told, "together": sum(together.values()), "problems": found}
+    return _said(lines, problems, data)
+
+
+@answer.answers
+def bonds(**_):
+    """Show every bond of every host: ports, LACP state and partner, speed, errors; exit status 1 where one is not up.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run network.bonds
+    """
+    answered = __salt__["minions.ask"](__salt__["minions.ours"](), ["links_proof.bonds"])
+    found = {host: one["links_proof.bonds"] for host, one in sorted(answered.items())}
+    odd = {host: one for host, one in found.items() if not isinstance(one, dict)}
+    good = {host: one for host, one in found.items() if host not in odd}
+    problems = [f"{host}: {said}" for host, said in odd.items()]
+    problems += [f"{host}: {line}" for host, one in good.items() for bond in one.values() for line in bond["problems"]]
+    return _said([tables.printed_bonds(good)], problems, good)
+
+
+def _pinged(mtu):
+    """Ping on both networks, whole frames of an MTU or small ones: the matrix, and who does not fit in."""
+    problems, lines, data = [], [], {}
+    for kind, hosts in _places():
+        size = max(one["mtu"] for one in hosts.values()) if mtu == "most" else mtu
+        targets = {host: one["address"] for host, one in hosts.items()}
+        answered = __salt__["minions.ask"](sorted(hosts), ["links_proof.ping"], [[targets, size]])
+        matrix = {host: one["links_proof.ping"] for host, one in answered.items() if host in hosts}
+        odd = [f"{host}: {row}" for host, row in matrix.items() if not isinstance(row, dict)]
+        matrix = {host: row for host, row in matrix.items() if isinstance(row, dict)}
+        found = odd + [f"{host}: did not answer the question" for host in sorted(set(hosts) - set(answered))]
+        found += proof.small(hosts, size) if size else []
+        found += proof.unreached(matrix)
+        problems += [f"{kind}: {line}" for line in found]
+        lines.append(tables.matrix(f"{kind}, frames of {size} bytes" if size else kind, sorted(hosts), matrix))
+        data[kind] = {"matrix": matrix, "problems": found, "mtu": size}
+    return _said(lines, problems, data)
+
+
+def _measured(hosts, seconds, streams):
+    """Rates of all pairs in Mb/s, round by round; those of all against the first; what failed, by pair."""
+    rates, together, failed = {}, {}, []
+    ports = list(range(proof.PORT, proof.PORT + len(hosts)))
+    limit = (len(hosts) + 2) * (seconds + 20)  # servers end by themselves, whatever becomes of this process
+    arguments_ = {
+        host: [one["address"], ports if host == min(hosts) else ports[:1], limit] for host, one in hosts.items()
+    }
+    try:
+        _each(arguments_, "links_proof.serve")
+        for pairs in proof.rounds(sorted(hosts)):
+            _clients({one: (other, ports[0]) for one, other in pairs}, hosts, seconds, streams, rates, failed)
+        one = min(hosts)
+        others = {host: (one, port) for host, port in zip(sorted(set(hosts) - {one}), ports[1:], strict=False)}
+        _clients(others, hosts, seconds, streams, together, failed)
+    finally:
+        __salt__["minions.ask"](sorted(hosts), ["links_proof.stop"])
+    return rates, together, failed
+
+
+def _clients(pairs, hosts, seconds, streams, rates, failed):
+    """One round: each client measures towards its server, side by side."""
+    arguments_ = {one: [hosts[other]["address"], port, seconds, streams] for one, (other, port) in pairs.items()}
+    for one, said in _each(arguments_, "links_proof.rate").items():
+        other = pairs[one][0]
+        if isinstance(said, int | float):
+            rates[one, other] = said
+        else:
+            failed.append(f"{one} to {other}: {said}")
+
+
+def _each(arguments_, function):
+    """Run a function on several minions, each with its own arguments, in one job: they look theirs up by their id."""
+    answered = __salt__["minions.ask"](sorted(arguments_), ["links_proof.mine"], [[function, arguments_]], timeout=120)
+    return {host: answered.get(host, {}).get("links_proof.mine", "did not answer") for host in arguments_}
+
+
+def _places():
+    """For both networks: the hosts that have an address there, with interface, MTU and speed."""
+    own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
+    known = {**(store.load_inventory(site(__opts__).inventory).get("networks") or {}), **own}
+    networks = {kind: known[f"{kind}_network"] for kind in KINDS if known.get(f"{kind}_network")}
+    if not networks:
+        raise ArgumentError("no network is known: run ceph.stage.discovery first")
+    if networks.get("cluster") == networks.get("public"):
+        networks.pop("cluster")
+    minions = __salt__["minions.ours"]()
+    answered = __salt__["minions.ask"](minions, ["links_proof.places"], [[networks]])
+    found = {
+        host: one["links_proof.places"]
+        for host, one in answered.items()
+        if isinstance(one.get("links_proof.places"), dict)
+    }
+    if silent := sorted(set(minions) - set(found)):
+        raise ArgumentError(f"{', '.join(silent)}: did not answer: look at 'salt-run manage.status'")
+    for kind in networks:
+        hosts = {host: one[kind] for host, one in sorted(found.items()) if kind in one}
+        if len(hosts) > 1:
+            yield kind, hosts
+
+
+def _said(lines, problems, data):
+    """The answer of a proof: its tables, then what is wrong."""
+    return answer.told("\n".join([*lines, *problems]), data, __opts__.get("output"), 1 if problems else 0)
+
+
 def _plan(kwargs):
     """The plan for what discovery stored, and the proposals folder."""
     paths = site(__opts__)
     wanted = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
     targets = __salt__["minions.match"](wanted.target) if wanted.target else None
     return plan.peek(store.load_inventory(paths.inventory), wanted, targets), paths.proposals
-
-
-@answer.answers
-def deploy(minions=(), test=False, **_):
-    """Apply the planned links where they differ: the deploy stage's step. Each host has its own way back.
-
-    Host by host where a cluster runs, the next one when the cluster is as it was before; all at once where none does;
-    the master's own host last. The others are asked once and left alone.
-
-    minions
-        The minions that have planned links.
-    test
-        Only say what would be done.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt-run network.deploy '[osdnode1]' test=True
-    """
-    found, silent = _reports(minions)
-    if silent:
-        return answer.bad(f"{', '.join(silent)}: did not answer: look at 'salt-run manage.status', run the stage again")
-    problems = [f"{host}: {line}" for host, one in found.items() for line in one["problems"]]
-    if problems:
-        return answer.bad("\n".join(problems))
-    differ = {host: one["changes"] for host, one in found.items() if one["changes"]}
-    if not differ:
-        return {"text": f"the links of {len(found)} hosts are as planned"}
-    if test:
-        return {"text": "\n".join(f"{host}: {_words(what)}" for host, what in differ.items()), "changes": differ}
-    running = any(one["daemons"] for one in found.values())
-    lines = []
-    for group in proof.turns(sorted(differ), _master(), running):
-        before = _health() if running else []
-        said = _apply(group)
-        if said:
-            return answer.bad("\n".join([*lines, *said]))
-        lines += [f"{host}: {_words(differ[host])}" for host in group]
-        if running and (worse := _settled(before)):
-            return answer.bad("\n".join([*lines, f"stopped after {', '.join(group)}, the cluster is worse: {worse}"]))
-    return {"text": "\n".join(lines), "changes": differ}
-
-
-def _apply(group):
-    """Apply on some hosts; return what went wrong, by host. A lost answer is asked for again."""
-    answered = __salt__["minions.ask"](group, ["state.apply"], [["ceph.networks"]], timeout=LIMIT)
-    found, silent = _reports(group)
-    end = time.monotonic() + LIMIT
-    while silent and time.monotonic() < end:
-        time.sleep(2)
-        found, silent = _reports(group)
-    told = [f"{host}: does not answer any more: it undoes the change by itself; look at its console" for host in silent]
-    for host, one in found.items():
-        if one["changes"]:
-            why = one["undone"] or _failed(answered.get(host, {})) or _words(one["changes"])
-            told.append(f"{host}: the planned links did not come to be, what was there is there again: {why}")
-    return told
-
-
-def _failed(answered):
-    """The comments of the states that failed, or what Salt said in their place."""
-    states = answered.get("state.apply")
-    if not isinstance(states, dict):
-        return str(states or "")
-    return "; ".join(one["comment"] for one in states.values() if one.get("result") is False)
-
-
-def _reports(minions):
-    """``links.report`` of each minion, in one job, and those that did not answer."""
-    answered = __salt__["minions.ask"](list(minions), ["links.report"]) if minions else {}
-    found = {
-        host: one["links.report"] for host, one in sorted(answered.items()) if isinstance(one.get("links.report"), dict)
-    }
-    return found, sorted(set(minions) - set(found))
-
-
-def _master():
-    return __opts__["id"].removesuffix("_master")
-
-
-def _health():
-    """What keeps the cluster from being whole, as the master's own host sees it."""
-    answered = __salt__["minions.ask"]([_master()], ["health.problems"], [[0]])
-    found = answered.get(_master(), {}).get("health.problems")
-    return found if isinstance(found, list) else [str(found)]
-
-
-def _settled(before):
-    """Wait until nothing is wrong that was not before; return what still is after the limit."""
-    end = time.monotonic() + LIMIT
-    while (worse := sorted(set(_health()) - set(before))) and time.monotonic() < end:
-        time.sleep(2)
-    return "; ".join(worse)
-
-
-def _words(changes):
-    return "; ".join(f"{name} {what}" for name, what in sorted(changes.items()))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+PORT = 5201  # iperf3's own, and those after it
 REACHED = 0.9  # of a link: 9.48 to 9.78 of 10 GbE, 36.82 to 38.43 of 40 GbE (Mellanox, 16 streams of 64 KiB)
 
 
@@ -53,13 +54,20 @@ def _odd(bad: set[tuple[str, str]], everyone: list[str]) -> list[str]:
     return found
 
 
-def slow(rates: Mapping[tuple[str, str], float], expected: Mapping[str, float] | None = None) -> list[str]:
-    """Hosts and pairs that are slower than the others, or than their links say.
+def small(hosts: Mapping[str, Mapping], size: int) -> list[str]:
+    """Hosts whose own interface is too small for frames of a size; ``hosts``: name, MTU of each one's interface."""
+    return [
+        f"{host}: its {one['name']} has MTU {one['mtu']}, and not {size}"
+        for host, one in sorted(hosts.items())
+        if one["mtu"] < size
+    ]
+
+
+def slow(rates: Mapping[tuple[str, str], float]) -> list[str]:
+    """Hosts and pairs that are slower than the others.
 
     rates
-        Mb/s of each pair that was measured.
-    expected
-        Mb/s that each host's link should carry, where known."""
+        Mb/s of each pair that was measured."""
     if not rates:
         return []
     usual = median(rates.values())
@@ -72,8 +80,14 @@ def slow(rates: Mapping[tuple[str, str], float], expected: Mapping[str, float] |
     for (one, other), rate in sorted(rates.items()):
         if rate < usual / 2 and not {one, other} & named:
             lines.append(f"{one} to {other}: {rate:.0f} Mb/s, the others {usual:.0f}")
-    for host, link in sorted((expected or {}).items()):
-        best = max((rate for pair, rate in rates.items() if host in pair), default=0)
-        if host not in named and best < link * REACHED:
-            lines.append(f"{host}: {best:.0f} Mb/s of the {link:.0f} Mb/s that its link has; {REACHED:.0%} is usual")
     return lines
+
+
+def below(rates: Mapping[tuple[str, str], float], expected: Mapping[str, float]) -> list[str]:
+    """Hosts whose best pair stays below what is usual for their link; ``expected``: Mb/s of each link, where known."""
+    best = {host: max((rate for pair, rate in rates.items() if host in pair), default=None) for host in expected}
+    return [
+        f"{host}: {best[host]:.0f} Mb/s of the {link:.0f} Mb/s that its link has; {REACHED:.0%} is usual"
+        for host, link in sorted(expected.items())
+        if best[host] is not None and best[host] < link * REACHED
+    ]

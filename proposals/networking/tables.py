@@ -1,9 +1,10 @@
 """Network answers as tables for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
+from proposals.answer import printed
 from proposals.networking.bonding import gbits
 from proposals.tables import _console, _grouped, _row, _table
 
@@ -45,3 +46,50 @@ def _ports(host: Mapping) -> Iterator[tuple]:
     for port in host["ports"]:
         speed = gbits(port["speed"]) if port["speed"] else None
         yield port["name"], speed, port["driver"], port["role"], port["reason"]
+
+
+def matrix(title: str, hosts: Sequence[str], answers: Mapping[str, Mapping[str, bool]]) -> str:
+    """Who reaches whom, as text: ``.`` answered, ``X`` did not, ``?`` was not asked."""
+
+    def cell(one: str, other: str) -> str:
+        return "-" if one == other else {True: ".", False: "X"}.get(answers.get(one, {}).get(other), "?")
+
+    return _square(title, hosts, cell)
+
+
+def rates(title: str, hosts: Sequence[str], found: Mapping[tuple[str, str], float]) -> str:
+    """What each pair carries, in Mb/s."""
+
+    def cell(one: str, other: str) -> str:
+        rate = found.get((one, other), found.get((other, one)))
+        return "-" if one == other else "?" if rate is None else f"{rate:.0f}"
+
+    return _square(f"{title}, Mb/s", hosts, cell)
+
+
+def _square(title: str, hosts: Sequence[str], cell) -> str:
+    def show(_: object) -> None:
+        table = _table(title, "from", *hosts)
+        for one in hosts:
+            _row(table, one, *(cell(one, other) for other in hosts))
+        _console().print(table)
+
+    return printed(show, None)
+
+
+def printed_bonds(hosts: Mapping[str, Mapping]) -> str:
+    """Every bond's ports as text."""
+
+    def show(_: object) -> None:
+        table = _table("", "host", "bond", "mode", "port", "link", "speed", "LACP", "partner", "errors")
+        for host, bonds in hosts.items():
+            for name, bond in bonds.items():
+                for port, one in bond["ports"].items():
+                    speed = gbits(one["speed"]) if one["speed"] else None
+                    link = "yes" if one["link"] else "no"
+                    _row(
+                        table, host, name, bond["mode"], port, link, speed, one["lacp"], bond["partner"], one["errors"]
+                    )
+        _console().print(table)
+
+    return printed(show, None)

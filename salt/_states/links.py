@@ -10,13 +10,13 @@ def usable(name):
     return {"name": name, "result": not problems, "changes": {}, "comment": comment}
 
 
-def applied(name, seconds=60):
+def applied(name, seconds=None):
     """Every planned bond, VLAN and address is there; a change that loses the master is undone by the host itself.
 
     name
         Only a name.
     seconds
-        When the way back is taken unless the master answered before.
+        When the way back is taken unless the master answered before; without, ``ceph:network:seconds``, else 60.
     """
     ret = {"name": name, "result": True, "changes": {}, "comment": "all links are as planned"}
     changes = __salt__["links.changes"]()

@@ -262,12 +262,13 @@ def test_two_hosts_are_both_told():
 
 def test_slow_hosts_and_pairs_are_named():
     pairs = [(one, other) for at, one in enumerate(HOSTS) for other in HOSTS[at + 1 :]]
-    assert proof.slow(dict.fromkeys(pairs, 9500.0), dict.fromkeys(HOSTS, 10000)) == []
+    assert proof.slow(dict.fromkeys(pairs, 9500.0)) == []
+    assert proof.below(dict.fromkeys(pairs, 9500.0), dict.fromkeys(HOSTS, 10000)) == []
     (told_,) = proof.slow({pair: 900.0 if "c" in pair else 9500.0 for pair in pairs})
     assert told_.startswith("c: at most 900 Mb/s, the others 9500")
     (told_,) = proof.slow({pair: 900.0 if pair == ("a", "b") else 9500.0 for pair in pairs})
     assert told_ == "a to b: 900 Mb/s, the others 9500"
-    assert len(proof.slow(dict.fromkeys(pairs, 4000.0), dict.fromkeys(HOSTS, 10000))) == 5
+    assert len(proof.below(dict.fromkeys(pairs, 4000.0), dict.fromkeys(HOSTS, 10000))) == 5
 
 
 def test_hosts_take_turns_where_a_cluster_runs():

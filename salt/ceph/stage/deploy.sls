@@ -27,8 +27,8 @@ ceph-stage-deploy-check:
 
 ceph-stage-deploy-networks:
   step.runner:
-    - name: network.deploy
-    - check: network.deploy
+    - name: links.deploy
+    - check: links.deploy
     - minions: {{ pillar['ceph']['members']['networks'] | tojson }}
     - failhard: True
     - require:

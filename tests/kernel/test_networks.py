@@ -1,0 +1,194 @@
+"""Planned networks on a real kernel, with a switch that speaks LACP, a real master and a real salt-minion service."""
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from lab.guest import guests, process
+from lab.guest.guests import Guest
+from lab.session import Session
+from lab.store import find
+
+Boot = Callable[..., Guest]
+
+# A switch with LACP inside the guest: a second bond in a network namespace, over two veth pairs.
+SWITCH = """
+set -e
+modprobe -a bonding 8021q veth
+ip netns add sw
+for i in 1 2; do ip link add p$i type veth peer name sw$i netns sw; done
+ip -n sw link add po1 type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy layer3+4
+for i in 1 2; do ip -n sw link set sw$i mtu 9000 master po1; ip -n sw link set sw$i up; ip link set p$i up; done
+ip -n sw link set po1 mtu 9000 up
+ip -n sw link add link po1 name v3001 type vlan id 3001
+ip -n sw addr add 10.30.1.254/24 dev v3001
+ip -n sw link set v3001 up
+"""
+BOND = {
+    "kind": "bond",
+    "mtu": 9000,
+    "addresses": ["10.30.0.1/24"],
+    "ports": ["p1", "p2"],
+    "mode": "802.3ad",
+    "miimon": 100,
+    "lacp_rate": "fast",
+    "xmit_hash_policy": "layer3+4",
+    "min_links": 1,
+}
+VLAN = {"kind": "vlan", "mtu": 9000, "addresses": ["10.30.1.1/24"], "lower": "bond0", "id": 3001}
+SECONDS = 90  # a guest is about seven times slower than a host
+
+
+class Host:
+    """A guest that is a minion of a lab's master, with the switch beside it."""
+
+    def __init__(self, master: Session, name: str) -> None:
+        self.master, self.name = master, name
+
+    @property
+    def guest(self) -> Guest:
+        return guests.find(self.name)  # as it runs now: a restart is another process
+
+    def run(self, command: str, check: bool = True) -> str:
+        return self.guest.run(command, check=check).out
+
+    def salt(self, *words: str, check: bool = True) -> dict:
+        argv = ["salt", "--static", "--out", "json", "-t", "300", self.name, *words]
+        done = self.master.run("saltmaster", argv, check=check, limit=500)
+        return json.loads(done.out or "{}").get(self.name)
+
+    def apply(self, seconds: int = SECONDS, **links: dict) -> dict:
+        """Apply ``ceph.networks`` with these links; the answer of the state ``links.applied``."""
+        states = self.salt("state.apply", "ceph.networks", f"pillar={told(seconds, **links)}", check=False)
+        return next(one for key, one in states.items() if key.startswith("links_"))
+
+    def until(self, command: str, limit: float = 60) -> str:
+        """Wait until a command in the guest succeeds."""
+        end = time.monotonic() + limit
+        while (done := self.guest.run(command, check=False)).code:
+            assert time.monotonic() < end, f"{command}: {done.out}{done.err}"
+            time.sleep(1)
+        return done.out
+
+    def files(self) -> str:
+        return self.run("cd /etc/systemd/network && for f in *; do stat -c '%n %Y' $f; sha256sum $f; done")
+
+    def links(self) -> dict[str, dict]:
+        return {link["ifname"]: link for link in json.loads(self.run("ip -d -j address"))}
+
+
+def told(seconds: int = SECONDS, **links: dict) -> str:
+    named = {name.replace("_", "."): link for name, link in links.items()}
+    ports = {port: None for name, link in named.items() for port in link.get("ports", [name] * ("id" not in link))}
+    return json.dumps({"ceph": {"network": {"links": named, "ports": ports, "seconds": seconds}}})
+
+
+@pytest.fixture
+def host(tiny: Session, guest: Boot) -> Host:
+    guest("uml1", cluster="tiny")
+    found = Host(tiny, "uml1")
+    if found.guest.run("ip netns exec sw true", check=False).code:
+        found.run(SWITCH)
+    found.salt("saltutil.sync_all")
+    return found
+
+
+def test_a_bond_with_lacp_and_a_vlan_come_to_be_and_stay(host: Host) -> None:
+    done = host.apply(bond0=BOND, bond0_3001=VLAN)
+    assert done["result"] is True and done["changes"], done
+    bonding = host.run("cat /proc/net/bonding/bond0")
+    assert bonding.count("port state: 63") == 4, bonding  # both ports, and both of the partner
+    assert "Number of ports: 2" in bonding
+    links = host.links()
+    assert links["bond0"]["mtu"] == links["bond0.3001"]["mtu"] == 9000
+    assert links["bond0.3001"]["linkinfo"]["info_data"]["id"] == 3001
+    host.until("ping -c 2 -W 2 -M do -s 8972 10.30.1.254")
+    assert host.guest.run("ping -c 1 -W 2 -M do -s 8973 10.30.1.254", check=False).code != 0
+    host.run("ip -n sw link set sw2 down")  # one port down: traffic goes on
+    time.sleep(1)
+    assert host.guest.run("ping -c 10 -i 0.2 -W 2 -M do -s 8972 10.30.1.254", check=False).code == 0
+    again, before = host.apply(bond0=BOND, bond0_3001=VLAN), host.files()
+    assert (again["result"], again["changes"]) == (True, {}), again  # with a cable out, too
+    host.run("ip -n sw link set sw2 up")
+    assert host.files() == before
+
+
+@pytest.mark.big
+def test_a_changed_option_is_the_kernels_and_a_removed_link_is_gone(host: Host) -> None:
+    host.apply(bond0=BOND, bond0_3001=VLAN)
+    slow = {**BOND, "lacp_rate": "slow", "miimon": 200}
+    done = host.apply(bond0=slow, bond0_3001={**VLAN, "id": 3002, "addresses": ["10.30.2.1/24"]})
+    assert done["result"] is True, done
+    assert "lacp_rate fast, not slow" in done["changes"]["bond0"]
+    bonding = host.run("cat /proc/net/bonding/bond0")
+    assert "LACP rate: slow" in bonding and "MII Polling Interval (ms): 200" in bonding
+    assert host.links()["bond0.3001"]["linkinfo"]["info_data"]["id"] == 3002
+    done = host.apply(bond0={**slow, "miimon": 100})
+    assert done["result"] is True, done
+    assert "bond0.3001" not in host.links()
+    assert "MII Polling Interval (ms): 100" in host.run("cat /proc/net/bonding/bond0")
+    assert "3001" not in host.files()
+
+
+def cut(host: Host) -> dict[str, dict]:
+    """Links that lose the master: its own port gets an address elsewhere; a bond and a VLAN come with it."""
+    return {"vec0": {"kind": "ethernet", "mtu": 1500, "addresses": ["10.66.0.1/24"]}, "bond0": BOND, "bond0_3001": VLAN}
+
+
+@pytest.fixture
+def plain(host: Host) -> Host:
+    """The host without bond and VLAN, whatever another test left."""
+    host.run("rm -f /etc/systemd/network/05-halocline-*; rm -rf /var/lib/halocline/links; ip link del bond0 || true")
+    host.run("systemctl restart systemd-networkd; ip link set p1 up; ip link set p2 up")
+    host.until(f"ping -c 1 -W 2 {host.master.run('saltmaster', 'hostname -I').out.split()[0]}")
+    return host
+
+
+def undone(host: Host, before: str) -> None:
+    """All is as it was: files to the byte, the address, no bond, no VLAN; the master is answered."""
+    host.until("test -e /var/lib/halocline/links/undone/reason", limit=SECONDS + 60)
+    assert host.files() == before
+    links = host.links()
+    assert "bond0" not in links and "bond0.3001" not in links
+    assert host.guest.address in [one["local"] for one in links["vec0"]["addr_info"]]
+    assert host.salt("test.ping") is True
+
+
+def test_what_loses_the_master_is_undone_by_the_host_itself(plain: Host) -> None:
+    before = plain.files()
+    done = plain.apply(seconds=45, **cut(plain))
+    assert done["result"] is False
+    assert "undone, the network is as it was" in done["comment"], done
+    assert "does not answer over the new network" in done["comment"]
+    undone(plain, before)
+
+
+def begun(host: Host) -> None:
+    """Begin a change that loses the master and come back when it has been made."""
+    words = ["salt", "--async", host.name, "state.apply", "ceph.networks", f"pillar={told(60, **cut(host))}"]
+    host.master.run("saltmaster", words)
+    host.until("test -d /var/lib/halocline/links/undo && ip -br address show vec0 | grep -q 10.66.0.1", limit=120)
+
+
+@pytest.mark.big
+def test_it_is_undone_when_the_minion_is_killed_in_between(plain: Host) -> None:
+    before = plain.files()
+    begun(plain)
+    plain.run("systemctl kill --kill-whom=all --signal=KILL salt-minion; systemctl stop salt-minion; sleep 1")
+    assert plain.guest.run("pgrep -f 'salt-minion -'", check=False).code != 0  # nobody of it is left to undo anything
+    plain.until("test -e /var/lib/halocline/links/undone/reason", limit=150)
+    plain.run("systemctl start --no-block salt-minion")
+    undone(plain, before)
+    assert "not confirmed within 60 s" in plain.salt("links_undo.undone")
+
+
+@pytest.mark.big
+def test_it_is_undone_at_boot_when_the_host_goes_down_in_between(plain: Host) -> None:
+    before = plain.files()
+    begun(plain)
+    process.kill(plain.guest.folder)  # as a power failure does
+    guests.boot(plain.guest, find(plain.guest.lab))
+    undone(plain, before)
+    assert "not confirmed before the host went down" in plain.salt("links_undo.undone")
