@@ -48,7 +48,7 @@ def ensure(client: DockerClient) -> str:
     except ImageNotFound:
         pass
     with ThreadPoolExecutor() as side_by_side:  # a base system and Salt's wheels: neither waits for the other
-        wheels = side_by_side.submit(_wheelhouse)
+        wheels = side_by_side.submit(wheelhouse)
         base.ensure(client)
         house = wheels.result()
     with step(f"build {name}"), tempfile.TemporaryDirectory() as context:
@@ -58,7 +58,7 @@ def ensure(client: DockerClient) -> str:
     return name
 
 
-def _wheelhouse() -> Path:
+def wheelhouse() -> Path:
     """A folder of wheels of the pins: pip inside the image build trusts no registry, and needs none."""
     house = CACHE / f"wheelhouse-{hashlib.sha256(' '.join(pins()).encode()).hexdigest()[:12]}"
     if house.is_dir():
