@@ -1,13 +1,10 @@
 """A host of a running cluster, taken out of service for a moment and given back: what the cluster says to that."""
 
-import json
-import subprocess
 import time
 
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 60  # seconds one command may take
-PAUSE = 2
+PAUSE = 2  # seconds between two looks
 NOTE = "halocline/noout"  # in the monitors' key store: the host whose noout is ours to take away
 SOUND = "active+clean"  # with scrubbing or without: that moves nothing
 
@@ -31,8 +28,8 @@ def begin(host, timeout=300):
     """
     well(timeout, host)
     if osds := _osds(host):
-        _ceph("config-key", "set", NOTE, host)
-        _ceph("osd", "set-group", "noout", host)
+        __salt__["ceph_cli.tell"](["config-key", "set", NOTE, host])
+        __salt__["ceph_cli.tell"](["osd", "set-group", "noout", host])
     return osds
 
 
@@ -62,11 +59,11 @@ def end():
 
         salt 'saltmaster' maintenance.end
     """
-    if NOTE not in json.loads(_ceph("config-key", "ls")):
+    if NOTE not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
         return None
-    host = _ceph("config-key", "get", NOTE).strip()
-    _ceph("osd", "unset-group", "noout", host)
-    _ceph("config-key", "rm", NOTE)
+    host = __salt__["ceph_cli.tell"](["config-key", "get", NOTE]).strip()
+    __salt__["ceph_cli.tell"](["osd", "unset-group", "noout", host])
+    __salt__["ceph_cli.tell"](["config-key", "rm", NOTE])
     return host
 
 
@@ -79,7 +76,7 @@ def problems():
 
         salt 'saltmaster' maintenance.problems
     """
-    status = json.loads(_ceph("status"))
+    status = __salt__["ceph_cli.ask"](["status"])
     checks = status["health"]["checks"].items()
     lines = [f"{name}: {one['summary']['message']}" for name, one in checks if one["severity"] == "HEALTH_ERR"]
     if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
@@ -97,31 +94,24 @@ def problems():
 
 def _needed(host):
     """Why the cluster needs this host's daemons now."""
-    asked = [["mon", "ok-to-stop", host]] if host in _mons() else []
+    mons = {mon["name"] for mon in __salt__["ceph_cli.ask"](["mon", "dump"])["mons"]}
+    asked = [["mon", "ok-to-stop", host]] if host in mons else []
     asked += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host)) else []
-    done = [(words, _run(*words)) for words in asked]
-    return [f"{' '.join(words)}: {one.stderr.strip()}" for words, one in done if one.returncode]
+    return [why for words in asked if (why := _refused(words))]
 
 
-def _mons():
-    return {mon["name"] for mon in json.loads(_ceph("mon", "dump"))["mons"]}
+def _refused(words):
+    """Ceph's own words where it says no, by its exit status."""
+    try:
+        __salt__["ceph_cli.tell"](words)
+    except CommandExecutionError as err:
+        return str(err)
+    return ""
 
 
 def _osds(host):
     """The OSDs that CRUSH has on a host; none where it does not know the host."""
-    nodes = json.loads(_ceph("osd", "tree"))["nodes"]
+    nodes = __salt__["ceph_cli.ask"](["osd", "tree"])["nodes"]
     return sorted(
         child for node in nodes if (node["type"], node["name"]) == ("host", host) for child in node["children"]
     )
-
-
-def _ceph(*words):
-    done = _run(*words)
-    if done.returncode:
-        raise CommandExecutionError(f"ceph {' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def _run(*words):
-    command = ["ceph", "--connect-timeout", "30", "--format", "json", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)

@@ -1,6 +1,16 @@
-"""``python -m tests.bench`` (or ``python tests/bench``): every benchmark of the project; ratios, no clock asserted."""
+"""``python -m tests.bench`` (or ``python tests/bench``): every benchmark of the project; ratios, no clock asserted.
+
+``--planner`` or ``--stages`` runs one alone; what follows are its own words.
+"""
 
 import runpy
+import sys
 from pathlib import Path
 
-runpy.run_path(str(Path(__file__).with_name("planner.py")), run_name="__main__")
+KNOWN = ("planner", "stages")
+here = Path(__file__).parent
+sys.path.insert(0, str(here))
+chosen = [name for name in KNOWN if f"--{name}" in sys.argv[1:]] or KNOWN
+sys.argv[1:] = [word for word in sys.argv[1:] if word.removeprefix("--") not in KNOWN]
+for name in chosen:
+    runpy.run_path(str(here / f"{name}.py"), run_name="__main__")

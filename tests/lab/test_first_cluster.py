@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 from product import DEPLOY, PILLAR, PROFILE, STORAGE, Product, planned, until
@@ -165,7 +166,9 @@ def _told(cluster: Product) -> list[str]:
 
 def _nothing_changed(cluster: Product, stage: str) -> None:
     """A stage's answer has no change in any step on any minion, and says so in words."""
+    start = time.monotonic()
     (steps,) = json.loads(cluster.stage(stage).out)["data"].values()
+    print(f"\n{stage} again: {time.monotonic() - start:.1f} s")
     assert steps, f"{stage} did nothing at all"
     assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
     assert all(step["result"] is True for step in steps.values())

@@ -266,24 +266,6 @@ def test_a_killed_master_ends_the_stage_and_a_second_run_completes(master: Maste
     assert master.run(PREP).code == 0
 
 
-def test_a_stage_costs_as_many_jobs_for_two_minions_as_for_four(master: Master) -> None:
-    jobs = {}
-    for target in ("L@node1,node2", "*"):
-        master.run(f"echo \"ceph_minions: '{target}'\" > /srv/pillar/ceph/minions.sls")
-        for stage in ("prep", "discovery"):
-            master.run("salt-run state.event > /tmp/bus 2>/dev/null & echo $! > /tmp/bus.pid; sleep 3")
-            master.run(f"salt-run state.orch ceph.stage.{stage}")
-            master.run("kill $(cat /tmp/bus.pid)")
-            news = [line for line in master.run("cat /tmp/bus").out.splitlines() if "/new\t" in line]
-            asked = [json.loads(line.partition("\t")[2]) for line in news if line.startswith("salt/job/")]
-            asked = [job for job in asked if job["fun"] != "saltutil.find_job"]
-            assert asked and all("node3" not in job["minions"] for job in asked) or target == "*"
-            jobs.setdefault(stage, []).append(len(asked))
-    master.run("rm /srv/pillar/ceph/minions.sls")
-    print(f"\nSalt jobs of a stage for 2 and 4 minions: {jobs}")
-    assert all(two == four for two, four in jobs.values()), jobs
-
-
 def test_logs_and_support_hold_no_secret(master: Master) -> None:
     master.step(f"echo {SECRET}; test $(hostname) != node2")
     shown = master.run(f"{PREP} pillar='{{own: {SECRET}}}'", check=False)

@@ -1,0 +1,46 @@
+"""A stage costs as many Salt jobs for eight minions as for four, counted on the event bus."""
+
+from collections.abc import Callable
+
+import pytest
+from bus import cost
+from product import PILLAR
+
+from lab.guide import guide
+from lab.session import Session
+
+pytestmark = pytest.mark.big
+STAGES = ("prep", "discovery", "configure", "deploy")
+EIGHT = ("saltmaster", "monnode1", "monnode2", "monnode3", "osdnode1", "osdnode2", "osdnode3", "osdnode4")
+FOUR = ("saltmaster", "osdnode1", "osdnode2", "osdnode3")
+LAYOUTS = "stack/default/ceph/minions"
+
+
+def policy(minions: tuple[str, ...]) -> str:
+    """policy.cfg for these minions; the four grow to eight, so the monitors stay."""
+    lines = [f"cluster-ceph/cluster/{minion}.sls" for minion in minions]
+    lines += ["role-master/cluster/saltmaster.sls", "role-admin/cluster/saltmaster.sls"]
+    lines += [f"role-{role}/cluster/{minion}.sls" for role in ("mon", "mgr") for minion in FOUR[1:]]
+    lines += ["config/stack/default/global.yml", "config/stack/default/ceph/cluster.yml"]
+    for minion in minions:
+        if minion.startswith("osd"):
+            lines += [f"profile-apollo/{folder}" for folder in (f"cluster/{minion}.sls", f"{LAYOUTS}/{minion}.yml")]
+    return "\n".join(lines)
+
+
+def test_jobs_do_not_grow_with_minions(lab: Callable[[str], Session]) -> None:
+    session = lab("apollo-slice")
+    (populate,) = (command for command in guide("apollo-slice").commands if "proposal.populate" in command)
+    session.run("saltmaster", f"mkdir -p {PILLAR}")
+    found = {}
+    for minions in (FOUR, EIGHT):
+        session.run("saltmaster", f"echo \"ceph_minions: 'L@{','.join(minions)}'\" >{PILLAR}/minions.sls")
+        for stage in STAGES:
+            spent = cost(session, f"salt-run state.orch ceph.stage.{stage}")
+            assert spent.jobs and spent.minions <= set(minions), f"{stage} asked {spent.minions - set(minions)}"
+            found.setdefault(stage, []).append(len(spent.jobs))
+            if stage == "discovery":
+                session.run("saltmaster", populate, check=False)
+                session.run("saltmaster", f"cat >{PILLAR}/proposals/policy.cfg <<'EOF'\n{policy(minions)}\nEOF")
+    print(f"\nSalt jobs of each stage for 4 and 8 minions: {found}")
+    assert all(four == eight for four, eight in found.values()), found
