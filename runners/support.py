@@ -59,7 +59,10 @@ def _tail(path):
 
 def _versions():
     """What runs where: the master, and every minion of ours that answers, asked in one job."""
-    minions = __salt__["minions.ask"](__salt__["minions.ours"](), VERSIONS, ARGUMENTS, timeout=15)
+    try:
+        minions = __salt__["minions.ask"](__salt__["minions.ours"](), VERSIONS, ARGUMENTS, timeout=15)
+    except ProposalError as err:  # a ticket is needed most where the master does not run
+        minions = str(err)
     return {"master": dict(salt.version.versions_information()["Salt Version"]), "minions": minions}
 
 

@@ -14,7 +14,6 @@ from product import cluster_file
 from lab.containers import Done
 from lab.session import Session
 
-pytestmark = pytest.mark.big
 STEP = "ceph-stage-prep-packages"
 MINIONS = ("node1", "node2", "node3", "saltmaster")
 SECRET = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="  # looks like a key of Ceph; nobody's
@@ -63,6 +62,10 @@ class Master:
         lines = self.run(f"ls -t {LOGS}/*.jsonl | head -1 | xargs -r cat", check=False).out.splitlines()
         return [json.loads(line) for line in lines]
 
+    def steps(self) -> set[str]:
+        """What the newest run began."""
+        return {one["step"] for one in self.log() if one["event"] == "step"}
+
     def last(self, event: str) -> dict:
         return next((one for one in reversed(self.log()) if one["event"] == event), {})
 
@@ -101,13 +104,14 @@ def master(running: Master) -> Iterator[Master]:
 
 def test_the_console_is_clean_and_the_status_right(master: Master) -> None:
     good = master.run(PREP)
-    assert good.err == "" and "unclosed" not in good.out
+    assert good.err == "" and "unclosed" not in good.out and "updates.apply" in master.steps()
     program = master.run(f"{PREP} --out json")
     assert program.err == "" and json.loads(program.out)["retcode"] == 0
     master.step("test $(hostname) != node2")
     bad = master.run(PREP, check=False)
     assert (bad.code, bad.err) == (1, "")
     assert "Run failed on minions: node2" in bad.out
+    assert "updates.apply" not in master.steps()  # it stands after the one that failed
     assert (
         "own-step" in master.run("grep ERROR /var/log/salt/master | tail -n 1").out
     )  # the log file has what the console has not
@@ -127,6 +131,7 @@ def test_a_second_stage_names_the_first(master: Master) -> None:
     assert master.run("salt-run state.orch ceph.stage.1").code == 0
 
 
+@pytest.mark.big
 @pytest.mark.parametrize(("signal", "code"), [("INT", 130), ("TERM", 143), ("KILL", 137)])
 def test_an_interrupted_stage_is_waited_for_and_completed(master: Master, signal: str, code: int) -> None:
     master.step("sleep 12; echo $(cat /tmp/times 2>/dev/null)x > /tmp/times")
@@ -146,6 +151,7 @@ def test_an_interrupted_stage_is_waited_for_and_completed(master: Master, signal
     assert len(logs.splitlines()) == 1
 
 
+@pytest.mark.big
 def test_the_wait_has_a_limit(master: Master) -> None:
     master.step("sleep 30")
     master.start(PREP)
@@ -156,6 +162,7 @@ def test_the_wait_has_a_limit(master: Master) -> None:
     assert "after 3 s these jobs of an interrupted run still run: node1" in over.out
 
 
+@pytest.mark.big
 def test_stage_run_shows_each_minion_and_ends_as_the_stage(master: Master) -> None:
     good = master.run("salt-run stage.run prep")
     assert (good.code, good.err) == (0, "")
@@ -171,6 +178,7 @@ def test_stage_run_shows_each_minion_and_ends_as_the_stage(master: Master) -> No
     assert failed[0]["reason"] and failed[0]["start"] <= failed[0]["end"]
 
 
+@pytest.mark.big
 def test_stage_run_is_for_terminals_and_programs_too(master: Master) -> None:
     terminal = master.run("script -qec 'salt-run stage.run prep' /dev/null")
     assert "\x1b[" in terminal.out and "done" in terminal.out
@@ -179,6 +187,7 @@ def test_stage_run_is_for_terminals_and_programs_too(master: Master) -> None:
     assert (program.err, told["stage"], told["records"][-1]["result"]) == ("", "prep", "done")
 
 
+@pytest.mark.big
 def test_ctrl_c_on_stage_run_ends_the_orchestration(master: Master) -> None:
     master.step("sleep 12")
     master.start("salt-run stage.run prep")
@@ -190,6 +199,7 @@ def test_ctrl_c_on_stage_run_ends_the_orchestration(master: Master) -> None:
     assert master.run(f"kill -0 {child}", check=False).code != 0
 
 
+@pytest.mark.big
 def test_stop_ends_the_stage_and_its_jobs(master: Master) -> None:
     master.step("sleep 300")
     master.start("salt-run stage.run prep")
@@ -206,6 +216,7 @@ def test_stop_ends_the_stage_and_its_jobs(master: Master) -> None:
     assert "no stage is running" in master.run("salt-run stage.stop").out
 
 
+@pytest.mark.big
 def test_plan_touches_nothing(master: Master) -> None:
     master.step("touch /tmp/touched")
     everyone = "salt --out txt '*' file.file_exists /tmp/touched"
@@ -218,6 +229,7 @@ def test_plan_touches_nothing(master: Master) -> None:
     master.run("salt '*' file.remove /tmp/touched")
 
 
+@pytest.mark.big
 def test_a_silent_minion_is_named(master: Master) -> None:
     master.run("salt-run state.orch ceph.stage.discovery")
     fragment = "/srv/pillar/ceph/proposals/policy.cfg"
@@ -237,6 +249,7 @@ def test_a_silent_minion_is_named(master: Master) -> None:
         master.session.verb("mend", "node3")
 
 
+@pytest.mark.big
 def test_a_minion_killed_in_a_step_is_named_and_a_second_run_completes(master: Master) -> None:
     master.step("sleep 10")
     master.start(PREP)
@@ -250,6 +263,7 @@ def test_a_minion_killed_in_a_step_is_named_and_a_second_run_completes(master: M
     assert master.run(PREP).code == 0
 
 
+@pytest.mark.big
 def test_a_killed_master_ends_the_stage_and_a_second_run_completes(master: Master) -> None:
     master.step("sleep 10")
     master.start(PREP)
@@ -266,6 +280,7 @@ def test_a_killed_master_ends_the_stage_and_a_second_run_completes(master: Maste
     assert master.run(PREP).code == 0
 
 
+@pytest.mark.big
 def test_logs_and_support_hold_no_secret(master: Master) -> None:
     master.step(f"echo {SECRET}; test $(hostname) != node2")
     shown = master.run(f"{PREP} pillar='{{own: {SECRET}}}'", check=False)
