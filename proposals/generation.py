@@ -4,12 +4,12 @@ Nothing here opens a file. A generation is named by its content: the same choice
 """
 
 import hashlib
-import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import yaml
 
+from proposals import conf
 from proposals.errors import PolicyError
 from proposals.networking import told
 
@@ -57,15 +57,13 @@ def build(
     members["networks"] = sorted(set(_networks(chosen)) & set(roles))
     members["admin"] = sorted({*members["admin"], *members["master"]})
     settings = _settings(chosen)
-    monitors, absent = _monitors(members["mon"], inventory, settings.get("public_network"))
+    told, absent = conf.derived(roles, members["mon"], inventory, settings)
     problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
     problems += _twins(hostnames)
     derived = {
         "ceph": {
-            "monitors": monitors,
-            "mon_initial_members": ", ".join(each["name"] for each in monitors),
-            "mon_host": ",".join(each["addrs"] for each in monitors),
+            **told,
             "expected_osds": sum(len(osd.get("uuids", [])) for osds in _osds(chosen).values() for osd in osds.values()),
         }
     }
@@ -189,40 +187,6 @@ def _network_problems(chosen: Mapping[str, dict]) -> list[str]:
 def _half_made(disk: Mapping) -> bool:
     """Partitions alone may be our own of an interrupted run: deploy looks at them closely before it writes."""
     return set(disk["in_use"]) == {"has partitions"}
-
-
-def _monitors(mons: list[str], inventory: Mapping[str, Mapping], network: str | None) -> tuple[list[dict], list[str]]:
-    """Name and addresses of each monitor, and what stands against it."""
-    monitors, problems = [], []
-    if network and not _is_network(network):
-        return [], [f"public_network {network} is not a network: expected one such as 192.168.124.0/24"]
-    for minion in mons:
-        if minion not in inventory:
-            problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
-            continue
-        address = _address(inventory[minion].get("addresses", []), network) if network else None
-        if network and not address:
-            problems.append(
-                f"{minion}: no address in public_network {network}; it has {inventory[minion]['addresses']}"
-            )
-            continue
-        addrs = f"[v2:{address}:3300,v1:{address}:6789]"
-        monitors.append({"name": inventory[minion]["hostname"], "address": address, "addrs": addrs})
-    return monitors, problems
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _address(addresses: list[str], network: str) -> str | None:
-    inside = ipaddress.ip_network(network)
-    found = [ipaddress.ip_interface(address).ip for address in addresses]
-    return next((str(ip) for ip in sorted(found, key=str) if ip.version == inside.version and ip in inside), None)
 
 
 def _twins(hostnames: Mapping[str, str]) -> list[str]:

@@ -28,6 +28,8 @@ PILLAR = {
         "monitors": [HOST],
         "mon_initial_members": "node1",
         "mon_host": HOST["addrs"],
+        "global": {},
+        "gateways": [],
         "expected_osds": 1,
     },
 }

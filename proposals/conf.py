@@ -1,0 +1,77 @@
+"""What ceph.conf is printed from: the monitors' addresses and the gateways' sections. Nothing here opens a file."""
+
+import ipaddress
+from collections.abc import Mapping
+
+MSGR2 = "ms_bind_msgr2"  # Ceph's option: false where a site's clients know the first protocol alone
+GATEWAYS = "rgw_configurations"  # each name is a role and has its own fragment, as DeepSea's users know it
+
+
+def derived(
+    roles: Mapping[str, list[str]], mons: list[str], inventory: Mapping, settings: Mapping
+) -> tuple[dict, list]:
+    """Return what every minion is told for its ceph.conf, and the problems found.
+
+    roles
+        The roles of each minion.
+    mons
+        The minions that are monitors.
+    inventory
+        The hosts as discovery stored them.
+    settings
+        What policy.cfg chose of ``cluster.yml``: ``public_network``, ``ms_bind_msgr2``, ``rgw_configurations``.
+    """
+    msgr2 = settings.get(MSGR2, True) is not False
+    monitors, problems = _monitors(mons, inventory, settings.get("public_network"), msgr2)
+    told = {
+        "monitors": monitors,
+        "mon_initial_members": ", ".join(each["name"] for each in monitors),
+        "mon_host": ",".join(each["addrs"] if msgr2 else each["address"] for each in monitors),
+        "global": {} if msgr2 else {MSGR2: "false"},
+        "gateways": _gateways(roles, inventory, settings),
+    }
+    return told, problems
+
+
+def _gateways(roles: Mapping[str, list[str]], inventory: Mapping, settings: Mapping) -> list[dict[str, str]]:
+    """Each gateway: the section's name, and the configuration whose fragment stands in it."""
+    return [
+        {"name": f"client.{name}.{inventory[minion]['hostname']}", "configuration": name}
+        for name in settings.get(GATEWAYS, ["rgw"])
+        for minion, has in sorted(roles.items())
+        if name in has and minion in inventory
+    ]
+
+
+def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: bool) -> tuple[list[dict], list[str]]:
+    """Name and addresses of each monitor, and what stands against it."""
+    monitors, problems = [], []
+    if network and not _is_network(network):
+        return [], [f"public_network {network} is not a network: expected one such as 192.168.124.0/24"]
+    for minion in mons:
+        if minion not in inventory:
+            problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
+            continue
+        address = _address(inventory[minion].get("addresses", []), network) if network else None
+        if network and not address:
+            problems.append(
+                f"{minion}: no address in public_network {network}; it has {inventory[minion]['addresses']}"
+            )
+            continue
+        addrs = f"[v2:{address}:3300,v1:{address}:6789]" if msgr2 else f"[v1:{address}:6789]"
+        monitors.append({"name": inventory[minion]["hostname"], "address": address, "addrs": addrs})
+    return monitors, problems
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _address(addresses: list[str], network: str) -> str | None:
+    inside = ipaddress.ip_network(network)
+    found = [ipaddress.ip_interface(address).ip for address in addresses]
+    return next((str(ip) for ip in sorted(found, key=str) if ip.version == inside.version and ip in inside), None)
