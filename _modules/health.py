@@ -79,6 +79,56 @@ def wait(osds, timeout=300):
     return True
 
 
+def steady(timeout=300):
+    """Wait until one host's daemons may be stopped: quorum whole, OSDs up, placement groups clean; warnings may be.
+
+    timeout
+        Seconds to wait; then it raises with what is not so.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' health.steady
+    """
+    end = time.monotonic() + timeout
+    while found := _unsteady(json.loads(_ceph(["status"]))):
+        if time.monotonic() > end:
+            raise CommandExecutionError(f"the cluster is not steady after {timeout} s: " + "; ".join(found))
+        time.sleep(1)
+    return {"steady": True}
+
+
+def stoppable(kind, ids):
+    """Ask Ceph whether daemons may be stopped together (``ok-to-stop``); raise with its words where not.
+
+    kind
+        mon, osd or mds.
+    ids
+        A list.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' health.stoppable osd '["3", "4"]'
+    """
+    __salt__["ceph_cli.tell"]([kind, "ok-to-stop", *ids])
+    return {"ok": ids}
+
+
+def _unsteady(status):
+    """What keeps one host's daemons from being stopped."""
+    osdmap, lines = status["osdmap"], []
+    if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
+        lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
+    if not status["mgrmap"].get("available"):
+        lines.append("no mgr is active")
+    if osdmap["num_up_osds"] < osdmap["num_in_osds"]:
+        lines.append(f"{osdmap['num_up_osds']} OSDs up, {osdmap['num_in_osds']} in")
+    return lines + _groups(status["pgmap"])
+
+
 def _ceph(arguments):
     command = ["ceph", "--connect-timeout", "30", "--format", "json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)

@@ -125,7 +125,12 @@ def one(minion, function, arguments=(), timeout=300):
     if given is False:
         raise ProposalError(f"{minion} does not answer: does its salt-minion run?")
     if not isinstance(given, (dict, list)):
-        raise ProposalError(f"{minion}: {str(given).removeprefix('ERROR: ')}")
+        said = str(given).removeprefix("ERROR: ")
+        if (
+            "Traceback" in said
+        ):  # ours raise CommandExecutionError; of what Salt or Python raised, the last line says it
+            said = f"{function}: {said.strip().splitlines()[-1]} (the minion's log has more)"
+        raise ProposalError(f"{minion}: {said}")
     return given
 
 

@@ -49,6 +49,13 @@ def grow(product: Product) -> None:
         product.type(populate if step == "populate" else f"salt-run state.orch {step}")
 
 
+def pull(product: Product, host: str, osd_id: int, serial: str) -> None:
+    """Pull an OSD's disk out, and let the OSD write something: idle, it would not notice for a while."""
+    product.session.verb("pull", host, serial)
+    product.run("saltmaster", f"timeout 20 ceph tell osd.{osd_id} bench 4096 4096", check=False)
+    until(lambda: not _up(product, osd_id), 120, f"osd.{osd_id} is seen down")
+
+
 def safe(product: Product, osd_id: int) -> bool:
     return product.run("saltmaster", f"ceph osd safe-to-destroy {osd_id}", check=False).code == 0
 
@@ -127,8 +134,7 @@ def test_a_replaced_disks_osd_has_the_same_id_and_slot(cluster: Product) -> None
     before, running = disks_of(cluster, "node2", osd_id), cluster.daemons()
     (mine,) = (line for line in running["node2"] if f"--id {osd_id} " in line)
     old = before["data"]["serial"]
-    cluster.session.verb("pull", "node2", old)
-    until(lambda: not _up(cluster, osd_id), 120, f"osd.{osd_id} is seen down")
+    pull(cluster, "node2", osd_id, old)
     cluster.run("saltmaster", f"ceph osd out {osd_id}")
     until(lambda: safe(cluster, osd_id), 120, f"osd.{osd_id} is safe to destroy")
     told = cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").out
@@ -157,8 +163,7 @@ def test_an_unplugged_disk_loses_nothing(cluster: Product) -> None:
     until(cluster.whole, 60, "HEALTH_OK")
     osd_id = next(osd["osd"] for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] in planned(cluster)["node3"])
     before, known = disks_of(cluster, "node3", osd_id), planned(cluster)
-    cluster.session.verb("pull", "node3", before["data"]["serial"])
-    until(lambda: not _up(cluster, osd_id), 120, f"osd.{osd_id} is seen down")
+    pull(cluster, "node3", osd_id, before["data"]["serial"])
     cluster.stage("ceph.stage.discovery")
     (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
     told = cluster.type(populate).out

@@ -65,7 +65,7 @@ ceph-stage-deploy-keys:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
     - tgt_type: list
-    - sls: ceph.keys
+    - sls: [ceph.keys, ceph.config]
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-admin
@@ -79,6 +79,15 @@ ceph-stage-deploy-mgr:
     - require:
       - salt: ceph-stage-deploy-keys
 
+# Before the OSDs: the first of a new host stands in its rack from the beginning, and moves nothing later.
+ceph-stage-deploy-crush:
+  step.runner:
+    - name: crush.place
+    - check: crush.place
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-mgr
+
 ceph-stage-deploy-osd:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['storage'] | tojson }}
@@ -86,7 +95,15 @@ ceph-stage-deploy-osd:
     - sls: ceph.osd
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-mgr
+      - step: ceph-stage-deploy-crush
+
+ceph-stage-deploy-pools:
+  step.runner:
+    - name: pool.make
+    - check: pool.make
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-osd
 
 ceph-stage-deploy-health:
   salt.state:
@@ -95,4 +112,12 @@ ceph-stage-deploy-health:
     - sls: ceph.health
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-osd
+      - step: ceph-stage-deploy-pools
+
+ceph-stage-deploy-restarts:
+  step.runner:
+    - name: daemon.pending
+    - check: daemon.pending
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-health

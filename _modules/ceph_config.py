@@ -1,0 +1,99 @@
+"""The cluster's central configuration (``ceph config``), brought to what pillar says; on a host with the admin's key.
+
+What was set is kept in the cluster itself (``ceph config-key``), as it was typed and as Ceph stored it: so a second
+run changes nothing though Ceph writes numbers its own way, and what pillar no longer names is taken away again. What
+others set is theirs and stays.
+"""
+
+import json
+
+KEPT = "halocline/config"
+
+
+def changes(wanted):
+    """Return what has to change: ``{set: [[section, option, value]], remove: [[section, option]]}``.
+
+    wanted
+        Pillar's ``ceph_config``: ``{section: {option: value}}``; sections as ``ceph config set`` takes them, such as
+        ``osd``, ``osd.3``, ``osd/class:hdd``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' ceph_config.changes '{osd: {osd_max_backfills: 2}}'
+    """
+    kept, stored = _kept(), _stored()
+    flat = {(section, option): _text(value) for section, said in wanted.items() for option, value in said.items()}
+    return {
+        "set": [
+            [*place, value]
+            for place, value in sorted(flat.items())
+            if kept.get(place) != [value, stored.get(place)] or place not in stored
+        ],
+        "remove": [list(place) for place in sorted(set(kept) - set(flat))],
+    }
+
+
+def apply(wanted):
+    """Bring the central configuration to ``wanted`` (as for ``changes``); return what was changed.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' ceph_config.apply '{osd: {osd_max_backfills: 2}}'
+    """
+    todo, kept = changes(wanted), _kept()
+    for section, option, value in todo["set"]:
+        __salt__["ceph_cli.tell"](["config", "set", section, option, value])
+        kept[(section, option)] = [value, _stored().get((section, option))]
+        _keep(kept)
+    for section, option in todo["remove"]:
+        __salt__["ceph_cli.tell"](["config", "rm", section, option])
+        kept.pop((section, option))
+        _keep(kept)
+    return todo
+
+
+def startup():
+    """Return what is set for options that daemons read at their start alone: ``[{section, mask, name, value}]``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' ceph_config.startup
+    """
+    rows = __salt__["ceph_cli.ask"](["config", "dump"])
+    return [
+        {key: row.get(key, "") for key in ("section", "mask", "name", "value")}
+        for row in rows
+        if not row["can_update_at_runtime"]
+    ]
+
+
+def _stored():
+    """What the cluster has: ``{(section, option): value}``; a mask belongs to the section's name."""
+    rows = __salt__["ceph_cli.ask"](["config", "dump"])
+    return {("/".join(filter(None, (row["section"], row.get("mask")))), row["name"]): row["value"] for row in rows}
+
+
+def _kept():
+    if KEPT not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
+        return {}
+    return {(section, option): value for section, option, value in json.loads(_get())}
+
+
+def _get():
+    return __salt__["ceph_cli.tell"](["config-key", "get", KEPT])
+
+
+def _keep(kept):
+    rows = [[*place, value] for place, value in sorted(kept.items())]
+    __salt__["ceph_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=json.dumps(rows))
+
+
+def _text(value):
+    """A value as ``ceph config set`` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,42 @@
+"""The cluster's CRUSH map and pools as they are, on a host with the admin's key. What to do about them is planned on
+the master (``salt-run crush.place``, ``salt-run pool.make``).
+"""
+
+
+def found():
+    """Return ``{tree, rules, profiles, pools}``: buckets and OSDs, and the names of what is there.
+
+    ``tree`` is ``ceph osd tree``'s nodes (id, name, type, children, device_class).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' crush.found
+    """
+    ask = __salt__["ceph_cli.ask"]
+    pools = ask(["osd", "pool", "ls", "detail"])
+    keys = ("pool_name", "size", "erasure_code_profile")
+    return {
+        "tree": ask(["osd", "tree"])["nodes"],
+        "rules": ask(["osd", "crush", "rule", "ls"]),
+        "profiles": ask(["osd", "erasure-code-profile", "ls"]),
+        "pools": [{key: pool[key] for key in keys} for pool in pools],
+    }
+
+
+def apply(commands):
+    """Run ``ceph`` commands one after the other; the first that fails ends it, with Ceph's words.
+
+    commands
+        Lists of words, as the master planned them.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' crush.apply '[[osd, crush, add-bucket, rack1, rack]]'
+    """
+    for words in commands:
+        __salt__["ceph_cli.tell"](words)
+    return {"run": [" ".join(words) for words in commands]}

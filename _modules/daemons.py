@@ -1,0 +1,162 @@
+"""This host's Ceph daemons: which run with another configuration than they would start with, and their restart.
+
+A daemon is asked by its admin socket what it read at its start (``config diff``); ``ceph-conf`` says what it would
+read now. So nothing has to be remembered, and who restarted it by hand is seen too.
+"""
+
+import json
+import re
+import socket
+import struct
+import subprocess
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 60  # seconds one command may take
+RUN = Path("/run/ceph")
+CONF = Path("/etc/ceph/ceph.conf")
+SOCKET = re.compile(r"ceph-(?P<name>(?P<type>mon|mgr|osd|mds|client)\.(?P<id>.+?))(\.\d+\.\d+)?\.asok")
+# Where monitors are found at first: a daemon that runs has the monitors' own map.
+BOOTSTRAP = {"mon_host", "mon_initial_members"}
+UNITS = {"client": "ceph-radosgw"}  # unit's name by daemon's type, where it is not ceph-TYPE
+
+
+def running():
+    """Return this host's running daemons: ``{name: {type, id, unit}}``, by their admin sockets.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons.running
+    """
+    found = {}
+    for path in sorted(RUN.glob("*.asok")):
+        part = SOCKET.fullmatch(path.name)
+        if part and _asked(path, "version") is not None:
+            unit = f"{UNITS.get(part['type'], 'ceph-' + part['type'])}@{part['id']}"
+            found[part["name"]] = {"type": part["type"], "id": part["id"], "unit": unit, "socket": str(path)}
+    return found
+
+
+def pending(startup=()):
+    """Return the daemons that a restart would change, with the options: ``{name: {option: [now, then]}}``.
+
+    startup
+        ``ceph_config.startup``'s answer: centrally set options that are read at a daemon's start alone.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons.pending
+    """
+    sections = _sections()
+    found = {}
+    for name, daemon in running().items():
+        diff = _asked(Path(daemon["socket"]), "config diff")
+        if diff is not None and (differs := _differs(name, daemon, diff["diff"], sections, startup)):
+            found[name] = differs
+    return found
+
+
+def restart(names):
+    """Restart daemons of this host, by their names as ``running`` gives them.
+
+    names
+        A list such as ``[osd.3, osd.4]``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons.restart '[osd.3]'
+    """
+    known = running()
+    if strange := [name for name in names if name not in known]:
+        raise CommandExecutionError(f"{', '.join(strange)}: not running on this host; there are {', '.join(known)}")
+    _run(["systemctl", "restart", *(known[name]["unit"] for name in names)])
+    return {"restarted": sorted(names)}
+
+
+def _differs(name, daemon, diff, sections, startup):
+    """The options that one daemon has otherwise than it would start with."""
+    named = {key for section in ("global", daemon["type"], name) for key in sections.get(section, ())}
+    read = {key for key, levels in diff.items() if "file" in levels}
+    would = _would(name) if (named | read) - BOOTSTRAP else {}
+    found = {}
+    for key in sorted((named | read) - BOOTSTRAP):
+        levels = diff.get(key, {})
+        now, then = levels.get("file"), would.get(key) if key in named else None
+        if now is None and not levels:  # the daemon has the default, and the file says so at most
+            now = _would(name, "/dev/null").get(key)
+        if not _same(now, then):
+            found[key] = [now, then]
+    for row in startup:
+        if row["mask"] or row["section"] not in ("global", daemon["type"], name):
+            continue
+        now = diff.get(row["name"], {}).get("mon")
+        if not _same(now, row["value"]):
+            found[row["name"]] = [now, row["value"]]
+    return found
+
+
+def _same(now, then):
+    """Whether two writings of a value are one: the socket answers JSON, ``ceph-conf`` and the monitors text."""
+    if now is None or then is None:
+        return now is then
+    first, second = (str(value).lower() if isinstance(value, bool) else str(value) for value in (now, then))
+    try:
+        return float(first) == float(second)
+    except ValueError:
+        return first == second
+
+
+def _sections():
+    """The options that ceph.conf names, by section; blanks and dashes in them are underscores to Ceph."""
+    found, section = {}, "global"
+    for line in CONF.read_text(encoding="utf-8").splitlines():
+        text = line.split("#")[0].split(";")[0].strip()
+        if text.startswith("["):
+            section = text.strip("[]").strip()
+        elif "=" in text:
+            found.setdefault(section, set()).add(re.sub(r"[ -]+", "_", text.split("=")[0].strip()))
+    return found
+
+
+def _would(name, conf=CONF):
+    """All options as a daemon of this name would start with, in Ceph's own writing."""
+    lines = _run(["ceph-conf", "--conf", str(conf), "--name", name, "--show-config"]).splitlines()
+    return dict(line.split(" = ", 1) for line in lines if " = " in line)
+
+
+def _asked(path, command):
+    """A daemon's answer by its admin socket; ``None`` where nobody listens (src/common/admin_socket.cc)."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(LIMIT)
+        try:
+            line.connect(str(path))
+            line.sendall(json.dumps({"prefix": command}).encode() + b"\0")
+            (length,) = struct.unpack(">I", _exactly(line, 4))
+            return json.loads(_exactly(line, length))
+        except OSError:
+            return None
+
+
+def _exactly(line, length):
+    got = b""
+    while len(got) < length:
+        part = line.recv(length - len(got))
+        if not part:
+            raise ConnectionError("the daemon hung up")
+        got += part
+    return got
+
+
+def _run(command):
+    """A command's standard output; its own words as an error where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout

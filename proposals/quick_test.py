@@ -1,0 +1,45 @@
+"""How many placement groups a test's pool may have, and what a person reads of the test."""
+
+from collections.abc import Mapping
+
+WANTED = 1024  # of the reference guide
+SECONDS = 300  # of the reference guide, each way
+
+
+def pg_num(found: Mapping[str, int], wanted: int = WANTED) -> int:
+    """Return the largest power of two, at most ``wanted``, that the OSDs may carry; 0 where not even one fits.
+
+    found
+        ``pool_test.groups``'s answer: ``osds`` (in), ``per_osd`` (placement groups at most), ``used``, ``size``.
+    """
+    free = (found["osds"] * found["per_osd"] - found["used"]) // found["size"] if found["osds"] else 0
+    room = min(free, wanted)
+    return 1 << (room.bit_length() - 1) if room > 0 else 0
+
+
+def text(found: Mapping[str, int], groups: int, seconds: int, measured: Mapping[str, Mapping], wanted: int) -> str:
+    """Return the test's answer for a person: what was made, what was measured."""
+    why = ""
+    if groups < wanted:
+        why = f" ({wanted} do not fit {found['osds']} OSDs of at most {found['per_osd']} each)"
+    lines = [f"a pool of {groups} placement groups{why}, {found['size']} replicas; {seconds} s each way"]
+    lines += [_line(what, one) for what, one in measured.items()]
+    return "\n".join([*lines, "the pool is gone again, mon_allow_pool_delete is what it was"])
+
+
+def _line(what: str, one: Mapping) -> str:
+    number = {key: float(value) for key, value in one.items() if _is_number(value)}
+    done = number.get("total_writes_made", number.get("total_reads_made", 0))
+    return (
+        f"{what:<6} {number.get('bandwidth', 0):9.1f} MB/s {number.get('average_iops', 0):8.0f} IOPS   latency "
+        f"{number.get('average_latency', 0) * 1000:.1f} ms on average, {number.get('max_latency', 0) * 1000:.1f} ms at "
+        f"most   {done:.0f} objects in {number.get('total_time_run', 0):.1f} s"
+    )
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,18 @@
+"""The central configuration as a state."""
+
+from salt.exceptions import CommandExecutionError
+
+
+def managed(name, options):
+    """The central configuration has ``options`` (``{section: {option: value}}``); ``name`` is only a name."""
+    ret = {"name": name, "result": True, "changes": {}, "comment": "the central configuration is as pillar says"}
+    try:
+        todo = __salt__["ceph_config." + ("changes" if __opts__["test"] else "apply")](options)
+    except CommandExecutionError as err:
+        ret.update(result=False, comment=str(err))
+        return ret
+    lines = [f"{section} {option} = {value}" for section, option, value in todo["set"]]
+    lines += [f"{section} {option} is no longer set" for section, option in todo["remove"]]
+    if lines:
+        ret.update(result=None if __opts__["test"] else True, changes={"options": lines}, comment="\n".join(lines))
+    return ret

@@ -1,0 +1,16 @@
+# Restart what runs with an older configuration than it would start with: one host at a time, while all is steady.
+ceph-stage-restart-begin:
+  step.runner:
+    - name: stage.begin
+    - check: stage.begin
+    - stage: restart
+    - members: {{ pillar['ceph']['members']['all'] | tojson }}
+    - failhard: True
+
+ceph-stage-restart-daemons:
+  step.runner:
+    - name: daemon.restart
+    - check: daemon.restart
+    - failhard: True
+    - require:
+      - step: ceph-stage-restart-begin
