@@ -173,7 +173,7 @@ def label(device):
         "offset": _offset(device),
         "device": device,
     }
-    if "whoami" in meta:
+    if meta.get("whoami", "").isdecimal():
         found["id"] = int(meta["whoami"])
     if "ceph_fsid" in meta:
         found["cluster"] = meta["ceph_fsid"]
