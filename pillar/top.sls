@@ -8,6 +8,7 @@ base:
     - ceph.minions
     - ceph.defaults
     - ceph.health
+    - ceph.tunings
   'E@. and G@os_family:Debian':
     - match: compound
     - order: -2

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import yaml
 
-from proposals import conf
+from proposals import conf, tunings
 from proposals.errors import PolicyError
-from proposals.networking import told
+from proposals.networking import told as network
 
 # Design section 3; names of gateways come from rgw_configurations and ganesha_configurations.
 ROLES = frozenset(
@@ -68,6 +68,10 @@ def build(
         }
     }
     files = dict(chosen)
+    for minion, tuning in tunings.chosen(roles, _osds(chosen), inventory).items():
+        path = f"stack/default/ceph/minions/{minion}.yml"
+        content = files.get(path, {})
+        files[path] = {**content, "ceph": {"tuning": tuning, **content.get("ceph", {})}}
     files[f"stack/default/ceph/minions/{orchestrator}.yml"] = {"ceph": {"members": members}}
     texts = {path: _text(path, content, problems) for path, content in files.items()}
     name = hashlib.sha256(repr(sorted({**texts, "derived": dump(derived)}.items())).encode()).hexdigest()[:16]
@@ -171,17 +175,15 @@ def _networks(chosen: Mapping[str, dict]) -> dict[str, object]:
     """What each minion is told of its network, where a network proposal was chosen for it."""
     prefix = "stack/default/ceph/minions/"
     found = {
-        target.removeprefix(prefix).removesuffix(".yml"): told.of(content)
+        target.removeprefix(prefix).removesuffix(".yml"): network.of(content)
         for target, content in chosen.items()
         if target.startswith(prefix)
     }
-    return {minion: network for minion, network in found.items() if network is not None}
+    return {minion: one for minion, one in found.items() if one is not None}
 
 
 def _network_problems(chosen: Mapping[str, dict]) -> list[str]:
-    return [
-        f"{minion}: {line}" for minion, network in sorted(_networks(chosen).items()) for line in told.problems(network)
-    ]
+    return [f"{minion}: {line}" for minion, one in sorted(_networks(chosen).items()) for line in network.problems(one)]
 
 
 def _half_made(disk: Mapping) -> bool:

@@ -5,7 +5,7 @@ import salt.utils.args
 
 from proposals import answer, names, store
 from proposals.errors import ArgumentError
-from proposals.networking import arguments, fragments, plan, proof, tables
+from proposals.networking import arguments, fragments, plan, proof, switches, tables
 from proposals.site import site
 
 SECONDS = 3  # of one measurement
@@ -58,6 +58,33 @@ def show(name="default", **_):
 
         salt-run network.show apollo
     """
+    stored = _stored(name)
+    return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
+
+
+@answer.answers
+def switch(name="default", ports=None, **kwargs):
+    """Print the switches' configuration for a stored proposal: ``as=mlnx-os`` or ``as=nx-os``.
+
+    ports
+        A YAML file on the master: which cable is where, ``HOST: {PORT: SWITCH 1/7}``. Without, hosts are cabled in the
+        order of their names.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run network.switch apollo as=mlnx-os ports=/root/cables.yml
+    """
+    system = kwargs.pop("as", "mlnx-os")
+    if kwargs:
+        raise ArgumentError(f"switch: '{next(iter(kwargs))}' is not an argument; known are name, ports, as")
+    text = switches.text(_stored(name), system, store.read_yaml(ports) if ports else None)
+    return answer.told(text, {"as": system, "text": text}, __opts__.get("output"))
+
+
+def _stored(name):
+    """A stored network proposal; one that is not there is told with those that are."""
     root = site(__opts__).proposals
     stored = store.stored_network(root, names.check_profile(str(name)))
     if stored is None:
@@ -65,7 +92,7 @@ def show(name="default", **_):
         raise ArgumentError(
             f"there is no network proposal '{name}'; there are: {', '.join(known) or 'none, run network.populate'}"
         )
-    return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
+    return stored
 
 
 @answer.answers

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from proposals import store
 from proposals.errors import ProposalError
-from proposals.networking import arguments, fragments, plan, tables
+from proposals.networking import arguments, fragments, plan, switches, tables
 from proposals.tables import report
 
 Show = Callable[[argparse.Namespace, dict, Callable[[dict], None]], None]
@@ -28,14 +28,25 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
         show(options, done.as_dict(), report)
         return done.status
 
-    def stored(options: argparse.Namespace) -> int:
-        found = store.stored_network(options.root, options.name)
-        if found is None:
+    def found(options: argparse.Namespace) -> dict:
+        known = store.stored_network(options.root, options.name)
+        if known is None:
             raise ProposalError(f"no network proposal '{options.name}' in {options.root}: network populate writes one")
-        show(options, found, tables.proposal)
+        return known
+
+    def stored(options: argparse.Namespace) -> int:
+        show(options, found(options), tables.proposal)
+        return 0
+
+    def switch(options: argparse.Namespace) -> int:
+        ports = store.read_yaml(options.ports) if options.ports else None
+        print(switches.text(found(options), options.system, ports), end="")
         return 0
 
     verb(verbs, "peek", peek, "show what would be planned", ("inventory",), pairs=True)
     added = verb(verbs, "populate", populate, "write the network proposal", ("inventory",), pairs=True)
     added.add_argument("--root", required=True, help="the folder 'proposals'")
     verb(verbs, "show", stored, "show a stored network proposal", ("root", "name"))
+    told = verb(verbs, "switch", switch, "the switches' configuration for a stored network proposal", ("root", "name"))
+    told.add_argument("--as", dest="system", required=True, help=", ".join(switches.SYSTEMS))
+    told.add_argument("--ports", help="a YAML file: which cable is where (HOST: {PORT: SWITCH 1/7})")

@@ -12,7 +12,7 @@ from planning import FIXTURES
 from proposals import policy, reference, store
 from proposals.cli import main
 from proposals.errors import ProposalError
-from proposals.networking import arguments, fragments, plan, proof, told
+from proposals.networking import arguments, fragments, plan, proof, switches, told
 
 CASES = yaml.safe_load((FIXTURES / "networking/cases.yaml").read_text())
 TOLD = yaml.safe_load((FIXTURES / "networking/told.yaml").read_text())
@@ -333,12 +333,58 @@ def test_populate_keeps_what_was_edited(tmp_path):
     assert "slow" in edited.read_text()
 
 
+@pytest.mark.parametrize("system", switches.SYSTEMS)
+def test_the_guides_switches_are_told(system):
+    told_ = switches.text(peek(reference.inventory("apollo"), GUIDE), system)
+    assert told_ == (FIXTURES / f"networking/apollo/switches/{system}.txt").read_text()
+
+
+CABLES = {f"osdnode{number}": {"ens1f0": f"leaf1 1/{number}", "ens1f1": f"leaf2 1/{number}"} for number in (1, 2)}
+
+
+def test_a_port_map_says_where_each_cable_is():
+    answer = peek(reference.inventory("apollo"), f"{GUIDE} target=osdnode[12]")
+    one, two = switches.switches(answer, CABLES)
+    assert (one.name, two.name) == ("leaf1", "leaf2")
+    assert [channel.cables for channel in two.channels] == [(("1/1", "ens1f1"),), (("1/2", "ens1f1"),)]
+    assert {channel.number for channel in one.channels} == {channel.number for channel in two.channels}
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (
+            {"osdnode2": {"ens1f0": "leaf1 1/1", "ens1f1": "leaf2 1/2"}},
+            "leaf1 1/1 is given to osdnode1 ens1f0 and to osdnode2",
+        ),
+        (
+            {"osdnode2": {"ens1f0": "leaf1 1/2"}},
+            "osdnode2 ens1f1: a switch and its port, as in 'leaf1 1/7', was expected",
+        ),
+        ({"osdnode2": None}, "osdnode2 ens1f0: a switch and its port"),
+    ],
+)
+def test_a_wrong_port_map_is_one_message(change, error):
+    answer = peek(reference.inventory("apollo"), f"{GUIDE} target=osdnode[12]")
+    with pytest.raises(ProposalError, match=error):
+        switches.text(answer, "nx-os", {**CABLES, **change})
+    with pytest.raises(ProposalError, match="did you mean 'nx-os'"):
+        switches.text(answer, "nxos")
+
+
+def test_active_backup_needs_no_port_channel():
+    told_ = switches.text(peek(reference.inventory("apollo"), f"{GUIDE} mode=active-backup"), "mlnx-os")
+    assert "channel" not in told_ and "lacp" not in told_ and "mtu 9216" in told_
+
+
 def test_on_the_command_line(tmp_path, capsys):
     assert main(["network", "peek", "reference:apollo", *GUIDE.split(), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["bonds"] == 8
     assert main(["network", "populate", "reference:apollo", *GUIDE.split(), "--root", str(tmp_path)]) == 0
     assert main(["network", "show", str(tmp_path), "apollo"]) == 0
     assert "bond0.3001" in capsys.readouterr().out
+    assert main(["network", "switch", str(tmp_path), "apollo", "--as", "nx-os"]) == 0
+    assert "vpc 8" in capsys.readouterr().out
     assert main(["network", "peek", "reference:apollo", "cluster-vlan=9999"]) == 2
     told = capsys.readouterr()
     assert told.out == "" and told.err.startswith("error: cluster-vlan=9999: a VLAN from 1 to 4094")

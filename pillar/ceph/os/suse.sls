@@ -1,5 +1,6 @@
 ceph_os:
   packages:
+    tunings: [tuned, ethtool, hdparm, pciutils]
     common: [ceph-common, gptfdisk]
     mon: [ceph-mon]
     mgr: [ceph-mgr]

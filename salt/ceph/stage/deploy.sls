@@ -34,6 +34,15 @@ ceph-stage-deploy-networks:
     - require:
       - salt: ceph-stage-deploy-check
 
+ceph-stage-deploy-tunings:
+  salt.state:
+    - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
+    - tgt_type: list
+    - sls: ceph.tunings
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-networks
+
 ceph-stage-deploy-configuration:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
@@ -41,7 +50,7 @@ ceph-stage-deploy-configuration:
     - sls: [ceph.packages, ceph.configuration]
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-networks
+      - salt: ceph-stage-deploy-tunings
 
 ceph-stage-deploy-mon:
   salt.state:

@@ -1,0 +1,141 @@
+"""This host's settings as a TuneD profile: its text, applied and taken away. TuneD keeps what was before.
+
+Sources: tuned.conf(5), tuned-adm(8), tuned-profiles(7).
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+FOLDER, HOME = Path("/etc/tuned"), Path("/var/lib/halocline/tunings")
+CONTAINER = Path("/run/systemd/container")
+LIMIT = 120  # seconds one command may take
+COMMANDS = {  # a setting that TuneD has no plugin for, as a shell command
+    "ring": "ethtool -G {on} {value}",
+    "pause": "ethtool -A {on} {value}",
+    "pci": "setpci -s $(basename $(readlink -f /sys/class/net/{on}/device)) {value}",
+    "drive": "hdparm -q {value} /dev/{on}",
+}
+
+
+def files(name, settings, before=None):
+    """Return ``{file name: text}`` of a profile.
+
+    name
+        The profile's, in the pillar's table.
+    settings
+        As ``tunings.settings`` gives them; those left out are left out.
+    before
+        ``{on kind: value}`` that the script puts back, of what no plugin of TuneD restores.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.files ceph-latency '[]'
+    """
+    table = __pillar__["ceph_tunings"][name]
+    use = [one for one in settings if not one["left"]]
+    sections = {
+        "main": [f"summary={table['summary']}"] + ([f"include={table['include']}"] if table.get("include") else [])
+    }
+    sections["sysctl"] = [f"{one['on']}={one['value']}" for one in use if one["kind"] == "sysctl"]
+    sections["sysfs"] = [f"{one['path']}={one['value']}" for one in use if one["kind"] == "sysfs"]
+    words = [one["value"] for one in use if one["kind"] == "cmdline"]
+    sections["bootloader"] = [f"cmdline=+{' '.join(words)}"] if words else []
+    own = [one for one in use if one["kind"] in COMMANDS]
+    sections["script"] = ["script=${i:PROFILE_DIR}/script.sh"] if own else []
+    text = "\n".join(
+        f"[{title}]\n" + "".join(f"{line}\n" for line in lines) for title, lines in sections.items() if lines
+    )
+    found = {"tuned.conf": f"# Made from the pillar's ceph_tunings; changes here are lost.\n{text}"}
+    if own:
+        found["script.sh"] = _script(own, before or {})
+    return found
+
+
+def _script(own, before):
+    """What TuneD calls with start and with stop; what fails is seen when the value is read back."""
+    start = [COMMANDS[one["kind"]].format(**one) for one in own]
+    stop = [
+        COMMANDS[one["kind"]].format(on=one["on"], value=value)
+        for one in own
+        if (value := before.get(f"{one['on']} {one['kind']}"))
+    ]
+    lines = ["#!/bin/sh", 'case "$1" in', "start)", *start, ";;", "stop)", *stop, ";;", "esac", "exit 0"]
+    return "\n".join(lines) + "\n"
+
+
+def active():
+    """Return the profile that TuneD runs; None where it runs none or is not there.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.active
+    """
+    if CONTAINER.exists() or not shutil.which("tuned-adm"):
+        return None
+    said = _run("tuned-adm", "active", check=False)
+    return said.partition("Current active profile:")[2].strip() or None
+
+
+def apply(name, texts):
+    """Make TuneD run a profile with these files; the one that ran before is remembered, once.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.apply ceph-latency '{}'
+    """
+    HOME.mkdir(parents=True, exist_ok=True)
+    _run("systemctl", "enable", "--now", "tuned")
+    if not (HOME / "before").exists():
+        (HOME / "before").write_text(active() or "")
+    (FOLDER / name).mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        path = FOLDER / name / file
+        path.write_text(text)
+        path.chmod(0o755 if file.endswith(".sh") else 0o644)
+    _run("tuned-adm", "profile", name)
+
+
+def remove():
+    """Take our profiles away; TuneD restores what was, and runs what it ran before us.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.remove
+    """
+    before = (HOME / "before").read_text().strip() if (HOME / "before").exists() else ""
+    ours = list(__pillar__["ceph_tunings"])
+    _run("tuned-adm", *(("profile", before) if before and before not in ours else ("off",)))
+    for name in ours:
+        shutil.rmtree(FOLDER / name, ignore_errors=True)
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+def there(name):
+    """Return the files of a profile as they lie on this host.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.there ceph-latency
+    """
+    folder = FOLDER / name
+    return {path.name: path.read_text() for path in folder.iterdir()} if folder.is_dir() else {}
+
+
+def _run(*words, check=True):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
+    if check and done.returncode:
+        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
