@@ -66,10 +66,8 @@ def _fitted(one):
         most = dict(
             re.findall(r"^(RX|TX):\s+(\d+)", _said("ethtool", "-g", one["on"]).partition("Current")[0], re.MULTILINE)
         )
-        words = iter(one["value"].split())
-        one["value"] = " ".join(
-            f"{key} {min(int(value), int(most.get(key.upper(), value)))}" for key, value in zip(words, words)
-        )
+        asked = re.findall(r"(\w+) (\d+)", one["value"])
+        one["value"] = " ".join(f"{key} {min(int(size), int(most.get(key.upper(), size)))}" for key, size in asked)
     if one.get("least") and (real(one) or "").isdecimal() and int(real(one)) > int(one["value"]):
         one["left"] = f"this host has {real(one)} already"
     return one
