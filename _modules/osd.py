@@ -1,9 +1,9 @@
 """Make this host's OSDs as its pillar names them, on disks that were looked at first.
 
-The way without device-mapper, by the steps that Ceph documents for manual deployment
-(docs.ceph.com, install/manual-deployment): GPT partitions found by PARTUUID, ``ceph osd new UUID``,
-``ceph-osd --mkfs --osd-uuid UUID``, then the OSD's own unit. Every uuid on disk is computed from the cluster's
-fsid, so that whose a partition is can be read from the partition itself, after any interruption.
+What is planned stands in ``osd_plan``, whether a disk may be touched in ``osd_disk``. Two ways lead to an OSD: logical
+volumes (``osd_volumes``) and ``ceph-volume`` (``osd_lvm``), or partitions (``osd_slots``) and Ceph's documented steps
+(``osd_daemon``). In both, every uuid on disk is computed from the cluster's fsid, so that whose a slot is can be read
+from the disk itself, after any interruption.
 """
 
 import concurrent.futures
@@ -15,14 +15,13 @@ from pathlib import Path
 
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 300  # seconds one command of one OSD may take
 AT_ONCE = 8  # OSDs made side by side at most, fewer on fewer processors
+SLOTS = {"raw": "osd_slots", "lvm": "osd_volumes"}
+DAEMON = {"raw": "osd_daemon", "lvm": "osd_lvm"}
 
 
 def plan():
-    """Return this host's planned OSDs: a list of ``{uuid, parts: {role: {disk, size, partuuid}}}``.
-
-    Sizes are bytes; the data part's is ``None``: the whole disk. Empty where pillar names none.
+    """Return this host's planned OSDs, as ``osd_plan.osds`` has them; empty where pillar names none.
 
     CLI Example:
 
@@ -30,17 +29,7 @@ def plan():
 
         salt 'osdnode1' osd.plan
     """
-    planned = []
-    for disk, osd in sorted(_storage().get("osds", {}).items()):
-        for osd_uuid in osd.get("uuids", []):
-            parts = {"data": {"disk": disk, "size": None}}
-            for role in ("db", "wal"):
-                if osd.get(role):
-                    parts[role] = {"disk": osd[role], "size": int(osd[f"{role}_size"])}
-            for role, part in parts.items():
-                part["partuuid"] = __salt__["osd_slots.partuuid"](osd_uuid, role)
-            planned.append({"uuid": osd_uuid, "parts": parts})
-    return planned
+    return __salt__["osd_plan.osds"]()
 
 
 def check():
@@ -54,10 +43,19 @@ def check():
 
         salt 'osdnode1' osd.check
     """
-    disks = sorted({part["disk"] for osd in plan() for part in osd["parts"].values()})
-    in_use = __salt__["disks.in_use"]() if disks else {}
-    found = _side_by_side(_looked_at, [(disk, in_use) for disk in disks])
-    return {disk: problem for disk, problem in zip(disks, found, strict=True) if problem}
+    planned = plan()
+    impossible = __salt__["osd_plan.problems"]()
+    if impossible or not planned:
+        return impossible
+    parts = {}
+    for osd in planned:
+        for part in osd["parts"].values():
+            parts.setdefault(part["disk"], []).append((osd["method"], part))
+    in_use = __salt__["disks.in_use"]()
+    groups = _groups(planned)
+    calls = [(disk, in_use, parts[disk], groups.get(str(Path(disk).resolve()))) for disk in sorted(parts)]
+    found = zip(sorted(parts), _side_by_side(_looked_at, calls), strict=True)
+    return {disk: problem for disk, problem in found if problem}
 
 
 def missing():
@@ -69,14 +67,39 @@ def missing():
 
         salt 'osdnode1' osd.missing
     """
-    return [osd["uuid"] for osd in plan() if not __salt__["osd_daemon.whole"](osd)]
+    planned = plan()
+    return [osd["uuid"] for osd in _todo(planned, _groups(planned))]
+
+
+def would():
+    """Return what ``osd.deploy`` would make now, one line an OSD: its way, its disks and sizes, or that it starts.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd.would
+    """
+    lines = {}
+    planned = plan()
+    groups = _groups(planned)
+    for osd in _todo(planned, groups):
+        parts = [
+            f"{role} on {part['disk']}" + (f" ({part['size'] / 2**30:.1f} GiB)" if part["size"] else "")
+            for role, part in osd["parts"].items()
+        ]
+        made = _daemon(osd, "made", groups)
+        verb = "make" if made is None else f"start osd.{made}"
+        crypt = ", encrypted" if osd["dmcrypt"] else ""
+        lines[osd["uuid"]] = f"{verb}: {', '.join(parts)} ({osd['method']}{crypt})"
+    return lines
 
 
 def deploy():
     """Make and start the planned OSDs that are not made or do not run: ``{made: {uuid: id}, failed: {uuid: why}}``.
 
     Everything is looked at again right before it is used; what exists is left alone. Run again after any
-    interruption: the same uuids give the same partitions, the same ids and no second OSD.
+    interruption: the same uuids give the same slots, the same ids and no second OSD.
 
     CLI Example:
 
@@ -84,33 +107,39 @@ def deploy():
 
         salt 'osdnode1' osd.deploy
     """
+    planned = plan()
+    todo = _todo(planned, _groups(planned))
+    if not todo:
+        return {"made": {}, "failed": {}}
     problems = check()
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
-    todo = [osd for osd in plan() if not __salt__["osd_daemon.whole"](osd)]
-    ids = __salt__["osd_ids.waiting"](todo) if todo else {}
+    __salt__["osd_plan.needs_aio"](todo)
+    ids = __salt__["osd_ids.waiting"](todo)
     todo = [{**osd, "id": ids.get(osd["uuid"])} for osd in todo]
-    held = __salt__["osd_slots.make"](todo) if todo else []
+    held = []
     try:
-        done = dict(
-            zip([osd["uuid"] for osd in todo], _side_by_side(_made_or_failed, [(osd,) for osd in todo]), strict=True)
-        )
+        for method, slots in SLOTS.items():
+            mine = [osd for osd in todo if osd["method"] == method]
+            held += __salt__[f"{slots}.make"](mine) if mine else []
+        answers = _side_by_side(_made_or_failed, [(osd,) for osd in todo])
     finally:
         for descriptor in held:
             os.close(descriptor)
+    done = {osd["uuid"]: answer for osd, answer in zip(todo, answers, strict=True)}
     made = {osd_uuid: answer for osd_uuid, answer in done.items() if isinstance(answer, int)}
-    failed = {osd_uuid: answer for osd_uuid, answer in done.items() if osd_uuid not in made}
-    if made:  # one call: each makes systemd read all its units anew
-        _run(["systemctl", "enable", *(f"ceph-osd@{osd_id}" for osd_id in made.values())])
-    return {"made": made, "failed": failed}
+    units = [f"ceph-osd@{made[osd['uuid']]}" for osd in todo if osd["uuid"] in made and osd["method"] == "raw"]
+    if units:  # one call: each makes systemd read all its units anew
+        __salt__["commands.run"](["systemctl", "enable", *units])
+    return {"made": made, "failed": {osd_uuid: answer for osd_uuid, answer in done.items() if osd_uuid not in made}}
 
 
 def report():
     """Return each planned OSD as it lies on this host: ``{osds: {uuid: {id, parts}}, names}``.
 
-    ``parts`` is ``{role: {node, disk, size}}``, from the partitions and labels themselves: sizes are the
-    partitions' real bytes, ``disk`` is the device that the partition is on, the id is the label's. ``names``
-    tells what device each planned disk's name is now.
+    ``parts`` is ``{role: {node, disk, size}}``, from the partitions, volumes and labels themselves: sizes are their
+    real bytes, ``disk`` is the device that they are on, the id is the label's. ``names`` tells what device each
+    planned disk's name is now.
 
     CLI Example:
 
@@ -118,18 +147,12 @@ def report():
 
         salt 'osdnode1' osd.report
     """
-    found = {}
-    for osd in plan():
-        parts = {}
-        for role, part in osd["parts"].items():
-            node = _node(part)
-            if node.exists():
-                size = int((Path("/sys/class/block") / node.resolve().name / "size").read_text()) * 512
-                disk = str(Path("/dev") / (Path("/sys/class/block") / node.resolve().name).resolve().parent.name)
-                parts[role] = {"node": str(node.resolve()), "disk": disk, "size": size}
-        label = __salt__["disks.label"](str(_node(osd["parts"]["data"]))) if "data" in parts else None
-        found[osd["uuid"]] = {"id": (label or {}).get("id"), "parts": parts}
-    disks = {part["disk"] for osd in plan() for part in osd["parts"].values()}
+    planned = plan()
+    groups = _groups(planned)
+    found = {
+        osd["uuid"]: {"id": _daemon(osd, "made", groups), "parts": _daemon(osd, "parts", groups)} for osd in planned
+    }
+    disks = {part["disk"] for osd in planned for part in osd["parts"].values()}
     return {"osds": found, "names": {disk: str(Path(disk).resolve()) for disk in sorted(disks)}}
 
 
@@ -142,7 +165,23 @@ def metadata():
 
         salt 'saltmaster' osd.metadata
     """
-    return json.loads(_run(["ceph", "--connect-timeout", "30", "--format", "json", "osd", "metadata"]))
+    return json.loads(
+        __salt__["commands.run"](["ceph", "--connect-timeout", "30", "--format", "json", "osd", "metadata"])
+    )
+
+
+def _groups(planned):
+    """LVM's view, asked once, where an OSD lies or is to lie on LVM."""
+    return __salt__["osd_groups.look"]() if any(osd["method"] == "lvm" for osd in planned) else {}
+
+
+def _todo(planned, groups):
+    return [osd for osd in planned if not _daemon(osd, "whole", groups)]
+
+
+def _daemon(osd, function, *arguments):
+    """Ask an OSD's own way."""
+    return __salt__[f"{DAEMON[osd['method']]}.{function}"](osd, *arguments)
 
 
 def _side_by_side(function, calls):
@@ -155,18 +194,11 @@ def _side_by_side(function, calls):
         return [future.result() for future in futures]
 
 
-def _storage():
-    return __pillar__.get("ceph", {}).get("storage", {})
-
-
-def _node(part):
-    return Path("/dev/disk/by-partuuid") / part["partuuid"]
-
-
-def _looked_at(disk, in_use):
+def _looked_at(disk, in_use, planned, group):
     """What stands against a disk; one that cannot be looked at is a problem too."""
+    recorded = __pillar__["ceph"]["storage"].get("disks", {}).get(disk)
     try:
-        return __salt__["osd_disk.problem"](disk, _storage().get("disks", {}).get(disk), in_use)
+        return __salt__["osd_disk.problem"](disk, recorded, in_use, planned, group)
     except (OSError, CommandExecutionError, subprocess.SubprocessError) as err:
         return f"cannot be looked at: {err}"
 
@@ -174,16 +206,6 @@ def _looked_at(disk, in_use):
 def _made_or_failed(osd):
     """The id of an OSD that was made, or why it was not, as text."""
     try:
-        return __salt__["osd_daemon.make"](osd)
+        return _daemon(osd, "make")
     except (OSError, CommandExecutionError, subprocess.SubprocessError) as err:
         return str(err)
-
-
-def _run(command, stdin=None, ok=(0,)):
-    """A command's standard output; its own words as an error where it fails."""
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode not in ok:
-        raise CommandExecutionError(
-            f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()[-2000:]}"
-        )
-    return done.stdout

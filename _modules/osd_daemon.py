@@ -1,53 +1,40 @@
-"""One OSD of this host: registered, formatted, recorded, started.
+"""One OSD on partitions: registered, formatted, recorded, started.
 
 The steps are those that Ceph documents for manual deployment (docs.ceph.com, install/manual-deployment). Killed
 between any two of them, the next run goes on: the same uuid and key give the same id, and only a label that says
 ``ready`` counts as made.
 """
 
-import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 300  # seconds one command may take
-BOOTSTRAP = "/var/lib/ceph/bootstrap-osd/ceph.keyring"
 DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")  # one file an OSD: what osd-devices@ID.service looks for at boot
-KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # keys of OSDs in the making, 0700
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
 
 
-def made(osd):
+def made(osd, groups=None):
     """Return the id of an OSD that ``ceph-osd --mkfs`` finished, by its label; ``None`` for any other.
 
     osd
-        One of ``osd.plan``.
+        One of ``osd_plan.osds``.
+    groups
+        Not used: the same for both ways.
 
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_daemon.made '{uuid: x, parts: {data: {partuuid: y}}}'
+    CLI Example: for ``osd.report``.
     """
-    label = __salt__["disks.label"](str(_node(osd["parts"]["data"])))
+    node = _node(osd["parts"]["data"])
+    label = __salt__["disks.label"](str(node)) if node.exists() else None
     return label["id"] if label and label["fsid"] == osd["uuid"] and label.get("ready") else None
 
 
-def whole(osd):
-    """Return whether an OSD is made and runs: label, record and unit all say so.
+def whole(osd, groups=None):
+    """Return whether an OSD is made and runs: label, record and unit all say so. Arguments as for ``made``.
 
-    osd
-        One of ``osd.plan``.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_daemon.whole '{uuid: x, parts: {data: {partuuid: y}}}'
+    CLI Example: for ``osd.missing``.
     """
     if not all(_node(part).exists() for part in osd["parts"].values()):
         return False
@@ -58,53 +45,47 @@ def whole(osd):
     return __salt__["service.enabled"](unit) and __salt__["service.status"](unit)
 
 
+def parts(osd, groups=None):
+    """Return where an OSD's parts lie: ``{role: {node, disk, size}}``, bytes. Arguments as for ``made``.
+
+    CLI Example: for ``osd.report``.
+    """
+    found = {}
+    for role, part in osd["parts"].items():
+        node = _node(part)
+        if node.exists():
+            block = (Path("/sys/class/block") / node.resolve().name).resolve()
+            size = int((block / "size").read_text()) * 512
+            found[role] = {"node": str(node.resolve()), "disk": f"/dev/{block.parent.name}", "size": size}
+    return found
+
+
 def make(osd):
     """Register, format, record and start one OSD, as far as that is not done; return its id.
 
     osd
-        One of ``osd.plan``; its partitions are there.
+        One of ``osd_plan.osds``; its partitions are there.
 
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_daemon.make '{uuid: x, parts: {data: {partuuid: y}}}'
+    CLI Example: for ``osd.deploy``.
     """
     osd_id = made(osd)
     if osd_id is None:
-        key = _key(osd["uuid"])
-        osd_id = _register(osd["uuid"], key, osd.get("id"))
+        osd_id, key = __salt__["osd_register.new"](osd["uuid"], osd["class"], osd.get("id"))
         _record(osd_id, osd)
         _mkfs(osd_id, osd, key)
     _record(osd_id, osd)
-    unit = f"ceph-osd@{osd_id}"
-    _run(["systemctl", "reset-failed", unit], ok=(0, 1))  # an earlier run may have started it too often
-    _run(["systemctl", "start", unit])
-    (KEYS / osd["uuid"]).unlink(missing_ok=True)
+    _start(f"ceph-osd@{osd_id}")
+    __salt__["osd_register.made"](osd["uuid"])
     return osd_id
 
 
-def _register(osd_uuid, key, osd_id=None):
-    """Give the cluster an OSD and its key; the same uuid and key give the same id again.
-
-    ``osd_id`` is a destroyed OSD's that it takes over.
-    """
-    bootstrap = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", "60"]
-    wanted = [] if osd_id is None else [str(osd_id)]
-    out = _run([*bootstrap, "osd", "new", osd_uuid, *wanted, "-i", "-"], stdin=json.dumps({"cephx_secret": key}))
-    return int(out.strip().splitlines()[-1])
-
-
-def _key(osd_uuid):
-    """The key of an OSD in the making, kept until it is made: ``osd new`` answers only the same one again."""
-    KEYS.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kept = KEYS / osd_uuid
-    if not kept.exists():
-        made = _run(["ceph-authtool", "--gen-print-key"]).strip()
-        fresh = KEYS / f"{osd_uuid}.new"
-        _secret(fresh, made)
-        fresh.rename(kept)
-    return kept.read_text(encoding="ascii")
+def _start(unit):
+    """Start a unit; one that an earlier run started too often is forgiven."""
+    try:
+        __salt__["commands.run"](["systemctl", "start", unit])
+    except CommandExecutionError:
+        __salt__["commands.run"](["systemctl", "reset-failed", unit])
+        __salt__["commands.run"](["systemctl", "start", unit])
 
 
 def _record(osd_id, osd):
@@ -126,21 +107,18 @@ def _mkfs(osd_id, osd, key):
             raise CommandExecutionError(f"{folder} belongs to another OSD: move it away if that one is gone")
         shutil.rmtree(folder)
     folder.mkdir(mode=0o750)
-    _secret(folder / "keyring", f"[osd.{osd_id}]\n\tkey = {key}\n")
-    for part in osd["parts"].values():
+    keyring = folder / "keyring"
+    keyring.touch(mode=0o600)
+    keyring.write_text(f"[osd.{osd_id}]\n\tkey = {key}\n", encoding="ascii")
+    for role, part in osd["parts"].items():
         _forget_label(_node(part))
-    _run(["/usr/local/sbin/osd-devices", str(osd_id)])
+        shutil.chown(_node(part), "ceph", "ceph")
+        (folder / LINKS[role]).symlink_to(_node(part))
     shutil.chown(folder, "ceph", "ceph")
-    shutil.chown(folder / "keyring", "ceph", "ceph")
+    shutil.chown(keyring, "ceph", "ceph")
     command = ["ceph-osd", "--id", str(osd_id), "--mkfs", "--osd-uuid", osd["uuid"]]
-    _run([*command, "--osd-objectstore", "bluestore", "--setuser", "ceph", "--setgroup", "ceph"])
-
-
-def _secret(path, text):
-    """Write a file that only its owner can read, at no time otherwise."""
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="ascii")
+    command += ["--osd-objectstore", "bluestore", "--setuser", "ceph", "--setgroup", "ceph"]
+    __salt__["commands.run"](command)
 
 
 def _forget_label(node):
@@ -153,13 +131,3 @@ def _forget_label(node):
 
 def _node(part):
     return Path("/dev/disk/by-partuuid") / part["partuuid"]
-
-
-def _run(command, stdin=None, ok=(0,)):
-    """A command's standard output; its own words as an error where it fails."""
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode not in ok:
-        raise CommandExecutionError(
-            f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()[-2000:]}"
-        )
-    return done.stdout

@@ -1,13 +1,14 @@
 """Whether a planned disk may be touched: the one place that decides (design section 5, rule 1).
 
-A disk may be used if its size and serial are those of the proposal and it is *clean* (no table, no signature,
-nobody has it) or *ours* (its table and every partition on it carry the uuids of this cluster). Nothing here writes.
+A disk may be used if its size and serial are those of the proposal, what is planned finds room on it, and it is *clean*
+(no table, no signature, nobody has it) or *ours* (its partition table or volume group, and everything in it, carry the
+uuids of this cluster). Nothing here writes.
 """
 
 from pathlib import Path
 
 
-def problem(disk, recorded, in_use):
+def problem(disk, recorded, in_use, planned, group):
     """Return why a planned disk must not be touched, with the command that helps; ``None`` where it may be.
 
     disk
@@ -16,12 +17,12 @@ def problem(disk, recorded, in_use):
         The proposal's ``{size, serial}``, or ``None``.
     in_use
         ``disks.in_use``'s answer.
+    planned
+        The parts that are to lie on it, each with the way that it is made: ``[(method, part)]``, ``osd_plan.osds``.
+    group
+        What ``osd_groups.look`` says of it; ``None`` where LVM does not know it.
 
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_disk.problem /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 '{size: 1, serial: x}' '{}'
+    CLI Example: ``salt 'osdnode1' osd.check`` asks it for every planned disk.
     """
     if not Path(disk).exists():
         return "is not on this host: plug it in, or run discovery and populate again"
@@ -34,18 +35,47 @@ def problem(disk, recorded, in_use):
                 f"has {key} {identity[key]}, the proposal recorded {recorded.get(key)}: another disk? "
                 "run discovery and populate again"
             )
+    size = identity["size"]
+    if group and group["uuid"] == __salt__["osd_volumes.pv_uuid"](disk):
+        there = {volume["slot"] for volume in group["volumes"]}
+        found = __salt__["osd_volumes.strangers"](disk, group) or _mixed("lvm", planned)
+        return found or room(__salt__["osd_volumes.blocks"](size, group), planned, there)
     table = __salt__["disks.partitions"](disk)
     if table and table["guid"] == __salt__["osd_slots.guid"](disk):
-        return _strangers(disk, table)
-    return _unclean(disk, in_use)
+        there = {part["uuid"] for part in table["partitions"]}
+        found = __salt__["osd_slots.strangers"](table) or _mixed("raw", planned)
+        return found or room(__salt__["osd_slots.blocks"](size, table), planned, there)
+    return _unclean(disk, in_use) or room(__salt__["osd_slots.blocks"](size, None), planned)
 
 
-def _strangers(disk, table):
-    """What lies in our own table that no record of this cluster explains."""
-    for part in table["partitions"]:
-        if not __salt__["osd_slots.ours"](part):
-            what = part["name"] or part["type"]
-            return f"carries partition {part['number']} ({what}), which this cluster did not make"
+def room(blocks, planned, there=()):
+    """Return why planned parts find no room, each placed as ``osd_slots.place`` does it; ``None`` where all do.
+
+    blocks
+        The free stretches, as ``osd_slots.blocks`` and ``osd_volumes.blocks`` return them.
+    planned
+        As for ``problem``.
+    there
+        The slots that are there already.
+
+    CLI Example: for ``problem``.
+    """
+    free = [list(block) for block in blocks]
+    for part in (part for _, part in planned if part["partuuid"] not in there):
+        if __salt__["osd_slots.place"](free, part["size"]) is None:
+            largest = max(block[1] for block in free) / 2**30
+            return (
+                f"has no room: {largest:.1f} GiB in one piece are left, {(part['size'] or 0) / 2**30:.1f} GiB are "
+                "planned on it: run discovery and populate again"
+            )
+    return None
+
+
+def _mixed(begun, planned):
+    """Whether a disk that was begun in one way is planned in another."""
+    if any(method != begun for method, _ in planned):
+        what = {"lvm": "a volume group", "raw": "partitions"}[begun]
+        return f"carries this cluster's OSDs on {what}, and is planned otherwise: look at ceph:storage:method in pillar"
     return None
 
 

@@ -6,15 +6,15 @@ partition is can be read and checked from the disk alone, after any interruption
 """
 
 import os
-import subprocess
 import time
 import uuid
 from pathlib import Path
 
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 60  # seconds one command may take
 ALIGNED = 1 << 20  # bytes: where sgdisk lets partitions begin
+TAIL = 33 * 512  # bytes at the end of a disk that the second table takes (UEFI specification, 5.3)
+SMALLEST = 1 << 30  # bytes that a part of no fixed size must find
 NODES = 30  # seconds until the kernel's and udev's names of a new partition must be there
 ALONE = 3  # of these, seconds until the kernel is told by partx
 LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
@@ -107,6 +107,60 @@ def remove(disk, numbers):
     return True
 
 
+def strangers(table):
+    """Return what lies in our own table that this cluster did not make; ``None`` where nothing does.
+
+    table
+        What ``disks.partitions`` says.
+
+    CLI Example: for ``osd_disk.problem``.
+    """
+    for part in table["partitions"]:
+        if not ours(part):
+            what = part["name"] or part["type"]
+            return f"carries partition {part['number']} ({what}), which this cluster did not make"
+    return None
+
+
+def blocks(size, table):
+    """Return the free stretches of a disk of that many bytes: ``[[start, bytes], ...]``.
+
+    table
+        What ``disks.partitions`` says; ``None`` where there is none.
+
+    CLI Example: for ``osd_disk.problem``.
+    """
+    taken = sorted((part["start"], part["size"]) for part in (table or {"partitions": []})["partitions"])
+    free, at = [], ALIGNED
+    for start, length in [*taken, (size - TAIL, 0)]:
+        free.append([at, max(0, start - at)])
+        at = -(-(start + length) // ALIGNED) * ALIGNED
+    return free
+
+
+def place(free, size):
+    """Take room for a part from free stretches; return where it begins, ``None`` where it fits nowhere.
+
+    It gets the smallest stretch that holds it, such as the slot of an OSD that was replaced, so that large parts find
+    room as long as there is any; a part of no fixed size gets the largest whole.
+
+    free
+        As ``blocks`` returns it; what is taken goes.
+    size
+        Bytes, or ``None``.
+
+    CLI Example: for ``osd_disk.problem``.
+    """
+    fitting = [block for block in free if block[1] >= (size or SMALLEST)]
+    if not fitting:
+        return None
+    block = min(fitting, key=lambda each: each[1]) if size else max(fitting, key=lambda each: each[1])
+    start, length = block
+    taken = -(-size // ALIGNED) * ALIGNED if size else length
+    block[0], block[1] = start + taken, max(0, length - taken)
+    return start
+
+
 def make(todo):
     """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
 
@@ -136,42 +190,20 @@ def _add(disk, table, new):
     """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
     number = max((part["number"] for part in table["partitions"]), default=0)
     command = ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={guid(disk)}"]
-    gaps = _gaps(table["partitions"])
+    free = blocks(__salt__["disks.identity"](disk)["size"], table)
     for osd_uuid, role, part in new:
         number += 1
-        start = _first_sector(gaps, part["size"])
+        start = place(free, part["size"])
+        if start is None:
+            raise CommandExecutionError(f"{disk} has no room for the {role} of OSD {osd_uuid}")
         end = f"+{part['size'] // 1024}K" if part["size"] else "0"
         command += [
-            f"--new={number}:{start}:{end}",
+            f"--new={number}:{start // 512}:{end}",
             f"--typecode={number}:{TYPES[role]}",
             f"--partition-guid={number}:{part['partuuid']}",
             f"--change-name={number}:{osd_uuid}",
         ]
     _run([*command, disk])
-
-
-def _gaps(partitions):
-    """Free space between partitions: ``[start, size]`` in bytes, without what lies behind the last one."""
-    at, gaps = ALIGNED, []
-    for part in sorted(partitions, key=lambda part: part["start"]):
-        if part["start"] > at:
-            gaps.append([at, part["start"] - at])
-        at = -(-(part["start"] + part["size"]) // ALIGNED) * ALIGNED
-    return gaps
-
-
-def _first_sector(gaps, size):
-    """Where a part begins: in the smallest gap that holds it, such as the slot of an OSD that was replaced.
-
-    0 leaves it to sgdisk: in the largest free space. So large parts find room as long as there is any.
-    """
-    fitting = [gap for gap in gaps if size and gap[1] >= size]
-    if not fitting:
-        return 0
-    gap = min(fitting, key=lambda gap: gap[1])
-    start = gap[0]
-    gap[0], gap[1] = start + size, gap[1] - size
-    return start // 512
 
 
 def _wait(disks):
@@ -215,7 +247,4 @@ def _hold(each, held):
 
 
 def _run(command, ok=(0,)):
-    """Run a command; its own words as an error where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode not in ok:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return __salt__["commands.run"](command, ok=ok, limit=60)

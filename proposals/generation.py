@@ -187,8 +187,10 @@ def _network_problems(chosen: Mapping[str, dict]) -> list[str]:
 
 
 def _half_made(disk: Mapping) -> bool:
-    """Partitions alone may be our own of an interrupted run: deploy looks at them closely before it writes."""
-    return set(disk["in_use"]) == {"has partitions"}
+    """Partitions or volumes alone may be our own of an interrupted run: deploy looks closely before it writes."""
+    reasons = set(disk["in_use"])
+    volumes = {reason for reason in reasons if reason.startswith("LVM member of ceph-")}
+    return reasons == {"has partitions"} or (bool(volumes) and reasons <= {*volumes, "holds LVM2_member"})
 
 
 def _twins(hostnames: Mapping[str, str]) -> list[str]:

@@ -5,7 +5,10 @@ from salt.exceptions import CommandExecutionError
 
 def usable(name):
     """Every planned disk is clean or ours; nothing is changed. ``name`` is only a name."""
-    problems = __salt__["osd.check"]()
+    try:
+        problems = __salt__["osd.check"]()
+    except CommandExecutionError as err:
+        return {"name": name, "result": False, "changes": {}, "comment": f"{__grains__['id']}: {err}"}
     comment = f"{len(__salt__['osd.plan']())} OSDs are planned on disks that are as the proposal saw them"
     if problems:
         comment = "\n".join(f"{__grains__['id']}: {disk} {problem}" for disk, problem in problems.items())
@@ -14,22 +17,25 @@ def usable(name):
 
 def deployed(name):
     """Every planned OSD of this host is made and starts with it."""
-    missing = __salt__["osd.missing"]()
     ret = {"name": name, "result": True, "changes": {}, "comment": "all planned OSDs are there"}
-    if not missing:
-        return ret
-    if __opts__["test"]:
-        ret.update(result=None, changes={"would make": missing}, comment=f"{len(missing)} OSDs would be made")
-        return ret
     try:
+        if __opts__["test"]:
+            ret["changes"] = __salt__["osd.would"]()
+            if ret["changes"]:
+                ret.update(result=None, comment=f"{len(ret['changes'])} OSDs would be made")
+            return ret
         done = __salt__["osd.deploy"]()
     except CommandExecutionError as err:
         ret.update(result=False, comment=str(err))
         return ret
-    ret["changes"] = {f"osd.{osd_id}": uuid for uuid, osd_id in done["made"].items()}
-    ret["comment"] = f"made {len(done['made'])} OSDs"
+    if done["made"]:
+        ret["changes"] = {f"osd.{osd_id}": uuid for uuid, osd_id in done["made"].items()}
+        ret["comment"] = f"made {len(done['made'])} OSDs"
     if done["failed"]:
         ret["result"] = False
         why = "\n".join(f"OSD {uuid}: {error}" for uuid, error in done["failed"].items())
-        ret["comment"] += f"; {len(done['failed'])} failed, run the stage again when the cause is gone:\n{why}"
+        ret["comment"] = (
+            f"made {len(done['made'])} OSDs; {len(done['failed'])} failed, run the stage again when the cause is "
+            f"gone:\n{why}"
+        )
     return ret

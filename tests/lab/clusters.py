@@ -26,7 +26,7 @@ def cluster(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFact
     return product
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def torn(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
     """A cluster like `tiny`, the guide typed up to deploy."""
     product = Product(lab(cluster_file(tmp_path_factory.mktemp("torn"), "torn", SUBNETS["torn"])))

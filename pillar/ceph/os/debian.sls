@@ -4,7 +4,7 @@ ceph_os:
     common: [ceph-common, gdisk]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
-    osd: [ceph-osd, gdisk, util-linux]
+    osd: [ceph-osd, cryptsetup-bin, gdisk, lvm2, util-linux]
     time: [chrony]
   chrony:
     service: chrony

@@ -4,7 +4,7 @@ ceph_os:
     common: [ceph-common, gptfdisk]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
-    osd: [ceph-osd, gptfdisk, util-linux]
+    osd: [ceph-osd, cryptsetup, gptfdisk, lvm2, util-linux]
     time: [chrony]
   chrony:
     service: chronyd

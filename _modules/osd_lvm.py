@@ -1,0 +1,142 @@
+"""One OSD on logical volumes: prepared and activated by ``ceph-volume lvm``, bare or with dmcrypt.
+
+``ceph-volume`` cannot go on where it was killed: it takes a new key each time and calls a volume with its tags
+prepared. So what an interrupted run left is taken back whole, registration first, and made anew. Only a label that
+says ``ready`` counts as made, and only an OSD that never ran is ever taken back.
+"""
+
+from pathlib import Path
+
+from salt.exceptions import CommandExecutionError
+
+DATA_DIR = Path("/var/lib/ceph/osd")
+LIMIT = 900  # seconds one call of ceph-volume may take: dmcrypt on three devices is slow
+
+
+def made(osd, groups):
+    """Return the id of an OSD that was prepared to the end, by its volume's tags and its label; ``None`` for any other.
+
+    osd
+        One of ``osd_plan.osds``.
+    groups
+        What ``osd_groups.look`` answers now.
+
+    CLI Example: for ``osd.report``.
+    """
+    block = _volumes(osd, groups).get("data")
+    if block is None or block["tags"].get("ceph.osd_fsid") != osd["uuid"]:
+        return None
+    node = _open(block)
+    label = __salt__["disks.label"](node) if Path(node).exists() else None
+    whole = label and label["fsid"] == osd["uuid"] and label.get("ready")
+    return int(block["tags"]["ceph.osd_id"]) if whole else None
+
+
+def whole(osd, groups):
+    """Return whether an OSD is made, starts at boot and runs. Arguments as for ``made``.
+
+    CLI Example: for ``osd.missing``.
+    """
+    osd_id = made(osd, groups)
+    if osd_id is None:
+        return False
+    boots = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{osd['uuid']}")
+    return boots and __salt__["service.status"](f"ceph-osd@{osd_id}")
+
+
+def parts(osd, groups):
+    """Return where an OSD's parts lie: ``{role: {node, disk, size}}``, bytes of the volumes. Arguments as for ``made``.
+
+    CLI Example: for ``osd.report``.
+    """
+    disks = {volume["uuid"]: disk for disk, group in groups.items() for volume in group["volumes"]}
+    return {
+        role: {"node": str(Path(_open(each)).resolve()), "disk": disks[each["uuid"]], "size": each["size"]}
+        for role, each in _volumes(osd, groups).items()
+    }
+
+
+def make(osd):
+    """Prepare, activate and start one OSD, as far as that is not done; return its id.
+
+    osd
+        One of ``osd_plan.osds``; its volumes are there.
+
+    CLI Example: for ``osd.deploy``.
+    """
+    groups = __salt__["osd_groups.look"]()
+    if made(osd, groups) is None and not _opened(osd, groups):
+        begun = __salt__["osd_register.begun"](osd["uuid"])
+        if begun or _volumes(osd, groups)["data"]["tags"]:
+            _take_back(osd, groups)
+        _ceph_volume(_prepare(osd))
+    osd_id = made(osd, __salt__["osd_groups.look"]())
+    if osd_id is None:
+        raise CommandExecutionError(f"ceph-volume lvm prepare ended well, and OSD {osd['uuid']} has no whole label")
+    __salt__["commands.run"](["systemctl", "reset-failed", f"ceph-osd@{osd_id}"], ok=(0, 1))
+    _ceph_volume(["activate", "--bluestore", str(osd_id), osd["uuid"]])
+    __salt__["osd_register.made"](osd["uuid"])
+    return osd_id
+
+
+def _prepare(osd):
+    """The words that prepare an OSD on the volumes that are there for it."""
+    names = {role: _name(osd, role) for role in osd["parts"]}
+    words = ["prepare", "--bluestore", "--osd-fsid", osd["uuid"], "--data", names["data"]]
+    for role in ("db", "wal"):
+        words += [f"--block.{role}", names[role]] if role in names else []
+    words += ["--dmcrypt"] if osd["dmcrypt"] else []
+    words += ["--osd-id", str(osd["id"])] if osd.get("id") is not None else []
+    return words + (["--crush-device-class", osd["class"]] if osd["class"] else [])
+
+
+def _opened(osd, groups):
+    """Whether an encrypted OSD that was prepared, but whose volumes are closed, is whole once they are open."""
+    tags = _volumes(osd, groups)["data"]["tags"]
+    if tags.get("ceph.encrypted") != "1" or tags.get("ceph.osd_fsid") != osd["uuid"]:
+        return False
+    try:
+        _ceph_volume(["activate", "--bluestore", "--no-systemd", tags["ceph.osd_id"], osd["uuid"]])
+    except CommandExecutionError:
+        return False  # half made, or its key cannot be had: osd_register.forget, next, tells which
+    return made(osd, __salt__["osd_groups.look"]()) is not None
+
+
+def _take_back(osd, groups):
+    """Undo what an interrupted run did: number and keys at the monitors, crypt devices, folder; volumes made anew."""
+    tags = _volumes(osd, groups)["data"]["tags"]
+    __salt__["osd_register.forget"](osd["uuid"])
+    if "ceph.osd_id" in tags:
+        folder = DATA_DIR / f"ceph-{tags['ceph.osd_id']}"
+        if folder.is_mount():
+            __salt__["commands.run"](["umount", str(folder)])
+        if folder.exists():
+            folder.rmdir()
+    for each in _volumes(osd, groups).values():
+        if Path(f"/dev/mapper/{each['uuid']}").exists():
+            __salt__["commands.run"](["cryptsetup", "close", each["uuid"]])
+        __salt__["commands.run"](["lvremove", "--quiet", "--yes", each["path"]])
+    __salt__["osd_volumes.make"]([osd])
+
+
+def _name(osd, role):
+    """GROUP/VOLUME of one part."""
+    part = osd["parts"][role]
+    return __salt__["osd_volumes.path"](part["disk"], osd["uuid"], role).removeprefix("/dev/")
+
+
+def _volumes(osd, groups):
+    """An OSD's volumes: ``{role: volume}``, by their slots."""
+    slots = {part["partuuid"]: role for role, part in osd["parts"].items()}
+    there = (each for group in groups.values() for each in group["volumes"])
+    return {slots[each["slot"]]: each for each in there if each["slot"] in slots}
+
+
+def _open(volume):
+    """The node that holds a volume's content: the crypt device that ``ceph-volume`` names after it, or itself."""
+    crypt = volume["tags"].get("ceph.encrypted") == "1"
+    return f"/dev/mapper/{volume['uuid']}" if crypt else volume["path"]
+
+
+def _ceph_volume(words):
+    return __salt__["commands.run"](["ceph-volume", "lvm", *words], limit=LIMIT)

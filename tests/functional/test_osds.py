@@ -1,0 +1,142 @@
+"""What a host plans for its OSDs, whether it finds room, and how a failed command is told."""
+
+from pathlib import Path
+
+import pytest
+import salt.exceptions
+import salt.loader
+from hypothesis import given
+from hypothesis import strategies as st
+
+MIB, GIB = 1 << 20, 1 << 30
+FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
+UUIDS = [f"6b0c2b1e-0000-4000-8000-00000000000{number}" for number in range(4)]
+DATA, FAST = "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4", "/dev/disk/by-id/wwn-0x500a0751e1b2c3d4"
+HEAD = 16 * MIB  # what the planner keeps free of a device: tables, alignment, LVM's header
+EXTENT = 4 * MIB
+
+
+@pytest.fixture(scope="module")
+def told(minion_opts):
+    """A function: the modules of a minion whose pillar has this storage."""
+
+    def load(**storage):
+        opts = minion_opts()
+        opts["pillar"] = {"fsid": FSID, "ceph": {"storage": storage}}
+        return salt.loader.minion_mods(opts)
+
+    return load
+
+
+def test_the_plan_of_several_osds_a_device(told):
+    osd = {"uuids": UUIDS[:2], "db": FAST, "db_size": 40 * GIB, "class": "nvme"}
+    planned = told(osds={DATA: osd}, disks={DATA: {"size": 1000204886016}}, method="raw")["osd.plan"]()
+    assert [one["uuid"] for one in planned] == UUIDS[:2]
+    assert {one["parts"]["data"]["size"] for one in planned} == {(1000204886016 - HEAD) // 2 // EXTENT * EXTENT}
+    assert len({part["partuuid"] for one in planned for part in one["parts"].values()}) == 4
+    assert [(one["method"], one["class"], one["parts"]["db"]["size"]) for one in planned] == [
+        ("raw", "nvme", 40 * GIB)
+    ] * 2
+
+
+def test_one_osd_takes_its_whole_disk(told):
+    (osd,) = told(osds={DATA: {"uuids": UUIDS[:1]}}, disks={DATA: {"size": 10**12}}, method="lvm")["osd.plan"]()
+    assert osd["parts"] == {"data": {"disk": DATA, "size": None, "partuuid": osd["parts"]["data"]["partuuid"]}}
+    assert osd["method"] == "lvm"
+
+
+@pytest.mark.parametrize(
+    ("osd", "method", "words"),
+    [
+        ({"format": "filestore", "journal": FAST}, "raw", "only bluestore is made"),
+        ({"encryption": "luks"}, "lvm", "expected dmcrypt or none"),
+        ({"encryption": "dmcrypt"}, "raw", "dmcrypt, which needs LVM"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(told, osd, method, words):
+    modules = told(osds={DATA: {"uuids": UUIDS[:1], **osd}}, disks={}, method=method)
+    assert words in modules["osd_plan.problems"]()[DATA]
+    assert words in modules["osd.check"]()[DATA]
+
+
+def test_too_few_slots_for_the_kernels_aio_are_told(told):
+    osd = {"parts": {"data": {}, "db": {}, "wal": {}}}
+    needs = told()["osd_plan.needs_aio"]
+    needs([])
+    limit = int(Path("/proc/sys/fs/aio-max-nr").read_text())
+    with pytest.raises(salt.exceptions.CommandExecutionError, match=f"fs.aio-max-nr is {limit}, .*sysctl -w"):
+        needs([osd] * (limit // 3072 + 1))
+
+
+def test_an_unknown_way_is_refused(told):
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="expected one of lvm, raw"):
+        told(osds={DATA: {"uuids": UUIDS[:1]}}, method="zfs")["osd.plan"]()
+
+
+def test_names_tell_whose_they_are(told):
+    modules = told()
+    assert modules["osd_volumes.path"](FAST, UUIDS[0], "db") == f"/dev/ceph-wwn-0x500a0751e1b2c3d4/osd-db-{UUIDS[0]}"
+    long = "/dev/disk/by-id/nvme-SAMSUNG_MZQL21T9HCJR-00A07_S64GNE0R123456:with=more than LVM takes_and-longer"
+    mapped = modules["osd_volumes.path"](long, UUIDS[0], "data").removeprefix("/dev/").replace("-", "--")
+    assert len(mapped) < 127  # device-mapper's limit
+    assert modules["osd_volumes.group"](long) != modules["osd_volumes.group"](f"{long}2")
+    cuts = [len(part) for part in modules["osd_volumes.pv_uuid"](DATA).split("-")]
+    assert cuts == [6, 4, 4, 4, 4, 4, 6]
+
+
+def parts(*sizes):
+    return [("raw", {"size": size, "partuuid": str(number)}) for number, size in enumerate(sizes)]
+
+
+@given(
+    extents=st.lists(st.integers(1, 2000), min_size=1, max_size=20),
+    more=st.integers(0, 3 * EXTENT).map(lambda n: n & -512),
+)
+def test_what_the_planner_fits_finds_room(loaded_once, extents, more):
+    """Slots of whole extents that leave 16 MiB free fit, on partitions and on volumes."""
+    sizes = [extent * EXTENT for extent in extents]
+    device = sum(sizes) + HEAD + more
+    for slots in ("osd_slots", "osd_volumes"):
+        blocks = loaded_once[f"{slots}.blocks"](device, None)
+        assert loaded_once["osd_disk.room"](blocks, parts(*sizes)) is None
+        assert "has no room" in loaded_once["osd_disk.room"](blocks, parts(*sizes, HEAD + more))
+
+
+@pytest.fixture(scope="module")
+def loaded_once(told):
+    return told()
+
+
+def test_room_is_counted_between_partitions(told):
+    modules = told()
+    table = {"partitions": [{"start": MIB, "size": GIB}, {"start": 3 * GIB, "size": GIB}]}
+    blocks = modules["osd_slots.blocks"](6 * GIB, table)
+    assert [round(length / GIB, 2) for _, length in blocks] == [0, 2, 2]
+    assert modules["osd_disk.room"](blocks, parts(900 * MIB, 900 * MIB, 900 * MIB)) is None
+    assert modules["osd_disk.room"](blocks, parts(3 * GIB)).startswith("has no room: 2.0 GiB in one piece")
+    assert modules["osd_disk.room"](blocks, parts(3 * GIB), there={"0"}) is None
+
+
+def test_a_part_gets_the_smallest_room_that_holds_it(told):
+    place = told()["osd_slots.place"]
+    free = [[MIB, 8 * GIB], [20 * GIB, 2 * GIB], [40 * GIB, 4 * GIB]]
+    assert [place(free, 2 * GIB), place(free, 3 * GIB), place(free, None), place(free, None)] == [
+        20 * GIB,
+        40 * GIB,
+        MIB,
+        41 * GIB + 2 * GIB,
+    ]
+    assert place(free, MIB) is None
+
+
+def test_a_failed_command_is_told_without_keys(told):
+    run = told()["commands.run"]
+    key = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
+    assert run(["sh", "-c", f"echo {key}"]) == f"{key}\n"
+    for command, words in (
+        (["sh", "-c", f"echo --add-key {key} >&2; exit 7"], "exit status 7: --add-key \\*{10}$"),
+        (["no-such-program"], "no-such-program: No such file"),
+        (["sleep", "5"], "sleep 5: no end after 0.1 s"),
+    ):
+        with pytest.raises(salt.exceptions.CommandExecutionError, match=words):
+            run(command, limit=0.1 if command[0] == "sleep" else 30)

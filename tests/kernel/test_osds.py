@@ -1,0 +1,149 @@
+"""OSDs on logical volumes, with dmcrypt, and on partitions, where the kernel has device-mapper and udev: made by the
+product's own states, found again after a restart, made once whatever was killed.
+"""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from alone import Cluster, until
+
+from lab.guest.guests import Guest
+
+pytestmark = pytest.mark.big
+GIB = 1 << 30
+UUIDS = {
+    name: f"6b0c2b1e-0000-4000-8000-0000000000{number}" for name, number in (("bare", 11), ("crypt", 12), ("raw", 13))
+}
+FAST = "/dev/ubde"  # 200 GB: DB and WAL of the LVM OSDs; the raw OSD has its own
+# Once, when `ceph-osd --mkfs` begins, the maker, Salt's process, and `ceph-volume` are gone: devices are encrypted
+# and open, number and keys registered, no label is written.
+TRAP = r"""
+cat >/usr/local/bin/ceph-osd <<'END'
+#!/bin/sh
+case " $* " in *" --mkfs "*) ;; *) exec /usr/bin/ceph-osd "$@" ;; esac
+mkdir /run/trapped 2>/dev/null || exec /usr/bin/ceph-osd "$@"
+pkill -9 -f 'salt-call.*ceph.osd'; kill -9 $PPID
+END
+chmod 755 /usr/local/bin/ceph-osd
+"""
+SIZES = {"db": 30 * GIB, "wal": 2 * GIB}
+
+
+@pytest.fixture(scope="module")
+def cluster(guest: Callable[..., Guest]) -> Cluster:
+    """A guest with three hard disks and an SSD of a kind, and a monitor."""
+    made = Cluster(guest("osds", disks=("1T", "1T", "1T", "200G", "100G"), memory=2048))
+    made.begin()
+    return made
+
+
+def profile(data: str, name: str, fast: str | None = FAST, **more: object) -> dict[str, dict]:
+    """An OSD as a profile has it."""
+    parts = {"db": fast, "db_size": SIZES["db"], "wal": fast, "wal_size": SIZES["wal"]} if fast else {}
+    return {f"/dev/{data}": {"format": "bluestore", "uuids": [UUIDS[name]], **parts, **more}}
+
+
+def as_planned(cluster: Cluster, name: str) -> dict:
+    """Where an OSD lies by the host's word, which must be the cluster's too."""
+    report = cluster.call("osd.report")
+    found = report["osds"][UUIDS[name]]
+    said = next(one for one in cluster.ceph("osd metadata") if one["id"] == found["id"])
+    labels = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}
+    for role, part in found["parts"].items():
+        assert said[f"{labels[role]}_partition_path"] == part["node"]
+        assert part["size"] == SIZES.get(role, part["size"])
+    assert sorted(found["parts"]) == sorted(labels)
+    return found
+
+
+def test_the_way_is_lvm_where_the_kernel_has_device_mapper(cluster: Cluster) -> None:
+    disks = {**cluster.disk("ubdb"), **cluster.disk("ubde")}
+    cluster.tell(osds=profile("ubdb", "bare", **{"class": "nvme"}), disks=disks)
+    assert [osd["method"] for osd in cluster.call("osd.plan")] == ["lvm"]
+    (would,) = (
+        state["changes"] for state in cluster.apply("ceph.osd", test=True).values() if "OSDs would" in state["comment"]
+    )
+    assert would == {
+        UUIDS["bare"]: "make: data on /dev/ubdb, db on /dev/ubde (30.0 GiB), wal on /dev/ubde (2.0 GiB) (lvm)"
+    }
+    assert cluster.run("wipefs -n /dev/ubdb /dev/ubde").out == ""
+
+
+def test_an_osd_on_logical_volumes(cluster: Cluster) -> None:
+    cluster.apply("ceph.osd")
+    found = as_planned(cluster, "bare")
+    assert {role: part["disk"] for role, part in found["parts"].items()} == {
+        "data": "/dev/ubdb",
+        "db": FAST,
+        "wal": FAST,
+    }
+    volumes = json.loads(cluster.run("lvs --reportformat json -o vg_name,lv_name").out)["report"][0]["lv"]
+    assert sorted((each["vg_name"], each["lv_name"]) for each in volumes) == [
+        ("ceph-ubdb", f"osd-block-{UUIDS['bare']}"),
+        ("ceph-ubde", f"osd-db-{UUIDS['bare']}"),
+        ("ceph-ubde", f"osd-wal-{UUIDS['bare']}"),
+    ]
+    assert cluster.ceph("osd crush get-device-class osd.0")[0]["device_class"] == "nvme"
+
+
+def test_an_encrypted_osd_killed_half_way_is_made_once(cluster: Cluster) -> None:
+    """The maker dies with `ceph-volume`; the next run takes back what it did, and makes it under the same number."""
+    cluster.tell(osds=profile("ubdc", "crypt", encryption="dmcrypt"), disks=cluster.disk("ubdc"))
+    cluster.run(TRAP)
+    assert cluster.run("salt-call --config-dir=/host state.apply ceph.osd", check=False).code != 0
+    assert cluster.run("ls -d /run/trapped").out
+    half = next(osd for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] == UUIDS["crypt"])
+    assert (half["osd"], "new" in half["state"]) == (1, True)
+    cluster.apply("ceph.osd")
+    found = as_planned(cluster, "crypt")
+    assert found["id"] == 1
+    assert cluster.ceph("osd ls") == [0, 1]
+    keys = [each["entity"] for each in cluster.ceph("auth ls")["auth_dump"]]
+    assert [key for key in keys if key.startswith(("osd.", "client.osd-lockbox"))] == [
+        "osd.0",
+        "osd.1",
+        f"client.osd-lockbox.{UUIDS['crypt']}",
+    ]
+    assert [each for each in cluster.ceph("config-key ls") if "luks" in each] == [f"dm-crypt/osd/{UUIDS['crypt']}/luks"]
+    assert cluster.run("lsblk -rno TYPE | grep -c crypt").out.strip() == "3"
+    assert cluster.run("ls -A /var/lib/ceph/bootstrap-osd/new").out == ""
+
+
+def test_an_osd_on_partitions_where_the_site_says_so(cluster: Cluster) -> None:
+    disks = {**cluster.disk("ubdd"), **cluster.disk("ubdf")}
+    cluster.tell(osds=profile("ubdd", "raw", fast="/dev/ubdf"), disks=disks, method="raw")
+    assert [osd["method"] for osd in cluster.call("osd.plan")] == ["lvm", "lvm", "raw"]
+    cluster.apply("ceph.osd")
+    found = as_planned(cluster, "raw")
+    assert {part["node"] for part in found["parts"].values()} == {"/dev/ubdd1", "/dev/ubdf1", "/dev/ubdf2"}
+
+
+def test_discovery_sees_whose_volumes_they_are(cluster: Cluster) -> None:
+    seen = cluster.call("disks.inspect")["inspected"]
+    osds = sorted((device, osd["role"], osd["fsid"]) for device, disk in seen.items() for osd in disk["osds"])
+    lvm = [("/dev/ubdb", "data", UUIDS["bare"]), ("/dev/ubdc", "data", UUIDS["crypt"])]
+    lvm += [(FAST, role, UUIDS[name]) for name in ("bare", "crypt") for role in ("db", "wal")]
+    raw = [("/dev/ubdd", "data"), ("/dev/ubdf", "db"), ("/dev/ubdf", "wal")]
+    assert osds == sorted([*lvm, *((device, role, UUIDS["raw"]) for device, role in raw)])
+    assert "lockbox" not in json.dumps(seen)
+
+
+def test_a_second_run_changes_nothing(cluster: Cluster) -> None:
+    states = cluster.apply("ceph.osd")
+    assert [state["changes"] for state in states.values() if state["changes"]] == []
+
+
+def test_a_restarted_host_has_all_of_them_up_again_by_itself(cluster: Cluster) -> None:
+    before = cluster.ceph("osd dump")
+    cluster.restart()
+    # What the monitor says first is the map from before: only a newer epoch tells of daemons that came up.
+    until(lambda: _up_since(cluster, before["epoch"]) == set(UUIDS.values()), 400, "all OSDs up in a newer epoch")
+    for name in UUIDS:
+        as_planned(cluster, name)
+    assert cluster.run("lsblk -rno TYPE | grep -c crypt").out.strip() == "3"
+
+
+def _up_since(cluster: Cluster, epoch: int) -> set[str]:
+    dump = cluster.ceph("osd dump")
+    return {osd["uuid"] for osd in dump["osds"] if osd["up"] and osd["up_from"] > epoch}
