@@ -45,7 +45,9 @@ def waiting(osds):
 
 
 def _class(osd):
-    """The device class that Ceph will see in an OSD's data disk (src/blk/kernel/KernelDevice.cc)."""
+    """The device class that is planned, or that Ceph will see in the data disk (src/blk/kernel/KernelDevice.cc)."""
+    if osd.get("class"):
+        return osd["class"]
     block = Path("/sys/class/block") / Path(osd["parts"]["data"]["disk"]).resolve().name
     if (block / "queue/rotational").read_text().strip() == "1":
         return "hdd"
