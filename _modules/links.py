@@ -62,8 +62,8 @@ def _ports(network, links):
         master = there.get("master")
         if master and master != bonds.get(port):
             problems.append(f"{port} is a member of {master}: take it out of there or out of the plan")
-        if mtu[port] > there.get("max_mtu", mtu[port]):
-            problems.append(f"{port} can do an MTU of {there['max_mtu']}, {mtu[port]} is planned: nothing is applied")
+        if (planned := mtu.get(port, 0)) > there.get("max_mtu", planned):
+            problems.append(f"{port} can do an MTU of {there['max_mtu']}, {planned} is planned: nothing is applied")
     return problems
 
 

@@ -54,7 +54,12 @@ def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
     for line in policy.parse(store.read_text(path)) if path.exists() else ():
         chosen.update(store.matching(root, line.pattern))
     left = [line for line in wanted if not chosen.issuperset(store.matching(root, line))]
-    return ["policy.cfg is yours and stays as it is; it lacks these lines:", *left] if left else []
+    told = (
+        "is yours and stays as it is; it lacks these lines"
+        if path.exists()
+        else "is not there yet; it will need these lines"
+    )
+    return [f"policy.cfg {told}:", *left] if left else []
 
 
 def _hosts(root: str | Path) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from lab.guest import guests, process
 from lab.guest.guests import Guest
 from lab.session import Session
-from lab.store import find
+from lab.store import CHECKOUT, find
 
 Boot = Callable[..., Guest]
 
@@ -38,6 +38,7 @@ BOND = {
     "min_links": 1,
 }
 VLAN = {"kind": "vlan", "mtu": 9000, "addresses": ["10.30.1.1/24"], "lower": "bond0", "id": 3001}
+GOLDEN = CHECKOUT / "tests/fixtures/networking/apollo/osdnode1/networkmanager"
 SECONDS = 90  # a guest is about seven times slower than a host
 
 
@@ -136,6 +137,32 @@ def test_a_changed_option_is_the_kernels_and_a_removed_link_is_gone(host: Host) 
     assert "bond0.3001" not in host.links()
     assert "MII Polling Interval (ms): 100" in host.run("cat /proc/net/bonding/bond0")
     assert "3001" not in host.files()
+
+
+@pytest.mark.big
+def test_networkmanager_reads_what_is_rendered_for_it(host: Host) -> None:
+    folder, conf = "/etc/NetworkManager/system-connections", "/etc/NetworkManager/conf.d/lab.conf"
+    host.run(f"printf '[keyfile]\nunmanaged-devices=*\n' >{conf}")  # it reads, and touches no port of the guest
+    for path in GOLDEN.iterdir():
+        host.run(f"install -m 600 /dev/stdin '{folder}/{path.name}' <<'END'\n{path.read_text()}\nEND")
+    host.run("systemctl start NetworkManager && nmcli connection reload")
+    fields = (
+        "bond.options,ipv4.addresses,ipv4.gateway,ipv4.method,802-3-ethernet.mtu,vlan.id,vlan.parent,connection.master"
+    )
+
+    def read(name: str) -> dict[str, str]:
+        said = host.run(f"nmcli --terse --escape no --fields {fields} connection show halocline-{name}", check=False)
+        return dict(line.split(":", 1) for line in said.splitlines())
+
+    bond, vlan, port = read("bond0"), read("bond0.3001"), read("ens1f1")
+    host.run(f"systemctl stop NetworkManager; rm -f {conf} {folder}/halocline-*")
+    assert set(bond["bond.options"].split(",")) == {
+        *("mode=802.3ad", "miimon=100", "lacp_rate=fast", "xmit_hash_policy=layer3+4", "min_links=1"),
+    }
+    assert (bond["ipv4.addresses"], bond["ipv4.gateway"]) == ("192.168.124.31/24", "192.168.124.1")
+    assert bond["802-3-ethernet.mtu"] == vlan["802-3-ethernet.mtu"] == port["802-3-ethernet.mtu"] == "9000"
+    assert (vlan["vlan.id"], vlan["vlan.parent"], vlan["ipv4.addresses"]) == ("3001", "bond0", "192.168.100.31/24")
+    assert port["connection.master"] == "bond0"
 
 
 def cut(host: Host) -> dict[str, dict]:
