@@ -11,18 +11,8 @@ from pathlib import Path
 LIMIT = 10  # seconds, as for one disk
 SYS = Path("/sys/class/block")
 # --readonly: takes no lock and writes nothing, also while another command holds one (pvs(8)).
-COMMAND = [
-    "pvs",
-    "--segments",
-    "--readonly",
-    "--reportformat",
-    "json",
-    "--units",
-    "b",
-    "--nosuffix",
-    "-o",
-    "pv_name,pe_start,vg_extent_size,pvseg_start,pvseg_size,vg_name,lv_name,lv_size,lv_tags",
-]
+COMMAND = ["pvs", "--segments", "--readonly", "--reportformat", "json", "--units", "b", "--nosuffix", "--options"]
+COLUMNS = "pv_name,pe_start,vg_extent_size,pvseg_start,pvseg_size,vg_name,lv_name,lv_size,lv_tags"
 # ceph-volume's words (src/ceph-volume/ceph_volume/api/lvm.py, ceph.type): data and journal are filestore's.
 ROLES = {"block": "data", "db": "db", "wal": "wal", "data": "data", "journal": "journal"}
 
@@ -41,7 +31,7 @@ def inspect():
         salt 'osdnode1' disks_lvm.inspect
     """
     try:
-        done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run([*COMMAND, COLUMNS], capture_output=True, text=True, timeout=LIMIT, check=False)
     except FileNotFoundError:
         return {}
     if done.returncode:

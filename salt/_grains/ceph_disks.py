@@ -14,9 +14,7 @@ SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own se
 # Not disks that could carry data: memory, optical, network and stacked devices.
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
 TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
-CONTENT = re.compile(
-    r"/by-id/(lvm|md|dm)-"
-)  # udev names these after content (69-dm-lvm.rules, 63-md-raid-arrays.rules)
+CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # names of content: udev rules 69-dm-lvm, 63-md-raid-arrays, 55-dm
 
 
 def ceph_disks():
