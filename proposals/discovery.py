@@ -96,26 +96,6 @@ def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | 
                 osd["state"] = "destroyed" if osd.get("id") in given_up else "orphan"
 
 
-def cluster(hosts: Mapping[str, Mapping]) -> str | None:
-    """Return the fsid that labels on disks name; None where they name none.
-
-    Raises ProposalError where they name two: which one is ours is not ours to guess.
-    """
-    found: dict[str, str] = {}
-    for minion, inventory in sorted(hosts.items()):
-        for disk in inventory["ceph_disks"]:
-            for osd in disk["osds"]:
-                if osd.get("cluster"):
-                    found.setdefault(osd["cluster"], f"{minion} {disk['id']}")
-    if len(found) > 1:
-        where = ", ".join(f"{fsid} ({place})" for fsid, place in sorted(found.items()))
-        raise ProposalError(
-            f"disks carry OSDs of {len(found)} clusters: {where}; expected one. "
-            "Wipe the disks of the one that is gone, or take its hosts out of ceph_minions"
-        )
-    return next(iter(found), None)
-
-
 def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]:
     """Return ``{public_network, cluster_network}`` from the hosts' addresses.
 

@@ -4,16 +4,17 @@ import datetime
 import json
 import uuid
 
-from proposals import answer, discovery, store
+from proposals import answer, clues, discovery, store
 from proposals import names as accepted
-from proposals.errors import InventoryError, ProposalError
+from proposals.errors import InventoryError, ProposalError, StoreError
 from proposals.site import site
 
-JOB = ["disks.inspect", "nics.inspect", "grains.item"]
-ARGUMENTS = [[], [], ["host", "mem_total", "boot_id"]]
+JOB = ["disks.inspect", "nics.inspect", "ceph_host.inspect", "grains.item"]
+ARGUMENTS = [[], [], [], ["host", "mem_total", "boot_id"]]
 LOOKS = {
     "disks.inspect": ("disks", dict),
     "nics.inspect": ("network ports", list),
+    "ceph_host.inspect": ("files of Ceph", dict),
     "grains.item": ("grains", dict),
 }  # what each answers
 
@@ -45,25 +46,33 @@ def collect(**_):
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
-    known = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
-    fsid = discovery.cluster({**known, **hosts})
-    said = _settle(paths, hosts, fsid)
+    stored = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
+    known = {minion: host for minion, host in stored.items() if minion in expected}
+    traces = {minion: given["ceph_host.inspect"] for minion, given in answered.items()}
+    fsid, messages = clues.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
+    asker = clues.asker(traces, fsid)
+    messages += _settle(hosts, fsid, asker)
+    settings = _settings(paths, {**known, **hosts}, fsid, traces, asker)
     written = _store(paths, known, hosts)
-    messages = _fragments(paths, {**known, **hosts}, fsid)
-    lines = [_line(minion, host) for minion, host in hosts.items()] + messages + said
-    lines += [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
+    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), **settings)
+    lines = [_line(minion, host) for minion, host in hosts.items()]
+    lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
+    lines += messages + [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
     lines.append(f"inventory: {'stored ' + ', '.join(written) if written else 'nothing changed'}")
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
 
 
-def _settle(paths, hosts, fsid):
-    """Ask the cluster which OSDs it gave up, once there is one; what cannot be asked is said and changes nothing."""
-    if not paths.current.is_dir() or not any(disk["osds"] for host in hosts.values() for disk in host["ceph_disks"]):
+def _settle(hosts, fsid, asker):
+    """Ask a running cluster which OSDs it gave up, once; where that cannot be, it is said and all count as in use."""
+    osds = [osd for host in hosts.values() for disk in host["ceph_disks"] for osd in disk["osds"]]
+    if not osds:
         return []
+    if asker is None:
+        return ["which OSDs the cluster gave up cannot be told: no minion that answers holds the admin's key"]
     try:
-        discovery.settle(hosts, __salt__["minions.cluster"]("osd_map.states"), fsid)
+        discovery.settle(hosts, __salt__["minions.one"](asker, "osd_map.states"), fsid)
     except ProposalError as err:
-        return [f"which OSDs were given up cannot be told: {err}"]
+        return [f"which OSDs the cluster gave up cannot be told: {err}"]
     return []
 
 
@@ -97,28 +106,28 @@ def _store(paths, known, hosts):
     return written
 
 
-def _fragments(paths, hosts, fsid):
-    """The fragments that policy.cfg chooses from; the fsid is made here, once."""
+def _settings(paths, hosts, fsid, traces, asker):
+    """What the config fragments say: an existing cluster's fsid and networks, else what the hosts' addresses tell."""
     master = next((minion for minion in hosts if minion == __opts__["id"].removesuffix("_master")), None)
-    return store.fragments(
-        paths.proposals,
-        sorted(hosts),
-        fsid=_fsid(paths, fsid),
-        networks=discovery.networks(hosts, master),
-        time_server=master,
-    )
+    networks = clues.networks(traces, fsid)
+    if networks is None and asker and not _kept(paths):
+        networks = clues.configured(__salt__["minions.one"](asker, "ceph_cli.ask", [["config", "dump"]]))
+    return {
+        "fsid": fsid or str(uuid.uuid4()),
+        "networks": networks or discovery.networks(hosts, master),
+        "time_server": master,
+    }
 
 
-def _fsid(paths, found):
-    """The cluster's fsid: the one that was kept, else the one that disks carry, else a new one."""
-    kept = paths.proposals / "config/stack/default/ceph/cluster.yml"
-    known = store.read_yaml(kept).get("fsid") if kept.exists() else None
-    if known and found and known != found:
-        raise InventoryError(
-            f"disks carry OSDs of cluster {found}, {kept} has fsid {known}: expected the same. If the disks' cluster "
-            "is the one to keep, move that file away; if not, wipe its disks"
+def _kept(paths):
+    """What discovery kept of the cluster when it first ran: fsid and networks; empty before that."""
+    path = paths.proposals / "config/stack/default/ceph/cluster.yml"
+    kept = store.read_yaml(path) if path.exists() else {}
+    if not isinstance(kept, dict):
+        raise StoreError(
+            f"{path} is not a mapping: expected lines such as 'fsid: UUID'; move it away and run this again"
         )
-    return known or found or str(uuid.uuid4())
+    return kept
 
 
 def _line(minion, host):

@@ -47,16 +47,6 @@ def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
     assert (db["cluster"], db["id"]) == (data["cluster"], 3)
 
 
-def test_the_cluster_is_the_one_that_labels_name():
-    def host(cluster):
-        return discovery.host(looked([], osds=[label(cluster=cluster)], partitions=1, signatures=[]), [], "x")
-
-    assert discovery.cluster({}) is None
-    assert discovery.cluster({"a": host(OURS), "b": host(OURS)}) == OURS
-    with pytest.raises(ProposalError, match=f"2 clusters: {OURS} .a /dev/sda., {OTHER}"):
-        discovery.cluster({"a": host(OURS), "b": host(OTHER)})
-
-
 @pytest.mark.parametrize(
     ("addresses", "public", "cluster"),
     [

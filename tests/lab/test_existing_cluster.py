@@ -1,0 +1,140 @@
+"""A cluster that somebody made by hand, on a lab of its own: discovery takes it as it is, and guesses nothing."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+import yaml
+from product import PILLAR, Product, cluster_file
+
+from lab.session import Session
+
+pytestmark = pytest.mark.big
+FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b01"
+KEPT = f"{PILLAR}/proposals/config/stack/default/ceph/cluster.yml"
+DISCOVERY = "salt-run discovery.collect"
+POPULATE = "salt-run proposal.peek ratio=2 db=180-200 wal=180-200 target='node*' db-size=30g wal-size=3g data=900-"
+# The steps of docs.ceph.com, install/manual-deployment: one monitor, one OSD with its DB and WAL on the SSD. The
+# cluster knows one network, though the hosts have two.
+BY_HAND = r"""
+set -e
+address=$(hostname -I | tr ' ' '\n' | grep '^{public}')
+cat >/etc/ceph/ceph.conf <<EOF
+[global]
+fsid = {fsid}
+mon host = $address
+public network = {public}.0/24
+[osd]
+bluestore fsck on mkfs = false
+EOF
+cd /root
+admin=/etc/ceph/ceph.client.admin.keyring boot=/var/lib/ceph/bootstrap-osd/ceph.keyring
+ceph-authtool -C mon.keyring --gen-key -n mon. --cap mon 'allow *'
+ceph-authtool -C $admin --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
+mkdir -p $(dirname $boot)
+ceph-authtool -C $boot --gen-key -n client.bootstrap-osd --cap mon 'profile bootstrap-osd'
+ceph-authtool mon.keyring --import-keyring $admin
+ceph-authtool mon.keyring --import-keyring $boot
+monmaptool --create --add node1 $address --fsid {fsid} monmap
+mkdir -p /var/lib/ceph/mon/ceph-node1
+ceph-mon --mkfs -i node1 --monmap monmap --keyring mon.keyring
+chown -R ceph:ceph /var/lib/ceph/mon
+systemctl start ceph-mon@node1
+ceph --connect-timeout 30 -s
+ssd=/dev/$(lsblk -dno NAME,ROTA | awk '$2 == 0 {{print $1; exit}}')
+hdd=/dev/$(lsblk -dno NAME,ROTA | awk '$2 == 1 {{print $1; exit}}')
+sgdisk --new=1:0:+30G --new=2:0:+3G $ssd >/dev/null
+for part in 1 2; do until [ -b ${{ssd}}p$part ]; do sleep 0.1; done; done
+ceph-volume raw prepare --bluestore --data $hdd --block.db ${{ssd}}p1 --block.wal ${{ssd}}p2 2>&1 | tail -3
+rm mon.keyring monmap
+"""
+# Every job that the master publishes while a command runs, one a line: function and minions.
+BUS = "salt-run state.event >/tmp/bus 2>/dev/null & bus=$!; sleep 3; {}; code=$?; sleep 1; kill $bus; exit $code"
+
+
+@pytest.fixture(scope="module")
+def byhand(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """A lab with that cluster on node1, its master prepared, nothing looked at yet."""
+    made = Product(lab(cluster_file(tmp_path_factory.mktemp("byhand"), "byhand", 172)))
+    made.run("saltmaster", "salt-run state.orch ceph.stage.prep")
+    made.run("node1", BY_HAND.format(fsid=FSID, public="192.168.172"))
+    return made
+
+
+def jobs(product: Product, command: str) -> list[dict]:
+    """The jobs that a command on the master makes."""
+    product.run("saltmaster", BUS.format(command))
+    lines = product.run("saltmaster", "grep -P '^salt/job/\\d+/new\\t' /tmp/bus").out.splitlines()
+    return [json.loads(line.partition("\t")[2]) for line in lines]
+
+
+def test_a_minion_outside_gets_no_job(byhand: Product) -> None:
+    """Before discovery knows anyone: prep, discovery, peek and validation leave node3 alone."""
+    byhand.run("saltmaster", f"mkdir -p {PILLAR}; echo \"ceph_minions: 'not node3'\" >{PILLAR}/minions.sls")
+    try:
+        planted = jobs(byhand, "salt node3 test.ping; salt node1 test.ping")
+        assert [job["minions"] for job in planted] == [["node3"], ["node1"]]
+        for command in ("salt-run state.orch ceph.stage.0", "salt-run state.orch ceph.stage.1", POPULATE):
+            asked = jobs(byhand, f"{command} >/dev/null")
+            assert command is POPULATE or any("node1" in job["minions"] for job in asked), command
+            assert [job["fun"] for job in asked if "node3" in job["minions"]] == [], command
+        assert byhand.run("saltmaster", f"ls {PILLAR}/inventory").out.split() == [
+            "node1.json",
+            "node2.json",
+            "saltmaster.json",
+        ]
+    finally:
+        byhand.run("saltmaster", f"rm -rf {PILLAR}/minions.sls {PILLAR}/inventory {PILLAR}/proposals")
+
+
+def test_two_clusters_are_not_chosen_from(byhand: Product) -> None:
+    """A second cluster's label on a disk: nothing is written, both are named with their places."""
+    disk = byhand.run("node2", "lsblk -dno NAME,ROTA | awk '$2 == 1 {print $1; exit}'").out.strip()
+    byhand.session.verb("dirty", "node2", disk, "ceph")
+    before = byhand.written()
+    done = byhand.run("saltmaster", DISCOVERY, check=False)
+    stage = byhand.stage("ceph.stage.discovery", check=False)
+    assert (done.code, stage.code) == (2, 1)
+    assert "2 clusters are found" in done.out and f"{FSID} (node1 " in done.out and "(node2 /dev/" in done.out
+    assert "Traceback" not in done.out + done.err + stage.out + stage.err
+    assert byhand.written() == before
+    byhand.notes["spoiled"] = disk
+    byhand.run("node2", f"wipefs -aq /dev/{disk}; dd if=/dev/zero of=/dev/{disk} bs=1M count=4 2>/dev/null")
+
+
+def test_its_fsid_networks_and_osd_are_taken(byhand: Product) -> None:
+    told = byhand.run("saltmaster", DISCOVERY).out
+    kept = yaml.safe_load(byhand.run("saltmaster", f"cat {KEPT}").out)
+    one = "192.168.172.0/24"
+    assert kept == {"fsid": FSID, "public_network": one, "cluster_network": one}
+    assert f"fsid {FSID}, public_network {one}, cluster_network {one}" in told
+    (osd,) = _osds(byhand, "node1")
+    (known,) = json.loads(byhand.run("node1", "ceph --format json osd dump").out)["osds"]
+    assert osd["uuid"] == known["uuid"]
+    assert (osd["db_size"], osd["wal_size"]) == (30 << 30, 3 << 30)
+
+
+def test_beside_ours_another_clusters_disk_is_unused(byhand: Product) -> None:
+    """By now it is known which cluster is ours: the other is named and left alone."""
+    disk = byhand.notes["spoiled"]
+    byhand.session.verb("dirty", "node2", disk, "ceph")
+    told = byhand.run("saltmaster", DISCOVERY).out
+    assert "another cluster's: " in told and "(node2 /dev/" in told
+    shown = json.loads(byhand.run("saltmaster", f"{POPULATE} --out json").out)["hosts"]["node2"]
+    reasons = [one["reason"] for one in shown["disks"] if one["reason"]]
+    assert len(reasons) == 1 and reasons[0].startswith("another cluster's OSD")
+
+
+def test_an_osd_that_the_cluster_does_not_know_is_an_orphan(byhand: Product) -> None:
+    """Forgotten by the cluster, its disk is not given away: unused, with the way to free it."""
+    byhand.run("node1", "ceph osd purge-new 0 --yes-i-really-mean-it")
+    byhand.run("saltmaster", DISCOVERY)
+    shown = json.loads(byhand.run("saltmaster", f"{POPULATE} --out json").out)
+    assert not [osd for osd in shown["hosts"]["node1"]["osds"] if osd["existing"]]
+    reasons = " ".join(one["reason"] or "" for one in shown["hosts"]["node1"]["disks"])
+    assert "which is orphan: free it with disk.wipe" in reasons
+
+
+def _osds(byhand: Product, host: str) -> list[dict]:
+    shown = json.loads(byhand.run("saltmaster", f"{POPULATE} --out json").out)
+    return [osd for osd in shown["hosts"][host]["osds"] if osd["existing"]]
