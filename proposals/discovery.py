@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from proposals.errors import ProposalError
 
 TABLES = {"gpt", "PMBR", "dos"}
+DAY = 86400  # seconds
+OLD = 7 * DAY  # disks come and go without a word: what was seen longer ago is named
 OSD = ("id", "fsid", "role", "size", "offset", "cluster", "format", "encryption")  # what the inventory keeps of one
 
 
@@ -94,6 +96,37 @@ def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | 
         for osd in [osd for disk in host["ceph_disks"] for osd in disk["osds"]]:
             if osd.get("cluster") in (None, fsid) and osd["fsid"] not in used:
                 osd["state"] = "destroyed" if osd.get("id") in given_up else "orphan"
+
+
+def stale(
+    minions: Iterable[str],
+    hosts: Mapping[str, Mapping],
+    boots: Mapping[str, str | None],
+    looked: Mapping[str, float],
+    now: float,
+) -> list[str]:
+    """Return which minions the inventory does not tell of as they are now, one line for each reason.
+
+    minions
+        Those that are asked about.
+    hosts
+        Of the inventory.
+    boots
+        The kernel's id of each minion's boot now, as far as it is known.
+    looked, now
+        When discovery last looked at each, and the time now: seconds since 1970.
+    """
+    there = [minion for minion in sorted(minions) if minion in hosts]
+    found = {
+        "not in the inventory": [minion for minion in sorted(minions) if minion not in hosts],
+        "started anew since discovery looked": [
+            minion for minion in there if boots.get(minion) and boots[minion] != hosts[minion].get("boot_id")
+        ],
+        f"looked at by discovery more than {OLD // DAY} days ago": [
+            minion for minion in there if now - looked.get(minion, now) > OLD
+        ],
+    }
+    return [f"{why}: {', '.join(who)}: run ceph.stage.discovery" for why, who in found.items() if who]
 
 
 def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]:

@@ -2,7 +2,10 @@
 
 import datetime
 import json
+import time
 import uuid
+
+import salt.cache
 
 from proposals import answer, clues, discovery, store
 from proposals import names as accepted
@@ -33,22 +36,12 @@ def collect(**_):
     """
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
-    answered = __salt__["minions.ask"](expected, JOB, ARGUMENTS)
-    for function, (what, form) in LOOKS.items():
-        wrong = [minion for minion, given in sorted(answered.items()) if not isinstance(given.get(function), form)]
-        if wrong:
-            said = accepted.shown(answered[wrong[0]].get(function), 300)
-            return answer.bad(
-                f"{', '.join(wrong)}: cannot look at their {what}: {said}; "
-                "has 'salt-run state.orch ceph.stage.prep' run?"
-            )
-    hosts = {accepted.check_minion_id(minion): _host(minion, given) for minion, given in sorted(answered.items())}
+    hosts, traces = _look(expected)
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
     stored = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     known = {minion: host for minion, host in stored.items() if minion in expected}
-    traces = {minion: given["ceph_host.inspect"] for minion, given in answered.items()}
     fsid, messages = clues.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
     asker = clues.asker(traces, fsid)
     messages += _settle(hosts, fsid, asker)
@@ -60,6 +53,60 @@ def collect(**_):
     lines += messages + [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
     lines.append(f"inventory: {'stored ' + ', '.join(written) if written else 'nothing changed'}")
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
+
+
+@answer.answers
+def look(minions):
+    """Return what minions are now, ``{minion: host}`` as in the inventory, and store nothing; the silent are left out.
+
+    minions
+        A list of minion ids.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run discovery.look '[node1]' --out json
+    """
+    return _look(minions)[0]
+
+
+@answer.answers
+def stale(minions):
+    """Return which of these minions the inventory does not tell of as they are now, one line for each reason.
+
+    Nobody is asked: when discovery looked, and which boot it saw, stands in the inventory; which boot it is now in the
+    grains that a minion sends when it starts.
+
+    minions
+        A list of minion ids.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run discovery.stale '[node1, node2]'
+    """
+    folder = site(__opts__).inventory
+    hosts = store.load_inventory(folder)["hosts"] if folder.is_dir() else {}
+    cache = salt.cache.factory(__opts__)
+    boots = {minion: (cache.fetch("grains", minion) or {}).get("boot_id") for minion in minions if minion in hosts}
+    return discovery.stale(minions, hosts, boots, store.looked(folder), time.time())
+
+
+def _look(minions):
+    """Ask minions, in one job, what they are: hosts of the inventory, and what tells of a cluster on each."""
+    answered = __salt__["minions.ask"](minions, JOB, ARGUMENTS)
+    for function, (what, form) in LOOKS.items():
+        wrong = [minion for minion, given in sorted(answered.items()) if not isinstance(given.get(function), form)]
+        if wrong:
+            said = accepted.shown(answered[wrong[0]].get(function), 300)
+            raise ProposalError(
+                f"{', '.join(wrong)}: cannot look at their {what}: {said}; "
+                "has 'salt-run state.orch ceph.stage.prep' run?"
+            )
+    hosts = {accepted.check_minion_id(minion): _host(minion, given) for minion, given in sorted(answered.items())}
+    return hosts, {minion: given["ceph_host.inspect"] for minion, given in answered.items()}
 
 
 def _settle(hosts, fsid, asker):

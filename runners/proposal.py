@@ -21,9 +21,10 @@ def peek(**kwargs):
 
         salt-run proposal.peek name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' data=5000-7000
     """
-    made, _, _ = _plan(kwargs)
+    made, _, _, stale = _plan(kwargs)
     shown = made.as_dict()
-    return answer.told(answer.printed(tables.proposal, shown), shown, __opts__.get("output"))
+    text = "\n".join([answer.printed(tables.proposal, shown), *stale])
+    return answer.told(text, {**shown, **({"messages": stale} if stale else {})}, __opts__.get("output"))
 
 
 @answer.answers
@@ -36,11 +37,11 @@ def populate(**kwargs):
 
         salt-run proposal.populate name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' db-size=40g
     """
-    made, parsed, root = _plan(kwargs)
+    made, parsed, root, stale = _plan(kwargs)
     report = store.populate(root, made, force=parsed.force)
-    shown = made.as_dict()
-    text = "\n".join([answer.printed(tables.proposal, shown), *report.messages])
-    return answer.told(text, {**shown, "messages": report.messages}, __opts__.get("output"), report.status)
+    shown, messages = made.as_dict(), [*stale, *report.messages]
+    text = "\n".join([answer.printed(tables.proposal, shown), *messages])
+    return answer.told(text, {**shown, "messages": messages}, __opts__.get("output"), report.status)
 
 
 @answer.answers
@@ -56,7 +57,7 @@ def default(**_):
         salt-run proposal.default
     """
     try:
-        made, _, root = _plan({})
+        made, _, root, _ = _plan({})
         report = store.populate(root, made, propose_policy=False)
     except PlanError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
@@ -96,25 +97,38 @@ def explain(host, disk, **kwargs):
 
         salt-run proposal.explain osdnode1 /dev/sdc name=apollo ratio=9
     """
-    made, _, _ = _plan(kwargs)
+    made, _, _, _ = _plan(kwargs)
     found = explain_.disk(made, str(host), str(disk))
     return answer.told(answer.printed(tables.explanation, found), found, __opts__.get("output"))
 
 
 @answer.answers
-def diff(old, new=None, **_):
+def diff(old, new=None, live=False, **_):
     """Compare two stored proposals, or one with what discovery saw last; exit status 1 where they differ.
+
+    live
+        True: compare with the disks that its hosts have now, in one job, and not with what discovery saw.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run proposal.diff apollo
+        salt-run proposal.diff apollo live=true
     """
-    other = store.load_inventory(site(__opts__).inventory) if new is None else _stored(new)
-    found = compare.differences(_stored(old), other)
-    status = 0 if found["same"] else 1
-    return answer.told(answer.printed(tables.differences, found), found, __opts__.get("output"), status)
+    if type(live) is not bool or (live and new is not None):
+        raise ArgumentError("diff: live=true compares one proposal with its hosts: expected no other beside it")
+    before, silent = _stored(old), []
+    if live:
+        asked = _minions(before["arguments"].get("target"))
+        other = {"hosts": __salt__["discovery.look"](asked)}
+        silent = [f"{minion}: does not answer" for minion in asked if minion not in other["hosts"]]
+        before["hosts"] = {name: host for name, host in before["hosts"].items() if name in other["hosts"]}
+    else:
+        other = store.load_inventory(site(__opts__).inventory) if new is None else _stored(new)
+    found = {**compare.differences(before, other), **({"messages": silent} if silent else {})}
+    text = "\n".join([answer.printed(tables.differences, found), *silent])
+    return answer.told(text, found, __opts__.get("output"), 0 if found["same"] and not silent else 1)
 
 
 @answer.answers
@@ -144,12 +158,18 @@ def _stored(name):
     return stored
 
 
+def _minions(target):
+    """Those of our minions that a target names; all where there is none."""
+    ours = __salt__["minions.ours"]()
+    return [minion for minion in __salt__["minions.match"](target) if minion in ours] if target else ours
+
+
 def _plan(kwargs):
-    """The plan for what discovery stored, with its arguments and the proposals folder."""
+    """The plan for what discovery stored, its arguments, the proposals folder, and what is stale in the inventory."""
     paths = site(__opts__)
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
-    targets = __salt__["minions.match"](parsed.target) if parsed.target else None
     inventory = store.load_inventory(paths.inventory)
+    targets = _minions(parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
     made = plan.peek(inventory, parsed, stored=stored, targets=targets)
-    return made, parsed, paths.proposals
+    return made, parsed, paths.proposals, __salt__["discovery.stale"](targets)

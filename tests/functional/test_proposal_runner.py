@@ -1,6 +1,7 @@
 """``salt-run proposal.*`` in real processes, over an inventory that is on file."""
 
 import json
+import os
 
 import pytest
 from saltmaster import Master
@@ -52,3 +53,26 @@ def test_every_verb_answers_once_populated(master):
     assert "there are: mine" in done["no proposal"].out
     assert "service_type: osd" in done["export"].out
     assert (root / "policy.cfg").is_file()
+
+
+def test_what_the_inventory_does_not_tell_is_named(master):
+    """Accepted and never seen; seen long ago. Beside the plan, for a person and for a program."""
+    master.accept("node7")
+    seen = master.pillar / "ceph/inventory/node2.json"
+    before = seen.stat()
+    os.utime(seen, (0, 0))
+    try:
+        told, program = master.run_all([["proposal.peek", *ARGUMENTS], ["proposal.peek", *ARGUMENTS, "--out", "json"]])
+    finally:
+        (master.root / "pki/minions/node7").unlink()
+        os.utime(seen, (before.st_atime, before.st_mtime))
+    missing = "not in the inventory: node7: run ceph.stage.discovery"
+    old = "looked at by discovery more than 7 days ago: node2: run ceph.stage.discovery"
+    assert told.code == program.code == 0
+    assert told.out.splitlines()[-2:] == json.loads(program.out)["messages"] == [missing, old]
+
+
+def test_a_diff_with_live_hosts_says_what_it_needs(master):
+    both, bad = master.run_all([["proposal.diff", "mine", "mine", "live=true"], ["proposal.diff", "mine", "live=2"]])
+    for done in (both, bad):
+        assert (done.code, done.err) == (2, "") and "live=true compares one proposal with its hosts" in done.out

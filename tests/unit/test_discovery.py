@@ -87,3 +87,15 @@ def test_osds_that_the_cluster_gave_up_are_named():
     discovery.settle({"x": host}, states, OURS)
     found = [osd.get("state") for osd in host["ceph_disks"][0]["osds"]]
     assert found == [None, "destroyed", "orphan", "orphan", None]
+
+
+def test_what_the_inventory_does_not_tell_as_it_is_now():
+    hosts = {name: {"boot_id": "b"} for name in ("old", "restarted", "silent", "fresh")}
+    boots = {"restarted": "c", "fresh": "b", "old": "b", "silent": None}
+    looked = {"old": 0.0, "restarted": 7e5, "silent": 7e5, "fresh": 7e5}
+    assert discovery.stale([*hosts, "gone", "new"], hosts, boots, looked, 7e5) == [
+        "not in the inventory: gone, new: run ceph.stage.discovery",
+        "started anew since discovery looked: restarted: run ceph.stage.discovery",
+        "looked at by discovery more than 7 days ago: old: run ceph.stage.discovery",
+    ]
+    assert discovery.stale(["fresh"], hosts, boots, looked, 7e5) == []
