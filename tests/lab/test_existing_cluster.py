@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import yaml
+from bus import cost
 from product import PILLAR, Product, cluster_file
 
 from lab.session import Session
@@ -48,8 +49,6 @@ for part in 1 2; do until [ -b ${{ssd}}p$part ]; do sleep 0.1; done; done
 ceph-volume raw prepare --bluestore --data $hdd --block.db ${{ssd}}p1 --block.wal ${{ssd}}p2 2>&1 | tail -3
 rm mon.keyring monmap
 """
-# Every job that the master publishes while a command runs, one a line: function and minions.
-BUS = "salt-run state.event >/tmp/bus 2>/dev/null & bus=$!; sleep 3; {}; code=$?; sleep 1; kill $bus; exit $code"
 
 
 @pytest.fixture(scope="module")
@@ -61,23 +60,15 @@ def byhand(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFacto
     return made
 
 
-def jobs(product: Product, command: str) -> list[dict]:
-    """The jobs that a command on the master makes."""
-    product.run("saltmaster", BUS.format(command))
-    lines = product.run("saltmaster", "grep -P '^salt/job/\\d+/new\\t' /tmp/bus").out.splitlines()
-    return [json.loads(line.partition("\t")[2]) for line in lines]
-
-
 def test_a_minion_outside_gets_no_job(byhand: Product) -> None:
     """Before discovery knows anyone: prep, discovery, peek and validation leave node3 alone."""
     byhand.run("saltmaster", f"mkdir -p {PILLAR}; echo \"ceph_minions: 'not node3'\" >{PILLAR}/minions.sls")
     try:
-        planted = jobs(byhand, "salt node3 test.ping; salt node1 test.ping")
-        assert [job["minions"] for job in planted] == [["node3"], ["node1"]]
-        for command in ("salt-run state.orch ceph.stage.0", "salt-run state.orch ceph.stage.1", POPULATE):
-            asked = jobs(byhand, f"{command} >/dev/null")
-            assert command is POPULATE or any("node1" in job["minions"] for job in asked), command
-            assert [job["fun"] for job in asked if "node3" in job["minions"]] == [], command
+        assert cost(byhand.session, "salt node3 test.ping; salt node1 test.ping").minions == {"node1", "node3"}
+        ours = {"node1", "node2", "saltmaster"}
+        for stage in ("ceph.stage.0", "ceph.stage.1"):
+            assert cost(byhand.session, f"salt-run state.orch {stage}").minions == ours, stage
+        assert cost(byhand.session, POPULATE).minions == set()
         assert byhand.run("saltmaster", f"ls {PILLAR}/inventory").out.split() == [
             "node1.json",
             "node2.json",
