@@ -40,14 +40,54 @@ def register():
     return True
 
 
+def admin_differs():
+    """Return whether the cluster has another key for ``client.admin`` than this monitor's host was told.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' ceph_auth.admin_differs
+    """
+    wanted = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}["client.admin"]
+    return _as_monitor(["auth", "get-key", "client.admin"]).strip() != wanted
+
+
+def set_admin():
+    """Give the cluster this host's key of ``client.admin``, in the name of its monitor: the old one may be gone.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' ceph_auth.set_admin
+    """
+    told = __pillar__["ceph_secrets"]["mon"]
+    _as_monitor(["auth", "import", "-i", "-"], stdin=told[told.index("[client.admin]") :])
+    return True
+
+
+def _as_monitor(words, stdin=None):
+    keyring = f"/var/lib/ceph/mon/ceph-{__grains__['host']}/keyring"
+    command = ["ceph", "--name", "mon.", "--keyring", keyring, "--connect-timeout", "30", *words]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
+    if done.returncode:
+        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
 def _keyring():
     return __pillar__["ceph_secrets"]["register"]
 
 
 def _wanted():
-    """``(name, key, caps)`` of each section of the keyring (ceph-authtool(8) gives its form)."""
+    return _sections(_keyring())
+
+
+def _sections(keyring):
+    """``(name, key, caps)`` of each section of a keyring (ceph-authtool(8) gives its form)."""
     parser = configparser.ConfigParser(interpolation=None)
-    parser.read_string(_keyring().replace("\t", ""))
+    parser.read_string(keyring.replace("\t", ""))
     for name in parser.sections():
         section = dict(parser[name])
         caps = {key.split(None, 1)[1]: value.strip('"') for key, value in section.items() if key.startswith("caps ")}

@@ -23,20 +23,13 @@ def changes(wanted):
 
         salt 'saltmaster' ceph_config.changes '{osd: {osd_max_backfills: 2}}'
     """
-    kept, stored = _kept(), _stored()
-    flat = {(section, option): _text(value) for section, said in wanted.items() for option, value in said.items()}
-    return {
-        "set": [
-            [*place, value]
-            for place, value in sorted(flat.items())
-            if kept.get(place) != [value, stored.get(place)] or place not in stored
-        ],
-        "remove": [list(place) for place in sorted(set(kept) - set(flat))],
-    }
+    return _todo(wanted, _kept())
 
 
 def apply(wanted):
     """Bring the central configuration to ``wanted`` (as for ``changes``); return what was changed.
+
+    Interrupted, the next run sets the same again.
 
     CLI Example:
 
@@ -44,16 +37,28 @@ def apply(wanted):
 
         salt 'saltmaster' ceph_config.apply '{osd: {osd_max_backfills: 2}}'
     """
-    todo, kept = changes(wanted), _kept()
+    kept = _kept()
+    todo = _todo(wanted, kept)
     for section, option, value in todo["set"]:
         __salt__["ceph_cli.tell"](["config", "set", section, option, value])
-        kept[(section, option)] = [value, _stored().get((section, option))]
-        _keep(kept)
     for section, option in todo["remove"]:
         __salt__["ceph_cli.tell"](["config", "rm", section, option])
-        kept.pop((section, option))
-        _keep(kept)
+    if todo["set"] or todo["remove"]:
+        stored = _stored()
+        kept |= {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
+        rows = [[*place, value] for place, value in sorted(kept.items()) if list(place) not in todo["remove"]]
+        __salt__["ceph_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=json.dumps(rows))
     return todo
+
+
+def _todo(wanted, kept):
+    flat = {(section, option): _text(value) for section, said in wanted.items() for option, value in said.items()}
+    stored = _stored() if flat else {}
+    changed = [place for place, value in flat.items() if kept.get(place) != [value, stored.get(place, "")]]
+    return {
+        "set": [[*place, flat[place]] for place in sorted(changed)],
+        "remove": [list(place) for place in sorted(set(kept) - set(flat))],
+    }
 
 
 def startup():
@@ -82,16 +87,8 @@ def _stored():
 def _kept():
     if KEPT not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
         return {}
-    return {(section, option): value for section, option, value in json.loads(_get())}
-
-
-def _get():
-    return __salt__["ceph_cli.tell"](["config-key", "get", KEPT])
-
-
-def _keep(kept):
-    rows = [[*place, value] for place, value in sorted(kept.items())]
-    __salt__["ceph_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=json.dumps(rows))
+    rows = json.loads(__salt__["ceph_cli.tell"](["config-key", "get", KEPT]))
+    return {(section, option): value for section, option, value in rows}
 
 
 def _text(value):

@@ -56,7 +56,9 @@ def pending(startup=()):
     found = {}
     for name, daemon in running().items():
         diff = _asked(Path(daemon["socket"]), "config diff")
-        if diff is not None and (differs := _differs(name, daemon, diff["diff"], sections, startup)):
+        differs = _differs(name, daemon, diff["diff"], sections, startup) if diff else {}
+        differs |= _newer_key(daemon)
+        if differs:
             found[name] = differs
     return found
 
@@ -100,6 +102,14 @@ def _differs(name, daemon, diff, sections, startup):
         if not _same(now, row["value"]):
             found[row["name"]] = [now, row["value"]]
     return found
+
+
+def _newer_key(daemon):
+    """Whether a daemon's keyring was written after it began: it goes on with the key that it read then."""
+    keyring = Path(f"/var/lib/ceph/{daemon['type']}/ceph-{daemon['id']}/keyring")
+    if not keyring.exists() or keyring.stat().st_mtime <= Path(daemon["socket"]).stat().st_mtime:
+        return {}
+    return {"keyring": ["the key of its start", "a newer one"]}
 
 
 def _same(now, then):

@@ -57,6 +57,20 @@ def create():
     return True
 
 
+def retire():
+    """Stop this host's monitor for good and move its store aside; return what became of it. Nothing is deleted.
+
+    CLI Example: for ``salt-run mon.remove``.
+    """
+    if not exists():
+        return "its host had no store"
+    unit = f"ceph-mon@{_name()}"
+    _run(["systemctl", "disable", "--quiet", "--now", unit])
+    aside = STORES / f".{_store().name}.removed-{time.strftime('%Y%m%dT%H%M%S')}"
+    _store().rename(aside)
+    return f"its store lies in {aside}"
+
+
 def quorum(timeout=60):
     """Wait until this monitor is in a quorum with all that the pillar names; return their names.
 

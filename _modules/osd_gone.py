@@ -1,4 +1,4 @@
-"""What an OSD leaves on its host when the cluster has given it up (``salt-run osd.replace``): stopped, its slot freed.
+"""What an OSD on partitions leaves when the cluster has given it up (``osd.replace``): stopped, its slot freed.
 
 Its data disk is left as it is: that is pulled, or wiped by a command of its own (``salt-run disk.wipe``).
 """
@@ -28,8 +28,14 @@ def stop(osd_id, uuid):
 
         salt 'osdnode1' osd_gone.stop 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    if recorded(osd_id)["uuid"] not in (None, uuid):
-        raise CommandExecutionError(f"osd.{osd_id} of this host is OSD {recorded(osd_id)['uuid']}, not {uuid}")
+    known = recorded(osd_id)["uuid"]
+    if known is None:
+        raise CommandExecutionError(
+            f"osd.{osd_id} has no record in {RECORDS}, so it is none on partitions. On logical volumes Ceph's own "
+            f"way is 'ceph osd destroy {osd_id}', then 'ceph-volume lvm zap --destroy --osd-id {osd_id}' on its host"
+        )
+    if known != uuid:
+        raise CommandExecutionError(f"osd.{osd_id} of this host is OSD {known}, not {uuid}")
     units = [f"ceph-osd@{osd_id}", f"osd-devices@{osd_id}"]
     _run(["systemctl", "disable", "--quiet", units[0]])
     _run(["systemctl", "stop", *units])

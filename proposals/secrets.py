@@ -6,6 +6,9 @@ import struct
 import time
 from collections.abc import Mapping
 
+from proposals import names
+from proposals.errors import ArgumentError
+
 # Capabilities as Ceph's documentation gives them (docs.ceph.com, rados/operations/user-management and
 # install/manual-deployment, mgr/administrator).
 CAPS = {
@@ -30,14 +33,27 @@ def keys(known: Mapping[str, str], mgrs: list[str]) -> dict[str, str]:
     mgrs
         The host names of the managers.
     """
-    names = ["mon.", "client.admin", "client.bootstrap-osd", *(f"mgr.{name}" for name in sorted(mgrs))]
-    return {**known, **{name: known.get(name) or new_key() for name in names}}
+    needed = ["mon.", "client.admin", "client.bootstrap-osd", *(f"mgr.{name}" for name in sorted(mgrs))]
+    return {**known, **{name: known.get(name) or new_key() for name in needed}}
 
 
-def keyring(keys: Mapping[str, str], names: list[str]) -> str:
+def rotated(known: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the keys with a fresh one for ``name``, one of ``known``.
+
+    Raises ArgumentError for another name, and for ``mon.``: monitors know each other by it, so no order of restarts
+    keeps them in quorum.
+    """
+    if name == "mon.":
+        raise ArgumentError("mon. cannot be rotated while monitors run: they know each other by it")
+    if name not in known:
+        raise ArgumentError(f"there is no key of '{names.shown(name)}'{names.nearest(name, known)}")
+    return {**known, name: new_key()}
+
+
+def keyring(keys: Mapping[str, str], entities: list[str]) -> str:
     """Return a keyring file's text with the named entities and their capabilities (ceph-authtool(8))."""
     lines = []
-    for name in names:
+    for name in entities:
         caps = CAPS["mgr." if name.startswith("mgr.") else name]
         lines += [f"[{name}]", f"\tkey = {keys[name]}"]
         lines += [f'\tcaps {service} = "{cap}"' for service, cap in sorted(caps.items())]

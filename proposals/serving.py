@@ -64,6 +64,12 @@ def tell(site: Site, made: Generation) -> list[str]:
     return written
 
 
+def rotate(site: Site, name: str) -> None:
+    """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError."""
+    known = json.loads(store.read_text(site.keys)) if site.keys.exists() else {}
+    store.write(site.keys, json.dumps(secrets.rotated(known, name), indent=1), mode=0o600)
+
+
 def forget(site: Site, made: Generation) -> list[str]:
     """Take away the secrets of minions that a served generation gives none; return the files that went."""
     entitled = {f"{minion}.yml" for minion, roles in made.roles.items() if secrets.minion(ANY_KEY, roles, minion)}

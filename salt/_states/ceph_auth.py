@@ -18,3 +18,19 @@ def registered(name):
         ret["comment"] = f"{len(missing)} keys {'would be ' * __opts__['test']}registered"
         ret["result"] = None if __opts__["test"] else True
     return ret
+
+
+def admin(name):
+    """The cluster knows ``client.admin`` by the key that this monitor's host was told; ``name`` is only a name."""
+    ret = {"name": name, "result": True, "changes": {}, "comment": "the admin's key is known"}
+    try:
+        differs = __salt__["mon.exists"]() and __salt__["ceph_auth.admin_differs"]()
+        if differs and not __opts__["test"]:
+            __salt__["ceph_auth.set_admin"]()
+    except CommandExecutionError as err:
+        ret.update(result=False, comment=str(err))
+        return ret
+    if differs:
+        ret.update(changes={"keys": ["client.admin"]}, comment="the cluster has a newer key of the admin")
+        ret["result"] = None if __opts__["test"] else True
+    return ret

@@ -6,7 +6,7 @@ import json
 import hunting
 import pytest
 from processes import ProcessWatch
-from product import PILLAR, STORAGE, Product
+from product import PILLAR, STORAGE, Product, until
 
 SALT = "/opt/salt/bin/python"  # the Python that Salt runs on, in a node
 PLANTED = "AQBplantedplantedplantedplantedplanted=="
@@ -122,3 +122,47 @@ def test_no_key_in_a_log(cluster: Product, keys: dict[str, str], since: int) -> 
             cluster.run(host, "rm /var/log/planted")
         assert journal(cluster, host, list(keys.values())) == "", host
         assert files(cluster, host, "/var/log", since, list(keys.values())) == [], host
+
+
+def rotatable(cluster: Product) -> list[str]:
+    return sorted(set(json.loads(cluster.run("saltmaster", f"cat {PILLAR}/keys/keys.json").out)) - {"mon."})
+
+
+@pytest.mark.big
+def test_keys_are_nowhere_else_after_each_was_rotated_and_a_run_failed(
+    cluster: Product, keys: dict[str, str], since: int
+) -> None:
+    """With all logs at debug level; old and new keys. The failing run is a deploy whose disk was exchanged."""
+    for host in cluster.session.hosts:
+        debug = "printf 'log_level_logfile: debug\\n' | tee /etc/salt/{0}.d/zz-debug.conf; systemctl restart salt-{0}"
+        for daemon in ("minion", "master") if host == "saltmaster" else ("minion",):
+            cluster.run(host, debug.format(daemon))
+    answering = f"[ $(salt '*' test.ping --out txt | grep -c True) = {len(cluster.session.hosts)} ]"
+    until(lambda: cluster.run("saltmaster", answering, check=False).code == 0, 90, "all minions answer again")
+    with ProcessWatch() as watch:
+        for name in rotatable(cluster):
+            cluster.run("saltmaster", f"salt-run secret.rotate {name}")
+        for stage in ("configure", "deploy", "restart"):
+            assert cluster.stage(f"ceph.stage.{stage}").code == 0, stage
+        served = f"{PILLAR}/current/stack/default/ceph/minions/node1.yml"
+        cluster.run("saltmaster", f"cp {served} /root/served; sed -i 's/serial: .*/serial: ANOTHER}}/' {served}")
+        failed = cluster.stage("ceph.stage.deploy", check=False)
+        cluster.run("saltmaster", f"cp /root/served {served}; salt 'node1' saltutil.refresh_pillar wait=True")
+    assert failed.code != 0
+    until(cluster.whole, 60, "HEALTH_OK with fresh keys")
+
+    fresh = json.loads(cluster.run("saltmaster", f"cat {PILLAR}/keys/keys.json").out)
+    assert all(fresh[name] != keys[name] for name in rotatable(cluster))
+    known = {each["entity"]: each["key"] for each in cluster.ceph("auth ls")["auth_dump"]}
+    assert {name: known[name] for name in rotatable(cluster)} == {name: fresh[name] for name in rotatable(cluster)}
+    texts = sorted({*keys.values(), *fresh.values(), *known.values()})
+    assert watch.holding([b"ceph.stage.deploy"])
+    assert watch.holding([text.encode() for text in texts]) == []
+    minion = "/var/cache/salt/minion"
+    assert files(cluster, "saltmaster", "/var/cache/salt/master/jobs", since, texts) == []
+    for host in cluster.session.hosts:
+        assert "DEBUG" in cluster.run(host, "tail -c 100000 /var/log/salt/minion").out, "the log is at debug level"
+        assert files(cluster, host, minion, since, texts) == [], host
+        assert files(cluster, host, "/", since, texts, "nobody") == [], host
+        assert files(cluster, host, "/var/log", since, texts) == [], host
+        assert journal(cluster, host, texts) == "", host

@@ -8,7 +8,7 @@ import pytest
 from product import DEPLOY, PILLAR, STORAGE, Product, until
 
 OWN = f"{PILLAR}/stack/ceph/cluster.yml"
-FRAGMENT = "/srv/salt/ceph/configuration/files/ceph.conf.d/osd.conf"
+SCRUBS = "ceph_health: {osd: {osd_max_scrubs: {value: '2'}}}\n"  # a line of ceph.conf's [osd]
 ALLOW = "mon_allow_pool_delete"
 
 
@@ -62,7 +62,7 @@ def test_a_changed_configuration_waits_for_a_restart_host_by_host(cluster: Produ
     until(cluster.whole, 60, "HEALTH_OK")
     assert restarts(cluster) == {}
     running = cluster.daemons()
-    with written(cluster, FRAGMENT, "osd max scrubs = 2\n"):
+    with written(cluster, OWN, SCRUBS):
         assert cluster.stage(DEPLOY).code == 0
         assert cluster.daemons() == running, "deploy restarts nothing"
         waiting = restarts(cluster)
@@ -137,3 +137,26 @@ pools:
     cluster.run("saltmaster", "for host in node1 node2 node3; do ceph osd crush move $host root=default; done")
     cluster.run("saltmaster", "ceph osd crush rm r1; ceph osd crush rm r2")
     until(cluster.whole, 120, "HEALTH_OK as before")
+
+
+@pytest.mark.big
+def test_a_monitor_more_and_one_less(cluster: Product) -> None:
+    """One added by policy.cfg joins the others, which run on; it goes again by `mon.remove`, once nobody plans it."""
+    until(cluster.whole, 60, "HEALTH_OK")
+    running, more = cluster.daemons(), "role-mon/cluster/client1.sls\n"
+    with written(cluster, f"{PILLAR}/proposals/policy.cfg", more):
+        assert cluster.stage("ceph.stage.configure").code == 0
+        assert cluster.stage(DEPLOY).code == 0
+        assert sorted(cluster.ceph("quorum_status")["quorum_names"]) == ["client1", *STORAGE]
+        assert cluster.daemons() == running
+        done = cluster.run("saltmaster", "salt-run mon.remove client1", check=False)
+        assert (done.code, "has the role mon" in done.out) == (2, True)
+        assert len(cluster.ceph("quorum_status")["quorum_names"]) == 4
+    assert cluster.stage("ceph.stage.configure").code == 0
+    told = cluster.run("saltmaster", "salt-run mon.remove client1").out
+    assert "mon.client1 is out of the map" in told
+    assert cluster.run("client1", "ls /var/lib/ceph/mon/.ceph-client1.removed-*/store.db").code == 0
+    until(cluster.whole, 60, "HEALTH_OK with three monitors")
+    assert cluster.run("saltmaster", "salt-run mon.remove client1", check=False).code == 2
+    assert cluster.stage(DEPLOY).code == 0
+    assert cluster.daemons() == running

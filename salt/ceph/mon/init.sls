@@ -19,3 +19,9 @@ ceph-mon-quorum:
     - timeout: 60
     - require:
       - service: ceph-mon-running
+
+# By the monitor's own key: a fresh one of the admin's must be known before any host gets it.
+ceph-mon-admin-key:
+  ceph_auth.admin:
+    - require:
+      - mon: ceph-mon-quorum

@@ -1,0 +1,28 @@
+"""The monitors' map, on a host with the admin's key."""
+
+
+def monitors():
+    """Return ``{names, quorum}``: the monitors of the map, and those of them in quorum.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' mon_map.monitors
+    """
+    status = __salt__["ceph_cli.ask"](["quorum_status"])
+    return {"names": [mon["name"] for mon in status["monmap"]["mons"]], "quorum": status["quorum_names"]}
+
+
+def remove(name):
+    """Take a monitor out of the map, where Ceph says that the others hold a quorum without it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' mon_map.remove monnode3
+    """
+    __salt__["ceph_cli.tell"](["mon", "ok-to-rm", name])
+    __salt__["ceph_cli.tell"](["mon", "rm", name])
+    return monitors()
