@@ -51,7 +51,8 @@ def well(timeout=300, host=None):
 
 
 def end():
-    """Take away the ``noout`` that ``maintenance.begin`` has set, of an interrupted run too; return its host.
+    """Take away the ``noout`` that ``maintenance.begin`` has set, of an interrupted run too; return its host
+    in a list, empty where there is none.
 
     CLI Example:
 
@@ -60,11 +61,11 @@ def end():
         salt 'saltmaster' maintenance.end
     """
     if NOTE not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
-        return None
+        return []
     host = __salt__["ceph_cli.tell"](["config-key", "get", NOTE]).strip()
     __salt__["ceph_cli.tell"](["osd", "unset-group", "noout", host])
     __salt__["ceph_cli.tell"](["config-key", "rm", NOTE])
-    return host
+    return [host]
 
 
 def problems():

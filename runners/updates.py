@@ -31,7 +31,7 @@ def apply(test=False, **_):
     allowed = maintenance.wanted(pillar, __salt__["minions.ours"](), master)
     if not any(each.update or each.reboot for each in allowed.values()):
         return {"text": "neither updates nor reboots are asked for: nothing changed"}
-    looked = _look(sorted(allowed))
+    looked = _look(sorted(allowed), refresh=not test)
     due = maintenance.due(allowed, looked)
     lines = [f"{minion}: {', '.join(words)}" for minion, words in due.items()]
     if why := looked.get(master, {}).get("reboot"):
