@@ -34,11 +34,15 @@ echo 'def answers(): return "theirs"' >/srv/site/runners/site.py
 # Every file, link and folder with mode and content, but for what Salt makes by itself.
 WHAT_IS_THERE = r"""
 set -f
-apart="! -path */pki* ! -path *__pycache__*"
+apart="! -path */pki* ! -path *__pycache__* ! -name _schedule.conf"
 find /etc/salt /srv /var/lib/halocline /opt/salt/lib $apart -printf '%p %y %m %l\n' 2>/dev/null | sort
 find /etc/salt /srv /opt/salt/lib -type f $apart -exec sha256sum {} + | sort -k 2
 """
-RESTART = "pkill -x salt-master; sleep 2; salt-master -d"
+# As its unit would: ended, gone, started.
+RESTART = (
+    "pid=$(cat /var/run/salt-master.pid); kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.2; done; "
+    "for i in $(seq 20); do salt-master -d && exit; sleep 1; done; exit 1"
+)
 INSTALL = "python3 /root/checkout/srv/install"
 
 
@@ -66,7 +70,7 @@ def plain() -> Iterator[Plain]:
         base.ensure(client)
     _remove(client)
     binds = [f"{wheels.result()}:/wheels:ro", f"{CHECKOUT}:/root/checkout:ro"]
-    client.containers.run(f"{base.NAME}:{base.TAG}", "sleep infinity", name=NAME, volumes=binds, detach=True)
+    client.containers.run(f"{base.NAME}:{base.TAG}", "sleep infinity", name=NAME, volumes=binds, init=True, detach=True)
     made = Plain()
     made.run(SITE, limit=500)
     yield made
