@@ -189,6 +189,40 @@ def undone(host: Host, before: str) -> None:
     host.answers()
 
 
+def stepped(host: Host, test: bool = False, **links: dict) -> tuple[int, str]:
+    """The deploy stage's step for this host, its pillar the site's: exit status and text."""
+    site = "/srv/pillar/ceph/minions.sls"
+    pillar = f"ceph_minions: '*'\n{told(60, **links)[1:-1]}\n" if links else "ceph_minions: '*'\n"
+    host.master.run("saltmaster", f"cat >{site} <<'END'\n{pillar}END")
+    host.salt("saltutil.refresh_pillar", "wait=True")
+    done = host.master.run("saltmaster", f"salt-run links.deploy '[{host.name}]' test={test}", check=False)
+    host.master.run("saltmaster", f"rm {site}")
+    return done.code, done.out
+
+
+@pytest.mark.big
+def test_the_step_of_the_stage_says_what_happened(plain: Host) -> None:
+    before = plain.files()
+    code, said = stepped(plain, test=True, bond0=BOND, bond0_3001=VLAN)
+    assert code == 0 and "bond0 is not there" in said, said
+    assert plain.files() == before
+    code, said = stepped(plain, bond0=BOND, bond0_3001=VLAN)
+    assert code == 0 and f"{plain.name}: " in said and "bond0 is not there" in said, said
+    assert "bond0.3001" in plain.links()
+    assert stepped(plain, bond0=BOND, bond0_3001=VLAN) == (0, "the links of 1 hosts are as planned\n")
+    kept = plain.files()
+    code, said = stepped(plain, **cut(plain))
+    assert code == 2 and f"{plain.name}: the planned links did not come to be" in said, said
+    assert plain.files() == kept and "bond0.3001" in plain.links()
+    wrong = {**BOND, "ports": ["p1", "p9"]}
+    code, said = stepped(plain, bond0=wrong)
+    assert (
+        code == 2
+        and said == f"{plain.name}: there is no port p9: run ceph.stage.discovery and network.populate again\n"
+    )
+
+
+@pytest.mark.big
 def test_what_loses_the_master_is_undone_by_the_host_itself(plain: Host) -> None:
     before = plain.files()
     done = plain.apply(seconds=60, **cut(plain))
