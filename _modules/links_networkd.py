@@ -29,9 +29,7 @@ def keeps():
 
         salt 'osdnode1' links_networkd.keeps
     """
-    return not subprocess.run(
-        ["systemctl", "is-active", "--quiet", "systemd-networkd"], timeout=LIMIT, check=False
-    ).returncode
+    return _active("systemd-networkd")
 
 
 def files(network):
@@ -124,3 +122,7 @@ def _run(*words):
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
     if done.returncode:
         raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+
+
+def _active(unit):
+    return not subprocess.run(["systemctl", "is-active", "--quiet", unit], timeout=LIMIT, check=False).returncode

@@ -26,9 +26,7 @@ def keeps():
 
         salt 'osdnode1' links_networkmanager.keeps
     """
-    return not subprocess.run(
-        ["systemctl", "is-active", "--quiet", "NetworkManager"], timeout=LIMIT, check=False
-    ).returncode
+    return _active("NetworkManager")
 
 
 def files(network):
@@ -127,3 +125,7 @@ def _run(*words):
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
     if done.returncode:
         raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+
+
+def _active(unit):
+    return not subprocess.run(["systemctl", "is-active", "--quiet", unit], timeout=LIMIT, check=False).returncode

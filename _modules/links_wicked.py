@@ -22,7 +22,7 @@ def keeps():
 
         salt 'osdnode1' links_wicked.keeps
     """
-    return not subprocess.run(["systemctl", "is-active", "--quiet", "wickedd"], timeout=LIMIT, check=False).returncode
+    return _active("wickedd")
 
 
 def files(network):
@@ -90,3 +90,7 @@ def undo(ports):
         salt 'osdnode1' links_wicked.undo '[ens1f0, ens1f1]'
     """
     return ["wicked ifreload all", *(f"wicked ifup {port}" for port in ports)]
+
+
+def _active(unit):
+    return not subprocess.run(["systemctl", "is-active", "--quiet", unit], timeout=LIMIT, check=False).returncode

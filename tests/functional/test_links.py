@@ -103,3 +103,73 @@ def test_a_port_whose_partner_speaks_no_lacp_is_told(modules):
 def test_a_bond_without_any_link_is_told(modules):
     links = {name: {**link, "flags": ["NO-CARRIER"]} for name, link in recorded("bonded").items()}
     assert modules["links_kernel.unready"](PLANNED, links) == ["bond0: no port has a link"]
+
+
+@pytest.fixture
+def host(minion_opts, tmp_path, monkeypatch):
+    """A host whose kernel is a recorded one; a function of the plan, who keeps the network, changes to the record."""
+
+    def load(network, keepers=("networkd",), container=False, **links):
+        loaded = salt.loader.minion_mods({**minion_opts(), "pillar": {"ceph": {"network": network}}})
+        others = loaded.pack["__salt__"]  # what modules call each other by: a loader of its own
+        parts = {name: others[f"{name}.{one}"].func.__globals__ for name, one in PARTS.items()}
+        found = recorded("bonded")
+        for name, change in links.items():
+            found[name] = {**found[name], **change}
+        monkeypatch.setitem(parts["links"], "CONTAINER", tmp_path if container else tmp_path / "none")
+        monkeypatch.setitem(parts["links_undo"], "HOME", tmp_path)
+        routes = [{"dev": name, "gateway": link.pop("via")} for name, link in found.items() if "via" in link]
+        monkeypatch.setitem(
+            parts["links_kernel"],
+            "_ip",
+            lambda *words: (
+                [dict(one) for one in found.values()] if "address" in words else routes * ("-6" not in words)
+            ),
+        )
+        for keeper in KEEPERS:
+            monkeypatch.setitem(parts[f"links_{keeper}"], "_active", lambda _, keeper=keeper: keeper in keepers)
+        return others
+
+    return load
+
+
+PARTS = {"links": "check", "links_undo": "applied", "links_kernel": "found"} | {f"links_{k}": "keeps" for k in KEEPERS}
+
+WIDER = {**PLANNED["links"]["bond0"], "mtu": 9001}
+
+
+def wider(**more):
+    """The plan with another MTU, so that there is something to apply."""
+    return {"links": {**PLANNED["links"], "bond0": WIDER}, "ports": PLANNED["ports"], **more}
+
+
+def test_what_can_be_applied_has_no_problem(host):
+    assert host(PLANNED)["links.check"]() == []
+    assert host(wider())["links.check"]() == []
+    assert "bond0" in host(wider())["links.changes"]()
+
+
+def test_nothing_stands_against_nothing(host):
+    assert host({})["links.check"]() == []
+    assert host(PLANNED, container=True)["links.changes"]() == {}  # in a container files are nobody's to write
+
+
+@pytest.mark.parametrize(
+    ("network", "given", "told"),
+    [
+        (wider(), {"container": True}, "this is a container, its network is its host's to keep"),
+        (wider(), {"keepers": ()}, "none of networkd, networkmanager, wicked runs"),
+        (wider(), {"keepers": ("networkd", "wicked")}, "networkd, wicked run: start the one that keeps it"),
+        (wider(), {"p1": {"max_mtu": 4096}}, "p1 can do an MTU of 4096, 9001 is planned: nothing is applied"),
+        (wider(), {"p1": {"master": "br0"}}, "p1 is a member of br0: take it out of there or out of the plan"),
+        (wider(ports={"p1": None, "p2": None, "p9": None}), {}, "there is no port p9: run ceph.stage.discovery"),
+        (
+            wider(),
+            {"bond0": {"via": "10.30.0.254"}},
+            "the default route by 10.30.0.254 lies on bond0 and the plan names no",
+        ),
+    ],
+)
+def test_what_stands_against_a_change_is_one_line(host, network, given, told):
+    (line,) = host(network, **given)["links.check"]()
+    assert told in line
