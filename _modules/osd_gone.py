@@ -37,13 +37,13 @@ def stop(osd_id, uuid):
     if known != uuid:
         raise CommandExecutionError(f"osd.{osd_id} of this host is OSD {known}, not {uuid}")
     units = [f"ceph-osd@{osd_id}", f"osd-devices@{osd_id}"]
-    _run(["systemctl", "disable", "--quiet", units[0]])
+    _run(["systemctl", "disable", "--quiet", units[0], f"ceph-volume@lvm-{osd_id}-{uuid}"])
     _run(["systemctl", "stop", *units])
     return {"stopped": units[0]}
 
 
 def recorded(osd_id):
-    """Return ``{uuid: …}``: which OSD this host's record has under a number; ``None`` where it has none.
+    """Return ``{uuid: …}``: which OSD this host has under a number, by its record or its volumes; else ``None``.
 
     CLI Example:
 
@@ -52,13 +52,18 @@ def recorded(osd_id):
         salt 'osdnode1' osd_gone.recorded 3
     """
     record = RECORDS / str(osd_id)
-    return {"uuid": record.read_text().split()[1] if record.exists() else None}
+    if record.exists():
+        return {"uuid": record.read_text().split()[1]}
+    volumes = [each["tags"] for group in __salt__["osd_groups.look"]().values() for each in group["volumes"]]
+    mine = [tags for tags in volumes if tags.get("ceph.osd_id") == str(osd_id)]
+    found = {tags["ceph.osd_fsid"] for tags in mine if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
+    return {"uuid": found.pop() if len(found) == 1 else None}
 
 
 def free(osd_id):
-    """Take away the DB and WAL partitions of a destroyed OSD, its record and its folder; return what went.
+    """Take away the DB and WAL slots of a destroyed OSD, its record and its folder; return what went.
 
-    Partitions that this cluster did not make for that OSD stay. Nothing is left to do where it was done before.
+    Partitions and volumes that this cluster did not make for that OSD stay. Done before, nothing is left to do.
 
     osd_id
         The number of an OSD that the cluster gave up.
@@ -82,9 +87,14 @@ def free(osd_id):
             __salt__["osd_slots.remove"](disk, numbers)
             freed += [f"partition {number} of {disk}" for number in numbers]
     folder = DATA_DIR / f"ceph-{osd_id}"
+    if folder.is_mount():
+        _run(["umount", str(folder)])
     if folder.exists():
         shutil.rmtree(folder)
-    (RECORDS / str(osd_id)).unlink()  # last: whatever interrupts this, the next run finds what is left by it
+    freed += __salt__["osd_volumes.remove"](uuid)
+    (RECORDS / str(osd_id)).unlink(
+        missing_ok=True
+    )  # last: whatever interrupts this, the next run finds what is left by it
     return {"freed": freed}
 
 

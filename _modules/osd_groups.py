@@ -1,6 +1,7 @@
 """Look at what LVM has on this host's disks. Everything here only reads."""
 
 import json
+import shutil
 from pathlib import Path
 
 SECRET = "ceph.cephx_lockbox_secret"  # a tag that ceph-volume puts on encrypted OSDs; never returned
@@ -48,5 +49,7 @@ def look():
 
 def _rows(kind, fields):
     """Rows of one of LVM's reports, lvmreport(7); sizes in bytes."""
+    if not shutil.which(f"{kind}s"):
+        return []
     command = [f"{kind}s", "--reportformat", "json", "--units", "b", "--nosuffix", "--options", fields]
     return json.loads(__salt__["commands.run"](command, limit=60))["report"][0][kind]

@@ -113,8 +113,7 @@ def _take_back(osd, groups):
         if folder.exists():
             folder.rmdir()
     for each in _volumes(osd, groups).values():
-        if Path(f"/dev/mapper/{each['uuid']}").exists():
-            __salt__["commands.run"](["cryptsetup", "close", each["uuid"]])
+        __salt__["osd_volumes.close"](each)
         __salt__["commands.run"](["lvremove", "--quiet", "--yes", each["path"]])
     __salt__["osd_volumes.make"]([osd])
 

@@ -123,6 +123,37 @@ def make(todo):
     return []
 
 
+def remove(osd_uuid):
+    """Close an OSD's encrypted volumes and take its DB and WAL away: their space is free again. Return what went.
+
+    The volume of its data stays, as it is. Volumes that this cluster did not make for that OSD are not touched.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_volumes.remove 6b0c1f2e-0000-4000-8000-000000000000
+    """
+    slots = {__salt__["osd_slots.partuuid"](osd_uuid, role): role for role in KINDS}
+    removed = []
+    for found in __salt__["osd_groups.look"]().values():
+        for each in (volume for volume in found["volumes"] if volume["slot"] in slots):
+            close(each)
+            if slots[each["slot"]] != "data":
+                _run(["lvremove", "--quiet", "--yes", each["path"]])
+                removed.append(f"volume {found['group']}/{each['name']}")
+    return removed
+
+
+def close(volume):
+    """Close the crypt device on a volume (in ``osd_groups.look``'s form), which ``ceph-volume`` names after it.
+
+    CLI Example: for ``osd_lvm.make``.
+    """
+    if Path(f"/dev/mapper/{volume['uuid']}").exists():
+        _run(["cryptsetup", "close", volume["uuid"]])
+
+
 def blocks(size, found):
     """Return the free stretches of a disk in ``osd_slots.blocks``'s form: LVM needs none in one piece, so it is one.
 

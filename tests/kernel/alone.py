@@ -84,6 +84,10 @@ class Cluster:
         }
         self._write("told/told.sls", pillar)
 
+    def plug(self, size: int) -> str:
+        """Plug a disk of so many bytes in; its name."""
+        return guests.add_disk(self.guest, size)
+
     def disk(self, name: str) -> dict[str, dict]:
         """What a proposal records of a disk."""
         size = int(self.run(f"cat /sys/block/{name}/size").out) * 512

@@ -13,7 +13,8 @@ from lab.guest.guests import Guest
 pytestmark = pytest.mark.big
 GIB = 1 << 30
 UUIDS = {
-    name: f"6b0c2b1e-0000-4000-8000-0000000000{number}" for name, number in (("bare", 11), ("crypt", 12), ("raw", 13))
+    name: f"6b0c2b1e-0000-4000-8000-0000000000{number}"
+    for name, number in (("bare", 11), ("crypt", 12), ("raw", 13), ("next", 14))
 }
 FAST = "/dev/ubde"  # 200 GB: DB and WAL of the LVM OSDs; the raw OSD has its own
 # Once, when `ceph-osd --mkfs` begins, the maker, Salt's process, and `ceph-volume` are gone: devices are encrypted
@@ -138,10 +139,26 @@ def test_a_restarted_host_has_all_of_them_up_again_by_itself(cluster: Cluster) -
     before = cluster.ceph("osd dump")
     cluster.restart()
     # What the monitor says first is the map from before: only a newer epoch tells of daemons that came up.
-    until(lambda: _up_since(cluster, before["epoch"]) == set(UUIDS.values()), 400, "all OSDs up in a newer epoch")
-    for name in UUIDS:
+    made = {UUIDS[name] for name in ("bare", "crypt", "raw")}
+    until(lambda: _up_since(cluster, before["epoch"]) == made, 400, "all OSDs up in a newer epoch")
+    for name in ("bare", "crypt", "raw"):
         as_planned(cluster, name)
     assert cluster.run("lsblk -rno TYPE | grep -c crypt").out.strip() == "3"
+
+
+def test_an_osd_given_up_leaves_its_slot_and_number_to_the_next_disk(cluster: Cluster) -> None:
+    fast = f"ceph-ubde/osd-{{}}-{UUIDS['bare']}"
+    cluster.call("osd_gone.stop", "0", UUIDS["bare"])
+    cluster.run("ceph osd destroy 0 --yes-i-really-mean-it")
+    freed = cluster.call("osd_gone.free", "0")["freed"]
+    assert sorted(freed) == [f"volume {fast.format('db')}", f"volume {fast.format('wal')}"]
+    assert cluster.call("osd_gone.free", "0")["freed"] == []
+    name = cluster.plug(10**12)
+    del cluster.told["osds"]["/dev/ubdb"], cluster.told["disks"]["/dev/ubdb"]
+    cluster.tell(osds=profile(name, "next", **{"class": "nvme"}), disks=cluster.disk(name), method="lvm")
+    cluster.apply("ceph.osd")
+    assert as_planned(cluster, "next")["id"] == 0
+    assert cluster.ceph("osd ls") == [0, 1, 2]
 
 
 def _up_since(cluster: Cluster, epoch: int) -> set[str]:
