@@ -41,6 +41,12 @@ def inspect():
     devices = [disk["device"] for disk in found["ceph_disks"] if "error" not in disk]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         found["inspected"] = dict(zip(devices, pool.map(_content, devices), strict=True))
+    for device, content in found["inspected"].items():
+        if content["partitions"] > len(content["osds"]):
+            try:
+                content["osds"] += _begun(device, content["osds"])
+            except (OSError, subprocess.SubprocessError) as err:
+                content["error"] = str(err)
     try:
         volumes = __salt__["disks_lvm.inspect"]()
     except (OSError, subprocess.SubprocessError):  # their signatures still say that LVM has these disks
@@ -61,6 +67,25 @@ def _content(device):
     except (OSError, subprocess.SubprocessError) as err:
         return {"signatures": [], "partitions": 0, "osds": [], "error": str(err)}
     return {"signatures": signed, "partitions": len(nodes), "osds": [found for found in labels if found]}
+
+
+def _begun(device, labels):
+    """This cluster's own slots on a disk that carry no label yet: an interrupted run made them for these OSDs."""
+    if not __pillar__.get("fsid"):
+        return []
+    there = {found.get("offset") for found in labels}
+    return [
+        {
+            "fsid": part["name"],
+            "role": __salt__["osd_slots.role"](part),
+            "size": part["size"],
+            "offset": part["start"],
+            "device": device,
+            "cluster": __pillar__["fsid"],
+        }
+        for part in (partitions(device) or {"partitions": []})["partitions"]
+        if part["start"] not in there and __salt__["osd_slots.ours"](part)
+    ]
 
 
 def signatures(device):

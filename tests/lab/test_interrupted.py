@@ -109,7 +109,18 @@ def test_killed_while_it_makes_osds(bare: Product, faults: tuple[str, ...]) -> N
     assert not bare.whole()
     for host in STORAGE:
         bare.session.verb("mend", host)
+    replanned(bare)
     completed(bare)
+
+
+def replanned(product: Product) -> None:
+    """What an interrupted run left on the disks is its OSDs' own: looked at and planned again, they stay."""
+    before = {host: set(osds) for host, osds in planned(product).items()}
+    until(lambda: product.stage("ceph.stage.discovery", check=False).code == 0, 120, "discovery ends well")
+    (populate,) = (command for command in product.way.commands if "proposal.populate" in command)
+    product.type(populate)
+    assert {host: set(osds) for host, osds in planned(product).items()} == before
+    product.stage("ceph.stage.configure")
 
 
 @pytest.mark.big
