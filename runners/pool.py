@@ -54,7 +54,10 @@ def make(test=False):
     own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
     if not own.get("pools"):
         return {"text": "the site names no pools (pools): nothing changed"}
-    todo, told = pools.plan(own["pools"], __salt__["minions.cluster"]("crush.found"))
+    found = __salt__["crush.known"](test)
+    if found is None:
+        return {"text": "looked at when the cluster runs"}
+    todo, told = pools.plan(own["pools"], found)
     made = __salt__["crush.done"](todo, test, f"{len(own['pools'])} pools are there")
     return {**made, "text": "\n".join([made["text"], *told])}
 

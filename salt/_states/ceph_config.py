@@ -9,7 +9,8 @@ def managed(name, options):
     try:
         todo = __salt__["ceph_config." + ("changes" if __opts__["test"] else "apply")](options)
     except CommandExecutionError as err:
-        ret.update(result=False, comment=str(err))
+        # Before the first deploy there is nobody to ask: in test mode that is no failure.
+        ret.update(result=None if __opts__["test"] else False, comment=str(err))
         return ret
     lines = [f"{section} {option} = {value}" for section, option, value in todo["set"]]
     lines += [f"{section} {option} is no longer set" for section, option in todo["remove"]]

@@ -126,7 +126,6 @@ ceph-stage-deploy-health:
 ceph-stage-deploy-restarts:
   step.runner:
     - name: daemon.pending
-    - check: daemon.pending
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-health
