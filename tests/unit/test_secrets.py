@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from proposals import secrets
+from proposals.errors import ArgumentError
 
 
 def test_a_key_has_cephx_form():
@@ -40,3 +41,12 @@ def test_an_osd_node_is_told_no_admin_key_and_a_monitor_no_osd_key():
     assert keys["client.admin"] in told["mon"]  # the search finds what is there
     assert keys["client.admin"] not in told["storage"] + told["mgr"]
     assert keys["client.bootstrap-osd"] not in told["mon"] + told["mgr"]
+
+
+def test_one_key_is_rotated_and_no_other():
+    known = secrets.keys({}, ["mon1"])
+    fresh = secrets.rotated(known, "client.admin")
+    assert {name for name in known if fresh[name] != known[name]} == {"client.admin"}
+    for name, said in (("mon.", "while monitors run"), ("client.admn", "did you mean 'client.admin'")):
+        with pytest.raises(ArgumentError, match=said):
+            secrets.rotated(known, name)
