@@ -82,6 +82,7 @@ def _begun(device, labels):
             "offset": part["start"],
             "device": device,
             "cluster": __pillar__["fsid"],
+            "begun": True,
         }
         for part in (partitions(device) or {"partitions": []})["partitions"]
         if part["start"] not in there and __salt__["osd_slots.ours"](part)

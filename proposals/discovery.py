@@ -12,7 +12,8 @@ from proposals.errors import ProposalError
 TABLES = {"gpt", "PMBR", "dos"}
 DAY = 86400  # seconds
 OLD = 7 * DAY  # disks come and go without a word: what was seen longer ago is named
-OSD = ("id", "fsid", "role", "size", "offset", "cluster", "format", "encryption")  # what the inventory keeps of one
+# What the inventory keeps of an OSD's part; begun: a slot without a label, of a deploy that was interrupted.
+OSD = ("id", "fsid", "role", "size", "offset", "cluster", "format", "encryption", "begun")
 
 
 def host(looked: Mapping, nics: list[Mapping], name: str, memory: int | None = None, boot: str | None = None) -> dict:
@@ -84,7 +85,7 @@ def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | 
     """Tell each OSD on the disks what the cluster says of it: ``destroyed``, or ``orphan`` where it knows none such.
 
     hosts
-        Of the inventory; changed in place. In-use OSDs stay as they are.
+        Of the inventory; changed in place. In-use OSDs stay as they are, and those that deploy has only begun.
     states
         ``osd_map.states``'s answer.
     fsid
@@ -94,7 +95,7 @@ def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | 
     given_up = {one["id"] for one in states if one["state"] == "destroyed"}
     for host in hosts.values():
         for osd in [osd for disk in host["ceph_disks"] for osd in disk["osds"]]:
-            if osd.get("cluster") in (None, fsid) and osd["fsid"] not in used:
+            if osd.get("cluster") in (None, fsid) and osd["fsid"] not in used and not osd.get("begun"):
                 osd["state"] = "destroyed" if osd.get("id") in given_up else "orphan"
 
 

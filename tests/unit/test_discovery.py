@@ -81,12 +81,12 @@ def test_ports_are_kept_and_give_the_addresses():
 def test_osds_that_the_cluster_gave_up_are_named():
     """By the uuid, and where it has none such any more, by the id; another cluster's are not judged."""
     labels = [label(fsid="used", id=1), label(fsid="gone", id=2), label(fsid="strange", id=1), label("db", None)]
-    labels += [label(fsid="theirs", cluster=OTHER, id=2)]
-    host = discovery.host(looked([], osds=labels, partitions=5, signatures=[]), [], "x")
+    labels += [label(fsid="theirs", cluster=OTHER, id=2), label(fsid="half made", begun=True)]
+    host = discovery.host(looked([], osds=labels, partitions=6, signatures=[]), [], "x")
     states = [{"id": 1, "uuid": "used", "state": "in-use"}, {"id": 2, "uuid": None, "state": "destroyed"}]
     discovery.settle({"x": host}, states, OURS)
     found = [osd.get("state") for osd in host["ceph_disks"][0]["osds"]]
-    assert found == [None, "destroyed", "orphan", "orphan", None]
+    assert found == [None, "destroyed", "orphan", "orphan", None, None]
 
 
 def test_what_the_inventory_does_not_tell_as_it_is_now():
