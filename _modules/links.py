@@ -273,8 +273,9 @@ def _keeper():
 
 
 def _network():
-    """A copy: Salt's pillar is a loader's view."""
-    return json.loads(json.dumps(__pillar__.get("ceph", {}).get("network") or {}))
+    """What this host is told, as a copy (Salt's pillar is a loader's view); empty where no proposal was chosen for it."""
+    told = json.loads(json.dumps(__pillar__.get("ceph", {}).get("network") or {}))
+    return told if "links" in told else {}
 
 
 def _told(found):

@@ -170,7 +170,7 @@ def bonds(**_):
     good = {host: one for host, one in found.items() if host not in odd}
     problems = [f"{host}: {said}" for host, said in odd.items()]
     problems += [f"{host}: {line}" for host, one in good.items() for bond in one.values() for line in bond["problems"]]
-    return _said([tables.printed_bonds(good)], problems, good)
+    return _said([tables.bonds(good)], problems, good)
 
 
 def _pinged(mtu):

@@ -77,13 +77,13 @@ def _square(title: str, hosts: Sequence[str], cell) -> str:
     return printed(show, None)
 
 
-def printed_bonds(hosts: Mapping[str, Mapping]) -> str:
+def bonds(hosts: Mapping[str, Mapping]) -> str:
     """Every bond's ports as text."""
 
     def show(_: object) -> None:
         table = _table("", "host", "bond", "mode", "port", "link", "speed", "LACP", "partner", "errors")
-        for host, bonds in hosts.items():
-            for name, bond in bonds.items():
+        for host, mine in hosts.items():
+            for name, bond in mine.items():
                 for port, one in bond["ports"].items():
                     speed = gbits(one["speed"]) if one["speed"] else None
                     link = "yes" if one["link"] else "no"

@@ -151,6 +151,7 @@ def test_what_can_be_applied_has_no_problem(host):
 
 def test_nothing_stands_against_nothing(host):
     assert host({})["links.check"]() == []
+    assert host({"seconds": 90})["links.changes"]() == {}  # the site's word for all hosts, no plan for this one
     assert host(PLANNED, container=True)["links.changes"]() == {}  # in a container files are nobody's to write
 
 
