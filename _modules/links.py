@@ -273,7 +273,7 @@ def _keeper():
 
 
 def _network():
-    """What this host is told, as a copy (Salt's pillar is a loader's view); empty where no proposal was chosen for it."""
+    """What this host is told, as a copy (Salt's pillar is a loader's view); empty without a proposal for it."""
     told = json.loads(json.dumps(__pillar__.get("ceph", {}).get("network") or {}))
     return told if "links" in told else {}
 
