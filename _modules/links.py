@@ -29,7 +29,7 @@ def check():
 
         salt 'osdnode1' links.check
     """
-    network, links = _network(), __salt__["links_kernel.found"]()
+    network = _network()
     if not network or not changes():
         return []
     if CONTAINER.exists():
@@ -41,6 +41,7 @@ def check():
         return [
             f"exactly one keeper of the network was expected, {found}: start the one that keeps it, stop the others"
         ]
+    links = __salt__["links_kernel.found"]()
     return _ports(network, links) + _routes(network, links)
 
 
@@ -89,7 +90,7 @@ def report():
         salt 'osdnode1' links.report
     """
     found = {"problems": check(), "changes": changes(), "undone": __salt__["links_undo.undone"]()}
-    return {**found, "daemons": bool(__salt__["ps.pgrep"]("^ceph-(mon|osd)$"))}
+    return {**found, "daemons": bool(__salt__["ps.pgrep"]("^ceph-(mon|osd)$", pattern_is_regex=True))}
 
 
 def changes():

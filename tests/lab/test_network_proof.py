@@ -75,3 +75,13 @@ def test_the_guides_eight_hosts(lab) -> None:
     assert code == 1 and "osdnode2: its eth0 has MTU 1400, and not 1500" in found["public"]["problems"]
     code, found = proved(session, "iperf seconds=1 streams=4")
     assert {kind: len(one["rates"]) for kind, one in found.items()} == {"public": 28, "cluster": 6}
+
+
+def test_a_host_knows_whether_a_cluster_runs_on_it(cluster) -> None:
+    """What decides whether networks change host by host: asked of real daemons, and of a host without any."""
+    said = json.loads(cluster.run("saltmaster", "salt --static --out json '*' links.report").out)
+    assert {host: one["daemons"] for host, one in said.items()} == {
+        "saltmaster": False,
+        "client1": False,
+        **dict.fromkeys(("node1", "node2", "node3"), True),
+    }
