@@ -1,6 +1,7 @@
 """What updates and reboots this host is due, and the reboot itself."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,8 @@ LIMIT = 60  # seconds one command may take
 BOOT_ID, INIT = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/1/stat")
 CONTAINER = Path("/run/systemd/container")
 FLAGS = (Path("/run/reboot-required"), Path("/run/reboot-needed"))  # Debian's and SUSE's packages leave them
-MODULES = Path("/lib/modules")
+MODULES, BOOT = Path("/lib/modules"), Path("/boot")
+VERSION = re.compile(r"[0-9.-]+")  # of a kernel's release; what follows is its flavour
 CEPH = Path("/var/lib/ceph")
 KEYRING = Path("/etc/ceph/ceph.client.admin.keyring")
 
@@ -53,13 +55,18 @@ def reboot_due():
 
 
 def _newer_kernel():
-    """A kernel that was installed after the one that runs, with its image."""
-    running = MODULES / os.uname().release
-    if not running.is_dir():
-        return f"the running kernel {running.name} is not installed any more"
-    there = [path for path in MODULES.iterdir() if (path / "modules.dep").exists()]
-    newer = [path.name for path in there if __salt__["pkg.version_cmp"](path.name, running.name) == 1]
-    return f"kernel {newer[-1]} is installed, {running.name} runs" if newer else ""
+    """A kernel of the running one's flavour that is installed and newer; what is removed may leave its modules."""
+    running = os.uname().release
+    if not (MODULES / running).is_dir():
+        return f"the running kernel {running} is not installed any more"
+    flavour = VERSION.sub("", running, count=1)
+    images = [path.name.removeprefix("vmlinuz-") for path in sorted(BOOT.glob("vmlinuz-*"))]
+    newer = [
+        name
+        for name in images
+        if VERSION.sub("", name, count=1) == flavour and __salt__["pkg.version_cmp"](name, running) == 1
+    ]
+    return f"kernel {newer[-1]} is installed, {running} runs" if newer else ""
 
 
 def _restarting():

@@ -1,5 +1,8 @@
 """The prep stage's states for each OS family, where chrony takes the time from, and pillars beside a site's own."""
 
+import re
+from types import SimpleNamespace
+
 import pytest
 import salt.config
 import salt.loader
@@ -46,6 +49,37 @@ def test_where_chrony_takes_the_time_from(minion_opts, server, master, address, 
     opts["pillar"], opts["master_ip"] = {"time_server": server}, address
     opts["grains"] |= {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"]}
     assert salt.loader.minion_mods(opts)["ceph_time.settings"]() == lines
+
+
+KERNELS = [  # that runs, of which there are images; whether a reboot is due
+    ("6.1.0-18-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], False),
+    ("6.1.0-9-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], True),
+    ("6.1.0-9-amd64", ["6.1.0-9-amd64", "6.1.0-18-cloud-amd64"], False),
+    ("5.14.21-150500.55.7-default", ["5.14.21-150500.55.19-default"], True),
+    ("6.1.0-9-amd64", None, True),  # its package is gone
+]
+
+
+@pytest.mark.parametrize(("runs", "images", "due"), KERNELS)
+def test_a_newer_kernel_of_its_kind_asks_for_a_reboot(minion_opts, monkeypatch, tmp_path, runs, images, due):
+    look = salt.loader.minion_mods(minion_opts())["updates.reboot_due"]
+    told = look.__globals__
+    for name in ("CONTAINER", "MODULES", "BOOT"):
+        monkeypatch.setitem(told, name, tmp_path / name)
+    monkeypatch.setitem(told, "FLAGS", ())
+    monkeypatch.setitem(told, "os", SimpleNamespace(uname=lambda: SimpleNamespace(release=runs)))
+    monkeypatch.setitem(
+        told, "__salt__", {"pkg.version_cmp": lambda a, b: (parts(a) > parts(b)) - (parts(a) < parts(b))}
+    )
+    for name in images or ():
+        (tmp_path / "BOOT").mkdir(exist_ok=True)
+        (tmp_path / "BOOT" / f"vmlinuz-{name}").touch()
+        (tmp_path / "MODULES" / runs).mkdir(parents=True, exist_ok=True)
+    assert bool(look()) == due
+
+
+def parts(version):
+    return [int(part) for part in re.findall("[0-9]+", version)]
 
 
 def test_our_pillar_stands_beside_a_sites_top_file_which_wins(checkout, tmp_path):
