@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 import salt.loader
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
@@ -42,6 +42,7 @@ def test_a_secret_in_a_label_stays_there(disks, checkout, tmp_path):
     assert "PLANTED" not in str(found)
 
 
+@settings(deadline=None)
 @given(tail=st.binary(max_size=300), cut=st.integers(0, 598))
 def test_broken_labels_are_described(disks, checkout, tmp_path_factory, tail, cut):
     raw = (checkout / "tests/fixtures/labels/block.bin").read_bytes()

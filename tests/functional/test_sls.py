@@ -29,6 +29,7 @@ def test_the_family_chooses_the_packages(show_sls):
     told = {family: next(iter(show_sls("ceph.packages", family)))["pkgs"] for family in FAMILIES}
     assert "gdisk" in told["Debian"]
     assert "gptfdisk" in told["Suse"]
+    assert "gdisk" in told["RedHat"]
 
 
 def test_no_sls_thinks():

@@ -79,7 +79,8 @@ def _reasons(cluster: Product) -> dict[tuple[str, str], str | None]:
 def test_a_disk_whose_model_is_a_program_runs_nothing(cluster: Product) -> None:
     """Through discovery, populate, configure and the pillar that the master renders; the site's own Jinja does run."""
     disk = spare(cluster, "node2")
-    record = cluster.run("node2", f"echo /run/udev/data/b$(lsblk -dno MAJ:MIN {disk['node']})").out.strip()
+    record = cluster.run("node2", f"lsblk -dno MAJ:MIN {disk['node']}").out.strip()
+    record = f"/run/udev/data/b{record}"
     before = cluster.run("node2", f"cat {record}").out
     hostile = "".join(f"E:ID_MODEL={EVIL}\n" if "ID_MODEL=" in line else f"{line}\n" for line in before.splitlines())
     (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
