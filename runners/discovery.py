@@ -43,7 +43,7 @@ def collect(**_):
     stored = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     known = {minion: host for minion, host in stored.items() if minion in expected}
     fsid, messages = clues.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
-    asker = clues.asker(traces, fsid)
+    asker = _asker(paths, traces, fsid)
     messages += _settle(hosts, fsid, asker)
     settings = _settings(paths, {**known, **hosts}, fsid, traces, asker)
     written = _store(paths, known, hosts)
@@ -72,7 +72,7 @@ def look(minions):
 
 
 @answer.answers
-def stale(minions):
+def stale(minions, hosts=None):
     """Return which of these minions the inventory does not tell of as they are now, one line for each reason.
 
     Nobody is asked: when discovery looked, and which boot it saw, stands in the inventory; which boot it is now in the
@@ -80,6 +80,8 @@ def stale(minions):
 
     minions
         A list of minion ids.
+    hosts
+        Of the inventory, where they are read already.
 
     CLI Example:
 
@@ -88,7 +90,8 @@ def stale(minions):
         salt-run discovery.stale '[node1, node2]'
     """
     folder = site(__opts__).inventory
-    hosts = store.load_inventory(folder)["hosts"] if folder.is_dir() else {}
+    if hosts is None:
+        hosts = store.load_inventory(folder)["hosts"] if folder.is_dir() else {}
     cache = salt.cache.factory(__opts__)
     boots = {minion: (cache.fetch("grains", minion) or {}).get("boot_id") for minion in minions if minion in hosts}
     return discovery.stale(minions, hosts, boots, store.looked(folder), time.time())
@@ -107,6 +110,12 @@ def _look(minions):
             )
     hosts = {accepted.check_minion_id(minion): _host(minion, given) for minion, given in sorted(answered.items())}
     return hosts, {minion: given["ceph_host.inspect"] for minion, given in answered.items()}
+
+
+def _asker(paths, traces, fsid):
+    """Who asks the cluster: the host with the role master, which we gave its key; before that, one that has it."""
+    masters = __salt__["minions.members"]()["master"] if paths.current.is_dir() else []
+    return next((minion for minion in masters if traces.get(minion, {}).get("admin")), clues.asker(traces, fsid))
 
 
 def _settle(hosts, fsid, asker):

@@ -172,4 +172,4 @@ def _plan(kwargs):
     targets = _minions(parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
     made = plan.peek(inventory, parsed, stored=stored, targets=targets)
-    return made, parsed, paths.proposals, __salt__["discovery.stale"](targets)
+    return made, parsed, paths.proposals, __salt__["discovery.stale"](targets, inventory["hosts"])

@@ -17,9 +17,9 @@ NODE2 = f"{PILLAR}/stack/ceph/minions/node2.yml"
 DISCOVERY = "salt-run discovery.collect"
 PWNED = "/tmp/pwned"
 EVIL = f"{{{{ salt['cmd.run']('touch {PWNED}') }}}}{{{{ __salt__['cmd.run']('touch {PWNED}') }}}}"
-SITE = "site_probe: {{ 6 * 7 }} {{ __salt__['cmd.run']('touch /tmp/site; echo ran') }}\n"
-# Warnings of the guide's own policy on `tiny`; the lab's three nodes are monitors, managers and storage in one.
-WARNINGS: list[str] = []
+SITE = "site_probe: {{ 6 * 7 }} {{ __salt__['cmd.run']('touch /tmp/site') }}\n"
+# Warnings of the guide's own policy on `tiny`. How full the machine's disk is, nodes share with it (mon_space).
+WARNINGS = {"storage_spare"}
 
 
 def test_every_minion_is_told_what_it_is_to_become(cluster: Product) -> None:
@@ -99,7 +99,7 @@ def test_a_disk_whose_model_is_a_program_runs_nothing(cluster: Product) -> None:
             not in cluster.run("saltmaster", f"grep -rl '{{{{' {PILLAR}/proposals {PILLAR}/current/", check=False).out
         )
         is_told = told(cluster, "node2")
-        assert (is_told["site_probe"], is_told["errors"]) == ("42 ran", None)
+        assert (is_told["site_probe"], is_told["errors"]) == (42, None)
         assert cluster.run("saltmaster", "test -e /tmp/site", check=False).code == 0  # a template that is rendered runs
         for host in everyone:
             assert cluster.run(host, f"test -e {PWNED}", check=False).code == 1, host
@@ -115,8 +115,8 @@ def test_the_guides_own_choice_passes_validation(cluster: Product) -> None:
     done = cluster.run("saltmaster", "salt-run validate.all --out json", check=False)
     findings = json.loads(done.out)["findings"]
     assert [one for one in findings if one["severity"] == "error"] == []
-    assert sorted({one["check"] for one in findings if one["severity"] == "warning"}) == WARNINGS
-    assert done.code == (1 if WARNINGS else 0)
+    assert {one["check"] for one in findings if one["severity"] == "warning"} - {"mon_space"} == WARNINGS
+    assert done.code == 1
 
 
 @pytest.mark.big
