@@ -102,13 +102,15 @@ def wait(session: Session, command: str, limit: float = 600) -> None:
 
 def shown(found: dict[str, dict[str, dict]]) -> Table:
     """One row a stage, columns by where it ran."""
-    rows = Table(box=None, title="stages: Salt jobs, seconds of the first and the second run", title_justify="left")
+    rows = Table(box=None, header_style="bold")
     rows.add_column("stage")
     for where in found:
         rows.add_column(where, justify="right")
     for stage in STAGES:
         cells = [each[stage] for each in found.values()]
-        rows.add_row(stage, *(f"{max(c['jobs'])} jobs {c['seconds'][0]:.0f} {c['seconds'][1]:.0f} s" for c in cells))
+        rows.add_row(
+            stage, *(f"{max(c['jobs'])} jobs, {c['seconds'][0]:.0f} and {c['seconds'][1]:.0f} s" for c in cells)
+        )
     return rows
 
 
@@ -135,7 +137,9 @@ def main() -> None:
             found[f"{MANY} minions in one"] = stages(session, many(session))
         finally:
             bring.down("many")
-    Console(width=120, highlight=False).print(shown(found))
+    console = Console(width=120, highlight=False)
+    console.print("\nstages: Salt jobs of a run, seconds of the first and of the second, which changes nothing")
+    console.print(shown(found))
 
 
 if __name__ == "__main__":
