@@ -20,7 +20,7 @@ cat >/usr/local/sbin/PROGRAM <<'END'
 #!/bin/sh
 real=$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v PROGRAM)
 case " $* " in
-*" WORDS "*) mkdir /run/trapped 2>/dev/null || exec $real "$@"; WHAT ;;
+*" WORDS"*) mkdir /run/trapped 2>/dev/null || exec $real "$@"; WHAT ;;
 *) exec $real "$@" ;;
 esac
 END
@@ -32,7 +32,7 @@ FAULTS = {
     "after osd new": ("ceph", "osd new", f'$real "$@"; {KILLED}'),
     "during mkfs": ("ceph-osd", "--mkfs", f'$real "$@" & sleep 0.2; kill -9 $!; {KILLED}'),
     "after mkfs": ("ceph-osd", "--mkfs", f'$real "$@"; {KILLED}'),
-    "before enabling": ("systemctl", "enable", KILLED),
+    "before enabling": ("systemctl", "enable ceph-osd@", KILLED),
     "with all of Salt": ("ceph-osd", "--mkfs", "systemctl kill --kill-whom=all --signal=KILL salt-minion"),
 }
 
