@@ -74,18 +74,19 @@ def _begun(device, labels):
     if not __pillar__.get("fsid"):
         return []
     there = {found.get("offset") for found in labels}
+    nodes = {_offset(node): node for node in partition_nodes(device)}
     return [
         {
             "fsid": part["name"],
             "role": __salt__["osd_slots.role"](part),
             "size": part["size"],
             "offset": part["start"],
-            "device": device,
+            "device": nodes[part["start"]],
             "cluster": __pillar__["fsid"],
             "begun": True,
         }
         for part in (partitions(device) or {"partitions": []})["partitions"]
-        if part["start"] not in there and __salt__["osd_slots.ours"](part)
+        if part["start"] in nodes and part["start"] not in there and __salt__["osd_slots.ours"](part)
     ]
 
 

@@ -32,6 +32,7 @@ def host(looked: Mapping, nics: list[Mapping], name: str, memory: int | None = N
     """
     inspected = looked.get("inspected", {})
     disks = [_disk(disk, inspected.get(disk.get("device"), {})) for disk in looked["ceph_disks"]]
+    _forget_begun(disks)
     _name_clusters(disks)
     found = {"ceph_disks_format": looked["ceph_disks_format"], "ceph_disks": disks}
     addresses = sorted({each for nic in nics for each in nic.get("addresses", ()) if _is_address(each)})
@@ -69,6 +70,13 @@ def _disk(disk: Mapping, content: Mapping) -> dict:
 def _osd(found: Mapping) -> dict:
     """A label or logical volume in the inventory's words; its device stays out, names of partitions move."""
     return {key: found[key] for key in OSD if found.get(key) is not None}
+
+
+def _forget_begun(disks: list[dict]) -> None:
+    """Slots of OSDs without any label are no OSDs yet: the stored plan, which made them, says where they belong."""
+    made = {osd["fsid"] for disk in disks for osd in disk["osds"] if not osd.get("begun")}
+    for disk in disks:
+        disk["osds"] = [osd for osd in disk["osds"] if osd["fsid"] in made]
 
 
 def _name_clusters(disks: list[dict]) -> None:

@@ -78,10 +78,16 @@ def test_ports_are_kept_and_give_the_addresses():
     assert host["boot_id"] == "b"
 
 
+def test_slots_without_any_label_are_no_osds_yet():
+    found = looked(["has partitions"], osds=[label(fsid="new", begun=True)], partitions=1, signatures=["gpt"])
+    (disk,) = discovery.host(found, [], "x")["ceph_disks"]
+    assert (disk["in_use"], disk["osds"]) == ([], [])
+
+
 def test_osds_that_the_cluster_gave_up_are_named():
     """By the uuid, and where it has none such any more, by the id; another cluster's are not judged."""
     labels = [label(fsid="used", id=1), label(fsid="gone", id=2), label(fsid="strange", id=1), label("db", None)]
-    labels += [label(fsid="theirs", cluster=OTHER, id=2), label(fsid="half made", begun=True)]
+    labels += [label(fsid="theirs", cluster=OTHER, id=2), label("wal", fsid="used", begun=True)]
     host = discovery.host(looked([], osds=labels, partitions=6, signatures=[]), [], "x")
     states = [{"id": 1, "uuid": "used", "state": "in-use"}, {"id": 2, "uuid": None, "state": "destroyed"}]
     discovery.settle({"x": host}, states, OURS)
