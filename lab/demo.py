@@ -67,7 +67,10 @@ def _short(command: str, text: str) -> str:
 
 def show(master: Container) -> bool:
     """Print where each OSD lies, by the host and by Ceph's own word; True where all is as the proposal has it."""
-    osds = json.loads(containers.run(master, "salt-run osd.report --out json").out)["osds"]
+    done = containers.run(master, "salt-run osd.report --out json")
+    if done.code not in (0, 1):  # 1: it differs, which the table shows
+        raise LabError(f"salt-run osd.report ended with exit status {done.code}: {(done.err or done.out).strip()}")
+    osds = json.loads(done.out)["osds"]
     table = Table(title="where each OSD lies", box=None)
     for column in ("OSD", "host", "data", "DB", "GiB", "WAL", "GiB", "as proposed"):
         table.add_column(column, overflow="fold", justify="right" if column == "GiB" else "left")

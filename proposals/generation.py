@@ -20,6 +20,7 @@ ROLES = frozenset(
 )
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
 STAGES = ("all", "master", "admin", "mon", "mgr", "storage")
+MINIONS = "stack/default/ceph/minions/"  # what each minion is told, in a generation and in policy's targets
 TEMPLATE = ("{{", "{%", "{#")
 
 
@@ -61,18 +62,15 @@ def build(
     problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
     problems += _twins(hostnames)
-    derived = {
-        "ceph": {
-            **told,
-            "expected_osds": sum(len(osd.get("uuids", [])) for osds in _osds(chosen).values() for osd in osds.values()),
-        }
-    }
+    planned = planned_osds(chosen)
+    count = sum(len(osd.get("uuids", [])) for osds in planned.values() for osd in osds.values())
+    derived = {"ceph": {**told, "expected_osds": count}}
     files = dict(chosen)
-    for minion, tuning in tunings.chosen(roles, _osds(chosen), inventory).items():
-        path = f"stack/default/ceph/minions/{minion}.yml"
+    for minion, tuning in tunings.chosen(roles, planned, inventory).items():
+        path = f"{MINIONS}{minion}.yml"
         content = files.get(path, {})
         files[path] = {**content, "ceph": {"tuning": tuning, **content.get("ceph", {})}}
-    files[f"stack/default/ceph/minions/{orchestrator}.yml"] = {"ceph": {"members": members}}
+    files[f"{MINIONS}{orchestrator}.yml"] = {"ceph": {"members": members}}
     texts = {path: _text(path, content, problems) for path, content in files.items()}
     name = hashlib.sha256(repr(sorted({**texts, "derived": dump(derived)}.items())).encode()).hexdigest()[:16]
     derived["ceph"]["generation"] = name
@@ -144,22 +142,25 @@ def _role_problems(roles: Mapping[str, list[str]], chosen: Mapping[str, dict]) -
     return wrong + lacking
 
 
-def _osds(chosen: Mapping[str, dict]) -> dict[str, dict]:
-    """The planned OSDs of each minion: ``{minion: {data disk: what}}``."""
-    prefix = "stack/default/ceph/minions/"
+def planned_osds(chosen: Mapping[str, dict]) -> dict[str, dict]:
+    """Return the planned OSDs of each minion that has any: ``{minion: {data disk: what}}``.
+
+    chosen
+        ``{target: content}``, of which ``stack/default/ceph/minions/ID.yml`` counts.
+    """
     return {
-        target.removeprefix(prefix).removesuffix(".yml"): content["ceph"]["storage"].get("osds", {})
+        target.removeprefix(MINIONS).removesuffix(".yml"): content["ceph"]["storage"].get("osds", {})
         for target, content in chosen.items()
-        if target.startswith(prefix) and content.get("ceph", {}).get("storage")
+        if target.startswith(MINIONS) and content.get("ceph", {}).get("storage")
     }
 
 
 def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping]) -> list[str]:
     """Disks that a profile names and discovery saw otherwise, or not at all."""
     problems = []
-    for minion, osds in sorted(_osds(chosen).items()):
+    for minion, osds in sorted(planned_osds(chosen).items()):
         seen = {disk["id"]: disk for disk in inventory.get(minion, {}).get("ceph_disks", [])}
-        recorded = chosen[f"stack/default/ceph/minions/{minion}.yml"]["ceph"]["storage"].get("disks", {})
+        recorded = chosen[f"{MINIONS}{minion}.yml"]["ceph"]["storage"].get("disks", {})
         for disk in sorted({osd[key] for osd in osds.values() for key in ("db", "wal") if osd.get(key)} | set(osds)):
             if disk not in seen:
                 problems.append(f"{minion}: {disk} is not in the inventory: run ceph.stage.discovery again")
@@ -173,11 +174,10 @@ def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping])
 
 def _networks(chosen: Mapping[str, dict]) -> dict[str, object]:
     """What each minion is told of its network, where a network proposal was chosen for it."""
-    prefix = "stack/default/ceph/minions/"
     found = {
-        target.removeprefix(prefix).removesuffix(".yml"): network.of(content)
+        target.removeprefix(MINIONS).removesuffix(".yml"): network.of(content)
         for target, content in chosen.items()
-        if target.startswith(prefix)
+        if target.startswith(MINIONS)
     }
     return {minion: one for minion, one in found.items() if one is not None}
 

@@ -1,7 +1,7 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
-from proposals import answer, names, report, store
-from proposals.errors import ArgumentError, PolicyError, ProposalError
+from proposals import answer, generation, names, report, store
+from proposals.errors import ArgumentError, ProposalError
 from proposals.site import site
 
 
@@ -15,7 +15,7 @@ def report_(**_):
 
         salt-run osd.report
     """
-    planned, members = _served(site(__opts__))
+    planned, members = _planned(site(__opts__)), __salt__["minions.members"]()
     hosts = __salt__["minions.ask"](members["storage"], ["osd.report"])
     admins = __salt__["minions.ask"](members["master"], ["osd.metadata"])
     metadata = next((given["osd.metadata"] for given in admins.values()), None)
@@ -92,14 +92,10 @@ def _not_safe(osd, why):
     )
 
 
-def _served(paths):
-    """The planned OSDs of the generation that is served, and who has which role."""
-    folder = paths.current / "stack" / "default" / "ceph" / "minions"
-    told = {path.name.removesuffix(".yml"): store.read_yaml(path) for path in folder.glob("*.yml")}
-    if not told:
-        raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
-    members = told.pop(__opts__["id"])["ceph"]["members"]
-    return {minion: content["ceph"]["storage"]["osds"] for minion, content in told.items()}, members
+def _planned(paths):
+    """The planned OSDs of the generation that is served; a minion may be told other things than OSDs."""
+    told = (paths.current / generation.MINIONS).glob("*.yml")
+    return generation.planned_osds({f"{generation.MINIONS}{path.name}": store.read_yaml(path) for path in told})
 
 
 def _text(line):

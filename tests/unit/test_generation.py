@@ -54,6 +54,13 @@ def test_members_monitors_and_the_number_of_osds():
     assert members["admin"] == ["salt.lab"]
 
 
+def test_a_minion_that_is_told_other_things_has_no_osds():
+    """A monitor's kernel settings or network alone, beside a profile's OSDs."""
+    told = {**CHOSEN, f"{generation.MINIONS}node2.yml": {"ceph": {"tuning": {"profile": "ceph-latency"}}}}
+    assert list(generation.planned_osds(told)) == ["node1"]
+    assert list(build(told).members["storage"]) == ["node1"]
+
+
 def test_the_same_choice_is_the_same_generation():
     assert build() == build(dict(reversed(CHOSEN.items())))
     other = copy.deepcopy(CHOSEN)
