@@ -74,7 +74,7 @@ def switch(name="default", ports=None, **kwargs):
 
     .. code-block:: bash
 
-        salt-run network.switch apollo as=mlnx-os ports=/root/cables.yml
+        salt-run network.switch apollo as=mlnx-os ports=/srv/cables.yml
     """
     system = kwargs.pop("as", "mlnx-os")
     if kwargs:

@@ -43,7 +43,7 @@ RESTART = (
     "pid=$(cat /var/run/salt-master.pid); kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.2; done; "
     "for i in $(seq 20); do salt-master -d && exit; sleep 1; done; exit 1"
 )
-INSTALL = "python3 /root/checkout/srv/install"
+INSTALL = "python3 /opt/checkout/srv/install"
 
 
 class Plain:
@@ -69,7 +69,7 @@ def plain() -> Iterator[Plain]:
         wheels = pool.submit(image.wheelhouse)
         base.ensure(client)
     _remove(client)
-    binds = [f"{wheels.result()}:/wheels:ro", f"{CHECKOUT}:/root/checkout:ro"]
+    binds = [f"{wheels.result()}:/wheels:ro", f"{CHECKOUT}:/opt/checkout:ro"]
     client.containers.run(f"{base.NAME}:{base.TAG}", "sleep infinity", name=NAME, volumes=binds, init=True, detach=True)
     made = Plain()
     made.run(SITE, limit=500)

@@ -145,9 +145,9 @@ def test_keys_are_nowhere_else_after_each_was_rotated_and_a_run_failed(
         for stage in ("configure", "deploy", "restart"):
             assert cluster.stage(f"ceph.stage.{stage}").code == 0, stage
         served = f"{PILLAR}/current/stack/default/ceph/minions/node1.yml"
-        cluster.run("saltmaster", f"cp {served} /root/served; sed -i 's/serial: .*/serial: ANOTHER}}/' {served}")
+        cluster.run("saltmaster", f"cp {served} /srv/served; sed -i 's/serial: .*/serial: ANOTHER}}/' {served}")
         failed = cluster.stage("ceph.stage.deploy", check=False)
-        cluster.run("saltmaster", f"cp /root/served {served}; salt 'node1' saltutil.refresh_pillar wait=True")
+        cluster.run("saltmaster", f"cp /srv/served {served}; salt 'node1' saltutil.refresh_pillar wait=True")
     assert failed.code != 0
     until(cluster.whole, 60, "HEALTH_OK with fresh keys")
 
