@@ -24,6 +24,7 @@ __all__ = ["guest", "lab", "pytest_runtest_makereport", "tiny"]
 KEEP = os.environ.get("HALOCLINE_LAB_KEEP") == "1"
 STARTED: dict[str, Session] = {}  # of the whole session, whichever folders' tests ask
 BOOTED: dict[str, Guest] = {}
+SAME_NETWORKS = {"apollo", "apollo-slice"}  # both have the reference's addresses: one of them at a time
 
 
 def lab_command(*words: str) -> subprocess.CompletedProcess[str]:
@@ -39,6 +40,9 @@ def lab() -> Iterator[Callable[[str], Session]]:
     def bring(which: str) -> Session:
         name = Path(which).stem
         if name not in STARTED:
+            for other in SAME_NETWORKS & STARTED.keys() if name in SAME_NETWORKS else ():
+                del STARTED[other]
+                lab_command("down", other)
             if not KEEP:
                 lab_command("down", name)
             done = lab_command("up", which)

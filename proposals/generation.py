@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 import yaml
 
-from proposals import conf, tunings
+from proposals import conf, secrets, tunings
 from proposals.errors import PolicyError
 from proposals.networking import told as network
+from proposals.services import planning
+from proposals.services.planning import Planned
+from proposals.services.service import Cluster
+from proposals.services.table import SETTINGS
 
 # Design section 3; names of gateways come from rgw_configurations and ganesha_configurations.
 ROLES = frozenset(
@@ -33,10 +37,26 @@ class Generation:
     members: Mapping[str, list[str]]
     roles: Mapping[str, list[str]]
     hostnames: Mapping[str, str]
+    services: Planned
+
+    @property
+    def entities(self) -> dict[str, Mapping[str, str]]:
+        """The capabilities of every key that this generation needs."""
+        return secrets.entities([self.hostnames[each] for each in self.members["mgr"]], self.services.entities())
+
+    def secrets(self, minion: str, keys: Mapping[str, str]) -> dict[str, str]:
+        """What a minion may know, by use, of all keys, passwords and files by name."""
+        host = self.hostnames.get(minion, minion)
+        return secrets.minion(keys, self.entities, self.roles[minion], host, self.services.secrets(minion))
 
 
 def build(
-    chosen: Mapping[str, dict], inventory: Mapping[str, Mapping], orchestrator: str, known: Iterable[str] = ()
+    chosen: Mapping[str, dict],
+    inventory: Mapping[str, Mapping],
+    orchestrator: str,
+    known: Iterable[str] = (),
+    own: Mapping[str, object] | None = None,
+    given: frozenset[str] = frozenset(),
 ) -> Generation:
     """Return the generation that a choice makes.
 
@@ -48,6 +68,10 @@ def build(
         The id under which the master compiles its own pillar: it alone is told who has which role.
     known
         Problems that were found already, as ``shared_disks`` finds them.
+    own
+        The settings of the site's own layer, of which services read theirs.
+    given
+        The names of the certificates and passwords that the site gave.
 
     Raises PolicyError with every problem found, one line each.
     """
@@ -57,27 +81,40 @@ def build(
     members["all"] = sorted(roles)
     members["networks"] = sorted(set(_networks(chosen)) & set(roles))
     members["admin"] = sorted({*members["admin"], *members["master"]})
-    settings = _settings(chosen)
+    settings = {**_settings(chosen), **{key: value for key, value in (own or {}).items() if key in SETTINGS}}
     told, absent = conf.derived(roles, members["mon"], inventory, settings)
     problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
     problems += _twins(hostnames)
-    planned = planned_osds(chosen)
-    count = sum(len(osd.get("uuids", [])) for osds in planned.values() for osd in osds.values())
+    osds = planned_osds(chosen)
+    count = sum(len(osd.get("uuids", [])) for each in osds.values() for osd in each.values())
     derived = {"ceph": {**told, "expected_osds": count}}
     files = dict(chosen)
-    for minion, tuning in tunings.chosen(roles, planned, inventory).items():
+    for minion, tuning in tunings.chosen(roles, osds, inventory).items():
         path = f"{MINIONS}{minion}.yml"
         content = files.get(path, {})
         files[path] = {**content, "ceph": {"tuning": tuning, **content.get("ceph", {})}}
-    files[f"{MINIONS}{orchestrator}.yml"] = {"ceph": {"members": members}}
+    planned = planning.plan(Cluster(roles, inventory, settings, given))
+    problems += planned.problems
+    for minion in roles:
+        if services := _services(planned, roles[minion], minion):
+            path = f"{MINIONS}{minion}.yml"
+            content = files.get(path, {})
+            files[path] = {**content, "ceph": {**content.get("ceph", {}), "services": services}}
+    files[f"{MINIONS}{orchestrator}.yml"] = {"ceph": {"members": members, "services": planned.steps()}}
     texts = {path: _text(path, content, problems) for path, content in files.items()}
     name = hashlib.sha256(repr(sorted({**texts, "derived": dump(derived)}.items())).encode()).hexdigest()[:16]
     derived["ceph"]["generation"] = name
     texts["stack/default/ceph/derived.yml"] = dump(derived)
     if problems:
         raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(problems))
-    return Generation(name, texts, members, roles, hostnames)
+    return Generation(name, texts, members, roles, hostnames, planned)
+
+
+def _services(planned: Planned, roles: list[str], minion: str) -> dict[str, dict]:
+    """What a minion is told of services; the master's host also what is planned of the cluster itself."""
+    cluster = {name: plan.cluster for name, plan in planned.plans.items() if plan.cluster and "master" in roles}
+    return {**cluster, **planned.told(minion)}
 
 
 def shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> list[str]:

@@ -4,7 +4,7 @@ import base64
 import secrets
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from proposals import names
 from proposals.errors import ArgumentError
@@ -25,16 +25,35 @@ def new_key() -> str:
     return base64.b64encode(header + secrets.token_bytes(16)).decode("ascii")
 
 
-def keys(known: Mapping[str, str], mgrs: list[str]) -> dict[str, str]:
-    """Return every key that the plan needs, by entity; what is known stays.
+def new_password() -> str:
+    """Return a fresh password: 24 random bytes, without characters that a shell or a file's form could take."""
+    return secrets.token_urlsafe(24)
 
-    known
-        The keys of an earlier configure.
+
+def entities(mgrs: Iterable[str], more: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Return the capabilities of every key that the plan needs.
+
     mgrs
         The host names of the managers.
+    more
+        Those that services ask for (``services.planning``).
     """
-    needed = ["mon.", "client.admin", "client.bootstrap-osd", *(f"mgr.{name}" for name in sorted(mgrs))]
-    return {**known, **{name: known.get(name) or new_key() for name in needed}}
+    every = {name: CAPS[name] for name in ("mon.", "client.admin", "client.bootstrap-osd")}
+    return {**every, **{f"mgr.{name}": CAPS["mgr."] for name in sorted(mgrs)}, **more}
+
+
+def keys(known: Mapping[str, str], needed: Iterable[str], passwords: Iterable[str] = ()) -> dict[str, str]:
+    """Return every key and password that the plan needs, by entity and name; what is known stays.
+
+    known
+        What an earlier configure made, and what the site gave.
+    needed
+        The entities.
+    passwords
+        The passwords' names.
+    """
+    made = {name: new_key() for name in needed if name not in known}
+    return {**known, **made, **{name: new_password() for name in sorted(passwords) if name not in known}}
 
 
 def rotated(known: Mapping[str, str], name: str) -> dict[str, str]:
@@ -47,34 +66,52 @@ def rotated(known: Mapping[str, str], name: str) -> dict[str, str]:
         raise ArgumentError("mon. cannot be rotated while monitors run: they know each other by it")
     if name not in known:
         raise ArgumentError(f"there is no key of '{names.shown(name)}'{names.nearest(name, known)}")
-    return {**known, name: new_key()}
+    return {**known, name: new_key() if is_entity(name) else new_password()}
 
 
-def keyring(keys: Mapping[str, str], entities: list[str]) -> str:
+def is_entity(name: str) -> bool:
+    """Whether a name is that of a cephx key, and not a password's or a file's (src/msg/msg_types.h of Ceph)."""
+    return name.partition(".")[0] in ("mon", "mgr", "mds", "osd", "client")
+
+
+def keyring(keys: Mapping[str, str], caps: Mapping[str, Mapping[str, str]], names: Iterable[str]) -> str:
     """Return a keyring file's text with the named entities and their capabilities (ceph-authtool(8))."""
     lines = []
-    for name in entities:
-        caps = CAPS["mgr." if name.startswith("mgr.") else name]
+    for name in names:
         lines += [f"[{name}]", f"\tkey = {keys[name]}"]
-        lines += [f'\tcaps {service} = "{cap}"' for service, cap in sorted(caps.items())]
+        lines += [f'\tcaps {service} = "{cap}"' for service, cap in sorted(caps[name].items())]
     return "\n".join(lines) + "\n"
 
 
-def minion(keys: Mapping[str, str], roles: list[str], host: str) -> dict[str, str]:
+def minion(
+    keys: Mapping[str, str],
+    caps: Mapping[str, Mapping[str, str]],
+    roles: list[str],
+    host: str,
+    more: Mapping[str, list[str] | str] | None = None,
+) -> dict[str, str]:
     """Return what one minion may know, by the name of its use: only what its roles need.
 
+    keys
+        Keys, passwords and the site's own files, by name.
+    caps
+        The capabilities of every key that the plan needs, as ``entities`` gives them.
     host
         The minion's host name, which its daemons carry.
+    more
+        What its services use: a list of entities makes a keyring, a text names a password or a file.
     """
-    told = {}
+    uses: dict[str, list[str] | str] = dict(more or {})
     if "mon" in roles:
-        told["mon"] = keyring(keys, ["mon.", "client.admin"])  # a monitor's own store holds every key anyway
+        uses["mon"] = ["mon.", "client.admin"]  # a monitor's own store holds every key anyway
     if "admin" in roles or "master" in roles:
-        told["admin"] = keyring(keys, ["client.admin"])
+        uses["admin"] = ["client.admin"]
     if "mgr" in roles:
-        told["mgr"] = keyring(keys, [f"mgr.{host}"])
+        uses["mgr"] = [f"mgr.{host}"]
     if "storage" in roles:
-        told["bootstrap-osd"] = keyring(keys, ["client.bootstrap-osd"])
+        uses["bootstrap-osd"] = ["client.bootstrap-osd"]
     if "master" in roles:
-        told["register"] = keyring(keys, sorted(name for name in keys if name not in ("mon.", "client.admin")))
-    return told
+        uses["register"] = sorted(name for name in caps if name not in ("mon.", "client.admin"))
+    return {
+        use: keyring(keys, caps, what) if isinstance(what, list) else keys[what] for use, what in sorted(uses.items())
+    }

@@ -50,18 +50,29 @@ def _link(link: Path, target: Path) -> bool:
 
 def tell(site: Site, made: Generation) -> list[str]:
     """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
-    for folder in (site.keys.parent, site.secrets):
+    for folder in (site.keys.parent, site.given, site.secrets):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
     known = json.loads(store.read_text(site.keys)) if site.keys.exists() else {}
-    keys = secrets.keys(known, [made.hostnames[minion] for minion in made.members["mgr"]])
+    own = _given_texts(site)
+    keys = secrets.keys(known, made.entities, made.services.passwords() - set(own))
     if keys != known:
         store.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
-    wanted = _secrets(made, keys)
+    wanted = _secrets(made, {**keys, **own})
     written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
     for name in written:
         store.write(site.secrets / name, wanted[name], mode=0o600)
     return written
+
+
+def given(site: Site) -> frozenset[str]:
+    """The names of the files that the site gave: certificates and passwords."""
+    return frozenset(path.name for path in site.given.glob("*") if path.is_file())
+
+
+def _given_texts(site: Site) -> dict[str, str]:
+    """What the site gave, by name. A password's last line end is none of it."""
+    return {name: store.read_text(site.given / name).rstrip("\n") for name in given(site)}
 
 
 def rotate(site: Site, name: str) -> None:
@@ -72,7 +83,7 @@ def rotate(site: Site, name: str) -> None:
 
 def forget(site: Site, made: Generation) -> list[str]:
     """Take away the secrets of minions that a served generation gives none; return the files that went."""
-    entitled = {f"{minion}.yml" for minion, roles in made.roles.items() if secrets.minion(ANY_KEY, roles, minion)}
+    entitled = _secrets(made, ANY_KEY)
     dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
     for path in dropped:
         path.unlink()
@@ -81,9 +92,7 @@ def forget(site: Site, made: Generation) -> list[str]:
 
 def _secrets(made: Generation, keys: Mapping[str, str]) -> dict[str, str]:
     """The file of each minion that may know something."""
-    told = {
-        minion: secrets.minion(keys, roles, made.hostnames.get(minion, minion)) for minion, roles in made.roles.items()
-    }
+    told = {minion: made.secrets(minion, keys) for minion in made.roles}
     return {f"{minion}.yml": dump({"ceph_secrets": mine}) for minion, mine in told.items() if mine}
 
 

@@ -44,6 +44,11 @@ class Site:
         """All keys of the cluster, for the master alone."""
         return self.root / "keys" / "keys.json"
 
+    @property
+    def given(self) -> Path:
+        """What the site itself gives and only some minions may know: certificates, passwords, a file each."""
+        return self.root / "keys" / "given"
+
 
 def site(opts: Mapping) -> Site:
     """Return the site of a master: its own pillar root is the first, ours one that holds ``ceph/stack.cfg``.

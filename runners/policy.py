@@ -38,10 +38,8 @@ def check(minion=None, **_):
         salt-run policy.check osdnode1
     """
     paths = site(__opts__)
-    own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
     hosts = store.load_inventory(paths.inventory)["hosts"]
-    own |= choice.site_settings(paths.root)
-    judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], own)
+    judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], _own(paths), serving.given(paths))
     told = choice.told(paths.proposals, str(minion), judged) if minion is not None else {}
     lines = [f"{each}: {', '.join(roles) or 'no role'}" for each, roles in sorted(judged.roles.items())]
     lines = [generation.dump(told).rstrip()] if told else lines
@@ -67,7 +65,8 @@ def push(**_):
     contents = _contents(paths.proposals)
     chosen = {target: pillar.merge(sources.values()) for target, sources in contents.items()}
     hosts = store.load_inventory(paths.inventory)["hosts"]
-    made = generation.build(chosen, hosts, __opts__["id"], generation.shared_disks(contents))
+    shared = generation.shared_disks(contents)
+    made = generation.build(chosen, hosts, __opts__["id"], shared, _own(paths), serving.given(paths))
     changes = {"secrets": told} if (told := serving.tell(paths, made)) else {}
     folder = serving.prepare(paths, made)
     _check(folder, made)
@@ -80,6 +79,12 @@ def push(**_):
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
     lines += [f"{minion}: does not answer; it will be told when it does" for minion in silent]
     return {"text": "\n".join([*lines, f"generation {made.name} {state}"]), "changes": changes}
+
+
+def _own(paths):
+    """The settings of the site's own layer: as they are served, and as they will be."""
+    served = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
+    return served | choice.site_settings(paths.root)
 
 
 def _contents(root):

@@ -17,4 +17,5 @@ ready_timeout: 300
 ceph:
   generation: null
   members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: [], networks: []}
+  services: {}
   expected_osds: 0

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proposals import generation, names, pillar, secrets, store
+from proposals import generation, names, pillar, store
 from proposals.errors import ArgumentError, PolicyError
 from proposals.serving import ANY_KEY
 from proposals.validation import subject, table
@@ -22,7 +22,13 @@ class Judged:
     roles: Mapping[str, list[str]]
 
 
-def judge(contents: Mapping[str, Mapping], hosts: Mapping[str, Mapping], orchestrator: str, own: Mapping) -> Judged:
+def judge(
+    contents: Mapping[str, Mapping],
+    hosts: Mapping[str, Mapping],
+    orchestrator: str,
+    own: Mapping,
+    given: frozenset[str] = frozenset(),
+) -> Judged:
     """Return what is wrong with a choice.
 
     contents
@@ -33,6 +39,8 @@ def judge(contents: Mapping[str, Mapping], hosts: Mapping[str, Mapping], orchest
         The id under which the master compiles its own pillar.
     own
         That pillar, for the settings of the site's own layer.
+    given
+        The names of the certificates and passwords that the site gave.
     """
     chosen = {target: pillar.merge(sources.values()) for target, sources in contents.items()}
     plain = subject.chosen(chosen)
@@ -42,7 +50,7 @@ def judge(contents: Mapping[str, Mapping], hosts: Mapping[str, Mapping], orchest
     if any(one.check in FIRST for one in found):
         return Judged(found, None, looked.roles)
     try:
-        made = generation.build(chosen, hosts, orchestrator, generation.shared_disks(contents))
+        made = generation.build(chosen, hosts, orchestrator, generation.shared_disks(contents), own, given)
     except PolicyError as err:
         lines = str(err).splitlines()[1:] or [str(err)]
         refused = [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
@@ -78,5 +86,4 @@ def told(root, minion: str, judged: Judged) -> dict:
     if not judged.made:
         return {"pillar": said, "secrets": []}
     derived = store.parse_yaml(judged.made.files["stack/default/ceph/derived.yml"], "derived.yml")
-    host = judged.made.hostnames.get(minion, minion)
-    return {"pillar": pillar.merge([said, derived]), "secrets": sorted(secrets.minion(ANY_KEY, said["roles"], host))}
+    return {"pillar": pillar.merge([said, derived]), "secrets": sorted(judged.made.secrets(minion, ANY_KEY))}

@@ -31,6 +31,7 @@ PILLAR = {
         "global": {},
         "gateways": [],
         "expected_osds": 1,
+        "services": {"mds": {"name": "node1"}, "client-cephfs": {"entity": "client.cephfs.node1"}},
     },
 }
 

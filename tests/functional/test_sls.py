@@ -13,7 +13,12 @@ SLS = sorted(
 )
 STAGES = [name for name in SLS if name.startswith("ceph.stage.") and not name[-1].isdigit()]
 THINKS = re.compile(r"\{%-? *(if|set|macro|import|from|call)\b|salt\[|salt\.[a-z_]+\.[a-z_]+\(|__salt__")
-ONLY_LOOKS = {"stage.begin", "validate.deploy", "ceph.check"}  # what a stage may do before its last check
+ONLY_LOOKS = {
+    "stage.begin",
+    "validate.deploy",
+    "ceph.check",
+    "service.check",
+}  # what a stage may do before its last check
 SYNC = {"ceph.sync"}
 
 
@@ -52,7 +57,7 @@ def test_nothing_changes_before_the_last_check(show_sls, stage):
 
 
 def test_numbers_are_names(checkout):
-    for number, name in enumerate(("prep", "discovery", "configure", "deploy")):
+    for number, name in enumerate(("prep", "discovery", "configure", "deploy", "services")):
         assert (checkout / f"salt/ceph/stage/{number}.sls").resolve().name == f"{name}.sls"
 
 

@@ -59,7 +59,8 @@ class Cluster:
             self.run(f"cat >{path} <<'END'\n{text}END")
         self.run(f"hostname osds; networkctl reload; until ip addr | grep -q {ADDRESS}; do sleep 0.2; done")
         self.told: dict[str, Any] = {"osds": {}, "disks": {}}
-        self.keys = secrets.keys({}, [])
+        self.caps = secrets.entities([], {})
+        self.keys = secrets.keys({}, self.caps)
         self.tell()
         self.call("saltutil.sync_all")
         self.apply("ceph.configuration", "ceph.mon", "ceph.admin", "ceph.keys")
@@ -80,7 +81,7 @@ class Cluster:
                 "mon_host": addrs,
                 "storage": self.told,
             },
-            "ceph_secrets": secrets.minion(self.keys, ["mon", "admin", "master", "storage"], "osds"),
+            "ceph_secrets": secrets.minion(self.keys, self.caps, ["mon", "admin", "master", "storage"], "osds"),
         }
         self._write("told/told.sls", pillar)
 

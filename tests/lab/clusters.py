@@ -4,12 +4,15 @@ from collections.abc import Callable
 
 import pytest
 from processes import ProcessWatch
-from product import Product, cluster_file
+from product import PILLAR, Product, cluster_file
 
 from lab.session import Session
+from lab.store import CHECKOUT
+
+SERVICES = CHECKOUT / "tests/fixtures/services"
 
 # Third octet of the public network; the next one is the cluster network.
-SUBNETS = {"first": 176, "torn": 178, "growing": 182}
+SUBNETS = {"first": 176, "torn": 178, "growing": 182, "served": 184}
 
 
 @pytest.fixture(scope="session")
@@ -31,4 +34,21 @@ def torn(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory
     """A cluster like `tiny`, the guide typed up to deploy."""
     product = Product(lab(cluster_file(tmp_path_factory.mktemp("torn"), "torn", SUBNETS["torn"])))
     product.guide(until="deploy")
+    return product
+
+
+@pytest.fixture(scope="session")
+def served(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """A cluster like `tiny` with `client1` beside it, on which every service came up: who runs what, and with which
+    settings, stands in tests/fixtures/services/.
+    """
+    path = cluster_file(tmp_path_factory.mktemp("served"), "served", SUBNETS["served"], spare=True)
+    product = Product(lab(path))
+    product.guide()
+    product.write(f"{PILLAR}/stack/ceph/cluster.yml", (SERVICES / "cluster.yml").read_text())
+    product.run(
+        "saltmaster", f"cat >>{PILLAR}/proposals/policy.cfg <<'EOF'\n{(SERVICES / 'policy.cfg').read_text()}EOF"
+    )
+    product.stage("ceph.stage.configure")
+    product.answers["services"] = product.stage("ceph.stage.services", check=False)
     return product

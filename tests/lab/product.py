@@ -85,6 +85,10 @@ class Product:
         """Run a stage: its exit code and, in `out`, Salt's JSON."""
         return self.run("saltmaster", f"salt-run state.orch {name} --out json", check=check, limit=900)
 
+    def write(self, path: str, text: str) -> None:
+        """Write a file of the site on the master."""
+        self.run("saltmaster", f"mkdir -p {Path(path).parent}; cat >{path} <<'EOF'\n{text}EOF")
+
     def ceph(self, words: str) -> Any:
         """Ask Ceph on the master; its JSON."""
         return json.loads(self.run("saltmaster", f"ceph --format json {words}").out)

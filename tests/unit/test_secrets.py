@@ -7,6 +7,9 @@ import pytest
 from proposals import secrets
 from proposals.errors import ArgumentError
 
+CAPS = secrets.entities(["a"], {})
+KEYS = secrets.keys({}, CAPS)
+
 
 def test_a_key_has_cephx_form():
     raw = base64.b64decode(secrets.new_key())
@@ -14,10 +17,10 @@ def test_a_key_has_cephx_form():
 
 
 def test_known_keys_stay():
-    known = secrets.keys({}, ["a"])
-    more = secrets.keys(known, ["a", "b"])
+    known = secrets.keys({}, secrets.entities(["a"], {}), ["password.x"])
+    more = secrets.keys(known, secrets.entities(["a", "b"], {}), ["password.x", "password.y"])
     assert {name: more[name] for name in known} == known
-    assert "mgr.b" in more
+    assert set(more) - set(known) == {"mgr.b", "password.y"}
 
 
 @pytest.mark.parametrize(
@@ -32,19 +35,19 @@ def test_known_keys_stay():
     ],
 )
 def test_a_minion_is_told_what_its_roles_need(roles, uses):
-    assert set(secrets.minion(secrets.keys({}, ["a"]), roles, "a")) == uses
+    assert set(secrets.minion(KEYS, CAPS, roles, "a")) == uses
 
 
 def test_an_osd_node_is_told_no_admin_key_and_a_monitor_no_osd_key():
-    keys = secrets.keys({}, ["a"])
-    told = {role: "".join(secrets.minion(keys, [role], "a").values()) for role in ("storage", "mon", "mgr")}
+    keys = KEYS
+    told = {role: "".join(secrets.minion(keys, CAPS, [role], "a").values()) for role in ("storage", "mon", "mgr")}
     assert keys["client.admin"] in told["mon"]  # the search finds what is there
     assert keys["client.admin"] not in told["storage"] + told["mgr"]
     assert keys["client.bootstrap-osd"] not in told["mon"] + told["mgr"]
 
 
 def test_one_key_is_rotated_and_no_other():
-    known = secrets.keys({}, ["mon1"])
+    known = secrets.keys({}, secrets.entities(["mon1"], {}))
     fresh = secrets.rotated(known, "client.admin")
     assert {name for name in known if fresh[name] != known[name]} == {"client.admin"}
     for name, said in (("mon.", "while monitors run"), ("client.admn", "did you mean 'client.admin'")):

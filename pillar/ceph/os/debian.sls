@@ -6,6 +6,8 @@ ceph_os:
     mgr: [ceph-mgr]
     osd: [ceph-osd, cryptsetup-bin, gdisk, lvm2, util-linux]
     time: [chrony]
+    mds: [ceph-mds]
+    client-cephfs: [ceph-fuse]
   chrony:
     service: chrony
     conf: /etc/chrony/chrony.conf

@@ -1,0 +1,122 @@
+"""One service: a row of the table. What it is planned from, and what its plan says."""
+
+import ipaddress
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from proposals.names import shown
+
+Command = list[str]  # words of a ``ceph`` command, without a secret among them
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What services are planned from.
+
+    roles
+        The roles of each minion.
+    hosts
+        The hosts as discovery stored them, by minion.
+    settings
+        The site's: what policy.cfg chose of ``cluster.yml``, and its own layer ``stack/ceph/cluster.yml``.
+    given
+        Names of the files that the site put into ``<pillar_root>/ceph/keys/given``: certificates, passwords.
+    """
+
+    roles: Mapping[str, list[str]]
+    hosts: Mapping[str, Mapping]
+    settings: Mapping[str, object]
+    given: frozenset[str] = frozenset()
+
+    def members(self, *roles: str) -> list[str]:
+        """The minions that have any of these roles, sorted."""
+        return sorted(minion for minion, has in self.roles.items() if set(has) & set(roles))
+
+    def hostname(self, minion: str) -> str:
+        """A minion's host name, which its daemons carry."""
+        return str(self.hosts.get(minion, {}).get("hostname", minion))
+
+    def address(self, minion: str) -> str | None:
+        """A minion's address in the public network; None where it has none there."""
+        try:
+            network = ipaddress.ip_network(str(self.settings.get("public_network")))
+        except ValueError:
+            return None
+        found = (ipaddress.ip_interface(each).ip for each in self.hosts.get(minion, {}).get("addresses", ()))
+        return next((str(ip) for ip in found if ip.version == network.version and ip in network), None)
+
+
+@dataclass
+class Plan:
+    """What one service asks for. Only what its roles and settings ask for is in it.
+
+    parts
+        Who runs which part and what it is told for it, at ``ceph:services:PART`` of its pillar:
+        ``{part: {minion: {...}}}``. ``salt/ceph/PART`` is what the minion applies.
+    cluster
+        What is planned of the cluster itself: told to the master's own host alone, at ``ceph:services:NAME``.
+    entities
+        The cephx keys that it needs, with their capabilities: ``{entity: {mon: "allow r", ...}}``.
+    passwords
+        Names of passwords that the master makes once, where the site gave none.
+    secrets
+        What a minion may know: ``{minion: {use: what}}``, at ``ceph_secrets:USE`` of its pillar. A list of entities
+        makes a keyring, a text names a password or a file that the site gave.
+    pools
+        The pools that it needs, as a site writes ``pools``.
+    ports
+        TCP ports that it listens on, with the process that shall: ``{minion: {8080: radosgw}}``.
+    problems
+        Why it cannot be, one line each.
+    """
+
+    parts: dict[str, dict[str, dict]] = field(default_factory=dict)
+    cluster: dict = field(default_factory=dict)
+    entities: dict[str, dict[str, str]] = field(default_factory=dict)
+    passwords: set[str] = field(default_factory=set)
+    secrets: dict[str, dict[str, list[str] | str]] = field(default_factory=dict)
+    pools: dict[str, dict] = field(default_factory=dict)
+    ports: dict[str, dict[int, str]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def run(self, part: str, minion: str, **told: object) -> None:
+        """Let a minion run a part, and tell it what it needs to know."""
+        self.parts.setdefault(part, {})[minion] = told
+
+    def tell(self, minion: str, **uses: list[str] | str) -> None:
+        """Let a minion know secrets, by use."""
+        self.secrets.setdefault(minion, {}).update(uses)
+
+    def wrong(self, key: str, found: object, expected: str) -> None:
+        """Note a setting that is not understood."""
+        self.problems.append(f"{key} is {shown(found)}: expected {expected}")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A row of the table.
+
+    name
+        Its stage is ``ceph.stage.NAME``.
+    settings
+        The keys of the site's settings that it reads.
+    plan
+        Fills a Plan.
+    commands
+        From what the plan tells (``cluster``) and what ``service_found`` finds, the ``ceph`` commands that are still
+        to run, after its pools were made. What exists is never changed.
+    on_master
+        The SLS that the master's own host applies before the parts, which acts on the cluster; "" for none.
+    parts
+        The parts of its plan, in their order.
+    units
+        Its daemons' systemd units, as globs: what a host still runs without the role is named.
+    """
+
+    name: str
+    settings: tuple[str, ...]
+    plan: Callable[[Cluster, Plan], None]
+    commands: Callable[[Mapping, Mapping], Iterable[Command]] | None = None
+    on_master: str = ""
+    parts: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()

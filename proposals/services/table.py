@@ -1,0 +1,22 @@
+"""All services, in the order in which they come up: what another needs first."""
+
+from collections.abc import Iterable
+
+from proposals.errors import ArgumentError
+from proposals.names import nearest, shown
+from proposals.services import cephfs
+from proposals.services.service import Service
+
+SERVICES: tuple[Service, ...] = (cephfs.SERVICE,)
+STAGE = ("services", "4")  # ceph.stage.services brings up all
+SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings}))
+
+
+def named(names: Iterable[str] | None) -> list[Service]:
+    """Return the services of these names; all where none is given, or the stage of all. Raises ArgumentError."""
+    asked = [names] if isinstance(names, str) else list(names or STAGE[:1])
+    known = {service.name: service for service in SERVICES}
+    for name in asked:
+        if name not in known and name not in STAGE:
+            raise ArgumentError(f"there is no service '{shown(name)}'{nearest(str(name), known)}")
+    return [service for service in SERVICES if service.name in asked or set(STAGE) & set(asked)]

@@ -1,0 +1,100 @@
+"""What services make of roles and settings, case by case; and what two of them would do to each other."""
+
+import pytest
+import yaml
+from planning import FIXTURES
+
+from proposals.services import bringing, cephfs, planning
+from proposals.services.service import Cluster, Plan, Service
+from proposals.services.table import SERVICES, named
+
+CASES = [
+    pytest.param(case, id=f"{path.stem}-{case['name']}")
+    for path in sorted((FIXTURES / "services").glob("*.yaml"))
+    for case in yaml.safe_load(path.read_text())
+]
+
+
+def plan(roles, settings=None, given=()):
+    hosts = {
+        minion: {"hostname": minion, "addresses": [f"10.0.0.{number}/24"]}
+        for number, minion in enumerate(sorted(roles), start=1)
+    }
+    return planning.plan(Cluster(roles, hosts, {"public_network": "10.0.0.0/24", **(settings or {})}, frozenset(given)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_plan(case):
+    made = plan(case["roles"], case.get("settings"), case.get("given", ()))
+    wrong = case.get("wrong", [])
+    assert len(made.problems) == len(wrong), made.problems
+    assert [said for said, part in zip(made.problems, wrong, strict=True) if part not in said] == []
+    if "services" in case:
+        assert list(made.plans) == case["services"]
+    every = {
+        "parts": {part: told for one in made.plans.values() for part, told in one.parts.items()},
+        "pools": {name: said for one in made.plans.values() for name, said in one.pools.items()},
+        "entities": made.entities(),
+        "secrets": {minion: made.secrets(minion) for minion in case["roles"]},
+        "passwords": sorted(made.passwords()),
+        "cluster": {name: one.cluster for name, one in made.plans.items()},
+        "ports": {name: one.ports for name, one in made.plans.items()},
+    }
+    for key, expected in case.items():
+        if key in every:
+            found = every[key] if isinstance(expected, list) else {name: every[key].get(name) for name in expected}
+            assert found == expected, key
+
+
+def test_two_that_want_one_port(monkeypatch):
+    def wants(process):
+        return lambda _, made: made.ports.update({"node1": {8443: process}})
+
+    services = (Service("one", (), wants("radosgw")), Service("two", (), wants("ceph-mgr")))
+    monkeypatch.setattr(planning, "SERVICES", services)
+    (problem,) = plan({"node1": []}).problems
+    assert problem == "node1: port 8443 is wanted by ceph-mgr and radosgw: give one of them another port"
+
+
+def test_file_systems_are_made_once():
+    told = {"file_systems": {"a": {"data": {"erasure": "2+2"}, "metadata": {}, "max_mds": 2, "standby_replay": False}}}
+    fresh = [" ".join(words) for words in cephfs.commands(told, {"file_systems": []})]
+    assert fresh == ["fs new a a_metadata a_data", "fs add_data_pool a a_data_ec", "fs set a max_mds 2"]
+    there = {"name": "a", "data_pools": ["a_data", "a_data_ec"], "max_mds": 2, "standby_replay": False}
+    assert list(cephfs.commands(told, {"file_systems": [there]})) == []
+
+
+RUNNING = {"generation": "g", "ports": [[8080, "apache2"]], "units": ["ceph-mds@node1.service", "ssh.service"]}
+
+
+def test_what_stands_against_services_is_named():
+    steps = {"radosgw": {"parts": {"rgw": ["node1"]}, "ports": {"node1": {8080: "radosgw"}}}}
+    answered = {"node1": {"services.running": RUNNING}, "node2": {"services.running": "is not available"}}
+    found = bringing.problems(steps, answered, "g2")
+    assert [part in said for part, said in zip(("generation g, exp", "held by apache2", "not av"), found, strict=True)]
+    assert bringing.problems({}, {"node1": {"services.running": RUNNING}}, "g") == []
+
+
+def test_daemons_of_a_role_that_went_are_named():
+    answered = {"node1": {"services.running": RUNNING}}
+    assert "ceph-mds@node1.service runs" in bringing.left(named("cephfs"), {}, answered)[0]
+    assert bringing.left(SERVICES, {"cephfs": {"parts": {"mds": ["node1"]}}}, answered) == []
+
+
+def test_what_fails_on_a_host_is_named_once():
+    states = {
+        "a": {"__id__": "keyring", "result": False, "comment": "no such file", "changes": {}, "__run_num__": 0},
+        "b": {"__id__": "running", "result": False, "comment": "One or more requisite failed: a", "changes": {}},
+        "c": {"__id__": "packages", "result": True, "comment": "", "changes": {"ceph-mds": 1}, "__run_num__": 2},
+    }
+    states["b"]["__run_num__"] = 1
+    done = bringing.applied("mds", ["node1", "node2"], {"node1": {"state.apply": states}})
+    assert done.failed == [
+        "node1: keyring: no such file",
+        "node2: does not answer: look at its salt-minion, then run the stage again",
+    ]
+    assert done.changes == {"node1": ["packages"]}
+
+
+def test_a_plan_that_asks_for_nothing_is_none():
+    assert Plan() == Plan() and plan({"node1": ["mon"]}).plans == {}
