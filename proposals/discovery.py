@@ -92,18 +92,22 @@ def _name_clusters(disks: list[dict]) -> None:
 def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | None) -> None:
     """Tell each OSD on the disks what the cluster says of it: ``destroyed``, or ``orphan`` where it knows none such.
 
+    A DB's and a WAL's own label hold no number: it comes from the cluster where the data disk is not there to say it.
+
     hosts
-        Of the inventory; changed in place. In-use OSDs stay as they are, and those that deploy has only begun.
+        Of the inventory; changed in place. The state of those in use stays, and of those that deploy has only begun.
     states
         ``osd_map.states``'s answer.
     fsid
         Our cluster's: OSDs of another one are not its to judge.
     """
-    used = {one["uuid"] for one in states if one["state"] == "in-use"}
+    used = {one["uuid"]: one["id"] for one in states if one["state"] == "in-use"}
     given_up = {one["id"] for one in states if one["state"] == "destroyed"}
     for host in hosts.values():
         for osd in [osd for disk in host["ceph_disks"] for osd in disk["osds"]]:
-            if osd.get("cluster") in (None, fsid) and osd["fsid"] not in used and not osd.get("begun"):
+            if osd["fsid"] in used and osd.get("id") is None:
+                osd["id"] = used[osd["fsid"]]
+            if osd["fsid"] not in used and osd.get("cluster") in (None, fsid) and not osd.get("begun"):
                 osd["state"] = "destroyed" if osd.get("id") in given_up else "orphan"
 
 

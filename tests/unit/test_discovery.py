@@ -93,6 +93,7 @@ def test_osds_that_the_cluster_gave_up_are_named():
     discovery.settle({"x": host}, states, OURS)
     found = [osd.get("state") for osd in host["ceph_disks"][0]["osds"]]
     assert found == [None, "destroyed", "orphan", "orphan", None, None]
+    assert host["ceph_disks"][0]["osds"][-1]["id"] == 1  # a WAL's label does not say it, the cluster does
 
 
 def test_what_the_inventory_does_not_tell_as_it_is_now():
