@@ -28,6 +28,7 @@ def prepare(site: Site, made: Generation) -> Path:
         _link(folder / name, site.shipped / name)
     _link(folder / "secrets", site.secrets)
     _link(folder / "stack" / "ceph", site.root / "stack" / "ceph")
+    _link(folder / "site", site.root / "stack")  # for the site's own global.yml, which may come and go
     return folder
 
 

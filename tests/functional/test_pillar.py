@@ -176,6 +176,16 @@ def test_a_sites_own_layer_may_think(opts):
     own.unlink()
 
 
+def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
+    own = site(opts).root / "stack/global.yml"
+    own.write_text("everywhere: 1\n")
+    try:
+        assert compile_pillar(opts, "node2")["everywhere"] == 1
+    finally:
+        own.unlink()
+    assert "everywhere" not in compile_pillar(opts, "node2")
+
+
 def test_secrets_are_for_the_master_alone_to_read(opts):
     paths = site(opts)
     files = [path for path in (paths.secrets, paths.keys.parent) for path in [path, *path.iterdir()]]
