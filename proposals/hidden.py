@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
-from proposals import store
+from proposals import files, store
 from proposals.site import Site
 
 MASK = "**********"
@@ -20,7 +20,7 @@ def known(paths: Site) -> set[str]:
 
     (Lines of several words are a keyring's: its keys are known by their looks, the rest is no secret.)
     """
-    kept = [json.loads(store.read_text(paths.keys))] if paths.keys.exists() else []
+    kept = [json.loads(files.read_text(paths.keys))] if paths.keys.exists() else []
     kept += [store.read_yaml(path) for path in sorted(paths.secrets.glob("*.yml"))]
     lines = {line.strip() for one in kept for text in _texts(one) for line in text.splitlines()}
     return {line for line in lines if len(line) >= SHORTEST and not line.startswith("[") and len(line.split()) == 1}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from proposals import documents, store
+from proposals import documents, files, store
 from proposals.errors import PolicyError, StoreError
 from proposals.names import nearest, shown
 
@@ -119,7 +119,7 @@ def resolve(root: str | Path) -> Resolution:
     if not path.is_file():
         raise PolicyError(f"{path} does not exist: populate writes a proposed one (salt-run proposal.populate)")
     lines, targets, warnings, readable = [], {}, [], {}
-    for line in parse(store.read_text(path)):
+    for line in parse(files.read_text(path)):
         try:
             matches = tuple(select(root, line))
             for source in matches:
@@ -165,7 +165,7 @@ def _hint(root: str | Path, pattern: str) -> str:
 
 
 def _document(path: Path, known: dict[str, object]) -> object:
-    text = store.read_text(path)
+    text = files.read_text(path)
     if not text.strip():
         return None
     if text not in known:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from proposals import policy, store
+from proposals import files, policy, store
 from proposals.plan import Plan
 
 LARGE = 10  # hosts from which five monitors are proposed, else three
@@ -51,7 +51,7 @@ def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
     """Messages with those of the wanted lines whose files policy.cfg, where there is one, does not choose yet."""
     chosen: set[str] = set()
     path = Path(root) / "policy.cfg"
-    for line in policy.parse(store.read_text(path)) if path.exists() else ():
+    for line in policy.parse(files.read_text(path)) if path.exists() else ():
         chosen.update(store.matching(root, line.pattern))
     left = [line for line in wanted if not chosen.issuperset(store.matching(root, line))]
     told = (

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from proposals import secrets, store
+from proposals import files, secrets
 from proposals.generation import Generation, dump
 from proposals.site import Site
 
@@ -23,7 +23,7 @@ def prepare(site: Site, made: Generation) -> Path:
     """
     folder = site.generations / made.name
     if not folder.is_dir():
-        store.write_tree(folder, made.files)
+        files.write_tree(folder, made.files)
     for name in ("assignment.cfg", "stack.cfg"):
         _link(folder / name, site.shipped / name)
     _link(folder / "secrets", site.secrets)
@@ -45,7 +45,7 @@ def _link(link: Path, target: Path) -> bool:
     """Point a link at its target; True where it did not already."""
     if link.is_symlink() and link.readlink() == target:
         return False
-    store.swap_link(link, target)
+    files.swap_link(link, target)
     return True
 
 
@@ -54,15 +54,15 @@ def tell(site: Site, made: Generation) -> list[str]:
     for folder in (site.keys.parent, site.given, site.secrets):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-    known = json.loads(store.read_text(site.keys)) if site.keys.exists() else {}
+    known = json.loads(files.read_text(site.keys)) if site.keys.exists() else {}
     own = _given_texts(site)
     keys = secrets.keys(known, made.entities, made.services.passwords() - set(own))
     if keys != known:
-        store.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
+        files.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
     wanted = _secrets(made, {**keys, **own})
     written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
     for name in written:
-        store.write(site.secrets / name, wanted[name], mode=0o600)
+        files.write(site.secrets / name, wanted[name], mode=0o600)
     return written
 
 
@@ -73,13 +73,13 @@ def given(site: Site) -> frozenset[str]:
 
 def _given_texts(site: Site) -> dict[str, str]:
     """What the site gave, by name. A password's last line end is none of it."""
-    return {name: store.read_text(site.given / name).rstrip("\n") for name in given(site)}
+    return {name: files.read_text(site.given / name).rstrip("\n") for name in given(site)}
 
 
 def rotate(site: Site, name: str) -> None:
     """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError."""
-    known = json.loads(store.read_text(site.keys)) if site.keys.exists() else {}
-    store.write(site.keys, json.dumps(secrets.rotated(known, name), indent=1), mode=0o600)
+    known = json.loads(files.read_text(site.keys)) if site.keys.exists() else {}
+    files.write(site.keys, json.dumps(secrets.rotated(known, name), indent=1), mode=0o600)
 
 
 def forget(site: Site, made: Generation) -> list[str]:
@@ -98,4 +98,4 @@ def _secrets(made: Generation, keys: Mapping[str, str]) -> dict[str, str]:
 
 
 def _differs(path: Path, text: str) -> bool:
-    return not path.exists() or store.read_text(path) != text
+    return not path.exists() or files.read_text(path) != text

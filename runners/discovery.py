@@ -7,7 +7,7 @@ import uuid
 
 import salt.cache
 
-from proposals import answer, clues, discovery, store
+from proposals import answer, clues, discovery, files, store
 from proposals import names as accepted
 from proposals.errors import InventoryError, ProposalError, StoreError
 from proposals.site import site
@@ -155,10 +155,10 @@ def _store(paths, known, hosts):
     for minion, host in hosts.items():
         before = {key: value for key, value in known.get(minion, {}).items() if key != "time"}
         if before != host:
-            store.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
+            files.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
             written.append(minion)
         else:
-            store.touch(paths.inventory / f"{minion}.json")
+            files.touch(paths.inventory / f"{minion}.json")
     return written
 
 

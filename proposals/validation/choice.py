@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proposals import generation, names, pillar, store
+from proposals import files, generation, names, pillar, store
 from proposals.errors import ArgumentError, PolicyError
 from proposals.serving import ANY_KEY
 from proposals.validation import subject, table
@@ -64,7 +64,7 @@ def site_settings(root) -> dict:
     A file with templates in it is Salt's to read, and says nothing before it is served.
     """
     path = root / "stack/ceph/cluster.yml"
-    text = store.read_text(path) if path.is_file() else ""
+    text = files.read_text(path) if path.is_file() else ""
     said = store.parse_yaml(text, str(path)) if not any(mark in text for mark in generation.TEMPLATE) else None
     return said if isinstance(said, dict) else {}
 

@@ -9,7 +9,7 @@ import pytest
 import salt.config
 import salt.pillar
 
-from proposals import arguments, generation, pillar, plan, policy, secrets, serving, store
+from proposals import arguments, files, generation, pillar, plan, policy, secrets, serving, store
 from proposals.site import site
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
@@ -65,14 +65,14 @@ def opts(tmp_path_factory, checkout):
 def configure(opts):
     paths = site(opts)
     for number, name in enumerate(HOSTS, start=1):
-        store.write(paths.inventory / f"{name}.json", json.dumps(host(number, name)))
+        files.write(paths.inventory / f"{name}.json", json.dumps(host(number, name)))
     store.fragments(
         paths.proposals,
         HOSTS,
         fsid="11111111-1111-4111-8111-111111111111",
         networks={"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"},
     )
-    store.write(paths.proposals / "policy.cfg", POLICY)
+    files.write(paths.proposals / "policy.cfg", POLICY)
     made = plan.peek(store.load_inventory(paths.inventory), arguments.parse({"target": "node*"}))
     store.populate(paths.proposals, made)
     resolved = policy.resolve(paths.proposals)
@@ -171,7 +171,7 @@ def test_a_hostile_disk_is_never_run(opts):
 
 def test_a_sites_own_layer_may_think(opts):
     own = site(opts).root / "stack/ceph/minions/node2.yml"
-    store.write(own, 'ceph: {note: "{{ minion_id | upper }}"}\n')
+    files.write(own, 'ceph: {note: "{{ minion_id | upper }}"}\n')
     assert compile_pillar(opts, "node2")["ceph"]["note"] == "NODE2"
     own.unlink()
 

@@ -9,7 +9,7 @@ import yaml
 from saltmaster import Master
 
 from lab.guide import guide
-from proposals import generation, pillar, policy, reference, serving, store
+from proposals import files, generation, pillar, policy, reference, serving, store
 from proposals.site import Site
 
 GUIDE = guide("apollo-slice")
@@ -26,7 +26,7 @@ def master(tmp_path_factory):
     hosts = reference.inventory("apollo")["hosts"]
     for number, (name, host) in enumerate(hosts.items(), start=20):
         host |= {"hostname": name, "addresses": [f"192.168.124.{number}/24", f"192.168.100.{number}/24"]}
-        store.write(home / "inventory" / f"{name}.json", json.dumps(host))
+        files.write(home / "inventory" / f"{name}.json", json.dumps(host))
         made.accept(name)
     store.fragments(home / "proposals", hosts, fsid=FSID, networks=NETWORKS, time_server="saltmaster")
     populate = next(shlex.split(command) for command in GUIDE.commands if "proposal.populate" in command)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from planning import FSID, GUIDE, apollo, inventory
 
-from proposals import arguments, fragments, pillar, plan, proposed, store
+from proposals import arguments, files, fragments, pillar, plan, proposed, store
 from proposals.errors import StoreError
 from proposals.sizes import GIB
 
@@ -173,33 +173,33 @@ def test_monitors(hosts, storage, monitors):
 
 
 def test_a_killed_write_leaves_no_half_file(tmp_path, monkeypatch):
-    store.write(tmp_path / "a", "old")
+    files.write(tmp_path / "a", "old")
 
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "fchmod", fail)
+    monkeypatch.setattr(files.os, "fchmod", fail)
     with pytest.raises(StoreError, match="cannot write .*No space left"):
-        store.write(tmp_path / "a", "new" * 1000)
+        files.write(tmp_path / "a", "new" * 1000)
     assert (tmp_path / "a").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_trees_and_links(tmp_path):
-    store.write_tree(tmp_path / "gen1", {"a/b.sls": "x: 1\n"}, mode=0o600)
+    files.write_tree(tmp_path / "gen1", {"a/b.sls": "x: 1\n"}, mode=0o600)
     assert (tmp_path / "gen1/a/b.sls").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "gen1/a").stat().st_mode & 0o777 == 0o700
     with pytest.raises(StoreError, match="never written over"):
-        store.write_tree(tmp_path / "gen1", {})
-    store.swap_link(tmp_path / "now", "gen1")
-    store.swap_link(tmp_path / "now", "gen2")
+        files.write_tree(tmp_path / "gen1", {})
+    files.swap_link(tmp_path / "now", "gen1")
+    files.swap_link(tmp_path / "now", "gen2")
     assert str((tmp_path / "now").readlink()) == "gen2"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gen1", "now"]
 
 
 def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
     populate(tmp_path, inventory(**FEW))
-    whole, done = store._write, []
+    whole, done = files._write, []
 
     def killed(path, *more, **named):
         if done and "minions" in str(path):
@@ -207,7 +207,7 @@ def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
         done.extend([path] if "minions" in str(path) else [])
         whole(path, *more, **named)
 
-    monkeypatch.setattr(store, "_write", killed)
+    monkeypatch.setattr(files, "_write", killed)
     with pytest.raises(KeyboardInterrupt):
         populate(tmp_path, inventory(**FEW), "encryption=dmcrypt")
     monkeypatch.undo()
@@ -222,6 +222,6 @@ def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
     ["{}", "[]", "{", '{"hosts": 1}', '{"name": "a", "arguments": {}, "hosts": {"a": {"osds": [1], "disks": []}}}'],
 )
 def test_a_broken_proposal_is_told(tmp_path, text):
-    store.write(tmp_path / "profile-default/proposal.json", text)
+    files.write(tmp_path / "profile-default/proposal.json", text)
     with pytest.raises(StoreError, match=r"proposal\.json is not"):
         populate(tmp_path, inventory(**FEW))
