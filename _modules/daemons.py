@@ -57,7 +57,7 @@ def pending(startup=()):
     for name, daemon in running().items():
         diff = _asked(Path(daemon["socket"]), "config diff")
         differs = _differs(name, daemon, diff["diff"], sections, startup) if diff else {}
-        differs |= _newer_key(daemon)
+        differs |= _newer_key(daemon) | _newer_program(daemon)
         if differs:
             found[name] = differs
     return found
@@ -110,6 +110,16 @@ def _newer_key(daemon):
     if not keyring.exists() or keyring.stat().st_mtime <= Path(daemon["socket"]).stat().st_mtime:
         return {}
     return {"keyring": ["the key of its start", "a newer one"]}
+
+
+def _newer_program(daemon):
+    """Whether a daemon's program was replaced since it began, as a package's update does (proc(5))."""
+    pid = _run(["systemctl", "show", "--property", "MainPID", "--value", daemon["unit"]]).strip()
+    try:
+        gone = str(Path(f"/proc/{pid}/exe").readlink()).endswith(" (deleted)")
+    except OSError:
+        return {}
+    return {"program": ["the one of its start", "a newer one"]} if gone else {}
 
 
 def _same(now, then):

@@ -84,6 +84,17 @@ def test_a_changed_configuration_waits_for_a_restart_host_by_host(cluster: Produ
 
 
 @pytest.mark.big
+def test_a_daemon_of_an_updated_program_waits_for_a_restart(cluster: Product) -> None:
+    until(cluster.whole, 60, "HEALTH_OK")
+    program = "/usr/bin/ceph-mgr"
+    cluster.run("node3", f"cp -a {program} {program}.new && mv {program}.new {program}")  # as dpkg and rpm do
+    assert restarts(cluster) == {"node3": {"mgr.node3": {"program": ["the one of its start", "a newer one"]}}}
+    assert cluster.stage("ceph.stage.restart").code == 0
+    assert restarts(cluster) == {}
+    until(cluster.whole, 60, "HEALTH_OK after the restart")
+
+
+@pytest.mark.big
 def test_restarts_wait_while_the_cluster_is_not_steady(cluster: Product) -> None:
     """With an OSD down no other daemon is stopped: Ceph says no."""
     until(cluster.whole, 60, "HEALTH_OK")
