@@ -8,7 +8,6 @@ import json
 import re
 import socket
 import struct
-import subprocess
 from pathlib import Path
 
 from salt.exceptions import CommandExecutionError
@@ -175,8 +174,4 @@ def _exactly(line, length):
 
 
 def _run(command):
-    """A command's standard output; its own words as an error where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
+    return __salt__["commands.run"](command, limit=LIMIT)

@@ -4,7 +4,6 @@
 
 import fcntl
 import os
-import subprocess
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,7 +145,4 @@ def _is_uuid(text):
 
 
 def _run(command, ok=(0,)):
-    """Run a command; its own words as an error where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode not in ok:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return __salt__["commands.run"](command, ok=ok, limit=LIMIT)

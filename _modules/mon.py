@@ -5,7 +5,6 @@ The steps are those of Ceph's manual deployment (docs.ceph.com, install/manual-d
 
 import json
 import shutil
-import subprocess
 import time
 from pathlib import Path
 
@@ -117,7 +116,4 @@ def _store():
 
 
 def _run(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
+    return __salt__["commands.run"](command, limit=LIMIT)

@@ -4,7 +4,6 @@ Its data disk is left as it is: that is pulled, or wiped by a command of its own
 """
 
 import shutil
-import subprocess
 from pathlib import Path
 
 from salt.exceptions import CommandExecutionError
@@ -99,7 +98,4 @@ def free(osd_id):
 
 
 def _run(command):
-    """Run a command; its own words as an error where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    return __salt__["commands.run"](command, limit=LIMIT)
