@@ -31,7 +31,12 @@ PILLAR = {
         "global": {},
         "gateways": [],
         "expected_osds": 1,
-        "services": {"mds": {"name": "node1"}, "client-cephfs": {"entity": "client.cephfs.node1"}},
+        "services": {
+            "mds": {"name": "node1"},
+            "client-cephfs": {"entity": "client.cephfs.node1"},
+            "clients": {"roles": ["client-nfs", "client-iscsi", "client-radosgw", "benchmark"]},
+            "rbd-mirror": {"entity": "client.rbd-mirror.node1"},
+        },
     },
 }
 

@@ -8,6 +8,11 @@ ceph_os:
     time: [chrony]
     mds: [ceph-mds]
     client-cephfs: [ceph-fuse]
+    client-nfs: [nfs-common]
+    client-iscsi: [open-iscsi]
+    client-radosgw: [s3cmd]
+    benchmark: [fio]
+    rbd-mirror: [rbd-mirror]
   chrony:
     service: chrony
     conf: /etc/chrony/chrony.conf

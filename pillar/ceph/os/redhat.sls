@@ -8,6 +8,11 @@ ceph_os:
     time: [chrony]
     mds: [ceph-mds]
     client-cephfs: [ceph-fuse]
+    client-nfs: [nfs-utils]
+    client-iscsi: [iscsi-initiator-utils]
+    client-radosgw: [s3cmd]
+    benchmark: [fio]
+    rbd-mirror: [rbd-mirror]
   chrony:
     service: chronyd
     conf: /etc/chrony.conf
