@@ -10,12 +10,14 @@ import json
 KEPT = "halocline/config"
 
 
-def changes(wanted):
+def changes(wanted, kept=KEPT):
     """Return what has to change: ``{set: [[section, option, value]], remove: [[section, option]]}``.
 
     wanted
         Pillar's ``ceph_config``: ``{section: {option: value}}``; sections as ``ceph config set`` takes them, such as
         ``osd``, ``osd.3``, ``osd/class:hdd``.
+    kept
+        The config-key that remembers what was set: one for each who sets.
 
     CLI Example:
 
@@ -23,11 +25,11 @@ def changes(wanted):
 
         salt 'saltmaster' ceph_config.changes '{osd: {osd_max_backfills: 2}}'
     """
-    return _todo(wanted, _kept())
+    return _todo(wanted, _kept(kept))
 
 
-def apply(wanted):
-    """Bring the central configuration to ``wanted`` (as for ``changes``); return what was changed.
+def apply(wanted, kept=KEPT):
+    """Bring the central configuration to ``wanted`` (arguments as for ``changes``); return what was changed.
 
     Interrupted, the next run sets the same again.
 
@@ -37,27 +39,27 @@ def apply(wanted):
 
         salt 'saltmaster' ceph_config.apply '{osd: {osd_max_backfills: 2}}'
     """
-    kept = _kept()
-    todo = _todo(wanted, kept)
+    known = _kept(kept)
+    todo = _todo(wanted, known)
     for section, option, value in todo["set"]:
         __salt__["ceph_cli.tell"](["config", "set", section, option, value])
     for section, option in todo["remove"]:
         __salt__["ceph_cli.tell"](["config", "rm", section, option])
     if todo["set"] or todo["remove"]:
         stored = _stored()
-        kept |= {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
-        rows = [[*place, value] for place, value in sorted(kept.items()) if list(place) not in todo["remove"]]
-        __salt__["ceph_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=json.dumps(rows))
+        known |= {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
+        rows = [[*place, value] for place, value in sorted(known.items()) if list(place) not in todo["remove"]]
+        __salt__["ceph_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=json.dumps(rows))
     return todo
 
 
-def _todo(wanted, kept):
+def _todo(wanted, known):
     flat = {(section, option): _text(value) for section, said in wanted.items() for option, value in said.items()}
     stored = _stored() if flat else {}
-    changed = [place for place, value in flat.items() if kept.get(place) != [value, stored.get(place, "")]]
+    changed = [place for place, value in flat.items() if known.get(place) != [value, stored.get(place, "")]]
     return {
         "set": [[*place, flat[place]] for place in sorted(changed)],
-        "remove": [list(place) for place in sorted(set(kept) - set(flat))],
+        "remove": [list(place) for place in sorted(set(known) - set(flat))],
     }
 
 
@@ -84,10 +86,10 @@ def _stored():
     return {("/".join(filter(None, (row["section"], row.get("mask")))), row["name"]): row["value"] for row in rows}
 
 
-def _kept():
-    if KEPT not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
+def _kept(kept):
+    if kept not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
         return {}
-    rows = json.loads(__salt__["ceph_cli.tell"](["config-key", "get", KEPT]))
+    rows = json.loads(__salt__["ceph_cli.tell"](["config-key", "get", kept]))
     return {(section, option): value for section, option, value in rows}
 
 

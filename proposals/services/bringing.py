@@ -18,14 +18,16 @@ class Done:
     changes: Mapping[str, object] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     said: str = ""
+    warned: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """What a person reads of it."""
         if self.failed:
-            return "\n".join(f"{self.what}: FAILED: {line}" for line in self.failed)
-        if self.said:
-            return f"{self.what}: {self.said}"
-        return f"{self.what}: {', '.join(sorted(self.changes)) + ' changed' if self.changes else 'nothing changed'}"
+            lines = [f"FAILED: {line}" for line in self.failed]
+        else:
+            changed = f"{', '.join(sorted(self.changes))} changed" if self.changes else "nothing changed"
+            lines = [self.said or changed]
+        return "\n".join(f"{self.what}: {line}" for line in [*lines, *self.warned])
 
 
 def applied(what: str, minions: Iterable[str], answered: Mapping[str, Mapping]) -> Done:
@@ -34,7 +36,7 @@ def applied(what: str, minions: Iterable[str], answered: Mapping[str, Mapping]) 
     answered
         ``minions.ask``'s answer; who is not in it did not answer.
     """
-    changes, failed = {}, []
+    changes, failed, warned = {}, [], []
     for minion in sorted(minions):
         if minion not in answered:
             failed.append(f"{minion}: does not answer: look at its salt-minion, then run the stage again")
@@ -49,9 +51,10 @@ def applied(what: str, minions: Iterable[str], answered: Mapping[str, Mapping]) 
             for one in sorted(states.values(), key=lambda one: one["__run_num__"])
             if one["result"] is False and not one.get("comment", "").startswith("One or more requisite failed")
         ]
-        if changed := [one["__id__"] for one in states.values() if one["changes"]]:
+        warned += [f"{minion}: {line}" for one in states.values() for line in one.get("warnings", ())]
+        if changed := {one["__id__"] for one in states.values() if one["changes"]}:
             changes[minion] = sorted(changed)
-    return Done(what, changes, failed)
+    return Done(what, changes, failed, warned=warned)
 
 
 def problems(steps: Mapping[str, Mapping], answered: Mapping[str, Mapping], generation: str) -> list[str]:
@@ -76,8 +79,9 @@ def problems(steps: Mapping[str, Mapping], answered: Mapping[str, Mapping], gene
         ports = {int(port): str(process) for port, process in running["ports"]}
         for name, step in steps.items():
             for port, process in step["ports"].get(minion, {}).items():
-                holder = ports.get(int(port), process)
-                if holder != process:
+                names = process.split(" or ")  # a program has another name with each family
+                holder = ports.get(int(port), names[0])
+                if holder not in names:
                     found.append(
                         f"{minion}: port {port}, which {name} needs for {process}, is held by {shown(holder)}: end "
                         "that, or give the service another port"

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from proposals.names import shown
+from proposals.names import nearest, shown
 
 Command = list[str]  # words of a ``ceph`` command, without a secret among them
 
@@ -44,6 +44,17 @@ class Cluster:
             return None
         found = (ipaddress.ip_interface(each).ip for each in self.hosts.get(minion, {}).get("addresses", ()))
         return next((str(ip) for ip in found if ip.version == network.version and ip in network), None)
+
+    def target(self, minion: str, port: int) -> str:
+        """``HOST:PORT`` by which others reach a minion: its address, else its host name."""
+        host = self.address(minion) or self.hostname(minion)
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def names(self, minions: Iterable[str]) -> str:
+        """Whom a certificate of these minions is for, as openssl's x509v3_config(5) writes subjectAltName."""
+        hosts = dict.fromkeys(name for minion in minions for name in (self.hostname(minion), minion))
+        addresses = filter(None, map(self.address, minions))
+        return ", ".join([*(f"DNS:{name}" for name in hosts), *(f"IP:{each}" for each in addresses)])
 
 
 @dataclass
@@ -90,6 +101,40 @@ class Plan:
     def wrong(self, key: str, found: object, expected: str) -> None:
         """Note a setting that is not understood."""
         self.problems.append(f"{key} is {shown(found)}: expected {expected}")
+
+    def settings(self, key: str, said: object, known: Iterable[str]) -> dict:
+        """Return what a site says at a key, a mapping of known words; note everything else."""
+        if said is None:
+            return {}
+        if not isinstance(said, Mapping):
+            self.wrong(key, said, f"a mapping with keys of {', '.join(known)}")
+            return {}
+        for word in set(map(str, said)) - set(known):
+            self.wrong(key, word, f"keys of {', '.join(known)}{nearest(word, known)}")
+        return {word: value for word, value in said.items() if word in known}
+
+    def port(self, key: str, said: object, default: int) -> int:
+        """Return a TCP port; the default where a site says nothing, or something else, which is noted."""
+        if said is None:
+            return default
+        if type(said) is not int or not 0 < said < 65536:
+            self.wrong(key, said, "a TCP port, 1 to 65535")
+            return default
+        return said
+
+    def certificate(self, name: str, cluster: Cluster) -> list[str]:
+        """Return the files of a certificate and its key that the site gave, NAME.crt and NAME.key; none where a host
+        is to make them. One without the other is a problem.
+        """
+        wanted = [f"{name}.crt", f"{name}.key"]
+        given = [each for each in wanted if each in cluster.given]
+        if len(given) == 1:
+            (lacks,) = set(wanted) - set(given)
+            self.problems.append(
+                f"{name}: {given[0]} is given and {lacks} is not: put it, as PEM, into <pillar_root>/ceph/keys/given, "
+                "or take the other one away to have a certificate made"
+            )
+        return given
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ PILLAR = {
             "client-cephfs": {"entity": "client.cephfs.node1"},
             "clients": {"roles": ["client-nfs", "client-iscsi", "client-radosgw", "benchmark"]},
             "rbd-mirror": {"entity": "client.rbd-mirror.node1"},
+            "dashboard": {"port": 8443, "user": "a", "options": {}, "given": ["dashboard.crt"], "made": ["DNS:node1"]},
+            "prometheus": {"config": {}, "rules": [["/etc/prometheus/site/a.yml", "salt://a.yml"]], "arguments": []},
+            "alertmanager": {"config": {}, "given": ["smtp"], "arguments": ["--cluster.listen-address="]},
+            "grafana": {"port": 3000, "given": ["grafana.crt"], "made": ["DNS:node1"]},
         },
     },
 }

@@ -4,7 +4,7 @@ import pytest
 import yaml
 from planning import FIXTURES
 
-from proposals.services import bringing, cephfs, planning
+from proposals.services import bringing, cephfs, monitoring, planning
 from proposals.services.service import Cluster, Plan, Service
 from proposals.services.table import SERVICES, named
 
@@ -98,3 +98,24 @@ def test_what_fails_on_a_host_is_named_once():
 
 def test_a_plan_that_asks_for_nothing_is_none():
     assert Plan() == Plan() and plan({"node1": ["mon"]}).plans == {}
+
+
+def test_what_a_state_warns_of_is_said():
+    warned = "module restful was disabled"
+    states = {"a": {"__id__": "served", "result": True, "changes": {"a": 1}, "__run_num__": 0, "warnings": [warned]}}
+    done = bringing.applied("dashboard", ["salt"], {"salt": {"state.apply": states}})
+    assert done.text() == f"dashboard: salt changed\ndashboard: salt: {warned}"
+
+
+def test_a_program_that_each_family_names_otherwise_holds_its_own_port():
+    steps = {"monitoring": {"parts": {}, "ports": {"node1": {8080: "httpd or apache2"}}}}
+    assert bringing.problems(steps, {"node1": {"services.running": RUNNING}}, "g") == []
+
+
+def test_the_exporter_of_the_managers_is_enabled_once():
+    told = {"scrape_interval": 30}
+    fresh = [" ".join(words) for words in monitoring.commands(told, {"modules": [], "scrape_interval": None})]
+    option = "config set mgr mgr/prometheus/scrape_interval 30"
+    assert fresh == ["mgr module enable prometheus", option]
+    there = {"modules": ["prometheus"], "scrape_interval": "30.000000"}
+    assert list(monitoring.commands(told, there)) == []

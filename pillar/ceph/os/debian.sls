@@ -13,11 +13,29 @@ ceph_os:
     client-radosgw: [s3cmd]
     benchmark: [fio]
     rbd-mirror: [rbd-mirror]
+    dashboard: [ceph-mgr-dashboard]
+    node-exporter: [prometheus-node-exporter]
+    prometheus: [prometheus, ceph-prometheus-alerts]
+    alertmanager: [prometheus-alertmanager]
+    # Debian has no Grafana: a site that wants one names a source that has it in ceph_repos.
+    grafana: [grafana, ceph-grafana-dashboards]
   chrony:
     service: chrony
     conf: /etc/chrony/chrony.conf
     include: confdir /etc/chrony/conf.d
     settings: /etc/chrony/conf.d/halocline.conf
+  dashboard:
+    instead_of:
+      restful: >-
+        of Debian 12's Ceph 16 only one of the modules restful and dashboard can load (MGR_MODULE_DEPENDENCY); it comes
+        back with 'ceph mgr module disable dashboard; ceph mgr module enable restful'
+  node-exporter: {service: prometheus-node-exporter}
+  prometheus: {service: prometheus, arguments: /etc/default/prometheus, variable: ARGS, always: []}
+  alertmanager:
+    service: prometheus-alertmanager
+    arguments: /etc/default/prometheus-alertmanager
+    variable: ARGS
+    always: []
 ceph_health:
   mon:
     mgr_initial_modules:

@@ -13,8 +13,26 @@ ceph_os:
     client-radosgw: [s3cmd]
     benchmark: [fio]
     rbd-mirror: [rbd-mirror]
+    dashboard: [ceph-mgr-dashboard]
+    node-exporter: [node_exporter]
+    prometheus: [prometheus2, ceph-prometheus-alerts]
+    alertmanager: [alertmanager]
+    grafana: [grafana, ceph-grafana-dashboards]
   chrony:
     service: chronyd
     conf: /etc/chrony.conf
     include: include /etc/chrony.d/*.conf
     settings: /etc/chrony.d/halocline.conf
+  dashboard: {instead_of: {}}
+  # As the prometheus-rpm collection names them: the distributions have none. A site names its source in ceph_repos.
+  node-exporter: {service: node_exporter}
+  prometheus:
+    service: prometheus
+    arguments: /etc/default/prometheus
+    variable: PROMETHEUS_OPTS
+    always: [--config.file=/etc/prometheus/prometheus.yml, --storage.tsdb.path=/var/lib/prometheus/data]
+  alertmanager:
+    service: alertmanager
+    arguments: /etc/default/alertmanager
+    variable: ALERTMANAGER_OPTS
+    always: [--config.file=/etc/prometheus/alertmanager.yml, --storage.path=/var/lib/prometheus/alertmanager]

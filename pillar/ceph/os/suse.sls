@@ -13,8 +13,21 @@ ceph_os:
     client-radosgw: [s3cmd]
     benchmark: [fio]
     rbd-mirror: [rbd-mirror]
+    dashboard: [ceph-mgr-dashboard]
+    node-exporter: [golang-github-prometheus-node_exporter]
+    prometheus: [golang-github-prometheus-prometheus, ceph-prometheus-alerts]
+    alertmanager: [golang-github-prometheus-alertmanager]
+    grafana: [grafana, ceph-grafana-dashboards]
   chrony:
     service: chronyd
     conf: /etc/chrony.conf
     include: include /etc/chrony.d/*.conf
     settings: /etc/chrony.d/halocline.conf
+  dashboard: {instead_of: {}}
+  node-exporter: {service: prometheus-node_exporter}
+  prometheus: {service: prometheus, arguments: /etc/sysconfig/prometheus, variable: ARGS, always: []}
+  alertmanager:
+    service: prometheus-alertmanager
+    arguments: /etc/sysconfig/prometheus-alertmanager
+    variable: ARGS
+    always: []
