@@ -76,12 +76,13 @@ def build(
     Raises PolicyError with every problem found, one line each.
     """
     roles = _roles(chosen)
-    problems = [*known, *_role_problems(roles, chosen)] + _disk_problems(chosen, inventory) + _network_problems(chosen)
     members = {role: sorted(each for each, has in roles.items() if role in has) for role in STAGES if role != "all"}
     members["all"] = sorted(roles)
     members["networks"] = sorted(set(_networks(chosen)) & set(roles))
     members["admin"] = sorted({*members["admin"], *members["master"]})
     settings = {**_settings(chosen), **{key: value for key, value in (own or {}).items() if key in SETTINGS}}
+    problems = [*known, *_role_problems(roles, settings)]
+    problems += _disk_problems(chosen, inventory) + _network_problems(chosen)
     told, absent = conf.derived(roles, members["mon"], inventory, settings)
     problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
@@ -165,8 +166,7 @@ def _lacks(settings: Mapping) -> list[str]:
     return [key for key in ("fsid", "public_network", "cluster_network") if not settings.get(key)]
 
 
-def _role_problems(roles: Mapping[str, list[str]], chosen: Mapping[str, dict]) -> list[str]:
-    settings = _settings(chosen)
+def _role_problems(roles: Mapping[str, list[str]], settings: Mapping) -> list[str]:
     known = ROLES | set(settings.get("rgw_configurations", [])) | set(settings.get("ganesha_configurations", []))
     wrong = [
         f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"

@@ -11,6 +11,7 @@ KEYS = ("application", "size", "erasure", "plugin", "failure_domain", "device_cl
 REPLICAS = 3
 PLUGINS = ("isa", "jerasure")
 CODE = re.compile(r"([1-9][0-9]?)\+([1-9])")
+NAME = re.compile(rf"\.?{names.PROFILE.pattern}")  # Ceph's own gateways begin theirs with a dot
 OVERWRITES = ("rbd", "cephfs")  # applications that overwrite: an erasure-coded pool must be told
 
 
@@ -55,7 +56,7 @@ class _Pool:
             self.wrong("has no application: expected such as {application: rbd}")
         if unknown := [key for key in said if key not in KEYS]:
             self.wrong(f"unknown key '{names.shown(unknown[0])}'{names.nearest(str(unknown[0]), KEYS)}")
-        if not names.PROFILE.fullmatch(name):
+        if not NAME.fullmatch(name):
             self.wrong("is not a pool's name: letters, digits, '.', '_' and '-'")
         self.domain, self.cls = str(said.get("failure_domain", "host")), said.get("device_class")
         if self.domain not in ("osd", "host", *TYPES):

@@ -21,7 +21,7 @@ MDS_CAPS = {"mon": "allow profile mds", "mgr": "allow profile mds", "mds": "allo
 def plan(cluster: Cluster, made: Plan) -> None:
     """Plan metadata servers, pools, file systems and the keys of hosts with the role client-cephfs."""
     servers, clients = cluster.members("mds"), cluster.members("client-cephfs")
-    systems = _systems(cluster.settings.get("cephfs"), made)
+    systems = file_systems(cluster.settings.get("cephfs"), made)
     if not servers:
         if clients or "cephfs" in cluster.settings:
             made.problems.append("cephfs: no minion has the role mds: add a role-mds line to policy.cfg")
@@ -61,8 +61,12 @@ def commands(told: Mapping, found: Mapping) -> Iterable[Command]:
             yield ["fs", "set", name, "allow_standby_replay", str(said["standby_replay"]).lower()]
 
 
-def _systems(said: object, made: Plan) -> dict[str, dict]:
-    """The file systems that a site asks for, each with every key."""
+def file_systems(said: object, made: Plan) -> dict[str, dict]:
+    """Return the file systems that a site asks for, each with every key; what is wrong with them is noted in a plan.
+
+    said
+        The setting ``cephfs``; None where there is none.
+    """
     if not isinstance(said := DEFAULT if said is None else said, Mapping):
         made.wrong("cephfs", said, "a mapping of file systems such as {cephfs: {max_mds: 1}}")
         return {}

@@ -4,10 +4,16 @@ from collections.abc import Iterable
 
 from proposals.errors import ArgumentError
 from proposals.names import nearest, shown
-from proposals.services import cephfs, clients, dashboard, monitoring
+from proposals.services import cephfs, clients, dashboard, ganesha, monitoring
 from proposals.services.service import Service
 
-SERVICES: tuple[Service, ...] = (cephfs.SERVICE, clients.SERVICE, monitoring.SERVICE, dashboard.SERVICE)
+SERVICES: tuple[Service, ...] = (
+    cephfs.SERVICE,
+    ganesha.SERVICE,
+    clients.SERVICE,
+    monitoring.SERVICE,
+    dashboard.SERVICE,
+)
 STAGE = ("services", "4")  # ceph.stage.services brings up all
 SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings}))
 

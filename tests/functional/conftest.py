@@ -34,6 +34,7 @@ PILLAR = {
         "services": {
             "mds": {"name": "node1"},
             "client-cephfs": {"entity": "client.cephfs.node1"},
+            "ganesha": {"name": "node1", "user": "ganesha.node1", "grace": "ganesha-rados-grace", "ids": {"/a": 1}},
             "clients": {"roles": ["client-nfs", "client-iscsi", "client-radosgw", "benchmark"]},
             "rbd-mirror": {"entity": "client.rbd-mirror.node1"},
             "dashboard": {"port": 8443, "user": "a", "options": {}, "given": ["dashboard.crt"], "made": ["DNS:node1"]},

@@ -1,0 +1,61 @@
+# An NFS server: one of those that share a grace database, by the name of this host.
+ceph-ganesha-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['ganesha'] | tojson }}
+
+ceph-ganesha-keyring:
+  file.managed:
+    - name: /etc/ceph/ceph.client.{{ pillar['ceph']['services']['ganesha']['user'] }}.keyring
+    - contents_pillar: ceph_secrets:ganesha
+    - mode: '0600'
+    - show_changes: False
+    - require:
+      - pkg: ceph-ganesha-packages
+
+ceph-ganesha-conf:
+  file.managed:
+    - name: /etc/ganesha/ganesha.conf
+    - source: salt://ceph/ganesha/files/ganesha.conf.j2
+    - template: jinja
+    - context: {told: {{ pillar['ceph']['services']['ganesha'] | tojson }}}
+    - mode: '0600'
+    - show_changes: False
+    - require:
+      - pkg: ceph-ganesha-packages
+
+ceph-ganesha-exports-conf:
+  file.managed:
+    - name: /etc/ganesha/exports.conf
+    - source: salt://ceph/ganesha/files/exports.conf.j2
+    - template: jinja
+    - context: {told: {{ pillar['ceph']['services']['ganesha'] | tojson }}}
+    - mode: '0600'
+    - show_changes: False
+    - require:
+      - pkg: ceph-ganesha-packages
+
+ceph-ganesha-grace:
+  cmd.run:
+    - name: {{ pillar['ceph']['services']['ganesha']['grace'] }} add {{ pillar['ceph']['services']['ganesha']['name'] }}
+    - unless: {{ pillar['ceph']['services']['ganesha']['grace'] }} member {{ pillar['ceph']['services']['ganesha']['name'] }}
+    - require:
+      - file: ceph-ganesha-keyring
+
+ceph-ganesha-running:
+  service.running:
+    - name: nfs-ganesha
+    - enable: True
+    - watch:
+      - file: ceph-ganesha-conf
+      - file: ceph-ganesha-keyring
+    - require:
+      - file: ceph-ganesha-exports-conf
+      - cmd: ceph-ganesha-grace
+
+ceph-ganesha-exports:
+  ganesha.exporting:
+    - exports: {{ pillar['ceph']['services']['ganesha']['ids'] | tojson }}
+    - require:
+      - service: ceph-ganesha-running
+    - watch:
+      - file: ceph-ganesha-exports-conf
