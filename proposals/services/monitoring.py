@@ -28,6 +28,7 @@ PORTS = {"ceph": 9283, "node": 9100, "prometheus": 9090, "alertmanager": 9093, "
 RULES = "/etc/prometheus/site"
 RULE_FILE = re.compile(r"salt://(?:[A-Za-z0-9][A-Za-z0-9._-]*/)*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*\.ya?ml)")
 RETENTION = re.compile(r"[1-9][0-9]{0,4}[hdwy]")
+OPTION = "mgr/prometheus/scrape_interval"
 GRAFANA_PASSWORD = "grafana.admin"
 
 
@@ -61,11 +62,16 @@ def plan(cluster: Cluster, made: Plan) -> None:
 
 
 def commands(told: Mapping, found: Mapping) -> Iterable[Command]:
-    """What is still to do: Ceph's own exporter, which is a module of the managers, and how fresh its numbers are."""
-    if "prometheus" not in found["modules"]:
+    """What is still to do: Ceph's own exporter, which is a module of the managers, and how fresh its numbers are, which
+    it reads at its start.
+    """
+    enabled = "prometheus" in found["modules"]
+    if other := float(found["scrape_interval"] or INTERVAL) != told["scrape_interval"]:
+        yield ["config", "set", "mgr", OPTION, str(told["scrape_interval"])]
+        if enabled:
+            yield ["mgr", "module", "disable", "prometheus"]
+    if other or not enabled:
         yield ["mgr", "module", "enable", "prometheus"]
-    if float(found["scrape_interval"] or INTERVAL) != told["scrape_interval"]:
-        yield ["config", "set", "mgr", "mgr/prometheus/scrape_interval", str(told["scrape_interval"])]
 
 
 def urls(cluster: Cluster) -> dict[str, str]:

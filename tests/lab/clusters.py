@@ -1,5 +1,6 @@
 """Clusters on which the guide was typed, as fixtures: each is made once a session, whichever test asks first."""
 
+import secrets
 from collections.abc import Callable
 
 import pytest
@@ -49,6 +50,9 @@ def served(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFacto
     product.run(
         "saltmaster", f"cat >>{PILLAR}/proposals/policy.cfg <<'EOF'\n{(SERVICES / 'policy.cfg').read_text()}EOF"
     )
+    product.notes["hook"] = secrets.token_hex(8)
+    product.write(f"{PILLAR}/keys/given/hook", f"{product.notes['hook']}\n")
+    product.run("saltmaster", f"chmod -R go= {PILLAR}/keys/given")
     product.stage("ceph.stage.configure")
     product.answers["services"] = product.stage("ceph.stage.services", check=False)
     return product

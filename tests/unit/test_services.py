@@ -116,6 +116,9 @@ def test_the_exporter_of_the_managers_is_enabled_once():
     told = {"scrape_interval": 30}
     fresh = [" ".join(words) for words in monitoring.commands(told, {"modules": [], "scrape_interval": None})]
     option = "config set mgr mgr/prometheus/scrape_interval 30"
-    assert fresh == ["mgr module enable prometheus", option]
-    there = {"modules": ["prometheus"], "scrape_interval": "30.000000"}
+    assert fresh == [option, "mgr module enable prometheus"]
+    there = {"modules": ["prometheus"], "scrape_interval": "15.000000"}
+    other = [" ".join(words) for words in monitoring.commands(told, there)]
+    assert other == [option, "mgr module disable prometheus", "mgr module enable prometheus"]
+    there["scrape_interval"] = "30.000000"
     assert list(monitoring.commands(told, there)) == []

@@ -28,8 +28,8 @@ ceph_os:
   dashboard:
     instead_of:
       restful: >-
-        of Debian 12's Ceph 16 only one of the modules restful and dashboard can load (MGR_MODULE_DEPENDENCY); it comes
-        back with 'ceph mgr module disable dashboard; ceph mgr module enable restful'
+        of Debian 12's Ceph 16 one of restful and dashboard alone can load (MGR_MODULE_DEPENDENCY, PyO3); to have it
+        back remove the package ceph-mgr-dashboard from the managers' hosts, then 'ceph mgr module enable restful'
   node-exporter: {service: prometheus-node-exporter}
   prometheus: {service: prometheus, arguments: /etc/default/prometheus, variable: ARGS, always: []}
   alertmanager:
