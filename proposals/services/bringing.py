@@ -93,14 +93,15 @@ def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answered: Mapp
     """Return a line for each daemon that a host still runs without the role: removal is the admin's own step."""
     lines = []
     for service in wanted:
-        runs = {minion for minions in steps.get(service.name, {}).get("parts", {}).values() for minion in minions}
-        for minion, given in sorted(answered.items()):
-            running = _running(given)
-            for unit in running["units"] if running and minion not in runs else ():
-                if any(fnmatch(unit, glob) for glob in service.units):
-                    lines.append(
-                        f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone"
-                    )
+        parts = steps.get(service.name, {}).get("parts", {})
+        for part, globs in service.units.items():
+            for minion, given in sorted(answered.items()):
+                running = _running(given)
+                for unit in running["units"] if running and minion not in parts.get(part, ()) else ():
+                    if any(fnmatch(unit, glob) for glob in globs):
+                        lines.append(
+                            f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone"
+                        )
     return lines
 
 

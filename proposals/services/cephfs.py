@@ -126,5 +126,5 @@ SERVICE = Service(
     plan=plan,
     commands=commands,
     parts=("mds", "client-cephfs"),
-    units=("ceph-mds@*.service",),
+    units={"mds": ("ceph-mds@*.service",)},
 )

@@ -196,5 +196,5 @@ SERVICE = Service(
     settings=("nfs_exports", "ganesha_configurations"),
     plan=plan,
     parts=("ganesha",),
-    units=("nfs-ganesha.service",),
+    units={"ganesha": ("nfs-ganesha.service",)},
 )

@@ -164,9 +164,12 @@ SERVICE = Service(
     plan=plan,
     commands=commands,
     parts=("node-exporter", "prometheus", "alertmanager", "grafana"),
-    units=(
-        *("prometheus.service", "prometheus-alertmanager.service", "alertmanager.service"),
-        *("prometheus-node-exporter.service", "prometheus-node_exporter.service", "node_exporter.service"),
-        "grafana-server.service",
-    ),
+    units={  # as Debian, SUSE and RHEL-like packages name them
+        "node-exporter": tuple(
+            f"{name}.service" for name in ("prometheus-node-exporter", "prometheus-node_exporter", "node_exporter")
+        ),
+        "prometheus": ("prometheus.service",),
+        "alertmanager": ("prometheus-alertmanager.service", "alertmanager.service"),
+        "grafana": ("grafana-server.service",),
+    },
 )

@@ -155,7 +155,7 @@ class Service:
     parts
         The parts of its plan, in their order.
     units
-        Its daemons' systemd units, as globs: what a host still runs without the role is named.
+        By part, its daemons' systemd units, as globs: what a host still runs without the part is named.
     """
 
     name: str
@@ -164,4 +164,4 @@ class Service:
     commands: Callable[[Mapping, Mapping], Iterable[Command]] | None = None
     on_master: str = ""
     parts: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -79,6 +79,10 @@ def test_daemons_of_a_role_that_went_are_named():
     answered = {"node1": {"services.running": RUNNING}}
     assert "ceph-mds@node1.service runs" in bringing.left(named("cephfs"), {}, answered)[0]
     assert bringing.left(SERVICES, {"cephfs": {"parts": {"mds": ["node1"]}}}, answered) == []
+    # A host may have lost one role of a service and kept another.
+    still = {"node1": {"services.running": {**RUNNING, "units": ["prometheus.service"]}}}
+    steps = {"monitoring": {"parts": {"node-exporter": ["node1"], "alertmanager": ["node1"]}}}
+    assert "prometheus.service runs" in bringing.left(SERVICES, steps, still)[0]
 
 
 def test_what_fails_on_a_host_is_named_once():
