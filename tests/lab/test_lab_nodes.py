@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from lab import containers, daemon, salt
 from lab.session import Session
+from lab.store import find
 
 NODES = ("node1", "node2", "node3")
 OURS = "import json; print(json.dumps([d['name'] for d in json.load(open('/etc/lab/disks.json'))['disks']]))"
@@ -26,6 +28,16 @@ def test_every_minion_answers(tiny: Session) -> None:
     answers = json.loads(tiny.run("saltmaster", "salt --static --out json '*' test.ping").out)
     assert answers == dict.fromkeys(tiny.hosts, True)
     assert {"saltmaster", *NODES} <= set(answers)
+
+
+def test_a_key_that_fell_back_to_pending_is_accepted_again(tiny: Session) -> None:
+    """As a master's worker may write it that read the key's state right before it was accepted."""
+    tiny.run("saltmaster", "cd /etc/salt/pki/master; mv minions/node1 minions_pre/")
+    tiny.run("node1", "systemctl restart salt-minion")
+    master = containers.find(daemon.needed(), find(tiny.name), "saltmaster")
+    assert "node1" not in salt.accepted(master)
+    salt.wait_for_answers(master, set(tiny.hosts))
+    assert salt.accepted(master) == set(tiny.hosts)
 
 
 @pytest.mark.parametrize("host", NODES)
