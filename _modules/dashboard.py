@@ -15,17 +15,21 @@ from urllib.parse import urlsplit
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 120  # seconds until the managers serve it: they start anew when a module comes or goes
-KEPT = "halocline/dashboard-admin"  # in the cluster: whom a password was set for, and a hash to know it by
+STORE = "mgr/dashboard/"  # where the cluster keeps what the module shows
+OURS = "halocline/dashboard-certificate"  # in the cluster: digests of the certificates that a stage set last
+KEPT = "halocline/dashboard-admin"  # and whom a password was set for, with a hash to know it by
 END = "-----END CERTIFICATE-----"
 
 
-def pending(certificate, key, port, instead_of=()):
+def pending(certificate, key, port=None, given=False, instead_of=()):
     """Return what stands between the cluster and a dashboard served as wanted, a line each; none where it is.
 
     certificate, key
         Files on this host, PEM.
     port
-        The managers' TCP port for it.
+        The managers' TCP port for it; without one the cluster's setting.
+    given
+        Whether the site gave them. Else a certificate that somebody gave the cluster by hand stays.
     instead_of
         Modules that cannot run beside it.
 
@@ -33,36 +37,38 @@ def pending(certificate, key, port, instead_of=()):
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.pending /etc/ceph/dashboard.crt /etc/ceph/dashboard.key 8443
+        salt 'saltmaster' dashboard.pending /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    enabled = _enabled()
+    enabled, wanted = _enabled(), _wanted(certificate, key, given)
     lines = [f"module {name} is enabled" for name in instead_of if name in enabled]
-    lines += [f"the {name} is another one" for name, text in _texts(certificate, key) if _stored(name) != text]
+    lines += [f"the {name} is another one" for name, text in wanted.items() if _stored(f"{STORE}{name}") != text]
     if "dashboard" not in enabled:
         return [*lines, "module dashboard is not enabled"]
-    return lines or _unserved(certificate, port)
+    return lines or _unserved(wanted["crt"], port)
 
 
-def serve(certificate, key, port, instead_of=()):
+def serve(certificate, key, port=None, given=False, instead_of=()):
     """Let the managers serve the dashboard (arguments as for ``pending``); return when they do, or raise.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.serve /etc/ceph/dashboard.crt /etc/ceph/dashboard.key 8443
+        salt 'saltmaster' dashboard.serve /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    tell, enabled = __salt__["ceph_cli.tell"], _enabled()
-    for name in enabled & set(instead_of):
+    tell, enabled, wanted = __salt__["ceph_cli.tell"], _enabled(), _wanted(certificate, key, given)
+    for name in sorted(enabled & set(instead_of)):
         tell(["mgr", "module", "disable", name])
-    for name, text in _texts(certificate, key):
-        if _stored(name) != text:
-            tell(["config-key", "set", f"mgr/dashboard/{name}", "-i", "-"], stdin=text)
+    if wanted["crt"] == _read(certificate):  # the one before too: a run may end between this and the next
+        tell(["config-key", "set", OURS, " ".join(map(_digest, (_stored(f"{STORE}crt") or "", wanted["crt"])))])
+    for name, text in wanted.items():
+        if _stored(f"{STORE}{name}") != text:
+            tell(["config-key", "set", f"{STORE}{name}", "-i", "-"], stdin=text)
     if "dashboard" in enabled:  # it reads port and certificate at its start alone
         tell(["mgr", "module", "disable", "dashboard"])
     # A manager that has just begun does not know its modules yet.
     _until(lambda: [] if tell(["mgr", "module", "enable", "dashboard"]) is not None else ["not enabled"])
-    _until(lambda: _unserved(certificate, port))
+    _until(lambda: _unserved(wanted["crt"], port))
 
 
 def password_differs(user):
@@ -74,10 +80,8 @@ def password_differs(user):
 
         salt 'saltmaster' dashboard.password_differs admin
     """
-    if KEPT not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
-        return True
-    kept = json.loads(__salt__["ceph_cli.tell"](["config-key", "get", KEPT]))
-    return kept["user"] != user or kept["hash"] != _hash(_password(), kept["salt"])
+    kept = json.loads(_stored(KEPT) or "{}")
+    return not kept or kept["user"] != user or kept["hash"] != _hash(_password(), kept["salt"])
 
 
 def set_password(user):
@@ -113,8 +117,16 @@ def _enabled():
     return set(__salt__["ceph_cli.ask"](["mgr", "module", "ls"])["enabled_modules"])
 
 
-def _texts(certificate, key):
-    return [("crt", _read(certificate)), ("key", _read(key))]
+def _wanted(certificate, key, given):
+    """What the managers are to serve: this host's files, or what somebody gave the cluster by hand and no stage did."""
+    stored = {name: _stored(f"{STORE}{name}") for name in ("crt", "key")}
+    if stored["crt"] and not given and _digest(stored["crt"]) not in (_stored(OURS) or ""):
+        return stored
+    return {"crt": _read(certificate), "key": _read(key)}
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read(path):
@@ -123,27 +135,28 @@ def _read(path):
 
 
 def _stored(name):
-    """What the managers are to serve; ``None`` where nothing is stored."""
-    known = f"mgr/dashboard/{name}"
-    if known not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
+    """A text that the cluster keeps; ``None`` where it keeps none of that name."""
+    if name not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
         return None
-    return __salt__["ceph_cli.tell"](["config-key", "get", known]).strip()
+    return __salt__["ceph_cli.tell"](["config-key", "get", name]).strip()
 
 
 def _unserved(certificate, port):
     """What is not so where the active manager says that it serves the dashboard."""
-    url = __salt__["ceph_cli.ask"](["mgr", "services"]).get("dashboard")
+    ask, tell = __salt__["ceph_cli.ask"], __salt__["ceph_cli.tell"]
+    url = ask(["mgr", "services"]).get("dashboard")
     if not url:
         return ["no manager serves it"]
     parts = urlsplit(url)
-    if parts.scheme != "https" or parts.port != port:
-        return [f"it is served at {url}, expected https and port {port}"]
+    wanted = port or int(tell(["config", "get", "mgr", "mgr/dashboard/ssl_server_port"]))
+    if parts.scheme != "https" or parts.port != wanted:
+        return [f"it is served at {url}, expected https and port {wanted}"]
     try:
         shown = ssl.get_server_certificate((parts.hostname, parts.port), timeout=10)
     except OSError as err:
         return [f"{url} does not answer: {err}"]
-    wanted = _read(certificate)[: _read(certificate).find(END)] + END  # the host's own, of a chain
-    if "".join(shown.split()) != "".join(wanted.split()):
+    first = certificate[: certificate.find(END)] + END  # the host's own, of a chain
+    if "".join(shown.split()) != "".join(first.split()):
         return [f"{url} shows another certificate"]
     return []
 

@@ -36,12 +36,12 @@ def plan(cluster: Cluster, made: Plan) -> None:
         made.run("dashboard-mgr", minion)
         made.ports.setdefault(minion, {})[port] = "ceph-mgr"
     made.passwords.add(PASSWORD)
-    options = {"ssl": "true", "ssl_server_port": str(port), **_links(cluster)}
+    options = {"ssl": "true", **({"ssl_server_port": str(port)} if "port" in said else {}), **_links(cluster)}
     for minion in cluster.members("master")[:1]:
         made.run(
             "dashboard",
             minion,
-            port=port,
+            port=said.get("port"),
             user=user,
             options={"mgr": {f"mgr/dashboard/{option}": value for option, value in options.items()}},
             given=given,

@@ -3,16 +3,20 @@
 from salt.exceptions import CommandExecutionError
 
 
-def served(name, certificate, key, port, instead_of=()):
-    """The managers serve the dashboard with a certificate and key (files on this host) on a port.
+def served(name, certificate, key, port=None, given=False, instead_of=()):
+    """The managers serve the dashboard with a certificate and key (files on this host).
 
+    port
+        Without one on that of the cluster's setting.
+    given
+        Whether the site gave them; else a certificate that somebody gave the cluster by hand stays.
     instead_of
         ``{module: why}``: modules that cannot run beside it are disabled, which is said.
 
     ``name`` is only a name.
     """
     ret = {"name": name, "result": True, "changes": {}, "comment": "the dashboard is served as pillar says"}
-    arguments = (certificate, key, port, sorted(instead_of))
+    arguments = (certificate, key, port, bool(given), sorted(instead_of))
     try:
         lines = __salt__["dashboard.pending"](*arguments)
         if lines and not __opts__["test"]:

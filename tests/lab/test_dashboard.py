@@ -111,6 +111,24 @@ def test_another_port_and_a_certificate_of_the_sites_own(served: Product) -> Non
     assert dashboard.ask(served)[0] == 201
 
 
+@pytest.mark.big
+def test_a_certificate_that_its_admin_gave_the_cluster_stays(served: Product) -> None:
+    own = "/root/own"
+    served.run(
+        "saltmaster",
+        f"openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=by-hand -keyout {own}.key -out {own}.crt; "
+        f"ceph dashboard set-ssl-certificate -i {own}.crt; ceph dashboard set-ssl-certificate-key -i {own}.key",
+    )
+    try:
+        assert served.stage(STAGE).code == 0
+        shown = f"echo | openssl s_client -connect {dashboard.served_at(served).split('/')[2]} 2>/dev/null"
+        assert "CN = by-hand" in served.run("saltmaster", f"{shown} | openssl x509 -noout -subject").out
+    finally:
+        served.run("saltmaster", "ceph config-key rm mgr/dashboard/crt; ceph config-key rm mgr/dashboard/key")
+        served.stage(STAGE)
+    assert dashboard.ask(served)[0] == 201
+
+
 def served_port(product: Product) -> str:
     """The port in the address that the managers' map names."""
     return dashboard.served_at(product).rstrip("/").rpartition(":")[2]

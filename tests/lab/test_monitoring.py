@@ -93,9 +93,12 @@ def test_the_receivers_password_is_alertmanagers_alone(served: Product) -> None:
 
 @pytest.mark.big
 def test_what_fails_on_a_host_is_named_and_what_was_stopped_comes_back(served: Product) -> None:
-    """A rule file that is not there: Prometheus goes on with what it has, all others come up."""
+    """A rule file that is not there: Prometheus goes on with what it has. Grafana, of which Debian has no package. All
+    others come up.
+    """
     own = f"{PILLAR}/stack/ceph/cluster.yml"
-    served.run("saltmaster", f"cp {own} /srv/kept-own; sed -i s#site/lab-rules.yml#site/gone.yml# {own}")
+    edit = "s#site/lab-rules.yml#site/gone.yml#; s#^monitoring:#&\\n  grafana: true#"
+    served.run("saltmaster", f"cp {own} /srv/kept-own; sed -i '{edit}' {own}")
     served.run("node1", "systemctl stop prometheus-node-exporter")
     served.run(WATCHER, "systemctl stop prometheus-alertmanager")
     try:
@@ -103,6 +106,7 @@ def test_what_fails_on_a_host_is_named_and_what_was_stopped_comes_back(served: P
         done = served.stage("ceph.stage.monitoring", check=False)
         assert done.code == 1
         assert "monitoring: prometheus: FAILED: client1: ceph-prometheus-rules-1" in done.out
+        assert "monitoring: grafana: FAILED: client1: ceph-grafana-packages" in done.out
         assert served.run("node1", "systemctl is-active prometheus-node-exporter").out.strip() == "active"
         assert (
             served.run(WATCHER, "systemctl is-active prometheus prometheus-alertmanager").out.split() == ["active"] * 2

@@ -41,7 +41,8 @@ ceph-dashboard-served:
   dashboard.served:
     - certificate: /etc/ceph/dashboard.crt
     - key: /etc/ceph/dashboard.key
-    - port: {{ pillar['ceph']['services']['dashboard']['port'] }}
+    - port: {{ pillar['ceph']['services']['dashboard']['port'] | tojson }}
+    - given: {{ pillar['ceph']['services']['dashboard']['given'] | tojson }}
     - instead_of: {{ pillar['ceph_os']['dashboard']['instead_of'] | tojson }}
     - require:
       - ceph_config: ceph-dashboard-options
