@@ -66,9 +66,13 @@ def serve(certificate, key, port=None, given=False, instead_of=()):
             tell(["config-key", "set", f"{STORE}{name}", "-i", "-"], stdin=text)
     if "dashboard" in enabled:  # it reads port and certificate at its start alone
         tell(["mgr", "module", "disable", "dashboard"])
-    # A manager that has just begun does not know its modules yet.
-    _until(lambda: [] if tell(["mgr", "module", "enable", "dashboard"]) is not None else ["not enabled"])
-    _until(lambda: _unserved(wanted["crt"], port))
+    _tell(["mgr", "module", "enable", "dashboard"])
+
+    def shown():
+        if lines := _unserved(wanted["crt"], port):
+            raise CommandExecutionError("; ".join(lines))
+
+    _until(shown)
 
 
 def password_differs(user):
@@ -87,7 +91,8 @@ def password_differs(user):
 def set_password(user):
     """Give an administrator of the dashboard the password that this host was told; make the user where it is missing.
 
-    Ceph's rules for passwords are passed over: they refuse any that holds such words as "osd", as a random one may.
+    False, and no password is given, where a user of this name was there before any stage gave one. Ceph's rules for
+    passwords are passed over: they refuse any that holds such words as "osd", as a random one may.
 
     CLI Example:
 
@@ -95,14 +100,17 @@ def set_password(user):
 
         salt 'saltmaster' dashboard.set_password admin
     """
-    tell, password = __salt__["ceph_cli.tell"], _password()
-    words = [user, "-i", "-", "--force-password"]
-    create = ["dashboard", "ac-user-create", *words, "administrator"]  # says so where the user exists, and leaves it
-    _until(lambda: [] if tell(create, stdin=password) is not None else ["no user"])
-    tell(["dashboard", "ac-user-set-password", *words], stdin=password)
+    password, words = _password(), [user, "-i", "-", "--force-password"]
+    there = user in json.loads(_tell(["dashboard", "ac-user-show"]))
+    mine = not there or json.loads(_stored(KEPT) or "{}").get("user") == user
+    if not there:
+        _tell(["dashboard", "ac-user-create", *words, "administrator"], password)
+    elif mine:
+        _tell(["dashboard", "ac-user-set-password", *words], password)
     salt = secrets.token_hex(16)
     kept = json.dumps({"user": user, "salt": salt, "hash": _hash(password, salt)})
-    tell(["config-key", "set", KEPT, "-i", "-"], stdin=kept)
+    __salt__["ceph_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=kept)
+    return mine
 
 
 def _password():
@@ -161,16 +169,18 @@ def _unserved(certificate, port):
     return []
 
 
+def _tell(words, stdin=None):
+    """Tell the managers, who know nothing of their modules while they are starting."""
+    return _until(lambda: __salt__["ceph_cli.tell"](words, stdin=stdin))
+
+
 def _until(what):
-    """Try until nothing is wrong any more; raise with what still is."""
+    """Try until it does not raise any more."""
     end = time.monotonic() + LIMIT
     while True:
         try:
-            wrong = what()
+            return what()
         except CommandExecutionError as err:
-            wrong = [str(err)]
-        if not wrong:
-            return
-        if time.monotonic() > end:
-            raise CommandExecutionError(f"after {LIMIT} s: {'; '.join(wrong)}")
+            if time.monotonic() > end:
+                raise CommandExecutionError(f"after {LIMIT} s: {err}") from err
         time.sleep(1)

@@ -41,14 +41,19 @@ def admin(name, user):
     A password that was changed there since is left alone, until the master makes another one. ``name`` is only a name.
     """
     ret = {"name": name, "result": True, "changes": {}, "comment": f"{user} was given this password before"}
+    mine = True
     try:
         differs = __salt__["dashboard.password_differs"](user)
         if differs and not __opts__["test"]:
-            __salt__["dashboard.set_password"](user)
+            mine = __salt__["dashboard.set_password"](user)
     except CommandExecutionError as err:
         ret.update(result=None if __opts__["test"] else False, comment=str(err))
         return ret
     if differs:
         ret.update(result=None if __opts__["test"] else True, changes={"password": f"of {user}"})
         ret["comment"] = f"{user} {'would be' if __opts__['test'] else 'was'} given a password"
+    if not mine:
+        ret["changes"] = {}
+        ret["comment"] = f"the dashboard had a user {user} before: its password was left alone"
+        ret["warnings"] = [f"{ret['comment']}; 'salt-run secret.rotate dashboard.admin' sets one"]
     return ret
