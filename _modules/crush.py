@@ -21,7 +21,9 @@ def found():
         "tree": ask(["osd", "tree"])["nodes"],
         "rules": ask(["osd", "crush", "rule", "ls"]),
         "profiles": ask(["osd", "erasure-code-profile", "ls"]),
-        "pools": [{key: pool[key] for key in keys} for pool in pools],
+        "pools": [
+            {**{key: pool[key] for key in keys}, "applications": list(pool["application_metadata"])} for pool in pools
+        ],
     }
 
 

@@ -19,6 +19,8 @@ SOCKET = re.compile(r"ceph-(?P<name>(?P<type>mon|mgr|osd|mds|client)\.(?P<id>.+?
 # Where monitors are found at first: a daemon that runs has the monitors' own map.
 BOOTSTRAP = {"mon_host", "mon_initial_members"}
 UNITS = {"client": "ceph-radosgw"}  # unit's name by daemon's type, where it is not ceph-TYPE
+FOLDERS = {"client": "radosgw"}  # its folder's below /var/lib/ceph, where it is not TYPE
+GIVEN = ("keyring", "tls.pem", "tls.pem.key", "keystone-password")  # in it, what a daemon reads at its start alone
 
 
 def running():
@@ -56,7 +58,7 @@ def pending(startup=()):
     for name, daemon in running().items():
         diff = _asked(Path(daemon["socket"]), "config diff")
         differs = _differs(name, daemon, diff["diff"], sections, startup) if diff else {}
-        differs |= _newer_key(daemon) | _newer_program(daemon)
+        differs |= _newer_files(daemon) | _newer_program(daemon)
         if differs:
             found[name] = differs
     return found
@@ -103,12 +105,12 @@ def _differs(name, daemon, diff, sections, startup):
     return found
 
 
-def _newer_key(daemon):
-    """Whether a daemon's keyring was written after it began: it goes on with the key that it read then."""
-    keyring = Path(f"/var/lib/ceph/{daemon['type']}/ceph-{daemon['id']}/keyring")
-    if not keyring.exists() or keyring.stat().st_mtime <= Path(daemon["socket"]).stat().st_mtime:
-        return {}
-    return {"keyring": ["the key of its start", "a newer one"]}
+def _newer_files(daemon):
+    """Keys and certificates that were written after a daemon began: it goes on with those that it read then."""
+    folder = Path(f"/var/lib/ceph/{FOLDERS.get(daemon['type'], daemon['type'])}/ceph-{daemon['id']}")
+    began = Path(daemon["socket"]).stat().st_mtime
+    newer = [path.name for path in folder.glob("*") if path.name in GIVEN and path.stat().st_mtime > began]
+    return {name: ["that of its start", "a newer one"] for name in sorted(newer)}
 
 
 def _newer_program(daemon):

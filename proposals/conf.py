@@ -1,25 +1,20 @@
-"""What ceph.conf is printed from: the monitors' addresses and the gateways' sections. Nothing here opens a file."""
+"""What ceph.conf is printed from: the monitors' addresses, and what services say. Nothing here opens a file."""
 
 import ipaddress
 from collections.abc import Mapping
 
 MSGR2 = "ms_bind_msgr2"  # Ceph's option: false where a site's clients know the first protocol alone
-GATEWAYS = "rgw_configurations"  # each name is a role and has its own fragment, as DeepSea's users know it
 
 
-def derived(
-    roles: Mapping[str, list[str]], mons: list[str], inventory: Mapping, settings: Mapping
-) -> tuple[dict, list]:
+def derived(mons: list[str], inventory: Mapping, settings: Mapping) -> tuple[dict, list]:
     """Return what every minion is told for its ceph.conf, and the problems found.
 
-    roles
-        The roles of each minion.
     mons
         The minions that are monitors.
     inventory
         The hosts as discovery stored them.
     settings
-        What policy.cfg chose of ``cluster.yml``: ``public_network``, ``ms_bind_msgr2``, ``rgw_configurations``.
+        What policy.cfg chose of ``cluster.yml``: ``public_network``, ``ms_bind_msgr2``.
     """
     msgr2 = settings.get(MSGR2, True) is not False
     monitors, problems = _monitors(mons, inventory, settings.get("public_network"), msgr2)
@@ -28,19 +23,8 @@ def derived(
         "mon_initial_members": ", ".join(each["name"] for each in monitors),
         "mon_host": ",".join(each["addrs"] if msgr2 else each["address"] for each in monitors),
         "global": {} if msgr2 else {MSGR2: "false"},
-        "gateways": _gateways(roles, inventory, settings),
     }
     return told, problems
-
-
-def _gateways(roles: Mapping[str, list[str]], inventory: Mapping, settings: Mapping) -> list[dict[str, str]]:
-    """Each gateway: the section's name, and the configuration whose fragment stands in it."""
-    return [
-        {"name": f"client.{name}.{inventory[minion]['hostname']}", "configuration": name}
-        for name in settings.get(GATEWAYS, ["rgw"])
-        for minion, has in sorted(roles.items())
-        if name in has and minion in inventory
-    ]
 
 
 def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: bool) -> tuple[list[dict], list[str]]:

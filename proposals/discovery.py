@@ -5,7 +5,7 @@ Nothing here opens a file or asks a minion.
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from proposals.errors import ProposalError
 
@@ -16,7 +16,14 @@ OLD = 7 * DAY  # disks come and go without a word: what was seen longer ago is n
 OSD = ("id", "fsid", "role", "size", "offset", "cluster", "format", "encryption", "begun")
 
 
-def host(looked: Mapping, nics: list[Mapping], name: str, memory: int | None = None, boot: str | None = None) -> dict:
+def host(
+    looked: Mapping,
+    nics: list[Mapping],
+    name: str,
+    memory: int | None = None,
+    boot: str | None = None,
+    floating: Collection[str] = (),
+) -> dict:
     """Return one host of the inventory (design section 4) from what its minion answered.
 
     looked
@@ -29,15 +36,22 @@ def host(looked: Mapping, nics: list[Mapping], name: str, memory: int | None = N
         Bytes, where known.
     boot
         The kernel's id of this boot.
+    floating
+        Addresses of services that move from host to host: on whom they are now, they are nobody's own.
     """
     inspected = looked.get("inspected", {})
     disks = [_disk(disk, inspected.get(disk.get("device"), {})) for disk in looked["ceph_disks"]]
     _forget_begun(disks)
     _name_clusters(disks)
     found = {"ceph_disks_format": looked["ceph_disks_format"], "ceph_disks": disks}
+    nics = [{**nic, "addresses": _own(nic["addresses"], floating)} if nic.get("addresses") else nic for nic in nics]
     addresses = sorted({each for nic in nics for each in nic.get("addresses", ()) if _is_address(each)})
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
     return {**found, "ceph_nics": nics, **known}
+
+
+def _own(addresses: Iterable[str], floating: Collection[str]) -> list[str]:
+    return [each for each in addresses if str(each).partition("/")[0] not in floating]
 
 
 def _is_address(text: str) -> bool:

@@ -12,7 +12,7 @@ import yaml
 from proposals import conf, secrets, tunings
 from proposals.errors import PolicyError
 from proposals.networking import told as network
-from proposals.services import planning
+from proposals.services import planning, radosgw
 from proposals.services.planning import Planned
 from proposals.services.service import Cluster
 from proposals.services.table import SETTINGS
@@ -83,20 +83,20 @@ def build(
     settings = {**_settings(chosen), **{key: value for key, value in (own or {}).items() if key in SETTINGS}}
     problems = [*known, *_role_problems(roles, settings)]
     problems += _disk_problems(chosen, inventory) + _network_problems(chosen)
-    told, absent = conf.derived(roles, members["mon"], inventory, settings)
+    told, absent = conf.derived(members["mon"], inventory, settings)
     problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
     problems += _twins(hostnames)
     osds = planned_osds(chosen)
     count = sum(len(osd.get("uuids", [])) for each in osds.values() for osd in each.values())
-    derived = {"ceph": {**told, "expected_osds": count}}
+    planned = planning.plan(Cluster(roles, inventory, settings, given))
+    problems += planned.problems
+    derived = {"ceph": {**told, "sections": planned.conf(), "expected_osds": count}}
     files = dict(chosen)
     for minion, tuning in tunings.chosen(roles, osds, inventory).items():
         path = f"{MINIONS}{minion}.yml"
         content = files.get(path, {})
         files[path] = {**content, "ceph": {"tuning": tuning, **content.get("ceph", {})}}
-    planned = planning.plan(Cluster(roles, inventory, settings, given))
-    problems += planned.problems
     for minion in roles:
         if services := _services(planned, roles[minion], minion):
             path = f"{MINIONS}{minion}.yml"
@@ -167,7 +167,7 @@ def _lacks(settings: Mapping) -> list[str]:
 
 
 def _role_problems(roles: Mapping[str, list[str]], settings: Mapping) -> list[str]:
-    known = ROLES | set(settings.get("rgw_configurations", [])) | set(settings.get("ganesha_configurations", []))
+    known = ROLES | set(radosgw.configurations(settings)) | set(settings.get("ganesha_configurations", []))
     wrong = [
         f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"
         for minion, has in sorted(roles.items())

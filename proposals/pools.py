@@ -7,7 +7,8 @@ from proposals import names
 from proposals.crush import ROOT, TYPES
 from proposals.errors import PolicyError
 
-KEYS = ("application", "size", "erasure", "plugin", "failure_domain", "device_class", "pg_num", "target_size_ratio")
+SET = ("target_size_ratio", "pg_num_min", "pg_autoscale_bias")  # what `ceph osd pool set` takes as it is
+KEYS = ("application", "size", "erasure", "plugin", "failure_domain", "device_class", "pg_num", *SET)
 REPLICAS = 3
 PLUGINS = ("isa", "jerasure")
 CODE = re.compile(r"([1-9][0-9]?)\+([1-9])")
@@ -20,13 +21,14 @@ def plan(said: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
 
     said
         The site's ``pools``: ``{name: {application, size | erasure: 2+2, plugin, failure_domain, device_class, pg_num,
-        target_size_ratio}}``. Replicas are 3, fewer where there are fewer failure domains; the autoscaler decides the
-        number of placement groups, from ``pg_num`` on where it is given.
+        target_size_ratio, pg_num_min, pg_autoscale_bias}}``. Replicas are 3, fewer where there are fewer failure
+        domains; the autoscaler decides the number of placement groups, from ``pg_num`` on where it is given.
     found
         ``crush.found``'s answer.
 
     Raises PolicyError where it is not understood or cannot be: more parts than failure domains. What exists is never
-    changed: another size or code moves data, and is the admin's own command.
+    changed: another size or code moves data, and is the admin's own command. A pool without an application is one whose
+    making was cut short, and is finished.
     """
     if not isinstance(said, Mapping):
         raise PolicyError(f"pools is {names.shown(said)}: expected 'NAME: {{application: rbd}}' lines")
@@ -38,12 +40,16 @@ def plan(said: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
         pool = _Pool(str(name), wanted, found["tree"])
         if name in there:
             told += pool.differs(there[name])
+            if not there[name].get(
+                "applications", True
+            ):  # the last thing that a new pool gets: making it was cut short
+                todo += pool.finished()
             continue
         rule = pool.rule()
         if rule and rule[0] not in rules | profiles:
             todo.append(rule[1])
             (profiles if pool.code else rules).add(rule[0])
-        todo += pool.made(rule[0] if rule else None)
+        todo += [pool.made(rule[0] if rule else None), *pool.finished()]
     return todo, told
 
 
@@ -114,19 +120,20 @@ class _Pool:
         command = ["osd", "crush", "rule", "create-replicated", f"replicated_{ending}", ROOT, self.domain]
         return f"replicated_{ending}", command + ([str(self.cls)] if self.cls else [])
 
-    def made(self, rule: str | None) -> list[list[str]]:
-        """The commands that make it."""
-        groups = (
-            [str(self.said["pg_num"])] * 2 if "pg_num" in self.said else ["1", "1"] if not self.code else ["8", "8"]
-        )
-        create = ["osd", "pool", "create", self.name, *groups, *(["erasure"] if self.code else ["replicated"])]
-        todo = [create + ([rule] if rule else []) + ["--autoscale-mode=on"]]
+    def made(self, rule: str | None) -> list[str]:
+        """The command that makes it."""
+        first = str(self.said.get("pg_num", self.said.get("pg_num_min", 8 if self.code else 1)))
+        create = ["osd", "pool", "create", self.name, first, first, "erasure" if self.code else "replicated"]
+        return create + ([rule] if rule else []) + ["--autoscale-mode=on"]
+
+    def finished(self) -> list[list[str]]:
+        """What a new pool gets, its application last."""
+        todo = []
         if not self.code:
             todo.append(["osd", "pool", "set", self.name, "size", str(self.size)])
         elif self.said["application"] in OVERWRITES:
             todo.append(["osd", "pool", "set", self.name, "allow_ec_overwrites", "true"])
-        if "target_size_ratio" in self.said:
-            todo.append(["osd", "pool", "set", self.name, "target_size_ratio", str(self.said["target_size_ratio"])])
+        todo += [["osd", "pool", "set", self.name, key, str(self.said[key])] for key in SET if key in self.said]
         return [*todo, ["osd", "pool", "application", "enable", self.name, str(self.said["application"])]]
 
 

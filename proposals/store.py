@@ -152,16 +152,18 @@ def fragments(
     fsid: str | None = None,
     networks: Mapping[str, str] | None = None,
     time_server: str | None = None,
+    roles: Iterable[str] = (),
 ) -> list[str]:
     """Write the cluster, role and config fragments that are absent; return what differs from those there.
 
-    ``networks``: ``{"public_network": "...", "cluster_network": "..."}``. Nothing is ever overwritten.
+    ``networks``: ``{"public_network": "...", "cluster_network": "..."}``; ``roles``: those that the site names beside
+    the known ones. Nothing is ever overwritten.
     Raises ArgumentError for a host or value that is not acceptable text, StoreError where writing fails."""
-    from proposals.fragments import assignments, config
+    from proposals.fragments import FOLDER_ROLES, assignments, config
 
     root = Path(root)
     settings = config(fsid, networks, time_server)
-    texts = {**assignments(hosts), **settings}
+    texts = {**assignments(hosts, {*FOLDER_ROLES, *roles}), **settings}
     there = {folder: set(_names(root / folder)) for folder in {path.rpartition("/")[0] for path in texts}}
     absent = {p: text for p, text in texts.items() if p.rpartition("/")[2] not in there[p.rpartition("/")[0]]}
     files.write_many(root, absent)

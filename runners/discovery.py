@@ -10,7 +10,10 @@ import salt.cache
 from proposals import answer, clues, discovery, files, store
 from proposals import names as accepted
 from proposals.errors import InventoryError, ProposalError, StoreError
+from proposals.services import radosgw_frontend
+from proposals.services.table import roles
 from proposals.site import site
+from proposals.validation import choice
 
 JOB = ["disks.inspect", "nics.inspect", "ceph_host.inspect", "grains.item"]
 ARGUMENTS = [[], [], [], ["host", "mem_total", "boot_id"]]
@@ -36,7 +39,8 @@ def collect(**_):
     """
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
-    hosts, traces = _look(expected)
+    own = __salt__["minions.pillar"]() | choice.site_settings(paths.root)
+    hosts, traces = _look(expected, radosgw_frontend.floating(own))
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
@@ -47,7 +51,7 @@ def collect(**_):
     messages += _settle(hosts, fsid, asker)
     settings = _settings(paths, {**known, **hosts}, fsid, traces, asker)
     written = _store(paths, known, hosts)
-    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), **settings)
+    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), roles=roles(own), **settings)
     lines = [_line(minion, host) for minion, host in hosts.items()]
     lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
     lines += messages + [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
@@ -97,7 +101,7 @@ def stale(minions, hosts=None):
     return discovery.stale(minions, hosts, boots, store.looked(folder), time.time())
 
 
-def _look(minions):
+def _look(minions, floating=()):
     """Ask minions, in one job, what they are: hosts of the inventory, and what tells of a cluster on each."""
     answered = __salt__["minions.ask"](minions, JOB, ARGUMENTS)
     for function, (what, form) in LOOKS.items():
@@ -108,7 +112,7 @@ def _look(minions):
                 f"{', '.join(wrong)}: cannot look at their {what}: {said}; "
                 "has 'salt-run state.orch ceph.stage.prep' run?"
             )
-    hosts = {accepted.check_minion_id(minion): _host(minion, given) for minion, given in sorted(answered.items())}
+    hosts = {accepted.check_minion_id(each): _host(each, given, floating) for each, given in sorted(answered.items())}
     return hosts, {minion: given["ceph_host.inspect"] for minion, given in answered.items()}
 
 
@@ -132,7 +136,7 @@ def _settle(hosts, fsid, asker):
     return []
 
 
-def _host(minion, given):
+def _host(minion, given, floating):
     """One minion's answers as a host of the inventory. Raises InventoryError where they have another form."""
     grains = given["grains.item"]
     memory = grains.get("mem_total")
@@ -143,6 +147,7 @@ def _host(minion, given):
             grains["host"],
             memory * 2**20 if memory else None,
             grains.get("boot_id") or None,
+            floating,
         )
     except (AttributeError, KeyError, TypeError) as err:
         raise InventoryError(f"{minion}: its answer is not of the form expected ({err}): run ceph.stage.prep") from err

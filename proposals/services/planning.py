@@ -35,6 +35,10 @@ class Planned:
             for name, plan in self.plans.items()
         }
 
+    def conf(self) -> list[dict]:
+        """The sections of ceph.conf that services' daemons read, in their order."""
+        return [{"name": name, **said} for plan in self.plans.values() for name, said in plan.conf.items()]
+
     def entities(self) -> dict[str, dict[str, str]]:
         """The capabilities of every key that services need."""
         return {entity: caps for plan in self.plans.values() for entity, caps in plan.entities.items()}

@@ -1,10 +1,10 @@
 """One service: a row of the table. What it is planned from, and what its plan says."""
 
 import ipaddress
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from proposals.names import nearest, shown
+from proposals.names import PROFILE, nearest, shown
 
 Command = list[str]  # words of a ``ceph`` command, without a secret among them
 
@@ -75,6 +75,9 @@ class Plan:
         makes a keyring, a text names a password or a file that the site gave.
     pools
         The pools that it needs, as a site writes ``pools``.
+    conf
+        Sections of ceph.conf that its daemons read: ``{client.rgw.node1: {fragment: rgw, options: {...}}}``; the
+        fragment of that name is the site's own (``ceph.conf.d/rgw.conf``), and has the last word.
     ports
         TCP ports that it listens on, with the process that shall: ``{minion: {8080: radosgw}}``.
     problems
@@ -87,6 +90,7 @@ class Plan:
     passwords: set[str] = field(default_factory=set)
     secrets: dict[str, dict[str, list[str] | str]] = field(default_factory=dict)
     pools: dict[str, dict] = field(default_factory=dict)
+    conf: dict[str, dict] = field(default_factory=dict)
     ports: dict[str, dict[int, str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
@@ -102,14 +106,16 @@ class Plan:
         """Note a setting that is not understood."""
         self.problems.append(f"{key} is {shown(found)}: expected {expected}")
 
-    def settings(self, key: str, said: object, known: Iterable[str]) -> dict:
-        """Return what a site says at a key, a mapping of known words; note everything else."""
+    def settings(self, key: str, said: object, known: Collection[str] | None = None) -> dict:
+        """Return what a site says at a key, a mapping of known words, or of any; note everything else."""
         if said is None:
             return {}
         if not isinstance(said, Mapping):
-            self.wrong(key, said, f"a mapping with keys of {', '.join(known)}")
+            self.wrong(key, said, "a mapping" + (f" with keys of {', '.join(known)}" if known else ""))
             return {}
-        for word in set(map(str, said)) - set(known):
+        if known is None:
+            return {str(word): value for word, value in said.items()}
+        for word in sorted(set(map(str, said)) - set(known)):
             self.wrong(key, word, f"keys of {', '.join(known)}{nearest(word, known)}")
         return {word: value for word, value in said.items() if word in known}
 
@@ -135,6 +141,42 @@ class Plan:
                 "or take the other one away to have a certificate made"
             )
         return given
+
+    def number(self, key: str, said: object, low: int, high: int) -> int:
+        """Return a whole number; the least one where a site says something else, which is noted."""
+        if type(said) is int and low <= said <= high:
+            return said
+        self.wrong(key, said, f"a whole number from {low} to {high}")
+        return low
+
+    def given(self, key: str, name: object, cluster: Cluster, form: str) -> str | None:
+        """Return the name of a file that the site must give; None where it is missing, which is noted.
+
+        form
+            What is to stand in it.
+        """
+        if not PROFILE.fullmatch(str(name)):
+            self.wrong(key, name, "a file's name of letters, digits, '.', '_', '-'")
+        elif name not in cluster.given:
+            self.problems.append(f"{key}: {name} is missing: write {form} to <pillar_root>/ceph/keys/given/{name}")
+        else:
+            return str(name)
+        return None
+
+    def tls(self, key: str, name: object, cluster: Cluster) -> dict[str, str]:
+        """Return the files of a certificate that the site must give, by the names that they get on a host; none where
+        they are missing, which is noted.
+        """
+        if not PROFILE.fullmatch(str(name)):
+            self.wrong(key, name, "a certificate's name of letters, digits, '.', '_', '-'")
+            return {}
+        noted = len(self.problems)
+        if not self.certificate(str(name), cluster) and len(self.problems) == noted:
+            self.problems.append(
+                f"{key}: {name}.crt and {name}.key are missing: write the certificate, followed by those that it was "
+                "signed with, and its key, in PEM, into <pillar_root>/ceph/keys/given"
+            )
+        return {"tls.pem": f"{name}.crt", "tls.pem.key": f"{name}.key"} if len(self.problems) == noted else {}
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,29 @@
 """All services, in the order in which they come up: what another needs first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from proposals.errors import ArgumentError
-from proposals.names import nearest, shown
-from proposals.services import cephfs, clients, dashboard, ganesha, monitoring
+from proposals.names import PROFILE, nearest, shown
+from proposals.services import cephfs, clients, dashboard, ganesha, monitoring, openstack, radosgw
 from proposals.services.service import Service
 
 SERVICES: tuple[Service, ...] = (
     cephfs.SERVICE,
+    radosgw.SERVICE,
     ganesha.SERVICE,
+    openstack.SERVICE,
     clients.SERVICE,
     monitoring.SERVICE,
     dashboard.SERVICE,
 )
 STAGE = ("services", "4")  # ceph.stage.services brings up all
 SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings}))
+
+
+def roles(settings: Mapping[str, object]) -> list[str]:
+    """Return the roles that a site names itself: its gateways and NFS servers."""
+    found = {*radosgw.configurations(settings), *(settings.get("ganesha_configurations") or ())}
+    return sorted(name for name in map(str, found) if PROFILE.fullmatch(name) and ".." not in name)
 
 
 def named(names: Iterable[str] | None) -> list[Service]:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from proposals import files, generation, names, pillar, store
 from proposals.errors import ArgumentError, PolicyError
+from proposals.services.table import SETTINGS
 from proposals.serving import ANY_KEY
 from proposals.validation import subject, table
 from proposals.validation.check import ERROR, POLICY, Check, Finding, run
 
 FIRST = ("unknown_role", "fsid", "network_shape")  # configure's checks, which read these, wait until they are right
-SITE_KEYS = ("small_site", "redundancy")  # settings that a site's own layer gives, beside what policy.cfg chose
+# settings that a site's own layer gives, beside what policy.cfg chose
+SITE_KEYS = ("small_site", "redundancy", *SETTINGS)
 
 
 @dataclass(frozen=True)

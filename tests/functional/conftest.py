@@ -15,6 +15,8 @@ def pytest_collection_modifyitems(items):
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
 EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "networks"), ["node1"])
+GATEWAY = {"name": "rgw.node1", "folder": "/var/lib/ceph/radosgw/ceph-rgw.node1", "files": ["keyring"], "port": 80}
+USER = {"name": "a", "display_name": "A", "access_key": "a", "secret": "rgw_users.a", "max_buckets": None, "caps": {}}
 # What configure would have told a minion that is everything.
 PILLAR = {
     "fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001",
@@ -29,7 +31,7 @@ PILLAR = {
         "mon_initial_members": "node1",
         "mon_host": HOST["addrs"],
         "global": {},
-        "gateways": [],
+        "sections": [],
         "expected_osds": 1,
         "services": {
             "mds": {"name": "node1"},
@@ -41,6 +43,16 @@ PILLAR = {
             "prometheus": {"config": {}, "rules": [["/etc/prometheus/site/a.yml", "salt://a.yml"]], "arguments": []},
             "alertmanager": {"config": {}, "given": ["smtp"], "arguments": ["--cluster.listen-address="]},
             "grafana": {"port": 3000, "given": ["grafana.crt"], "made": ["DNS:node1"]},
+            "rgw": {"gateways": [GATEWAY], "trusted": ["keystone-ca.pem"]},
+            "radosgw": {"users": [USER]},
+            "client-radosgw": {"users": [USER]},
+            "rgw-frontend": {"files": ["tls.pem"], "port": 443},
+            "openstack": {
+                "pools": {kind: f"cloud-{kind}" for kind in ("images", "volumes", "backups", "vms")},
+                "users": {user: user for user in ("glance", "cinder", "cinder-backup", "nova")},
+                "secrets": dict.fromkeys(("cinder", "nova"), "0c7c9f0e-0000-4000-8000-000000000001"),
+                "files": ["client.nova.key"],
+            },
         },
     },
 }

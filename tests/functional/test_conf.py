@@ -8,6 +8,8 @@ import yaml
 
 from conftest import PILLAR
 from proposals import conf
+from proposals.services import planning
+from proposals.services.service import Cluster
 
 FILES = sorted((Path(__file__).parent.parent / "fixtures" / "conf").glob("*.yaml"))
 SOURCE = "ceph/configuration/files"
@@ -26,8 +28,10 @@ def rendered(minion_opts, checkout, tmp_path):
             name: {"hostname": name, "addresses": [f"{address}/24"]} for name, address in case["inventory"].items()
         }
         mons = sorted(name for name, roles in case["roles"].items() if "mon" in roles)
-        told, problems = conf.derived(case["roles"], mons, hosts, case["settings"])
-        assert problems == []
+        told, problems = conf.derived(mons, hosts, case["settings"])
+        planned = planning.plan(Cluster(case["roles"], hosts, case["settings"]))
+        assert problems == planned.problems == []
+        told["sections"] = planned.conf()
         health = yaml.safe_load((checkout / "pillar/ceph/health.sls").read_text())["ceph_health"]["mon"]
         debian = yaml.safe_load((checkout / "pillar/ceph/os/debian.sls").read_text())["ceph_health"]["mon"]
         opts = minion_opts(site=tmp_path / "site")

@@ -47,6 +47,8 @@ def served(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFacto
     product = Product(lab(path))
     product.guide()
     product.write(f"{PILLAR}/stack/ceph/cluster.yml", (SERVICES / "cluster.yml").read_text())
+    given = f"mkdir -p {PILLAR}/keys/given; cd {PILLAR}/keys/given\n"
+    product.run("saltmaster", given + (SERVICES / "given").read_text())
     product.run(
         "saltmaster", f"cat >>{PILLAR}/proposals/policy.cfg <<'EOF'\n{(SERVICES / 'policy.cfg').read_text()}EOF"
     )

@@ -50,5 +50,7 @@ def test_places(case):
 @pytest.mark.parametrize("case", CASES["pools"], ids=lambda case: case["about"])
 def test_pools(case):
     found = {"tree": tree(case.get("racks", {}), HOSTS), "rules": ["replicated_rule"], "profiles": ["default"]}
-    found["pools"] = [{"pool_name": "there", "size": 3, "erasure_code_profile": ""}]
+    there = {"size": 3, "erasure_code_profile": ""}
+    found["pools"] = [{"pool_name": "there", **there, "applications": ["rbd"]}, {"pool_name": "half", **there}]
+    found["pools"][1]["applications"] = []
     judged(case, lambda: pools.plan(case["said"], found))

@@ -106,3 +106,10 @@ def test_what_the_inventory_does_not_tell_as_it_is_now():
         "looked at by discovery more than 7 days ago: old: run ceph.stage.discovery",
     ]
     assert discovery.stale(["fresh"], hosts, boots, looked, 7e5) == []
+
+
+def test_an_address_that_moves_from_host_to_host_is_nobodys():
+    nics = [{"name": "eth0", "addresses": ["10.0.0.1/24", "10.0.0.100/32"]}]
+    host = discovery.host(looked([]), nics, "node1", floating={"10.0.0.100"})
+    assert host["addresses"] == host["ceph_nics"][0]["addresses"] == ["10.0.0.1/24"]
+    assert discovery.host(looked([]), nics, "node1")["addresses"] == ["10.0.0.1/24", "10.0.0.100/32"]

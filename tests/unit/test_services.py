@@ -6,7 +6,7 @@ from planning import FIXTURES
 
 from proposals.services import bringing, cephfs, monitoring, planning
 from proposals.services.service import Cluster, Plan, Service
-from proposals.services.table import SERVICES, named
+from proposals.services.table import SERVICES, named, roles
 
 CASES = [
     pytest.param(case, id=f"{path.stem}-{case['name']}")
@@ -17,7 +17,11 @@ CASES = [
 
 def plan(roles, settings=None, given=()):
     hosts = {
-        minion: {"hostname": minion, "addresses": [f"10.0.0.{number}/24"]}
+        minion: {
+            "hostname": minion,
+            "addresses": [f"10.0.0.{number}/24"],
+            "ceph_nics": [{"name": "eth0", "addresses": [f"10.0.0.{number}/24"]}],
+        }
         for number, minion in enumerate(sorted(roles), start=1)
     }
     return planning.plan(Cluster(roles, hosts, {"public_network": "10.0.0.0/24", **(settings or {})}, frozenset(given)))
@@ -37,6 +41,7 @@ def test_a_plan(case):
         "entities": made.entities(),
         "secrets": {minion: made.secrets(minion) for minion in case["roles"]},
         "passwords": sorted(made.passwords()),
+        "conf": made.conf(),
         "cluster": {name: one.cluster for name, one in made.plans.items()},
         "ports": {name: one.ports for name, one in made.plans.items()},
     }
@@ -54,6 +59,12 @@ def test_two_that_want_one_port(monkeypatch):
     monkeypatch.setattr(planning, "SERVICES", services)
     (problem,) = plan({"node1": []}).problems
     assert problem == "node1: port 8443 is wanted by ceph-mgr and radosgw: give one of them another port"
+
+
+def test_the_roles_that_a_site_names():
+    said = {"rgw_configurations": {"secure": None, "../x": None}, "ganesha_configurations": ["silver"]}
+    assert roles(said) == ["rgw", "secure", "silver"]
+    assert roles({"rgw_configurations": ["public"]}) == ["public", "rgw"]
 
 
 def test_file_systems_are_made_once():

@@ -20,6 +20,11 @@ ceph_os:
     alertmanager: [prometheus-alertmanager]
     # Debian has no Grafana: a site that wants one names a source that has it in ceph_repos.
     grafana: [grafana, ceph-grafana-dashboards]
+    rgw: [radosgw]
+    rgw-frontend: [haproxy, keepalived]
+  trust:
+    folder: /usr/local/share/ca-certificates
+    command: update-ca-certificates
   chrony:
     service: chrony
     conf: /etc/chrony/chrony.conf

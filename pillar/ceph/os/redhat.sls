@@ -19,6 +19,11 @@ ceph_os:
     prometheus: [prometheus2, ceph-prometheus-alerts]
     alertmanager: [alertmanager]
     grafana: [grafana, ceph-grafana-dashboards]
+    rgw: [ceph-radosgw]
+    rgw-frontend: [haproxy, keepalived]
+  trust:
+    folder: /etc/pki/ca-trust/source/anchors
+    command: update-ca-trust extract
   chrony:
     service: chronyd
     conf: /etc/chrony.conf

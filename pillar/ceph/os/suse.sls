@@ -19,6 +19,11 @@ ceph_os:
     prometheus: [golang-github-prometheus-prometheus, ceph-prometheus-alerts]
     alertmanager: [golang-github-prometheus-alertmanager]
     grafana: [grafana, ceph-grafana-dashboards]
+    rgw: [ceph-radosgw]
+    rgw-frontend: [haproxy, keepalived]
+  trust:
+    folder: /etc/pki/trust/anchors
+    command: update-ca-certificates
   chrony:
     service: chronyd
     conf: /etc/chrony.conf

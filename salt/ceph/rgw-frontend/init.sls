@@ -1,0 +1,66 @@
+# One address before the gateways: HAProxy and keepalived in units of our own, beside those that a site may run.
+ceph-rgw-frontend-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['rgw-frontend'] | tojson }}
+{%- for file in pillar['ceph']['services']['rgw-frontend']['files'] %}
+
+ceph-rgw-frontend-{{ file }}:
+  file.managed:
+    - name: /etc/ceph/rgw-frontend/{{ file }}
+    - contents_pillar: ceph_secrets:rgw-frontend/{{ file }}
+    - mode: '0600'
+    - makedirs: True
+    - show_changes: False
+    - require_in:
+      - file: ceph-rgw-frontend-haproxy
+    - watch_in:
+      - service: ceph-rgw-frontend-haproxy-running
+{%- endfor %}
+
+ceph-rgw-frontend-haproxy:
+  file.managed:
+    - name: /etc/ceph/rgw-frontend/haproxy.cfg
+    - source: salt://ceph/rgw-frontend/files/haproxy.cfg.j2
+    - template: jinja
+    - makedirs: True
+    - mode: '0644'
+    - check_cmd: /usr/sbin/haproxy -c -f
+    - tmp_ext: .cfg
+    - require:
+      - pkg: ceph-rgw-frontend-packages
+
+ceph-rgw-frontend-keepalived:
+  file.managed:
+    - name: /etc/ceph/rgw-frontend/keepalived.conf
+    - source: salt://ceph/rgw-frontend/files/keepalived.conf.j2
+    - template: jinja
+    - makedirs: True
+    - mode: '0644'
+    - require:
+      - pkg: ceph-rgw-frontend-packages
+{%- for unit in ['haproxy', 'keepalived'] %}
+
+ceph-rgw-frontend-{{ unit }}-unit:
+  file.managed:
+    - name: /etc/systemd/system/ceph-rgw-{{ unit }}.service
+    - source: salt://ceph/rgw-frontend/files/ceph-rgw-{{ unit }}.service
+    - mode: '0644'
+
+ceph-rgw-frontend-{{ unit }}-running:
+  service.running:
+    - name: ceph-rgw-{{ unit }}
+    - enable: True
+    - reload: True
+    - require:
+      - file: ceph-rgw-frontend-{{ unit }}-unit
+    - watch:
+      - file: ceph-rgw-frontend-{{ unit }}
+{%- endfor %}
+
+ceph-rgw-frontend-answers:
+  services.listening:
+    - process: haproxy
+    - port: {{ pillar['ceph']['services']['rgw-frontend']['port'] }}
+    - unit: ceph-rgw-haproxy
+    - require:
+      - service: ceph-rgw-frontend-haproxy-running

@@ -1,0 +1,20 @@
+# Users of the gateways, made on the master's host; their keys, for the admin alone.
+{%- for user in pillar['ceph']['services']['radosgw']['users'] %}
+ceph-rgw-users-{{ user['name'] }}:
+  rgw_user.present:
+    - name: {{ user['name'] | tojson }}
+    - secret: {{ user['secret'] | tojson }}
+    - display_name: {{ user['display_name'] | tojson }}
+    - access_key: {{ user['access_key'] | tojson }}
+    - max_buckets: {{ user['max_buckets'] | tojson }}
+    - caps: {{ user['caps'] | tojson }}
+{%- endfor %}
+
+ceph-rgw-users-credentials:
+  file.managed:
+    - name: /etc/ceph/rgw-users.credentials
+    - source: salt://ceph/rgw-users/files/credentials.j2
+    - template: jinja
+    - context: {users: {{ pillar['ceph']['services']['radosgw']['users'] | tojson }}}
+    - mode: '0600'
+    - show_changes: False
