@@ -8,6 +8,7 @@ from product import PILLAR, Product, until
 
 from lab.guest.guests import Guest
 
+pytestmark = pytest.mark.big  # a guest of its own, and grace to wait for
 GRACE = "ganesha-rados-grace --userid ganesha.{} --pool .nfs --ns ganesha"
 MOUNT = "mkdir -p {where}; mount -t nfs4 -o vers=4.1,proto=tcp {address}:{path} {where}"
 FILE = "/mnt/node1/file"

@@ -59,6 +59,7 @@ def test_ceph_s_own_rules_are_loaded_and_the_sites_beside_them(served: Product) 
     assert {"CephHealthError", "CephOSDDown", "CephOSDDownHigh", "LabCopyOfCephOSDDown"} <= names
 
 
+@pytest.mark.big
 def test_an_osd_that_stops_raises_ceph_s_alert_and_one_that_starts_again_resolves_it(served: Product) -> None:
     """CephOSDDownHigh as Ceph's package has it: a sixth of the OSDs is more than its tenth. CephOSDDown waits five
     minutes: of it the lab's own rules hold a copy that waits a moment, and says so by its name.
