@@ -42,7 +42,7 @@ def plan(cluster: Cluster, made: Plan) -> None:
         return
     interval, arguments = _seconds(said.get("scrape_interval"), made), _retention(said.get("retention"), made)
     rules = _rules(said.get("custom_alerts"), made)
-    config = _prometheus(cluster, interval)
+    config = _prometheus(cluster, interval, rules)
     for minion in sorted(cluster.roles):
         made.run("node-exporter", minion)
         _listens(made, minion, "node", "prometheus-node or node_exporter")
@@ -89,7 +89,7 @@ def urls(cluster: Cluster) -> dict[str, str]:
     }
 
 
-def _prometheus(cluster: Cluster, interval: int) -> dict:
+def _prometheus(cluster: Cluster, interval: int, rules: list[list[str]]) -> dict:
     """prometheus.yml: everybody by address, so that no name service stands between, and by Ceph's name of the host,
     which Ceph's dashboards look for (docs.ceph.com, mgr/prometheus: node exporter and instance labels).
     """
@@ -114,7 +114,7 @@ def _prometheus(cluster: Cluster, interval: int) -> dict:
             "evaluation_interval": f"{interval}s",
             "external_labels": {"cluster": str(cluster.settings.get("fsid"))},
         },
-        "rule_files": ["/etc/prometheus/ceph/*.yml", f"{RULES}/*.yml", f"{RULES}/*.yaml"],
+        "rule_files": ["/etc/prometheus/ceph/*.yml", *(path for path, _ in rules)],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": alerters}]}]},
         "scrape_configs": jobs,
     }
