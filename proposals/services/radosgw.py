@@ -52,7 +52,7 @@ class Gateway:
 def configurations(settings: Mapping[str, object]) -> Mapping[str, object]:
     """What the site says of each named gateway; ``rgw`` is always one. DeepSea's form is a list of names."""
     said = settings.get("rgw_configurations") or {}
-    given = said if isinstance(said, Mapping) else dict.fromkeys(said) if isinstance(said, list) else {}
+    given = said if isinstance(said, Mapping) else dict.fromkeys(map(str, said)) if isinstance(said, list) else {}
     return {DEFAULT: None, **{str(name): wanted for name, wanted in given.items()}}
 
 

@@ -22,8 +22,9 @@ SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings
 
 def roles(settings: Mapping[str, object]) -> list[str]:
     """Return the roles that a site names itself: its gateways and NFS servers."""
-    found = {*radosgw.configurations(settings), *(settings.get("ganesha_configurations") or ())}
-    return sorted(name for name in map(str, found) if PROFILE.fullmatch(name) and ".." not in name)
+    said = settings.get("ganesha_configurations")
+    found = [*radosgw.configurations(settings), *(map(str, said) if isinstance(said, list | Mapping) else ())]
+    return sorted({name for name in found if PROFILE.fullmatch(name) and ".." not in name})
 
 
 def named(names: Iterable[str] | None) -> list[Service]:

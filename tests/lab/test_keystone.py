@@ -19,7 +19,8 @@ SETTINGS = {"url": KEYSTONE, "ca": "rgw-ca.pem", "accepted_roles": ["member"], "
 INSTALL = f"""set -eu
 printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d; chmod +x /usr/sbin/policy-rc.d
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -q; apt-get install -q -y --no-install-recommends {PACKAGES}
+apt-get update -q
+apt-get install -q -y --no-install-recommends -o Dpkg::Options::=--force-confold {PACKAGES} </dev/null
 rm /usr/sbin/policy-rc.d
 """
 CONF = """[DEFAULT]

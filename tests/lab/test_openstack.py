@@ -43,6 +43,8 @@ def test_each_key_does_its_work(served: Product) -> None:
         ("cinder", f"rbd rm {VOLUMES}/volume"),
         ("cinder-backup", f"rbd rm {BACKUPS}/backup"),
         ("glance", f"rbd snap unprotect {IMAGES}/debian@snap"),
+        ("glance", f"rbd snap rm {IMAGES}/debian@snap"),
+        ("glance", f"rbd rm {IMAGES}/debian"),
     ):
         assert tried(served, user, command) == 0, (user, command)
 

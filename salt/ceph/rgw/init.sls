@@ -39,6 +39,14 @@ ceph-rgw-{{ gateway['name'] }}-{{ file }}:
       - service: ceph-rgw-{{ gateway['name'] }}-running
 {%- endfor %}
 
+# One that failed to start several times systemd starts no more for a while, though its cause is gone.
+ceph-rgw-{{ gateway['name'] }}-again:
+  cmd.run:
+    - name: systemctl reset-failed ceph-radosgw@{{ gateway['name'] }}
+    - onlyif: systemctl is-failed --quiet ceph-radosgw@{{ gateway['name'] }}
+    - require_in:
+      - service: ceph-rgw-{{ gateway['name'] }}-running
+
 ceph-rgw-{{ gateway['name'] }}-running:
   service.running:
     - name: ceph-radosgw@{{ gateway['name'] }}
