@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from proposals.errors import ArgumentError
 from proposals.names import PROFILE, nearest, shown
-from proposals.services import cephfs, clients, dashboard, ganesha, monitoring, openstack, radosgw
+from proposals.services import cephfs, clients, dashboard, ganesha, iscsi, monitoring, openstack, radosgw
 from proposals.services.service import Service
 
 SERVICES: tuple[Service, ...] = (
     cephfs.SERVICE,
     radosgw.SERVICE,
     ganesha.SERVICE,
+    iscsi.SERVICE,
     openstack.SERVICE,
     clients.SERVICE,
     monitoring.SERVICE,

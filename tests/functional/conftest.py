@@ -37,6 +37,8 @@ PILLAR = {
             "mds": {"name": "node1"},
             "client-cephfs": {"entity": "client.cephfs.node1"},
             "ganesha": {"name": "node1", "user": "ganesha.node1", "grace": "ganesha-rados-grace", "ids": {"/a": 1}},
+            "igw": {"client": "client.igw.node1", "pool": "iscsi", "trusted": [], "port": 5000},
+            "iscsi-targets": {"targets": {}, "portals": []},
             "clients": {"roles": ["client-nfs", "client-iscsi", "client-radosgw", "benchmark"]},
             "rbd-mirror": {"entity": "client.rbd-mirror.node1"},
             "dashboard": {"port": 8443, "user": "a", "options": {}, "given": ["dashboard.crt"], "made": ["DNS:node1"]},

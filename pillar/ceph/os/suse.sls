@@ -8,6 +8,7 @@ ceph_os:
     time: [chrony]
     mds: [ceph-mds]
     client-cephfs: [ceph-fuse]
+    igw: [ceph-iscsi, tcmu-runner, tcmu-runner-handler-rbd]
     ganesha: [nfs-ganesha, nfs-ganesha-ceph, nfs-ganesha-rgw, nfs-ganesha-rados-grace]
     client-nfs: [nfs-client]
     client-iscsi: [open-iscsi]

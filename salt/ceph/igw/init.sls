@@ -1,0 +1,56 @@
+# An iSCSI gateway: the kernel's target, tcmu-runner behind it, and the API that is told what to serve.
+ceph-igw-packages:
+  pkg.installed:
+    - pkgs: {{ pillar['ceph_os']['packages']['igw'] | tojson }}
+
+ceph-igw-kernel:
+  kmod.present:
+    - mods: [target_core_user, iscsi_target_mod]
+    - persist: True
+
+ceph-igw-keyring:
+  file.managed:
+    - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['igw']['client'] }}.keyring
+    - contents_pillar: ceph_secrets:igw
+    - mode: '0600'
+    - show_changes: False
+    - require:
+      - pkg: ceph-igw-packages
+
+ceph-igw-conf:
+  file.managed:
+    - name: /etc/ceph/iscsi-gateway.cfg
+    - source: salt://ceph/igw/files/iscsi-gateway.cfg.j2
+    - template: jinja
+    - context: {told: {{ pillar['ceph']['services']['igw'] | tojson }}}
+    - mode: '0600'
+    - show_changes: False
+    - require:
+      - pkg: ceph-igw-packages
+
+ceph-igw-tcmu-runner:
+  service.running:
+    - name: tcmu-runner
+    - enable: True
+    - require:
+      - kmod: ceph-igw-kernel
+      - file: ceph-igw-keyring
+
+ceph-igw-api:
+  service.running:
+    - name: rbd-target-api
+    - enable: True
+    - watch:
+      - file: ceph-igw-conf
+      - file: ceph-igw-keyring
+    - require:
+      - service: ceph-igw-tcmu-runner
+
+ceph-igw-exporter:
+  service.running:
+    - name: rbd-target-gw
+    - enable: True
+    - watch:
+      - file: ceph-igw-conf
+    - require:
+      - service: ceph-igw-api

@@ -1,0 +1,3 @@
+# On one gateway, which tells the others.
+ceph-iscsi-targets:
+  iscsi.configured
