@@ -58,11 +58,12 @@ def plan(cluster: Cluster, made: Plan) -> None:
 
 def _caps(pools: list[str]) -> dict[str, str]:
     """What a gateway may. Not ``allow *``: images of these pools, taking over the lock of a gateway that died, which
-    puts it on the blocklist (docs.ceph.com, rbd/iscsi-target-cli; cephadm gives every pool).
+    puts it on the blocklist (docs.ceph.com, rbd/iscsi-target-cli; cephadm gives every pool). Single quotes: a
+    keyring's line of capabilities is in double ones.
     """
     return {
-        "mon": 'profile rbd, allow command "osd blocklist"',
-        "mgr": 'allow command "service status"',
+        "mon": "profile rbd, allow command 'osd blocklist'",
+        "mgr": "allow command 'service status'",
         "osd": ", ".join(f"profile rbd pool={pool}" for pool in pools),
     }
 

@@ -86,6 +86,7 @@ def test_the_stage_again_changes_nothing(served: Product) -> None:
     assert "ganesha: ganesha: nothing changed" in done.out
 
 
+@pytest.mark.big
 def test_an_export_whose_directory_is_missing_is_named_and_comes_when_it_is_there(
     served: Product, client: Guest
 ) -> None:
