@@ -131,7 +131,8 @@ def _export(shown: str, pseudo: object, wanted: object, systems: Mapping, roles:
     if not isinstance(wanted, Mapping):
         made.wrong(f"nfs_exports: {shown}", wanted, "a mapping such as {file_system: cephfs}")
         return None
-    before, export = len(made.problems), _filled(str(pseudo), wanted, roles)
+    before = len(made.problems)
+    export = _filled(str(pseudo), made.settings(f"nfs_exports: {shown}", wanted, KEYS), roles)
     for key, ok, expected in (
         ("pseudo", lambda text: text != "/" and PATH.fullmatch(text), "a path such as /cephfs"),
         ("path", lambda text: PATH.fullmatch(str(text)), "a directory of the file system such as /home"),
@@ -145,9 +146,6 @@ def _export(shown: str, pseudo: object, wanted: object, systems: Mapping, roles:
         for value in _many(export[key]):
             if not ok(value):
                 made.wrong(f"nfs_exports: {shown}: {key}", value, expected)
-    for key in wanted:
-        if key not in KEYS:
-            made.wrong(f"nfs_exports: {shown}", key, f"keys of {', '.join(KEYS)}{names.nearest(str(key), KEYS)}")
     return export if len(made.problems) == before else None
 
 

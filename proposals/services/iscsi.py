@@ -81,7 +81,7 @@ def _targets(cluster: Cluster, made: Plan) -> dict[str, dict]:
         if not IQN.fullmatch(str(iqn)) or not isinstance(wanted, Mapping):
             made.wrong(what, wanted, "a name such as iqn.2026-11.com.example:backup and a mapping")
             continue
-        _known(what, wanted, TARGET_KEYS, made)
+        wanted = made.settings(what, wanted, TARGET_KEYS)
         images = _images(what, wanted.get("images"), made)
         for image in images:
             if of.setdefault(image, str(iqn)) != iqn:
@@ -116,7 +116,7 @@ def _initiators(what: str, said: object, images: Mapping, cluster: Cluster, made
         if not IQN.fullmatch(str(iqn)) or not isinstance(wanted, Mapping):
             made.wrong(who, wanted, f"an initiator's name and {EXAMPLE}")
             continue
-        _known(who, wanted, INITIATOR_KEYS, made)
+        wanted = made.settings(who, wanted, INITIATOR_KEYS)
         if not USER.fullmatch(str(wanted.get("user"))):
             made.wrong(f"{who}: user", wanted.get("user"), "8 to 64 letters, digits and . : @ _ -")
         if wanted.get("password") not in cluster.given:
@@ -129,16 +129,10 @@ def _initiators(what: str, said: object, images: Mapping, cluster: Cluster, made
     return found
 
 
-def _known(what: str, wanted: Mapping, keys: tuple[str, ...], made: Plan) -> None:
-    for key in wanted:
-        if key not in keys:
-            made.wrong(what, key, f"keys of {', '.join(keys)}{names.nearest(str(key), keys)}")
-
-
 SERVICE = Service(
     name="iscsi",
     settings=("iscsi_targets",),
     plan=plan,
     parts=("igw", "iscsi-targets"),
-    units=("rbd-target-api.service",),
+    units={"igw": ("rbd-target-api.service",)},
 )

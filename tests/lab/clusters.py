@@ -13,7 +13,7 @@ from lab.store import CHECKOUT
 SERVICES = CHECKOUT / "tests/fixtures/services"
 
 # Third octet of the public network; the next one is the cluster network.
-SUBNETS = {"first": 176, "torn": 178, "growing": 182, "served": 184}
+SUBNETS = {"first": 176, "torn": 178, "growing": 182, "served": 184, "block": 186}
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,127 @@
+"""iSCSI with a real kernel on both sides: a gateway in a guest that is a minion, open-iscsi with CHAP in another."""
+
+from collections.abc import Callable
+
+import pytest
+from clusters import SUBNETS
+from product import PILLAR, Product, cluster_file
+
+from lab.guest.guests import Guest
+from lab.session import Session
+
+pytestmark = pytest.mark.big
+TARGET, INITIATOR = "iqn.2026-11.lab.block:store", "iqn.2026-11.lab.block:ini1"
+PASSWORD = "chapSecret0123"
+SETTINGS = f"""small_site: true
+iscsi_targets:
+  {TARGET}:
+    images: {{rbd/store: 1G}}
+    initiators: {{'{INITIATOR}': {{user: initiator1, password: chap-initiator1}}}}
+"""
+LOGIN = """
+set -e
+iscsiadm -m discovery -t st -p {address} >&2
+for pair in authmethod={method} username=initiator1 password={password}; do
+    iscsiadm -m node -T {target} -o update -n node.session.auth.${{pair%%=*}} -v ${{pair#*=}}
+done
+iscsiadm -m node -T {target} --login >&2
+udevadm settle
+ls /dev/disk/by-path/*{target}-lun-0
+"""
+LOGOUT = f"iscsiadm -m node -T {TARGET} --logout"
+
+
+@pytest.fixture(scope="module")
+def gateway(lab: Callable[[str], Session], guest: Callable[..., Guest], tmp_path_factory) -> tuple[Product, Guest]:
+    """A cluster like `tiny` and the guest `igw1`, a minion that all its stages were run on."""
+    product = Product(lab(cluster_file(tmp_path_factory.mktemp("block"), "block", SUBNETS["block"])))
+    made = guest("igw1", cluster="block")
+    product.guide()
+    product.write(f"{PILLAR}/stack/ceph/cluster.yml", SETTINGS)
+    product.run("saltmaster", f"echo 'role-igw/cluster/igw1.sls' >>{PILLAR}/proposals/policy.cfg")
+    product.run(
+        "saltmaster",
+        f"mkdir -p -m 700 {PILLAR}/keys/given; umask 077; echo '{PASSWORD}' >{PILLAR}/keys/given/chap-initiator1",
+    )
+    product.stage("ceph.stage.configure")
+    product.answers["iscsi"] = product.stage("ceph.stage.iscsi", check=False)
+    return product, made
+
+
+@pytest.fixture(scope="module")
+def initiator(gateway: tuple[Product, Guest], guest: Callable[..., Guest]) -> Guest:
+    """A guest on the same network that is no minion, with open-iscsi."""
+    made = guest("ini1", cluster="block")
+    made.run("systemctl disable --now salt-minion; modprobe -a iscsi_tcp sd_mod")
+    gateway[0].run("saltmaster", "salt-key --yes --delete ini1")
+    made.run(f"echo InitiatorName={INITIATOR} >/etc/iscsi/initiatorname.iscsi; systemctl restart iscsid")
+    return made
+
+
+def test_the_gateway_serves_what_is_planned(gateway: tuple[Product, Guest]) -> None:
+    product, _ = gateway
+    done = product.answers["iscsi"]
+    assert done.code == 0, done.out + done.err
+    assert product.ceph("health")["status"] == "HEALTH_OK"
+    assert PASSWORD not in done.out + product.run("saltmaster", "cat /var/log/halocline/*.jsonl").out
+
+
+@pytest.mark.parametrize(("method", "password"), [("CHAP", "wrongSecret012"), ("None", PASSWORD)])
+def test_who_does_not_prove_the_password_is_refused(
+    gateway: tuple[Product, Guest], initiator: Guest, method: str, password: str
+) -> None:
+    login = LOGIN.format(address=gateway[1].address, target=TARGET, method=method, password=password)
+    assert initiator.run(login, check=False).code == 24  # ISCSI_ERR_LOGIN_AUTH_FAILED, iscsiadm(8)
+
+
+def test_files_are_written_and_read_back(gateway: tuple[Product, Guest], initiator: Guest) -> None:
+    disk = _login(gateway, initiator)
+    initiator.run(f"mkfs.ext4 -q {disk}; mount {disk} /mnt; dd if=/dev/urandom of=/mnt/file bs=1M count=32 conv=fsync")
+    written = initiator.run("sha256sum </mnt/file; umount /mnt").out
+    initiator.run(LOGOUT)
+    disk = _login(gateway, initiator)
+    assert initiator.run(f"mount {disk} /mnt; sha256sum </mnt/file; umount /mnt").out == written
+    initiator.run(LOGOUT)
+    used = gateway[0].run("saltmaster", "rados -p rbd ls | grep -c rbd_data").out
+    assert int(used) >= 8  # objects of 4 MiB
+
+
+def test_a_gateway_reaches_its_images_and_nothing_else(gateway: tuple[Product, Guest]) -> None:
+    product, made = gateway
+    key = "--name client.igw.igw1"
+    assert made.run(f"rbd {key} ls rbd").out == "store\n"  # its key is good
+    product.run("saltmaster", "ceph osd pool create other 1 && ceph osd pool application enable other rbd")
+    assert made.run(f"rbd {key} ls other", check=False).code != 0
+    for words in ("auth ls", "osd pool delete rbd rbd --yes-i-really-really-mean-it", "config set osd x y"):
+        assert "EACCES" in made.run(f"ceph {key} {words}", check=False).err
+
+
+def test_the_stage_again_changes_nothing_and_leaves_what_the_admin_made(gateway: tuple[Product, Guest]) -> None:
+    product, made = gateway
+    login = "admin:$(sed -n 's/^api_password = //p' /etc/ceph/iscsi-gateway.cfg)"
+    made.run(f'curl -sf -u "{login}" -X PUT -d mode=create -d size=64M http://localhost:5000/api/disk/rbd/byhand')
+    done = product.stage("ceph.stage.iscsi")
+    assert "iscsi: igw: nothing changed" in done.out
+    assert "iscsi: iscsi-targets: nothing changed" in done.out
+    assert made.run("rbd --name client.igw.igw1 ls rbd").out.split() == ["byhand", "store"]
+
+
+def test_a_larger_size_grows_the_disk_of_a_gateway_that_was_killed(
+    gateway: tuple[Product, Guest], initiator: Guest
+) -> None:
+    product, made = gateway
+    made.run("systemctl kill --signal=KILL rbd-target-api; systemctl stop rbd-target-api")
+    product.run("saltmaster", f"sed -i 's|rbd/store: 1G|rbd/store: 2G|' {PILLAR}/stack/ceph/cluster.yml")
+    product.stage("ceph.stage.configure")
+    done = product.stage("ceph.stage.iscsi")
+    assert "ceph-igw-api" in done.out and "ceph-iscsi-targets" in done.out
+    disk = _login(gateway, initiator)
+    assert initiator.run(f"blockdev --getsize64 {disk}").out == f"{2 << 30}\n"
+    assert initiator.run(f"mount {disk} /mnt; ls /mnt/file; umount /mnt").code == 0
+    initiator.run(LOGOUT)
+
+
+def _login(gateway: tuple[Product, Guest], initiator: Guest) -> str:
+    """Log in with the password; the disk that comes."""
+    login = LOGIN.format(address=gateway[1].address, target=TARGET, method="CHAP", password=PASSWORD)
+    return initiator.run(login).out.strip()
