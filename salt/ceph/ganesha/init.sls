@@ -34,6 +34,15 @@ ceph-ganesha-exports-conf:
     - require:
       - pkg: ceph-ganesha-packages
 
+# With a bucket exported, a server that is told to end hangs when all its exports are gone (4.3): not 90 s then.
+ceph-ganesha-unit:
+  file.managed:
+    - name: /etc/systemd/system/nfs-ganesha.service.d/halocline.conf
+    - contents: |
+        [Service]
+        TimeoutStopSec=20
+    - makedirs: True
+
 ceph-ganesha-grace:
   cmd.run:
     - name: {{ pillar['ceph']['services']['ganesha']['grace'] }} add {{ pillar['ceph']['services']['ganesha']['name'] }}
@@ -50,6 +59,7 @@ ceph-ganesha-running:
       - file: ceph-ganesha-keyring
     - require:
       - file: ceph-ganesha-exports-conf
+      - file: ceph-ganesha-unit
       - cmd: ceph-ganesha-grace
 
 ceph-ganesha-exports:
