@@ -1,5 +1,6 @@
 """NFS with a real client, the kernel's, in a guest: files through each server, and through one that was killed."""
 
+import json
 import shlex
 from collections.abc import Callable, Iterator
 
@@ -45,6 +46,16 @@ def test_what_is_written_through_one_server_is_read_through_the_other(served: Pr
         assert served.run("saltmaster", "sha256sum </mnt/nfs/file").out == written
     finally:
         served.run("saltmaster", "umount /mnt/nfs", check=False)
+
+
+def test_a_bucket_is_a_directory_and_objects_are_files(served: Product, client: Guest) -> None:
+    client.run(MOUNT.format(where="/mnt/alice", address=_address(served, "node1"), path="/alice"))
+    client.run("mkdir /mnt/alice/fromnfs; dd if=/dev/urandom of=/mnt/alice/fromnfs/file bs=1M count=8 conv=fsync")
+    written = client.run("md5sum </mnt/alice/fromnfs/file").out.split()[0]
+    client.run(MOUNT.format(where="/mnt/again", address=_address(served, "node2"), path="/alice"))
+    assert client.run("md5sum </mnt/again/fromnfs/file").out.split()[0] == written
+    stat = json.loads(served.run("saltmaster", "radosgw-admin object stat --bucket=fromnfs --object=file").out)
+    assert (stat["size"], stat["etag"].strip("\0")) == (8 << 20, written)
 
 
 def test_an_export_for_reading_and_one_for_others(served: Product, client: Guest) -> None:
