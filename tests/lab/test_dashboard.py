@@ -7,7 +7,7 @@ from processes import ProcessWatch
 from product import PILLAR, STORAGE, Product, until
 
 STAGE = "ceph.stage.dashboard"
-WRONG = "/root/wrong.password"
+WRONG = "/srv/wrong.password"
 
 
 def test_its_admin_logs_in_and_sees_hosts_and_osds(served: Product) -> None:
@@ -48,11 +48,11 @@ def test_a_password_changed_by_its_admin_stays_until_it_is_rotated(served: Produ
     """Two runs of the stage, and the hunt for both passwords in what anybody could see of them."""
     old = served.run("saltmaster", f"cat {dashboard.PASSWORD}").out.strip()
     own = (
-        "printf Chosen-by-hand-17 | tee /root/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
+        "printf Chosen-by-hand-17 | tee /srv/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
     )
     served.run("saltmaster", own)
     assert served.stage(STAGE).code == 0
-    assert dashboard.ask(served, password="/root/own.password")[0] == 201
+    assert dashboard.ask(served, password="/srv/own.password")[0] == 201
     assert dashboard.ask(served)[0] == 400
 
     since = int(served.run("saltmaster", "date +%s").out) - 1
@@ -63,7 +63,7 @@ def test_a_password_changed_by_its_admin_stays_until_it_is_rotated(served: Produ
     new = served.run("saltmaster", f"cat {dashboard.PASSWORD}").out.strip()
     assert new != old
     assert dashboard.ask(served)[0] == 201
-    assert dashboard.ask(served, password="/root/own.password")[0] == 400
+    assert dashboard.ask(served, password="/srv/own.password")[0] == 400
     assert watch.holding([b"ac-user-set-password"])
     assert watch.holding([old.encode(), new.encode()]) == []
     found = files(served, since, new, "root")
@@ -83,11 +83,11 @@ def test_a_user_that_was_there_before_any_stage_keeps_its_password(served: Produ
     """A cluster that had a dashboard already; then one from which the user was taken away with all that stages know."""
     record = "ceph config-key rm halocline/dashboard-admin"
     own = (
-        "printf Chosen-by-hand-18 | tee /root/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
+        "printf Chosen-by-hand-18 | tee /srv/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
     )
     served.run("saltmaster", f"{record}; {own}")
     assert "its password was left alone" in served.stage(STAGE).out
-    assert dashboard.ask(served, password="/root/own.password")[0] == 201
+    assert dashboard.ask(served, password="/srv/own.password")[0] == 201
     served.run("saltmaster", f"{record}; ceph dashboard ac-user-delete admin")
     assert served.stage(STAGE).code == 0
     assert dashboard.ask(served)[0] == 201
@@ -130,7 +130,7 @@ def test_another_port_and_a_certificate_of_the_sites_own(served: Product) -> Non
 
 @pytest.mark.big
 def test_a_certificate_that_its_admin_gave_the_cluster_stays(served: Product) -> None:
-    own = "/root/own"
+    own = "/srv/own"
     served.run(
         "saltmaster",
         f"openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=by-hand -keyout {own}.key -out {own}.crt; "
