@@ -193,7 +193,7 @@ def stepped(host: Host, test: bool = False, **links: dict) -> tuple[int, str]:
     """The deploy stage's step for this host, its pillar the site's: exit status and text."""
     site = "/srv/pillar/ceph/minions.sls"
     pillar = f"ceph_minions: '*'\n{told(60, **links)[1:-1]}\n" if links else "ceph_minions: '*'\n"
-    host.master.run("saltmaster", f"cat >{site} <<'END'\n{pillar}END")
+    host.master.run("saltmaster", f"mkdir -p /srv/pillar/ceph; cat >{site} <<'END'\n{pillar}END")
     host.salt("saltutil.refresh_pillar", "wait=True")
     done = host.master.run("saltmaster", f"salt-run links.deploy '[{host.name}]' test={test}", check=False)
     host.master.run("saltmaster", f"rm {site}")

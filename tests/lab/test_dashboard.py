@@ -47,9 +47,7 @@ def test_only_its_admin_may_read_the_password(served: Product) -> None:
 def test_a_password_changed_by_its_admin_stays_until_it_is_rotated(served: Product) -> None:
     """Two runs of the stage, and the hunt for both passwords in what anybody could see of them."""
     old = served.run("saltmaster", f"cat {dashboard.PASSWORD}").out.strip()
-    own = (
-        "printf Chosen-by-hand-17 | tee /srv/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
-    )
+    own = "printf Chosen-by-hand-17 | tee /srv/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
     served.run("saltmaster", own)
     assert served.stage(STAGE).code == 0
     assert dashboard.ask(served, password="/srv/own.password")[0] == 201
@@ -82,9 +80,7 @@ def files(product: Product, since: int, text: str, user: str) -> list[str]:
 def test_a_user_that_was_there_before_any_stage_keeps_its_password(served: Product) -> None:
     """A cluster that had a dashboard already; then one from which the user was taken away with all that stages know."""
     record = "ceph config-key rm halocline/dashboard-admin"
-    own = (
-        "printf Chosen-by-hand-18 | tee /srv/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
-    )
+    own = "printf Chosen-by-hand-18 | tee /srv/own.password | ceph dashboard ac-user-set-password admin -i - >/dev/null"
     served.run("saltmaster", f"{record}; {own}")
     assert "its password was left alone" in served.stage(STAGE).out
     assert dashboard.ask(served, password="/srv/own.password")[0] == 201
