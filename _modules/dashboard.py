@@ -113,6 +113,36 @@ def set_password(user):
     return mine
 
 
+def gateways(wanted, test=False):
+    """Let the dashboard know iSCSI gateways, by the password that this host was told; return those that it did not.
+
+    Those that it knows beside them stay.
+
+    wanted
+        ``{host name: [user, HOST:PORT]}``.
+    test
+        Only say which.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' dashboard.gateways '{}' test=True
+    """
+    if not wanted:
+        return []
+    tell = __salt__["ceph_cli.tell"] if test else _tell  # before the first run nobody answers: no need to wait
+    known = json.loads(tell(["dashboard", "iscsi-gateway-list"]))["gateways"]
+    password = __pillar__["ceph_secrets"]["dashboard-iscsi"]
+    urls = {name: f"http://{user}:{password}@{target}" for name, (user, target) in wanted.items()}
+    todo = {name: url for name, url in urls.items() if known.get(name, {}).get("service_url") != url}
+    for name, url in todo.items() if not test else ():
+        if name in known:
+            _tell(["dashboard", "iscsi-gateway-rm", name])
+        _tell(["dashboard", "iscsi-gateway-add", "-i", "-", name], url)
+    return sorted(todo)
+
+
 def _password():
     return __pillar__["ceph_secrets"]["dashboard"]
 

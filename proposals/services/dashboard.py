@@ -11,7 +11,7 @@ the master's host makes a certificate with every manager's name and address. Cep
 
 import re
 
-from proposals.services import monitoring
+from proposals.services import iscsi, monitoring
 from proposals.services.service import Cluster, Plan, Service
 
 KEYS = ("port", "user")
@@ -46,7 +46,10 @@ def plan(cluster: Cluster, made: Plan) -> None:
             options={"mgr": {f"mgr/dashboard/{option}": value for option, value in options.items()}},
             given=given,
             made=[] if given else [cluster.names(managers)],  # any of them may be the active one
+            gateways=_gateways(cluster),
         )
+        if cluster.members("igw"):
+            made.tell(minion, **{"dashboard-iscsi": iscsi.API_PASSWORD})
         made.tell(minion, **{name: name for name in given})
     for minion in cluster.members("openattic", "master"):
         made.run("dashboard-access", minion)
@@ -57,6 +60,14 @@ def _links(cluster: Cluster) -> dict[str, str]:
     """Where the dashboard finds what watches the cluster (docs.ceph.com, mgr/dashboard: monitoring)."""
     known = {"prometheus": "PROMETHEUS_API_HOST", "alertmanager": "ALERTMANAGER_API_HOST", "grafana": "GRAFANA_API_URL"}
     return {known[what]: url for what, url in monitoring.urls(cluster).items()}
+
+
+def _gateways(cluster: Cluster) -> dict[str, list[str]]:
+    """Where ceph-iscsi's gateways are asked, and as whom. Object gateways the dashboard finds itself."""
+    return {
+        cluster.hostname(minion): [iscsi.API_USER, cluster.target(minion, iscsi.API_PORT)]
+        for minion in cluster.members("igw")
+    }
 
 
 SERVICE = Service(

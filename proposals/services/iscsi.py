@@ -19,7 +19,7 @@ from proposals.services.service import Cluster, Plan, Service
 
 POOL = "iscsi"  # of the gateways' own record, which holds the passwords of initiators: no client of images reads it
 API_PORT, EXPORTER_PORT = 5000, 9287
-API_PASSWORD = "iscsi-api"  # the name of the password that gateways have in common
+API_USER, API_PASSWORD = "admin", "iscsi-api"  # of all gateways' API; the name of the password that they have in common
 IQN = re.compile(r"iqn\.\d{4}-\d{2}\.[a-z0-9.-]+(:[a-z0-9.:-]+)?")  # RFC 3720, 3.2.6.3.1
 IMAGE = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 SIZE = re.compile(r"[1-9][0-9]*[MGT]")

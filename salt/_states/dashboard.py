@@ -57,3 +57,16 @@ def admin(name, user):
         ret["comment"] = f"the dashboard had a user {user} before: its password was left alone"
         ret["warnings"] = [f"{ret['comment']}; 'salt-run secret.rotate dashboard.admin' sets one"]
     return ret
+
+
+def gateways(name, gateways):
+    """The dashboard knows these iSCSI gateways (``{host name: [user, HOST:PORT]}``); ``name`` is only a name."""
+    ret = {"name": name, "result": True, "changes": {}, "comment": f"the dashboard knows {len(gateways)} gateways"}
+    try:
+        todo = __salt__["dashboard.gateways"](gateways, __opts__["test"])
+    except CommandExecutionError as err:
+        ret.update(result=None if __opts__["test"] else False, comment=str(err))
+        return ret
+    if todo:
+        ret.update(result=None if __opts__["test"] else True, changes={"gateways": todo})
+    return ret

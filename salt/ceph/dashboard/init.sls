@@ -52,3 +52,9 @@ ceph-dashboard-user:
     - user: {{ pillar['ceph']['services']['dashboard']['user'] | tojson }}
     - require:
       - dashboard: ceph-dashboard-served
+
+ceph-dashboard-gateways:
+  dashboard.gateways:
+    - gateways: {{ pillar['ceph']['services']['dashboard']['gateways'] | tojson }}
+    - require:
+      - dashboard: ceph-dashboard-user
