@@ -31,9 +31,10 @@ def missing(wanted, limit=START):
         try:
             answer = json.loads(__salt__["commands.run"](ASK))
             return sorted(set(wanted) - {export[0] for export in answer["data"][1]})
-        except CommandExecutionError:
+        except CommandExecutionError as err:
             if time.monotonic() > end:
-                raise
+                where = "/var/log/ganesha/ganesha.log and 'journalctl -u nfs-ganesha'"
+                raise CommandExecutionError(f"the NFS server does not answer after {limit} s: look at {where}") from err
             time.sleep(0.5)
 
 
