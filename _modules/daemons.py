@@ -37,6 +37,8 @@ def running():
         part = SOCKET.fullmatch(path.name)
         if part and _asked(path, "version") is not None:
             unit = f"{UNITS.get(part['type'], 'ceph-' + part['type'])}@{part['id']}"
+            if part["type"] == "client" and not __salt__["service.status"](unit):
+                continue  # ceph-fuse, or a program with librados: no daemon of ours
             found[part["name"]] = {"type": part["type"], "id": part["id"], "unit": unit, "socket": str(path)}
     return found
 
