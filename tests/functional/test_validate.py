@@ -71,7 +71,7 @@ def test_what_one_minion_will_be_told(master, home):
     assert told["pillar"]["roles"] == ["mon", "mgr", "mds"]
     assert told["pillar"]["fsid"] == FSID
     assert [one["name"] for one in told["pillar"]["ceph"]["monitors"]] == ["monnode1", "monnode2", "monnode3"]
-    assert told["secrets"] == ["mgr", "mon"]
+    assert told["secrets"] == ["mds", "mgr", "mon"]
     assert not (home / "secrets").exists() and not (home / "current").exists()  # it only looked
     shown = json.loads(master.run("policy.check", "osdnode1", "--out", "json").out)
     assert len(shown["pillar"]["ceph"]["storage"]["osds"]) == 54 and shown["secrets"] == ["bootstrap-osd"]
