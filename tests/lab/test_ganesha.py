@@ -102,7 +102,7 @@ def test_an_export_whose_directory_is_missing_is_named_and_comes_when_it_is_ther
     served: Product, client: Guest
 ) -> None:
     settings, later = f"{PILLAR}/stack/ceph/cluster.yml", "  /later: {file_system: cephfs, path: /later}"
-    served.run("saltmaster", f"cp {settings} /root/; sed -i '/^nfs_exports/a \\{later}' {settings}")
+    served.run("saltmaster", f"cp {settings} /srv/; sed -i '/^nfs_exports/a \\{later}' {settings}")
     try:
         served.stage("ceph.stage.configure")
         done = served.stage("ceph.stage.ganesha", check=False)
@@ -112,7 +112,7 @@ def test_an_export_whose_directory_is_missing_is_named_and_comes_when_it_is_ther
         assert '"ceph-ganesha-exports"' in served.stage("ceph.stage.ganesha").out
         client.run(MOUNT.format(where="/mnt/later", address=_address(served, "node2"), path="/later"))
     finally:
-        served.run("saltmaster", f"cp /root/cluster.yml {settings}")
+        served.run("saltmaster", f"cp /srv/cluster.yml {settings}")
         served.stage("ceph.stage.configure")
         served.stage("ceph.stage.ganesha")
     until(lambda: client.run("ls /mnt/later", check=False).code != 0, 30, "what is exported no more is served on")

@@ -59,7 +59,7 @@ for what in fernet_setup credential_setup; do
     keystone-manage $what --keystone-user keystone --keystone-group keystone
 done
 cp /etc/keystone/ca.pem /usr/local/share/ca-certificates/lab-keystone.crt; update-ca-certificates
-OS_BOOTSTRAP_PASSWORD=$(cat /root/admin.pw) runuser -u keystone -w OS_BOOTSTRAP_PASSWORD -- keystone-manage bootstrap \\
+OS_BOOTSTRAP_PASSWORD=$(cat /srv/admin.pw) runuser -u keystone -w OS_BOOTSTRAP_PASSWORD -- keystone-manage bootstrap \\
     --bootstrap-admin-url {KEYSTONE}/v3/ --bootstrap-internal-url {KEYSTONE}/v3/ \\
     --bootstrap-public-url {KEYSTONE}/v3/ --bootstrap-region-id RegionOne
 systemctl disable --now keystone || true
@@ -75,7 +75,7 @@ def cloud(served: Product) -> Iterator[dict[str, str]]:
     for path, text in {
         "/etc/keystone/keystone.conf": CONF,
         "/etc/apache2/sites-available/keystone.conf": SERVES,
-        "/root/admin.pw": words["admin"] + "\n",
+        "/srv/admin.pw": words["admin"] + "\n",
         "/etc/keystone/tls.crt": served.run("saltmaster", f"cat {GIVEN}/rgw.crt").out,
         "/etc/keystone/tls.key": served.run("saltmaster", f"cat {GIVEN}/rgw.key").out,
         "/etc/keystone/ca.pem": served.run("saltmaster", f"cat {GIVEN}/rgw-ca.pem").out,

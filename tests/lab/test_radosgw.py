@@ -169,7 +169,7 @@ def test_a_gateway_that_cannot_come_up_is_named_with_its_cause(served: Product) 
     path = "/var/lib/ceph/radosgw/ceph-rgw.node2/tls.pem"
     served.run("node2", f"cp -a {path} {path}.kept; systemctl stop ceph-radosgw@rgw.node2")
     given = f"{PILLAR}/keys/given/rgw.crt"
-    served.run("saltmaster", f"cp -a {given} /root/kept.crt; echo nonsense >{given}")
+    served.run("saltmaster", f"cp -a {given} /srv/kept.crt; echo nonsense >{given}")
     try:
         served.stage("ceph.stage.configure")
         code, said = up(served, check=False)
@@ -179,6 +179,6 @@ def test_a_gateway_that_cannot_come_up_is_named_with_its_cause(served: Product) 
         )
         assert served.run("node1", "systemctl is-active ceph-radosgw@rgw.node1").out.strip() == "active"
     finally:
-        served.run("saltmaster", f"cp -a /root/kept.crt {given}")
+        served.run("saltmaster", f"cp -a /srv/kept.crt {given}")
         served.stage("ceph.stage.configure")
     assert up(served)[0] == 0
