@@ -12,10 +12,9 @@ import yaml
 from proposals import conf, secrets, tunings
 from proposals.errors import PolicyError
 from proposals.networking import told as network
-from proposals.services import planning, radosgw
+from proposals.services import planning, table
 from proposals.services.planning import Planned
 from proposals.services.service import Cluster
-from proposals.services.table import SETTINGS
 
 # Design section 3; names of gateways come from rgw_configurations and ganesha_configurations.
 ROLES = frozenset(
@@ -80,7 +79,7 @@ def build(
     members["all"] = sorted(roles)
     members["networks"] = sorted(set(_networks(chosen)) & set(roles))
     members["admin"] = sorted({*members["admin"], *members["master"]})
-    settings = {**_settings(chosen), **{key: value for key, value in (own or {}).items() if key in SETTINGS}}
+    settings = {**_settings(chosen), **{key: value for key, value in (own or {}).items() if key in table.SETTINGS}}
     problems = [*known, *_role_problems(roles, settings)]
     problems += _disk_problems(chosen, inventory) + _network_problems(chosen)
     told, absent = conf.derived(members["mon"], inventory, settings)
@@ -167,7 +166,7 @@ def _lacks(settings: Mapping) -> list[str]:
 
 
 def _role_problems(roles: Mapping[str, list[str]], settings: Mapping) -> list[str]:
-    known = ROLES | set(radosgw.configurations(settings)) | set(settings.get("ganesha_configurations", []))
+    known = ROLES | set(table.roles(settings))
     wrong = [
         f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"
         for minion, has in sorted(roles.items())

@@ -76,23 +76,27 @@ def up(services=None, test=False):
 
 def _bring(service, step, master, test):
     """What came of each part of a service. Its hosts are left as they are where the cluster lacks what it needs."""
-    done = [_pools(service, step, test)]
-    if service.commands and not done[-1].failed:
-        done.append(_commands(service, step, test))
-    if service.on_master and not done[-1].failed:
-        done.append(_apply(service.name, service.on_master, master, test))
-    if done[-1].failed:
-        return done
+    first = [(_pools, step["pools"]), (_commands, service.commands), (_on_master, service.on_master)]
+    done = []
+    for bring in (each for each, asked in first if asked):
+        done.append(bring(service, step, master, test))
+        if done[-1].failed:
+            return done
     parts = [part for part in service.parts if part in step["parts"]]
     return done + [_apply(f"{service.name}: {part}", f"ceph.{part}", step["parts"][part], test) for part in parts]
 
 
-def _pools(service, step, test):
+def _pools(service, step, _master, test):
     """Make the pools of a service that are missing."""
     return _ceph(f"{service.name}: pools", test, lambda: pools.plan(step["pools"], __salt__["crush.known"](False))[0])
 
 
-def _commands(service, step, test):
+def _on_master(service, _step, master, test):
+    """What the master's own host does to the cluster."""
+    return _apply(service.name, service.on_master, master, test)
+
+
+def _commands(service, step, _master, test):
     """Give the cluster what else a service needs."""
     return _ceph(
         f"{service.name}: cluster",

@@ -17,9 +17,17 @@ ROLE = "ganesha"
 NO_CACHE = {"MDCACHE": {"Dir_Chunk": 0}}
 
 
+def configurations(settings: Mapping) -> list[str]:
+    """The roles whose hosts are NFS servers: ``ganesha`` is always one, the site names the others."""
+    said = settings.get("ganesha_configurations")
+    return list(dict.fromkeys([ROLE, *(map(str, said) if isinstance(said, list | Mapping) else ())]))
+
+
 def plan(cluster: Cluster, made: Plan) -> None:
     """Plan NFS servers: what each exports, its key, the pool of their grace databases."""
-    roles = list(dict.fromkeys([ROLE, *(cluster.settings.get("ganesha_configurations") or ())]))
+    roles, said = configurations(cluster.settings), cluster.settings.get("ganesha_configurations")
+    if said is not None and not isinstance(said, list | Mapping):
+        made.wrong("ganesha_configurations", said, "names of roles such as [silver]")
     servers = {minion: [role for role in roles if role in has] for minion, has in sorted(cluster.roles.items())}
     servers = {minion: has for minion, has in servers.items() if has}
     exports = nfs_exports.read(cluster, roles, made)

@@ -22,9 +22,8 @@ SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings
 
 
 def roles(settings: Mapping[str, object]) -> list[str]:
-    """Return the roles that a site names itself: its gateways and NFS servers."""
-    said = settings.get("ganesha_configurations")
-    found = [*radosgw.configurations(settings), *(map(str, said) if isinstance(said, list | Mapping) else ())]
+    """Return the roles of gateways and NFS servers: the usual ones, and those that a site names itself."""
+    found = [*radosgw.configurations(settings), *ganesha.configurations(settings)]
     return sorted({name for name in found if PROFILE.fullmatch(name) and ".." not in name})
 
 

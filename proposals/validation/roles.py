@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from proposals.generation import ROLES
 from proposals.names import UUID, nearest
+from proposals.services import table
 from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 
@@ -16,16 +17,11 @@ SMALL = f"or say 'small_site: true' in {SITE} where the site is small on purpose
 
 def unknown_role(subject: Subject) -> Iterable[Found]:
     """Roles that nothing acts on."""
-    known = set(ROLES) | _names(subject, "rgw_configurations") | _names(subject, "ganesha_configurations")
+    known = ROLES | set(table.roles(subject.settings))
     for minion, has in sorted(subject.roles.items()):
         for role in has:
             if role not in known:
                 yield at(minion, role=role, nearest=nearest(role, known))
-
-
-def _names(subject: Subject, key: str) -> set[str]:
-    given = subject.settings.get(key) or []
-    return {str(name) for name in given} if isinstance(given, list | dict) else set()
 
 
 def fsid_shape(subject: Subject) -> Iterable[Found]:

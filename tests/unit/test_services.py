@@ -6,7 +6,7 @@ from planning import FIXTURES
 
 from proposals.services import bringing, cephfs, monitoring, planning
 from proposals.services.service import Cluster, Plan, Service
-from proposals.services.table import SERVICES, named, roles
+from proposals.services.table import SERVICES, SETTINGS, named, roles
 
 CASES = [
     pytest.param(case, id=f"{path.stem}-{case['name']}")
@@ -63,8 +63,8 @@ def test_two_that_want_one_port(monkeypatch):
 
 def test_the_roles_that_a_site_names():
     said = {"rgw_configurations": {"secure": None, "../x": None}, "ganesha_configurations": ["silver"]}
-    assert roles(said) == ["rgw", "secure", "silver"]
-    assert roles({"rgw_configurations": ["public"]}) == ["public", "rgw"]
+    assert roles(said) == ["ganesha", "rgw", "secure", "silver"]
+    assert roles({"rgw_configurations": ["public"]}) == ["ganesha", "public", "rgw"]
 
 
 def test_file_systems_are_made_once():
@@ -137,3 +137,12 @@ def test_the_exporter_of_the_managers_is_enabled_once():
     assert other == [option, "mgr module disable prometheus", "mgr module enable prometheus"]
     there["scrape_interval"] = "30.000000"
     assert list(monitoring.commands(told, there)) == []
+
+
+@pytest.mark.parametrize("key", SETTINGS)
+def test_no_setting_ends_in_a_traceback(key):
+    """Bad input is a problem with words, whatever its kind, where every role asks for its service."""
+    every = {"node1": ["mds", "rgw", "ganesha", "igw", "openattic", "prometheus", "alertmanager", "master", "mgr"]}
+    for value in (None, 7, "x", True, [1], [None], [[]], {"a": 1}, {1: None}):
+        plan(every, {key: value})
+        roles({key: value})
