@@ -92,7 +92,7 @@ def build(
     problems += planned.problems
     derived = {"ceph": {**told, "sections": planned.conf(), "expected_osds": count}}
     files = dict(chosen)
-    for minion, tuning in tunings.chosen(roles, osds, inventory).items():
+    for minion, tuning in tunings.chosen(roles, osds, inventory, table.roles(settings)).items():
         path = f"{MINIONS}{minion}.yml"
         content = files.get(path, {})
         files[path] = {**content, "ceph": {"tuning": tuning, **content.get("ceph", {})}}
