@@ -1,7 +1,9 @@
 """What the switches must be told for a network plan: one text a switch, for the guide's MLNX-OS and for NX-OS.
 
 Sources: the SUSE Enterprise Storage guide for HPE Apollo 4510 (port-channels, MTU 9216, hybrid ports, individual LACP,
-MLAG); Mellanox MLNX-OS user manual; Cisco Nexus 9000 NX-OS Interfaces Configuration Guide."""
+MLAG); Mellanox MLNX-OS user manual, Mellanox community DOC-2563 (lacp rate), running configurations of MLAG pairs in
+HPE's Cray System Management documentation; Cisco Nexus 9000 NX-OS Interfaces Configuration Guide. NX-OS takes the rate
+of a port and the fate of an individual one only while the interface is down."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -151,6 +153,7 @@ def _nx_os(switch: Switch) -> Iterable[str]:
         for place, port in channel.cables:
             yield f"interface Ethernet{place}"
             yield f"  description {channel.host} {port}"
+            yield "  shutdown"
             yield from _nx_port(switch)
             yield from [f"  channel-group {channel.number} mode active"] if switch.lacp else []
             yield from ["  lacp rate fast"] if switch.lacp and switch.fast else []
@@ -158,6 +161,7 @@ def _nx_os(switch: Switch) -> Iterable[str]:
         if switch.lacp:
             yield f"interface port-channel{channel.number}"
             yield f"  description {channel.host} {channel.bond}"
+            yield "  shutdown"
             yield from _nx_port(switch)
             yield "  no lacp suspend-individual"
             yield from [f"  vpc {channel.number}"] if switch.paired else []
