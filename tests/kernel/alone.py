@@ -15,10 +15,10 @@ from lab.containers import Done
 from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.store import CHECKOUT
-from proposals import secrets
+from proposals import conf, secrets
 
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-0000000000a1"
-ADDRESS = "10.77.7.1"  # on a dummy port: daemons of one guest need no cable
+ADDRESS, NETWORK = "10.77.7.1", "10.77.7.0/24"  # on a dummy port: daemons of one guest need no cable
 FILES = {
     "/etc/systemd/network/10-own.netdev": "[NetDev]\nName=own\nKind=dummy\n",
     "/etc/systemd/network/10-own.network": f"[Match]\nName=own\n[Network]\nAddress={ADDRESS}/24\n",
@@ -69,18 +69,15 @@ class Cluster:
         """Tell the guest its pillar: OSDs and disks as a profile has them are added to those told already."""
         for key, value in storage.items():
             self.told[key] = {**self.told[key], **value} if isinstance(value, Mapping) else value
-        addrs = f"[v2:{ADDRESS}:3300,v1:{ADDRESS}:6789]"
+        told, _ = conf.derived(
+            ["osds"], {"osds": {"hostname": "osds", "addresses": [f"{ADDRESS}/24"]}}, {"public_network": NETWORK}
+        )
         pillar = {
             "fsid": FSID,
-            "public_network": "10.77.7.0/24",
-            "cluster_network": "10.77.7.0/24",
+            "public_network": NETWORK,
+            "cluster_network": NETWORK,
             "roles": ["mon", "admin", "master", "storage"],
-            "ceph": {
-                "monitors": [{"name": "osds", "address": ADDRESS, "addrs": addrs}],
-                "mon_initial_members": "osds",
-                "mon_host": addrs,
-                "storage": self.told,
-            },
+            "ceph": {**told, "sections": [], "storage": self.told},
             "ceph_secrets": secrets.minion(self.keys, self.caps, ["mon", "admin", "master", "storage"], "osds"),
         }
         self._write("told/told.sls", pillar)

@@ -57,7 +57,7 @@ def old(tiny: Session, guest: Callable[..., Guest]) -> Iterator[Guest]:
     """A guest with that cluster, a minion of `tiny`'s master and the only one that is ours."""
     made = guest("lvm1", disks=("1T", "200G", "1T", "100G"), cluster="tiny", memory=2048)
     made.run(BY_HAND.format(fsid=FSID, address=made.address, public="192.168.144.0/24"), limit=500)
-    tiny.run("saltmaster", f"mkdir -p {CEPH}; echo 'ceph_minions: lvm1' >{CEPH}/minions.sls")
+    tiny.run("saltmaster", f"rm -rf {CEPH}; mkdir -p {CEPH}; echo 'ceph_minions: lvm1' >{CEPH}/minions.sls")
     tiny.run("saltmaster", "salt -t 120 lvm1 saltutil.sync_all refresh=True")
     yield made
     tiny.run("saltmaster", f"rm -rf {CEPH}")
