@@ -149,7 +149,8 @@ def test_a_restarted_host_has_all_of_them_up_again_by_itself(cluster: Cluster) -
 def test_an_osd_given_up_leaves_its_slot_and_number_to_the_next_disk(cluster: Cluster) -> None:
     fast = f"ceph-ubde/osd-{{}}-{UUIDS['bare']}"
     cluster.call("osd_gone.stop", "0", UUIDS["bare"])
-    cluster.run("ceph osd destroy 0 --yes-i-really-mean-it")
+    # What a manager, of which there is none here, tells the monitors to do when it is asked to destroy an OSD.
+    cluster.run("ceph osd destroy-actual 0 --yes-i-really-mean-it")
     freed = cluster.call("osd_gone.free", "0")["freed"]
     assert sorted(freed) == [f"volume {fast.format('db')}", f"volume {fast.format('wal')}"]
     assert cluster.call("osd_gone.free", "0")["freed"] == []
