@@ -14,6 +14,7 @@ from lab.errors import LabError
 from lab.guide import Guide, guide
 from lab.store import find
 
+STAGE = 3600  # seconds one command may take: hundreds of OSDs on a small machine
 PIPE_WIDTH = 160  # columns where nobody says how wide
 console = Console(highlight=False) if Console().is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
@@ -53,7 +54,7 @@ def _type(master: Container, way: Guide, command: str) -> None:
     if command == "policy.cfg":
         command = way.write_policy
         console.print(way.policy, markup=False)
-    done = containers.run(master, f"echo | ({command})" if command.startswith("salt-key") else command)
+    done = containers.run(master, f"echo | ({command})" if command.startswith("salt-key") else command, STAGE)
     text = done.out + done.err if done.code else _short(command, done.out)
     console.print(text.rstrip(), markup=False, soft_wrap=True)
     if done.code:

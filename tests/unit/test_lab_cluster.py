@@ -5,6 +5,7 @@ import pytest
 from lab import identity
 from lab.cluster import known, parse, read
 from lab.errors import LabError
+from lab.guide import guide
 
 GOOD = """
 networks: {public: 10.9.0.0/24}
@@ -70,3 +71,15 @@ def test_a_disk_keeps_its_identity_and_its_replacement_has_another() -> None:
     old, new = (identity.describe("c", "m", 0, generation, model)["properties"] for generation in (0, 1))
     assert old["ID_PATH"] == new["ID_PATH"]
     assert old["ID_WWN"] != new["ID_WWN"]
+
+
+@pytest.mark.parametrize("cluster", ["apollo", "apollo-slice", "tiny"])
+def test_a_demo_has_a_guide(cluster: str) -> None:
+    way = guide(cluster)
+    assert cluster in known() and "policy.cfg" in way.commands
+    assert f"profile-{way.profile}/cluster/*.sls" in way.policy
+
+
+def test_a_demo_without_a_guide_is_told() -> None:
+    with pytest.raises(LabError, match="no guide for mellanox.*guides for apollo, apollo-slice, tiny"):
+        guide("mellanox")
