@@ -3,6 +3,7 @@
 import pytest
 import salt.config
 import salt.loader
+import salt.state
 
 
 def pytest_collection_modifyitems(items):
@@ -96,12 +97,20 @@ def minion_opts(checkout, tmp_path_factory):
     return opts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def show_sls(minion_opts):
-    """Compile one SLS to its low chunks as a minion of an OS family would."""
+    """Compile one SLS to its low chunks as a minion of an OS family would: what state.show_low_sls does."""
+    compilers = {}
 
     def show(sls, family="Debian"):
-        # Loaded anew each time: Salt's modules keep the options of whoever loaded them last.
-        return salt.loader.minion_mods(minion_opts(family))["state.show_low_sls"](sls, pillar=PILLAR)
+        if family not in compilers:
+            compilers.clear()  # Salt's modules keep the options of whoever loaded them last
+            compilers[family] = salt.state.HighState(minion_opts(family), pillar_override=PILLAR)
+        compiler = compilers[family]
+        compiler.building_highstate.clear()
+        high, errors = compiler.render_highstate({"base": [sls]})
+        if errors := errors + compiler.state.verify_high(high):
+            return errors
+        return compiler.state.compile_high_data(high)[0]
 
     return show

@@ -22,8 +22,8 @@ ONLY_LOOKS = {
 SYNC = {"ceph.sync"}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("sls", SLS)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_sls_compiles(show_sls, sls, family):
     low = show_sls(sls, family)
     assert isinstance(low, list) and all(isinstance(chunk, dict) for chunk in low), low
