@@ -53,7 +53,8 @@ def stages(session: Session, minions: list[str]) -> dict[str, dict]:
             log = run(f"cat $(ls -t /var/log/halocline/{stage}-*.jsonl | head -1)").out.splitlines()
             found[stage]["jobs"].append(len(spent.jobs))
             found[stage]["seconds"].append(seconds([json.loads(line) for line in log]))
-            print(f"{stage}, {len(minions)} minions: {len(spent.jobs)} jobs, {found[stage]['seconds'][-1]:.0f} s", flush=True)
+            took = found[stage]["seconds"][-1]
+            print(f"{stage}, {len(minions)} minions: {len(spent.jobs)} jobs, {took:.0f} s", flush=True)
     return found
 
 

@@ -52,9 +52,9 @@ rm mon.keyring monmap
 
 
 @pytest.fixture(scope="module")
-def byhand(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
+def byhand(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
     """A lab with that cluster on node1, its master prepared, nothing looked at yet."""
-    made = Product(lab(cluster_file(tmp_path_factory.mktemp("byhand"), "byhand", 172)))
+    made = Product(own_lab(cluster_file(tmp_path_factory.mktemp("byhand"), "byhand", 172)))
     made.run("saltmaster", "salt-run state.orch ceph.stage.prep")
     made.run("node1", BY_HAND.format(fsid=FSID, public="192.168.172"))
     return made

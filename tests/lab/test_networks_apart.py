@@ -15,8 +15,8 @@ def inside(address: str, network: ipaddress.IPv4Network) -> bool:
 
 
 @pytest.mark.big
-def test_osds_speak_on_both_networks(lab) -> None:
-    session = lab("mellanox")
+def test_osds_speak_on_both_networks(own_lab) -> None:
+    session = own_lab("mellanox")
 
     def typed(command: str) -> str:
         return session.run("saltmaster", command, limit=900).out

@@ -181,9 +181,9 @@ def test_an_unplugged_disk_loses_nothing(cluster: Product) -> None:
 
 
 @pytest.fixture(scope="module")
-def growing(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
+def growing(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
     """A cluster like `tiny`, made while one of node2's hard disks was pulled; only the first three are monitors."""
-    product = Product(lab(cluster_file(tmp_path_factory.mktemp("growing"), "growing", SUBNETS["growing"])))
+    product = Product(own_lab(cluster_file(tmp_path_factory.mktemp("growing"), "growing", SUBNETS["growing"])))
     product.session.verb("pull", "node2", "1")
     only = product.way.policy.replace("mon/cluster/node*", "mon/cluster/node[123]")
     product.way = dataclasses.replace(product.way, policy=only.replace("mgr/cluster/node*", "mgr/cluster/node[123]"))

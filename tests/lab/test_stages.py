@@ -78,9 +78,9 @@ def until(what: Callable[[], object], limit: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def running(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Master:
+def running(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Master:
     """A lab on which prep and discovery have run, with a site's own step."""
-    made = Master(lab(cluster_file(tmp_path_factory.mktemp("stages"), "stages", 154)))
+    made = Master(own_lab(cluster_file(tmp_path_factory.mktemp("stages"), "stages", 154)))
     made.run(
         f"mkdir -p {SITE}/ceph/packages && echo 'file_roots: {{base: [{SITE}]}}' > /etc/salt/master.d/a-site.conf && "
         "mkdir -p /srv/pillar/ceph"
