@@ -17,10 +17,13 @@ HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid n
 
 
 def look(device):
-    """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, osds, uuids}``.
+    """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, group, volumes,
+    osds, uuids}``.
 
-    ``in_use`` tells why it must not be wiped. ``osds`` are the BlueStore labels on it, those of DBs and WALs with
-    the cluster that the data label beside them names; ``uuids`` every OSD that it may belong to. Only reads.
+    ``in_use`` tells why it must not be wiped. ``group`` is the volume group that would go with the disk: one on no
+    other disk, of volumes of OSDs alone, which nothing has open; ``volumes`` what else LVM keeps there. ``osds`` are
+    the BlueStore labels on it, those of DBs and WALs with the cluster that the data label beside them names; ``uuids``
+    every OSD that it may belong to. Only reads.
 
     device
         Its stable name or the kernel's; a whole disk.
@@ -42,8 +45,11 @@ def look(device):
     osds = [{"cluster": clusters.get(osd["fsid"]), **osd} for osd in content.get("osds", [])]
     table = __salt__["disks.partitions"](node) or {"partitions": []}
     named = [part["name"] for part in table["partitions"] if _is_uuid(part["name"])]
-    in_use = [reason for reason in disk["in_use"] if reason not in HARMLESS]
-    in_use += [why for why in (content.get("error"), __salt__["disks.held"](node), _locked(node)) if why]
+    group, begun = _group(node)
+    goes = (*HARMLESS, f"LVM member of {group}")
+    in_use = [reason for reason in disk["in_use"] if reason not in goes]
+    held = None if group else __salt__["disks.held"](node)
+    in_use += [why for why in (content.get("error"), held, _locked(node)) if why]
     return {
         "device": node,
         "id": disk.get("id") or node,
@@ -52,9 +58,23 @@ def look(device):
         "in_use": in_use,
         "signatures": content.get("signatures", []),
         "partitions": __salt__["disks.partition_nodes"](node),
+        "group": group,
+        "volumes": content.get("volumes", []) if group is None else [],
         "osds": osds,
-        "uuids": sorted({*(osd["fsid"] for osd in osds), *named}),
+        "uuids": sorted({*(osd["fsid"] for osd in osds), *named, *begun}),
     }
+
+
+def _group(node):
+    """The volume group that goes with a disk, and the OSDs of its volumes; ``None`` where one is open or no OSD's."""
+    found = __salt__["osd_groups.look"]().get(node)
+    if not found or not found["group"] or not found["alone"]:
+        return None, []
+    # The tag that ceph-volume sets, or the name that we give to a slot: there is no tag yet where one was begun.
+    owners = [each["tags"].get("ceph.osd_fsid") or (each["slot"] and each["name"][-36:]) for each in found["volumes"]]
+    if any(each["open"] for each in found["volumes"]) or not all(owner and _is_uuid(owner) for owner in owners):
+        return None, []
+    return found["group"], owners
 
 
 def wipe(device, seen):
@@ -72,7 +92,11 @@ def wipe(device, seen):
     if differs or found["in_use"]:
         raise CommandExecutionError(f"{device} changed while it was looked at ({', '.join(differs)}): nothing is done")
     node = found["device"]
-    edges = _edges(node, found["partitions"])
+    edges = _edges(node, found["partitions"], [osd["offset"] for osd in found["osds"] if "offset" in osd])
+    if found["group"]:  # LVM's own commands refuse what was opened in between
+        _run(["vgchange", "--quiet", "--activate", "n", found["group"]])
+        _run(["vgremove", "--quiet", "--yes", found["group"]])
+        _run(["pvremove", "--quiet", "--yes", node])
     for part in found["partitions"]:
         _run(["wipefs", "--all", "--quiet", part])
     with _alone(node) as disk:
@@ -88,8 +112,8 @@ def wipe(device, seen):
     return found
 
 
-def _edges(node, partitions):
-    """Start and length of both ends of the disk and of every partition, in bytes."""
+def _edges(node, partitions, labels):
+    """Start and length of both ends of the disk and of every partition, and of what begins with a label, in bytes."""
     parts = [Path("/sys/class/block") / Path(each).name for each in (node, *partitions)]
     found = set()
     for part in parts:
@@ -97,7 +121,7 @@ def _edges(node, partitions):
         size = int((part / "size").read_text()) * 512
         length = min(EDGE, size)
         found |= {(start, length), (start + size - length, length)}
-    return sorted(found)
+    return sorted(found | {(start, EDGE) for start in labels})
 
 
 @contextmanager

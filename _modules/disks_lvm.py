@@ -64,23 +64,34 @@ def parse(segments):
 
 
 def _osd(segment, start):
-    """The part of an OSD that a segment holds; None where it is none, or one that was never finished."""
+    """The part of an OSD that a segment holds; None where it is none, or one of another's that was never finished."""
     tags = dict(tag.split("=", 1) for tag in segment["lv_tags"].split(",") if "=" in tag)
     role = ROLES.get(tags.get("ceph.type"))
     number, fsid = tags.get("ceph.osd_id", ""), tags.get("ceph.osd_fsid", "null")
+    place = {
+        "size": int(segment["lv_size"] or 0),
+        "offset": start + int(segment["pe_start"]) + int(segment["pvseg_start"]) * int(segment["vg_extent_size"]),
+        "device": segment["pv_name"],
+    }
     if role is None or not number.isdecimal() or fsid == "null":
-        return None
+        return _begun(segment["lv_name"], tags.get("slot"), place)
     return {
         "id": int(number),
         "fsid": fsid,
         "role": role,
-        "size": int(segment["lv_size"]),
-        "offset": start + int(segment["pe_start"]) + int(segment["pvseg_start"]) * int(segment["vg_extent_size"]),
+        **place,
         "cluster": tags.get("ceph.cluster_fsid"),
         "format": "filestore" if tags["ceph.type"] in ("data", "journal") else "bluestore",
         "encryption": "dmcrypt" if tags.get("ceph.encrypted") == "1" else None,
-        "device": segment["pv_name"],
     }
+
+
+def _begun(name, slot, place):
+    """This cluster's own volume for an OSD that an interrupted run did not finish; None where it is not ours."""
+    role, osd_uuid = __salt__["osd_volumes.owner"](name)
+    if not slot or not __pillar__.get("fsid") or slot != __salt__["osd_slots.partuuid"](osd_uuid, role):
+        return None
+    return {"fsid": osd_uuid, "role": role, **place, "cluster": __pillar__["fsid"], "begun": True}
 
 
 def _disk(device):

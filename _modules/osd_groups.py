@@ -11,9 +11,9 @@ def look():
     """Return LVM's view of each physical volume, by device: ``{uuid, group, alone, free, size, volumes}``.
 
     ``alone``: the volume group has no other disk; ``free`` and ``size`` are the group's bytes. ``volumes`` are its
-    logical volumes: ``{name, size, uuid, path, tags, slot}``, where ``tags`` are those of ``ceph-volume`` without
-    secrets and ``slot`` is the name of a slot that this cluster made (``osd_volumes``). Two processes, whatever the
-    number of disks.
+    logical volumes: ``{name, size, uuid, path, tags, slot, open}``, where ``tags`` are those of ``ceph-volume`` without
+    secrets, ``slot`` is the name of a slot that this cluster made (``osd_volumes``) and ``open`` tells that a process,
+    a mount or an encrypted device uses it. Two processes, whatever the number of disks.
 
     CLI Example:
 
@@ -32,7 +32,7 @@ def look():
             "size": int(row["vg_size"] or 0),
             "volumes": volumes.setdefault(row["vg_name"], []),
         }
-    for row in _rows("lv", "vg_name,lv_name,lv_size,lv_uuid,lv_path,lv_tags") if found else ():
+    for row in _rows("lv", "vg_name,lv_name,lv_size,lv_uuid,lv_path,lv_tags,lv_device_open") if found else ():
         tags = dict(tag.split("=", 1) for tag in row["lv_tags"].split(",") if "=" in tag)
         volumes.setdefault(row["vg_name"], []).append(
             {
@@ -42,6 +42,7 @@ def look():
                 "path": row["lv_path"],
                 "tags": {key: value for key, value in tags.items() if key.startswith("ceph.") and key != SECRET},
                 "slot": tags.get("slot"),
+                "open": row["lv_device_open"] == "open",
             }
         )
     return found

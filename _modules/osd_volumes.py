@@ -85,7 +85,7 @@ def strangers(disk, found):
     if found["group"] not in ("", group(disk)) or not found["alone"]:
         return f"is part of volume group {found['group']}, which this cluster did not make so"
     for each in found["volumes"]:
-        role, osd_uuid = _owner(each["name"])
+        role, osd_uuid = owner(each["name"])
         if role is None or each["slot"] != __salt__["osd_slots.partuuid"](osd_uuid, role):
             return f"carries logical volume {found['group']}/{each['name']}, which this cluster did not make"
     return None
@@ -164,8 +164,15 @@ def blocks(size, found):
     return [[0, (size - HEADER) // EXTENT * EXTENT]]
 
 
-def _owner(name):
-    """Role and OSD that a volume's name tells; ``None, None`` where it is not of our form."""
+def owner(name):
+    """Return role and OSD that a volume's name tells; ``None, None`` where it is not of our form.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_volumes.owner osd-db-6b0c1f2e-0000-4000-8000-000000000000
+    """
     for role, kind in KINDS.items():
         if name.startswith(f"osd-{kind}-"):
             return role, name.removeprefix(f"osd-{kind}-")

@@ -66,6 +66,18 @@ def test_an_unfinished_volume_is_no_osd(module, recorded):
     assert found["osds"] == [] and len(found["volumes"]) == 1
 
 
+def test_a_volume_that_an_interrupted_deploy_made_is_begun(minion_opts, recorded):
+    mods = salt.loader.minion_mods({**minion_opts(), "pillar": {"fsid": CLUSTER}})
+    slot = mods["osd_slots.partuuid"](BARE, "db")
+    made = {**recorded[0], "lv_name": f"osd-db-{BARE}", "lv_tags": f"slot={slot}", "lv_size": str(GIB)}
+    (part,) = mods["disks_lvm.parse"]([made])["/dev/ubdb"]["osds"]
+    place = {"size": GIB, "offset": MIB, "device": "/dev/ubdb"}
+    assert part == {"fsid": BARE, "role": "db", "cluster": CLUSTER, "begun": True, **place}
+    for other in ({"lv_tags": "slot=x"}, {"lv_name": f"osd-wal-{BARE}"}, {"lv_name": "root"}):
+        found = mods["disks_lvm.parse"]([{**made, **other}])["/dev/ubdb"]
+        assert found["osds"] == [] and len(found["volumes"]) == 1
+
+
 def test_a_volume_in_pieces_is_one_part(module, recorded):
     later = {**recorded[0], "pvseg_start": "300000"}
     assert [osd["offset"] for osd in module.parse([recorded[0], later])["/dev/ubdb"]["osds"]] == [MIB]

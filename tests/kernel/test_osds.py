@@ -162,6 +162,36 @@ def test_an_osd_given_up_leaves_its_slot_and_number_to_the_next_disk(cluster: Cl
     assert cluster.ceph("osd ls") == [0, 1, 2]
 
 
+def test_a_disk_whose_volumes_are_used_is_not_wiped(cluster: Cluster) -> None:
+    for disk, group in (("ubdc", "of an encrypted OSD"), ("ubde", "of DBs and WALs")):
+        seen = cluster.call("disk_wipe.look", f"/dev/{disk}")
+        assert f"LVM member of ceph-{disk}" in seen["in_use"], group
+        assert seen["group"] is None
+        before = cluster.run(f"head -c 8M /dev/{disk} | sha256sum").out
+        for claimed in (seen, {**seen, "in_use": [], "group": f"ceph-{disk}"}):
+            assert "nothing is done" in cluster.run(_wiping(disk, claimed), check=False).err
+        assert cluster.run(f"head -c 8M /dev/{disk} | sha256sum").out == before
+
+
+def test_a_disk_of_an_osd_that_was_given_up_is_wiped_of_its_volumes(cluster: Cluster) -> None:
+    seen = cluster.call("disk_wipe.look", "/dev/ubdb")
+    assert (seen["in_use"], seen["group"], seen["uuids"]) == ([], "ceph-ubdb", [UUIDS["bare"]])
+    (label,) = (osd["offset"] for osd in seen["osds"])
+    assert "bluestore block device" in cluster.run(f"dd if=/dev/ubdb bs=1M skip={label >> 20} count=1 | strings").out
+    cluster.run(_wiping("ubdb", seen))
+    assert "bluestore" not in cluster.run(f"dd if=/dev/ubdb bs=1M skip={label >> 20} count=1 | strings").out
+    after = cluster.call("disk_wipe.look", "/dev/ubdb")
+    assert (after["signatures"], after["osds"], after["group"], after["uuids"]) == ([], [], None, [])
+    assert cluster.run("vgs --noheadings --options vg_name").out.split().count("ceph-ubdb") == 0
+    assert cluster.ceph("osd ls") == [0, 1, 2]
+
+
+def _wiping(disk: str, seen: dict) -> str:
+    """What the master calls once it has judged what was seen."""
+    words = shlex.join([f"device=/dev/{disk}", f"seen={json.dumps(seen)}"])
+    return f"salt-call --config-dir=/host --log-level=error disk_wipe.wipe {words}"
+
+
 def _up_since(cluster: Cluster, epoch: int) -> set[str]:
     dump = cluster.ceph("osd dump")
     return {osd["uuid"] for osd in dump["osds"] if osd["up"] and osd["up_from"] > epoch}
