@@ -3,6 +3,7 @@ product's own states, found again after a restart, made once whatever was killed
 """
 
 import json
+import shlex
 from collections.abc import Callable
 
 import pytest
@@ -96,6 +97,9 @@ def test_an_encrypted_osd_killed_half_way_is_made_once(cluster: Cluster) -> None
     assert cluster.run("ls -d /run/trapped").out
     half = next(osd for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] == UUIDS["crypt"])
     assert (half["osd"], "new" in half["state"]) == (1, True)
+    seen = cluster.call("disks.inspect")["inspected"].values()  # a populate that runs first leaves its places alone
+    begun = {osd["role"] for disk in seen for osd in disk["osds"] if osd["fsid"] == UUIDS["crypt"]}
+    assert begun == {"data", "db", "wal"}
     cluster.apply("ceph.osd")
     found = as_planned(cluster, "crypt")
     assert found["id"] == 1

@@ -9,7 +9,15 @@ from proposals import wiping
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "wiping.yaml").read_text())
 CLEAN = {"device": "/dev/sda", "id": "/dev/disk/by-id/wwn-0x1", "size": 6001175126016, "serial": "ZAD1"}
-CLEAN |= {"in_use": [], "signatures": [], "partitions": ["/dev/sda1"], "group": None, "volumes": [], "osds": [], "uuids": []}
+CLEAN |= {
+    "in_use": [],
+    "signatures": [],
+    "partitions": ["/dev/sda1"],
+    "group": None,
+    "volumes": [],
+    "osds": [],
+    "uuids": [],
+}
 STATES = [{"id": 3, "uuid": "aaa", "state": "in-use"}, {"id": 4, "uuid": None, "state": "destroyed"}]
 
 
@@ -36,4 +44,6 @@ def test_what_would_be_lost_is_named():
 def test_volumes_that_would_be_lost_are_named():
     seen = CLEAN | {"partitions": [], "signatures": ["LVM2_member"]}
     assert wiping.described("node1", seen | {"group": "ceph-x"}).endswith(": LVM2_member, volume group ceph-x")
-    assert wiping.described("node1", seen | {"volumes": ["site/home"]}).endswith("LVM2_member, logical volume site/home")
+    assert wiping.described("node1", seen | {"volumes": ["site/home"]}).endswith(
+        "LVM2_member, logical volume site/home"
+    )
