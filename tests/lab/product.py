@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +93,15 @@ class Product:
         """Ask Ceph on the master; its JSON."""
         return json.loads(self.run("saltmaster", f"ceph --format json {words}").out)
 
-    def whole(self) -> bool:
-        """HEALTH_OK as the issue means it: mgr, every PG active+clean, 3 monitors in quorum, all OSDs up and in."""
+    def whole(self, count: int = 6, monitors: Sequence[str] = STORAGE) -> bool:
+        """HEALTH_OK as the issue means it: mgr, every PG active+clean, monitors in quorum, so many OSDs up and in."""
         status = self.ceph("status")
         osds, groups = status["osdmap"], status["pgmap"]
         return (
             status["health"]["status"] == "HEALTH_OK"
             and status["mgrmap"]["available"] is True
-            and sorted(status["quorum_names"]) == sorted(STORAGE)
-            and osds["num_osds"] == osds["num_up_osds"] == osds["num_in_osds"] == 6
+            and sorted(status["quorum_names"]) == sorted(monitors)
+            and osds["num_osds"] == osds["num_up_osds"] == osds["num_in_osds"] == count
             and groups["num_pgs"] > 0
             and [state["state_name"] for state in groups["pgs_by_state"]] == ["active+clean"]
         )
@@ -127,6 +127,18 @@ class Product:
         """Every Ceph daemon's process id and command line, by host."""
         found = {host: self.run(host, "pgrep -x -a 'ceph-(osd|mon|mgr)'", check=False).out for host in STORAGE}
         return {host: sorted(lines.splitlines()) for host, lines in found.items()}
+
+
+def nothing_changed(product: Product, stage: str) -> None:
+    """A stage's answer has no change in any step on any minion, and says so in words."""
+    start = time.monotonic()
+    (steps,) = json.loads(product.stage(stage).out)["data"].values()
+    print(f"\n{stage} again: {time.monotonic() - start:.1f} s")
+    assert steps, f"{stage} did nothing at all"
+    assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
+    assert all(step["result"] is True for step in steps.values())
+    told = "\n".join(step["comment"] for step in steps.values())
+    assert any(words in told for words in ("No changes made", "nothing changed")), told
 
 
 def until(what: Callable[[], bool], limit: float, why: str) -> None:

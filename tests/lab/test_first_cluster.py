@@ -2,10 +2,9 @@
 
 import json
 import re
-import time
 
 import pytest
-from product import DEPLOY, PILLAR, PROFILE, STORAGE, Product, planned, until
+from product import DEPLOY, PILLAR, PROFILE, STORAGE, Product, nothing_changed, planned, until
 
 STAGES = ("ceph.stage.prep", "ceph.stage.discovery", "ceph.stage.configure", DEPLOY)
 LABELS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}  # of `ceph osd metadata`
@@ -141,10 +140,10 @@ def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
     before = cluster.written(), cluster.traces(), cluster.daemons()
     assert before[0] != planted
     for stage in STAGES[:2]:
-        _nothing_changed(cluster, stage)
+        nothing_changed(cluster, stage)
     assert cluster.type(populate).code == 0
     for stage in STAGES[2:]:
-        _nothing_changed(cluster, stage)
+        nothing_changed(cluster, stage)
     assert (cluster.written(), cluster.traces(), cluster.daemons()) == before
     assert all(len(daemons) == 4 for daemons in before[2].values())
     cluster.run("saltmaster", f"touch {PILLAR}/inventory")
@@ -162,18 +161,6 @@ def _told(cluster: Product) -> list[str]:
     seen = (f"{PILLAR}/inventory", f"{PILLAR}/proposals ", f"{PILLAR}/proposals/profile-default")
     seen += (f"{PROFILE} ", f"{PROFILE}/proposal.json")
     return [line for line in cluster.written() if not any(name in line for name in seen)]
-
-
-def _nothing_changed(cluster: Product, stage: str) -> None:
-    """A stage's answer has no change in any step on any minion, and says so in words."""
-    start = time.monotonic()
-    (steps,) = json.loads(cluster.stage(stage).out)["data"].values()
-    print(f"\n{stage} again: {time.monotonic() - start:.1f} s")
-    assert steps, f"{stage} did nothing at all"
-    assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
-    assert all(step["result"] is True for step in steps.values())
-    told = "\n".join(step["comment"] for step in steps.values())
-    assert any(words in told for words in ("No changes made", "nothing changed")), told
 
 
 @pytest.mark.parametrize("host", ["node2"])

@@ -1,0 +1,58 @@
+"""The guide as it stands, on the four OSD nodes, three monitors and the admin host that it was written for."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from product import Product, nothing_changed, until
+
+from lab.session import Session
+
+pytestmark = pytest.mark.big
+MONITORS = ("monnode1", "monnode2", "monnode3")
+OSDS, BEHIND = 36, 9  # nine hard disks behind each node's SSD
+SIZES = {"db": 40 << 30, "wal": 5 << 30}  # bytes, as the guide types them
+STAGES = ("prep", "discovery", "configure", "deploy")
+
+
+@pytest.fixture(scope="module")
+def apollo(own_lab: Callable[[str], Session]) -> Product:
+    """That cluster, the guide typed to its end."""
+    product = Product(own_lab("apollo-slice"), "apollo-slice")
+    product.guide()
+    return product
+
+
+def test_it_is_whole(apollo: Product) -> None:
+    until(lambda: apollo.whole(OSDS, MONITORS), 90, f"HEALTH_OK, 3 monitors, {OSDS} OSDs up and in, PGs active+clean")
+    assert len(apollo.ceph("mgr dump")["standbys"]) == 2
+    assert apollo.ceph("osd ls") == list(range(OSDS))
+
+
+def test_each_osd_has_its_own_db_and_wal_on_its_nodes_ssd(apollo: Product) -> None:
+    """By Ceph's own word, and by the report's, which compares host, Ceph and proposal."""
+    metadata = apollo.ceph("osd metadata")
+    for role, size in SIZES.items():
+        places = {(one["hostname"], one[f"bluefs_{role}_partition_path"]) for one in metadata}
+        assert len(places) == OSDS
+        assert {int(one[f"bluefs_{role}_size"]) for one in metadata} == {size}
+    lines = json.loads(apollo.run("saltmaster", "salt-run osd.report --out json").out)["osds"]
+    assert [line["problems"] for line in lines] == [[]] * OSDS
+    assert {(line["db_size"], line["wal_size"]) for line in lines} == {tuple(SIZES.values())}
+    assert set(Counter((line["host"], line["db"]) for line in lines).values()) == {BEHIND}
+    assert all(line["db"] == line["wal"] for line in lines)
+
+
+def test_objects_are_written_and_read(apollo: Product) -> None:
+    told = json.loads(apollo.run("saltmaster", "salt-run pool.quick_test seconds=5 --out json").out)
+    assert int(told["write"]["total_writes_made"]) > 0 and int(told["seq"]["total_reads_made"]) > 0
+
+
+def test_a_second_run_of_every_stage_changes_nothing(apollo: Product) -> None:
+    until(lambda: apollo.whole(OSDS, MONITORS), 90, "HEALTH_OK after the quick test")
+    (populate,) = (command for command in apollo.way.commands if "proposal.populate" in command)
+    apollo.stage("ceph.stage.discovery")  # the first look after the deploy finds the OSDs that lie on the disks now
+    apollo.type(populate)
+    for stage in STAGES:
+        nothing_changed(apollo, f"ceph.stage.{stage}")
