@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from proposals.generation import ROLES
 from proposals.names import UUID, nearest
-from proposals.services import table
+from proposals.services import ganesha, table
 from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 
@@ -97,6 +97,12 @@ def storage_role(subject: Subject) -> Iterable[Found]:
     yield from (at(minion, count=count) for minion, count in sorted(subject.osds.items()) if minion not in members)
 
 
+def nfs_beside_mds(subject: Subject) -> Iterable[Found]:
+    """Hosts with an NFS server and a metadata server."""
+    servers = {minion for role in ganesha.configurations(subject.settings) for minion in subject.members(role)}
+    yield from (at(minion) for minion in sorted(servers.intersection(subject.members("mds"))))
+
+
 CHECKS = (
     Check(
         *("unknown_role", ERROR, POLICY, "every role is one that the product knows"),
@@ -179,5 +185,13 @@ CHECKS = (
         "has a layout (OSDs: {count}) but not the role storage, so none is made",
         "select profile-NAME/cluster/*.sls in policy.cfg too",
         storage_role,
+    ),
+    Check(
+        *("nfs_beside_mds", WARNING, POLICY, "no host is NFS server and metadata server"),
+        "is NFS server and metadata server: lost together, the file system waits up to 5 minutes for the NFS server",
+        f"give role-ganesha or role-mds to other hosts, {SMALL}",
+        nfs_beside_mds,
+        "nfs-ganesha's src/FSAL/FSAL_CEPH/main.c (sessions of 300 s); Ceph's src/mds/Server.cc (reconnect, reclaim)",
+        size=True,
     ),
 )

@@ -37,7 +37,14 @@ PILLAR = {
         "services": {
             "mds": {"name": "node1"},
             "client-cephfs": {"entity": "client.cephfs.node1"},
-            "ganesha": {"name": "node1", "user": "ganesha.node1", "grace": "x", "ids": {"/a": 1}, "blocks": {}},
+            "ganesha": {
+                "name": "node1",
+                "user": "ganesha.node1",
+                "grace": "x",
+                "members": "x",
+                "ids": {"/a": 1},
+                "blocks": {},
+            },
             "igw": {"client": "client.igw.node1", "pool": "iscsi", "trusted": [], "port": 5000},
             "iscsi-targets": {"targets": {}, "portals": []},
             "clients": {"roles": ["client-nfs", "client-iscsi", "client-radosgw", "benchmark"]},

@@ -46,7 +46,7 @@ def test_a_host_that_is_down_is_named_and_the_others_come_up(served: Product) ->
     finally:
         served.session.verb("start", "node2")
     until(lambda: "node2" in served.run("saltmaster", "salt-run manage.up").out, 120, "node2 answers again")
-    # An NFS server whose host went waits for its file system's old session to end: up to five minutes were seen.
+    # The host was metadata server and NFS server: who takes over waits for the 300 s of the NFS server's sessions.
     until(lambda: steps(served, check=False)[0] == 0, 480, "the stage again is good")
 
 

@@ -43,10 +43,17 @@ ceph-ganesha-unit:
         TimeoutStopSec=20
     - makedirs: True
 
+# What the database holds is believed, not the tool's exit status: it crashes at times (4.3).
 ceph-ganesha-grace:
   cmd.run:
-    - name: {{ pillar['ceph']['services']['ganesha']['grace'] }} add {{ pillar['ceph']['services']['ganesha']['name'] }}
-    - unless: {{ pillar['ceph']['services']['ganesha']['grace'] }} member {{ pillar['ceph']['services']['ganesha']['name'] }}
+    - name: >-
+        {{ pillar['ceph']['services']['ganesha']['grace'] }} add {{ pillar['ceph']['services']['ganesha']['name'] }};
+        {{ pillar['ceph']['services']['ganesha']['members'] }}
+        | grep -qxF {{ pillar['ceph']['services']['ganesha']['name'] }}
+    - unless: >-
+        {{ pillar['ceph']['services']['ganesha']['members'] }}
+        | grep -qxF {{ pillar['ceph']['services']['ganesha']['name'] }}
+    - retry: {attempts: 3, interval: 1}
     - require:
       - file: ceph-ganesha-keyring
 
