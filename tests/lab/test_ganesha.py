@@ -12,6 +12,7 @@ from lab.guest.guests import Guest
 pytestmark = pytest.mark.big  # a guest of its own, and grace to wait for
 GRACE = "ganesha-rados-grace --userid ganesha.{} --pool .nfs --ns ganesha"
 MOUNT = "mkdir -p {where}; mount -t nfs4 -o vers=4.1,proto=tcp {address}:{path} {where}"
+BUCKET = MOUNT.replace("tcp", "tcp,sync")  # a bucket takes the bytes of a file in their order alone
 FILE = "/mnt/node1/file"
 # Appends a line each half second to a file that it has locked, until it is told to end: the lock outlives the server.
 WRITER = """
@@ -49,10 +50,10 @@ def test_what_is_written_through_one_server_is_read_through_the_other(served: Pr
 
 
 def test_a_bucket_is_a_directory_and_objects_are_files(served: Product, client: Guest) -> None:
-    client.run(MOUNT.format(where="/mnt/alice", address=_address(served, "node1"), path="/alice"))
+    client.run(BUCKET.format(where="/mnt/alice", address=_address(served, "node1"), path="/alice"))
     client.run("mkdir /mnt/alice/fromnfs; dd if=/dev/urandom of=/mnt/alice/fromnfs/file bs=1M count=8 conv=fsync")
     written = client.run("md5sum </mnt/alice/fromnfs/file").out.split()[0]
-    client.run(MOUNT.format(where="/mnt/again", address=_address(served, "node2"), path="/alice"))
+    client.run(BUCKET.format(where="/mnt/again", address=_address(served, "node2"), path="/alice"))
     assert client.run("md5sum </mnt/again/fromnfs/file").out.split()[0] == written
     stat = json.loads(served.run("saltmaster", "radosgw-admin object stat --bucket=fromnfs --object=file").out)
     assert (stat["size"], stat["etag"].strip("\0")) == (8 << 20, written)
