@@ -16,11 +16,13 @@ def join(guest: Guest, lab: Lab) -> None:
     with step(f"make {guest.name} a minion of {cluster.master.name}"):
         for path, text in _files(cluster, host).items():
             guest.run(f"mkdir -p $(dirname {path}) && cat >{path} <<'END-OF-FILE'\n{text}\nEND-OF-FILE\n")
+        master = containers.find(daemon.needed(), lab, cluster.master.name)
+        # A guest of that name before this one had another key: with it, this one would be denied.
+        containers.run(master, f"salt-key --yes --delete {guest.name}")
         guest.run(
             f"set -e; hostnamectl hostname {guest.name} 2>/dev/null || hostname {guest.name}; networkctl reload; "
             "systemctl enable --now --no-block salt-minion"
         )
-        master = containers.find(daemon.needed(), lab, cluster.master.name)
         salt.wait_for_keys(master, {guest.name})
         salt.accept(master, {guest.name})
         salt.wait_for_answers(master, {guest.name})
