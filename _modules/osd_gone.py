@@ -1,4 +1,4 @@
-"""What an OSD on partitions leaves when the cluster has given it up (``osd.replace``): stopped, its slot freed.
+"""What an OSD leaves when the cluster has given it up (``osd.replace``): stopped, its slot freed.
 
 Its data disk is left as it is: that is pulled, or wiped by a command of its own (``salt-run disk.wipe``).
 """
@@ -30,8 +30,8 @@ def stop(osd_id, uuid):
     known = recorded(osd_id)["uuid"]
     if known is None:
         raise CommandExecutionError(
-            f"osd.{osd_id} has no record in {RECORDS}, so it is none on partitions. On logical volumes Ceph's own "
-            f"way is 'ceph osd destroy {osd_id}', then 'ceph-volume lvm zap --destroy --osd-id {osd_id}' on its host"
+            f"osd.{osd_id} has neither a record in {RECORDS} nor one set of this cluster's logical volumes on this "
+            f"host: 'ceph osd find {osd_id}' tells where it ran last"
         )
     if known != uuid:
         raise CommandExecutionError(f"osd.{osd_id} of this host is OSD {known}, not {uuid}")

@@ -12,7 +12,7 @@ def wipe(host, device, serial=None, yes=False):
     """Wipe a disk: tables, labels, signatures, verified and logged. Without ``yes=true`` it only says what it would do.
 
     Refused is a disk that is mounted, held, locked, swap, or carries an OSD that the cluster has not given up or
-    that is another cluster's.
+    that is another cluster's. The volume group of OSDs that were given up goes with its disk.
 
     host
         The minion.
