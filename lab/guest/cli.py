@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from lab.errors import LabError
 from lab.guest import guests
-from lab.guest.join import join
+from lab.guest.join import join, leave
 from lab.progress import say, step
 from lab.store import find, locked
 
@@ -92,8 +92,11 @@ def _start(arguments: argparse.Namespace) -> None:
 def _down(arguments: argparse.Namespace) -> None:
     with locked():
         names = [arguments.guest] if arguments.guest else guests.names()
+        minions = {guest.name: guest for guest in guests.guests() if guest.lab}
         for name in names:
             with step(f"take guest {name} away"):
+                if name in minions:
+                    leave(minions[name])
                 guests.remove(name)
 
 

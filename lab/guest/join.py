@@ -1,10 +1,13 @@
 """A guest becomes a minion of a lab's master: address, names, Salt's settings, key."""
 
+from docker.models.containers import Container
+
 from lab import containers, daemon, salt
 from lab.cluster import Cluster, Host
+from lab.errors import LabError
 from lab.guest.guests import Guest
 from lab.progress import step
-from lab.store import CHECKOUT, Lab
+from lab.store import CHECKOUT, Lab, find
 
 NETWORK = "[Match]\nName=vec0\n[Network]\nAddress={address}/{prefix}\n"
 
@@ -17,8 +20,7 @@ def join(guest: Guest, lab: Lab) -> None:
         for path, text in _files(cluster, host).items():
             guest.run(f"mkdir -p $(dirname {path}) && cat >{path} <<'END-OF-FILE'\n{text}\nEND-OF-FILE\n")
         master = containers.find(daemon.needed(), lab, cluster.master.name)
-        # A guest of that name before this one had another key: with it, this one would be denied.
-        containers.run(master, f"salt-key --yes --delete {guest.name}")
+        _forget(master, guest)  # the key of an earlier guest of that name: with it, this one would be denied
         guest.run(
             f"set -e; hostnamectl hostname {guest.name} 2>/dev/null || hostname {guest.name}; networkctl reload; "
             "systemctl enable --now --no-block salt-minion"
@@ -26,6 +28,19 @@ def join(guest: Guest, lab: Lab) -> None:
         salt.wait_for_keys(master, {guest.name})
         salt.accept(master, {guest.name})
         salt.wait_for_answers(master, {guest.name})
+
+
+def leave(guest: Guest) -> None:
+    """Take the guest's key from the master of its lab, where that still runs."""
+    try:
+        lab = find(guest.lab or "")
+        _forget(containers.find(daemon.needed(), lab, lab.cluster.master.name), guest)
+    except LabError:  # the lab is gone, and its master's keys with it
+        return
+
+
+def _forget(master: Container, guest: Guest) -> None:
+    containers.run(master, f"salt-key --yes --delete {guest.name}")
 
 
 def _files(cluster: Cluster, host: Host) -> dict[str, str]:
