@@ -45,7 +45,7 @@ def look(device):
     osds = [{"cluster": clusters.get(osd["fsid"]), **osd} for osd in content.get("osds", [])]
     table = __salt__["disks.partitions"](node) or {"partitions": []}
     named = [part["name"] for part in table["partitions"] if _is_uuid(part["name"])]
-    group, begun = _group(node)
+    group = _group(node, content)
     goes = (*HARMLESS, f"LVM member of {group}")
     in_use = [reason for reason in disk["in_use"] if reason not in goes]
     held = None if group else __salt__["disks.held"](node)
@@ -59,22 +59,18 @@ def look(device):
         "signatures": content.get("signatures", []),
         "partitions": __salt__["disks.partition_nodes"](node),
         "group": group,
-        "volumes": content.get("volumes", []) if group is None else [],
+        "volumes": content.get("volumes", []),
         "osds": osds,
-        "uuids": sorted({*(osd["fsid"] for osd in osds), *named, *begun}),
+        "uuids": sorted({*(osd["fsid"] for osd in osds), *named}),
     }
 
 
-def _group(node):
-    """The volume group that goes with a disk, and the OSDs of its volumes; ``None`` where one is open or no OSD's."""
+def _group(node, content):
+    """The volume group that goes with a disk; ``None`` where a volume is open or no OSD's, or LVM did not answer."""
     found = __salt__["osd_groups.look"]().get(node)
-    if not found or not found["group"] or not found["alone"]:
-        return None, []
-    # The tag that ceph-volume sets, or the name that we give to a slot: there is no tag yet where one was begun.
-    owners = [each["tags"].get("ceph.osd_fsid") or (each["slot"] and each["name"][-36:]) for each in found["volumes"]]
-    if any(each["open"] for each in found["volumes"]) or not all(owner and _is_uuid(owner) for owner in owners):
-        return None, []
-    return found["group"], owners
+    if not found or not found["alone"] or content.get("volumes") or content.get("groups") != [found["group"]]:
+        return None
+    return None if any(each["open"] for each in found["volumes"]) else found["group"]
 
 
 def wipe(device, seen):
