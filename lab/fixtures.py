@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.errors import LabError
 from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.session import Session
@@ -113,7 +114,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     beside = Path(chosen).parent if chosen else item.config.rootpath / "build"
     folder = beside / "lab-failures" / item.name.replace("/", "_") / report.when
     for name, session in STARTED.items():
-        session.collect(folder / name)
+        try:
+            session.collect(folder / name)
+        except LabError as err:  # a host is down, or the lab was taken away meanwhile
+            report.sections.append(("lab", f"{name}: not all logs: {err}"))
     for name, booted in BOOTED.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / "console.txt").write_text(booted.console())
