@@ -47,7 +47,7 @@ def pending(startup=()):
     """Return the daemons that a restart would change, with the options: ``{name: {option: [now, then]}}``.
 
     startup
-        ``ceph_config.startup``'s answer: centrally set options that are read at a daemon's start alone.
+        ``cluster_config.startup``'s answer: centrally set options that are read at a daemon's start alone.
 
     CLI Example:
 

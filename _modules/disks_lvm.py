@@ -5,9 +5,11 @@ One process for the host, whatever the number of disks. The tags also hold the k
 """
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
+SECRET = "ceph.cephx_lockbox_secret"  # a tag that ceph-volume puts on encrypted OSDs; never returned
 LIMIT = 10  # seconds, as for one disk
 SYS = Path("/sys/class/block")
 # --readonly: takes no lock and writes nothing, also while another command holds one (pvs(8)).
@@ -63,6 +65,47 @@ def parse(segments):
     return found
 
 
+def groups():
+    """Return LVM's view of each physical volume, by device: ``{uuid, group, alone, free, size, volumes}``.
+
+    ``alone``: the volume group has no other disk; ``free`` and ``size`` are the group's bytes. ``volumes`` are its
+    logical volumes: ``{name, size, uuid, path, tags, slot, open}``, where ``tags`` are those of ``ceph-volume`` without
+    secrets, ``slot`` is the name of a slot that this cluster made (``osd_lvm_parts``) and ``open`` tells that a
+    process, a mount or an encrypted device uses it. Two processes, whatever the number of disks.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_lvm.groups
+    """
+    found = {}
+    volumes = {}
+    for row in _rows("pv", "pv_name,pv_uuid,vg_name,vg_free,vg_size,pv_count"):
+        found[str(Path(row["pv_name"]).resolve())] = {
+            "uuid": row["pv_uuid"],
+            "group": row["vg_name"],
+            "alone": row["pv_count"] in ("", "1"),
+            "free": int(row["vg_free"] or 0),
+            "size": int(row["vg_size"] or 0),
+            "volumes": volumes.setdefault(row["vg_name"], []),
+        }
+    for row in _rows("lv", "vg_name,lv_name,lv_size,lv_uuid,lv_path,lv_tags,lv_device_open") if found else ():
+        tags = dict(tag.split("=", 1) for tag in row["lv_tags"].split(",") if "=" in tag)
+        volumes.setdefault(row["vg_name"], []).append(
+            {
+                "name": row["lv_name"],
+                "size": int(row["lv_size"]),
+                "uuid": row["lv_uuid"],
+                "path": row["lv_path"],
+                "tags": {key: value for key, value in tags.items() if key.startswith("ceph.") and key != SECRET},
+                "slot": tags.get("slot"),
+                "open": row["lv_device_open"] == "open",
+            }
+        )
+    return found
+
+
 def _osd(segment, start):
     """The part of an OSD that a segment holds; None where it is none, or one of another's that was never finished."""
     tags = dict(tag.split("=", 1) for tag in segment["lv_tags"].split(",") if "=" in tag)
@@ -88,8 +131,8 @@ def _osd(segment, start):
 
 def _begun(name, slot, place):
     """This cluster's own volume for an OSD that an interrupted run did not finish; None where it is not ours."""
-    role, osd_uuid = __salt__["osd_volumes.owner"](name)
-    if not slot or not __pillar__.get("fsid") or slot != __salt__["osd_slots.partuuid"](osd_uuid, role):
+    role, osd_uuid = __salt__["osd_lvm_parts.owner"](name)
+    if not slot or not __pillar__.get("fsid") or slot != __salt__["osd_raw_parts.partuuid"](osd_uuid, role):
         return None
     return {"fsid": osd_uuid, "role": role, **place, "cluster": __pillar__["fsid"], "begun": True}
 
@@ -100,3 +143,11 @@ def _disk(device):
     if not (block / "partition").exists():
         return str(Path(device).resolve()), 0
     return str(Path("/dev") / block.resolve().parent.name), int((block / "start").read_text()) * 512
+
+
+def _rows(kind, fields):
+    """Rows of one of LVM's reports, lvmreport(7); sizes in bytes."""
+    if not shutil.which(f"{kind}s"):
+        return []
+    command = [f"{kind}s", "--reportformat", "json", "--units", "b", "--nosuffix", "--options", fields]
+    return json.loads(__salt__["commands.run"](command, limit=60))["report"][0][kind]

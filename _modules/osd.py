@@ -1,14 +1,13 @@
 """Make this host's OSDs as its pillar names them, on disks that were looked at first.
 
-What is planned stands in ``osd_plan``, whether a disk may be touched in ``osd_disk``. Two ways lead to an OSD: logical
-volumes (``osd_volumes``) and ``ceph-volume`` (``osd_lvm``), or partitions (``osd_slots``) and Ceph's documented steps
-(``osd_daemon``). In both, every uuid on disk is computed from the cluster's fsid, so that whose a slot is can be read
-from the disk itself, after any interruption.
+What is planned stands in ``osd_plan``, whether a disk may be touched in ``osd_guard``. Two ways lead to an OSD: logical
+volumes (``osd_lvm_parts``) and ``ceph-volume`` (``osd_lvm``), or partitions (``osd_raw_parts``) and Ceph's documented
+steps (``osd_raw``). In both, every uuid on disk is computed from the cluster's fsid, so that whose a slot is can be
+read from the disk itself, after any interruption.
 """
 
 import concurrent.futures
 import contextvars
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -16,8 +15,8 @@ from pathlib import Path
 from salt.exceptions import CommandExecutionError
 
 AT_ONCE = 8  # OSDs made side by side at most, fewer on fewer processors
-SLOTS = {"raw": "osd_slots", "lvm": "osd_volumes"}
-DAEMON = {"raw": "osd_daemon", "lvm": "osd_lvm"}
+PARTS = {"raw": "osd_raw_parts", "lvm": "osd_lvm_parts"}
+OSD = {"raw": "osd_raw", "lvm": "osd_lvm"}
 
 
 def plan():
@@ -35,7 +34,7 @@ def plan():
 def check():
     """Look at every planned disk and return what stands against it: ``{disk: problem}``, empty where all is well.
 
-    ``osd_disk.problem`` decides. Nothing is written.
+    ``osd_guard.problem`` decides. Nothing is written.
 
     CLI Example:
 
@@ -115,11 +114,11 @@ def deploy():
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
     __salt__["osd_plan.needs_aio"](todo)
-    ids = __salt__["osd_ids.waiting"](todo)
+    ids = __salt__["osd_register.waiting"](todo)
     todo = [{**osd, "id": ids.get(osd["uuid"])} for osd in todo]
     held = []
     try:
-        for method, slots in SLOTS.items():
+        for method, slots in PARTS.items():
             mine = [osd for osd in todo if osd["method"] == method]
             held += __salt__[f"{slots}.make"](mine) if mine else []
         answers = _side_by_side(_made_or_failed, [(osd,) for osd in todo])
@@ -156,23 +155,9 @@ def report():
     return {"osds": found, "names": {disk: str(Path(disk).resolve()) for disk in sorted(disks)}}
 
 
-def metadata():
-    """Return what the cluster says of each OSD (``ceph osd metadata``), on a host with the admin's key.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'saltmaster' osd.metadata
-    """
-    return json.loads(
-        __salt__["commands.run"](["ceph", "--connect-timeout", "30", "--format", "json", "osd", "metadata"])
-    )
-
-
 def _groups(planned):
     """LVM's view, asked once, where an OSD lies or is to lie on LVM."""
-    return __salt__["osd_groups.look"]() if any(osd["method"] == "lvm" for osd in planned) else {}
+    return __salt__["disks_lvm.groups"]() if any(osd["method"] == "lvm" for osd in planned) else {}
 
 
 def _todo(planned, groups):
@@ -181,7 +166,7 @@ def _todo(planned, groups):
 
 def _daemon(osd, function, *arguments):
     """Ask an OSD's own way."""
-    return __salt__[f"{DAEMON[osd['method']]}.{function}"](osd, *arguments)
+    return __salt__[f"{OSD[osd['method']]}.{function}"](osd, *arguments)
 
 
 def _side_by_side(function, calls):
@@ -198,7 +183,7 @@ def _looked_at(disk, in_use, planned, group):
     """What stands against a disk; one that cannot be looked at is a problem too."""
     recorded = __pillar__["ceph"]["storage"].get("disks", {}).get(disk)
     try:
-        return __salt__["osd_disk.problem"](disk, recorded, in_use, planned, group)
+        return __salt__["osd_guard.problem"](disk, recorded, in_use, planned, group)
     except (OSError, CommandExecutionError, subprocess.SubprocessError) as err:
         return f"cannot be looked at: {err}"
 

@@ -19,7 +19,7 @@ def made(osd, groups):
     osd
         One of ``osd_plan.osds``.
     groups
-        What ``osd_groups.look`` answers now.
+        What ``disks_lvm.groups`` answers now.
 
     CLI Example: for ``osd.report``.
     """
@@ -64,13 +64,13 @@ def make(osd):
 
     CLI Example: for ``osd.deploy``.
     """
-    groups = __salt__["osd_groups.look"]()
+    groups = __salt__["disks_lvm.groups"]()
     if made(osd, groups) is None and not _opened(osd, groups):
         begun = __salt__["osd_register.begun"](osd["uuid"])
         if begun or _volumes(osd, groups)["data"]["tags"]:
             _take_back(osd, groups)
         _ceph_volume(_prepare(osd))
-    osd_id = made(osd, __salt__["osd_groups.look"]())
+    osd_id = made(osd, __salt__["disks_lvm.groups"]())
     if osd_id is None:
         raise CommandExecutionError(f"ceph-volume lvm prepare ended well, and OSD {osd['uuid']} has no whole label")
     __salt__["commands.run"](["systemctl", "reset-failed", f"ceph-osd@{osd_id}"], ok=(0, 1))
@@ -99,7 +99,7 @@ def _opened(osd, groups):
         _ceph_volume(["activate", "--bluestore", "--no-systemd", tags["ceph.osd_id"], osd["uuid"]])
     except CommandExecutionError:
         return False  # half made, or its key cannot be had: osd_register.forget, next, tells which
-    return made(osd, __salt__["osd_groups.look"]()) is not None
+    return made(osd, __salt__["disks_lvm.groups"]()) is not None
 
 
 def _take_back(osd, groups):
@@ -113,15 +113,15 @@ def _take_back(osd, groups):
         if folder.exists():
             folder.rmdir()
     for each in _volumes(osd, groups).values():
-        __salt__["osd_volumes.close"](each)
+        __salt__["osd_lvm_parts.close"](each)
         __salt__["commands.run"](["lvremove", "--quiet", "--yes", each["path"]])
-    __salt__["osd_volumes.make"]([osd])
+    __salt__["osd_lvm_parts.make"]([osd])
 
 
 def _name(osd, role):
     """GROUP/VOLUME of one part."""
     part = osd["parts"][role]
-    return __salt__["osd_volumes.path"](part["disk"], osd["uuid"], role).removeprefix("/dev/")
+    return __salt__["osd_lvm_parts.path"](part["disk"], osd["uuid"], role).removeprefix("/dev/")
 
 
 def _volumes(osd, groups):

@@ -1,6 +1,7 @@
 """What the monitors know of this host's OSDs in the making: number and key, given once and never doubled.
 
-All by the bootstrap key, whose profile allows no more than this: ``osd new``, ``osd purge-new`` and reading maps.
+A number may be that of a destroyed OSD, which waits on this host for another disk (``salt-run osd.replace``). All by
+the bootstrap key, whose profile allows no more than this: ``osd new``, ``osd purge-new`` and reading maps.
 """
 
 import base64
@@ -16,6 +17,40 @@ BOOTSTRAP = "/var/lib/ceph/bootstrap-osd/ceph.keyring"
 KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the making, its key
 
 
+def waiting(osds):
+    """Return which OSD in the making takes which id of a destroyed one: ``{uuid: id}``.
+
+    An id goes to an OSD of the same host and device class (CRUSH keeps both with the id). OSDs that the cluster
+    knows already keep theirs.
+
+    osds
+        Of ``osd.plan``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_register.waiting '[]'
+    """
+    tree = json.loads(_ceph(["--format", "json", "osd", "tree", "destroyed"]))["nodes"]
+    mine = [node for node in tree if node["type"] == "host" and node["name"] == __grains__["host"]]
+    children = {child for node in mine for child in node["children"]}
+    free = {}
+    for node in tree:
+        if node["id"] in children:
+            free.setdefault(node.get("device_class"), []).append(node["id"])
+    if not free:
+        return {}
+    known = {osd["uuid"] for osd in _dump()}
+    found = {}
+    for osd in osds:
+        ids = sorted(free.get(_class(osd), []), reverse=True)
+        if osd["uuid"] not in known and ids:
+            found[osd["uuid"]] = ids[-1]
+            free[_class(osd)].remove(ids[-1])
+    return found
+
+
 def new(osd_uuid, device_class=None, osd_id=None):
     """Give the cluster an OSD and its key; return number and key. The same uuid gives the same number again.
 
@@ -28,7 +63,7 @@ def new(osd_uuid, device_class=None, osd_id=None):
     osd_id
         The number of a destroyed OSD that it takes over; ``None``: the lowest free one.
 
-    CLI Example: for ``osd_daemon.make``.
+    CLI Example: for ``osd_raw.make``.
     """
     lost = not (KEYS / osd_uuid).exists()
     key = _key(osd_uuid)
@@ -58,7 +93,7 @@ def begun(osd_uuid):
 def made(osd_uuid):
     """Note that an OSD is made: what was kept for the next run goes.
 
-    CLI Example: for ``osd_daemon.make``.
+    CLI Example: for ``osd_raw.make``.
     """
     for name in (osd_uuid, f"{osd_uuid}.begun"):
         (KEYS / name).unlink(missing_ok=True)
@@ -71,9 +106,7 @@ def forget(osd_uuid):
 
     CLI Example: for ``osd_lvm.make``.
     """
-    known = next(
-        (osd for osd in json.loads(_ceph(["--format", "json", "osd", "dump"]))["osds"] if osd["uuid"] == osd_uuid), None
-    )
+    known = next((osd for osd in _dump() if osd["uuid"] == osd_uuid), None)
     if known is None:
         return False
     if "new" not in known["state"]:
@@ -83,6 +116,16 @@ def forget(osd_uuid):
         )
     _ceph(["osd", "purge-new", str(known["osd"]), "--yes-i-really-mean-it"])
     return True
+
+
+def _class(osd):
+    """The device class that is planned, or that Ceph will see in the data disk (src/blk/kernel/KernelDevice.cc)."""
+    if osd.get("class"):
+        return osd["class"]
+    block = Path("/sys/class/block") / Path(osd["parts"]["data"]["disk"]).resolve().name
+    if (block / "queue/rotational").read_text().strip() == "1":
+        return "hdd"
+    return "nvme" if block.name.startswith("nvme") else "ssd"
 
 
 def _key(osd_uuid):
@@ -102,6 +145,10 @@ def _new_key():
     """A fresh cephx key: type 1, creation time, 16 random bytes, in base64 (src/auth/Crypto.cc of Ceph)."""
     header = struct.pack("<HIIH", 1, int(time.time()), 0, 16)
     return base64.b64encode(header + secrets.token_bytes(16)).decode("ascii")
+
+
+def _dump():
+    return json.loads(_ceph(["--format", "json", "osd", "dump"]))["osds"]
 
 
 def _ceph(words, stdin=None):

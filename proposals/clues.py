@@ -1,6 +1,6 @@
 """What tells of a cluster that exists already: labels on disks, ceph.conf, monitors' stores, an admin's key.
 
-``traces`` are ``ceph_host.inspect``'s answers by minion. Nothing here opens a file or asks a minion.
+``traces`` are ``host_ceph.inspect``'s answers by minion. Nothing here opens a file or asks a minion.
 """
 
 import ipaddress

@@ -29,7 +29,7 @@ def host(
     looked
         The answer of ``disks.inspect``: ``ceph_disks`` as the grain sees them, and ``inspected`` by device.
     nics
-        The answer of ``nics.inspect``; all addresses in it, such as ``192.168.124.31/24``, are the host's.
+        The answer of ``host_nics.inspect``; all addresses in it, such as ``192.168.124.31/24``, are the host's.
     name
         The host name, which daemons carry.
     memory
@@ -111,7 +111,7 @@ def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | 
     hosts
         Of the inventory; changed in place. The state of those in use stays, and of those that deploy has only begun.
     states
-        ``osd_map.states``'s answer.
+        ``cluster_osds.states``'s answer.
     fsid
         Our cluster's: OSDs of another one are not its to judge.
     """

@@ -10,7 +10,8 @@ def pg_num(found: Mapping[str, int], wanted: int = WANTED) -> int:
     """Return the largest power of two, at most ``wanted``, that the OSDs may carry; 0 where not even one fits.
 
     found
-        ``pool_test.groups``'s answer: ``osds`` (in), ``per_osd`` (placement groups at most), ``used``, ``size``.
+        ``cluster_pool_benchmark.groups``'s answer: ``osds`` (in), ``per_osd`` (placement groups at most), ``used``,
+        ``size``.
     """
     free = (found["osds"] * found["per_osd"] - found["used"]) // found["size"] if found["osds"] else 0
     room = min(free, wanted)

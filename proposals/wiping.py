@@ -9,11 +9,11 @@ def refusals(
     """Return why a disk must not be wiped, one line each; empty where it may be.
 
     seen
-        ``disk_wipe.look``'s answer.
+        ``disks_wipe.look``'s answer.
     serial
         The serial number that the admin typed.
     states
-        ``osd_map.states``'s answer; None where the cluster cannot be asked.
+        ``cluster_osds.states``'s answer; None where the cluster cannot be asked.
     fsid
         Our cluster's; None before there is one.
     silent

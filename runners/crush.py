@@ -38,12 +38,12 @@ def place(test=False):
 
 
 def known(test):
-    """Return ``crush.found``'s answer; ``None`` in test mode where there is no cluster to ask yet.
+    """Return ``cluster_crush.found``'s answer; ``None`` in test mode where there is no cluster to ask yet.
 
     CLI Example: for ``salt-run crush.place``.
     """
     try:
-        return __salt__["minions.cluster"]("crush.found")
+        return __salt__["minions.cluster"]("cluster_crush.found")
     except ProposalError:
         if test:
             return None
@@ -60,5 +60,5 @@ def done(todo, test, steady):
         return {"text": f"{steady}: nothing changed"}
     if test:
         return {"text": "\n".join(["would run:", *words])}
-    __salt__["minions.cluster"]("crush.apply", [todo])
+    __salt__["minions.cluster"]("cluster_crush.apply", [todo])
     return {"text": "\n".join(words), "changes": {"ceph": words}}

@@ -72,12 +72,12 @@ def restart(test=False):
 
 def _restart(kind, minion, names):
     """One host's daemons of one kind, before and after which the cluster is steady."""
-    __salt__["minions.cluster"]("health.steady", [STEADY], timeout=STEADY + 60)
+    __salt__["minions.cluster"]("cluster_health.steady", [STEADY], timeout=STEADY + 60)
     if kind in ("mon", "osd", "mds"):
         ids = [name.partition(".")[2] for name in names]
-        __salt__["minions.cluster"]("health.stoppable", [kind, ids])
+        __salt__["minions.cluster"]("cluster_health.stoppable", [kind, ids])
     __salt__["minions.one"](minion, "daemons.restart", [names])
-    __salt__["minions.cluster"]("health.steady", [STEADY], timeout=STEADY + 60)
+    __salt__["minions.cluster"]("cluster_health.steady", [STEADY], timeout=STEADY + 60)
     left = sorted(set(names) & set(__salt__["minions.one"](minion, "daemons.pending")))
     if left:
         raise ProposalError(
@@ -87,7 +87,7 @@ def _restart(kind, minion, names):
 
 def _pending():
     """Which daemons of which minion wait, with what: asked in one job, after one question to the cluster."""
-    startup = __salt__["minions.cluster"]("ceph_config.startup")
+    startup = __salt__["minions.cluster"]("cluster_config.startup")
     members = __salt__["minions.members"]()["all"]
     answered = __salt__["minions.ask"](members, ["daemons.pending"], [[startup]])
     wrong = {minion: given["daemons.pending"] for minion, given in answered.items()}

@@ -15,12 +15,12 @@ from proposals.services.table import roles
 from proposals.site import site
 from proposals.validation import choice
 
-JOB = ["disks.inspect", "nics.inspect", "ceph_host.inspect", "grains.item"]
+JOB = ["disks.inspect", "host_nics.inspect", "host_ceph.inspect", "grains.item"]
 ARGUMENTS = [[], [], [], ["host", "mem_total", "boot_id"]]
 LOOKS = {
     "disks.inspect": ("disks", dict),
-    "nics.inspect": ("network ports", list),
-    "ceph_host.inspect": ("files of Ceph", dict),
+    "host_nics.inspect": ("network ports", list),
+    "host_ceph.inspect": ("files of Ceph", dict),
     "grains.item": ("grains", dict),
 }  # what each answers
 
@@ -113,7 +113,7 @@ def _look(minions, floating=()):
                 "has 'salt-run state.orch ceph.stage.prep' run?"
             )
     hosts = {accepted.check_minion_id(each): _host(each, given, floating) for each, given in sorted(answered.items())}
-    return hosts, {minion: given["ceph_host.inspect"] for minion, given in answered.items()}
+    return hosts, {minion: given["host_ceph.inspect"] for minion, given in answered.items()}
 
 
 def _asker(paths, traces, fsid):
@@ -130,7 +130,7 @@ def _settle(hosts, fsid, asker):
     if asker is None:
         return ["which OSDs the cluster gave up cannot be told: no minion that answers holds the admin's key"]
     try:
-        discovery.settle(hosts, __salt__["minions.one"](asker, "osd_map.states"), fsid)
+        discovery.settle(hosts, __salt__["minions.one"](asker, "cluster_osds.states"), fsid)
     except ProposalError as err:
         return [f"which OSDs the cluster gave up cannot be told: {err}"]
     return []
@@ -143,7 +143,7 @@ def _host(minion, given, floating):
     try:
         return discovery.host(
             given["disks.inspect"],
-            given["nics.inspect"],
+            given["host_nics.inspect"],
             grains["host"],
             memory * 2**20 if memory else None,
             grains.get("boot_id") or None,
@@ -172,7 +172,7 @@ def _settings(paths, hosts, fsid, traces, asker):
     master = next((minion for minion in hosts if minion == __opts__["id"].removesuffix("_master")), None)
     networks = clues.networks(traces, fsid)
     if networks is None and asker and not _kept(paths):
-        networks = clues.configured(__salt__["minions.one"](asker, "ceph_cli.ask", [["config", "dump"]]))
+        networks = clues.configured(__salt__["minions.one"](asker, "cluster_cli.ask", [["config", "dump"]]))
     return {
         "fsid": fsid or str(uuid.uuid4()),
         "networks": networks or discovery.networks(hosts, master),

@@ -33,7 +33,7 @@ def wipe(host, device, serial=None, yes=False):
     host, device, serial = names.check_minion_id(host), _device(device), _serial(serial)
     if running := __salt__["stage_lock.holder"]():
         return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
-    seen = __salt__["minions.one"](host, "disk_wipe.look", [device])
+    seen = __salt__["minions.one"](host, "disks_wipe.look", [device])
     states, silent = _states(seen)
     refused = wiping.refusals(seen, serial, states, _fsid(), silent)
     if refused:
@@ -44,7 +44,7 @@ def wipe(host, device, serial=None, yes=False):
     log = __salt__["stage_log.of"]("disk.wipe")
     about = {"user": getpass.getuser(), "host": host, "disk": seen}
     __salt__["stage_log.add"](log, "wipe", **about)
-    __salt__["minions.one"](host, "disk_wipe.wipe", [device, seen])
+    __salt__["minions.one"](host, "disks_wipe.wipe", [device, seen])
     __salt__["stage_log.add"](log, "wiped", host=host, device=seen["device"], serial=serial)
     return {"text": f"{told}\nis wiped and reads as empty; 'salt-run state.orch ceph.stage.discovery' looks at it anew"}
 
@@ -69,7 +69,7 @@ def _states(seen):
     if not seen["uuids"]:
         return [], ""
     try:
-        return __salt__["minions.cluster"]("osd_map.states"), ""
+        return __salt__["minions.cluster"]("cluster_osds.states"), ""
     except ProposalError as err:
         return None, str(err)
 

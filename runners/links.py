@@ -89,8 +89,8 @@ def _master():
 
 def _health():
     """What keeps the cluster from being whole, as the master's own host sees it."""
-    answered = __salt__["minions.ask"]([_master()], ["health.problems"], [[0]])
-    found = answered.get(_master(), {}).get("health.problems")
+    answered = __salt__["minions.ask"]([_master()], ["cluster_health.problems"], [[0]])
+    found = answered.get(_master(), {}).get("cluster_health.problems")
     return found if isinstance(found, list) else [str(found)]
 
 

@@ -160,7 +160,7 @@ def cluster(function, arguments=(), timeout=300):
 
     .. code-block:: bash
 
-        salt-run minions.cluster osd_map.states
+        salt-run minions.cluster cluster_osds.states
     """
     return one(members()["master"][0], function, arguments, timeout)
 

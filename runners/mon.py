@@ -21,7 +21,7 @@ def remove(name):
 
         salt-run mon.remove monnode3
     """
-    known, name = __salt__["minions.cluster"]("mon_map.monitors"), str(name)
+    known, name = __salt__["minions.cluster"]("cluster_mons.monitors"), str(name)
     if name not in known["names"]:
         raise ArgumentError(f"the cluster has no monitor '{shown(name)}'{nearest(name, known['names'])}")
     hosts = store.load_inventory(site(__opts__).inventory)["hosts"]
@@ -31,7 +31,7 @@ def remove(name):
             f"{name} has the role mon: take its line out of policy.cfg and run ceph.stage.configure first, "
             "or the next deploy would make it again"
         )
-    left = __salt__["minions.cluster"]("mon_map.remove", [name])["names"]
+    left = __salt__["minions.cluster"]("cluster_mons.remove", [name])["names"]
     there = __salt__["minions.ask"]([minion], ["mon.retire"]) if minion else {}
     said = there.get(minion, {}).get("mon.retire", "its host does not answer: its store is still there")
     return {"text": f"mon.{name} is out of the map, left are {', '.join(left)}; {said}"}

@@ -17,8 +17,8 @@ def report_(**_):
     """
     planned, members = _planned(site(__opts__)), __salt__["minions.members"]()
     hosts = __salt__["minions.ask"](members["storage"], ["osd.report"])
-    admins = __salt__["minions.ask"](members["master"], ["osd.metadata"])
-    metadata = next((given["osd.metadata"] for given in admins.values()), None)
+    admins = __salt__["minions.ask"](members["master"], ["cluster_osds.metadata"])
+    metadata = next((given["cluster_osds.metadata"] for given in admins.values()), None)
     if not isinstance(metadata, list):
         return answer.bad(f"{', '.join(members['master'])} cannot ask the cluster ('ceph osd metadata'): {metadata}")
     lines = report.report(planned, {minion: given["osd.report"] for minion, given in hosts.items()}, metadata)
@@ -51,17 +51,17 @@ def replace(osd_id):
         raise ArgumentError(f"'{names.shown(osd_id)}' is not an OSD's number: expected one such as 12")
     if running := __salt__["stage_lock.holder"]():
         return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
-    known = __salt__["minions.cluster"]("osd_map.states")
+    known = __salt__["minions.cluster"]("cluster_osds.states")
     osd = next((each for each in known if each["id"] == osd_id), None)
     if osd is None:
         return answer.bad(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
     minion = _minion(site(__opts__), osd)
     if osd["state"] != "destroyed":
-        if why := __salt__["minions.cluster"]("osd_map.unsafe", [osd_id])["unsafe"]:
+        if why := __salt__["minions.cluster"]("cluster_osds.unsafe", [osd_id])["unsafe"]:
             return answer.bad(_not_safe(osd, why))
-        __salt__["minions.one"](minion, "osd_gone.stop", [osd_id, osd["uuid"]])
-        __salt__["minions.cluster"]("osd_map.destroy", [osd_id, osd["uuid"]])
-    freed = __salt__["minions.one"](minion, "osd_gone.free", [osd_id])["freed"]
+        __salt__["minions.one"](minion, "osd_retire.stop", [osd_id, osd["uuid"]])
+        __salt__["minions.cluster"]("cluster_osds.destroy", [osd_id, osd["uuid"]])
+    freed = __salt__["minions.one"](minion, "osd_retire.free", [osd_id])["freed"]
     log = __salt__["stage_log.of"]("osd.replace")
     __salt__["stage_log.add"](log, "replaced", osd=osd_id, uuid=osd["uuid"], minion=minion, freed=freed)
     return {

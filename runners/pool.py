@@ -23,14 +23,14 @@ def quick_test_(seconds=quick_test.SECONDS, pg_num=quick_test.WANTED):
         salt-run pool.quick_test seconds=30
     """
     seconds, wanted = _number("seconds", seconds), _number("pg_num", pg_num)
-    found = __salt__["minions.cluster"]("pool_test.groups")
+    found = __salt__["minions.cluster"]("cluster_pool_benchmark.groups")
     groups = quick_test.pg_num(found, wanted)
     if not groups:
         return answer.bad(
             f"no pool fits: {found['osds']} OSDs are in, at most {found['per_osd']} placement groups each, "
             f"{found['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
         )
-    measured = __salt__["minions.cluster"]("pool_test.run", [groups, seconds], timeout=2 * seconds + 900)
+    measured = __salt__["minions.cluster"]("cluster_pool_benchmark.run", [groups, seconds], timeout=2 * seconds + 900)
     told = quick_test.text(found, groups, seconds, measured, wanted)
     return answer.told(told, {"pg_num": groups, "seconds": seconds, **measured}, __opts__.get("output"))
 

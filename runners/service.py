@@ -34,7 +34,7 @@ def check(services=None, test=False):
     found = __salt__["crush.known"](test)
     for step in steps.values() if found is not None else ():
         pools.plan(step["pools"], found)
-    answered = __salt__["minions.ask"](told["members"]["all"], ["services.running"])
+    answered = __salt__["minions.ask"](told["members"]["all"], ["host_services.running"])
     problems = bringing.problems(steps, answered, told["generation"])
     if problems:
         return answer.bad("\n".join(problems))

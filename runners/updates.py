@@ -48,14 +48,14 @@ def apply(test=False, **_):
 
 def _one_by_one(minions, allowed, looked, asker, limit):
     """Hosts of a running cluster; the first that does not come back well ends it."""
-    _ask([asker], "maintenance.end")
+    _ask([asker], "cluster_maintenance.end")
     for minion in minions:
-        _ask([asker], "maintenance.begin", [looked[minion]["host"], limit], limit)
+        _ask([asker], "cluster_maintenance.begin", [looked[minion]["host"], limit], limit)
         try:
             _maintain([minion], allowed, limit)
         finally:
-            _ask([asker], "maintenance.end")
-    _ask([asker], "maintenance.well", [limit], limit)
+            _ask([asker], "cluster_maintenance.end")
+    _ask([asker], "cluster_maintenance.well", [limit], limit)
 
 
 def _maintain(minions, allowed, limit):
@@ -67,7 +67,7 @@ def _maintain(minions, allowed, limit):
             raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))
     looked = _look(minions, refresh=False)
     if reboots := [minion for minion in minions if allowed[minion].reboot and looked[minion]["reboot"]]:
-        _await(_ask(reboots, "updates.reboot"), limit)
+        _await(_ask(reboots, "host_updates.reboot"), limit)
 
 
 def _await(booted, limit):
@@ -80,13 +80,13 @@ def _await(booted, limit):
                 "console, then run the stage again"
             )
         time.sleep(POLL)
-        now = __salt__["minions.ask"](sorted(booted), ["updates.boot"], timeout=POLL)
+        now = __salt__["minions.ask"](sorted(booted), ["host_updates.boot"], timeout=POLL)
         booted = {minion: before for minion, before in booted.items() if _boot(now, minion) in (None, before)}
 
 
 def _boot(answered, minion):
     """What a minion says of its boot; None where it says nothing, or stumbles while it starts."""
-    said = answered.get(minion, {}).get("updates.boot")
+    said = answered.get(minion, {}).get("host_updates.boot")
     return said if isinstance(said, str) and len(said.split()) == 2 else None
 
 
@@ -104,7 +104,7 @@ def _asker(looked, master):
 
 
 def _look(minions, refresh=True):
-    return _ask(minions, "updates.look", [refresh], LONG)
+    return _ask(minions, "host_updates.look", [refresh], LONG)
 
 
 def _ask(minions, function, arguments=(), timeout=60):
@@ -123,8 +123,8 @@ def _ask(minions, function, arguments=(), timeout=60):
 
 
 def _is_wrong(function, said):
-    """Whether a text is what Salt says of an error: of these functions only ``updates.reboot`` answers one."""
-    expected = {"updates.reboot": 2}.get(function)
+    """Whether a text is what Salt says of an error: of these functions only ``host_updates.reboot`` answers one."""
+    expected = {"host_updates.reboot": 2}.get(function)
     return isinstance(said, str) and (expected is None or len(said.split()) != expected)
 
 

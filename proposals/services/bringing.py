@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from proposals.names import shown
 from proposals.services.service import Service
 
-RUNNING = "services.running"
+RUNNING = "host_services.running"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def problems(steps: Mapping[str, Mapping], answered: Mapping[str, Mapping], gene
     steps
         What the master is told, by service.
     answered
-        ``services.running`` of each host that answered.
+        ``host_services.running`` of each host that answered.
     """
     found = []
     for minion, given in sorted(answered.items()):

@@ -1,4 +1,4 @@
-"""What ceph_host.inspect sees of a cluster on a host that is on file."""
+"""What host_ceph.inspect sees of a cluster on a host that is on file."""
 
 import importlib.util
 
@@ -19,7 +19,7 @@ public_network = 10.9.0.0/16
 
 @pytest.fixture
 def module(checkout, tmp_path):
-    spec = importlib.util.spec_from_file_location("ceph_host", checkout / "_modules/ceph_host.py")
+    spec = importlib.util.spec_from_file_location("host_ceph", checkout / "_modules/host_ceph.py")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     made.CONF, made.ADMIN, made.LIB = tmp_path / "ceph.conf", tmp_path / "admin", tmp_path / "lib"

@@ -20,13 +20,13 @@ CONTENT = {"groups": [GROUP], "volumes": [], "osds": [{"fsid": "a"}]}
     ],
 )
 def test_a_group_goes_only_where_nobody_misses_it(minion_opts, monkeypatch, known, content, goes):
-    told = salt.loader.minion_mods(minion_opts())["disk_wipe.look"].func.__globals__
-    monkeypatch.setitem(told, "__salt__", {"osd_groups.look": lambda: {DISK: {**KNOWN, **known}}})
+    told = salt.loader.minion_mods(minion_opts())["disks_wipe.look"].func.__globals__
+    monkeypatch.setitem(told, "__salt__", {"disks_lvm.groups": lambda: {DISK: {**KNOWN, **known}}})
     assert told["_group"](DISK, {**CONTENT, **content}) == goes
     assert told["_group"]("/dev/sdy", CONTENT) is None
 
 
 def test_a_group_stays_where_lvm_did_not_answer(minion_opts, monkeypatch):
-    told = salt.loader.minion_mods(minion_opts())["disk_wipe.look"].func.__globals__
-    monkeypatch.setitem(told, "__salt__", {"osd_groups.look": lambda: {DISK: KNOWN}})
+    told = salt.loader.minion_mods(minion_opts())["disks_wipe.look"].func.__globals__
+    monkeypatch.setitem(told, "__salt__", {"disks_lvm.groups": lambda: {DISK: KNOWN}})
     assert told["_group"](DISK, {"signatures": ["LVM2_member"]}) is None

@@ -75,12 +75,12 @@ def test_an_unknown_way_is_refused(told):
 
 def test_names_tell_whose_they_are(told):
     modules = told()
-    assert modules["osd_volumes.path"](FAST, UUIDS[0], "db") == f"/dev/ceph-wwn-0x500a0751e1b2c3d4/osd-db-{UUIDS[0]}"
+    assert modules["osd_lvm_parts.path"](FAST, UUIDS[0], "db") == f"/dev/ceph-wwn-0x500a0751e1b2c3d4/osd-db-{UUIDS[0]}"
     long = "/dev/disk/by-id/nvme-SAMSUNG_MZQL21T9HCJR-00A07_S64GNE0R123456:with=more than LVM takes_and-longer"
-    mapped = modules["osd_volumes.path"](long, UUIDS[0], "data").removeprefix("/dev/").replace("-", "--")
+    mapped = modules["osd_lvm_parts.path"](long, UUIDS[0], "data").removeprefix("/dev/").replace("-", "--")
     assert len(mapped) < 127  # device-mapper's limit
-    assert modules["osd_volumes.group"](long) != modules["osd_volumes.group"](f"{long}2")
-    cuts = [len(part) for part in modules["osd_volumes.pv_uuid"](DATA).split("-")]
+    assert modules["osd_lvm_parts.group"](long) != modules["osd_lvm_parts.group"](f"{long}2")
+    cuts = [len(part) for part in modules["osd_lvm_parts.pv_uuid"](DATA).split("-")]
     assert cuts == [6, 4, 4, 4, 4, 4, 6]
 
 
@@ -96,10 +96,10 @@ def test_what_the_planner_fits_finds_room(loaded_once, extents, more):
     """Slots of whole extents that leave 16 MiB free fit, on partitions and on volumes."""
     sizes = [extent * EXTENT for extent in extents]
     device = sum(sizes) + HEAD + more
-    for slots in ("osd_slots", "osd_volumes"):
+    for slots in ("osd_raw_parts", "osd_lvm_parts"):
         blocks = loaded_once[f"{slots}.blocks"](device, None)
-        assert loaded_once["osd_disk.room"](blocks, parts(*sizes)) is None
-        assert "has no room" in loaded_once["osd_disk.room"](blocks, parts(*sizes, HEAD + more))
+        assert loaded_once["osd_guard.room"](blocks, parts(*sizes)) is None
+        assert "has no room" in loaded_once["osd_guard.room"](blocks, parts(*sizes, HEAD + more))
 
 
 @pytest.fixture(scope="module")
@@ -110,15 +110,15 @@ def loaded_once(told):
 def test_room_is_counted_between_partitions(told):
     modules = told()
     table = {"partitions": [{"start": MIB, "size": GIB}, {"start": 3 * GIB, "size": GIB}]}
-    blocks = modules["osd_slots.blocks"](6 * GIB, table)
+    blocks = modules["osd_raw_parts.blocks"](6 * GIB, table)
     assert [round(length / GIB, 2) for _, length in blocks] == [0, 2, 2]
-    assert modules["osd_disk.room"](blocks, parts(900 * MIB, 900 * MIB, 900 * MIB)) is None
-    assert modules["osd_disk.room"](blocks, parts(3 * GIB)).startswith("has no room: 2.0 GiB in one piece")
-    assert modules["osd_disk.room"](blocks, parts(3 * GIB), there={"0"}) is None
+    assert modules["osd_guard.room"](blocks, parts(900 * MIB, 900 * MIB, 900 * MIB)) is None
+    assert modules["osd_guard.room"](blocks, parts(3 * GIB)).startswith("has no room: 2.0 GiB in one piece")
+    assert modules["osd_guard.room"](blocks, parts(3 * GIB), there={"0"}) is None
 
 
 def test_a_part_gets_the_smallest_room_that_holds_it(told):
-    place = told()["osd_slots.place"]
+    place = told()["osd_raw_parts.place"]
     free = [[MIB, 8 * GIB], [20 * GIB, 2 * GIB], [40 * GIB, 4 * GIB]]
     assert [place(free, 2 * GIB), place(free, 3 * GIB), place(free, None), place(free, None)] == [
         20 * GIB,

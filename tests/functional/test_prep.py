@@ -48,7 +48,7 @@ def test_where_chrony_takes_the_time_from(minion_opts, server, master, address, 
     opts = minion_opts(pillar=None)
     opts["pillar"], opts["master_ip"] = {"time_server": server}, address
     opts["grains"] |= {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"]}
-    assert salt.loader.minion_mods(opts)["ceph_time.settings"]() == lines
+    assert salt.loader.minion_mods(opts)["host_time.settings"]() == lines
 
 
 KERNELS = [  # that runs, of which there are images; whether a reboot is due
@@ -62,7 +62,7 @@ KERNELS = [  # that runs, of which there are images; whether a reboot is due
 
 @pytest.mark.parametrize(("runs", "images", "due"), KERNELS)
 def test_a_newer_kernel_of_its_kind_asks_for_a_reboot(minion_opts, monkeypatch, tmp_path, runs, images, due):
-    look = salt.loader.minion_mods(minion_opts())["updates.reboot_due"]
+    look = salt.loader.minion_mods(minion_opts())["host_updates.reboot_due"]
     told = look.__globals__
     for name in ("CONTAINER", "MODULES", "BOOT"):
         monkeypatch.setitem(told, name, tmp_path / name)

@@ -152,12 +152,12 @@ def test_a_restarted_host_has_all_of_them_up_again_by_itself(cluster: Cluster) -
 
 def test_an_osd_given_up_leaves_its_slot_and_number_to_the_next_disk(cluster: Cluster) -> None:
     fast = f"ceph-ubde/osd-{{}}-{UUIDS['bare']}"
-    cluster.call("osd_gone.stop", "0", UUIDS["bare"])
+    cluster.call("osd_retire.stop", "0", UUIDS["bare"])
     # What a manager, of which there is none here, tells the monitors to do when it is asked to destroy an OSD.
     cluster.run("ceph osd destroy-actual 0 --yes-i-really-mean-it")
-    freed = cluster.call("osd_gone.free", "0")["freed"]
+    freed = cluster.call("osd_retire.free", "0")["freed"]
     assert sorted(freed) == [f"volume {fast.format('db')}", f"volume {fast.format('wal')}"]
-    assert cluster.call("osd_gone.free", "0")["freed"] == []
+    assert cluster.call("osd_retire.free", "0")["freed"] == []
     name = cluster.plug(10**12)
     del cluster.told["osds"]["/dev/ubdb"], cluster.told["disks"]["/dev/ubdb"]
     cluster.tell(osds=profile(name, "next", **{"class": "nvme"}), disks=cluster.disk(name), method="lvm")
@@ -168,7 +168,7 @@ def test_an_osd_given_up_leaves_its_slot_and_number_to_the_next_disk(cluster: Cl
 
 def test_a_disk_whose_volumes_are_used_is_not_wiped(cluster: Cluster) -> None:
     for disk, group in (("ubdc", "of an encrypted OSD"), ("ubde", "of DBs and WALs")):
-        seen = cluster.call("disk_wipe.look", f"/dev/{disk}")
+        seen = cluster.call("disks_wipe.look", f"/dev/{disk}")
         assert f"LVM member of ceph-{disk}" in seen["in_use"], group
         assert seen["group"] is None
         before = cluster.run(f"head -c 8M /dev/{disk} | sha256sum").out
@@ -178,13 +178,13 @@ def test_a_disk_whose_volumes_are_used_is_not_wiped(cluster: Cluster) -> None:
 
 
 def test_a_disk_of_an_osd_that_was_given_up_is_wiped_of_its_volumes(cluster: Cluster) -> None:
-    seen = cluster.call("disk_wipe.look", "/dev/ubdb")
+    seen = cluster.call("disks_wipe.look", "/dev/ubdb")
     assert (seen["in_use"], seen["group"], seen["uuids"]) == ([], "ceph-ubdb", [UUIDS["bare"]])
     (label,) = (osd["offset"] for osd in seen["osds"])
     assert "bluestore block device" in cluster.run(f"dd if=/dev/ubdb bs=1M skip={label >> 20} count=1 | strings").out
     cluster.run(_wiping("ubdb", seen))
     assert "bluestore" not in cluster.run(f"dd if=/dev/ubdb bs=1M skip={label >> 20} count=1 | strings").out
-    after = cluster.call("disk_wipe.look", "/dev/ubdb")
+    after = cluster.call("disks_wipe.look", "/dev/ubdb")
     assert (after["signatures"], after["osds"], after["group"], after["uuids"]) == ([], [], None, [])
     assert cluster.run("vgs --noheadings --options vg_name").out.split().count("ceph-ubdb") == 0
     assert cluster.ceph("osd ls") == [0, 1, 2]
@@ -193,7 +193,7 @@ def test_a_disk_of_an_osd_that_was_given_up_is_wiped_of_its_volumes(cluster: Clu
 def _wiping(disk: str, seen: dict) -> str:
     """What the master calls once it has judged what was seen."""
     words = shlex.join([f"device=/dev/{disk}", f"seen={json.dumps(seen)}"])
-    return f"salt-call --config-dir=/host --log-level=error disk_wipe.wipe {words}"
+    return f"salt-call --config-dir=/host --log-level=error disks_wipe.wipe {words}"
 
 
 def _up_since(cluster: Cluster, epoch: int) -> set[str]:

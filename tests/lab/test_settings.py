@@ -101,7 +101,9 @@ def test_restarts_wait_while_the_cluster_is_not_steady(cluster: Product) -> None
     cluster.run("saltmaster", "ceph osd pool create proof 32; ceph osd pool set proof min_size 3")
     until(lambda: cluster.run("saltmaster", "ceph osd ok-to-stop 0", check=False).code != 0, 60, "osd.0 is needed")
     try:
-        done = cluster.run("saltmaster", 'salt saltmaster health.stoppable osd \'["0", "1"]\' --out json', check=False)
+        done = cluster.run(
+            "saltmaster", 'salt saltmaster cluster_health.stoppable osd \'["0", "1"]\' --out json', check=False
+        )
         assert "unsafe to stop" in done.out + done.err
     finally:
         cluster.run("saltmaster", f"ceph config set mon {ALLOW} true")

@@ -80,18 +80,18 @@ RUNNING = {"generation": "g", "ports": [[8080, "apache2"]], "units": ["ceph-mds@
 
 def test_what_stands_against_services_is_named():
     steps = {"radosgw": {"parts": {"rgw": ["node1"]}, "ports": {"node1": {8080: "radosgw"}}}}
-    answered = {"node1": {"services.running": RUNNING}, "node2": {"services.running": "is not available"}}
+    answered = {"node1": {"host_services.running": RUNNING}, "node2": {"host_services.running": "is not available"}}
     found = bringing.problems(steps, answered, "g2")
     assert [part in said for part, said in zip(("generation g, exp", "held by apache2", "not av"), found, strict=True)]
-    assert bringing.problems({}, {"node1": {"services.running": RUNNING}}, "g") == []
+    assert bringing.problems({}, {"node1": {"host_services.running": RUNNING}}, "g") == []
 
 
 def test_daemons_of_a_role_that_went_are_named():
-    answered = {"node1": {"services.running": RUNNING}}
+    answered = {"node1": {"host_services.running": RUNNING}}
     assert "ceph-mds@node1.service runs" in bringing.left(named("cephfs"), {}, answered)[0]
     assert bringing.left(SERVICES, {"cephfs": {"parts": {"mds": ["node1"]}}}, answered) == []
     # A host may have lost one role of a service and kept another.
-    still = {"node1": {"services.running": {**RUNNING, "units": ["prometheus.service"]}}}
+    still = {"node1": {"host_services.running": {**RUNNING, "units": ["prometheus.service"]}}}
     steps = {"monitoring": {"parts": {"node-exporter": ["node1"], "alertmanager": ["node1"]}}}
     assert "prometheus.service runs" in bringing.left(SERVICES, steps, still)[0]
 
@@ -124,7 +124,7 @@ def test_what_a_state_warns_of_is_said():
 
 def test_a_program_that_each_family_names_otherwise_holds_its_own_port():
     steps = {"monitoring": {"parts": {}, "ports": {"node1": {8080: "httpd or apache2"}}}}
-    assert bringing.problems(steps, {"node1": {"services.running": RUNNING}}, "g") == []
+    assert bringing.problems(steps, {"node1": {"host_services.running": RUNNING}}, "g") == []
 
 
 def test_the_exporter_of_the_managers_is_enabled_once():

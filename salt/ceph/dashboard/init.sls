@@ -32,29 +32,29 @@ ceph-dashboard-certificate:
 
 # A manager that has just been given the module's package is restarting: until it is back its settings are not known.
 ceph-dashboard-options:
-  ceph_config.managed:
+  cluster_config.managed:
     - options: {{ pillar['ceph']['services']['dashboard']['options'] | tojson }}
     - kept: halocline/dashboard-options
     - retry: {attempts: 6, interval: 5}
 
 ceph-dashboard-served:
-  dashboard.served:
+  cluster_dashboard.served:
     - certificate: /etc/ceph/dashboard.crt
     - key: /etc/ceph/dashboard.key
     - port: {{ pillar['ceph']['services']['dashboard']['port'] | tojson }}
     - given: {{ pillar['ceph']['services']['dashboard']['given'] | tojson }}
     - instead_of: {{ pillar['ceph_os']['dashboard']['instead_of'] | tojson }}
     - require:
-      - ceph_config: ceph-dashboard-options
+      - cluster_config: ceph-dashboard-options
 
 ceph-dashboard-user:
-  dashboard.admin:
+  cluster_dashboard.admin:
     - user: {{ pillar['ceph']['services']['dashboard']['user'] | tojson }}
     - require:
-      - dashboard: ceph-dashboard-served
+      - cluster_dashboard: ceph-dashboard-served
 
 ceph-dashboard-gateways:
-  dashboard.gateways:
+  cluster_dashboard.gateways:
     - gateways: {{ pillar['ceph']['services']['dashboard']['gateways'] | tojson }}
     - require:
-      - dashboard: ceph-dashboard-user
+      - cluster_dashboard: ceph-dashboard-user

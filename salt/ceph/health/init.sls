@@ -1,4 +1,4 @@
 ceph-health:
-  health.whole:
+  cluster_health.whole:
     - osds: {{ pillar['ceph']['expected_osds'] }}
     - timeout: 300

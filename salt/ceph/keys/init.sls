@@ -1,3 +1,3 @@
 # Every key that the master made, known to the cluster.
 ceph-keys:
-  ceph_auth.registered: []
+  cluster_auth.registered: []

@@ -22,6 +22,6 @@ ceph-mon-quorum:
 
 # By the monitor's own key: a fresh one of the admin's must be known before any host gets it.
 ceph-mon-admin-key:
-  ceph_auth.admin:
+  cluster_auth.admin:
     - require:
       - mon: ceph-mon-quorum

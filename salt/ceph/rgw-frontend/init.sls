@@ -58,7 +58,7 @@ ceph-rgw-frontend-{{ unit }}-running:
 {%- endfor %}
 
 ceph-rgw-frontend-answers:
-  services.listening:
+  host_services.listening:
     - process: haproxy
     - port: {{ pillar['ceph']['services']['rgw-frontend']['port'] }}
     - unit: ceph-rgw-haproxy

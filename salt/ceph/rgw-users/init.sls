@@ -1,7 +1,7 @@
 # Users of the gateways, made on the master's host; their keys, for the admin alone.
 {%- for user in pillar['ceph']['services']['radosgw']['users'] %}
 ceph-rgw-users-{{ user['name'] }}:
-  rgw_user.present:
+  cluster_rgw_users.present:
     - name: {{ user['name'] | tojson }}
     - secret: {{ user['secret'] | tojson }}
     - display_name: {{ user['display_name'] | tojson }}

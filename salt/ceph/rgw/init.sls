@@ -55,7 +55,7 @@ ceph-rgw-{{ gateway['name'] }}-running:
       - file: ceph-configuration
 
 ceph-rgw-{{ gateway['name'] }}-answers:
-  services.listening:
+  host_services.listening:
     - process: radosgw
     - port: {{ gateway['port'] }}
     - unit: ceph-radosgw@{{ gateway['name'] }}

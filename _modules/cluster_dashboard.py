@@ -37,7 +37,7 @@ def pending(certificate, key, port=None, given=False, instead_of=()):
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.pending /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
+        salt 'saltmaster' cluster_dashboard.pending /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
     enabled, wanted = _enabled(), _wanted(certificate, key, given)
     lines = [f"module {name} is enabled" for name in instead_of if name in enabled]
@@ -54,9 +54,9 @@ def serve(certificate, key, port=None, given=False, instead_of=()):
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.serve /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
+        salt 'saltmaster' cluster_dashboard.serve /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    tell, enabled, wanted = __salt__["ceph_cli.tell"], _enabled(), _wanted(certificate, key, given)
+    tell, enabled, wanted = __salt__["cluster_cli.tell"], _enabled(), _wanted(certificate, key, given)
     for name in sorted(enabled & set(instead_of)):
         tell(["mgr", "module", "disable", name])
     if wanted["crt"] == _read(certificate):  # the one before too: a run may end between this and the next
@@ -82,7 +82,7 @@ def password_differs(user):
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.password_differs admin
+        salt 'saltmaster' cluster_dashboard.password_differs admin
     """
     kept = json.loads(_stored(KEPT) or "{}")
     return not kept or kept["user"] != user or kept["hash"] != _hash(_password(), kept["salt"])
@@ -98,7 +98,7 @@ def set_password(user):
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.set_password admin
+        salt 'saltmaster' cluster_dashboard.set_password admin
     """
     password, words = _password(), [user, "-i", "-", "--force-password"]
     there = user in json.loads(_tell(["dashboard", "ac-user-show"]))
@@ -109,7 +109,7 @@ def set_password(user):
         _tell(["dashboard", "ac-user-set-password", *words], password)
     salt = secrets.token_hex(16)
     kept = json.dumps({"user": user, "salt": salt, "hash": _hash(password, salt)})
-    __salt__["ceph_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=kept)
+    __salt__["cluster_cli.tell"](["config-key", "set", KEPT, "-i", "-"], stdin=kept)
     return mine
 
 
@@ -127,11 +127,11 @@ def gateways(wanted, test=False):
 
     .. code-block:: bash
 
-        salt 'saltmaster' dashboard.gateways '{}' test=True
+        salt 'saltmaster' cluster_dashboard.gateways '{}' test=True
     """
     if not wanted:
         return []
-    tell = __salt__["ceph_cli.tell"] if test else _tell  # before the first run nobody answers: no need to wait
+    tell = __salt__["cluster_cli.tell"] if test else _tell  # before the first run nobody answers: no need to wait
     known = json.loads(tell(["dashboard", "iscsi-gateway-list"]))["gateways"]
     password = __pillar__["ceph_secrets"]["dashboard-iscsi"]
     urls = {name: f"http://{user}:{password}@{target}" for name, (user, target) in wanted.items()}
@@ -152,7 +152,7 @@ def _hash(password, salt):
 
 
 def _enabled():
-    return set(__salt__["ceph_cli.ask"](["mgr", "module", "ls"])["enabled_modules"])
+    return set(__salt__["cluster_cli.ask"](["mgr", "module", "ls"])["enabled_modules"])
 
 
 def _wanted(certificate, key, given):
@@ -174,14 +174,14 @@ def _read(path):
 
 def _stored(name):
     """A text that the cluster keeps; ``None`` where it keeps none of that name."""
-    if name not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
+    if name not in __salt__["cluster_cli.ask"](["config-key", "ls"]):
         return None
-    return __salt__["ceph_cli.tell"](["config-key", "get", name]).strip()
+    return __salt__["cluster_cli.tell"](["config-key", "get", name]).strip()
 
 
 def _unserved(certificate, port):
     """What is not so where the active manager says that it serves the dashboard."""
-    ask, tell = __salt__["ceph_cli.ask"], __salt__["ceph_cli.tell"]
+    ask, tell = __salt__["cluster_cli.ask"], __salt__["cluster_cli.tell"]
     url = ask(["mgr", "services"]).get("dashboard")
     if not url:
         return ["no manager serves it"]
@@ -201,7 +201,7 @@ def _unserved(certificate, port):
 
 def _tell(words, stdin=None):
     """Tell the managers, who know nothing of their modules while they are starting."""
-    return _until(lambda: __salt__["ceph_cli.tell"](words, stdin=stdin))
+    return _until(lambda: __salt__["cluster_cli.tell"](words, stdin=stdin))
 
 
 def _until(what):

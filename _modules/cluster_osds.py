@@ -13,10 +13,10 @@ def states():
 
     .. code-block:: bash
 
-        salt 'saltmaster' osd_map.states
+        salt 'saltmaster' cluster_osds.states
     """
     hosts = {}
-    for node in __salt__["ceph_cli.ask"](["osd", "tree"])["nodes"]:
+    for node in __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]:
         if node["type"] == "host":
             hosts.update(dict.fromkeys(node["children"], node["name"]))
     return [
@@ -28,8 +28,20 @@ def states():
             "up": bool(osd["up"]),
             "in": bool(osd["in"]),
         }
-        for osd in __salt__["ceph_cli.ask"](["osd", "dump"])["osds"]
+        for osd in __salt__["cluster_cli.ask"](["osd", "dump"])["osds"]
     ]
+
+
+def metadata():
+    """Return what the cluster says of each OSD (``ceph osd metadata``).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.metadata
+    """
+    return __salt__["cluster_cli.ask"](["osd", "metadata"])
 
 
 def unsafe(osd_id):
@@ -39,10 +51,10 @@ def unsafe(osd_id):
 
     .. code-block:: bash
 
-        salt 'saltmaster' osd_map.unsafe 3
+        salt 'saltmaster' cluster_osds.unsafe 3
     """
     try:
-        __salt__["ceph_cli.tell"](["osd", "safe-to-destroy", str(osd_id)])
+        __salt__["cluster_cli.tell"](["osd", "safe-to-destroy", str(osd_id)])
     except CommandExecutionError as err:
         return {"unsafe": str(err)}
     return {"unsafe": None}
@@ -60,12 +72,12 @@ def destroy(osd_id, uuid):
 
     .. code-block:: bash
 
-        salt 'saltmaster' osd_map.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
+        salt 'saltmaster' cluster_osds.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
     """
     known = [osd for osd in states() if osd["id"] == osd_id]
     if [osd["uuid"] for osd in known] != [uuid]:
         raise CommandExecutionError(f"osd.{osd_id} is not OSD {uuid}: the cluster says {known}")
     if why := unsafe(osd_id)["unsafe"]:
         raise CommandExecutionError(why)
-    __salt__["ceph_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])
+    __salt__["cluster_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])
     return {"destroyed": osd_id}

@@ -25,7 +25,7 @@ def stop(osd_id, uuid):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_gone.stop 3 6b0c1f2e-0000-4000-8000-000000000000
+        salt 'osdnode1' osd_retire.stop 3 6b0c1f2e-0000-4000-8000-000000000000
     """
     known = recorded(osd_id)["uuid"]
     if known is None:
@@ -48,12 +48,12 @@ def recorded(osd_id):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_gone.recorded 3
+        salt 'osdnode1' osd_retire.recorded 3
     """
     record = RECORDS / str(osd_id)
     if record.exists():
         return {"uuid": record.read_text().split()[1]}
-    volumes = [each["tags"] for group in __salt__["osd_groups.look"]().values() for each in group["volumes"]]
+    volumes = [each["tags"] for group in __salt__["disks_lvm.groups"]().values() for each in group["volumes"]]
     mine = [tags for tags in volumes if tags.get("ceph.osd_id") == str(osd_id)]
     found = {tags["ceph.osd_fsid"] for tags in mine if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
     return {"uuid": found.pop() if len(found) == 1 else None}
@@ -71,7 +71,7 @@ def free(osd_id):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_gone.free 3
+        salt 'osdnode1' osd_retire.free 3
     """
     uuid = recorded(osd_id)["uuid"]
     if uuid is None:
@@ -80,17 +80,17 @@ def free(osd_id):
     freed = []
     for disk in sorted(__salt__["disks.in_use"]()):
         table = __salt__["disks.partitions"](disk) or {"partitions": []}
-        mine = [part for part in table["partitions"] if part["name"] == uuid and __salt__["osd_slots.ours"](part)]
-        numbers = [part["number"] for part in mine if __salt__["osd_slots.role"](part) != "data"]
+        mine = [part for part in table["partitions"] if part["name"] == uuid and __salt__["osd_raw_parts.ours"](part)]
+        numbers = [part["number"] for part in mine if __salt__["osd_raw_parts.role"](part) != "data"]
         if numbers:
-            __salt__["osd_slots.remove"](disk, numbers)
+            __salt__["osd_raw_parts.remove"](disk, numbers)
             freed += [f"partition {number} of {disk}" for number in numbers]
     folder = DATA_DIR / f"ceph-{osd_id}"
     if folder.is_mount():
         _run(["umount", str(folder)])
     if folder.exists():
         shutil.rmtree(folder)
-    freed += __salt__["osd_volumes.remove"](uuid)
+    freed += __salt__["osd_lvm_parts.remove"](uuid)
     (RECORDS / str(osd_id)).unlink(
         missing_ok=True
     )  # last: whatever interrupts this, the next run finds what is left by it

@@ -26,7 +26,7 @@ def group(disk):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.group /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+        salt 'osdnode1' osd_lvm_parts.group /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
     """
     name = re.sub(r"[^A-Za-z0-9+_.-]", "_", Path(disk).name)
     if len(name) > LONGEST:
@@ -41,7 +41,7 @@ def volume(osd_uuid, role):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.volume 6b0c1f2e-0000-4000-8000-000000000000 db
+        salt 'osdnode1' osd_lvm_parts.volume 6b0c1f2e-0000-4000-8000-000000000000 db
     """
     return f"osd-{KINDS[role]}-{osd_uuid}"
 
@@ -53,7 +53,7 @@ def path(disk, osd_uuid, role):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.path /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 6b0c1f2e-0000-4000-8000-000000000000 db
+        salt 'osdnode1' osd_lvm_parts.path /dev/disk/by-id/wwn-0x5000c500a1b2 6b0c1f2e-0000-4000-8000-000000000000 db
     """
     return f"/dev/{group(disk)}/{volume(osd_uuid, role)}"
 
@@ -65,7 +65,7 @@ def pv_uuid(disk):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.pv_uuid /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+        salt 'osdnode1' osd_lvm_parts.pv_uuid /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
     """
     text = uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"physical volume {disk}").hex
     cuts = (0, 6, 10, 14, 18, 22, 26, 32)  # 6-4-4-4-4-4-6 characters, pvcreate(8)
@@ -78,15 +78,15 @@ def strangers(disk, found):
     disk
         The by-id name.
     found
-        What ``osd_groups.look`` says of it.
+        What ``disks_lvm.groups`` says of it.
 
-    CLI Example: for ``osd_disk.problem``.
+    CLI Example: for ``osd_guard.problem``.
     """
     if found["group"] not in ("", group(disk)) or not found["alone"]:
         return f"is part of volume group {found['group']}, which this cluster did not make so"
     for each in found["volumes"]:
         role, osd_uuid = owner(each["name"])
-        if role is None or each["slot"] != __salt__["osd_slots.partuuid"](osd_uuid, role):
+        if role is None or each["slot"] != __salt__["osd_raw_parts.partuuid"](osd_uuid, role):
             return f"carries logical volume {found['group']}/{each['name']}, which this cluster did not make"
     return None
 
@@ -98,13 +98,13 @@ def make(todo):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.make '[]'
+        salt 'osdnode1' osd_lvm_parts.make '[]'
     """
     wanted = {}
     for osd in todo:
         for role, part in osd["parts"].items():
             wanted.setdefault(part["disk"], []).append((osd["uuid"], role, part))
-    known = __salt__["osd_groups.look"]()
+    known = __salt__["disks_lvm.groups"]()
     for disk, parts in sorted(wanted.items()):
         found = known.get(str(Path(disk).resolve()), {"group": None, "volumes": []})
         if found["group"] is None:
@@ -132,11 +132,11 @@ def remove(osd_uuid):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.remove 6b0c1f2e-0000-4000-8000-000000000000
+        salt 'osdnode1' osd_lvm_parts.remove 6b0c1f2e-0000-4000-8000-000000000000
     """
-    slots = {__salt__["osd_slots.partuuid"](osd_uuid, role): role for role in KINDS}
+    slots = {__salt__["osd_raw_parts.partuuid"](osd_uuid, role): role for role in KINDS}
     removed = []
-    for found in __salt__["osd_groups.look"]().values():
+    for found in __salt__["disks_lvm.groups"]().values():
         for each in (volume for volume in found["volumes"] if volume["slot"] in slots):
             close(each)
             if slots[each["slot"]] != "data":
@@ -146,7 +146,7 @@ def remove(osd_uuid):
 
 
 def close(volume):
-    """Close the crypt device on a volume (in ``osd_groups.look``'s form), which ``ceph-volume`` names after it.
+    """Close the crypt device on a volume (in ``disks_lvm.groups``'s form), which ``ceph-volume`` names after it.
 
     CLI Example: for ``osd_lvm.make``.
     """
@@ -155,9 +155,9 @@ def close(volume):
 
 
 def blocks(size, found):
-    """Return the free stretches of a disk in ``osd_slots.blocks``'s form: LVM needs none in one piece, so it is one.
+    """Return the free stretches of a disk as ``osd_raw_parts.blocks`` does; one, as LVM needs none in one piece.
 
-    CLI Example: for ``osd_disk.problem``.
+    CLI Example: for ``osd_guard.problem``.
     """
     if found and found["group"]:
         return [[0, found["free"]]]
@@ -171,7 +171,7 @@ def owner(name):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_volumes.owner osd-db-6b0c1f2e-0000-4000-8000-000000000000
+        salt 'osdnode1' osd_lvm_parts.owner osd-db-6b0c1f2e-0000-4000-8000-000000000000
     """
     for role, kind in KINDS.items():
         if name.startswith(f"osd-{kind}-"):

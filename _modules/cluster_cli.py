@@ -21,7 +21,7 @@ def ask(words, stdin=None):
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_cli.ask '[osd, tree]'
+        salt 'saltmaster' cluster_cli.ask '[osd, tree]'
     """
     out = tell([*words, "--format", "json"], stdin)
     return json.loads(out) if out.strip() else None
@@ -37,7 +37,7 @@ def tell(words, stdin=None):
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_cli.tell '[osd, out, "3"]'
+        salt 'saltmaster' cluster_cli.tell '[osd, out, "3"]'
     """
     command = ["ceph", "--connect-timeout", str(CONNECT), *words]
     try:

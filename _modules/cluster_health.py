@@ -22,7 +22,7 @@ def problems(osds):
 
     .. code-block:: bash
 
-        salt 'saltmaster' health.problems 36
+        salt 'saltmaster' cluster_health.problems 36
     """
     status = json.loads(_ceph(["status"]))
     checks = status["health"]["checks"]
@@ -69,7 +69,7 @@ def wait(osds, timeout=300):
 
     .. code-block:: bash
 
-        salt 'saltmaster' health.wait 36
+        salt 'saltmaster' cluster_health.wait 36
     """
     end = time.monotonic() + timeout
     while found := problems(osds):
@@ -89,7 +89,7 @@ def steady(timeout=300):
 
     .. code-block:: bash
 
-        salt 'saltmaster' health.steady
+        salt 'saltmaster' cluster_health.steady
     """
     end = time.monotonic() + timeout
     while found := _unsteady(json.loads(_ceph(["status"]))):
@@ -111,9 +111,9 @@ def stoppable(kind, ids):
 
     .. code-block:: bash
 
-        salt 'saltmaster' health.stoppable osd '["3", "4"]'
+        salt 'saltmaster' cluster_health.stoppable osd '["3", "4"]'
     """
-    __salt__["ceph_cli.tell"]([kind, "ok-to-stop", *ids])
+    __salt__["cluster_cli.tell"]([kind, "ok-to-stop", *ids])
     return {"ok": ids}
 
 

@@ -19,7 +19,7 @@ def inspect():
 
     .. code-block:: bash
 
-        salt 'monnode1' ceph_host.inspect
+        salt 'monnode1' host_ceph.inspect
     """
     stores = {str(path): None for path in sorted(LIB.glob("mon/*")) if (path / "store.db").is_dir()}
     for path in sorted(LIB.glob("*/mon.*")):

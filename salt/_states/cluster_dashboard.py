@@ -18,9 +18,9 @@ def served(name, certificate, key, port=None, given=False, instead_of=()):
     ret = {"name": name, "result": True, "changes": {}, "comment": "the dashboard is served as pillar says"}
     arguments = (certificate, key, port, bool(given), sorted(instead_of))
     try:
-        lines = __salt__["dashboard.pending"](*arguments)
+        lines = __salt__["cluster_dashboard.pending"](*arguments)
         if lines and not __opts__["test"]:
-            __salt__["dashboard.serve"](*arguments)
+            __salt__["cluster_dashboard.serve"](*arguments)
     except CommandExecutionError as err:
         # Before the first deploy there is nobody to ask: in test mode that is no failure.
         ret.update(result=None if __opts__["test"] else False, comment=str(err))
@@ -43,9 +43,9 @@ def admin(name, user):
     ret = {"name": name, "result": True, "changes": {}, "comment": f"{user} was given this password before"}
     mine = True
     try:
-        differs = __salt__["dashboard.password_differs"](user)
+        differs = __salt__["cluster_dashboard.password_differs"](user)
         if differs and not __opts__["test"]:
-            mine = __salt__["dashboard.set_password"](user)
+            mine = __salt__["cluster_dashboard.set_password"](user)
     except CommandExecutionError as err:
         ret.update(result=None if __opts__["test"] else False, comment=str(err))
         return ret
@@ -63,7 +63,7 @@ def gateways(name, gateways):
     """The dashboard knows these iSCSI gateways (``{host name: [user, HOST:PORT]}``); ``name`` is only a name."""
     ret = {"name": name, "result": True, "changes": {}, "comment": f"the dashboard knows {len(gateways)} gateways"}
     try:
-        todo = __salt__["dashboard.gateways"](gateways, __opts__["test"])
+        todo = __salt__["cluster_dashboard.gateways"](gateways, __opts__["test"])
     except CommandExecutionError as err:
         ret.update(result=None if __opts__["test"] else False, comment=str(err))
         return ret

@@ -16,7 +16,7 @@ def missing():
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_auth.missing
+        salt 'saltmaster' cluster_auth.missing
     """
     known = {entry["entity"]: entry for entry in json.loads(_ceph(["auth", "ls"]))["auth_dump"]}
     names = []
@@ -34,7 +34,7 @@ def register():
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_auth.register
+        salt 'saltmaster' cluster_auth.register
     """
     _ceph(["auth", "import", "-i", "-"], stdin=_keyring())
     return True
@@ -47,7 +47,7 @@ def admin_differs():
 
     .. code-block:: bash
 
-        salt 'monnode1' ceph_auth.admin_differs
+        salt 'monnode1' cluster_auth.admin_differs
     """
     wanted = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}["client.admin"]
     return _as_monitor(["auth", "get-key", "client.admin"]).strip() != wanted
@@ -60,7 +60,7 @@ def set_admin():
 
     .. code-block:: bash
 
-        salt 'monnode1' ceph_auth.set_admin
+        salt 'monnode1' cluster_auth.set_admin
     """
     told = __pillar__["ceph_secrets"]["mon"]
     _as_monitor(["auth", "import", "-i", "-"], stdin=told[told.index("[client.admin]") :])

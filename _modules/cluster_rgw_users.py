@@ -29,7 +29,7 @@ def changes(user, secret):
 
     .. code-block:: bash
 
-        salt 'saltmaster' rgw_user.changes '{name: alice, ...}' rgw_users.alice
+        salt 'saltmaster' cluster_rgw_users.changes '{name: alice, ...}' rgw_users.alice
     """
     return _differs(_record(user["name"]), _wanted(user, secret))
 
@@ -41,7 +41,7 @@ def apply(user, secret):
 
     .. code-block:: bash
 
-        salt 'saltmaster' rgw_user.apply '{name: alice, ...}' rgw_users.alice
+        salt 'saltmaster' cluster_rgw_users.apply '{name: alice, ...}' rgw_users.alice
     """
     record, wanted = _record(user["name"]), _wanted(user, secret)
     todo = _differs(record, wanted)

@@ -11,7 +11,7 @@ def managed(name, options, kept="halocline/config"):
     """
     ret = {"name": name, "result": True, "changes": {}, "comment": "the central configuration is as pillar says"}
     try:
-        todo = __salt__["ceph_config." + ("changes" if __opts__["test"] else "apply")](options, kept)
+        todo = __salt__["cluster_config." + ("changes" if __opts__["test"] else "apply")](options, kept)
     except CommandExecutionError as err:
         # Before the first deploy there is nobody to ask: in test mode that is no failure.
         ret.update(result=None if __opts__["test"] else False, comment=str(err))

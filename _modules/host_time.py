@@ -11,7 +11,7 @@ def settings():
 
     .. code-block:: bash
 
-        salt 'node1' ceph_time.settings
+        salt 'node1' host_time.settings
     """
     told = __pillar__.get("time_server") or __grains__["master"]
     sources = [told] if isinstance(told, str) else list(told)

@@ -27,7 +27,7 @@ def look(refresh=True):
 
     .. code-block:: bash
 
-        salt 'node1' updates.look
+        salt 'node1' host_updates.look
     """
     return {
         "pending": sorted(__salt__["pkg.list_upgrades"](refresh=refresh, dist_upgrade=False)),
@@ -46,7 +46,7 @@ def reboot_due():
 
     .. code-block:: bash
 
-        salt 'node1' updates.reboot_due
+        salt 'node1' host_updates.reboot_due
     """
     for flag in FLAGS:
         if flag.exists():
@@ -85,20 +85,20 @@ def boot():
 
     .. code-block:: bash
 
-        salt 'node1' updates.boot
+        salt 'node1' host_updates.boot
     """
     started = INIT.read_text().rpartition(")")[2].split()[19]  # proc(5): starttime is field 22
     return f"{BOOT_ID.read_text().strip()} {started}"
 
 
 def reboot(delay=5):
-    """Reboot this host after so many seconds, time to answer; return what ``updates.boot`` says before.
+    """Reboot this host after so many seconds, time to answer; return what ``host_updates.boot`` says before.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'node1' updates.reboot
+        salt 'node1' host_updates.reboot
     """
     before = boot()
     command = ["systemd-run", f"--on-active={delay}", "--collect", "systemctl", "reboot"]

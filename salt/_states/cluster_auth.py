@@ -7,9 +7,9 @@ def registered(name):
     """The cluster knows every key of this host's ``register`` keyring; ``name`` is only a name."""
     ret = {"name": name, "result": True, "changes": {}, "comment": "the cluster knows every key"}
     try:
-        missing = __salt__["ceph_auth.missing"]()
+        missing = __salt__["cluster_auth.missing"]()
         if missing and not __opts__["test"]:
-            __salt__["ceph_auth.register"]()
+            __salt__["cluster_auth.register"]()
     except CommandExecutionError as err:
         # Before the first deploy there is nobody to ask: in test mode that is no failure.
         ret.update(result=None if __opts__["test"] else False, comment=str(err))
@@ -25,9 +25,9 @@ def admin(name):
     """The cluster knows ``client.admin`` by the key that this monitor's host was told; ``name`` is only a name."""
     ret = {"name": name, "result": True, "changes": {}, "comment": "the admin's key is known"}
     try:
-        differs = __salt__["mon.exists"]() and __salt__["ceph_auth.admin_differs"]()
+        differs = __salt__["mon.exists"]() and __salt__["cluster_auth.admin_differs"]()
         if differs and not __opts__["test"]:
-            __salt__["ceph_auth.set_admin"]()
+            __salt__["cluster_auth.set_admin"]()
     except CommandExecutionError as err:
         # Before the first deploy there is nobody to ask: in test mode that is no failure.
         ret.update(result=None if __opts__["test"] else False, comment=str(err))

@@ -20,7 +20,7 @@ def problem(disk, recorded, in_use, planned, group):
     planned
         The parts that are to lie on it, each with the way that it is made: ``[(method, part)]``, ``osd_plan.osds``.
     group
-        What ``osd_groups.look`` says of it; ``None`` where LVM does not know it.
+        What ``disks_lvm.groups`` says of it; ``None`` where LVM does not know it.
 
     CLI Example: ``salt 'osdnode1' osd.check`` asks it for every planned disk.
     """
@@ -36,23 +36,23 @@ def problem(disk, recorded, in_use, planned, group):
                 "run discovery and populate again"
             )
     size = identity["size"]
-    if group and group["uuid"] == __salt__["osd_volumes.pv_uuid"](disk):
+    if group and group["uuid"] == __salt__["osd_lvm_parts.pv_uuid"](disk):
         there = {volume["slot"] for volume in group["volumes"]}
-        found = __salt__["osd_volumes.strangers"](disk, group) or _mixed("lvm", planned)
-        return found or room(__salt__["osd_volumes.blocks"](size, group), planned, there)
+        found = __salt__["osd_lvm_parts.strangers"](disk, group) or _mixed("lvm", planned)
+        return found or room(__salt__["osd_lvm_parts.blocks"](size, group), planned, there)
     table = __salt__["disks.partitions"](disk)
-    if table and table["guid"] == __salt__["osd_slots.guid"](disk):
+    if table and table["guid"] == __salt__["osd_raw_parts.guid"](disk):
         there = {part["uuid"] for part in table["partitions"]}
-        found = __salt__["osd_slots.strangers"](table) or _mixed("raw", planned)
-        return found or room(__salt__["osd_slots.blocks"](size, table), planned, there)
-    return _unclean(disk, in_use) or room(__salt__["osd_slots.blocks"](size, None), planned)
+        found = __salt__["osd_raw_parts.strangers"](table) or _mixed("raw", planned)
+        return found or room(__salt__["osd_raw_parts.blocks"](size, table), planned, there)
+    return _unclean(disk, in_use) or room(__salt__["osd_raw_parts.blocks"](size, None), planned)
 
 
 def room(blocks, planned, there=()):
-    """Return why planned parts find no room, each placed as ``osd_slots.place`` does it; ``None`` where all do.
+    """Return why planned parts find no room, each placed as ``osd_raw_parts.place`` does it; ``None`` where all do.
 
     blocks
-        The free stretches, as ``osd_slots.blocks`` and ``osd_volumes.blocks`` return them.
+        The free stretches, as ``osd_raw_parts.blocks`` and ``osd_lvm_parts.blocks`` return them.
     planned
         As for ``problem``.
     there
@@ -62,7 +62,7 @@ def room(blocks, planned, there=()):
     """
     free = [list(block) for block in blocks]
     for part in (part for _, part in planned if part["partuuid"] not in there):
-        if __salt__["osd_slots.place"](free, part["size"]) is None:
+        if __salt__["osd_raw_parts.place"](free, part["size"]) is None:
             largest = max(block[1] for block in free) / 2**30
             return (
                 f"has no room: {largest:.1f} GiB in one piece are left, {(part['size'] or 0) / 2**30:.1f} GiB are "

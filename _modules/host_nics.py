@@ -10,6 +10,6 @@ def inspect():
 
     .. code-block:: bash
 
-        salt 'osdnode1' nics.inspect
+        salt 'osdnode1' host_nics.inspect
     """
     return salt.loader.grain_funcs(__opts__)["ceph_nics.ceph_nics"]()["ceph_nics"]

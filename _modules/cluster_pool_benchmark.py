@@ -27,15 +27,15 @@ def groups():
 
     .. code-block:: bash
 
-        salt 'saltmaster' pool_test.groups
+        salt 'saltmaster' cluster_pool_benchmark.groups
     """
     status = _ask(["osd", "stat"])
     pools = _ask(["osd", "pool", "ls", "detail"])
     return {
         "osds": status["num_in_osds"],
-        "per_osd": int(__salt__["ceph_cli.tell"](["config", "get", "mon", "mon_max_pg_per_osd"])),
+        "per_osd": int(__salt__["cluster_cli.tell"](["config", "get", "mon", "mon_max_pg_per_osd"])),
         "used": sum(pool["pg_num"] * pool["size"] for pool in pools if pool["pool_name"] != POOL),
-        "size": int(__salt__["ceph_cli.tell"](["config", "get", "mon", "osd_pool_default_size"])),
+        "size": int(__salt__["cluster_cli.tell"](["config", "get", "mon", "osd_pool_default_size"])),
     }
 
 
@@ -51,7 +51,7 @@ def run(pg_num, seconds):
 
     .. code-block:: bash
 
-        salt 'saltmaster' pool_test.run 256 10
+        salt 'saltmaster' cluster_pool_benchmark.run 256 10
     """
     tidy()
     try:
@@ -70,7 +70,7 @@ def tidy():
 
     .. code-block:: bash
 
-        salt 'saltmaster' pool_test.tidy
+        salt 'saltmaster' cluster_pool_benchmark.tidy
     """
     try:
         if POOL in _ask(["osd", "pool", "ls"]):
@@ -103,7 +103,7 @@ def _keep():
 
 def _put_back():
     if KEPT in _ask(["config-key", "ls"]):
-        before = __salt__["ceph_cli.tell"](["config-key", "get", KEPT]).strip()
+        before = __salt__["cluster_cli.tell"](["config-key", "get", KEPT]).strip()
         _ask(["config", "rm", "mon", ALLOW] if before == ABSENT else ["config", "set", "mon", ALLOW, before])
         _ask(["config-key", "rm", KEPT])
 
@@ -139,4 +139,4 @@ def _bench(what, seconds, *more):
 
 
 def _ask(words):
-    return __salt__["ceph_cli.ask"](words)
+    return __salt__["cluster_cli.ask"](words)

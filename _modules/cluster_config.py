@@ -23,7 +23,7 @@ def changes(wanted, kept=KEPT):
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_config.changes '{osd: {osd_max_backfills: 2}}'
+        salt 'saltmaster' cluster_config.changes '{osd: {osd_max_backfills: 2}}'
     """
     return _todo(wanted, _kept(kept))
 
@@ -37,19 +37,19 @@ def apply(wanted, kept=KEPT):
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_config.apply '{osd: {osd_max_backfills: 2}}'
+        salt 'saltmaster' cluster_config.apply '{osd: {osd_max_backfills: 2}}'
     """
     known = _kept(kept)
     todo = _todo(wanted, known)
     for section, option, value in todo["set"]:
-        __salt__["ceph_cli.tell"](["config", "set", section, option, value])
+        __salt__["cluster_cli.tell"](["config", "set", section, option, value])
     for section, option in todo["remove"]:
-        __salt__["ceph_cli.tell"](["config", "rm", section, option])
+        __salt__["cluster_cli.tell"](["config", "rm", section, option])
     if todo["set"] or todo["remove"]:
         stored = _stored()
         known |= {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
         rows = [[*place, value] for place, value in sorted(known.items()) if list(place) not in todo["remove"]]
-        __salt__["ceph_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=json.dumps(rows))
+        __salt__["cluster_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=json.dumps(rows))
     return todo
 
 
@@ -70,9 +70,9 @@ def startup():
 
     .. code-block:: bash
 
-        salt 'saltmaster' ceph_config.startup
+        salt 'saltmaster' cluster_config.startup
     """
-    rows = __salt__["ceph_cli.ask"](["config", "dump"])
+    rows = __salt__["cluster_cli.ask"](["config", "dump"])
     return [
         {key: row.get(key, "") for key in ("section", "mask", "name", "value")}
         for row in rows
@@ -82,14 +82,14 @@ def startup():
 
 def _stored():
     """What the cluster has: ``{(section, option): value}``; a mask belongs to the section's name."""
-    rows = __salt__["ceph_cli.ask"](["config", "dump"])
+    rows = __salt__["cluster_cli.ask"](["config", "dump"])
     return {("/".join(filter(None, (row["section"], row.get("mask")))), row["name"]): row["value"] for row in rows}
 
 
 def _kept(kept):
-    if kept not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
+    if kept not in __salt__["cluster_cli.ask"](["config-key", "ls"]):
         return {}
-    rows = json.loads(__salt__["ceph_cli.tell"](["config-key", "get", kept]))
+    rows = json.loads(__salt__["cluster_cli.tell"](["config-key", "get", kept]))
     return {(section, option): value for section, option, value in rows}
 
 

@@ -32,7 +32,7 @@ def look(device):
 
     .. code-block:: bash
 
-        salt 'osdnode1' disk_wipe.look /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+        salt 'osdnode1' disks_wipe.look /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
     """
     node = str(Path(device).resolve())
     seen = __salt__["disks.inspect"]()
@@ -67,7 +67,7 @@ def look(device):
 
 def _group(node, content):
     """The volume group that goes with a disk; ``None`` where a volume is open or no OSD's, or LVM did not answer."""
-    found = __salt__["osd_groups.look"]().get(node)
+    found = __salt__["disks_lvm.groups"]().get(node)
     if not found or not found["alone"] or content.get("volumes") or content.get("groups") != [found["group"]]:
         return None
     return None if any(each["open"] for each in found["volumes"]) else found["group"]

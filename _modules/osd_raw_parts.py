@@ -40,7 +40,7 @@ def partuuid(osd_uuid, role):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_slots.partuuid 6b0c1f2e-0000-4000-8000-000000000000 db
+        salt 'osdnode1' osd_raw_parts.partuuid 6b0c1f2e-0000-4000-8000-000000000000 db
     """
     return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"{osd_uuid}/{role}"))
 
@@ -52,7 +52,7 @@ def guid(disk):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_slots.guid /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+        salt 'osdnode1' osd_raw_parts.guid /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
     """
     return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"table {disk}"))
 
@@ -64,7 +64,7 @@ def ours(part):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_slots.ours '{name: x, type: y, uuid: z}'
+        salt 'osdnode1' osd_raw_parts.ours '{name: x, type: y, uuid: z}'
     """
     role = ROLES.get(part["type"])
     return role is not None and part["uuid"] == partuuid(part["name"], role)
@@ -77,7 +77,7 @@ def role(part):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_slots.role '{type: 30cd0809-c2b2-499c-8879-2d6b78529876}'
+        salt 'osdnode1' osd_raw_parts.role '{type: 30cd0809-c2b2-499c-8879-2d6b78529876}'
     """
     return ROLES.get(part["type"])
 
@@ -94,7 +94,7 @@ def remove(disk, numbers):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_slots.remove /dev/sdc '[3, 4]'
+        salt 'osdnode1' osd_raw_parts.remove /dev/sdc '[3, 4]'
     """
     parts = {part["number"]: part for part in __salt__["disks.partitions"](disk)["partitions"]}
     with open(disk, "r+b", buffering=0) as whole:  # noqa: PTH123 - unbuffered
@@ -113,7 +113,7 @@ def strangers(table):
     table
         What ``disks.partitions`` says.
 
-    CLI Example: for ``osd_disk.problem``.
+    CLI Example: for ``osd_guard.problem``.
     """
     for part in table["partitions"]:
         if not ours(part):
@@ -128,7 +128,7 @@ def blocks(size, table):
     table
         What ``disks.partitions`` says; ``None`` where there is none.
 
-    CLI Example: for ``osd_disk.problem``.
+    CLI Example: for ``osd_guard.problem``.
     """
     taken = sorted((part["start"], part["size"]) for part in (table or {"partitions": []})["partitions"])
     free, at = [], ALIGNED
@@ -149,7 +149,7 @@ def place(free, size):
     size
         Bytes, or ``None``.
 
-    CLI Example: for ``osd_disk.problem``.
+    CLI Example: for ``osd_guard.problem``.
     """
     fitting = [block for block in free if block[1] >= (size or SMALLEST)]
     if not fitting:
@@ -171,7 +171,7 @@ def make(todo):
 
     .. code-block:: bash
 
-        salt 'osdnode1' osd_slots.make '[]'
+        salt 'osdnode1' osd_raw_parts.make '[]'
     """
     wanted = {}
     for osd in todo:

@@ -10,7 +10,7 @@ def whole(name, osds, timeout=300):
         ret["comment"] = "health is waited for when the OSDs run"
         return ret
     try:
-        __salt__["health.wait"](osds, timeout)
+        __salt__["cluster_health.wait"](osds, timeout)
     except CommandExecutionError as err:
         ret.update(result=False, comment=str(err))
     return ret

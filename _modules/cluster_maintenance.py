@@ -12,7 +12,7 @@ SOUND = "active+clean"  # with scrubbing or without: that moves nothing
 def begin(host, timeout=300):
     """Wait until the cluster can do without a host's daemons, then set ``noout`` for that host.
 
-    The cluster can when it is well (``maintenance.problems``) and says that this host's monitor and OSDs are
+    The cluster can when it is well (``cluster_maintenance.problems``) and says that this host's monitor and OSDs are
     ``ok-to-stop``. Raises with what stands against it after the limit; nothing is set then.
 
     host
@@ -24,12 +24,12 @@ def begin(host, timeout=300):
 
     .. code-block:: bash
 
-        salt 'saltmaster' maintenance.begin node1
+        salt 'saltmaster' cluster_maintenance.begin node1
     """
     well(timeout, host)
     if osds := _osds(host):
-        __salt__["ceph_cli.tell"](["config-key", "set", NOTE, host])
-        __salt__["ceph_cli.tell"](["osd", "set-group", "noout", host])
+        __salt__["cluster_cli.tell"](["config-key", "set", NOTE, host])
+        __salt__["cluster_cli.tell"](["osd", "set-group", "noout", host])
     return osds
 
 
@@ -40,7 +40,7 @@ def well(timeout=300, host=None):
 
     .. code-block:: bash
 
-        salt 'saltmaster' maintenance.well
+        salt 'saltmaster' cluster_maintenance.well
     """
     deadline = time.monotonic() + timeout
     while found := problems() + (_needed(host) if host else []):
@@ -51,20 +51,20 @@ def well(timeout=300, host=None):
 
 
 def end():
-    """Take away the ``noout`` that ``maintenance.begin`` has set, of an interrupted run too; return its host
+    """Take away the ``noout`` that ``cluster_maintenance.begin`` has set, of an interrupted run too; return its host
     in a list, empty where there is none.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'saltmaster' maintenance.end
+        salt 'saltmaster' cluster_maintenance.end
     """
-    if NOTE not in __salt__["ceph_cli.ask"](["config-key", "ls"]):
+    if NOTE not in __salt__["cluster_cli.ask"](["config-key", "ls"]):
         return []
-    host = __salt__["ceph_cli.tell"](["config-key", "get", NOTE]).strip()
-    __salt__["ceph_cli.tell"](["osd", "unset-group", "noout", host])
-    __salt__["ceph_cli.tell"](["config-key", "rm", NOTE])
+    host = __salt__["cluster_cli.tell"](["config-key", "get", NOTE]).strip()
+    __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
+    __salt__["cluster_cli.tell"](["config-key", "rm", NOTE])
     return [host]
 
 
@@ -75,9 +75,9 @@ def problems():
 
     .. code-block:: bash
 
-        salt 'saltmaster' maintenance.problems
+        salt 'saltmaster' cluster_maintenance.problems
     """
-    status = __salt__["ceph_cli.ask"](["status"])
+    status = __salt__["cluster_cli.ask"](["status"])
     checks = status["health"]["checks"].items()
     lines = [f"{name}: {one['summary']['message']}" for name, one in checks if one["severity"] == "HEALTH_ERR"]
     if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
@@ -95,7 +95,7 @@ def problems():
 
 def _needed(host):
     """Why the cluster needs this host's daemons now."""
-    mons = {mon["name"] for mon in __salt__["ceph_cli.ask"](["mon", "dump"])["mons"]}
+    mons = {mon["name"] for mon in __salt__["cluster_cli.ask"](["mon", "dump"])["mons"]}
     asked = [["mon", "ok-to-stop", host]] if host in mons else []
     asked += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host)) else []
     return [why for words in asked if (why := _refused(words))]
@@ -104,7 +104,7 @@ def _needed(host):
 def _refused(words):
     """Ceph's own words where it says no, by its exit status."""
     try:
-        __salt__["ceph_cli.tell"](words)
+        __salt__["cluster_cli.tell"](words)
     except CommandExecutionError as err:
         return str(err)
     return ""
@@ -112,7 +112,7 @@ def _refused(words):
 
 def _osds(host):
     """The OSDs that CRUSH has on a host; none where it does not know the host."""
-    nodes = __salt__["ceph_cli.ask"](["osd", "tree"])["nodes"]
+    nodes = __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]
     return sorted(
         child for node in nodes if (node["type"], node["name"]) == ("host", host) for child in node["children"]
     )

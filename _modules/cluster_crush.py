@@ -12,9 +12,9 @@ def found():
 
     .. code-block:: bash
 
-        salt 'saltmaster' crush.found
+        salt 'saltmaster' cluster_crush.found
     """
-    ask = __salt__["ceph_cli.ask"]
+    ask = __salt__["cluster_cli.ask"]
     pools = ask(["osd", "pool", "ls", "detail"])
     keys = ("pool_name", "size", "erasure_code_profile")
     return {
@@ -37,8 +37,8 @@ def apply(commands):
 
     .. code-block:: bash
 
-        salt 'saltmaster' crush.apply '[[osd, crush, add-bucket, rack1, rack]]'
+        salt 'saltmaster' cluster_crush.apply '[[osd, crush, add-bucket, rack1, rack]]'
     """
     for words in commands:
-        __salt__["ceph_cli.tell"](words)
+        __salt__["cluster_cli.tell"](words)
     return {"run": [" ".join(words) for words in commands]}

@@ -8,9 +8,9 @@ def monitors():
 
     .. code-block:: bash
 
-        salt 'saltmaster' mon_map.monitors
+        salt 'saltmaster' cluster_mons.monitors
     """
-    status = __salt__["ceph_cli.ask"](["quorum_status"])
+    status = __salt__["cluster_cli.ask"](["quorum_status"])
     return {"names": [mon["name"] for mon in status["monmap"]["mons"]], "quorum": status["quorum_names"]}
 
 
@@ -21,8 +21,8 @@ def remove(name):
 
     .. code-block:: bash
 
-        salt 'saltmaster' mon_map.remove monnode3
+        salt 'saltmaster' cluster_mons.remove monnode3
     """
-    __salt__["ceph_cli.tell"](["mon", "ok-to-rm", name])
-    __salt__["ceph_cli.tell"](["mon", "rm", name])
+    __salt__["cluster_cli.tell"](["mon", "ok-to-rm", name])
+    __salt__["cluster_cli.tell"](["mon", "rm", name])
     return monitors()

@@ -14,7 +14,7 @@ def present(name, secret, display_name, access_key, max_buckets=None, caps=None)
         "caps": caps,
     }
     try:
-        todo = __salt__["rgw_user." + ("changes" if __opts__["test"] else "apply")](user, secret)
+        todo = __salt__["cluster_rgw_users." + ("changes" if __opts__["test"] else "apply")](user, secret)
     except CommandExecutionError as err:
         # Before the first deploy there is nobody to ask: in test mode that is no failure.
         ret.update(result=None if __opts__["test"] else False, comment=str(err))

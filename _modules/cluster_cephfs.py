@@ -10,9 +10,9 @@ def found():
 
     .. code-block:: bash
 
-        salt 'saltmaster' cephfs.found
+        salt 'saltmaster' cluster_cephfs.found
     """
-    ask = __salt__["ceph_cli.ask"]
+    ask = __salt__["cluster_cli.ask"]
     pools = {pool["pool_id"]: pool["pool_name"] for pool in ask(["osd", "pool", "ls", "detail"])}
     systems = [each["mdsmap"] for each in ask(["fs", "dump"])["filesystems"]]
     return {

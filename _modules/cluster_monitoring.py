@@ -11,8 +11,8 @@ def found():
 
     .. code-block:: bash
 
-        salt 'saltmaster' monitoring.found
+        salt 'saltmaster' cluster_monitoring.found
     """
-    ask = __salt__["ceph_cli.ask"]
+    ask = __salt__["cluster_cli.ask"]
     said = [row["value"] for row in ask(["config", "dump"]) if (row["section"], row["name"]) == ("mgr", OPTION)]
     return {"modules": ask(["mgr", "module", "ls"])["enabled_modules"], "scrape_interval": said[0] if said else None}

@@ -16,7 +16,7 @@ def running():
 
     .. code-block:: bash
 
-        salt 'node1' services.running
+        salt 'node1' host_services.running
     """
     run = __salt__["commands.run"]
     units = run(["systemctl", "list-units", "--type=service", "--state=active", "--plain", "--no-legend", "--no-pager"])
@@ -40,7 +40,7 @@ def listening(process, port, unit, daemon=None, limit=60):
 
     .. code-block:: bash
 
-        salt 'node1' services.listening radosgw 8080 ceph-radosgw@rgw.node1
+        salt 'node1' host_services.listening radosgw 8080 ceph-radosgw@rgw.node1
     """
     older = __salt__["daemons.pending"]().get(daemon) if daemon and _ports().get(int(port)) != process else None
     if older:
