@@ -20,6 +20,7 @@ demo: .venv
 lint: .venv
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports --config setup.cfg --no-cache --no-logo
 	find salt pillar -name '*.sls' -not -type l -exec .venv/bin/salt-lint {} +
 
 test-quick: .venv

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from proposals import names
-from proposals.errors import ArgumentError, ProposalError
+from proposals.text import names
+from proposals.text.errors import ArgumentError, ProposalError
 
 OUTPUTTER = "answer"  # salt/_output/answer.py: prints the text alone
 _INSIDE = contextvars.ContextVar("inside an answering function", default=False)

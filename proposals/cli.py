@@ -8,10 +8,15 @@ from collections.abc import Callable
 
 import yaml
 
-from proposals import arguments, compare, explain, export, plan, policy, reference, store, tables
-from proposals.errors import ProposalError
-from proposals.names import shown
+from proposals.disks import arguments, explain, export, plan
+from proposals.files import tree
+from proposals.inventory import compare, kept
 from proposals.networking import cli as network
+from proposals.policy import policy, store
+from proposals.reference import machines
+from proposals.text import tables
+from proposals.text.errors import ProposalError
+from proposals.text.names import shown
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
     text = "plan bonds, VLANs and addresses"
     network.add_verbs(verbs.add_parser("network", help=text, description=text), _verb, _inventory, _print)
-    known = ", ".join(reference.CATALOGUE)
+    known = ", ".join(machines.CATALOGUE)
     _verb(verbs, "reference", _reference, f"print a reference inventory: {known}", ("name",), format_="yaml")
     return parser
 
@@ -86,11 +91,11 @@ def _planned(options: argparse.Namespace, root: str | None = None) -> plan.Plan:
 def _inventory(word: str) -> dict:
     """The inventory of a file or folder, or of ``reference:NAME``."""
     kind, _, name = word.partition(":")
-    return reference.inventory(name) if kind == "reference" else store.load_inventory(word)
+    return machines.inventory(name) if kind == "reference" else kept.load_inventory(word)
 
 
 def _reference(options: argparse.Namespace) -> int:
-    _print(options, reference.inventory(options.name), tables.inventory)
+    _print(options, machines.inventory(options.name), tables.inventory)
     return 0
 
 
@@ -110,7 +115,7 @@ def _populate(options: argparse.Namespace) -> int:
 def _stored(options: argparse.Namespace) -> dict:
     found = store.stored_proposal(options.root, options.name)
     if found is None:
-        known = [name.removeprefix("profile-") for name in store.folders(options.root) if name.startswith("profile-")]
+        known = [name.removeprefix("profile-") for name in tree.folders(options.root) if name.startswith("profile-")]
         raise ProposalError(f"no proposal '{options.name}' in {options.root}; stored are {', '.join(known) or 'none'}")
     return found
 

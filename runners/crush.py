@@ -2,9 +2,11 @@
 
 import salt.pillar
 
-from proposals import answer, crush, store
-from proposals.errors import ProposalError
-from proposals.site import site
+from proposals import answer
+from proposals.cluster import crush
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.text.errors import ProposalError
 
 BEFORE = "looked at when the cluster runs"
 
@@ -27,7 +29,7 @@ def place(test=False):
     own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
     if not own.get("crush_locations"):
         return {"text": "no host has a place of its own (crush_locations): nothing changed"}
-    hosts = store.load_inventory(site(__opts__).inventory)["hosts"]
+    hosts = kept.load_inventory(site(__opts__).inventory)["hosts"]
     storage = {minion: hosts[minion]["hostname"] for minion in __salt__["minions.members"]()["storage"]}
     wanted = crush.locations(own["crush_locations"], storage)
     found = __salt__["crush.known"](test)

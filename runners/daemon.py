@@ -1,7 +1,7 @@
 """``salt-run daemon.*``: daemons that run with an older configuration than they would start with, and their restart."""
 
 from proposals import answer
-from proposals.errors import ProposalError
+from proposals.text.errors import ProposalError
 
 KINDS = ("mon", "mgr", "osd", "mds", "client")  # in Ceph's order (docs.ceph.com, install/upgrading-ceph)
 STEADY = 600  # seconds until the cluster must be steady again after one host's daemons

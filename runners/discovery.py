@@ -7,12 +7,15 @@ import uuid
 
 import salt.cache
 
-from proposals import answer, clues, discovery, files, store
-from proposals import names as accepted
-from proposals.errors import InventoryError, ProposalError, StoreError
-from proposals.services import radosgw_frontend
+from proposals import answer
+from proposals.files import atomic, tree
+from proposals.files.site import site
+from proposals.inventory import existing_cluster, inventory_join, kept
+from proposals.policy import store
+from proposals.services.radosgw import frontend
 from proposals.services.table import roles
-from proposals.site import site
+from proposals.text import names as accepted
+from proposals.text.errors import InventoryError, ProposalError, StoreError
 from proposals.validation import choice
 
 JOB = ["disks.inspect", "host_nics.inspect", "host_ceph.inspect", "grains.item"]
@@ -40,13 +43,13 @@ def collect(**_):
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
     own = __salt__["minions.pillar"]() | choice.site_settings(paths.root)
-    hosts, traces = _look(expected, radosgw_frontend.floating(own))
+    hosts, traces = _look(expected, frontend.floating(own))
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
-    stored = store.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
+    stored = kept.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     known = {minion: host for minion, host in stored.items() if minion in expected}
-    fsid, messages = clues.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
+    fsid, messages = existing_cluster.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
     asker = _asker(paths, traces, fsid)
     messages += _settle(hosts, fsid, asker)
     settings = _settings(paths, {**known, **hosts}, fsid, traces, asker)
@@ -95,10 +98,10 @@ def stale(minions, hosts=None):
     """
     folder = site(__opts__).inventory
     if hosts is None:
-        hosts = store.load_inventory(folder)["hosts"] if folder.is_dir() else {}
+        hosts = kept.load_inventory(folder)["hosts"] if folder.is_dir() else {}
     cache = salt.cache.factory(__opts__)
     boots = {minion: (cache.fetch("grains", minion) or {}).get("boot_id") for minion in minions if minion in hosts}
-    return discovery.stale(minions, hosts, boots, store.looked(folder), time.time())
+    return inventory_join.stale(minions, hosts, boots, kept.looked(folder), time.time())
 
 
 def _look(minions, floating=()):
@@ -119,7 +122,9 @@ def _look(minions, floating=()):
 def _asker(paths, traces, fsid):
     """Who asks the cluster: the host with the role master, which we gave its key; before that, one that has it."""
     masters = __salt__["minions.members"]()["master"] if paths.current.is_dir() else []
-    return next((minion for minion in masters if traces.get(minion, {}).get("admin")), clues.asker(traces, fsid))
+    return next(
+        (minion for minion in masters if traces.get(minion, {}).get("admin")), existing_cluster.asker(traces, fsid)
+    )
 
 
 def _settle(hosts, fsid, asker):
@@ -130,7 +135,7 @@ def _settle(hosts, fsid, asker):
     if asker is None:
         return ["which OSDs the cluster gave up cannot be told: no minion that answers holds the admin's key"]
     try:
-        discovery.settle(hosts, __salt__["minions.one"](asker, "cluster_osds.states"), fsid)
+        inventory_join.settle(hosts, __salt__["minions.one"](asker, "cluster_osds.states"), fsid)
     except ProposalError as err:
         return [f"which OSDs the cluster gave up cannot be told: {err}"]
     return []
@@ -141,7 +146,7 @@ def _host(minion, given, floating):
     grains = given["grains.item"]
     memory = grains.get("mem_total")
     try:
-        return discovery.host(
+        return inventory_join.host(
             given["disks.inspect"],
             given["host_nics.inspect"],
             grains["host"],
@@ -160,22 +165,22 @@ def _store(paths, known, hosts):
     for minion, host in hosts.items():
         before = {key: value for key, value in known.get(minion, {}).items() if key != "time"}
         if before != host:
-            files.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
+            atomic.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
             written.append(minion)
         else:
-            files.touch(paths.inventory / f"{minion}.json")
+            atomic.touch(paths.inventory / f"{minion}.json")
     return written
 
 
 def _settings(paths, hosts, fsid, traces, asker):
     """What the config fragments say: an existing cluster's fsid and networks, else what the hosts' addresses tell."""
     master = next((minion for minion in hosts if minion == __opts__["id"].removesuffix("_master")), None)
-    networks = clues.networks(traces, fsid)
+    networks = existing_cluster.networks(traces, fsid)
     if networks is None and asker and not _kept(paths):
-        networks = clues.configured(__salt__["minions.one"](asker, "cluster_cli.ask", [["config", "dump"]]))
+        networks = existing_cluster.configured(__salt__["minions.one"](asker, "cluster_cli.ask", [["config", "dump"]]))
     return {
         "fsid": fsid or str(uuid.uuid4()),
-        "networks": networks or discovery.networks(hosts, master),
+        "networks": networks or inventory_join.networks(hosts, master),
         "time_server": master,
     }
 
@@ -183,7 +188,7 @@ def _settings(paths, hosts, fsid, traces, asker):
 def _kept(paths):
     """What discovery kept of the cluster when it first ran: fsid and networks; empty before that."""
     path = paths.proposals / "config/stack/default/ceph/cluster.yml"
-    kept = store.read_yaml(path) if path.exists() else {}
+    kept = tree.read_yaml(path) if path.exists() else {}
     if not isinstance(kept, dict):
         raise StoreError(
             f"{path} is not a mapping: expected lines such as 'fsid: UUID'; move it away and run this again"

@@ -2,9 +2,12 @@
 
 import getpass
 
-from proposals import answer, names, store, wiping
-from proposals.errors import ArgumentError, ProposalError
-from proposals.site import site
+from proposals import answer
+from proposals.cluster import wiping
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.text import names
+from proposals.text.errors import ArgumentError, ProposalError
 
 
 @answer.answers
@@ -76,4 +79,4 @@ def _states(seen):
 
 def _fsid():
     kept = site(__opts__).proposals / "config/stack/default/ceph/cluster.yml"
-    return store.read_yaml(kept).get("fsid") if kept.exists() else None
+    return tree.read_yaml(kept).get("fsid") if kept.exists() else None

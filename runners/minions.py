@@ -7,9 +7,10 @@ import salt.exceptions
 import salt.pillar
 import salt.utils.minions
 
-from proposals import answer, store
-from proposals.errors import PolicyError, ProposalError
-from proposals.site import site
+from proposals import answer
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.text.errors import PolicyError, ProposalError
 
 SHIPPED = "*"  # of pillar/ceph/minions.sls
 # What Salt's client raises where no master takes a job, or not this user's.
@@ -147,7 +148,7 @@ def members():
     told = site(__opts__).current / "stack" / "default" / "ceph" / "minions" / f"{__opts__['id']}.yml"
     if not told.exists():
         raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
-    return store.read_yaml(told)["ceph"]["members"]
+    return tree.read_yaml(told)["ceph"]["members"]
 
 
 @answer.answers

@@ -1,9 +1,10 @@
 """``salt-run mon.*``: the cluster's monitors. New ones come by policy.cfg, configure and deploy."""
 
-from proposals import answer, store
-from proposals.errors import ArgumentError
-from proposals.names import nearest, shown
-from proposals.site import site
+from proposals import answer
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.text.errors import ArgumentError
+from proposals.text.names import nearest, shown
 
 
 @answer.answers
@@ -24,7 +25,7 @@ def remove(name):
     known, name = __salt__["minions.cluster"]("cluster_mons.monitors"), str(name)
     if name not in known["names"]:
         raise ArgumentError(f"the cluster has no monitor '{shown(name)}'{nearest(name, known['names'])}")
-    hosts = store.load_inventory(site(__opts__).inventory)["hosts"]
+    hosts = kept.load_inventory(site(__opts__).inventory)["hosts"]
     minion = next((minion for minion, host in hosts.items() if host.get("hostname") == name), None)
     if minion in __salt__["minions.members"]()["mon"]:
         return answer.bad(

@@ -3,10 +3,14 @@
 import salt.pillar
 import salt.utils.args
 
-from proposals import answer, names, store
-from proposals.errors import ArgumentError
+from proposals import answer
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.inventory import kept
 from proposals.networking import arguments, fragments, plan, proof, switches, tables
-from proposals.site import site
+from proposals.policy import store
+from proposals.text import names
+from proposals.text.errors import ArgumentError
 
 SECONDS = 3  # of one measurement
 STREAMS = 16  # at once, of 64 KiB: what the Mellanox paper measured with
@@ -79,7 +83,7 @@ def switch(name="default", ports=None, **kwargs):
     system = kwargs.pop("as", "mlnx-os")
     if kwargs:
         raise ArgumentError(f"switch: '{next(iter(kwargs))}' is not an argument; known are name, ports, as")
-    text = switches.text(_stored(name), system, store.read_yaml(ports) if ports else None)
+    text = switches.text(_stored(name), system, tree.read_yaml(ports) if ports else None)
     return answer.told(text, {"as": system, "text": text}, __opts__.get("output"))
 
 
@@ -88,7 +92,7 @@ def _stored(name):
     root = site(__opts__).proposals
     stored = store.stored_network(root, names.check_profile(str(name)))
     if stored is None:
-        known = [folder.removeprefix("network-") for folder in store.folders(root) if folder.startswith("network-")]
+        known = [folder.removeprefix("network-") for folder in tree.folders(root) if folder.startswith("network-")]
         raise ArgumentError(
             f"there is no network proposal '{name}'; there are: {', '.join(known) or 'none, run network.populate'}"
         )
@@ -232,7 +236,7 @@ def _each(arguments_, function):
 def _places():
     """For both networks: the hosts that have an address there, with interface, MTU and speed."""
     own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
-    known = {**(store.load_inventory(site(__opts__).inventory).get("networks") or {}), **own}
+    known = {**(kept.load_inventory(site(__opts__).inventory).get("networks") or {}), **own}
     networks = {kind: known[f"{kind}_network"] for kind in KINDS if known.get(f"{kind}_network")}
     if not networks:
         raise ArgumentError("no network is known: run ceph.stage.discovery first")
@@ -263,4 +267,4 @@ def _plan(kwargs):
     paths = site(__opts__)
     wanted = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
     targets = __salt__["minions.match"](wanted.target) if wanted.target else None
-    return plan.peek(store.load_inventory(paths.inventory), wanted, targets), paths.proposals
+    return plan.peek(kept.load_inventory(paths.inventory), wanted, targets), paths.proposals

@@ -1,8 +1,13 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
-from proposals import answer, generation, names, report, store
-from proposals.errors import ArgumentError, ProposalError
-from proposals.site import site
+from proposals import answer
+from proposals.cluster import report
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.pillar import generation
+from proposals.text import names
+from proposals.text.errors import ArgumentError, ProposalError
 
 
 @answer.answers
@@ -73,7 +78,7 @@ def replace(osd_id):
 
 def _minion(paths, osd):
     """The minion on whose host an OSD lives, by the host name that discovery saw."""
-    hosts = store.load_inventory(paths.inventory)["hosts"]
+    hosts = kept.load_inventory(paths.inventory)["hosts"]
     found = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
     if len(found) != 1:
         raise ProposalError(
@@ -95,7 +100,7 @@ def _not_safe(osd, why):
 def _planned(paths):
     """The planned OSDs of the generation that is served; a minion may be told other things than OSDs."""
     told = (paths.current / generation.MINIONS).glob("*.yml")
-    return generation.planned_osds({f"{generation.MINIONS}{path.name}": store.read_yaml(path) for path in told})
+    return generation.planned_osds({f"{generation.MINIONS}{path.name}": tree.read_yaml(path) for path in told})
 
 
 def _text(line):

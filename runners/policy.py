@@ -3,9 +3,14 @@
 import salt.pillar
 import salt.utils.minions
 
-from proposals import answer, generation, pillar, policy, serving, store, tables
-from proposals.errors import PolicyError
-from proposals.site import site
+from proposals import answer
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.pillar import generation, generation_disk
+from proposals.policy import merging, policy
+from proposals.text import tables
+from proposals.text.errors import PolicyError
 from proposals.validation import choice
 from proposals.validation.check import status, text
 
@@ -38,8 +43,8 @@ def check(minion=None, **_):
         salt-run policy.check osdnode1
     """
     paths = site(__opts__)
-    hosts = store.load_inventory(paths.inventory)["hosts"]
-    judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], _own(paths), serving.given(paths))
+    hosts = kept.load_inventory(paths.inventory)["hosts"]
+    judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], _own(paths), generation_disk.given(paths))
     told = choice.told(paths.proposals, str(minion), judged) if minion is not None else {}
     lines = [f"{each}: {', '.join(roles) or 'no role'}" for each, roles in sorted(judged.roles.items())]
     lines = [generation.dump(told).rstrip()] if told else lines
@@ -63,16 +68,16 @@ def push(**_):
     """
     paths = site(__opts__)
     contents = _contents(paths.proposals)
-    chosen = {target: pillar.merge(sources.values()) for target, sources in contents.items()}
-    hosts = store.load_inventory(paths.inventory)["hosts"]
+    chosen = {target: merging.merge(sources.values()) for target, sources in contents.items()}
+    hosts = kept.load_inventory(paths.inventory)["hosts"]
     shared = generation.shared_disks(contents)
-    made = generation.build(chosen, hosts, __opts__["id"], shared, _own(paths), serving.given(paths))
-    changes = {"secrets": told} if (told := serving.tell(paths, made)) else {}
-    folder = serving.prepare(paths, made)
+    made = generation.build(chosen, hosts, __opts__["id"], shared, _own(paths), generation_disk.given(paths))
+    changes = {"secrets": told} if (told := generation_disk.tell(paths, made)) else {}
+    folder = generation_disk.prepare(paths, made)
     _check(folder, made)
-    if serving.serve(paths, folder):
+    if generation_disk.serve(paths, folder):
         changes["generation"] = made.name
-    if gone := serving.forget(paths, made):
+    if gone := generation_disk.forget(paths, made):
         changes["secrets taken away"] = gone
     silent = _refresh(made)
     lines = [f"{minion}: {', '.join(roles) or 'no role'}" for minion, roles in sorted(made.roles.items())]
@@ -91,7 +96,7 @@ def _contents(root):
     """What policy.cfg selects: ``{target: {source: content}}``, in policy's order."""
     resolved = policy.resolve(root)
     return {
-        target: {source: store.read_yaml(root / source) for source in sources}
+        target: {source: tree.read_yaml(root / source) for source in sources}
         for target, sources in resolved.targets.items()
     }
 

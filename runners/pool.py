@@ -2,12 +2,14 @@
 
 import salt.pillar
 
-from proposals import answer, names, pools, quick_test
-from proposals.errors import ArgumentError
+from proposals import answer
+from proposals.cluster import pool_benchmark, pools
+from proposals.text import names
+from proposals.text.errors import ArgumentError
 
 
 @answer.answers
-def quick_test_(seconds=quick_test.SECONDS, pg_num=quick_test.WANTED):
+def quick_test_(seconds=pool_benchmark.SECONDS, pg_num=pool_benchmark.WANTED):
     """Test a new cluster: make a pool, write and read it with ``rados bench``, take it away again.
 
     seconds
@@ -24,14 +26,14 @@ def quick_test_(seconds=quick_test.SECONDS, pg_num=quick_test.WANTED):
     """
     seconds, wanted = _number("seconds", seconds), _number("pg_num", pg_num)
     found = __salt__["minions.cluster"]("cluster_pool_benchmark.groups")
-    groups = quick_test.pg_num(found, wanted)
+    groups = pool_benchmark.pg_num(found, wanted)
     if not groups:
         return answer.bad(
             f"no pool fits: {found['osds']} OSDs are in, at most {found['per_osd']} placement groups each, "
             f"{found['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
         )
     measured = __salt__["minions.cluster"]("cluster_pool_benchmark.run", [groups, seconds], timeout=2 * seconds + 900)
-    told = quick_test.text(found, groups, seconds, measured, wanted)
+    told = pool_benchmark.text(found, groups, seconds, measured, wanted)
     return answer.told(told, {"pg_num": groups, "seconds": seconds, **measured}, __opts__.get("output"))
 
 

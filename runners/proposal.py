@@ -2,11 +2,16 @@
 
 import salt.utils.args
 
-from proposals import answer, arguments, compare, names, plan, store, tables
-from proposals import explain as explain_
-from proposals import export as export_
-from proposals.errors import ArgumentError, PlanError
-from proposals.site import site
+from proposals import answer
+from proposals.disks import arguments, plan
+from proposals.disks import explain as explain_
+from proposals.disks import export as export_
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.inventory import compare, kept
+from proposals.policy import store
+from proposals.text import names, tables
+from proposals.text.errors import ArgumentError, PlanError
 
 
 @answer.answers
@@ -125,7 +130,7 @@ def diff(old, new=None, live=False, **_):
         silent = [f"{minion}: does not answer" for minion in asked if minion not in other["hosts"]]
         before["hosts"] = {name: host for name, host in before["hosts"].items() if name in other["hosts"]}
     else:
-        other = store.load_inventory(site(__opts__).inventory) if new is None else _stored(new)
+        other = kept.load_inventory(site(__opts__).inventory) if new is None else _stored(new)
     found = {**compare.differences(before, other), **({"messages": silent} if silent else {})}
     text = "\n".join([answer.printed(tables.differences, found), *silent])
     return answer.told(text, found, __opts__.get("output"), 0 if found["same"] and not silent else 1)
@@ -153,7 +158,7 @@ def _stored(name):
     root = site(__opts__).proposals
     stored = store.stored_proposal(root, names.check_profile(str(name)))
     if stored is None:
-        known = ", ".join(folder.removeprefix("profile-") for folder in store.folders(root) if "profile-" in folder)
+        known = ", ".join(folder.removeprefix("profile-") for folder in tree.folders(root) if "profile-" in folder)
         raise ArgumentError(f"there is no proposal '{name}'; there are: {known or 'none, run proposal.populate'}")
     return stored
 
@@ -168,7 +173,7 @@ def _plan(kwargs):
     """The plan for what discovery stored, its arguments, the proposals folder, and what is stale in the inventory."""
     paths = site(__opts__)
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
-    inventory = store.load_inventory(paths.inventory)
+    inventory = kept.load_inventory(paths.inventory)
     targets = _minions(parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
     made = plan.peek(inventory, parsed, stored=stored, targets=targets)

@@ -1,8 +1,9 @@
 """``salt-run secret.*``: the cluster's keys."""
 
-from proposals import answer, serving
-from proposals.secrets import is_entity
-from proposals.site import site
+from proposals import answer
+from proposals.files.site import site
+from proposals.pillar import generation_disk
+from proposals.pillar.secrets import is_entity
 
 KEYS = ("ceph.stage.configure", "ceph.stage.deploy", "ceph.stage.restart")
 PASSWORDS = ("ceph.stage.configure", "ceph.stage.services")
@@ -28,6 +29,6 @@ def rotate(name):
     if running := __salt__["stage_lock.holder"]():
         return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
     name = str(name)
-    serving.rotate(site(__opts__), name)
+    generation_disk.rotate(site(__opts__), name)
     stages = ", ".join(f"'salt-run state.orch {stage}'" for stage in (KEYS if is_entity(name) else PASSWORDS))
     return {"text": f"{name} has a fresh key on the master; now run {stages}"}

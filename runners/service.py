@@ -1,9 +1,10 @@
 """``salt-run service.*``: gateways, file systems, the dashboard, monitoring. Planned in ``proposals/services``."""
 
-from proposals import answer, pools
-from proposals.errors import ProposalError
-from proposals.services import bringing
+from proposals import answer
+from proposals.cluster import pools
+from proposals.services import service_answers
 from proposals.services.table import named
+from proposals.text.errors import ProposalError
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
 NOTHING = "no minion has a role of these services: nothing to do"
@@ -35,10 +36,10 @@ def check(services=None, test=False):
     for step in steps.values() if found is not None else ():
         pools.plan(step["pools"], found)
     answered = __salt__["minions.ask"](told["members"]["all"], ["host_services.running"])
-    problems = bringing.problems(steps, answered, told["generation"])
+    problems = service_answers.problems(steps, answered, told["generation"])
     if problems:
         return answer.bad("\n".join(problems))
-    lines = [f"{', '.join(steps)}: nothing stands against it", *bringing.left(wanted, steps, answered)]
+    lines = [f"{', '.join(steps)}: nothing stands against it", *service_answers.left(wanted, steps, answered)]
     return {"text": "\n".join(lines)}
 
 
@@ -110,15 +111,15 @@ def _ceph(what, test, plan):
     try:
         answered = __salt__["crush.done"](plan(), test, "is as planned")
     except ProposalError as err:
-        return bringing.Done(what, failed=[str(err)])
-    return bringing.Done(what, changes=answered.get("changes", {}), said=answered["text"])
+        return service_answers.Done(what, failed=[str(err)])
+    return service_answers.Done(what, changes=answered.get("changes", {}), said=answered["text"])
 
 
 def _apply(what, sls, minions, test):
     """Apply an SLS on minions, side by side, in one job."""
     arguments = [[sls, {"__kwarg__": True, "test": test}]]
     answered = __salt__["minions.ask"](minions, ["state.apply"], arguments, timeout=LIMIT)
-    return bringing.applied(what, minions, answered)
+    return service_answers.applied(what, minions, answered)
 
 
 def _steps(services):

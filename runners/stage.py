@@ -5,9 +5,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from proposals import answer, names, policy
-from proposals import site as sites
-from proposals.errors import ProposalError
+from proposals import answer
+from proposals.files import site as sites
+from proposals.policy import policy
+from proposals.text import names
+from proposals.text.errors import ProposalError
 
 NEEDS = ("all", "answering", "policy")
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import salt.utils.event
 
-from proposals import hidden
-from proposals.errors import ProposalError
-from proposals.site import site
+from proposals.files.site import site
+from proposals.pillar import redaction
+from proposals.text.errors import ProposalError
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ def _recorder(path, job, told):
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        hide = hidden.hider(hidden.known(site(__opts__)))
+        hide = redaction.hider(redaction.known(site(__opts__)))
         with salt.utils.event.get_event("master", opts=__opts__, listen=True) as bus:
             os.close(told)
             _follow(bus, job, path, lambda record: _append(path, record, hide))

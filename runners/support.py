@@ -9,9 +9,10 @@ from pathlib import Path
 
 import salt.version
 
-from proposals import answer, hidden
-from proposals import site as sites
-from proposals.errors import ProposalError
+from proposals import answer
+from proposals.files import site as sites
+from proposals.pillar import redaction
+from proposals.text.errors import ProposalError
 
 TAIL = 2 << 20  # bytes: the end of a log file says what happened last
 VERSIONS = ["test.version", "grains.item", "pkg.version"]
@@ -31,7 +32,7 @@ def collect():
         salt-run support.collect
     """
     paths = sites.site(__opts__)
-    hide = hidden.hider(hidden.known(paths))
+    hide = redaction.hider(redaction.known(paths))
     logs = __salt__["stage_log.paths"]()
     files = {f"runs/{Path(log).name}": Path(log) for log in logs}
     files["salt-master.log"] = Path(__opts__["log_file"])

@@ -6,8 +6,9 @@ the cluster has to be well and to say ``ok-to-stop``, ``noout`` is set for that 
 
 import time
 
-from proposals import answer, maintenance
-from proposals.errors import ProposalError
+from proposals import answer
+from proposals.cluster import maintenance
+from proposals.text.errors import ProposalError
 
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5

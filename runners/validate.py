@@ -16,10 +16,12 @@ import time
 import salt.pillar
 import salt.version
 
-from proposals import answer, store
-from proposals.errors import InventoryError, PolicyError
-from proposals.site import site
-from proposals.validation import check, facts, questions, subject, table
+from proposals import answer
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.text.errors import InventoryError, PolicyError
+from proposals.validation import check, facts, host_questions, subject, table
 
 JOB = "host.facts"
 
@@ -108,11 +110,11 @@ def _served(paths):
         raise PolicyError(f"the master's own pillar cannot be compiled: {own['_errors']}")
     folders = ("cluster", "stack/default/ceph/minions")
     files = {
-        f"{folder}/{path.name}": store.read_yaml(path)
+        f"{folder}/{path.name}": tree.read_yaml(path)
         for folder in folders
         for path in sorted((paths.current / folder).iterdir())
     }
-    inventory = store.load_inventory(paths.inventory)["hosts"]
+    inventory = kept.load_inventory(paths.inventory)["hosts"]
     made = subject.chosen(files, own)
     return dataclasses.replace(
         made,
@@ -124,7 +126,7 @@ def _served(paths):
 
 def _asked(chosen):
     """The same with what every host answers: one job, whatever their number."""
-    asked = questions.ask(chosen, store.load_inventory(site(__opts__).inventory)["hosts"])
+    asked = host_questions.ask(chosen, kept.load_inventory(site(__opts__).inventory)["hosts"])
     reference = time.time()
     answered = __salt__["minions.ask"](sorted(chosen.roles), [JOB], [[reference, *asked.values()]])
     took = time.time() - reference

@@ -1,1 +1,1 @@
-"""Planning of networks: ports in, bonds, VLANs, addresses and what the switches must be told out."""
+"""Network planner: from ports to bonds, VLANs, addresses and switch configuration."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from proposals.networking.arguments import Arguments
 from proposals.networking.bonding import gbits
 from proposals.networking.hostplan import HostNetwork, Networks
-from proposals.notes import HINT, WARNING, Note, several
+from proposals.text.notes import HINT, WARNING, Note, several
 
 HARD_DISK = 10_000 / 15  # Mb/s: a node of 15 hard disks writes more than 10 GbE carries
 FLASH = 40_000  # Mb/s that a node with flash for data needs at least

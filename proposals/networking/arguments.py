@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from proposals import names, reading
-from proposals.errors import ArgumentError
 from proposals.networking.nics import NAME
+from proposals.text import argument_readers, names
+from proposals.text.errors import ArgumentError
 
 MODES = ("802.3ad", "active-backup", "none")
 HASHES = ("layer2", "layer2+3", "layer3+4")
@@ -46,7 +46,7 @@ def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
     """Arguments from ``["cluster-vlan=3001"]`` or ``{"cluster_vlan": 3001}``. Raises ArgumentError.
 
     CLI: ``python -m proposals network peek INVENTORY cluster-vlan=3001 cluster-network=192.168.100.0/24``"""
-    values, typed = reading.read(pairs, READERS)
+    values, typed = argument_readers.read(pairs, READERS)
     remembered = {key: typed[key] for key in sorted(typed) if key not in ("name", "force")}
     wanted = Arguments(
         **{key.replace("-", "_"): value for key, value in values.items()}, typed=MappingProxyType(remembered)
@@ -74,9 +74,9 @@ def check_apart(public: Network | None, cluster: Network | None) -> None:
         )
 
 
-def _number(known: range, what: str) -> reading.Reader:
+def _number(known: range, what: str) -> argument_readers.Reader:
     def read(name: str, value: object) -> tuple[object, object]:
-        said = reading.number_text(name, value)
+        said = argument_readers.number_text(name, value)
         if not (said.isascii() and said.isdecimal() and len(said) < 9 and int(said) in known):
             raise ArgumentError(f"{name}={names.shown(said)}: {what} from {known[0]} to {known[-1]} was expected")
         return int(said), int(said)
@@ -86,7 +86,7 @@ def _number(known: range, what: str) -> reading.Reader:
 
 def network(name: str, value: object) -> tuple[Network, str]:
     """A network such as 192.168.100.0/24. Raises ArgumentError that shows what it may have meant."""
-    said = reading.text(name, value)
+    said = argument_readers.text(name, value)
     try:
         return ipaddress.ip_network(said), said
     except ValueError as error:
@@ -101,7 +101,7 @@ def network(name: str, value: object) -> tuple[Network, str]:
 
 
 def _ports(name: str, value: object) -> tuple[object, object]:
-    said = reading.text(name, value)
+    said = argument_readers.text(name, value)
     listed = [one.strip() for one in said.split(",")]
     for at, one in enumerate(listed):
         if not NAME.fullmatch(one.replace("*", "x").replace("?", "x")):
@@ -114,35 +114,35 @@ def _ports(name: str, value: object) -> tuple[object, object]:
 
 
 def _bond(name: str, value: object) -> tuple[object, object]:
-    said = reading.text(name, value)
+    said = argument_readers.text(name, value)
     if not NAME.fullmatch(said) or len(said) > 10:  # bond0.3001 has to fit 15 characters
         raise ArgumentError(f"{name}={names.shown(said)}: at most 10 letters, digits, '_' and '-' were expected")
     return said, said
 
 
 def _address(name: str, value: object) -> tuple[object, object]:
-    said = reading.text(name, value)
+    said = argument_readers.text(name, value)
     try:
         return str(ipaddress.ip_address(said)), said
     except ValueError as error:
         raise ArgumentError(f"{name}={names.shown(said)} is not an address") from error
 
 
-READERS: dict[str, reading.Reader] = {
-    "name": reading.profile_name,
-    "target": reading.word,
+READERS: dict[str, argument_readers.Reader] = {
+    "name": argument_readers.profile_name,
+    "target": argument_readers.word,
     "ports": _ports,
-    "mode": reading.choice(MODES),
+    "mode": argument_readers.choice(MODES),
     "bond": _bond,
     "width": _number(range(2, 9), "a number of ports"),
     "mtu": _number(MTU, "bytes"),
-    "lacp-rate": reading.choice(("fast", "slow")),
-    "hash": reading.choice(HASHES),
+    "lacp-rate": argument_readers.choice(("fast", "slow")),
+    "hash": argument_readers.choice(HASHES),
     "switches": _number(range(1, 3), "a number of switches"),
     **dict.fromkeys(("public-network", "cluster-network"), network),
     **dict.fromkeys(("public-vlan", "cluster-vlan"), _number(VLAN, "a VLAN")),
-    "cluster-hosts": reading.word,
-    "cluster-address": reading.choice(("same-host-part", "keep")),
+    "cluster-hosts": argument_readers.word,
+    "cluster-address": argument_readers.choice(("same-host-part", "keep")),
     "gateway": _address,
-    "force": reading.switch,
+    "force": argument_readers.switch,
 }

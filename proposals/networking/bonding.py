@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 
-from proposals.errors import PlanError
 from proposals.networking.arguments import Arguments
 from proposals.networking.nics import PORTS, Host, Nic
+from proposals.text.errors import PlanError
 
 
 def gbits(speed: int | None) -> str:

@@ -3,10 +3,11 @@
 import argparse
 from collections.abc import Callable
 
-from proposals import store
-from proposals.errors import ProposalError
+from proposals.files import tree
 from proposals.networking import arguments, fragments, plan, switches, tables
-from proposals.tables import report
+from proposals.policy import store
+from proposals.text.errors import ProposalError
+from proposals.text.tables import report
 
 Show = Callable[[argparse.Namespace, dict, Callable[[dict], None]], None]
 
@@ -39,7 +40,7 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
         return 0
 
     def switch(options: argparse.Namespace) -> int:
-        ports = store.read_yaml(options.ports) if options.ports else None
+        ports = tree.read_yaml(options.ports) if options.ports else None
         print(switches.text(found(options), options.system, ports), end="")
         return 0
 

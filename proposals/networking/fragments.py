@@ -9,7 +9,7 @@ import yaml
 
 from proposals.networking.hostplan import HostNetwork, Link
 from proposals.networking.plan import KEYS, Plan
-from proposals.populating import Wanted
+from proposals.policy.populate_decision import Wanted
 
 Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 CLUSTER = "stack/default/ceph/cluster.yml"

@@ -6,11 +6,11 @@ import ipaddress
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from proposals.errors import PlanError
 from proposals.networking import bonding
 from proposals.networking.arguments import JUMBO, Arguments, Network
 from proposals.networking.nics import PORTS, Address, Host, Nic
-from proposals.notes import HINT, WARNING, Note
+from proposals.text.errors import PlanError
+from proposals.text.notes import HINT, WARNING, Note
 
 UNTAGGED = 0
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from proposals import names
-from proposals.errors import InventoryError
+from proposals.text import names
+from proposals.text.errors import InventoryError
 
 # linux/if.h: at most 15 characters; the kernel takes more than these, no distribution names ports so
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from proposals.errors import PlanError
 from proposals.networking import advice, hostplan, nics
 from proposals.networking.arguments import Arguments, check_apart, network
 from proposals.networking.hostplan import HostNetwork, Networks
-from proposals.notes import HINT, WARNING, Note, merged
+from proposals.text.errors import PlanError
+from proposals.text.notes import HINT, WARNING, Note, merged
 
 KEYS = ("public_network", "cluster_network")
 

@@ -8,8 +8,8 @@ of a port and the fate of an individual one only while the interface is down."""
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from proposals.errors import ArgumentError
-from proposals.names import is_label, nearest, shown
+from proposals.text.errors import ArgumentError
+from proposals.text.names import is_label, nearest, shown
 
 MTU = 9216  # bytes: a frame of 9000 with its headers and tags
 PAIR = ": one of a pair; its peer link (ipl, vpc domain) is the pair's own and stands before this"

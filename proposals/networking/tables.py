@@ -6,7 +6,7 @@ from rich.text import Text
 
 from proposals.answer import printed
 from proposals.networking.bonding import gbits
-from proposals.tables import _console, _grouped, _row, _table
+from proposals.text.tables import _console, _grouped, _row, _table
 
 
 def proposal(answer: Mapping) -> None:

@@ -9,8 +9,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from proposals import names
 from proposals.services.service import Cluster, Command, Plan, Service
+from proposals.text import names
 
 DEFAULT = {"cephfs": {}}  # one file system, as DeepSea made it
 KEYS = ("data", "metadata", "max_mds", "standby_replay")

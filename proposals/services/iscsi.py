@@ -14,8 +14,8 @@ A password is the name of a file in ``<pillar_root>/ceph/keys/given``.
 import re
 from collections.abc import Mapping
 
-from proposals import names
 from proposals.services.service import Cluster, Plan, Service
+from proposals.text import names
 
 POOL = "iscsi"  # of the gateways' own record, which holds the passwords of initiators: no client of images reads it
 API_PORT, EXPORTER_PORT = 5000, 9287

@@ -16,9 +16,9 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 
-from proposals import names
 from proposals.services import cephfs
 from proposals.services.service import Cluster, Plan
+from proposals.text import names
 
 COMMON = ("access", "squash", "clients", "roles", "id")
 KEYS = {"file_system": ("file_system", "path", *COMMON), "user": ("user", "bucket", "access_key", "secret", *COMMON)}

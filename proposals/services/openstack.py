@@ -10,8 +10,8 @@ Pools and users are called as DeepSea's were: ``mycloud-cloud-images``, ``client
 import uuid
 from collections.abc import Mapping
 
-from proposals import names
 from proposals.services.service import Cluster, Plan, Service
+from proposals.text import names
 
 KEYS = ("prefix", "pools")
 POOLS = ("images", "volumes", "backups", "vms")

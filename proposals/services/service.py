@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from proposals.names import PROFILE, nearest, shown
+from proposals.text.names import PROFILE, nearest, shown
 
 Command = list[str]  # words of a ``ceph`` command, without a secret among them
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
-from proposals.errors import ArgumentError
-from proposals.names import PROFILE, nearest, shown
-from proposals.services import cephfs, clients, dashboard, ganesha, iscsi, monitoring, openstack, radosgw
+from proposals.services import cephfs, clients, dashboard, ganesha, iscsi, monitoring, openstack
+from proposals.services.radosgw import gateways
 from proposals.services.service import Service
+from proposals.text.errors import ArgumentError
+from proposals.text.names import PROFILE, nearest, shown
 
 SERVICES: tuple[Service, ...] = (
     cephfs.SERVICE,
-    radosgw.SERVICE,
+    gateways.SERVICE,
     ganesha.SERVICE,
     iscsi.SERVICE,
     openstack.SERVICE,
@@ -23,7 +24,7 @@ SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings
 
 def roles(settings: Mapping[str, object]) -> list[str]:
     """Return the roles of gateways and NFS servers: the usual ones, and those that a site names itself."""
-    found = [*radosgw.configurations(settings), *ganesha.configurations(settings)]
+    found = [*gateways.configurations(settings), *ganesha.configurations(settings)]
     return sorted({name for name in found if PROFILE.fullmatch(name) and ".." not in name})
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from proposals.names import shown
-from proposals.notes import several
+from proposals.text.names import shown
+from proposals.text.notes import several
 from proposals.validation.subject import Subject
 
 ERROR, WARNING, ALLOWED = "error", "warning", "allowed"

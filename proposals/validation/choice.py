@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proposals import files, generation, names, pillar, store
-from proposals.errors import ArgumentError, PolicyError
+from proposals.files import atomic, documents
+from proposals.pillar import generation
+from proposals.pillar.generation_disk import ANY_KEY
+from proposals.policy import merging
 from proposals.services.table import SETTINGS
-from proposals.serving import ANY_KEY
+from proposals.text import names
+from proposals.text.errors import ArgumentError, PolicyError
 from proposals.validation import subject, table
 from proposals.validation.check import ERROR, POLICY, Check, Finding, run
 
@@ -44,7 +47,7 @@ def judge(
     given
         The names of the certificates and passwords that the site gave.
     """
-    chosen = {target: pillar.merge(sources.values()) for target, sources in contents.items()}
+    chosen = {target: merging.merge(sources.values()) for target, sources in contents.items()}
     plain = subject.chosen(chosen)
     settings = {**plain.settings, **{key: own[key] for key in SITE_KEYS if key in own}}
     looked = subject.chosen(chosen, settings)
@@ -66,8 +69,8 @@ def site_settings(root) -> dict:
     A file with templates in it is Salt's to read, and says nothing before it is served.
     """
     path = root / "stack/ceph/cluster.yml"
-    text = files.read_text(path) if path.is_file() else ""
-    said = store.parse_yaml(text, str(path)) if not any(mark in text for mark in generation.TEMPLATE) else None
+    text = atomic.read_text(path) if path.is_file() else ""
+    said = documents.parse_yaml(text, str(path)) if not any(mark in text for mark in generation.TEMPLATE) else None
     return said if isinstance(said, dict) else {}
 
 
@@ -84,8 +87,8 @@ def told(root, minion: str, judged: Judged) -> dict:
     if minion not in judged.roles:
         near = names.nearest(minion, judged.roles)
         raise ArgumentError(f"'{names.shown(minion)}' is no minion that policy.cfg gives to the cluster{near}")
-    said = pillar.minion(root, minion)
+    said = merging.minion(root, minion)
     if not judged.made:
         return {"pillar": said, "secrets": []}
-    derived = store.parse_yaml(judged.made.files["stack/default/ceph/derived.yml"], "derived.yml")
-    return {"pillar": pillar.merge([said, derived]), "secrets": sorted(judged.made.secrets(minion, ANY_KEY))}
+    derived = documents.parse_yaml(judged.made.files["stack/default/ceph/derived.yml"], "derived.yml")
+    return {"pillar": merging.merge([said, derived]), "secrets": sorted(judged.made.secrets(minion, ANY_KEY))}

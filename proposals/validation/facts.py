@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proposals.errors import InventoryError
-from proposals.names import shown
+from proposals.text.errors import InventoryError
+from proposals.text.names import shown
 
 FORMAT = 1
 NUMBER = (int, float)

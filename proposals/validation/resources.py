@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from proposals.sizes import GIB
+from proposals.text.sizes import GIB
 from proposals.validation.check import ERROR, HOSTS, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
-from proposals.generation import ROLES
-from proposals.names import UUID, nearest
+from proposals.pillar.generation import ROLES
 from proposals.services import ganesha, table
+from proposals.text.names import UUID, nearest
 from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from proposals.networking import told
+from proposals.networking import assigned_check
 from proposals.validation.facts import Facts
 
 NETWORKS = ("public_network", "cluster_network")
@@ -84,7 +84,7 @@ def chosen(files: Mapping[str, Mapping], settings: Mapping[str, object] | None =
             roles[file.removesuffix(".sls")] = [str(role) for role in given] if isinstance(given, list) else []
         elif path.startswith(MINIONS):
             minion = path.removeprefix(MINIONS).removesuffix(".yml")
-            osds[minion], links[minion] = _planned(content), told.addresses(content)
+            osds[minion], links[minion] = _planned(content), assigned_check.addresses(content)
     if settings is None:
         layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")
         settings = {key: value for layer in layers for key, value in files.get(layer, {}).items()}

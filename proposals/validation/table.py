@@ -1,7 +1,7 @@
 """All checks, in the order in which they are shown."""
 
-from proposals.errors import ArgumentError
-from proposals.names import nearest, shown
+from proposals.text.errors import ArgumentError
+from proposals.text.names import nearest, shown
 from proposals.validation import hosts, networks, resources, roles
 from proposals.validation.check import Check
 

@@ -8,7 +8,7 @@ import time
 
 from machines import ARGUMENTS, inventory
 
-from proposals import arguments, plan
+from proposals.disks import arguments, plan
 
 
 def planned(text: str) -> tuple[float, dict]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from machines import ARGUMENTS, inventory
 
-from proposals import arguments, plan, store
+from proposals.disks import arguments, plan
+from proposals.policy import store
 
 
 def timed(run) -> tuple[float, object]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import yaml
 
-from proposals import reference
 from proposals.networking import arguments, fragments, plan
+from proposals.reference import machines
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 KEEPERS = ("networkd", "networkmanager", "wicked")
@@ -14,5 +14,5 @@ GUIDE = ("cluster-network=192.168.100.0/24", "cluster-vlan=3001", "gateway=192.1
 
 def apollo(host):
     """``ceph:network`` of one of the guide's hosts."""
-    made = fragments.wanted(plan.peek(reference.inventory("apollo"), arguments.parse(GUIDE)))
+    made = fragments.wanted(plan.peek(machines.inventory("apollo"), arguments.parse(GUIDE)))
     return yaml.safe_load(made.files[f"stack/default/ceph/minions/{host}.yml"])["ceph"]["network"]

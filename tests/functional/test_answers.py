@@ -9,7 +9,7 @@ import pytest
 import yaml
 from saltmaster import Master
 
-from proposals import reference
+from proposals.reference import machines
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "answers.yaml").read_text())
 BAD = [case for case in CASES if case.keys() & {"both", "salt"}]
@@ -29,7 +29,7 @@ def master(tmp_path_factory):
     made = Master(tmp_path_factory.mktemp("answers"))
     inventory = made.pillar / "ceph" / "inventory"
     inventory.mkdir(parents=True)
-    for name, host in reference.inventory("apollo")["hosts"].items():
+    for name, host in machines.inventory("apollo")["hosts"].items():
         (inventory / f"{name}.json").write_text(json.dumps(host))
         made.accept(name)
     return made

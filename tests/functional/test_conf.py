@@ -7,7 +7,7 @@ import salt.loader
 import yaml
 
 from conftest import PILLAR
-from proposals import conf
+from proposals.pillar import conf
 from proposals.services import planning
 from proposals.services.service import Cluster
 

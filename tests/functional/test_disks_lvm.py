@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import salt.loader
 
-from proposals import discovery
+from proposals.inventory import inventory_join
 
 CLUSTER = "11111111-2222-4333-8444-555555555555"
 BARE, CLOSED = "e852f184-4468-4a4d-ad94-d47afd233310", "3f6f9b29-2bd2-4733-ad4e-0a01e2348179"
@@ -119,7 +119,7 @@ def test_the_inventory_says_osds_and_no_reason_that_they_explain(module, recorde
         for device, each in lying.items()
     ]
     inspected = {device: {"signatures": ["LVM2_member"], "partitions": 0, **each} for device, each in lying.items()}
-    host = discovery.host({"ceph_disks_format": 1, "ceph_disks": disks, "inspected": inspected}, [], "node1")
+    host = inventory_join.host({"ceph_disks_format": 1, "ceph_disks": disks, "inspected": inspected}, [], "node1")
     assert [(len(disk["osds"]), disk["in_use"]) for disk in host["ceph_disks"]] == [
         (1, []),
         (4, []),

@@ -9,8 +9,12 @@ import pytest
 import salt.config
 import salt.pillar
 
-from proposals import arguments, files, generation, pillar, plan, policy, secrets, serving, store
-from proposals.site import site
+from proposals.disks import arguments, plan
+from proposals.files import atomic, tree
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.pillar import generation, generation_disk, secrets
+from proposals.policy import merging, policy, store
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\
@@ -65,25 +69,25 @@ def opts(tmp_path_factory, checkout):
 def configure(opts):
     paths = site(opts)
     for number, name in enumerate(HOSTS, start=1):
-        files.write(paths.inventory / f"{name}.json", json.dumps(host(number, name)))
+        atomic.write(paths.inventory / f"{name}.json", json.dumps(host(number, name)))
     store.fragments(
         paths.proposals,
         HOSTS,
         fsid="11111111-1111-4111-8111-111111111111",
         networks={"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"},
     )
-    files.write(paths.proposals / "policy.cfg", POLICY)
-    made = plan.peek(store.load_inventory(paths.inventory), arguments.parse({"target": "node*"}))
+    atomic.write(paths.proposals / "policy.cfg", POLICY)
+    made = plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "node*"}))
     store.populate(paths.proposals, made)
     resolved = policy.resolve(paths.proposals)
     chosen = {
-        target: pillar.merge([store.read_yaml(paths.proposals / source) for source in sources])
+        target: merging.merge([tree.read_yaml(paths.proposals / source) for source in sources])
         for target, sources in resolved.targets.items()
     }
-    built = generation.build(chosen, store.load_inventory(paths.inventory)["hosts"], opts["id"])
-    serving.tell(paths, built)
-    serving.serve(paths, serving.prepare(paths, built))
-    serving.forget(paths, built)
+    built = generation.build(chosen, kept.load_inventory(paths.inventory)["hosts"], opts["id"])
+    generation_disk.tell(paths, built)
+    generation_disk.serve(paths, generation_disk.prepare(paths, built))
+    generation_disk.forget(paths, built)
 
 
 def compile_pillar(opts, minion, override=None, grains=None, saltenv="base"):
@@ -127,7 +131,7 @@ def test_each_minion_is_told_its_roles_and_disks(compiled):
 @pytest.mark.parametrize("minion", HOSTS)
 def test_policy_shows_what_salt_tells(opts, compiled, minion):
     found = compiled[minion]
-    shown = pillar.minion(site(opts).proposals, minion)
+    shown = merging.minion(site(opts).proposals, minion)
     for key in ("roles", "cluster", "fsid", "public_network"):
         assert found[key] == shown[key]
     assert found["ceph"].get("storage") == shown.get("ceph", {}).get("storage")
@@ -171,7 +175,7 @@ def test_a_hostile_disk_is_never_run(opts):
 
 def test_a_sites_own_layer_may_think(opts):
     own = site(opts).root / "stack/ceph/minions/node2.yml"
-    files.write(own, 'ceph: {note: "{{ minion_id | upper }}"}\n')
+    atomic.write(own, 'ceph: {note: "{{ minion_id | upper }}"}\n')
     assert compile_pillar(opts, "node2")["ceph"]["note"] == "NODE2"
     own.unlink()
 
@@ -222,4 +226,4 @@ def test_planning_imports_nothing_of_salt(checkout):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=checkout)
     assert done.stdout.strip() == "[]"
-    assert secrets is sys.modules["proposals.secrets"]
+    assert secrets is sys.modules["proposals.pillar.secrets"]

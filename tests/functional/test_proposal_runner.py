@@ -6,7 +6,7 @@ import os
 import pytest
 from saltmaster import Master
 
-from proposals import reference
+from proposals.reference import machines
 
 ARGUMENTS = ["name=mine", "ratio=4", "db=440-450", "db-size=50g", "data=2790-2800", "target=node*"]
 
@@ -15,7 +15,7 @@ ARGUMENTS = ["name=mine", "ratio=4", "db=440-450", "db-size=50g", "data=2790-280
 def master(tmp_path_factory):
     """A master whose inventory holds three nodes of the reference rack."""
     made = Master(tmp_path_factory.mktemp("proposal"))
-    hosts = list(reference.inventory("mellanox-500tb")["hosts"].values())[:3]
+    hosts = list(machines.inventory("mellanox-500tb")["hosts"].values())[:3]
     folder = made.pillar / "ceph/inventory"
     folder.mkdir(parents=True)
     for number, host in enumerate(hosts, start=1):

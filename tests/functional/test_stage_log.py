@@ -8,9 +8,9 @@ import salt.config
 import salt.loader
 import yaml
 
-from proposals import hidden
-from proposals.secrets import new_key
-from proposals.site import Site
+from proposals.files.site import Site
+from proposals.pillar import redaction
+from proposals.pillar.secrets import new_key
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "stage-events.yaml").read_text())
 
@@ -67,12 +67,10 @@ def test_secrets_are_masked_and_the_rest_stays(tmp_path):
     site.keys.write_text(json.dumps({"client.admin": key, "dashboard": password}))
     site.secrets.mkdir()
     (site.secrets / "node1.yml").write_text(json.dumps({"ceph_secrets": {"admin": f"[client.admin]\n\tkey = {key}\n"}}))
-    hide = hidden.hider(hidden.known(site))
+    hide = redaction.hider(redaction.known(site))
     pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----"
     text = f"key {key}, {password}; another's {new_key()}; {pem}; [client.admin] osd.12 on node1"
     hid = hide(text)
-    assert (
-        hid
-        == f"key {hidden.MASK}, {hidden.MASK}; another's {hidden.MASK}; {hidden.MASK}; [client.admin] osd.12 on node1"
-    )
-    assert hidden.hider([])("nothing to hide") == "nothing to hide"
+    mask = redaction.MASK
+    assert hid == f"key {mask}, {mask}; another's {mask}; {mask}; [client.admin] osd.12 on node1"
+    assert redaction.hider([])("nothing to hide") == "nothing to hide"

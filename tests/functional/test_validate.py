@@ -9,8 +9,12 @@ import yaml
 from saltmaster import Master
 
 from lab.guide import guide
-from proposals import files, generation, pillar, policy, reference, serving, store
-from proposals.site import Site
+from proposals.files import atomic, tree
+from proposals.files.site import Site
+from proposals.inventory import kept
+from proposals.pillar import generation, generation_disk
+from proposals.policy import merging, policy, store
+from proposals.reference import machines
 
 GUIDE = guide("apollo-slice")
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
@@ -23,10 +27,10 @@ def master(tmp_path_factory):
     """A master on which the guide's commands were typed up to its policy.cfg; no minion runs."""
     made = Master(tmp_path_factory.mktemp("validate"))
     home = made.pillar / "ceph"
-    hosts = reference.inventory("apollo")["hosts"]
+    hosts = machines.inventory("apollo")["hosts"]
     for number, (name, host) in enumerate(hosts.items(), start=20):
         host |= {"hostname": name, "addresses": [f"192.168.124.{number}/24", f"192.168.100.{number}/24"]}
-        files.write(home / "inventory" / f"{name}.json", json.dumps(host))
+        atomic.write(home / "inventory" / f"{name}.json", json.dumps(host))
         made.accept(name)
     store.fragments(home / "proposals", hosts, fsid=FSID, networks=NETWORKS, time_server="saltmaster")
     populate = next(shlex.split(command) for command in GUIDE.commands if "proposal.populate" in command)
@@ -136,7 +140,7 @@ def serve(master, home):
     paths = Site(home, master.root / "nothing")
     resolved = policy.resolve(paths.proposals)
     chosen = {
-        target: pillar.merge([store.read_yaml(paths.proposals / source) for source in sources])
+        target: merging.merge([tree.read_yaml(paths.proposals / source) for source in sources])
         for target, sources in resolved.targets.items()
     }
     shipped = next(
@@ -144,9 +148,9 @@ def serve(master, home):
         for root in yaml.safe_load((master.folder / "master.d/halocline.conf").read_text())["pillar_roots"]["base"][1:]
     )
     paths = Site(home, type(home)(shipped) / "ceph")
-    made = generation.build(chosen, store.load_inventory(paths.inventory)["hosts"], "master_master")
-    serving.tell(paths, made)
-    serving.serve(paths, serving.prepare(paths, made))
+    made = generation.build(chosen, kept.load_inventory(paths.inventory)["hosts"], "master_master")
+    generation_disk.tell(paths, made)
+    generation_disk.serve(paths, generation_disk.prepare(paths, made))
 
 
 def test_validate_before_configure(master, home):

@@ -15,7 +15,7 @@ from lab.containers import Done
 from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.store import CHECKOUT
-from proposals import conf, secrets
+from proposals.pillar import conf, secrets
 
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-0000000000a1"
 ADDRESS, NETWORK = "10.77.7.1", "10.77.7.0/24"  # on a dummy port: daemons of one guest need no cable

@@ -8,7 +8,7 @@ import pytest
 from product import PILLAR, Product
 from test_radosgw import front, up
 
-from proposals.documents import parse_yaml
+from proposals.files.documents import parse_yaml
 
 SITE = f"{PILLAR}/stack/ceph/cluster.yml"
 GIVEN = f"{PILLAR}/keys/given"

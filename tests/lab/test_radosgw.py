@@ -11,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from product import PILLAR, Product, until
 
-from proposals.documents import parse_yaml
+from proposals.files.documents import parse_yaml
 
 CREDENTIALS = "/etc/ceph/rgw-users.credentials"
 PART = 5 * 2**20  # bytes; no smaller part but the last (docs.aws.amazon.com, S3 multipart upload limits)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from proposals import arguments, plan, reference
+from proposals.disks import arguments, plan
+from proposals.reference import machines
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FSID = "11111111-2222-4333-8444-555555555555"
@@ -30,13 +31,13 @@ def host(disks, **more):
 
 def inventory(**hosts):
     """An inventory of hosts, each a list of groups or a mapping with disks and memory."""
-    return reference.expand(
+    return machines.expand(
         {name: host(**told) if isinstance(told, dict) else host(told) for name, told in hosts.items()}
     )
 
 
 def apollo():
-    return reference.inventory("apollo")
+    return machines.inventory("apollo")
 
 
 def peek(raw, *pairs, stored=None):

@@ -2,11 +2,12 @@
 
 import pytest
 
-from proposals import arguments, disks, filters
-from proposals.errors import ArgumentError, FilterError
-from proposals.sizes import GIB
+from proposals.disks import arguments, filters
+from proposals.inventory import disk
+from proposals.text.errors import ArgumentError, FilterError
+from proposals.text.sizes import GIB
 
-DISK = disks.parse(
+DISK = disk.parse(
     {
         "device": "/dev/sda",
         "id": "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4",

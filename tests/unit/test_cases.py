@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from planning import cases, inventory, peek
 
-from proposals.errors import ProposalError
-from proposals.sizes import GIB
+from proposals.text.errors import ProposalError
+from proposals.text.sizes import GIB
 
 CASES = list(cases("cases"))
 

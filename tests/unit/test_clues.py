@@ -2,8 +2,8 @@
 
 import pytest
 
-from proposals import clues
-from proposals.errors import ProposalError
+from proposals.inventory import existing_cluster
+from proposals.text.errors import ProposalError
 
 A, B = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 HOSTILE = "{{ salt['cmd.run']('touch /pwned') }}"
@@ -36,7 +36,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_cluster_that_exists(name):
     hosts, traces, kept, expected = CASES[name]
-    fsid, said = clues.cluster(hosts, traces, kept)
+    fsid, said = existing_cluster.cluster(hosts, traces, kept)
     assert fsid == expected
     assert bool(said) == ("another" in name)
 
@@ -52,7 +52,7 @@ def test_the_cluster_that_exists(name):
 )
 def test_what_is_not_guessed(hosts, traces, kept, says):
     with pytest.raises(ProposalError, match=says):
-        clues.cluster(hosts, traces, kept)
+        existing_cluster.cluster(hosts, traces, kept)
 
 
 PUBLIC = {"public_network": "10.0.0.0/16", "cluster_network": "10.1.0.0/16"}
@@ -69,17 +69,17 @@ PUBLIC = {"public_network": "10.0.0.0/16", "cluster_network": "10.1.0.0/16"}
     ],
 )
 def test_networks_of_ceph_conf(traces, expected):
-    assert clues.networks(traces, A) == expected
+    assert existing_cluster.networks(traces, A) == expected
 
 
 def test_networks_of_the_clusters_own_configuration():
     rows = [{"section": "mon", "name": "public_network", "value": "10.0.0.0/16"}]
     rows += [{"section": "osd", "name": "public_network", "value": "10.9.0.0/16"}]
-    assert clues.configured(rows) == {**PUBLIC, "cluster_network": "10.0.0.0/16"}
-    assert clues.configured([]) is None
+    assert existing_cluster.configured(rows) == {**PUBLIC, "cluster_network": "10.0.0.0/16"}
+    assert existing_cluster.configured([]) is None
 
 
 def test_the_asker_has_the_key_of_this_cluster():
     traces = {"a": trace(B, admin=True), "b": trace(A), "c": trace(A, admin=True)}
-    assert clues.asker(traces, A) == "c"
-    assert clues.asker(traces, None) is None
+    assert existing_cluster.asker(traces, A) == "c"
+    assert existing_cluster.asker(traces, None) is None

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from planning import FSID, GUIDE
 
-from proposals import cli, reference
+from proposals import cli
+from proposals.reference import machines
 
 
 def run(*words):
@@ -138,7 +139,7 @@ def test_what_is_no_inventory_is_told(tmp_path, text):
 def test_a_folder_of_inventories_is_one(tmp_path):
     folder = tmp_path / "inventory"
     folder.mkdir()
-    for name, host in reference.inventory("apollo")["hosts"].items():
+    for name, host in machines.inventory("apollo")["hosts"].items():
         (folder / f"{name}.json").write_text(json.dumps({**host, "time": 1, "boot_id": "x"}))
     answer = json.loads(run("peek", folder, *GUIDE, "--format", "json").stdout)
     assert answer["summary"]["osds"] == 216
@@ -171,7 +172,7 @@ def test_show_policy_explain_export(root, apollo):
 
 
 def test_diff_tells_added_removed_replaced_moved(tmp_path, root):
-    raw = reference.inventory("apollo")
+    raw = machines.inventory("apollo")
     disks = raw["hosts"]["osdnode1"]["ceph_disks"]
     disks[0] = {
         **disks[0],
@@ -225,8 +226,8 @@ def test_a_reader_that_goes_away_is_no_error(apollo):
 def test_no_salt_is_imported():
     code = (
         "import pkgutil, importlib, sys, proposals\n"
-        "for one in pkgutil.iter_modules(proposals.__path__):\n"
-        "    if one.name != '__main__': importlib.import_module('proposals.' + one.name)\n"
+        "for module in pkgutil.walk_packages(proposals.__path__, 'proposals.'):\n"
+        "    if not module.name.endswith('__main__'): importlib.import_module(module.name)\n"
         "print(sorted(name for name in sys.modules if name.split('.')[0] == 'salt'))\n"
         "import salt.version\n"
         "print('salt.version' in sys.modules)\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proposals import crush, pools
-from proposals.errors import PolicyError
+from proposals.cluster import crush, pools
+from proposals.text.errors import PolicyError
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "crush.yaml").read_text())
 HOSTS = ("node1", "node2", "node3", "node4")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proposals import discovery
-from proposals.errors import ProposalError
+from proposals.inventory import inventory_join
+from proposals.text.errors import ProposalError
 
 OURS, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
@@ -37,13 +37,13 @@ def label(role="data", cluster=OURS, **more):
     ],
 )
 def test_reasons_are_joined(in_use, content, expected):
-    host = discovery.host(looked(in_use, **content), [], "node1")
+    host = inventory_join.host(looked(in_use, **content), [], "node1")
     assert host["ceph_disks"][0]["in_use"] == expected
 
 
 def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
     found = looked([], osds=[label(id=3), label("db", cluster=None)], partitions=2, signatures=[])
-    data, db = discovery.host(found, [], "node1")["ceph_disks"][0]["osds"]
+    data, db = inventory_join.host(found, [], "node1")["ceph_disks"][0]["osds"]
     assert (db["cluster"], db["id"]) == (data["cluster"], 3)
 
 
@@ -58,13 +58,13 @@ def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
 )
 def test_networks(addresses, public, cluster):
     hosts = {minion: {"addresses": given} for minion, given in addresses.items()}
-    found = discovery.networks(hosts, "m")
+    found = inventory_join.networks(hosts, "m")
     assert found == {"public_network": f"10.{public}.0.0/24", "cluster_network": f"10.{cluster}.0.0/24"}
 
 
 def test_no_network_is_said():
     with pytest.raises(ProposalError, match="no host has an address"):
-        discovery.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)
+        inventory_join.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)
 
 
 def test_ports_are_kept_and_give_the_addresses():
@@ -72,7 +72,7 @@ def test_ports_are_kept_and_give_the_addresses():
         {"name": "eth0", "addresses": ["10.0.0.2/24", "fd00::2/64", "127.0.0.9/8", "{{ evil }}"]},
         {"name": "eth1", "error": "does not say"},
     ]
-    host = discovery.host(looked([]), nics, "node1", boot="b")
+    host = inventory_join.host(looked([]), nics, "node1", boot="b")
     assert host["ceph_nics"] == nics
     assert host["addresses"] == ["10.0.0.2/24", "fd00::2/64"]
     assert host["boot_id"] == "b"
@@ -80,7 +80,7 @@ def test_ports_are_kept_and_give_the_addresses():
 
 def test_slots_without_any_label_are_no_osds_yet():
     found = looked(["has partitions"], osds=[label(fsid="new", begun=True)], partitions=1, signatures=["gpt"])
-    (disk,) = discovery.host(found, [], "x")["ceph_disks"]
+    (disk,) = inventory_join.host(found, [], "x")["ceph_disks"]
     assert (disk["in_use"], disk["osds"]) == ([], [])
 
 
@@ -88,9 +88,9 @@ def test_osds_that_the_cluster_gave_up_are_named():
     """By the uuid, and where it has none such any more, by the id; another cluster's are not judged."""
     labels = [label(fsid="used", id=1), label(fsid="gone", id=2), label(fsid="strange", id=1), label("db", None)]
     labels += [label(fsid="theirs", cluster=OTHER, id=2), label("wal", fsid="used", begun=True)]
-    host = discovery.host(looked([], osds=labels, partitions=6, signatures=[]), [], "x")
+    host = inventory_join.host(looked([], osds=labels, partitions=6, signatures=[]), [], "x")
     states = [{"id": 1, "uuid": "used", "state": "in-use"}, {"id": 2, "uuid": None, "state": "destroyed"}]
-    discovery.settle({"x": host}, states, OURS)
+    inventory_join.settle({"x": host}, states, OURS)
     found = [osd.get("state") for osd in host["ceph_disks"][0]["osds"]]
     assert found == [None, "destroyed", "orphan", "orphan", None, None]
     assert host["ceph_disks"][0]["osds"][-1]["id"] == 1  # a WAL's label does not say it, the cluster does
@@ -100,16 +100,16 @@ def test_what_the_inventory_does_not_tell_as_it_is_now():
     hosts = {name: {"boot_id": "b"} for name in ("old", "restarted", "silent", "fresh")}
     boots = {"restarted": "c", "fresh": "b", "old": "b", "silent": None}
     looked = {"old": 0.0, "restarted": 7e5, "silent": 7e5, "fresh": 7e5}
-    assert discovery.stale([*hosts, "gone", "new"], hosts, boots, looked, 7e5) == [
+    assert inventory_join.stale([*hosts, "gone", "new"], hosts, boots, looked, 7e5) == [
         "not in the inventory: gone, new: run ceph.stage.discovery",
         "started anew since discovery looked: restarted: run ceph.stage.discovery",
         "looked at by discovery more than 7 days ago: old: run ceph.stage.discovery",
     ]
-    assert discovery.stale(["fresh"], hosts, boots, looked, 7e5) == []
+    assert inventory_join.stale(["fresh"], hosts, boots, looked, 7e5) == []
 
 
 def test_an_address_that_moves_from_host_to_host_is_nobodys():
     nics = [{"name": "eth0", "addresses": ["10.0.0.1/24", "10.0.0.100/32"]}]
-    host = discovery.host(looked([]), nics, "node1", floating={"10.0.0.100"})
+    host = inventory_join.host(looked([]), nics, "node1", floating={"10.0.0.100"})
     assert host["addresses"] == host["ceph_nics"][0]["addresses"] == ["10.0.0.1/24"]
-    assert discovery.host(looked([]), nics, "node1")["addresses"] == ["10.0.0.1/24", "10.0.0.100/32"]
+    assert inventory_join.host(looked([]), nics, "node1")["addresses"] == ["10.0.0.1/24", "10.0.0.100/32"]

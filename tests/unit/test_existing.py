@@ -5,9 +5,9 @@ import copy
 import pytest
 from planning import FSID, GUIDE, apollo, inventory, peek
 
-from proposals import reference
-from proposals.errors import PlanError
-from proposals.sizes import GIB
+from proposals.reference import machines
+from proposals.text.errors import PlanError
+from proposals.text.sizes import GIB
 
 ARGS = " ".join(GUIDE)
 
@@ -19,7 +19,7 @@ def planned():
 
 @pytest.fixture
 def deployed(planned):
-    return reference.deployed(apollo(), planned, FSID)
+    return machines.deployed(apollo(), planned, FSID)
 
 
 def disks(raw, host="osdnode1"):
@@ -142,7 +142,7 @@ def test_a_stored_plan_gives_way_where_its_device_is_gone():
 
 
 def test_growing_onto_deployed_devices_uses_their_free_slots_and_sizes(deployed):
-    grown = reference.expand(
+    grown = machines.expand(
         {
             "n": {
                 "disks": [
@@ -153,7 +153,7 @@ def test_growing_onto_deployed_devices_uses_their_free_slots_and_sizes(deployed)
         }
     )
     first = peek(grown, "ratio=4 db-size=60g")
-    lying = reference.deployed(grown, first, FSID)
+    lying = machines.deployed(grown, first, FSID)
     lying["hosts"]["n"]["ceph_disks"].append(
         {
             "device": "/dev/sdz",
@@ -184,7 +184,7 @@ def test_a_failed_db_device_names_all_osds_that_fall_with_it(planned, deployed):
 def test_encryption_of_what_is_deployed_is_remembered():
     raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}])
     first = peek(raw, "encryption=dmcrypt")
-    lying = reference.deployed(raw, first, FSID)
+    lying = machines.deployed(raw, first, FSID)
     for words in ("encryption=dmcrypt", ""):
         assert {osd["encryption"] for osd in osds(peek(lying, words, stored=first)).values()} == {"dmcrypt"}
     assert {osd["encryption"] for osd in osds(peek(lying, "")).values()} == {None}

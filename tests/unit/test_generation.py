@@ -5,8 +5,8 @@ import copy
 import pytest
 import yaml
 
-from proposals import generation
-from proposals.errors import PolicyError
+from proposals.pillar import generation
+from proposals.text.errors import PolicyError
 
 DATA, SSD = "/dev/disk/by-id/wwn-0x1", "/dev/disk/by-id/wwn-0x2"
 INVENTORY = {

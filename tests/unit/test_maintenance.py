@@ -2,9 +2,9 @@
 
 import pytest
 
-from proposals import maintenance
-from proposals.errors import ArgumentError
-from proposals.maintenance import Wanted
+from proposals.cluster import maintenance
+from proposals.cluster.maintenance import Wanted
+from proposals.text.errors import ArgumentError
 
 MASTER = "admin"
 LOOKED = {

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning import FIXTURES
 
-from proposals import policy, reference, store
 from proposals.cli import main
-from proposals.errors import ProposalError
-from proposals.networking import arguments, fragments, plan, proof, switches, told
+from proposals.files import tree
+from proposals.networking import arguments, assigned_check, fragments, plan, proof, switches
+from proposals.policy import policy, store
+from proposals.reference import machines
+from proposals.text.errors import ProposalError
 
 CASES = yaml.safe_load((FIXTURES / "networking/cases.yaml").read_text())
 TOLD = yaml.safe_load((FIXTURES / "networking/told.yaml").read_text())
@@ -87,14 +89,14 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", reference.CATALOGUE)
+@pytest.mark.parametrize("name", machines.CATALOGUE)
 def test_every_reference_deployment_is_planned(name):
-    answer = peek(reference.inventory(name), "mode=none" if name.startswith(("mellanox", "infiniflash")) else "")
+    answer = peek(machines.inventory(name), "mode=none" if name.startswith(("mellanox", "infiniflash")) else "")
     assert answer["summary"]["hosts"] == len(answer["hosts"]) > 0
 
 
 def test_the_guides_network_is_planned_as_it_stands():
-    answer = peek(reference.inventory("apollo"), GUIDE)
+    answer = peek(machines.inventory("apollo"), GUIDE)
     told = {name: {link["name"]: link["addresses"] for link in each["links"]} for name, each in answer["hosts"].items()}
     for number in range(1, 5):
         assert told[f"osdnode{number}"] == {
@@ -204,15 +206,15 @@ def test_what_was_edited_by_hand_is_judged_before_it_is_told(name):
     bond = {"kind": "bond", "mtu": 9000, "addresses": ["10.0.0.1/24"], "ports": ["p1", "p2"], "mode": "802.3ad"}
     vlan = {"kind": "vlan", "mtu": 9000, "addresses": ["10.1.0.1/24"], "lower": "bond0", "id": 3001}
     network = {"links": {"bond0": bond, "v": vlan}, "ports": {"p1": None, "p2": None}}
-    assert told.problems(otherwise(network, TOLD[name]["change"])) == TOLD[name]["told"]
+    assert assigned_check.problems(otherwise(network, TOLD[name]["change"])) == TOLD[name]["told"]
 
 
 def test_what_is_planned_is_told():
-    for name in reference.CATALOGUE:
-        made = plan.peek(reference.inventory(name), arguments.parse(["mode=none"] if "inf" in name else []))
+    for name in machines.CATALOGUE:
+        made = plan.peek(machines.inventory(name), arguments.parse(["mode=none"] if "inf" in name else []))
         for text in fragments.wanted(made).files.values():
-            network = told.of(yaml.safe_load(text))
-            assert network is None or told.problems(network) == []
+            network = assigned_check.of(yaml.safe_load(text))
+            assert network is None or assigned_check.problems(network) == []
 
 
 @given(st.integers(2, 70))
@@ -278,7 +280,7 @@ def test_hosts_take_turns_where_a_cluster_runs():
 
 
 def populate(root, words=GUIDE):
-    made = plan.peek(reference.inventory("apollo"), arguments.parse(words.split()))
+    made = plan.peek(machines.inventory("apollo"), arguments.parse(words.split()))
     return store.populate_network(root, fragments.wanted(made), made.arguments.force)
 
 
@@ -290,7 +292,7 @@ def test_populate_writes_fragments_that_policy_chooses(tmp_path):
     (tmp_path / "policy.cfg").write_text(f"{line}\nnetwork-apollo/stack/default/ceph/cluster.yml\n")
     resolved = policy.resolve(tmp_path)
     assert len(resolved.targets) == 9
-    told = store.read_yaml(tmp_path / "network-apollo/stack/default/ceph/minions/osdnode1.yml")
+    told = tree.read_yaml(tmp_path / "network-apollo/stack/default/ceph/minions/osdnode1.yml")
     assert told["ceph"]["network"] == {
         "links": {
             "bond0": {
@@ -314,7 +316,7 @@ def test_populate_writes_fragments_that_policy_chooses(tmp_path):
         },
         "ports": {"ens1f0": "pci-0000:5d:00.0", "ens1f1": "pci-0000:5d:00.1"},
     }
-    cluster = store.read_yaml(tmp_path / "network-apollo/stack/default/ceph/cluster.yml")
+    cluster = tree.read_yaml(tmp_path / "network-apollo/stack/default/ceph/cluster.yml")
     assert cluster == {"public_network": "192.168.124.0/24", "cluster_network": "192.168.100.0/24"}
     assert store.stored_network(tmp_path, "apollo")["hosts"]["osdnode1"]["reached_by"] == "bond0"
 
@@ -335,7 +337,7 @@ def test_populate_keeps_what_was_edited(tmp_path):
 
 @pytest.mark.parametrize("system", switches.SYSTEMS)
 def test_the_guides_switches_are_told(system):
-    told_ = switches.text(peek(reference.inventory("apollo"), GUIDE), system)
+    told_ = switches.text(peek(machines.inventory("apollo"), GUIDE), system)
     assert told_ == (FIXTURES / f"networking/apollo/switches/{system}.txt").read_text()
 
 
@@ -343,7 +345,7 @@ CABLES = {f"osdnode{number}": {"ens1f0": f"leaf1 1/{number}", "ens1f1": f"leaf2 
 
 
 def test_a_port_map_says_where_each_cable_is():
-    answer = peek(reference.inventory("apollo"), f"{GUIDE} target=osdnode[12]")
+    answer = peek(machines.inventory("apollo"), f"{GUIDE} target=osdnode[12]")
     one, two = switches.switches(answer, CABLES)
     assert (one.name, two.name) == ("leaf1", "leaf2")
     assert [channel.cables for channel in two.channels] == [(("1/1", "ens1f1"),), (("1/2", "ens1f1"),)]
@@ -365,7 +367,7 @@ def test_a_port_map_says_where_each_cable_is():
     ],
 )
 def test_a_wrong_port_map_is_one_message(change, error):
-    answer = peek(reference.inventory("apollo"), f"{GUIDE} target=osdnode[12]")
+    answer = peek(machines.inventory("apollo"), f"{GUIDE} target=osdnode[12]")
     with pytest.raises(ProposalError, match=error):
         switches.text(answer, "nx-os", {**CABLES, **change})
     with pytest.raises(ProposalError, match="did you mean 'nx-os'"):
@@ -373,7 +375,7 @@ def test_a_wrong_port_map_is_one_message(change, error):
 
 
 def test_active_backup_needs_no_port_channel():
-    told_ = switches.text(peek(reference.inventory("apollo"), f"{GUIDE} mode=active-backup"), "mlnx-os")
+    told_ = switches.text(peek(machines.inventory("apollo"), f"{GUIDE} mode=active-backup"), "mlnx-os")
     assert "channel" not in told_ and "lacp" not in told_ and "mtu 9216" in told_
 
 

@@ -9,10 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning import FSID
 
-from proposals import arguments, filters, fragments, names, plan, policy, reference
-from proposals.devices import OVERHEAD
-from proposals.errors import ProposalError
-from proposals.sizes import GIB
+from proposals.disks import arguments, filters, plan
+from proposals.disks.slots import OVERHEAD
+from proposals.policy import fragments, policy
+from proposals.reference import machines
+from proposals.text import names
+from proposals.text.errors import ProposalError
+from proposals.text.sizes import GIB
 
 HDDS = [1000204886016, 4000787030016, 6001175126016]
 FLASH = [120034123776, 400088457216, 800166076416, 1920383410176]
@@ -113,7 +116,7 @@ def check(answer, raw, asked):
 @few
 @given(hosts, words)
 def test_every_plan_keeps_its_promises(told, asked):
-    raw = reference.expand(told)
+    raw = machines.expand(told)
     answer = peek(raw, asked)
     if answer:
         check(answer, raw, parse(asked))
@@ -122,7 +125,7 @@ def test_every_plan_keeps_its_promises(told, asked):
 @few
 @given(hosts, words, st.randoms(use_true_random=False))
 def test_any_order_of_disks_and_hosts_gives_the_same_bytes(told, asked, random):
-    raw = reference.expand(told)
+    raw = machines.expand(told)
     shuffled = {"hosts": dict(random.sample(list(raw["hosts"].items()), len(raw["hosts"])))}
     for host in shuffled["hosts"].values():
         host["ceph_disks"] = random.sample(host["ceph_disks"], len(host["ceph_disks"]))
@@ -132,7 +135,7 @@ def test_any_order_of_disks_and_hosts_gives_the_same_bytes(told, asked, random):
 @few
 @given(hosts, words)
 def test_planning_with_the_stored_plan_changes_nothing(told, asked):
-    raw = reference.expand(told)
+    raw = machines.expand(told)
     first = peek(raw, asked)
     if first:
         assert peek(raw, asked, stored=first) == first
@@ -141,12 +144,12 @@ def test_planning_with_the_stored_plan_changes_nothing(told, asked):
 @few
 @given(hosts, words, groups(), st.booleans())
 def test_growing_never_moves(told, asked, more, deploy):
-    raw = reference.expand(told)
+    raw = machines.expand(told)
     first = peek(raw, asked)
     if not first:
         return
-    grown = reference.deployed(raw, first, FSID) if deploy else copy.deepcopy(raw)
-    extra = reference.expand({str(place): {"disks": [more]} for place in range(9)})["hosts"]["8"]["ceph_disks"]
+    grown = machines.deployed(raw, first, FSID) if deploy else copy.deepcopy(raw)
+    extra = machines.expand({str(place): {"disks": [more]} for place in range(9)})["hosts"]["8"]["ceph_disks"]
     for place, host in enumerate(grown["hosts"].values()):
         for disk in extra:
             changed = {key: f"{disk[key]}{place}" for key in ("id", "wwn", "serial")}
@@ -163,11 +166,11 @@ def test_growing_never_moves(told, asked, more, deploy):
 @few
 @given(hosts, words, words)
 def test_arguments_never_touch_what_is_deployed(told, asked, other):
-    raw = reference.expand(told)
+    raw = machines.expand(told)
     first = peek(raw, asked)
     if not first:
         return
-    lying = reference.deployed(raw, first, FSID)
+    lying = machines.deployed(raw, first, FSID)
     second = peek(lying, other)
     if second:
         before = {osd["uuid"] for host in first["hosts"].values() for osd in host["osds"]}
@@ -268,7 +271,7 @@ def test_hostile_text_is_escaped_and_in_no_file(text):
 
 
 def test_a_slot_is_never_smaller_than_a_gib_where_nothing_was_typed():
-    raw = reference.expand(
+    raw = machines.expand(
         {"a": {"disks": [{"count": 3, "size": HDDS[2], "rotational": True}, {"size": 2 * GIB, "rotational": False}]}}
     )
     assert peek(raw, {})["hosts"]["a"]["layout"] == "standalone"

@@ -5,8 +5,9 @@ import time
 import pytest
 from planning import GUIDE, apollo
 
-from proposals import arguments, pillar, plan, policy, store
-from proposals.errors import PolicyError
+from proposals.disks import arguments, plan
+from proposals.policy import merging, policy, store
+from proposals.text.errors import PolicyError
 
 GUIDES = """cluster-ceph/cluster/*.sls
 role-master/cluster/salt*.sls
@@ -37,12 +38,12 @@ def resolve(root, text):
 def test_the_guides_policy_resolves_as_it_stands(root):
     found = resolve(root, GUIDES)
     assert [line.matches and len(line.matches) for line in found.lines] == [8, 1, 1, 3, 3, 3, 1, 1, 1, 4, 4]
-    assert pillar.minion(found, "monnode1") == {"cluster": "ceph", "roles": ["mon", "mgr", "mds"]}
-    told = pillar.minion(root, "osdnode3")
+    assert merging.minion(found, "monnode1") == {"cluster": "ceph", "roles": ["mon", "mgr", "mds"]}
+    told = merging.minion(root, "osdnode3")
     assert told["roles"] == ["storage"]
     assert len(told["ceph"]["storage"]["osds"]) == 54
     assert len(told["ceph"]["storage"]["disks"]) == 60
-    assert pillar.minion(found, "unknown") == {}
+    assert merging.minion(found, "unknown") == {}
 
 
 def test_the_json_form(root):
@@ -151,9 +152,9 @@ MERGES = [
 
 @pytest.mark.parametrize(("documents", "merged"), MERGES)
 def test_merge(documents, merged):
-    assert pillar.merge(documents) == merged
+    assert merging.merge(documents) == merged
 
 
 def test_an_unknown_strategy_is_refused():
     with pytest.raises(PolicyError, match="known are merge-last"):
-        pillar.merge([{"a": {}}, {"a": {"__": "explode"}}])
+        merging.merge([{"a": {}}, {"a": {"__": "explode"}}])

@@ -6,9 +6,11 @@ import pytest
 import yaml
 from planning import FSID, GUIDE, apollo, inventory
 
-from proposals import arguments, files, fragments, pillar, plan, proposed, store
-from proposals.errors import StoreError
-from proposals.sizes import GIB
+from proposals.disks import arguments, plan
+from proposals.files import atomic, tree
+from proposals.policy import fragments, merging, policy_draft, store
+from proposals.text.errors import StoreError
+from proposals.text.sizes import GIB
 
 FEW = {"node1": [{"is": "hdd6", "count": 3}, {"is": "ssd800"}], "node2": [{"is": "hdd6", "count": 2}]}
 
@@ -19,7 +21,7 @@ def populate(root, raw, words="", force=False):
     return store.populate(root, made, force)
 
 
-def tree(root):
+def contents(root):
     return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
@@ -57,10 +59,10 @@ def test_the_files_of_the_guide(tmp_path):
 
 def test_populate_twice_is_populate_once(tmp_path):
     populate(tmp_path, apollo(), " ".join(GUIDE))
-    before = tree(tmp_path)
+    before = contents(tmp_path)
     report = populate(tmp_path, apollo(), " ".join(GUIDE))
     assert (report.status, report.written, report.removed, report.messages) == (0, (), (), ())
-    assert tree(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 def test_an_edited_file_is_kept_where_the_plan_is_as_before(tmp_path):
@@ -126,7 +128,7 @@ def test_fragments_are_never_overwritten_and_differences_told(tmp_path):
     assert "fsid is '11111111" in messages[0]
     assert (tmp_path / "role-mon/cluster/a.sls").read_text() == "roles: [mon, mine]\n"
     assert (tmp_path / "role-mon/cluster/b.sls").exists()
-    told = store.read_yaml(tmp_path / "config/stack/default/ceph/cluster.yml")
+    told = tree.read_yaml(tmp_path / "config/stack/default/ceph/cluster.yml")
     assert told == {"fsid": FSID, "public_network": "192.168.124.0/24"}
 
 
@@ -144,7 +146,7 @@ def test_the_proposed_policy_is_the_guides(tmp_path):
         "profile-apollo/cluster/*.sls",
         "profile-apollo/stack/default/ceph/minions/*.yml",
     ]
-    assert pillar.minion(tmp_path, "saltmaster")["roles"] == ["master", "admin"]
+    assert merging.minion(tmp_path, "saltmaster")["roles"] == ["master", "admin"]
 
 
 def test_an_existing_policy_stays_and_lacking_lines_are_told(tmp_path):
@@ -169,37 +171,37 @@ MONITORS = [
 
 @pytest.mark.parametrize(("hosts", "storage", "monitors"), MONITORS)
 def test_monitors(hosts, storage, monitors):
-    assert proposed.roles(hosts, storage)["mon"] == monitors
+    assert policy_draft.roles(hosts, storage)["mon"] == monitors
 
 
 def test_a_killed_write_leaves_no_half_file(tmp_path, monkeypatch):
-    files.write(tmp_path / "a", "old")
+    atomic.write(tmp_path / "a", "old")
 
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fchmod", fail)
+    monkeypatch.setattr(atomic.os, "fchmod", fail)
     with pytest.raises(StoreError, match="cannot write .*No space left"):
-        files.write(tmp_path / "a", "new" * 1000)
+        atomic.write(tmp_path / "a", "new" * 1000)
     assert (tmp_path / "a").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_trees_and_links(tmp_path):
-    files.write_tree(tmp_path / "gen1", {"a/b.sls": "x: 1\n"}, mode=0o600)
+    atomic.write_tree(tmp_path / "gen1", {"a/b.sls": "x: 1\n"}, mode=0o600)
     assert (tmp_path / "gen1/a/b.sls").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "gen1/a").stat().st_mode & 0o777 == 0o700
     with pytest.raises(StoreError, match="never written over"):
-        files.write_tree(tmp_path / "gen1", {})
-    files.swap_link(tmp_path / "now", "gen1")
-    files.swap_link(tmp_path / "now", "gen2")
+        atomic.write_tree(tmp_path / "gen1", {})
+    atomic.swap_link(tmp_path / "now", "gen1")
+    atomic.swap_link(tmp_path / "now", "gen2")
     assert str((tmp_path / "now").readlink()) == "gen2"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gen1", "now"]
 
 
 def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
     populate(tmp_path, inventory(**FEW))
-    whole, done = files._write, []
+    whole, done = atomic._write, []
 
     def killed(path, *more, **named):
         if done and "minions" in str(path):
@@ -207,7 +209,7 @@ def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
         done.extend([path] if "minions" in str(path) else [])
         whole(path, *more, **named)
 
-    monkeypatch.setattr(files, "_write", killed)
+    monkeypatch.setattr(atomic, "_write", killed)
     with pytest.raises(KeyboardInterrupt):
         populate(tmp_path, inventory(**FEW), "encryption=dmcrypt")
     monkeypatch.undo()
@@ -222,6 +224,6 @@ def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
     ["{}", "[]", "{", '{"hosts": 1}', '{"name": "a", "arguments": {}, "hosts": {"a": {"osds": [1], "disks": []}}}'],
 )
 def test_a_broken_proposal_is_told(tmp_path, text):
-    files.write(tmp_path / "profile-default/proposal.json", text)
+    atomic.write(tmp_path / "profile-default/proposal.json", text)
     with pytest.raises(StoreError, match=r"proposal\.json is not"):
         populate(tmp_path, inventory(**FEW))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proposals import quick_test
+from proposals.cluster import pool_benchmark
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from proposals import quick_test
     ],
 )
 def test_groups_that_fit(osds, used, size, wanted, expected):
-    assert quick_test.pg_num({"osds": osds, "per_osd": 250, "used": used, "size": size}, wanted) == expected
+    assert pool_benchmark.pg_num({"osds": osds, "per_osd": 250, "used": used, "size": size}, wanted) == expected
 
 
 def test_a_result_tells_why_there_are_fewer():
@@ -26,7 +26,7 @@ def test_a_result_tells_why_there_are_fewer():
         "write": {"bandwidth": "81.2", "average_iops": "20", "average_latency": "0.5", "total_writes_made": "61"}
     }
     found = {"osds": 6, "per_osd": 250, "used": 3, "size": 3}
-    told = quick_test.text(found, 256, 3, measured, 1024)
+    told = pool_benchmark.text(found, 256, 3, measured, 1024)
     assert "256 placement groups (1024 do not fit 6 OSDs of at most 250 each)" in told
     assert "81.2 MB/s" in told and "500.0 ms on average" in told and "61 objects" in told
-    assert "do not fit" not in quick_test.text(found, 256, 3, measured, 256)
+    assert "do not fit" not in pool_benchmark.text(found, 256, 3, measured, 256)

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from proposals import secrets
-from proposals.errors import ArgumentError
+from proposals.pillar import secrets
+from proposals.text.errors import ArgumentError
 
 CAPS = secrets.entities(["a"], {})
 KEYS = secrets.keys({}, CAPS)

@@ -4,7 +4,7 @@ import pytest
 import yaml
 from planning import FIXTURES
 
-from proposals.services import bringing, cephfs, monitoring, planning
+from proposals.services import cephfs, monitoring, planning, service_answers
 from proposals.services.service import Cluster, Plan, Service
 from proposals.services.table import SERVICES, SETTINGS, named, roles
 
@@ -81,19 +81,19 @@ RUNNING = {"generation": "g", "ports": [[8080, "apache2"]], "units": ["ceph-mds@
 def test_what_stands_against_services_is_named():
     steps = {"radosgw": {"parts": {"rgw": ["node1"]}, "ports": {"node1": {8080: "radosgw"}}}}
     answered = {"node1": {"host_services.running": RUNNING}, "node2": {"host_services.running": "is not available"}}
-    found = bringing.problems(steps, answered, "g2")
+    found = service_answers.problems(steps, answered, "g2")
     assert [part in said for part, said in zip(("generation g, exp", "held by apache2", "not av"), found, strict=True)]
-    assert bringing.problems({}, {"node1": {"host_services.running": RUNNING}}, "g") == []
+    assert service_answers.problems({}, {"node1": {"host_services.running": RUNNING}}, "g") == []
 
 
 def test_daemons_of_a_role_that_went_are_named():
     answered = {"node1": {"host_services.running": RUNNING}}
-    assert "ceph-mds@node1.service runs" in bringing.left(named("cephfs"), {}, answered)[0]
-    assert bringing.left(SERVICES, {"cephfs": {"parts": {"mds": ["node1"]}}}, answered) == []
+    assert "ceph-mds@node1.service runs" in service_answers.left(named("cephfs"), {}, answered)[0]
+    assert service_answers.left(SERVICES, {"cephfs": {"parts": {"mds": ["node1"]}}}, answered) == []
     # A host may have lost one role of a service and kept another.
     still = {"node1": {"host_services.running": {**RUNNING, "units": ["prometheus.service"]}}}
     steps = {"monitoring": {"parts": {"node-exporter": ["node1"], "alertmanager": ["node1"]}}}
-    assert "prometheus.service runs" in bringing.left(SERVICES, steps, still)[0]
+    assert "prometheus.service runs" in service_answers.left(SERVICES, steps, still)[0]
 
 
 def test_what_fails_on_a_host_is_named_once():
@@ -103,7 +103,7 @@ def test_what_fails_on_a_host_is_named_once():
         "c": {"__id__": "packages", "result": True, "comment": "", "changes": {"ceph-mds": 1}, "__run_num__": 2},
     }
     states["b"]["__run_num__"] = 1
-    done = bringing.applied("mds", ["node1", "node2"], {"node1": {"state.apply": states}})
+    done = service_answers.applied("mds", ["node1", "node2"], {"node1": {"state.apply": states}})
     assert done.failed == [
         "node1: keyring: no such file",
         "node2: does not answer: look at its salt-minion, then run the stage again",
@@ -118,13 +118,13 @@ def test_a_plan_that_asks_for_nothing_is_none():
 def test_what_a_state_warns_of_is_said():
     warned = "module restful was disabled"
     states = {"a": {"__id__": "served", "result": True, "changes": {"a": 1}, "__run_num__": 0, "warnings": [warned]}}
-    done = bringing.applied("dashboard", ["salt"], {"salt": {"state.apply": states}})
+    done = service_answers.applied("dashboard", ["salt"], {"salt": {"state.apply": states}})
     assert done.text() == f"dashboard: salt changed\ndashboard: salt: {warned}"
 
 
 def test_a_program_that_each_family_names_otherwise_holds_its_own_port():
     steps = {"monitoring": {"parts": {}, "ports": {"node1": {8080: "httpd or apache2"}}}}
-    assert bringing.problems(steps, {"node1": {"host_services.running": RUNNING}}, "g") == []
+    assert service_answers.problems(steps, {"node1": {"host_services.running": RUNNING}}, "g") == []
 
 
 def test_the_exporter_of_the_managers_is_enabled_once():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proposals.errors import ArgumentError, FilterError
-from proposals.sizes import GIB, both, parse_range, parse_size
+from proposals.text.errors import ArgumentError, FilterError
+from proposals.text.sizes import GIB, both, parse_range, parse_size
 
 TB6, GB800, T1862 = 6001175126016, 800166076416, 1999844147200
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proposals import tunings
+from proposals.pillar import tunings
 
 
 @pytest.mark.parametrize(

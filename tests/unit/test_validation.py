@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proposals.errors import ArgumentError, InventoryError
-from proposals.validation import check, facts, questions, subject, table
+from proposals.text.errors import ArgumentError, InventoryError
+from proposals.validation import check, facts, host_questions, subject, table
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "validation"
 SITE = yaml.safe_load((FIXTURES / "site.yaml").read_text())
@@ -115,7 +115,7 @@ def test_who_is_asked_what_does_not_grow_with_hosts():
         for number, name in enumerate(roles)
     }
     settings = {"public_network": "10.0.0.0/16", "cluster_network": "10.1.0.0/16"}
-    asked = questions.ask(subject.Subject(roles, settings, {}), inventory)
+    asked = host_questions.ask(subject.Subject(roles, settings, {}), inventory)
     assert asked["network"] == "10.0.0.0/16"
     assert set(asked["names"]) == {"salt", "mon1", "mon2", "mon3"} and asked["names"]["mon1"] == "10.0.0.2"
     assert [(one["network"], one["ports"], len(one["sources"])) for one in asked["probes"]] == [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proposals import wiping
+from proposals.cluster import wiping
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "wiping.yaml").read_text())
 CLEAN = {"device": "/dev/sda", "id": "/dev/disk/by-id/wwn-0x1", "size": 6001175126016, "serial": "ZAD1"}

@@ -1,0 +1,90 @@
+"""One disk: every step of why it became what it is."""
+
+from proposals.disks.arguments import Arguments
+from proposals.disks.filters import KEYS, Filter
+from proposals.disks.plan import Plan, Planned
+from proposals.disks.shape import label
+from proposals.inventory.disk import Disk
+from proposals.text import names
+from proposals.text.errors import ArgumentError
+from proposals.text.sizes import both, gib, terabytes
+
+PURPOSES = ("exclude", "data", "db", "wal")
+
+
+def disk(plan: Plan, host: str, word: str) -> dict:
+    """Role, reason, OSDs and the steps that led there; ``word`` is the disk's id, device or serial.
+
+    Raises ArgumentError for a host or disk that the plan does not know, naming the nearest.
+
+    CLI: ``python -m proposals explain INVENTORY osdnode1 /dev/sda ratio=9``"""
+    planned = next((one for one in plan.hosts if one.host.id == host), None)
+    if planned is None:
+        raise ArgumentError(
+            f"host '{names.shown(host)}' is not in the plan{names.nearest(host, [one.host.id for one in plan.hosts])}"
+        )
+    at = _position(planned, word)
+    found = planned.host.disks[at]
+    answer = plan.host_dict(planned)
+    osds = [osd for osd in answer["osds"] if found.id in (osd["data"], osd["db"], osd["wal"])]
+    role, reason = planned.plan.roles[at], planned.plan.reasons[at]
+    steps = [*_seen(found), *_filters(found, plan.arguments), *_layouts(planned), *_outcome(found, role, reason, osds)]
+    return {"host": host, "disk": found.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
+
+
+def _position(planned: Planned, word: str) -> int:
+    known = {}
+    for at, disk in enumerate(planned.host.disks):
+        for name in (disk.id, disk.device, disk.serial, disk.id.rpartition("/")[2], disk.device.rpartition("/")[2]):
+            if name:
+                known.setdefault(name, at)
+    if word not in known:
+        devices = [disk.device for disk in planned.host.disks]
+        raise ArgumentError(f"{planned.host.id} has no disk '{names.shown(word)}'{names.nearest(word, devices)}")
+    return known[word]
+
+
+def _seen(disk: Disk) -> list[str]:
+    told = [text for text in (disk.vendor, disk.model, disk.serial and f"serial {disk.serial}", disk.path) if text]
+    steps = [f"{disk.device} is {disk.id}: {both(disk.size)}{', ' if told else ''}{', '.join(told)}"]
+    why = "it rotates" if disk.cls == "hdd" else f"it does not rotate, transport {disk.transport or 'unknown'}"
+    steps.append(f"class {disk.cls}: {why}")
+    for one in disk.residents:
+        size = f" of {gib(one.size)} GiB" if one.size else ""
+        steps.append(f"on it lies the {one.role}{size} of {label(one)}, {one.state}")
+    steps.append(f"not free: {disk.reason}" if disk.reason else "nothing stands against a new role")
+    return steps
+
+
+def _filters(disk: Disk, arguments: Arguments) -> list[str]:
+    steps = []
+    for purpose in PURPOSES:
+        wanted: Filter | None = getattr(arguments, purpose)
+        for term in wanted.terms if wanted else ():
+            value = KEYS[term.key](disk)
+            shown = both(value) if term.key == "size" else "not known" if value is None else value
+            verb = "matches" if term.matches(disk) else "does not match"
+            steps.append(f"{purpose}: {term.key} is {shown}: {verb} {term.text}")
+    return steps
+
+
+def _layouts(planned: Planned) -> list[str]:
+    steps = []
+    for one in planned.plan.candidates:
+        numbers = f"{one.osds} OSDs, {terabytes(one.behind_bytes)} behind a DB, at most {one.lost_at_most} lost at once"
+        steps.append(f"layout {one.layout}: {numbers}{'' if one.fits else f'; does not fit: {one.why_not}'}")
+    return [*steps, f"layout of the host: {planned.plan.layout or 'none'}"]
+
+
+def _outcome(disk: Disk, role: str, reason: str | None, osds: list[dict]) -> list[str]:
+    if role == "unused":
+        return [f"unused: {reason}"]
+    if role != "data":
+        data = ", ".join(osd["data"].rpartition("/")[2] for osd in osds)
+        return [f"{role}: {len(osds)} OSDs have their part here; with it falls {data}"]
+    steps = []
+    for osd in osds:
+        parts = [f"{key} of {gib(osd[f'{key}_size'] or 0)} GiB on {osd[key]}" for key in ("db", "wal") if osd[key]]
+        state = "exists and stays" if osd["existing"] else "new"
+        steps.append(f"data of OSD {osd['uuid']} ({state}): {' and '.join(parts) or 'DB and WAL on the disk itself'}")
+    return steps

@@ -1,0 +1,102 @@
+"""A stored proposal for people who deploy with something else: cephadm, or ceph-volume by hand."""
+
+import json
+from collections.abc import Callable, Mapping
+from shlex import quote
+
+from proposals.text.errors import ArgumentError
+from proposals.text.names import nearest
+from proposals.text.sizes import EXTENT
+
+
+def text(stored: Mapping, form: str) -> str:
+    """The new OSDs of a stored proposal (its proposal.json) as ``cephadm`` or ``ceph-volume`` want them.
+
+    OSDs that exist already are left out. Raises ArgumentError for a form that is not known, or a proposal
+    that the form cannot say.
+
+    CLI: ``python -m proposals export ROOT apollo --as cephadm``"""
+    if form not in FORMS:
+        raise ArgumentError(f"--as {form} is not known{nearest(form, FORMS)}")
+    lines = []
+    for host in sorted(stored["hosts"]):
+        osds = [osd for osd in stored["hosts"][host]["osds"] if not osd["existing"]]
+        if osds:
+            lines += FORMS[form](stored["name"], host, osds)
+    return "\n".join(lines or [f"# proposal {stored['name']} has no new OSDs"]) + "\n"
+
+
+def _groups(osds: list[Mapping]) -> dict[tuple, list[Mapping]]:
+    """OSDs that share their devices and sizes: one service specification each, so that no disk changes its SSD."""
+    groups: dict[tuple, list[Mapping]] = {}
+    for osd in osds:
+        count = sum(1 for one in osds if one["data"] == osd["data"])
+        key = (osd["db"], osd["wal"], osd["db_size"], osd["wal_size"], osd["encryption"], count)
+        groups.setdefault(key, []).append(osd)
+    return groups
+
+
+def _cephadm(name: str, host: str, osds: list[Mapping]) -> list[str]:
+    lines = []
+    for number, ((db, wal, db_size, wal_size, encryption, count), members) in enumerate(_groups(osds).items(), 1):
+        if any(osd["format"] == "filestore" for osd in members):
+            raise ArgumentError(
+                "cephadm makes no filestore OSDs: export --as ceph-volume, or plan with format=bluestore"
+            )
+        lines += ["---", "service_type: osd", f"service_id: {name}-{host}-{number}"]
+        lines += [f"placement: {{hosts: [{json.dumps(host)}]}}", "spec:"]
+        lines += _paths("data_devices", sorted({osd["data"] for osd in members}))
+        if db:
+            lines += _paths("db_devices", [db])
+            if wal == db:  # ceph-volume has no two volumes of one OSD on one device: a DB of both sizes holds the WAL
+                lines.append(
+                    f"  block_db_size: {db_size + wal_size}  # DB {db_size} and WAL {wal_size}: the WAL lies in it"
+                )
+            else:
+                lines.append(f"  block_db_size: {db_size}")
+        if wal and wal != db:
+            lines += [*_paths("wal_devices", [wal]), f"  block_wal_size: {wal_size}"]
+        if encryption:
+            lines.append("  encrypted: true")
+        if count > 1:
+            lines.append(f"  osds_per_device: {count}")
+    return lines
+
+
+def _paths(key: str, paths: list[str]) -> list[str]:
+    return [f"  {key}:", "    paths:", *(f"    - {json.dumps(path)}" for path in paths)]
+
+
+def _ceph_volume(name: str, host: str, osds: list[Mapping]) -> list[str]:
+    lines = [f"# on {host}"]
+    groups: dict[str, str] = {}
+    shared = [osd["data"] for osd in osds]
+    for device in sorted({osd[key] for osd in osds for key in ("db", "wal") if osd[key]}):
+        groups[device] = f"ceph-{name}-{len(groups) + 1}"
+        lines.append(f"vgcreate {groups[device]} {quote(device)}")
+    for osd in osds:
+        lines += _prepare(osd, groups, shared.count(osd["data"]), shared.index(osd["data"]))
+    return lines
+
+
+def _prepare(osd: Mapping, groups: Mapping[str, str], count: int, first: int) -> list[str]:
+    lines, words = [], []
+    filestore = osd["format"] == "filestore"
+    for key, option in (("db", "--journal" if filestore else "--block.db"), ("wal", "--block.wal")):
+        if osd[key]:
+            volume = f"{key}-{osd['uuid']}"
+            lines.append(f"lvcreate -y -l {-(-osd[f'{key}_size'] // EXTENT)} -n {volume} {groups[osd[key]]}")
+            words.append(f"{option} {groups[osd[key]]}/{volume}")
+    data = quote(osd["data"])
+    if count > 1:
+        group, volume = f"ceph-data-{first}", f"data-{osd['uuid']}"
+        lines.append(f"vgs {group} >/dev/null 2>&1 || vgcreate {group} {data}")
+        lines.append(f"lvcreate -y -l {100 // count}%VG -n {volume} {group}")
+        data = f"{group}/{volume}"
+    store = "--filestore" if filestore else "--bluestore"
+    encrypted = " --dmcrypt" if osd["encryption"] else ""
+    words = [f"--osd-fsid {osd['uuid']}", f"--data {data}", *words]
+    return [*lines, f"ceph-volume lvm prepare {store}{encrypted} {' '.join(words)}"]
+
+
+FORMS: dict[str, Callable[[str, str, list[Mapping]], list[str]]] = {"cephadm": _cephadm, "ceph-volume": _ceph_volume}

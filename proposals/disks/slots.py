@@ -1,0 +1,132 @@
+"""DB and WAL devices while disks are being given to them: how many slots each has, and of what size."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from proposals.disks.arguments import Arguments
+from proposals.disks.shape import Placed, Shape
+from proposals.text.sizes import GIB, MIB
+
+OVERHEAD = 16 * MIB  # partition tables, alignment, LVM's header
+WAL_SIZE = 2 * GIB  # what Ceph's RocksDB settings fill at most, doubled
+JOURNAL_SIZE = 5 * GIB  # Ceph's own default
+
+
+class Device:
+    """One DB or WAL device. The only mutable value of planning; it lives while one layout is tried.
+
+    ``db`` and ``wal`` are the bytes of one OSD's slot here, 0 where this device carries none."""
+
+    __slots__ = ("at", "size", "db", "wal", "room", "disks", "osds", "bytes", "behind", "served", "strays", "clash")
+
+    def __init__(self, at: int, size: int) -> None:
+        self.at = at
+        self.size = size
+        self.db = self.wal = 0
+        self.room = max(0, (size - OVERHEAD) // GIB * GIB)
+        self.disks = self.osds = self.bytes = 0
+        self.behind: Device | None = None  # the WAL device of a DB device, where there are three tiers
+        self.served = 0  # DB devices that a WAL device serves
+        self.strays: dict[str, str] = {}
+        self.clash: tuple[str, int, int] | None = None  # size's argument, neighbours' bytes, bytes typed
+
+    @property
+    def slot(self) -> int:
+        """Bytes that one OSD takes here."""
+        return self.db + self.wal
+
+    def can_take(self, parts: int, ratio: int) -> bool:
+        """Whether a data disk of so many OSDs finds its slots here."""
+        if self.disks >= ratio or self.room < parts * self.slot or not self.slot:
+            return False
+        return self.behind is None or self.behind.room >= parts * self.behind.wal
+
+    def take(self, parts: int, size: int) -> None:
+        """Give ``parts`` slots to a data disk of ``size`` bytes."""
+        self.disks += 1
+        self.osds += parts
+        self.bytes += size
+        self.room -= parts * self.slot
+        if self.behind:
+            self.behind.osds += parts
+            self.behind.room -= parts * self.behind.wal
+
+
+class Neighbours:
+    """What lies on the DB and WAL devices of a host already, from OSDs, the stored plan and strays."""
+
+    def __init__(self, shape: Shape, placed: Iterable[Placed]) -> None:
+        self.sizes: dict[tuple[int, str], list[int]] = {}
+        self.taken: Counter[int] = Counter()
+        self.unsized: Counter[int] = Counter()
+        self.disks: dict[int, set] = {}
+        self.osds: Counter[int] = Counter()
+        self.bytes: Counter[int] = Counter()
+        self.wal_of: dict[int, list[int]] = {}
+        self.strays: dict[int, dict[str, str]] = {}  # device -> OSD -> what became of it
+        for one in placed:
+            self._add(one, shape.disks[one.data].size)
+        for stray in shape.strays:
+            self._note(stray.disk, stray.role, stray.size, stray.label)
+            known = self.strays.setdefault(stray.disk, {})
+            self.osds[stray.disk] += stray.label not in known
+            known[stray.label] = stray.gone
+
+    def _add(self, one: Placed, size: int) -> None:
+        for at, role, bytes_ in ((one.db, "db", one.db_size), (one.wal, "wal", one.wal_size)):
+            if at is not None:
+                self._note(at, role, bytes_, one.data)
+        for at in {one.db, one.wal} - {None}:
+            self.osds[at] += 1
+            self.bytes[at] += size
+        if one.db is not None and one.wal is not None and one.db != one.wal:
+            self.wal_of.setdefault(one.db, []).append(one.wal)
+
+    def _note(self, at: int, role: str, size: int | None, owner: object) -> None:
+        self.disks.setdefault(at, set()).add(owner)
+        if size is None:
+            self.unsized[at] += 1
+        else:
+            self.sizes.setdefault((at, role), []).append(size)
+            self.taken[at] += size
+
+    def usual(self, at: int, role: str) -> int:
+        """The size that most parts of ``role`` on this device have, of equals the larger; 0: there are none."""
+        sizes = Counter(self.sizes.get((at, role), ()))
+        return max(sizes, key=lambda size: (sizes[size], size)) if sizes else 0
+
+
+def build(at: int, size: int, carries: str, neighbours: Neighbours, arguments: Arguments, parts: int) -> Device:
+    """The device at position ``at``; ``carries`` is "db", "wal" or "db+wal", ``parts`` the OSDs a data disk."""
+    device = Device(at, size)
+    wal_size = arguments.wal_size or WAL_SIZE
+    if at in neighbours.disks:
+        _like_neighbours(device, carries, neighbours, arguments)
+    if carries != "db" and not device.wal and at not in neighbours.disks:
+        device.wal = wal_size
+    if carries != "wal" and not device.db:
+        typed = arguments.fast_size[1] or (JOURNAL_SIZE if arguments.filestore else None)
+        device.db = typed or _share(device, arguments.ratio * parts)
+    if carries == "wal" and not device.wal:
+        device.wal = wal_size
+    device.room -= neighbours.taken[at] + neighbours.unsized[at] * device.slot
+    return device
+
+
+def _share(device: Device, slots: int) -> int:
+    """An equal share of the device for each slot that the ratio allows, less the WAL, in whole GiB."""
+    return max(0, (device.room // slots - device.wal) // GIB * GIB)
+
+
+def _like_neighbours(device: Device, carries: str, neighbours: Neighbours, arguments: Arguments) -> None:
+    at = device.at
+    device.disks = len(neighbours.disks[at])
+    device.osds, device.bytes = neighbours.osds[at], neighbours.bytes[at]
+    device.strays = neighbours.strays.get(at, {})
+    device.db = neighbours.usual(at, "db") if carries != "wal" else 0
+    device.wal = neighbours.usual(at, "wal") if carries != "db" or device.db else 0
+    name, typed = arguments.fast_size
+    if device.db and typed and typed != device.db:
+        device.clash = (name, device.db, typed)
+    elif arguments.wal_size and arguments.wal_size != device.wal and (device.wal or carries == "db+wal"):
+        device.clash = ("wal-size", device.wal, arguments.wal_size)

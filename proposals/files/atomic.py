@@ -1,0 +1,147 @@
+"""The only file here that opens files: read whole, written whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from proposals.text.errors import StoreError
+from proposals.text.names import shown
+
+LARGEST = 512 << 20  # bytes of one file that is read
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file; bytes that are not UTF-8 are kept as lone surrogates, for the reader to refuse.
+
+    Raises StoreError."""
+    try:
+        if Path(path).stat().st_size > LARGEST:
+            raise StoreError(f"{path} is larger than {LARGEST >> 20} MiB: that is none of our files")
+        return Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise failed("read", path, error) from error
+
+
+def write(path: str | Path, text: str, mode: int = 0o644) -> None:
+    """Write a file whole: beside its place first, on disk before it gets its name. Raises StoreError."""
+    try:
+        _write(Path(path), text, mode)
+    except OSError as error:
+        raise failed("write", path, error) from error
+
+
+def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fsync) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            sync(file.fileno())
+        Path(beside).replace(path)
+    except OSError:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def touch(path: str | Path) -> None:
+    """Give a file the time of now, its content as it is. Raises StoreError."""
+    try:
+        os.utime(path)
+    except OSError as error:
+        raise failed("touch", path, error) from error
+
+
+def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
+    """Write many files, each whole; folders that are new come into place at once. Raises StoreError."""
+    trees: dict[Path, dict[str, str]] = {}
+    for relative, text in texts.items():
+        first, _, rest = relative.partition("/")
+        trees.setdefault(Path(root) / first, {})[rest] = text
+    for folder, files in trees.items():
+        if "" not in files and not folder.exists():
+            write_tree(folder, files, mode, sync=False)
+            continue
+        for rest, text in files.items():
+            try:
+                _write(folder / rest if rest else folder, text, mode, sync=lambda _: None)
+            except OSError as error:
+                raise failed("write", folder / rest, error) from error
+    if texts:
+        os.sync()
+
+
+def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644, sync: bool = True) -> None:
+    """Make a folder with these files (relative path -> text), written beside and then renamed into place.
+
+    Folders of files that only root may read are closed as well. Raises StoreError where the folder exists."""
+    folder = Path(folder)
+    if os.path.lexists(folder):
+        raise StoreError(f"{folder} exists already: it is never written over")
+    closed = 0o755 if mode & 0o044 else 0o700
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")
+    except OSError as error:
+        raise failed("write", folder, error) from error
+    try:
+        by_folder: dict[str, dict[str, str]] = {"": {}}
+        for relative, text in texts.items():
+            parent, _, name = relative.rpartition("/")
+            by_folder.setdefault(parent, {})[name] = text
+        for parent in sorted(by_folder):
+            _folders(Path(beside), parent, closed)
+            _write_new(f"{beside}/{parent}", by_folder[parent], mode)
+        if sync:
+            os.sync()
+        Path(beside).rename(folder)
+    except OSError as error:
+        raise failed("write", folder, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _folders(top: Path, relative: str, mode: int) -> None:
+    top.chmod(mode)
+    for part in filter(None, relative.split("/")):
+        top = top / part
+        top.mkdir(exist_ok=True)
+        top.chmod(mode)
+
+
+def _write_new(folder: str, texts: Mapping[str, str], mode: int) -> None:
+    """Files in a folder that nobody sees yet: no more calls than it takes, there may be many thousands."""
+    where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name, text in texts.items():
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=where)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                os.fchmod(handle, mode)
+                file.write(text.encode("utf-8", "surrogateescape"))
+    finally:
+        os.close(where)
+
+
+def swap_link(link: str | Path, target: str | Path) -> None:
+    """Point the symbolic link ``link`` at ``target`` in one step; one that does stays. Raises StoreError."""
+    link = Path(link)
+    if link.is_symlink() and link.readlink() == Path(target):
+        return
+    beside = link.with_name(f".{link.name}.{os.getpid()}")
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        beside.unlink(missing_ok=True)
+        beside.symlink_to(target)
+        beside.replace(link)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise failed("link", link, error) from error
+
+
+def failed(verb: str, path: str | Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot {verb} {shown(path, 200)}: {error.strerror or type(error).__name__}")

@@ -1,0 +1,1 @@
+"""What hosts are: their disks as discovery saw them, checked across disks and hosts, kept, compared."""

@@ -1,0 +1,128 @@
+"""What differs between two proposals, two inventories, or one of each."""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from proposals.inventory.disk import parse
+from proposals.text.errors import InventoryError
+
+KINDS = ("added", "removed", "replaced", "moved", "osds")
+
+
+class Known(NamedTuple):
+    """What both a proposal and an inventory tell of a disk."""
+
+    id: str
+    device: str | None
+    size: int
+    serial: str | None
+    wwn: str | None
+    path: str | None
+
+    @property
+    def identity(self) -> tuple:
+        """What makes it this very disk, whatever it is called; a serial alone is not enough."""
+        return ("wwn", self.wwn) if self.wwn else ("serial", self.serial, self.size) if self.serial else ("id", self.id)
+
+
+def differences(old: Mapping, new: Mapping) -> dict:
+    """``{"same": bool, "hosts": {host: {"added", "removed", "replaced", "moved", "osds": [lines]}}}``.
+
+    Each side is a proposal.json or an inventory; OSDs are compared where both are proposals.
+    Raises InventoryError for anything else.
+
+    CLI: ``python -m proposals diff OLD NEW``"""
+    before, after = _hosts(old), _hosts(new)
+    hosts = {}
+    for name in sorted(_compared(old, new, before) | _compared(new, old, after)):
+        one, other = before.get(name, {}), after.get(name, {})
+        told = _disks(list(map(_known, _listed(one))), list(map(_known, _listed(other))))
+        if "osds" in one and "osds" in other:
+            told["osds"] = _osds(one["osds"], other["osds"])
+        told = {kind: told[kind] for kind in KINDS if told.get(kind)}
+        if told:
+            hosts[name] = told
+    return {"same": not hosts, "hosts": hosts}
+
+
+def _hosts(told: Mapping) -> Mapping[str, Mapping]:
+    hosts = told.get("hosts") if isinstance(told, Mapping) else None
+    if isinstance(hosts, Mapping) and all(
+        isinstance(host, Mapping) and _listed(host) is not None for host in hosts.values()
+    ):
+        return hosts
+    raise InventoryError("diff compares proposals (proposal.json) and inventories: one of these files is neither")
+
+
+def _compared(told: Mapping, other: Mapping, hosts: Mapping) -> set[str]:
+    """Hosts of one side that count: an inventory beside a proposal may hold hosts that were not targeted."""
+    if "arguments" in told or "arguments" not in other:
+        return set(hosts)
+    target = str(other["arguments"].get("target", "*"))
+    return {name for name in hosts if name in other["hosts"] or fnmatchcase(name, target)}
+
+
+def _listed(host: Mapping) -> list | None:
+    found = host.get("disks", host.get("ceph_disks", [] if not host else None))
+    return found if isinstance(found, list) else None
+
+
+def _known(raw: object) -> Known:
+    if isinstance(raw, Mapping) and "role" in raw:
+        return Known(raw["id"], raw.get("device"), raw["size"], raw.get("serial"), raw.get("wwn"), raw.get("path"))
+    disk = parse(raw)
+    return Known(disk.id, disk.device, disk.size, disk.serial, disk.wwn, disk.path)
+
+
+def _disks(old: list[Known], new: list[Known]) -> dict[str, list[str]]:
+    told: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    there = {disk.identity: disk for disk in new}
+    gone = [disk for disk in old if disk.identity not in there]
+    for disk in old:
+        now = there.get(disk.identity)
+        if now and (disk.id, disk.device or now.device) != (now.id, now.device):
+            told["moved"].append(f"{_named(disk)} is now {_named(now)}")
+    known = {disk.identity for disk in old}
+    come = [disk for disk in new if disk.identity not in known]
+    for disk in gone:
+        place = next((one for one in come if one.id == disk.id or (one.path and one.path == disk.path)), None)
+        if place is None:
+            place = next((one for one in come if disk.device and one.device == disk.device), None)
+        if place is None:
+            told["removed"].append(_told(disk))
+        else:
+            come.remove(place)
+            told["replaced"].append(f"{_told(disk)} by {_told(place)}")
+    told["added"] = list(map(_told, come))
+    return {kind: sorted(lines) for kind, lines in told.items()}
+
+
+def _named(disk: Known) -> str:
+    return f"{disk.device} ({disk.id})" if disk.device and disk.device != disk.id else disk.id
+
+
+def _told(disk: Known) -> str:
+    serial = f", serial {disk.serial}" if disk.serial else ""
+    return f"{_named(disk)}, {disk.size} bytes{serial}"
+
+
+def _osds(old: Iterable[Mapping], new: Iterable[Mapping]) -> list[str]:
+    before, after = _by_part(old), _by_part(new)
+    lines = []
+    for data, part in sorted({*before, *after}):
+        one, other = before.get((data, part)), after.get((data, part))
+        if one is None or other is None:
+            lines.append(f"{data}: OSD {'added' if one is None else 'removed'}")
+            continue
+        changed = [key for key in one if key != "existing" and one[key] != other.get(key)]
+        lines += [f"{data}: {key} {one[key]} -> {other.get(key)}" for key in changed]
+    return lines
+
+
+def _by_part(osds: Iterable[Mapping]) -> dict[tuple[str, int], Mapping]:
+    found: dict[tuple[str, int], Mapping] = {}
+    for osd in osds:
+        part = sum(1 for data, _ in found if data == osd["data"]) if (osd["data"], 0) in found else 0
+        found[osd["data"], part] = osd
+    return found

@@ -1,0 +1,170 @@
+"""One disk as the planner sees it: read from what a minion sent, checked, classed."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from proposals.text import names
+
+CLASSES = ("hdd", "ssd", "nvme")  # slow to fast; DeepSea says "spinner" for hdd
+SPEED = {cls: speed for speed, cls in enumerate(CLASSES)}
+ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore's journal stands in db
+LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
+RESERVED = "reserved: "
+_BLANKS = re.compile(r" *\t *")
+STATES = ("in-use", "destroyed", "orphan")
+
+
+class Resident(NamedTuple):
+    """A part of an OSD that lies on a disk: its data, its DB or its WAL. ``size`` is bytes."""
+
+    osd: str
+    number: int | None
+    fsid: str | None
+    role: str
+    size: int | None
+    offset: int
+    state: str
+    cluster: str | None
+    format: str | None  # None where the inventory does not tell
+    encryption: str | None
+
+
+class Disk(NamedTuple):
+    """A disk. ``id`` is its stable name, ``reason`` why it gets no new role (None: it may)."""
+
+    id: str
+    device: str
+    size: int
+    cls: str
+    rotational: bool | None
+    transport: str | None
+    vendor: str | None
+    model: str | None
+    serial: str | None
+    wwn: str | None
+    path: str | None
+    reason: str | None
+    residents: tuple[Resident, ...]
+
+
+KIND = slice(2, 8)  # of a Disk, what equal disks share: size, class, rotation, transport, vendor, model
+
+
+def parse(raw: object) -> Disk:
+    """The disk that one entry of ``ceph_disks`` describes. Never raises: what is wrong is its reason."""
+    if not isinstance(raw, Mapping):
+        return _odd("(not a disk)", "(not a disk)", f"entry is not a mapping: {names.shown(raw)}")
+    get = raw.get
+    device, size, rotational = get("device"), get("size"), get("rotational")
+    id_ = get("id") or device
+    if type(device) is not str or type(id_) is not str:
+        return _hostile(raw, device, id_)
+    # in the order of LABELS; what is not text (YAML reads an unquoted serial as a number) becomes text here
+    line = (
+        f"{device}\t{id_}\t{get('transport') or ''}\t{get('vendor') or ''}\t{get('model') or ''}"
+        f"\t{get('serial') or ''}\t{get('wwn') or ''}\t{get('path') or ''}"
+    )
+    if not names.plain(device, id_, line) and not _acceptable(raw, device, id_):
+        return _hostile(raw, device, id_)
+    if " \t" in line or "\t " in line:
+        line = _BLANKS.sub("\t", line)
+    device, id_, transport, vendor, model, serial, wwn, path = line.split("\t")
+    in_use = get("in_use")
+    plain = type(size) is int and size > 0 and type(rotational) is bool and not in_use
+    reason = None if plain else _measures(size, rotational) or _in_use(in_use)
+    residents: tuple[Resident, ...] = ()
+    if listed := get("osds"):
+        residents, wrong = _residents(listed)
+        reason = reason or wrong
+    cls = "hdd" if rotational else "nvme" if transport == "nvme" else "ssd"
+    size = size if type(size) is int and size > 0 else 0
+    if not wwn and "/wwn-" in id_:
+        wwn = id_.rpartition("/wwn-")[2]
+    if transport == "loop" and not reason:
+        reason = "loop device"
+    kind = (size, cls, rotational, transport or None, vendor or None, model or None)
+    return Disk._make((id_, device, *kind, serial or None, wwn or None, path or None, reason, residents))
+
+
+def _measures(size: object, rotational: object) -> str | None:
+    if type(size) is not int or size < 0:
+        return "has no size in bytes" if size is None else f"size is not understood: {names.shown(size)}"
+    if size == 0:
+        return "size 0"
+    if rotational is not True and rotational is not False:
+        return "does not say whether it rotates"
+    return None
+
+
+def _in_use(listed: object) -> str | None:
+    if not listed:
+        return None
+    entries = listed if isinstance(listed, list) else [listed]
+    return "; ".join(map(_reason, entries))
+
+
+def _reason(entry: object) -> str:
+    """One reason as it is shown; ``reserved: TEXT`` is the only one with a colon and a blank."""
+    text = str(entry)
+    known = RESERVED if text.startswith(RESERVED) else ""
+    return known + names.shown(text.removeprefix(known))
+
+
+def _acceptable(raw: Mapping, device: str, id_: str) -> bool:
+    labels = (raw.get(key) for key in LABELS)
+    return names.is_device(device) and names.is_device(id_) and all(names.is_label(str(one or "")) for one in labels)
+
+
+def _hostile(raw: Mapping, device: object, id_: object) -> Disk:
+    """A disk whose texts do not keep to the written patterns: unusable, everything shown escaped.
+
+    The offending text is taken away and the rest read, so that OSDs on the disk stay in the answer."""
+    if not names.is_device(device):
+        shown = "(no device)" if device is None else names.shown(device)
+        reason = "has no device name" if device is None else f"device is not an acceptable path: '{shown}'"
+        known = id_ if names.is_device(id_) else shown
+        return _odd(known, shown, reason)
+    if not names.is_device(id_):
+        reason = f"id is not an acceptable path: '{names.shown(id_)}'"
+        return parse({**raw, "id": device})._replace(reason=reason)
+    for key in LABELS:
+        text = raw.get(key)
+        if text and not names.is_label(str(text)):
+            reason = f"{key} is not acceptable text: '{names.shown(text)}'"
+            return parse({**raw, key: None})._replace(reason=reason)
+    return _odd(id_, device, "its names are not acceptable text together")
+
+
+def _odd(id_: str, device: str, reason: str) -> Disk:
+    return Disk(id_, device, 0, "ssd", None, None, None, None, None, None, None, reason, ())
+
+
+def _residents(listed: object) -> tuple[tuple[Resident, ...], str | None]:
+    entries = listed if isinstance(listed, list) else [listed]
+    found = []
+    for entry in entries:
+        resident = _resident(entry)
+        if resident is None:
+            return (), f"an entry of its OSDs is not understood: {names.shown(entry)}"
+        found.append(resident)
+    return tuple(sorted(found, key=lambda one: (one.offset, one.role, one.osd))), None
+
+
+def _resident(entry: object) -> Resident | None:
+    if not isinstance(entry, Mapping):
+        return None
+    number, fsid, cluster = entry.get("id"), entry.get("fsid"), entry.get("cluster")
+    role, state = ROLES.get(str(entry.get("role"))), entry.get("state") or "in-use"
+    size, offset = entry.get("size"), entry.get("offset") or 0
+    fsid = fsid.lower() if isinstance(fsid, str) else fsid
+    cluster = cluster.lower() if isinstance(cluster, str) else cluster
+    plain = all(text is None or (isinstance(text, str) and names.UUID.fullmatch(text)) for text in (fsid, cluster))
+    whole = all(value is None or (type(value) is int and value >= 0) for value in (number, size, offset))
+    if not plain or not whole or role is None or state not in STATES or (fsid is None and number is None):
+        return None
+    store = "filestore" if entry.get("role") == "journal" else entry.get("format")
+    store = store if store in ("bluestore", "filestore") else None
+    encryption = "dmcrypt" if entry.get("encryption") == "dmcrypt" else None
+    key = fsid or f"osd.{number}"
+    return Resident(key, number, fsid, role, size, offset, state, cluster, store, encryption)

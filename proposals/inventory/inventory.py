@@ -1,0 +1,177 @@
+"""What the minions said, as hosts and disks: checked across disks and across hosts."""
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+from operator import itemgetter
+from typing import NamedTuple
+
+from proposals.inventory.disk import Disk, parse
+from proposals.text import names
+from proposals.text.errors import InventoryError
+
+_ID = itemgetter(0)  # of a Disk
+FORMAT = 1  # of ceph_disks, the newest that is understood
+
+
+class Host(NamedTuple):
+    """A minion and its disks, sorted by id. ``memory`` is bytes, None where unknown."""
+
+    id: str
+    disks: tuple[Disk, ...]
+    memory: int | None
+
+
+class Inventory(NamedTuple):
+    """The targeted hosts by name, and the cluster's fsid where the inventory or an OSD tells it.
+
+    ``names`` are all hosts of the inventory, targeted or not, whose ids are acceptable."""
+
+    cluster: str | None
+    hosts: tuple[Host, ...]
+    names: tuple[str, ...]
+
+
+def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> Inventory:
+    """The hosts of ``raw`` (design section 4) whose id matches the glob ``target`` or is in ``targets``.
+
+    Raises InventoryError where ``raw`` is not an inventory or no host is targeted."""
+    listed = _hosts(raw)
+    wanted = _targeted(listed, target, targets)
+    hosts = [_host(name, listed[name]) for name in wanted]
+    cluster = _cluster(raw.get("cluster"), hosts)
+    shared = _shared(hosts, {name: raw for name, raw in listed.items() if str(name) not in set(wanted)})
+    known = tuple(sorted(host for host in map(str, listed) if names.is_minion_id(host)))
+    return Inventory(cluster, tuple(_settle(host, cluster, shared) for host in hosts), known)
+
+
+def _hosts(raw: object) -> Mapping:
+    listed = raw.get("hosts") if isinstance(raw, Mapping) else None
+    if not isinstance(listed, Mapping):
+        raise InventoryError("this is not an inventory: a mapping with 'hosts' was expected (README, 'inventory')")
+    if not listed:
+        raise InventoryError("the inventory holds no hosts: has discovery run (salt-run state.orch ceph.stage.1)?")
+    return listed
+
+
+def _targeted(listed: Mapping, target: str | None, targets: Collection[str] | None) -> list[str]:
+    hosts = [str(host) for host in listed]
+    if targets is not None:
+        wanted = [host for host in hosts if host in set(targets)]
+    else:
+        wanted = [host for host in hosts if target is None or fnmatchcase(host, target)]
+    if not wanted:
+        known = ", ".join(names.shown(host) for host in sorted(hosts)[:8])
+        more = f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""
+        raise InventoryError(f"target={names.shown(target)} matches no host; there are {known}{more}")
+    return sorted(names.check_minion_id(host) for host in wanted)
+
+
+def _host(name: str, raw: object) -> Host:
+    found = raw.get("ceph_disks") if isinstance(raw, Mapping) else None
+    if not isinstance(found, list):
+        raise InventoryError(f"{name}: 'ceph_disks', a list of disks, was expected; found {names.shown(found)}")
+    version = raw.get("ceph_disks_format")
+    if version is not None and version != FORMAT:
+        raise InventoryError(
+            f"{name}: ceph_disks_format is {names.shown(version)}, and {FORMAT} is the newest that is understood: "
+            "update Halocline on the master"
+        )
+    memory = raw.get("memory")
+    parsed = list(map(parse, found))
+    if len(set(map(_ID, parsed))) < len(parsed):
+        parsed.sort(key=repr)  # disks of one name, too, stand in one order
+    parsed.sort(key=_ID)
+    return Host(name, tuple(parsed), memory if type(memory) is int and memory > 0 else None)
+
+
+def _cluster(named: object, hosts: list[Host]) -> str | None:
+    """The fsid of our cluster: the inventory's, else the one that OSDs on the disks name."""
+    if named is not None:
+        fsid = str(named).lower()
+        if not names.UUID.fullmatch(fsid):
+            raise InventoryError(f"cluster is not an fsid (a UUID): '{names.shown(named)}'")
+        return fsid
+    first: tuple[str, str] | None = None
+    for host in hosts:
+        for disk in host.disks:
+            for resident in disk.residents:
+                here = f"{host.id} {disk.id}"
+                if resident.cluster and first and resident.cluster != first[0]:
+                    raise InventoryError(
+                        f"disks carry OSDs of two clusters: {first[0]} ({first[1]}) and {resident.cluster} ({here}): "
+                        "say which is ours with 'cluster: FSID' in the inventory"
+                    )
+                if resident.cluster and not first:
+                    first = (resident.cluster, here)
+    return first[0] if first else None
+
+
+def _shared(hosts: list[Host], others: Mapping) -> dict[str, list[str]]:
+    """wwn -> hosts, for every wwn that more than one host of the whole inventory sees, targeted or not."""
+    seen: dict[str, str] = {}
+    shared: dict[str, set[str]] = {}
+    for host in hosts:
+        for disk in host.disks:
+            wwn = disk.wwn
+            if wwn and seen.setdefault(wwn, host.id) != host.id:
+                shared.setdefault(wwn, {seen[wwn]}).add(host.id)
+    for name, raw in others.items():
+        found = raw.get("ceph_disks") if isinstance(raw, Mapping) else None
+        for disk in found if isinstance(found, list) else ():
+            wwn = _wwn(disk)
+            if wwn in seen:
+                shared.setdefault(wwn, {seen[wwn]}).add(str(name))
+    return {wwn: sorted(names_) for wwn, names_ in shared.items()}
+
+
+def _wwn(raw: object) -> str | None:
+    if not isinstance(raw, Mapping):
+        return None
+    wwn, id_ = raw.get("wwn"), raw.get("id")
+    if not wwn and isinstance(id_, str) and "/wwn-" in id_:
+        return id_.rpartition("/wwn-")[2]
+    return str(wwn).strip() if wwn else None
+
+
+def _settle(host: Host, cluster: str | None, shared: Mapping[str, list[str]]) -> Host:
+    """``host`` with what only a look at all its disks, and at other hosts, can tell."""
+    wwns = [disk.wwn for disk in host.disks]
+    several = len(set(wwns)) < len(wwns) - max(0, wwns.count(None) - 1) or len({disk.id for disk in host.disks}) < len(
+        wwns
+    )
+    if not several and not shared and not any(disk.residents for disk in host.disks):
+        return host
+    first = _first_paths(host.disks) if several else None
+    found = []
+    for position, disk in enumerate(host.disks):
+        reason = None
+        if first and first[position] != position:
+            reason = f"another path to {host.disks[first[position]].id}"
+        elif disk.wwn in shared:
+            others = [other for other in shared[disk.wwn] if other != host.id]
+            reason = f"a shared disk: {', '.join(map(names.shown, others[:3]))} sees it too (wwn {disk.wwn})"
+        elif foreign := next((one.cluster for one in disk.residents if one.cluster not in (None, cluster)), None):
+            reason = f"another cluster's OSD (cluster {foreign})"
+        found.append(_unusable(disk, reason, cluster) if reason else disk)
+    return Host(host.id, tuple(found), host.memory)
+
+
+def _unusable(disk: Disk, reason: str, cluster: str | None) -> Disk:
+    ours = tuple(one for one in disk.residents if one.cluster in (None, cluster))
+    return disk._replace(reason=reason, residents=() if reason.startswith("another path") else ours)
+
+
+def _first_paths(found: tuple[Disk, ...]) -> list[int]:
+    """For each disk the position of the first with its id or wwn: itself, where it is the only path."""
+    order = sorted(range(len(found)), key=lambda at: (found[at].reason is not None, at))
+    by_id: dict[str, int] = {}
+    by_wwn: dict[str, int] = {}
+    first = list(range(len(found)))
+    for at in order:
+        disk = found[at]
+        same = by_id.get(disk.id, by_wwn.get(disk.wwn, at) if disk.wwn else at)
+        by_id.setdefault(disk.id, same)
+        if disk.wwn:
+            by_wwn.setdefault(disk.wwn, same)
+        first[at] = same
+    return first

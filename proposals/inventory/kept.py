@@ -1,0 +1,42 @@
+"""The inventory that discovery keeps, or one of a single file: read, with the cluster that the site knows."""
+
+from pathlib import Path
+
+from proposals.files import atomic
+from proposals.files.documents import parse_json, parse_yaml
+from proposals.files.tree import read_yaml
+from proposals.text.errors import InventoryError, StoreError
+
+
+def load_inventory(path: str | Path) -> dict:
+    """The inventory of a YAML or JSON file, or of a folder of ``ID.json`` (what discovery writes).
+
+    Raises InventoryError."""
+    try:
+        if Path(path).is_dir():
+            return _inventory_folder(Path(path))
+        text = atomic.read_text(path)
+        found = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path))
+    except StoreError as error:
+        raise InventoryError(str(error)) from error
+    if not isinstance(found, dict):
+        raise InventoryError(f"{path} is not an inventory: a mapping with 'hosts' was expected")
+    return found
+
+
+def _inventory_folder(folder: Path) -> dict:
+    hosts = {file.stem: parse_json(atomic.read_text(file), file) for file in sorted(folder.glob("*.json"))}
+    if not hosts:
+        raise InventoryError(f"{folder} holds no ID.json: has discovery run (salt-run state.orch ceph.stage.1)?")
+    found = {"hosts": hosts}
+    cluster = folder.parent / "proposals/config/stack/default/ceph/cluster.yml"
+    known = read_yaml(cluster) if cluster.exists() else None
+    if isinstance(known, dict):
+        found["networks"] = {key: value for key, value in known.items() if key.endswith("_network")}
+        found |= {"cluster": known["fsid"]} if known.get("fsid") else {}
+    return found
+
+
+def looked(folder: str | Path) -> dict[str, float]:
+    """When discovery last looked at each minion of the inventory: ``{minion: seconds since 1970}``."""
+    return {file.stem: file.stat().st_mtime for file in Path(folder).glob("*.json")}

@@ -1,0 +1,1 @@
+"""What minions are told: each minion's pillar, ceph.conf, keys and secrets, as a generation."""

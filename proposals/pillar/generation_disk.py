@@ -1,0 +1,102 @@
+"""A generation on disk: written beside the one that is served, then served by swapping one link.
+
+``<pillar_root>/ceph/current`` is that link; Salt's ``stack`` reads through it (srv/master.d). Files are written by
+``store``; here are only links and their order.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from proposals.files import atomic
+from proposals.files.site import Site
+from proposals.pillar import secrets
+from proposals.pillar.generation import Generation, dump
+
+ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
+
+
+def prepare(site: Site, made: Generation) -> Path:
+    """Write a generation beside the others, with the links that make it whole; return its folder.
+
+    Written before, it is left as it is: its name is its content's.
+    """
+    folder = site.generations / made.name
+    if not folder.is_dir():
+        atomic.write_tree(folder, made.files)
+    for name in ("assignment.cfg", "stack.cfg"):
+        _link(folder / name, site.shipped / name)
+    _link(folder / "secrets", site.secrets)
+    _link(folder / "stack" / "ceph", site.root / "stack" / "ceph")
+    _link(folder / "site", site.root / "stack")  # for the site's own global.yml, which may come and go
+    return folder
+
+
+def serve(site: Site, folder: Path) -> bool:
+    """Serve a prepared generation; True where another one was served until now."""
+    changed = _link(site.current, folder)
+    # What DeepSea's users look for, at its place.
+    _link(site.root / "cluster", site.current / "cluster")
+    _link(site.root / "stack" / "default", site.current / "stack" / "default")
+    return changed
+
+
+def _link(link: Path, target: Path) -> bool:
+    """Point a link at its target; True where it did not already."""
+    if link.is_symlink() and link.readlink() == target:
+        return False
+    atomic.swap_link(link, target)
+    return True
+
+
+def tell(site: Site, made: Generation) -> list[str]:
+    """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
+    for folder in (site.keys.parent, site.given, site.secrets):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    known = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
+    own = _given_texts(site)
+    keys = secrets.keys(known, made.entities, made.services.passwords() - set(own))
+    if keys != known:
+        atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
+    wanted = _secrets(made, {**keys, **own})
+    written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
+    for name in written:
+        atomic.write(site.secrets / name, wanted[name], mode=0o600)
+    return written
+
+
+def given(site: Site) -> frozenset[str]:
+    """The names of the files that the site gave: certificates and passwords."""
+    return frozenset(path.name for path in site.given.glob("*") if path.is_file())
+
+
+def _given_texts(site: Site) -> dict[str, str]:
+    """What the site gave, by name. A password's last line end is none of it."""
+    return {name: atomic.read_text(site.given / name).rstrip("\n") for name in given(site)}
+
+
+def rotate(site: Site, name: str) -> None:
+    """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError."""
+    known = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
+    atomic.write(site.keys, json.dumps(secrets.rotated(known, name), indent=1), mode=0o600)
+
+
+def forget(site: Site, made: Generation) -> list[str]:
+    """Take away the secrets of minions that a served generation gives none; return the files that went."""
+    entitled = _secrets(made, ANY_KEY)
+    dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
+    for path in dropped:
+        path.unlink()
+    return [path.name for path in dropped]
+
+
+def _secrets(made: Generation, keys: Mapping[str, str]) -> dict[str, str]:
+    """The file of each minion that may know something."""
+    told = {minion: made.secrets(minion, keys) for minion in made.roles}
+    return {f"{minion}.yml": dump({"ceph_secrets": mine}) for minion, mine in told.items() if mine}
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.exists() or atomic.read_text(path) != text

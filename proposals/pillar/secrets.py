@@ -1,0 +1,117 @@
+"""The cluster's keys: made once on the master, told to each minion by its roles. Nothing here opens a file."""
+
+import base64
+import secrets
+import struct
+import time
+from collections.abc import Iterable, Mapping
+
+from proposals.text import names
+from proposals.text.errors import ArgumentError
+
+# Capabilities as Ceph's documentation gives them (docs.ceph.com, rados/operations/user-management and
+# install/manual-deployment, mgr/administrator).
+CAPS = {
+    "mon.": {"mon": "allow *"},
+    "client.admin": {"mon": "allow *", "osd": "allow *", "mds": "allow *", "mgr": "allow *"},
+    "client.bootstrap-osd": {"mon": "profile bootstrap-osd"},
+    "mgr.": {"mon": "allow profile mgr", "osd": "allow *", "mds": "allow *"},
+}
+
+
+def new_key() -> str:
+    """Return a fresh cephx key: type 1, creation time, 16 random bytes, in base64 (src/auth/Crypto.cc of Ceph)."""
+    header = struct.pack("<HIIH", 1, int(time.time()), 0, 16)
+    return base64.b64encode(header + secrets.token_bytes(16)).decode("ascii")
+
+
+def new_password() -> str:
+    """Return a fresh password: 24 random bytes, without characters that a shell or a file's form could take."""
+    return secrets.token_urlsafe(24)
+
+
+def entities(mgrs: Iterable[str], more: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Return the capabilities of every key that the plan needs.
+
+    mgrs
+        The host names of the managers.
+    more
+        Those that services ask for (``services.planning``).
+    """
+    every = {name: CAPS[name] for name in ("mon.", "client.admin", "client.bootstrap-osd")}
+    return {**every, **{f"mgr.{name}": CAPS["mgr."] for name in sorted(mgrs)}, **more}
+
+
+def keys(known: Mapping[str, str], needed: Iterable[str], passwords: Iterable[str] = ()) -> dict[str, str]:
+    """Return every key and password that the plan needs, by entity and name; what is known stays.
+
+    known
+        What an earlier configure made, and what the site gave.
+    needed
+        The entities.
+    passwords
+        The passwords' names.
+    """
+    made = {name: new_key() for name in needed if name not in known}
+    return {**known, **made, **{name: new_password() for name in sorted(passwords) if name not in known}}
+
+
+def rotated(known: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the keys with a fresh one for ``name``, one of ``known``.
+
+    Raises ArgumentError for another name, and for ``mon.``: monitors know each other by it, so no order of restarts
+    keeps them in quorum.
+    """
+    if name == "mon.":
+        raise ArgumentError("mon. cannot be rotated while monitors run: they know each other by it")
+    if name not in known:
+        raise ArgumentError(f"there is no key of '{names.shown(name)}'{names.nearest(name, known)}")
+    return {**known, name: new_key() if is_entity(name) else new_password()}
+
+
+def is_entity(name: str) -> bool:
+    """Whether a name is that of a cephx key, and not a password's or a file's (src/msg/msg_types.h of Ceph)."""
+    return name.partition(".")[0] in ("mon", "mgr", "mds", "osd", "client")
+
+
+def keyring(keys: Mapping[str, str], caps: Mapping[str, Mapping[str, str]], names: Iterable[str]) -> str:
+    """Return a keyring file's text with the named entities and their capabilities (ceph-authtool(8))."""
+    lines = []
+    for name in names:
+        lines += [f"[{name}]", f"\tkey = {keys[name]}"]
+        lines += [f'\tcaps {service} = "{cap}"' for service, cap in sorted(caps[name].items())]
+    return "\n".join(lines) + "\n"
+
+
+def minion(
+    keys: Mapping[str, str],
+    caps: Mapping[str, Mapping[str, str]],
+    roles: list[str],
+    host: str,
+    more: Mapping[str, list[str] | str] | None = None,
+) -> dict[str, str]:
+    """Return what one minion may know, by the name of its use: only what its roles need.
+
+    keys
+        Keys, passwords and the site's own files, by name.
+    caps
+        The capabilities of every key that the plan needs, as ``entities`` gives them.
+    host
+        The minion's host name, which its daemons carry.
+    more
+        What its services use: a list of entities makes a keyring, a text names a password or a file.
+    """
+    uses: dict[str, list[str] | str] = dict(more or {})
+    if "mon" in roles:
+        uses["mon"] = ["mon.", "client.admin"]  # a monitor's own store holds every key anyway
+    if "admin" in roles or "master" in roles:
+        uses["admin"] = ["client.admin"]
+    if "mgr" in roles:
+        uses["mgr"] = [f"mgr.{host}"]
+    if "storage" in roles:
+        uses["bootstrap-osd"] = ["client.bootstrap-osd"]
+    if "master" in roles:
+        uses["register"] = sorted(name for name in caps if name not in ("mon.", "client.admin"))
+    return {
+        use: keyring(keys, caps, what) if isinstance(what, list) else keys[what] for use, what in sorted(uses.items())
+    }

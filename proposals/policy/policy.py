@@ -1,0 +1,175 @@
+"""policy.cfg: one glob a line chooses files under ``proposals/``. Nothing in it is ever evaluated."""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from proposals.files import atomic, documents, tree
+from proposals.text.errors import PolicyError, StoreError
+from proposals.text.names import nearest, shown
+
+LONGEST = 4096  # characters of a line
+LONGEST_RE = 200
+REPEATS = 4  # unbounded repeats in one expression: each multiplies the time a mismatch may take
+KEYWORDS = ("slice", "re")
+_COMMENT = re.compile(r"(?:^|[ \t])#.*")
+_SLICE = re.compile(r"\[(-?\d{1,9})?:(-?\d{1,9})?(?::(-?\d{1,9})?)?\]")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\.|\[\^?\]?[^]]*\]")
+_REPEATED_GROUP = re.compile(r"\)[*+{]|\\\d")
+_UNBOUNDED = re.compile(r"[*+]|\{\d*,\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that chooses: its number in the file, its glob, its filters, and the files it matches."""
+
+    number: int
+    pattern: str
+    filters: tuple[tuple[str, object], ...]
+    matches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What policy.cfg selects. ``targets``: path without its first folder -> sources, in policy's order."""
+
+    root: Path
+    targets: dict[str, list[str]]
+    lines: tuple[Line, ...]
+    warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict:
+        """The answer as design section 4 writes it."""
+        lines = [{"line": one.number, "pattern": one.pattern, "matches": len(one.matches)} for one in self.lines]
+        return {"targets": self.targets, "lines": lines}
+
+
+def parse(text: str, name: str = "policy.cfg") -> list[Line]:
+    """The lines of a policy that choose. Raises PolicyError with line, cause and the nearest right thing."""
+    lines = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        try:
+            line = _line(number, raw.removesuffix("\r"))
+        except PolicyError as error:
+            raise PolicyError(f"{name} line {number}: {error}") from error
+        if line:
+            lines.append(line)
+    return lines
+
+
+def _line(number: int, raw: str) -> Line | None:
+    if len(raw) > LONGEST:
+        raise PolicyError(f"has {len(raw)} characters, at most {LONGEST} were expected")
+    if odd := _CONTROL.search(raw):
+        what = "bytes that are not UTF-8" if ord(odd[0]) >= 0xD800 else "a control character"
+        raise PolicyError(f"holds {what} at column {odd.start() + 1}")
+    words = _COMMENT.sub("", raw).replace("\t", " ").split()
+    if not words:
+        return None
+    pattern, *filters = words
+    if pattern.startswith("/"):
+        raise PolicyError(f"'{shown(pattern)}' begins with '/': paths are relative to the folder 'proposals'")
+    if ".." in pattern.split("/"):
+        raise PolicyError(f"'{shown(pattern)}' holds '..': only files below the folder 'proposals' can be chosen")
+    return Line(number, pattern, tuple(_filter(word) for word in filters))
+
+
+def _filter(word: str) -> tuple[str, object]:
+    keyword, found, value = word.partition("=")
+    if not found or keyword not in KEYWORDS:
+        raise PolicyError(f"'{shown(word)}' is not a filter{nearest(keyword, KEYWORDS)} (slice=[0:3] or re=EXPRESSION)")
+    return (keyword, _slice(value) if keyword == "slice" else _expression(value))
+
+
+def _slice(text: str) -> slice:
+    match = _SLICE.fullmatch(text)
+    if not match:
+        raise PolicyError(f"slice={shown(text)} is not understood: write slice=[0:3], slice=[:-1] or slice=[::2]")
+    ends = [None if group is None else int(group) for group in match.groups()]
+    if ends[2] == 0:
+        raise PolicyError(f"slice={shown(text)}: a step of zero leads nowhere")
+    return slice(*ends)
+
+
+def _expression(text: str) -> re.Pattern:
+    if len(text) > LONGEST_RE:
+        raise PolicyError(f"re= has {len(text)} characters, at most {LONGEST_RE} were expected")
+    try:
+        compiled = re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise PolicyError(f"re={shown(text)} is not a regular expression: {shown(error)}") from error
+    plain = _ESCAPED.sub("x", text)
+    if _REPEATED_GROUP.search(plain) or len(_UNBOUNDED.findall(plain)) > REPEATS or "(?P=" in text:
+        raise PolicyError(
+            f"re={shown(text)} repeats a group, or has more than {REPEATS} of '*', '+', '{{n,}}': such an expression "
+            "can run for hours; write it with fewer"
+        )
+    return compiled
+
+
+def resolve(root: str | Path) -> Resolution:
+    """What ``root``/policy.cfg selects; ``root`` is the ``proposals`` folder.
+
+    Every line must match, and every file it selects be readable YAML. Raises PolicyError.
+
+    CLI: ``python -m proposals policy ROOT``"""
+    path = Path(root) / "policy.cfg"
+    if not path.is_file():
+        raise PolicyError(f"{path} does not exist: populate writes a proposed one (salt-run proposal.populate)")
+    lines, targets, warnings, readable = [], {}, [], {}
+    for line in parse(atomic.read_text(path)):
+        try:
+            matches = tuple(select(root, line))
+            for source in matches:
+                if not _document(Path(root) / source, readable):
+                    warnings.append(f"policy.cfg line {line.number}: {source} is empty and skipped")
+                    continue
+                sources = targets.setdefault(source.partition("/")[2] or source, [])
+                if source not in sources:
+                    sources.append(source)
+        except (PolicyError, StoreError) as error:
+            raise PolicyError(f"policy.cfg line {line.number}: {error}") from error
+        lines.append(Line(line.number, line.pattern, line.filters, matches))
+    return Resolution(Path(root), {key: targets[key] for key in sorted(targets)}, tuple(lines), tuple(warnings))
+
+
+def select(root: str | Path, line: Line) -> list[str]:
+    """The files that one line chooses: sorted, then filtered from left to right. Raises PolicyError for none."""
+    globbed = found = tree.matching(root, line.pattern)
+    if not found:
+        raise PolicyError(f"'{shown(line.pattern)}' matches no file{_hint(root, line.pattern)}")
+    for keyword, value in line.filters:
+        found = found[value] if keyword == "slice" else [path for path in found if value.search(path)]
+    if not found:
+        raise PolicyError(f"'{shown(line.pattern)}' matches {len(globbed)} files and its filters leave none of them")
+    return found
+
+
+def _hint(root: str | Path, pattern: str) -> str:
+    """What comes nearest to a pattern that matches nothing."""
+    first, _, rest = pattern.partition("/")
+    known = tree.folders(root)
+    if not tree.matching(root, f"{first}/*/*") and first not in known:
+        near = get_close_matches(first, known, n=1, cutoff=0.5)
+        if near:
+            return f": did you mean '{near[0]}/{shown(rest)}'?"
+        return f"; folders there: {', '.join(known[:12]) or 'none'}"
+    folder = pattern.rpartition("/")[0]
+    there = [path.rpartition("/")[2] for path in tree.matching(root, f"{folder}/*")]
+    if there:
+        return f"; {shown(folder)} holds {', '.join(there[:6])}{' ...' if len(there) > 6 else ''}"
+    below = tree.matching(root, f"{first}/*/*")
+    return f"; {first} holds {', '.join(below[:3])} ..." if below else f"; {first} holds no files"
+
+
+def _document(path: Path, known: dict[str, object]) -> object:
+    text = atomic.read_text(path)
+    if not text.strip():
+        return None
+    if text not in known:
+        known[text] = documents.parse_yaml(text, path.name)
+        if not isinstance(known[text], dict):
+            raise PolicyError(f"{path.name} is not a mapping: 'key: value' lines were expected")
+    return known[text] or {"": None}

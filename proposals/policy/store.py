@@ -1,0 +1,121 @@
+"""What populate keeps under ``proposals``: profiles, network proposals, fragments; read, and written where needed."""
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from proposals.disks.gc_paused import uncollected
+from proposals.disks.plan import Plan
+from proposals.files import atomic
+from proposals.files.documents import parse_json, parse_yaml
+from proposals.files.tree import read_yaml
+from proposals.policy import policy_draft, populate_decision
+from proposals.policy.fragments import FOLDER_ROLES, assignments, config
+from proposals.policy.populate_decision import Decision, Report, Wanted
+
+
+def stored_proposal(root: str | Path, name: str) -> dict | None:
+    """The stored proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
+    path = Path(root) / f"profile-{name}" / "proposal.json"
+    return populate_decision.check_stored(parse_json(atomic.read_text(path), path), path) if path.exists() else None
+
+
+def stored_network(root: str | Path, name: str) -> dict | None:
+    """The stored network proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
+    path = Path(root) / f"network-{name}" / "proposal.json"
+    if not path.exists():
+        return None
+    return populate_decision.check_stored(
+        parse_json(atomic.read_text(path), path), path, {"links": {"name"}, "ports": {"name"}}
+    )
+
+
+@uncollected()
+def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: bool = True) -> Report:
+    """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.
+
+    ``propose_policy``: whether a policy.cfg is written where there is none. Files that were edited stay
+    (``force`` writes them); see ``populate_decision`` for the rule. Nothing is written
+    where nothing would change. Raises StoreError.
+
+    CLI: ``python -m proposals populate INVENTORY --root ROOT name=apollo ratio=9``"""
+    root, name = Path(root), plan.arguments.name
+    decided = _populate(
+        root / f"profile-{name}", populate_decision.wanted(plan), stored_proposal(root, name) or {}, force
+    )
+    messages = fragments(root, plan.inventory.names, plan.inventory.cluster)
+    return populate_decision.report(decided, messages + (_policy(root, plan) if propose_policy else []))
+
+
+def populate_network(root: str | Path, asked: Wanted, force: bool = False) -> Report:
+    """Write a network proposal under ``root``; the rules for edited files are those of ``populate``.
+
+    CLI: ``python -m proposals network populate INVENTORY --root ROOT name=apollo cluster-vlan=3001``"""
+    folder = Path(root) / f"network-{asked.name}"
+    decided = _populate(folder, asked, stored_network(root, asked.name) or {}, force)
+    wanted = sorted({f"{folder.name}/{path.rpartition('/')[0]}/*.yml" for path in asked.files})
+    return populate_decision.report(decided, policy_draft.missing(root, wanted))
+
+
+def _populate(folder: Path, asked: Wanted, before: Mapping, force: bool) -> Decision:
+    """Decide, and carry it out in a proposal's folder."""
+    known = {**before.get("files", {}), **asked.files}
+    present = {path: atomic.read_text(folder / path) for path in known if (folder / path).is_file()}
+    decided = populate_decision.decide(asked, before, present, force)
+    if not folder.exists():
+        atomic.write_tree(folder, {**decided.write, "proposal.json": decided.proposal})
+    else:
+        _change(folder, asked.name, before, decided)
+    return decided
+
+
+def _change(folder: Path, name: str, before: Mapping, decided: Decision) -> None:
+    """Carry out what was decided, announced before and told afterwards in proposal.json."""
+    if decided.write:
+        atomic.write(folder / "proposal.json", populate_decision.announced(before, name, decided.write))
+    atomic.write_many(folder, decided.write)
+    for path in decided.remove:
+        (folder / path).unlink(missing_ok=True)
+    if not (folder / "proposal.json").is_file() or atomic.read_text(folder / "proposal.json") != decided.proposal:
+        atomic.write(folder / "proposal.json", decided.proposal)
+
+
+def _policy(root: Path, plan: Plan) -> list[str]:
+    path = root / "policy.cfg"
+    if path.exists():
+        return policy_draft.lacking(root, plan)
+    atomic.write(path, policy_draft.text(root, plan))
+    return [f"wrote {path}: read it, change it, then run stage configure"]
+
+
+def fragments(
+    root: str | Path,
+    hosts: Iterable[str],
+    fsid: str | None = None,
+    networks: Mapping[str, str] | None = None,
+    time_server: str | None = None,
+    roles: Iterable[str] = (),
+) -> list[str]:
+    """Write the cluster, role and config fragments that are absent; return what differs from those there.
+
+    ``networks``: ``{"public_network": "...", "cluster_network": "..."}``; ``roles``: those that the site names beside
+    the known ones. Nothing is ever overwritten.
+    Raises ArgumentError for a host or value that is not acceptable text, StoreError where writing fails."""
+    root = Path(root)
+    settings = config(fsid, networks, time_server)
+    texts = {**assignments(hosts, {*FOLDER_ROLES, *roles}), **settings}
+    there = {folder: set(_names(root / folder)) for folder in {path.rpartition("/")[0] for path in texts}}
+    absent = {p: text for p, text in texts.items() if p.rpartition("/")[2] not in there[p.rpartition("/")[0]]}
+    atomic.write_many(root, absent)
+    messages = []
+    for path in settings:
+        if path not in absent:
+            messages += populate_decision.differing(path, read_yaml(root / path), parse_yaml(settings[path], path))
+    return messages
+
+
+def _names(folder: Path) -> list[str]:
+    with suppress(FileNotFoundError):
+        return [entry.name for entry in os.scandir(folder)]
+    return []

@@ -1,0 +1,1 @@
+"""RADOS Gateways: the daemons, the front before them, Keystone behind them, their users."""

@@ -1,0 +1,100 @@
+"""Values as typed: on a shell's line, or as Salt's command line reads them (YAML). Each reader gives two: the value
+understood, and the one form in which it is remembered."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from proposals.text import names
+from proposals.text.errors import ArgumentError
+
+TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+Reader = Callable[[str, object], tuple[object, object]]
+
+
+def read(
+    pairs: Iterable[str] | Mapping[str, object], readers: Mapping[str, Reader]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Values and remembered forms of ``["ratio=9"]`` or ``{"ratio": 9}``, each read by the reader of its name.
+
+    Raises ArgumentError for a name that has no reader, or is given twice."""
+    typed: dict[str, object] = {}
+    values: dict[str, object] = {}
+    for key, value in _pairs(pairs):
+        name = key.strip().lower().replace("_", "-")
+        if name not in readers:
+            raise ArgumentError(f"'{names.shown(key)}' is not an argument{names.nearest(name, readers)}")
+        if name in values:
+            raise ArgumentError(f"{name} is given twice: once is enough")
+        values[name], typed[name] = readers[name](name, value)
+    return values, typed
+
+
+def _pairs(pairs: Iterable[str] | Mapping[str, object]) -> Iterable[tuple[str, object]]:
+    if isinstance(pairs, Mapping):
+        yield from ((str(key), value) for key, value in pairs.items() if not str(key).startswith("__"))
+        return
+    for pair in pairs:
+        key, found, value = str(pair).partition("=")
+        if not found:
+            raise ArgumentError(f"'{names.shown(pair)}' is not understood: key=value was expected, as in ratio=9")
+        yield key, value
+
+
+def text(name: str, value: object) -> str:
+    """What was typed; a value whose text Salt's YAML has changed is refused."""
+    if isinstance(value, str):
+        if not value.strip():
+            raise ArgumentError(f"{name}= has no value: give one or leave {name} out")
+        return value.strip()
+    raise _quote(name, value)
+
+
+def _quote(name: str, value: object) -> ArgumentError:
+    return ArgumentError(
+        f"{name}: the command line was read as YAML and gave {names.shown(value)} ({type(value).__name__}), which "
+        f"may not be what was typed: quote it, {name}='\"...\"'"
+    )
+
+
+def number_text(name: str, value: object) -> str:
+    """Text of a whole number as well: ``data=-770`` reaches a runner as the number -770."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text(name, value)
+
+
+def count(name: str, value: object) -> tuple[object, object]:
+    """A whole number of at least 1."""
+    said = number_text(name, value)
+    if not (said.isdecimal() and said.isascii() and len(said) < 9 and int(said) > 0):
+        raise ArgumentError(f"{name}={names.shown(said)}: a whole number of at least 1 was expected")
+    return int(said), int(said)
+
+
+def switch(name: str, value: object) -> tuple[object, object]:
+    """True or false, in any of its words."""
+    said = str(value).lower() if isinstance(value, bool | int) else text(name, value).lower()
+    if said not in TRUTH:
+        raise ArgumentError(f"{name}={names.shown(said)}: true or false was expected")
+    return TRUTH[said], TRUTH[said]
+
+
+def profile_name(name: str, value: object) -> tuple[object, object]:
+    """What a proposal may be called."""
+    said = names.check_profile(text(name, value))
+    return said, said
+
+
+def word(name: str, value: object) -> tuple[object, object]:
+    """Text as it was typed."""
+    said = text(name, value)
+    return said, said
+
+
+def choice(known: tuple[str, ...]) -> Reader:
+    """A reader of one of these words; ``none`` is None."""
+
+    def chosen(name: str, value: object) -> tuple[object, object]:
+        said = "none" if value is None else text(name, value).lower()
+        if said not in known:
+            raise ArgumentError(f"{name}={names.shown(said)} is not known{names.nearest(said, known)}")
+        return (None if said == "none" else said), said
+
+    return chosen

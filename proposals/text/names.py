@@ -1,0 +1,107 @@
+"""Which text from minions is accepted, and how any other text is shown.
+
+A minion is not trusted: what it calls its disks ends up in files that Salt renders as Jinja and YAML. So
+only these patterns pass; everything else makes the disk unusable, and is shown with its odd characters
+escaped."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from proposals.text.errors import ArgumentError
+
+MINION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+_IN_PATHS = "A-Za-z0-9._:+=@,/-"
+_IN_LABELS = " ()#&" + _IN_PATHS
+LONGEST = 255  # characters of a path or label
+DEVICE = re.compile(rf"/dev/[{_IN_PATHS}]{{1,{LONGEST - 5}}}")  # a device or one of udev's links to it
+LABEL = re.compile(rf"[{_IN_LABELS}]{{0,{LONGEST}}}")  # model, vendor, serial, wwn, path, transport
+FIELDS = 8  # of a line: device, id and six labels
+FORBIDDEN = ("../", "/..", ": ")
+_ASCII = "".join(map(chr, range(128)))
+_PATH_BYTES = re.sub(f"[^{_IN_PATHS}]", "", _ASCII).encode()
+_LABEL_BYTES = re.sub(f"[^{_IN_LABELS}]", "", _ASCII).encode() + b"\t"
+
+_ODD = re.compile(r"[^A-Za-z0-9 ._:+/(),#&=@'*?\[\]|!^$<>;~%-]|(?<=:) |!(?=!)|(?<=!)!")
+LISTED = 30  # known words in one message
+SHOWN_AT_MOST = 60  # characters of a refused text
+
+
+def is_device(text: object) -> bool:
+    """Whether ``text`` is an acceptable device path."""
+    return isinstance(text, str) and bool(DEVICE.fullmatch(text)) and not any(f in text for f in FORBIDDEN)
+
+
+def plain(device: str, id_: str, line: str) -> bool:
+    """Whether two paths and the labels after them, joined by tabs to ``line``, are all acceptable.
+
+    The quick answer for nearly every disk; False means that each text is to be asked for itself."""
+    paths = line[: len(device) + len(id_) + 1]
+    return not (
+        len(line) > LONGEST
+        or ".." in line
+        or ": " in line
+        or not (device[:5] == id_[:5] == "/dev/" and len(device) > 5 and len(id_) > 5)
+        or line.encode("ascii", "replace").translate(None, _LABEL_BYTES)
+        or paths.encode("ascii", "replace").translate(None, _PATH_BYTES) != b"\t"
+        or line.count("\t") != FIELDS - 1
+    )
+
+
+def is_label(text: object) -> bool:
+    """Whether ``text`` is an acceptable model, vendor, serial, wwn, path or transport."""
+    return isinstance(text, str) and bool(LABEL.fullmatch(text)) and not any(f in text for f in FORBIDDEN)
+
+
+def shown(text: object, at_most: int = SHOWN_AT_MOST) -> str:
+    """``text`` with everything odd escaped as ``\\xNN`` or ``\\uNNNN``, and shortened."""
+    raw = str(text)
+    cut = _ODD.sub(lambda m: _escape(m[0]), raw[:at_most]).replace("../", "..\\x2f")
+    return f"{cut}... ({len(raw)} characters)" if len(raw) > at_most else cut
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+def is_minion_id(text: object) -> bool:
+    """Whether ``text`` is an acceptable minion id; it becomes a file name, so ``..`` is not."""
+    return isinstance(text, str) and bool(MINION_ID.fullmatch(text)) and ".." not in text
+
+
+def check_minion_id(text: object) -> str:
+    """Return ``text`` where it is a minion id: letters, digits, dot, underscore, dash.
+
+    Raises ArgumentError for anything else."""
+    if is_minion_id(text):
+        return text
+    raise ArgumentError(
+        f"minion id '{shown(text)}' is not accepted: letters, digits, '.', '_' and '-' are, beginning with "
+        "a letter or digit; rename the minion (its 'id:' setting, then accept its new key)"
+    )
+
+
+def check_profile(text: object) -> str:
+    """Return ``text`` where it may name a profile; ``import`` is reserved."""
+    if not isinstance(text, str) or not PROFILE.fullmatch(text) or ".." in text:
+        raise ArgumentError(
+            f"name '{shown(text)}' is not accepted: at most 64 letters, digits, '.', '_' and '-', beginning "
+            "with a letter or digit"
+        )
+    if text == "import":
+        raise ArgumentError("name 'import' is reserved for imported clusters: choose another name")
+    return text
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``: did you mean X?`` for the known word most like ``word``, else the list of all."""
+    words = sorted(known)
+    near = get_close_matches(word.lower(), words, n=1, cutoff=0.6)
+    if near:
+        return f": did you mean '{near[0]}'?"
+    more = f" and {len(words) - LISTED} more" if len(words) > LISTED else ""
+    return f"; known are {', '.join(words[:LISTED])}{more}"

@@ -1,0 +1,30 @@
+"""The order of the rooms of ``proposals/``, as `make lint` proves it: a planted wrong import and a circle are found."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PLANTED = {
+    "as it stands": (None, "", 0),
+    "a lower room asks a higher one": ("text/sizes.py", "from proposals.disks import plan\n", 1),
+    "a circle of files": ("policy/fragments.py", "from proposals.policy import store\n", 1),
+    "a room that no layer names": ("drawer/__init__.py", "", 1),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_the_layers_hold(case, tmp_path):
+    path, line, status = PLANTED[case]
+    shutil.copytree(CHECKOUT / "proposals", tmp_path / "proposals", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "setup.cfg", tmp_path)
+    if path:
+        file = tmp_path / "proposals" / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(line + (file.read_text() if file.exists() else ""))
+    words = [Path(sys.executable).with_name("lint-imports"), "--config", "setup.cfg", "--no-cache", "--no-logo"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == status, done.stdout + done.stderr
