@@ -78,7 +78,7 @@ def _begun(device, labels):
     return [
         {
             "fsid": part["name"],
-            "role": __salt__["osd_raw_parts.role"](part),
+            "role": __salt__["osd_names.role"](part),
             "size": part["size"],
             "offset": part["start"],
             "device": nodes[part["start"]],
@@ -86,7 +86,7 @@ def _begun(device, labels):
             "begun": True,
         }
         for part in (partitions(device) or {"partitions": []})["partitions"]
-        if part["start"] in nodes and part["start"] not in there and __salt__["osd_raw_parts.ours"](part)
+        if part["start"] in nodes and part["start"] not in there and __salt__["osd_names.ours"](part)
     ]
 
 

@@ -70,7 +70,7 @@ def groups():
 
     ``alone``: the volume group has no other disk; ``free`` and ``size`` are the group's bytes. ``volumes`` are its
     logical volumes: ``{name, size, uuid, path, tags, slot, open}``, where ``tags`` are those of ``ceph-volume`` without
-    secrets, ``slot`` is the name of a slot that this cluster made (``osd_lvm_parts``) and ``open`` tells that a
+    secrets, ``slot`` is the name of a slot that this cluster made (``osd_names``) and ``open`` tells that a
     process, a mount or an encrypted device uses it. Two processes, whatever the number of disks.
 
     CLI Example:
@@ -131,10 +131,10 @@ def _osd(segment, start):
 
 def _begun(name, slot, place):
     """This cluster's own volume for an OSD that an interrupted run did not finish; None where it is not ours."""
-    role, osd_uuid = __salt__["osd_lvm_parts.owner"](name)
-    if not slot or not __pillar__.get("fsid") or slot != __salt__["osd_raw_parts.partuuid"](osd_uuid, role):
+    owner = __salt__["osd_names.owner"](name, slot)
+    if owner is None:
         return None
-    return {"fsid": osd_uuid, "role": role, **place, "cluster": __pillar__["fsid"], "begun": True}
+    return {"fsid": owner[1], "role": owner[0], **place, "cluster": __pillar__["fsid"], "begun": True}
 
 
 def _disk(device):

@@ -36,12 +36,12 @@ def problem(disk, recorded, in_use, planned, group):
                 "run discovery and populate again"
             )
     size = identity["size"]
-    if group and group["uuid"] == __salt__["osd_lvm_parts.pv_uuid"](disk):
+    if group and group["uuid"] == __salt__["osd_names.pv_uuid"](disk):
         there = {volume["slot"] for volume in group["volumes"]}
         found = __salt__["osd_lvm_parts.strangers"](disk, group) or _mixed("lvm", planned)
         return found or room(__salt__["osd_lvm_parts.blocks"](size, group), planned, there)
     table = __salt__["disks.partitions"](disk)
-    if table and table["guid"] == __salt__["osd_raw_parts.guid"](disk):
+    if table and table["guid"] == __salt__["osd_names.table_guid"](disk):
         there = {part["uuid"] for part in table["partitions"]}
         found = __salt__["osd_raw_parts.strangers"](table) or _mixed("raw", planned)
         return found or room(__salt__["osd_raw_parts.blocks"](size, table), planned, there)

@@ -121,7 +121,7 @@ def _take_back(osd, groups):
 def _name(osd, role):
     """GROUP/VOLUME of one part."""
     part = osd["parts"][role]
-    return __salt__["osd_lvm_parts.path"](part["disk"], osd["uuid"], role).removeprefix("/dev/")
+    return __salt__["osd_names.path"](part["disk"], osd["uuid"], role).removeprefix("/dev/")
 
 
 def _volumes(osd, groups):

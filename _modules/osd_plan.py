@@ -38,7 +38,7 @@ def osds():
                 if osd.get(role):
                     parts[role] = {"disk": osd[role], "size": int(osd[f"{role}_size"])}
             for role, part in parts.items():
-                part["partuuid"] = __salt__["osd_raw_parts.partuuid"](osd_uuid, role)
+                part["partuuid"] = __salt__["osd_names.partuuid"](osd_uuid, role)
             crypt = osd.get("encryption") == "dmcrypt"
             planned.append({"uuid": osd_uuid, "dmcrypt": crypt, "class": osd.get("class"), "parts": parts})
     return _with_methods(planned)
@@ -101,7 +101,7 @@ def _with_methods(planned):
     begun = {}
     for osd in planned:
         for role, part in osd["parts"].items():
-            volume = __salt__["osd_lvm_parts.path"](part["disk"], osd["uuid"], role)
+            volume = __salt__["osd_names.path"](part["disk"], osd["uuid"], role)
             for method, node in (("raw", f"/dev/disk/by-partuuid/{part['partuuid']}"), ("lvm", volume)):
                 if Path(node).exists():
                     begun[part["disk"]] = method

@@ -1,13 +1,7 @@
-"""The partitions of this cluster's OSDs: one slot for each data, DB and WAL.
-
-Every uuid is computed from the cluster's fsid: the table's GUID from the disk's name, a partition's PARTUUID from
-its OSD's uuid and its role. The partition's name is the OSD's uuid and its type says the role, so whose a
-partition is can be read and checked from the disk alone, after any interruption.
-"""
+"""The partitions of this cluster's OSDs: one slot for each data, DB and WAL, named as ``osd_names`` has it."""
 
 import os
 import time
-import uuid
 from pathlib import Path
 
 from salt.exceptions import CommandExecutionError
@@ -19,67 +13,6 @@ NODES = 30  # seconds until the kernel's and udev's names of a new partition mus
 ALONE = 3  # of these, seconds until the kernel is told by partx
 LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
 STEADY = 4  # looks, 0.1 s apart, that must find all names
-# Ceph's own partition types, as ceph-disk made them (src/ceph-disk of Ceph 12; ceph-volume knows them still).
-TYPES = {
-    "data": "4fbd7e29-9d25-41b8-afd0-062c0ceff05d",
-    "db": "30cd0809-c2b2-499c-8879-2d6b78529876",
-    "wal": "5ce17fce-4087-4169-b7ff-056cc58473f9",
-}
-ROLES = {guid: role for role, guid in TYPES.items()}
-
-
-def partuuid(osd_uuid, role):
-    """Return the PARTUUID of one part of one OSD of this cluster.
-
-    osd_uuid
-        The OSD's fsid.
-    role
-        data, db or wal.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_raw_parts.partuuid 6b0c1f2e-0000-4000-8000-000000000000 db
-    """
-    return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"{osd_uuid}/{role}"))
-
-
-def guid(disk):
-    """Return the GUID of the partition table that this cluster makes on a disk (its by-id name).
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_raw_parts.guid /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
-    """
-    return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"table {disk}"))
-
-
-def ours(part):
-    """Return whether this cluster made a partition, as ``disks.partitions`` describes it.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_raw_parts.ours '{name: x, type: y, uuid: z}'
-    """
-    role = ROLES.get(part["type"])
-    return role is not None and part["uuid"] == partuuid(part["name"], role)
-
-
-def role(part):
-    """Return what a partition of this cluster's carries: data, db or wal; ``None`` for one of another type.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' osd_raw_parts.role '{type: 30cd0809-c2b2-499c-8879-2d6b78529876}'
-    """
-    return ROLES.get(part["type"])
 
 
 def remove(disk, numbers):
@@ -116,7 +49,7 @@ def strangers(table):
     CLI Example: for ``osd_guard.problem``.
     """
     for part in table["partitions"]:
-        if not ours(part):
+        if not __salt__["osd_names.ours"](part):
             what = part["name"] or part["type"]
             return f"carries partition {part['number']} ({what}), which this cluster did not make"
     return None
@@ -189,7 +122,9 @@ def make(todo):
 def _add(disk, table, new):
     """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
     number = max((part["number"] for part in table["partitions"]), default=0)
-    command = ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={guid(disk)}"]
+    command = (
+        ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={__salt__['osd_names.table_guid'](disk)}"]
+    )
     free = blocks(__salt__["disks.identity"](disk)["size"], table)
     for osd_uuid, role, part in new:
         number += 1
@@ -199,7 +134,7 @@ def _add(disk, table, new):
         end = f"+{part['size'] // 1024}K" if part["size"] else "0"
         command += [
             f"--new={number}:{start // 512}:{end}",
-            f"--typecode={number}:{TYPES[role]}",
+            f"--typecode={number}:{__salt__['osd_names.partition_type'](role)}",
             f"--partition-guid={number}:{part['partuuid']}",
             f"--change-name={number}:{osd_uuid}",
         ]

@@ -80,8 +80,8 @@ def free(osd_id):
     freed = []
     for disk in sorted(__salt__["disks.in_use"]()):
         table = __salt__["disks.partitions"](disk) or {"partitions": []}
-        mine = [part for part in table["partitions"] if part["name"] == uuid and __salt__["osd_raw_parts.ours"](part)]
-        numbers = [part["number"] for part in mine if __salt__["osd_raw_parts.role"](part) != "data"]
+        mine = [part for part in table["partitions"] if part["name"] == uuid and __salt__["osd_names.ours"](part)]
+        numbers = [part["number"] for part in mine if __salt__["osd_names.role"](part) != "data"]
         if numbers:
             __salt__["osd_raw_parts.remove"](disk, numbers)
             freed += [f"partition {number} of {disk}" for number in numbers]

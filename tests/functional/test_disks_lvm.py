@@ -68,7 +68,7 @@ def test_an_unfinished_volume_is_no_osd(module, recorded):
 
 def test_a_volume_that_an_interrupted_deploy_made_is_begun(minion_opts, recorded):
     mods = salt.loader.minion_mods({**minion_opts(), "pillar": {"fsid": CLUSTER}})
-    slot = mods["osd_raw_parts.partuuid"](BARE, "db")
+    slot = mods["osd_names.partuuid"](BARE, "db")
     made = {**recorded[0], "lv_name": f"osd-db-{BARE}", "lv_tags": f"slot={slot}", "lv_size": str(GIB)}
     (part,) = mods["disks_lvm.parse"]([made])["/dev/ubdb"]["osds"]
     place = {"size": GIB, "offset": MIB, "device": "/dev/ubdb"}

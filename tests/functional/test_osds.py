@@ -75,12 +75,12 @@ def test_an_unknown_way_is_refused(told):
 
 def test_names_tell_whose_they_are(told):
     modules = told()
-    assert modules["osd_lvm_parts.path"](FAST, UUIDS[0], "db") == f"/dev/ceph-wwn-0x500a0751e1b2c3d4/osd-db-{UUIDS[0]}"
+    assert modules["osd_names.path"](FAST, UUIDS[0], "db") == f"/dev/ceph-wwn-0x500a0751e1b2c3d4/osd-db-{UUIDS[0]}"
     long = "/dev/disk/by-id/nvme-SAMSUNG_MZQL21T9HCJR-00A07_S64GNE0R123456:with=more than LVM takes_and-longer"
-    mapped = modules["osd_lvm_parts.path"](long, UUIDS[0], "data").removeprefix("/dev/").replace("-", "--")
+    mapped = modules["osd_names.path"](long, UUIDS[0], "data").removeprefix("/dev/").replace("-", "--")
     assert len(mapped) < 127  # device-mapper's limit
-    assert modules["osd_lvm_parts.group"](long) != modules["osd_lvm_parts.group"](f"{long}2")
-    cuts = [len(part) for part in modules["osd_lvm_parts.pv_uuid"](DATA).split("-")]
+    assert modules["osd_names.group"](long) != modules["osd_names.group"](f"{long}2")
+    cuts = [len(part) for part in modules["osd_names.pv_uuid"](DATA).split("-")]
     assert cuts == [6, 4, 4, 4, 4, 4, 6]
 
 
