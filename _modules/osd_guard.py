@@ -1,4 +1,4 @@
-"""Whether a planned disk may be touched: the one place that decides (design section 5, rule 1).
+"""Whether a planned disk may be touched: the one place that decides (docs/concepts/safety.md, rule 1).
 
 A disk may be used if its size and serial are those of the proposal, what is planned finds room on it, and it is *clean*
 (no table, no signature, nobody has it) or *ours* (its partition table or volume group, and everything in it, carry the

@@ -1,4 +1,4 @@
-"""Whether a disk may be wiped (design section 5, rule 2). Nothing here opens a file or asks a minion."""
+"""Whether a disk may be wiped (docs/concepts/safety.md, rule 2). Nothing here opens a file or asks a minion."""
 
 from collections.abc import Iterable, Mapping
 

@@ -30,7 +30,7 @@ class Plan:
 
     @uncollected()
     def as_dict(self) -> dict:
-        """The answer as design section 4 writes it: plain data for JSON and YAML, in one order."""
+        """The answer as docs/reference/proposal.md has it: plain data for JSON and YAML, in one order."""
         hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
         summary = losses.summary(hosts)
         for host in hosts.values():

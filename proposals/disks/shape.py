@@ -1,6 +1,6 @@
 """A host without its names: what planning depends on, by position in the list of its disks.
 
-Hosts with equal shapes get equal plans, so each shape is planned once (design section 7)."""
+Hosts with equal shapes get equal plans, so each shape is planned once (docs/concepts/planner.md)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

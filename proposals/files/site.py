@@ -9,7 +9,7 @@ from proposals.text.errors import ProposalError
 
 @dataclass(frozen=True)
 class Site:
-    """The folders of design section 3. ``root`` is ``<pillar_root>/ceph``."""
+    """The folders of docs/reference/files.md. ``root`` is ``<pillar_root>/ceph``."""
 
     root: Path
     shipped: Path  # pillar/ceph of this product, where stack.cfg comes from

@@ -32,7 +32,7 @@ class Inventory(NamedTuple):
 
 
 def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> Inventory:
-    """The hosts of ``raw`` (design section 4) whose id matches the glob ``target`` or is in ``targets``.
+    """The hosts of ``raw`` (docs/reference/inventory.md) whose id matches the glob ``target`` or is in ``targets``.
 
     Raises InventoryError where ``raw`` is not an inventory or no host is targeted."""
     listed = _hosts(raw)
@@ -47,7 +47,9 @@ def read(raw: object, target: str | None = None, targets: Collection[str] | None
 def _hosts(raw: object) -> Mapping:
     listed = raw.get("hosts") if isinstance(raw, Mapping) else None
     if not isinstance(listed, Mapping):
-        raise InventoryError("this is not an inventory: a mapping with 'hosts' was expected (README, 'inventory')")
+        raise InventoryError(
+            "this is not an inventory: a mapping with 'hosts' was expected (docs/reference/inventory.md)"
+        )
     if not listed:
         raise InventoryError("the inventory holds no hosts: has discovery run (salt-run state.orch ceph.stage.1)?")
     return listed

@@ -24,7 +24,7 @@ def host(
     boot: str | None = None,
     floating: Collection[str] = (),
 ) -> dict:
-    """Return one host of the inventory (design section 4) from what its minion answered.
+    """Return one host of the inventory (docs/reference/inventory.md) from what its minion answered.
 
     looked
         The answer of ``disks.inspect``: ``ceph_disks`` as the grain sees them, and ``inspected`` by device.

@@ -50,7 +50,7 @@ class Host(NamedTuple):
 
 
 def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> tuple[Host, ...]:
-    """The hosts of an inventory (design section 4) that ``target`` (a glob) or ``targets`` name, sorted by id.
+    """The hosts of an inventory that ``target`` (a glob) or ``targets`` name, sorted by id.
 
     Raises InventoryError where it is none, or a host has no ``ceph_nics``."""
     listed = raw.get("hosts") if isinstance(raw, Mapping) else None

@@ -16,7 +16,7 @@ from proposals.services.planning import Planned
 from proposals.services.service import Cluster
 from proposals.text.errors import PolicyError
 
-# Design section 3; names of gateways come from rgw_configurations and ganesha_configurations.
+# docs/reference/roles.md; names of gateways come from rgw_configurations and ganesha_configurations.
 ROLES = frozenset(
     {"master", "admin", "mon", "mgr", "mds", "storage", "rgw", "igw", "ganesha", "openattic", "prometheus"}
     | {"alertmanager", "rbd-mirror", "client-cephfs", "client-radosgw", "client-iscsi", "client-nfs", "benchmark"}

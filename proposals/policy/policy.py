@@ -41,7 +41,7 @@ class Resolution:
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict:
-        """The answer as design section 4 writes it."""
+        """The answer as ``python -m proposals policy`` prints it (docs/reference/policy.md)."""
         lines = [{"line": one.number, "pattern": one.pattern, "matches": len(one.matches)} for one in self.lines]
         return {"targets": self.targets, "lines": lines}
 

@@ -15,7 +15,7 @@ class FilterError(ArgumentError):
 
 
 class InventoryError(ProposalError):
-    """The inventory is not what design and README describe."""
+    """The inventory is not of the form in docs/reference/inventory.md."""
 
 
 class PlanError(ProposalError):

@@ -9,7 +9,7 @@ from proposals.text.names import UUID, nearest
 from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 
-# Roles that run a daemon beside the admin's own (design section 3); the master's host shall run none of them.
+# Roles that run a daemon beside the admin's own (docs/reference/roles.md); the master's host shall run none of them.
 DAEMONS = ("mon", "mgr", "mds", "storage", "rgw", "igw", "ganesha", "rbd-mirror")
 SITE = "<pillar_root>/ceph/stack/ceph/cluster.yml"
 SMALL = f"or say 'small_site: true' in {SITE} where the site is small on purpose"

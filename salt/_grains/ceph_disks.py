@@ -110,7 +110,7 @@ def _transport(block, udev):
 
 
 def _in_use(block, mounts, swaps):
-    """The reasons, of design's fixed list, why this disk is not free."""
+    """The reasons, of the list in docs/reference/inventory.md, why this disk is not free."""
     reasons = []
     partitions = sorted(path.parent for path in block.glob("*/partition"))
     for part in [block, *partitions]:

@@ -1,6 +1,6 @@
 """How long deploying takes beside the floor, in one lab and one run: the guide, then both in turns, from bare nodes.
 
-The ratio of the medians, what the promise (design: 1.5 times the floor and 10 s) allows, and where the time goes.
+The ratio of the medians, what the promise (1.5 times the floor and 10 s) allows, and where the time goes.
 """
 
 import argparse

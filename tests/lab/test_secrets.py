@@ -18,7 +18,7 @@ WAYS = {
     "with forged grains": {"pillar": None, "grains": FORGED, "minion": None},
     "with both forged": {"pillar": FORGED, "grains": FORGED, "minion": None},
 }
-# What each minion may know (design section 3: only what its roles need), as the guide's policy.cfg gives the roles.
+# What each minion may know (docs/concepts/secrets.md), as the guide's policy.cfg gives the roles.
 MGRS = {f"mgr.{host}" for host in STORAGE}
 MAY_KNOW = {
     "saltmaster": {"client.admin", "client.bootstrap-osd", *MGRS},
