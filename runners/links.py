@@ -52,7 +52,7 @@ def deploy(minions=(), test=False, **_):
 
 def _apply(group):
     """Apply on some hosts; return what went wrong, by host. A lost answer is asked for again."""
-    answered = __salt__["minions.ask"](group, ["state.apply"], [["ceph.networks"]], timeout=LIMIT)
+    answered = __salt__["minions.ask"](group, ["state.apply"], [["ceph.host.networks"]], timeout=LIMIT)
     found, silent = _reports(group)
     end = time.monotonic() + LIMIT
     while silent and time.monotonic() < end:

@@ -64,7 +64,7 @@ def up(services=None, test=False):
     wanted, steps, told = _steps(services)
     if not steps:
         return {"text": NOTHING}
-    done = [_apply("keys", "ceph.keys", told["members"]["master"], test)]
+    done = [_apply("keys", "ceph.cluster.keys", told["members"]["master"], test)]
     for service in wanted:
         if service.name in steps:
             done += _bring(service, steps[service.name], told["members"]["master"], test)
@@ -84,7 +84,9 @@ def _bring(service, step, master, test):
         if done[-1].failed:
             return done
     parts = [part for part in service.parts if part in step["parts"]]
-    return done + [_apply(f"{service.name}: {part}", f"ceph.{part}", step["parts"][part], test) for part in parts]
+    return done + [
+        _apply(f"{service.name}: {part}", f"ceph.service.{part}", step["parts"][part], test) for part in parts
+    ]
 
 
 def _pools(service, step, _master, test):

@@ -62,7 +62,7 @@ def _one_by_one(minions, allowed, looked, asker, limit):
 def _maintain(minions, allowed, limit):
     """Update, look again, reboot: each one job for all of these hosts; ``limit`` is in seconds."""
     if updated := [minion for minion in minions if allowed[minion].update]:
-        states = _ask(updated, "state.sls", ["ceph.updates"], LONG)
+        states = _ask(updated, "state.sls", ["ceph.host.updates"], LONG)
         failed = {minion: words for minion, states in states.items() if (words := _failed(states))}
         if failed:
             raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))

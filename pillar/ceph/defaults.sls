@@ -2,7 +2,7 @@
 
 # Package sources that prep adds: {NAME: arguments of Salt's pkgrepo.managed}. None is added unasked.
 ceph_repos: {}
-# How hosts keep time: chrony, or disabled where the site sees to it itself (a file of ceph/time/).
+# How hosts keep time: chrony, or disabled where the site sees to it itself (a file of ceph/host/time/).
 time_init: chrony
 # A name or address, or a list: where chrony takes the time from. Without one: from the Salt master's host.
 time_server: null

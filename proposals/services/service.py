@@ -63,7 +63,7 @@ class Plan:
 
     parts
         Who runs which part and what it is told for it, at ``ceph:services:PART`` of its pillar:
-        ``{part: {minion: {...}}}``. ``salt/ceph/PART`` is what the minion applies.
+        ``{part: {minion: {...}}}``. ``salt/ceph/service/PART`` is what the minion applies.
     cluster
         What is planned of the cluster itself: told to the master's own host alone, at ``ceph:services:NAME``.
     entities

@@ -21,7 +21,7 @@ def written(show_sls, minion_opts, tmp_path_factory):
     """grafana.ini after the state was applied twice: what it changed each time, and the file as Grafana reads it."""
     path = tmp_path_factory.mktemp("grafana") / "grafana.ini"
     path.write_text(PACKAGED)
-    (chunk,) = (each for each in show_sls("ceph.grafana") if each["__id__"] == "ceph-grafana-settings")
+    (chunk,) = (each for each in show_sls("ceph.service.grafana") if each["__id__"] == "ceph-grafana-settings")
     modules = salt.loader.minion_mods(minion_opts())
     states = salt.loader.states(minion_opts(), modules, {}, {})
     runs = [states["ini.options_present"](str(path), chunk["sections"], chunk["separator"]) for _ in range(2)]
@@ -45,7 +45,7 @@ def test_it_serves_tls_and_its_password_is_a_file(written):
 
 
 def test_it_shows_ceph_s_dashboards_of_the_prometheus_beside_it(checkout):
-    files = checkout / "salt/ceph/grafana/files"
+    files = checkout / "salt/ceph/service/grafana/files"
     (source,) = yaml.safe_load((files / "datasource.yml").read_text())["datasources"]
     (provider,) = yaml.safe_load((files / "dashboards.yml").read_text())["providers"]
     assert (source["type"], source["url"]) == ("prometheus", "http://127.0.0.1:9090")

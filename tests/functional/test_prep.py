@@ -18,17 +18,19 @@ FAMILIES = {
 @pytest.mark.parametrize("family", FAMILIES)
 def test_time_is_kept_by_the_familys_chrony(show_sls, family):
     service, conf, settings = FAMILIES[family]
-    low = {chunk["__id__"]: chunk for chunk in show_sls("ceph.time.chrony", family)}
+    low = {chunk["__id__"]: chunk for chunk in show_sls("ceph.host.time.chrony", family)}
     assert low["ceph-time-running"]["name"] == service
     assert (low["ceph-time-include"]["name"], low["ceph-time-settings"]["name"]) == (conf, settings)
     assert settings.rpartition("/")[0] in low["ceph-time-include"]["text"]
 
 
 def test_package_sources_are_the_pillars_alone(show_sls, minion_opts):
-    (chunk,) = show_sls("ceph.repo")
+    (chunk,) = show_sls("ceph.host.repo")
     assert (chunk["state"], chunk["fun"], chunk["file"]) == ("pkgrepo", "managed", "/etc/ceph.list")
     assert chunk["name"].startswith("deb https://")
-    unasked = salt.loader.minion_mods(minion_opts())["state.show_low_sls"](["ceph.repo", "ceph.time.disabled"])
+    unasked = salt.loader.minion_mods(minion_opts())["state.show_low_sls"](
+        ["ceph.host.repo", "ceph.host.time.disabled"]
+    )
     assert [chunk["__id__"] for chunk in unasked] == ["ceph-time-disabled"]
 
 

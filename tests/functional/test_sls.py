@@ -16,10 +16,10 @@ THINKS = re.compile(r"\{%-? *(if|set|macro|import|from|call)\b|salt\[|salt\.[a-z
 ONLY_LOOKS = {
     "stage.begin",
     "validate.deploy",
-    "ceph.check",
+    "ceph.host.check",
     "service.check",
 }  # what a stage may do before its last check
-SYNC = {"ceph.sync"}
+SYNC = {"ceph.host.sync"}
 
 
 @pytest.mark.parametrize("sls", SLS)
@@ -31,7 +31,7 @@ def test_sls_compiles(show_sls, sls, family):
 
 
 def test_the_family_chooses_the_packages(show_sls):
-    told = {family: next(iter(show_sls("ceph.packages", family)))["pkgs"] for family in FAMILIES}
+    told = {family: next(iter(show_sls("ceph.host.packages", family)))["pkgs"] for family in FAMILIES}
     assert "gdisk" in told["Debian"]
     assert "gptfdisk" in told["Suse"]
     assert "gdisk" in told["RedHat"]

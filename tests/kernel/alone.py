@@ -63,7 +63,7 @@ class Cluster:
         self.keys = secrets.keys({}, self.caps)
         self.tell()
         self.call("saltutil.sync_all")
-        self.apply("ceph.configuration", "ceph.mon", "ceph.admin", "ceph.keys")
+        self.apply("ceph.configuration", "ceph.cluster.mon", "ceph.cluster.admin", "ceph.cluster.keys")
 
     def tell(self, **storage: Any) -> None:
         """Tell the guest its pillar: OSDs and disks as a profile has them are added to those told already."""

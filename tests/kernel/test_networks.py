@@ -62,7 +62,7 @@ class Host:
 
     def apply(self, seconds: int = SECONDS, **links: dict) -> dict:
         """Apply ``ceph.networks`` with these links; the answer of the state ``links.applied``."""
-        states = self.salt("state.apply", "ceph.networks", f"pillar={told(seconds, **links)}", check=False)
+        states = self.salt("state.apply", "ceph.host.networks", f"pillar={told(seconds, **links)}", check=False)
         return next(one for key, one in states.items() if key.startswith("links_"))
 
     def answers(self) -> None:
@@ -233,7 +233,7 @@ def test_what_loses_the_master_is_undone_by_the_host_itself(plain: Host) -> None
 
 def begun(host: Host) -> None:
     """Begin a change that loses the master and come back when it has been made."""
-    words = ["salt", "--async", host.name, "state.apply", "ceph.networks", f"pillar={told(60, **cut(host))}"]
+    words = ["salt", "--async", host.name, "state.apply", "ceph.host.networks", f"pillar={told(60, **cut(host))}"]
     host.master.run("saltmaster", words)
     host.until("test -d /var/lib/halocline/links/undo && ip -br address show vec0 | grep -q 10.66.0.1", limit=120)
 

@@ -64,7 +64,9 @@ def test_the_way_is_lvm_where_the_kernel_has_device_mapper(cluster: Cluster) -> 
     cluster.tell(osds=profile("ubdb", "bare", **{"class": "nvme"}), disks=disks)
     assert [osd["method"] for osd in cluster.call("osd.plan")] == ["lvm"]
     (would,) = (
-        state["changes"] for state in cluster.apply("ceph.osd", test=True).values() if "OSDs would" in state["comment"]
+        state["changes"]
+        for state in cluster.apply("ceph.cluster.osd", test=True).values()
+        if "OSDs would" in state["comment"]
     )
     assert would == {
         UUIDS["bare"]: "make: data on /dev/ubdb, db on /dev/ubde (30.0 GiB), wal on /dev/ubde (2.0 GiB) (lvm)"
@@ -73,7 +75,7 @@ def test_the_way_is_lvm_where_the_kernel_has_device_mapper(cluster: Cluster) -> 
 
 
 def test_an_osd_on_logical_volumes(cluster: Cluster) -> None:
-    cluster.apply("ceph.osd")
+    cluster.apply("ceph.cluster.osd")
     found = as_planned(cluster, "bare")
     assert {role: part["disk"] for role, part in found["parts"].items()} == {
         "data": "/dev/ubdb",
@@ -93,14 +95,14 @@ def test_an_encrypted_osd_killed_half_way_is_made_once(cluster: Cluster) -> None
     """The maker dies with `ceph-volume`; the next run takes back what it did, and makes it under the same number."""
     cluster.tell(osds=profile("ubdc", "crypt", encryption="dmcrypt"), disks=cluster.disk("ubdc"))
     cluster.run(TRAP)
-    assert cluster.run("salt-call --config-dir=/host state.apply ceph.osd", check=False).code != 0
+    assert cluster.run("salt-call --config-dir=/host state.apply ceph.cluster.osd", check=False).code != 0
     assert cluster.run("ls -d /run/trapped").out
     half = next(osd for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] == UUIDS["crypt"])
     assert (half["osd"], "new" in half["state"]) == (1, True)
     seen = cluster.call("disks.inspect")["inspected"].values()  # a populate that runs first leaves its places alone
     begun = {osd["role"] for disk in seen for osd in disk["osds"] if osd["fsid"] == UUIDS["crypt"]}
     assert begun == {"data", "db", "wal"}
-    cluster.apply("ceph.osd")
+    cluster.apply("ceph.cluster.osd")
     found = as_planned(cluster, "crypt")
     assert found["id"] == 1
     assert cluster.ceph("osd ls") == [0, 1]
@@ -119,7 +121,7 @@ def test_an_osd_on_partitions_where_the_site_says_so(cluster: Cluster) -> None:
     disks = {**cluster.disk("ubdd"), **cluster.disk("ubdf")}
     cluster.tell(osds=profile("ubdd", "raw", fast="/dev/ubdf"), disks=disks, method="raw")
     assert [osd["method"] for osd in cluster.call("osd.plan")] == ["lvm", "lvm", "raw"]
-    cluster.apply("ceph.osd")
+    cluster.apply("ceph.cluster.osd")
     found = as_planned(cluster, "raw")
     assert {part["node"] for part in found["parts"].values()} == {"/dev/ubdd1", "/dev/ubdf1", "/dev/ubdf2"}
 
@@ -135,7 +137,7 @@ def test_discovery_sees_whose_volumes_they_are(cluster: Cluster) -> None:
 
 
 def test_a_second_run_changes_nothing(cluster: Cluster) -> None:
-    states = cluster.apply("ceph.osd")
+    states = cluster.apply("ceph.cluster.osd")
     assert [state["changes"] for state in states.values() if state["changes"]] == []
 
 
@@ -161,7 +163,7 @@ def test_an_osd_given_up_leaves_its_slot_and_number_to_the_next_disk(cluster: Cl
     name = cluster.plug(10**12)
     del cluster.told["osds"]["/dev/ubdb"], cluster.told["disks"]["/dev/ubdb"]
     cluster.tell(osds=profile(name, "next", **{"class": "nvme"}), disks=cluster.disk(name), method="lvm")
-    cluster.apply("ceph.osd")
+    cluster.apply("ceph.cluster.osd")
     assert as_planned(cluster, "next")["id"] == 0
     assert cluster.ceph("osd ls") == [0, 1, 2]
 

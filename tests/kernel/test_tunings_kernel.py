@@ -26,7 +26,7 @@ def values(host: Host) -> dict[str, str]:  # noqa: F811
 
 
 def applied(host: Host, **ceph: object) -> dict:  # noqa: F811
-    states = host.salt("state.apply", "ceph.tunings", f"pillar={json.dumps({'ceph': ceph})}", check=False)
+    states = host.salt("state.apply", "ceph.host.tunings", f"pillar={json.dumps({'ceph': ceph})}", check=False)
     return next(one for key, one in states.items() if key.startswith("tunings_"))
 
 

@@ -34,7 +34,7 @@ class Master:
     def step(self, shell: str) -> None:
         """Let prep's last step run this on every minion."""
         sls = json.dumps({"own-step": {"cmd.run": [{"name": shell}]}})
-        self.run(f"printf %s {shlex.quote(sls)} > {SITE}/ceph/packages/init.sls")
+        self.run(f"printf %s {shlex.quote(sls)} > {SITE}/ceph/host/packages/init.sls")
 
     def start(self, command: str) -> None:
         """Start a command; its process id, output and status go to files under /tmp/typed."""
@@ -82,8 +82,8 @@ def running(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPath
     """A lab on which prep and discovery have run, with a site's own step."""
     made = Master(own_lab(cluster_file(tmp_path_factory.mktemp("stages"), "stages", 154)))
     made.run(
-        f"mkdir -p {SITE}/ceph/packages && echo 'file_roots: {{base: [{SITE}]}}' > /etc/salt/master.d/a-site.conf && "
-        "mkdir -p /srv/pillar/ceph"
+        f"mkdir -p {SITE}/ceph/host/packages /srv/pillar/ceph && "
+        f"echo 'file_roots: {{base: [{SITE}]}}' > /etc/salt/master.d/a-site.conf"
     )
     made.step("true")
     made.run("systemctl restart salt-master")
@@ -145,7 +145,7 @@ def test_an_interrupted_stage_is_waited_for_and_completed(master: Master, signal
     again = master.run(PREP)
     assert (again.code, again.err) == (0, "")
     assert "waits up to 600 s for jobs of an interrupted run" in again.out
-    assert "node1 (state.sls ceph.repo,ceph.packages" in again.out
+    assert "node1 (state.sls ceph.host.repo,ceph.host.packages" in again.out
     assert master.session.run("node1", "cat /tmp/times").out == "xx\n"  # the first was not cut off, the second ran
     logs = master.run(f"grep -l interrupted {LOGS}/*.jsonl").out
     assert len(logs.splitlines()) == 1

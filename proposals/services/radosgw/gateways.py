@@ -125,7 +125,7 @@ SERVICE = Service(
     name="radosgw",
     settings=("rgw_configurations", "rgw_pools", "rgw_users", "rgw_frontend", "rgw_keystone"),
     plan=plan,
-    on_master="ceph.rgw-users",
+    on_master="ceph.service.rgw-users",
     parts=("rgw", "rgw-frontend", "client-radosgw"),
     units={"rgw": ("ceph-radosgw@*.service",), "rgw-frontend": ("ceph-rgw-*.service",)},
 )

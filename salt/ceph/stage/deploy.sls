@@ -19,7 +19,7 @@ ceph-stage-deploy-check:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
     - tgt_type: list
-    - sls: ceph.check
+    - sls: ceph.host.check
     - pillar: {expected_generation: {{ pillar['ceph']['generation'] | tojson }}}
     - failhard: True
     - require:
@@ -38,7 +38,7 @@ ceph-stage-deploy-tunings:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
     - tgt_type: list
-    - sls: ceph.tunings
+    - sls: ceph.host.tunings
     - failhard: True
     - require:
       - step: ceph-stage-deploy-networks
@@ -47,7 +47,7 @@ ceph-stage-deploy-configuration:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
     - tgt_type: list
-    - sls: [ceph.packages, ceph.configuration]
+    - sls: [ceph.host.packages, ceph.configuration]
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-tunings
@@ -56,7 +56,7 @@ ceph-stage-deploy-mon:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['mon'] | tojson }}
     - tgt_type: list
-    - sls: ceph.mon
+    - sls: ceph.cluster.mon
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-configuration
@@ -65,7 +65,7 @@ ceph-stage-deploy-admin:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['admin'] | tojson }}
     - tgt_type: list
-    - sls: ceph.admin
+    - sls: ceph.cluster.admin
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-mon
@@ -74,7 +74,7 @@ ceph-stage-deploy-keys:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
     - tgt_type: list
-    - sls: [ceph.keys, ceph.config]
+    - sls: [ceph.cluster.keys, ceph.cluster.central-config]
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-admin
@@ -83,7 +83,7 @@ ceph-stage-deploy-mgr:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['mgr'] | tojson }}
     - tgt_type: list
-    - sls: ceph.mgr
+    - sls: ceph.cluster.mgr
     - failhard: True
     - require:
       - salt: ceph-stage-deploy-keys
@@ -101,7 +101,7 @@ ceph-stage-deploy-osd:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['storage'] | tojson }}
     - tgt_type: list
-    - sls: ceph.osd
+    - sls: ceph.cluster.osd
     - failhard: True
     - require:
       - step: ceph-stage-deploy-crush
@@ -118,7 +118,7 @@ ceph-stage-deploy-health:
   salt.state:
     - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
     - tgt_type: list
-    - sls: ceph.health
+    - sls: ceph.cluster.health
     - failhard: True
     - require:
       - step: ceph-stage-deploy-pools

@@ -10,7 +10,7 @@ ceph-stage-prep-sync:
   salt.state:
     - tgt: {{ pillar['ceph_minions'] | tojson }}
     - tgt_type: compound
-    - sls: ceph.sync
+    - sls: ceph.host.sync
     - failhard: True
     - require:
       - step: ceph-stage-prep-begin
@@ -19,7 +19,7 @@ ceph-stage-prep-packages:
   salt.state:
     - tgt: {{ pillar['ceph_minions'] | tojson }}
     - tgt_type: compound
-    - sls: [ceph.repo, ceph.packages, {{ ('ceph.time.' ~ pillar['time_init']) | tojson }}]
+    - sls: [ceph.host.repo, ceph.host.packages, {{ ('ceph.host.time.' ~ pillar['time_init']) | tojson }}]
     - failhard: True
     - require:
       - salt: ceph-stage-prep-sync

@@ -17,12 +17,12 @@ ceph-osd-devices:
   file.managed:
     - names:
       - /usr/local/sbin/osd-devices:
-        - source: salt://ceph/osd/files/osd-devices
+        - source: salt://ceph/cluster/osd/files/osd-devices
         - mode: '0755'
       - /etc/systemd/system/osd-devices@.service:
-        - source: salt://ceph/osd/files/osd-devices@.service
+        - source: salt://ceph/cluster/osd/files/osd-devices@.service
       - /etc/systemd/system/ceph-osd@.service.d/osd-devices.conf:
-        - source: salt://ceph/osd/files/ceph-osd-devices.conf
+        - source: salt://ceph/cluster/osd/files/ceph-osd-devices.conf
     - makedirs: True
 
 ceph-osd-reload:

@@ -3,10 +3,10 @@ ceph-networks-undo:
   file.managed:
     - names:
       - /usr/local/sbin/links-undo:
-        - source: salt://ceph/networks/files/links-undo
+        - source: salt://ceph/host/networks/files/links-undo
         - mode: '0755'
       - /etc/systemd/system/links-undo.service:
-        - source: salt://ceph/networks/files/links-undo.service
+        - source: salt://ceph/host/networks/files/links-undo.service
     - makedirs: True
 
 ceph-networks-undo-at-boot:

@@ -13,7 +13,7 @@ ceph-time-include:
 ceph-time-settings:
   file.managed:
     - name: {{ pillar['ceph_os']['chrony']['settings'] }}
-    - source: salt://ceph/time/files/chrony.conf.j2
+    - source: salt://ceph/host/time/files/chrony.conf.j2
     - template: jinja
     - makedirs: True
     - mode: '0644'

@@ -2,7 +2,7 @@
 ceph-client-radosgw-credentials:
   file.managed:
     - name: /etc/ceph/rgw-users.credentials
-    - source: salt://ceph/rgw-users/files/credentials.j2
+    - source: salt://ceph/service/rgw-users/files/credentials.j2
     - template: jinja
     - context: {users: {{ pillar['ceph']['services']['client-radosgw']['users'] | tojson }}}
     - makedirs: True

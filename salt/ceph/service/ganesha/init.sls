@@ -15,7 +15,7 @@ ceph-ganesha-keyring:
 ceph-ganesha-conf:
   file.managed:
     - name: /etc/ganesha/ganesha.conf
-    - source: salt://ceph/ganesha/files/ganesha.conf.j2
+    - source: salt://ceph/service/ganesha/files/ganesha.conf.j2
     - template: jinja
     - context: {told: {{ pillar['ceph']['services']['ganesha'] | tojson }}}
     - mode: '0600'
@@ -26,7 +26,7 @@ ceph-ganesha-conf:
 ceph-ganesha-exports-conf:
   file.managed:
     - name: /etc/ganesha/exports.conf
-    - source: salt://ceph/ganesha/files/exports.conf.j2
+    - source: salt://ceph/service/ganesha/files/exports.conf.j2
     - template: jinja
     - context: {told: {{ pillar['ceph']['services']['ganesha'] | tojson }}}
     - mode: '0600'

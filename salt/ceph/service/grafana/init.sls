@@ -77,9 +77,9 @@ ceph-grafana-provisioning:
   file.managed:
     - names:
       - /etc/grafana/provisioning/datasources/ceph.yml:
-        - source: salt://ceph/grafana/files/datasource.yml
+        - source: salt://ceph/service/grafana/files/datasource.yml
       - /etc/grafana/provisioning/dashboards/ceph.yml:
-        - source: salt://ceph/grafana/files/dashboards.yml
+        - source: salt://ceph/service/grafana/files/dashboards.yml
     - makedirs: True
     - require:
       - pkg: ceph-grafana-packages

@@ -20,7 +20,7 @@ ceph-igw-keyring:
 ceph-igw-conf:
   file.managed:
     - name: /etc/ceph/iscsi-gateway.cfg
-    - source: salt://ceph/igw/files/iscsi-gateway.cfg.j2
+    - source: salt://ceph/service/igw/files/iscsi-gateway.cfg.j2
     - template: jinja
     - context: {told: {{ pillar['ceph']['services']['igw'] | tojson }}}
     - mode: '0600'

@@ -19,7 +19,7 @@ ceph-openstack-{{ file }}:
 ceph-openstack-{{ file }}:
   file.managed:
     - name: /etc/ceph/openstack/{{ file }}
-    - source: salt://ceph/openstack/files/{{ file }}.j2
+    - source: salt://ceph/service/openstack/files/{{ file }}.j2
     - template: jinja
     - mode: '0644'
     - require:
@@ -30,7 +30,7 @@ ceph-openstack-{{ file }}:
 ceph-openstack-secret-{{ user }}:
   file.managed:
     - name: /etc/ceph/openstack/secret-{{ user }}.xml
-    - source: salt://ceph/openstack/files/secret.xml.j2
+    - source: salt://ceph/service/openstack/files/secret.xml.j2
     - template: jinja
     - context: {user: {{ user | tojson }}, uuid: {{ uuid | tojson }}}
     - mode: '0644'

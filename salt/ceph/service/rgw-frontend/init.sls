@@ -20,7 +20,7 @@ ceph-rgw-frontend-{{ file }}:
 ceph-rgw-frontend-haproxy:
   file.managed:
     - name: /etc/ceph/rgw-frontend/haproxy.cfg
-    - source: salt://ceph/rgw-frontend/files/haproxy.cfg.j2
+    - source: salt://ceph/service/rgw-frontend/files/haproxy.cfg.j2
     - template: jinja
     - makedirs: True
     - mode: '0644'
@@ -32,7 +32,7 @@ ceph-rgw-frontend-haproxy:
 ceph-rgw-frontend-keepalived:
   file.managed:
     - name: /etc/ceph/rgw-frontend/keepalived.conf
-    - source: salt://ceph/rgw-frontend/files/keepalived.conf.j2
+    - source: salt://ceph/service/rgw-frontend/files/keepalived.conf.j2
     - template: jinja
     - makedirs: True
     - mode: '0644'
@@ -43,7 +43,7 @@ ceph-rgw-frontend-keepalived:
 ceph-rgw-frontend-{{ unit }}-unit:
   file.managed:
     - name: /etc/systemd/system/ceph-rgw-{{ unit }}.service
-    - source: salt://ceph/rgw-frontend/files/ceph-rgw-{{ unit }}.service
+    - source: salt://ceph/service/rgw-frontend/files/ceph-rgw-{{ unit }}.service
     - mode: '0644'
 
 ceph-rgw-frontend-{{ unit }}-running:

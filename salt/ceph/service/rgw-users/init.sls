@@ -13,7 +13,7 @@ ceph-rgw-users-{{ user['name'] }}:
 ceph-rgw-users-credentials:
   file.managed:
     - name: /etc/ceph/rgw-users.credentials
-    - source: salt://ceph/rgw-users/files/credentials.j2
+    - source: salt://ceph/service/rgw-users/files/credentials.j2
     - template: jinja
     - context: {users: {{ pillar['ceph']['services']['radosgw']['users'] | tojson }}}
     - mode: '0600'
