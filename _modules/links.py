@@ -53,7 +53,7 @@ def _ports(network, links):
     for port, path in network["ports"].items():
         there = links.get(port)
         if not there:
-            problems.append(f"there is no port {port}: run ceph.stage.discovery and network.populate again")
+            problems.append(f"there is no port {port}: run ceph.stage.discovery and networks.populate again")
             continue
         sits = (NET / port / "device").resolve().name if (NET / port / "device").exists() else None
         if path and sits and path.removeprefix("pci-") != sits:
@@ -74,7 +74,7 @@ def _routes(network, links):
     planned = any(link.get("gateway") for link in network["links"].values())
     return [
         f"the default route by {', '.join(map(str, link['gateways']))} lies on {name} and the plan names no gateway: "
-        f"network.populate gateway={link['gateways'][0]} ..."
+        f"networks.populate gateway={link['gateways'][0]} ..."
         for name, link in links.items()
         if name in taken and link.get("gateways") and not planned
     ]

@@ -11,7 +11,7 @@ import yaml
 from proposals.disks import arguments, explain, export, plan
 from proposals.files import tree
 from proposals.inventory import compare, kept
-from proposals.networking import cli as network
+from proposals.networking import cli as networks
 from proposals.policy import policy, store
 from proposals.reference import machines
 from proposals.text import tables
@@ -65,7 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     exported.add_argument("--as", dest="form", required=True, help="cephadm or ceph-volume")
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
     text = "plan bonds, VLANs and addresses"
-    network.add_verbs(verbs.add_parser("network", help=text, description=text), _verb, _inventory, _print)
+    nets = verbs.add_parser("networks", aliases=["network"], help=text, description=text)
+    networks.add_verbs(nets, _verb, _inventory, _print)
     known = ", ".join(machines.CATALOGUE)
     _verb(verbs, "reference", _reference, f"print a reference inventory: {known}", ("name",), format_="yaml")
     return parser

@@ -1,4 +1,4 @@
-"""``salt-run network.*``: which ports become a bond, what lies on it, and whether the network keeps its promise."""
+"""``salt-run networks.*``: which ports become a bond, what lies on it, and whether the network keeps its promise."""
 
 import salt.pillar
 import salt.utils.args
@@ -28,7 +28,7 @@ def peek(**kwargs):
 
     .. code-block:: bash
 
-        salt-run network.peek cluster-network=192.168.100.0/24 cluster-vlan=3001
+        salt-run networks.peek cluster-network=192.168.100.0/24 cluster-vlan=3001
     """
     made, _ = _plan(kwargs)
     shown = made.as_dict()
@@ -43,7 +43,7 @@ def populate(**kwargs):
 
     .. code-block:: bash
 
-        salt-run network.populate name=apollo cluster-network=192.168.100.0/24 cluster-vlan=3001
+        salt-run networks.populate name=apollo cluster-network=192.168.100.0/24 cluster-vlan=3001
     """
     made, root = _plan(kwargs)
     report = store.populate_network(root, fragments.wanted(made), made.arguments.force)
@@ -60,7 +60,7 @@ def show(name="default", **_):
 
     .. code-block:: bash
 
-        salt-run network.show apollo
+        salt-run networks.show apollo
     """
     stored = _stored(name)
     return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
@@ -78,7 +78,7 @@ def switch(name="default", ports=None, **kwargs):
 
     .. code-block:: bash
 
-        salt-run network.switch apollo as=mlnx-os ports=/srv/cables.yml
+        salt-run networks.switch apollo as=mlnx-os ports=/srv/cables.yml
     """
     system = kwargs.pop("as", "mlnx-os")
     if kwargs:
@@ -94,7 +94,7 @@ def _stored(name):
     if stored is None:
         known = [folder.removeprefix("network-") for folder in tree.folders(root) if folder.startswith("network-")]
         raise ArgumentError(
-            f"there is no network proposal '{name}'; there are: {', '.join(known) or 'none, run network.populate'}"
+            f"there is no network proposal '{name}'; there are: {', '.join(known) or 'none, run networks.populate'}"
         )
     return stored
 
@@ -107,7 +107,7 @@ def ping(**_):
 
     .. code-block:: bash
 
-        salt-run network.ping
+        salt-run networks.ping
     """
     return _pinged(None)
 
@@ -123,7 +123,7 @@ def jumbo(mtu=None, **_):
 
     .. code-block:: bash
 
-        salt-run network.jumbo
+        salt-run networks.jumbo
     """
     return _pinged(mtu or "most")
 
@@ -143,7 +143,7 @@ def iperf(seconds=SECONDS, streams=STREAMS, **_):
 
     .. code-block:: bash
 
-        salt-run network.iperf seconds=3
+        salt-run networks.iperf seconds=3
     """
     problems, lines, data = [], [], {}
     for kind, hosts in _places():
@@ -166,7 +166,7 @@ def bonds(**_):
 
     .. code-block:: bash
 
-        salt-run network.bonds
+        salt-run networks.bonds
     """
     answered = __salt__["minions.ask"](__salt__["minions.ours"](), ["links_proof.bonds"])
     found = {host: one["links_proof.bonds"] for host, one in sorted(answered.items())}

@@ -92,7 +92,7 @@ def _switches(hosts: list[HostNetwork], wanted: Arguments) -> list[Note]:
             Note(WARNING, "one switch: all hosts lose their network with it; two in an MLAG pair outlive one of them")
         ]
     if wanted.mode == "802.3ad":
-        text = "802.3ad over two switches needs them paired (MLAG, vPC): network.switch prints their configuration"
+        text = "802.3ad over two switches needs them paired (MLAG, vPC): networks.switch prints their configuration"
         return [Note(HINT, text)]
     return [
         Note(HINT, "active-backup carries one port's speed at a time; 802.3ad carries all, where switches know LACP")
@@ -114,7 +114,7 @@ def _jumbo(hosts: list[HostNetwork], networks: Networks) -> list[Note]:
             )
     most = max((link.mtu for one in hosts for link in one.links), default=0)
     if most > 1500:
-        notes.append(Note(HINT, f"MTU {most}: the switches must let through 9216; network.jumbo proves it"))
+        notes.append(Note(HINT, f"MTU {most}: the switches must let through 9216; networks.jumbo proves it"))
     return notes
 
 

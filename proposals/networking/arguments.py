@@ -1,4 +1,4 @@
-"""The arguments of ``network.peek`` and ``network.populate``."""
+"""The arguments of ``networks.peek`` and ``networks.populate``."""
 
 import ipaddress
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ class Arguments:
 def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
     """Arguments from ``["cluster-vlan=3001"]`` or ``{"cluster_vlan": 3001}``. Raises ArgumentError.
 
-    CLI: ``python -m proposals network peek INVENTORY cluster-vlan=3001 cluster-network=192.168.100.0/24``"""
+    CLI: ``python -m proposals networks peek INVENTORY cluster-vlan=3001 cluster-network=192.168.100.0/24``"""
     values, typed = argument_readers.read(pairs, READERS)
     remembered = {key: typed[key] for key in sorted(typed) if key not in ("name", "force")}
     wanted = Arguments(

@@ -31,7 +31,7 @@ def problems(network: object) -> list[str]:
     links = network.get("links") if isinstance(network, Mapping) else None
     ports = network.get("ports") if isinstance(network, Mapping) else None
     if not isinstance(links, Mapping) or not isinstance(ports, Mapping):
-        return ["ceph:network: 'links' and 'ports' were expected: run network.populate again"]
+        return ["ceph:network: 'links' and 'ports' were expected: run networks.populate again"]
     odd = [f"'{shown(name)}' is not the name of a link" for name in (*links, *ports) if not _is_name(name)]
     odd += [f"{shown(name)}: {shown(one)} is not a link" for name, one in links.items() if not isinstance(one, Mapping)]
     if odd:

@@ -1,4 +1,4 @@
-"""``python -m proposals network VERB``: what ``salt-run network.*`` plans, without Salt."""
+"""``python -m proposals networks VERB``: what ``salt-run networks.*`` plans, without Salt."""
 
 import argparse
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Show = Callable[[argparse.Namespace, dict, Callable[[dict], None]], None]
 
 
 def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[str], dict], show: Show) -> None:
-    """Add the verbs of ``network``; ``read`` gives an inventory, ``show`` prints an answer."""
+    """Add the verbs of ``networks``; ``read`` gives an inventory, ``show`` prints an answer."""
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=type(parser))
 
     def peeked(options: argparse.Namespace) -> plan.Plan:
@@ -32,7 +32,7 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
     def found(options: argparse.Namespace) -> dict:
         known = store.stored_network(options.root, options.name)
         if known is None:
-            raise ProposalError(f"no network proposal '{options.name}' in {options.root}: network populate writes one")
+            raise ProposalError(f"no network proposal '{options.name}' in {options.root}: networks populate writes one")
         return known
 
     def stored(options: argparse.Namespace) -> int:

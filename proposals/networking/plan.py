@@ -16,7 +16,7 @@ KEYS = ("public_network", "cluster_network")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The answer of ``network.peek``."""
+    """The answer of ``networks.peek``."""
 
     arguments: Arguments
     networks: Networks
@@ -70,7 +70,7 @@ def peek(raw: Mapping, wanted: Arguments, targets: Collection[str] | None = None
     those typed, else the inventory's ``networks``, else worked out from the hosts' addresses. Raises a
     ProposalError with the one message where the input or what was asked is wrong.
 
-    CLI: ``python -m proposals network peek INVENTORY cluster-network=192.168.100.0/24 cluster-vlan=3001``"""
+    CLI: ``python -m proposals networks peek INVENTORY cluster-network=192.168.100.0/24 cluster-vlan=3001``"""
     hosts = nics.read(raw, wanted.target, targets)
     networks = _networks(raw.get("networks") or {}, wanted, hosts)
     if wanted.cluster_vlan and not networks.cluster:

@@ -49,7 +49,7 @@ def text(answer: Mapping, system: str, ports: object = None) -> str:
 
     Raises ArgumentError where the map is not one, lacks a port, or gives a switch port twice.
 
-    CLI: ``python -m proposals network switch ROOT apollo --as mlnx-os``"""
+    CLI: ``python -m proposals networks switch ROOT apollo --as mlnx-os``"""
     if system not in SYSTEMS:
         raise ArgumentError(f"as={shown(system)} is not known{nearest(str(system), SYSTEMS)}")
     found = [

@@ -51,7 +51,7 @@ def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: 
 def populate_network(root: str | Path, asked: Wanted, force: bool = False) -> Report:
     """Write a network proposal under ``root``; the rules for edited files are those of ``populate``.
 
-    CLI: ``python -m proposals network populate INVENTORY --root ROOT name=apollo cluster-vlan=3001``"""
+    CLI: ``python -m proposals networks populate INVENTORY --root ROOT name=apollo cluster-vlan=3001``"""
     folder = Path(root) / f"network-{asked.name}"
     decided = _populate(folder, asked, stored_network(root, asked.name) or {}, force)
     wanted = sorted({f"{folder.name}/{path.rpartition('/')[0]}/*.yml" for path in asked.files})

@@ -218,7 +218,7 @@ def test_the_step_of_the_stage_says_what_happened(plain: Host) -> None:
     code, said = stepped(plain, bond0=wrong)
     assert (
         code == 2
-        and said == f"{plain.name}: there is no port p9: run ceph.stage.discovery and network.populate again\n"
+        and said == f"{plain.name}: there is no port p9: run ceph.stage.discovery and networks.populate again\n"
     )
 
 

@@ -28,7 +28,7 @@ def test_everyone_reaches_everyone(looked: Session) -> None:
         hosts = len(looked.hosts)
         assert {kind: len(one["matrix"]) for kind, one in found.items()} == {"public": hosts, "cluster": hosts - 1}
         assert all(all(row.values()) for one in found.values() for row in one["matrix"].values())
-    assert "salt-run" not in looked.run("saltmaster", "salt-run network.ping").out
+    assert "salt-run" not in looked.run("saltmaster", "salt-run networks.ping").out
 
 
 def test_a_host_that_is_cut_off_is_named(looked: Session) -> None:

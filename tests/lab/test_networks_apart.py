@@ -23,7 +23,7 @@ def test_osds_speak_on_both_networks(own_lab) -> None:
 
     for stage in STAGES[:2]:
         typed(f"salt-run state.orch ceph.stage.{stage}")
-    said = typed("salt-run network.populate name=mellanox mode=none mtu=1500 cluster-network=192.168.190.0/24")
+    said = typed("salt-run networks.populate name=mellanox mode=none mtu=1500 cluster-network=192.168.190.0/24")
     said = " ".join(said.split())  # long lines are folded
     assert "the cluster network has 1 times the capacity of the public one" in said
     assert "2 to 4 times is advised" in said

@@ -380,13 +380,13 @@ def test_active_backup_needs_no_port_channel():
 
 
 def test_on_the_command_line(tmp_path, capsys):
-    assert main(["network", "peek", "reference:apollo", *GUIDE.split(), "--format", "json"]) == 0
+    assert main(["networks", "peek", "reference:apollo", *GUIDE.split(), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["bonds"] == 8
-    assert main(["network", "populate", "reference:apollo", *GUIDE.split(), "--root", str(tmp_path)]) == 0
-    assert main(["network", "show", str(tmp_path), "apollo"]) == 0
+    assert main(["networks", "populate", "reference:apollo", *GUIDE.split(), "--root", str(tmp_path)]) == 0
+    assert main(["network", "show", str(tmp_path), "apollo"]) == 0  # the older word
     assert "bond0.3001" in capsys.readouterr().out
-    assert main(["network", "switch", str(tmp_path), "apollo", "--as", "nx-os"]) == 0
+    assert main(["networks", "switch", str(tmp_path), "apollo", "--as", "nx-os"]) == 0
     assert "vpc 8" in capsys.readouterr().out
-    assert main(["network", "peek", "reference:apollo", "cluster-vlan=9999"]) == 2
+    assert main(["networks", "peek", "reference:apollo", "cluster-vlan=9999"]) == 2
     told = capsys.readouterr()
     assert told.out == "" and told.err.startswith("error: cluster-vlan=9999: a VLAN from 1 to 4094")
