@@ -7,10 +7,12 @@ import functools
 import inspect
 import io
 import logging
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from proposals.text import names
+from proposals.text.argument_readers import Argument, described
 from proposals.text.errors import ArgumentError, ProposalError
 
 OUTPUTTER = "answer"  # salt/_output/answer.py: prints the text alone
@@ -73,6 +75,17 @@ def answers(function: Callable) -> Callable:
 
     del answering.__wrapped__  # Salt follows it and would refuse arguments itself
     return answering
+
+
+def takes(arguments: Mapping[str, Argument]) -> Callable[[Callable], Callable]:
+    """Tell what a function's arguments mean where ``salt-run -d`` shows it: in its docstring, before the example."""
+
+    def documented(function: Callable) -> Callable:
+        about, example, more = function.__doc__.partition("    CLI Example:")
+        function.__doc__ = f"{about}{textwrap.indent(described(arguments), ' ' * 4)}\n\n{example}{more}"
+        return function
+
+    return documented
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import yaml
 
@@ -15,8 +15,20 @@ from proposals.networking import cli as networks
 from proposals.policy import policy, store
 from proposals.reference import machines
 from proposals.text import tables
+from proposals.text.argument_readers import Argument, described
 from proposals.text.errors import ProposalError
 from proposals.text.names import shown
+
+WORDS = {  # what the words after a verb mean
+    "inventory": "a file, YAML or JSON; the folder inventory/; or reference:NAME",
+    "root": "the folder 'proposals'",
+    "name": "the proposal's name",
+    "host": "the minion's id",
+    "disk": "the disk's id, device or serial",
+    "old": "a proposal.json or an inventory",
+    "new": "a proposal.json or an inventory",
+    "site": f"one of {', '.join(machines.CATALOGUE)}",
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,30 +67,43 @@ def _options(words: list[str]) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
-    _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), pairs=True)
-    populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), pairs=True)
-    populate.add_argument("--root", required=True, help="the folder 'proposals'")
+    _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
+    populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), arguments.ARGUMENTS)
+    populate.add_argument("--root", required=True, help=WORDS["root"])
     _verb(verbs, "show", _show, "show a stored proposal", ("root", "name"))
-    _verb(verbs, "explain", _explain, "every step of why one disk", ("inventory", "host", "disk"), pairs=True)
+    words = ("inventory", "host", "disk")
+    _verb(
+        verbs, "explain", _explain, "show every step of why one disk becomes what it does", words, arguments.ARGUMENTS
+    )
     _verb(verbs, "diff", _diff, "compare two proposals or inventories (status 1: they differ)", ("old", "new"))
-    exported = _verb(verbs, "export", _export, "a stored proposal for another tool", ("root", "name"))
+    exported = _verb(verbs, "export", _export, "print a stored proposal for another tool", ("root", "name"))
     exported.add_argument("--as", dest="form", required=True, help="cephadm or ceph-volume")
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
     text = "plan bonds, VLANs and addresses"
     nets = verbs.add_parser("networks", aliases=["network"], help=text, description=text)
     networks.add_verbs(nets, _verb, _inventory, _print)
-    known = ", ".join(machines.CATALOGUE)
-    _verb(verbs, "reference", _reference, f"print a reference inventory: {known}", ("name",), format_="yaml")
+    _verb(verbs, "reference", _reference, "print the inventory of a reference site", ("site",), format_="yaml")
     return parser
 
 
-def _verb(verbs, name: str, run: Callable, what: str, words: tuple[str, ...], pairs: bool = False, format_="text"):
-    verb = verbs.add_parser(name, help=what, description=what, allow_abbrev=False)
+def _verb(
+    verbs,
+    name: str,
+    run: Callable,
+    what: str,
+    words: tuple[str, ...],
+    pairs: Mapping[str, Argument] | None = None,
+    format_: str = "text",
+) -> argparse.ArgumentParser:
+    """Add a verb; ``pairs`` are the arguments that it takes as key=value."""
+    told = f"key=value, each once, dashes or underscores:\n\n{described(pairs)}" if pairs else None
+    raw = argparse.RawDescriptionHelpFormatter
+    verb = verbs.add_parser(name, help=what, description=what, epilog=told, formatter_class=raw, allow_abbrev=False)
     for word in words:
-        verb.add_argument(word)
+        verb.add_argument(word, help=WORDS[word])
     if pairs:
-        verb.add_argument("pairs", nargs="*", metavar="key=value")
-    verb.add_argument("--format", choices=("text", "json", "yaml"), default=format_)
+        verb.add_argument("pairs", nargs="*", metavar="key=value", help="arguments of the plan, below")
+    verb.add_argument("--format", choices=("text", "json", "yaml"), default=format_, help="of the answer")
     verb.set_defaults(run=run)
     return verb
 
@@ -96,7 +121,7 @@ def _inventory(word: str) -> dict:
 
 
 def _reference(options: argparse.Namespace) -> int:
-    _print(options, machines.inventory(options.name), tables.inventory)
+    _print(options, machines.inventory(options.site), tables.inventory)
     return 0
 
 

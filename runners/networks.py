@@ -18,11 +18,9 @@ KINDS = ("public", "cluster")
 
 
 @answer.answers
+@answer.takes(arguments.ARGUMENTS)
 def peek(**kwargs):
     """Show what a network proposal would be; write nothing.
-
-    Arguments are the planner's: ``mode``, ``ports``, ``width``, ``mtu``, ``public-network``, ``cluster-network``,
-    ``cluster-vlan`` …; ``target`` is a Salt compound match.
 
     CLI Example:
 
@@ -36,6 +34,7 @@ def peek(**kwargs):
 
 
 @answer.answers
+@answer.takes(arguments.ARGUMENTS)
 def populate(**kwargs):
     """Write a network proposal: a fragment a host, the two networks, ``proposal.json``.
 

@@ -15,10 +15,9 @@ from proposals.text.errors import ArgumentError, PlanError
 
 
 @answer.answers
+@answer.takes(arguments.ARGUMENTS)
 def peek(**kwargs):
     """Show what a proposal would be; write nothing.
-
-    Arguments are the planner's (``python -m proposals peek --help``); ``target`` is a Salt compound match.
 
     CLI Example:
 
@@ -33,6 +32,7 @@ def peek(**kwargs):
 
 
 @answer.answers
+@answer.takes(arguments.ARGUMENTS)
 def populate(**kwargs):
     """Write a proposal: profile fragments, ``proposal.json`` and, where there is none, a policy.cfg.
 
@@ -88,6 +88,7 @@ def show(name="default", **_):
 
 
 @answer.answers
+@answer.takes(arguments.ARGUMENTS)
 def explain(host, disk, **kwargs):
     """Show every step of why one disk becomes what it does; further arguments are the planner's.
 

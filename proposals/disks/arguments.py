@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from proposals.disks import filters
 from proposals.text import argument_readers, sizes
+from proposals.text.argument_readers import Argument
 from proposals.text.errors import ArgumentError
 
 RATIO = 5  # data disks on one DB device: what one SATA SSD's write rate carries of hard disks
@@ -55,7 +56,7 @@ def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
     into what was typed is refused with the advice to quote it. Raises ArgumentError.
 
     CLI: ``python -m proposals peek INVENTORY ratio=9 db-size=40g``"""
-    values, typed = argument_readers.read(pairs, READERS)
+    values, typed = argument_readers.read(pairs, ARGUMENTS)
     _check_together(values)
     return _arguments(values, {key: typed[key] for key in sorted(typed) if key not in ("name", "force")})
 
@@ -96,13 +97,41 @@ def _size(name: str, value: object) -> tuple[object, object]:
     return sizes.parse_size(name, text), _plain(text.lower())
 
 
-READERS: dict[str, argument_readers.Reader] = {
-    "name": argument_readers.profile_name,
-    "target": argument_readers.word,
-    **dict.fromkeys(("data", "db", "wal", "journal", "exclude"), _filter),
-    **dict.fromkeys(("ratio", "db-ratio", "limit-data", "osds-per-device"), argument_readers.count),
-    **dict.fromkeys(("db-size", "wal-size", "journal-size"), _size),
-    **dict.fromkeys((*LAYOUTS, "leftovers", "force"), argument_readers.switch),
-    "format": argument_readers.choice(("bluestore", "filestore")),
-    "encryption": argument_readers.choice(("none", "dmcrypt")),
+_count, _switch = argument_readers.count, argument_readers.switch
+ARGUMENTS: dict[str, Argument] = {
+    "name": Argument(argument_readers.profile_name, "the profile's name: letters, digits, '.', '_', '-'", "default"),
+    "target": Argument(
+        argument_readers.word, "which minions: a Salt compound match; without Salt, a glob on the minion's id", "all"
+    ),
+    "data": Argument(
+        _filter,
+        "which disks may carry data: a filter such as 5000-7000 or model=ST6000*,vendor=!ATA",
+        "every disk of the layout's class",
+    ),
+    "db": Argument(_filter, "which disks may carry DBs: a filter", "every disk of the layout's class"),
+    "wal": Argument(_filter, "which disks may carry WALs: a filter", "the WAL lies in the DB"),
+    "journal": Argument(_filter, "filestore's word for db: which disks may carry journals (a filter)"),
+    "exclude": Argument(_filter, "which disks nobody may use: a filter"),
+    "ratio": Argument(_count, "at most so many data disks on one DB device: a ceiling", str(RATIO)),
+    "db-ratio": Argument(
+        _count, "at most so many DB devices on one WAL device, in layouts of three tiers: a ceiling", str(DB_RATIO)
+    ),
+    "db-size": Argument(_size, "size of each OSD's DB; a number without a unit is GiB", "an equal share for the ratio"),
+    "wal-size": Argument(_size, "size of each OSD's WAL where it has one of its own", "2 GiB"),
+    "journal-size": Argument(_size, "size of each OSD's journal, with format=filestore", "5 GiB"),
+    "standalone": Argument(_switch, "force the layout: data, DB and WAL on the data disk", "off"),
+    "nvme-ssd": Argument(_switch, "force the layout: data on ssd, DB on nvme", "off"),
+    "nvme-spinner": Argument(_switch, "force the layout: data on hdd, DB on nvme", "off"),
+    "ssd-spinner": Argument(_switch, "force the layout: data on hdd, DB on ssd", "off"),
+    "nvme-ssd-spinner": Argument(_switch, "force the layout: data on hdd, DB on ssd, WAL on nvme", "off"),
+    "leftovers": Argument(
+        _switch, "make a standalone OSD of every free disk that passes the data filter and got no role", "off"
+    ),
+    "limit-data": Argument(
+        _count, "at most so many data disks a host, existing ones counted: the larger, then by id", "no limit"
+    ),
+    "format": Argument(argument_readers.choice(("bluestore", "filestore")), "bluestore or filestore", "bluestore"),
+    "encryption": Argument(argument_readers.choice(("none", "dmcrypt")), "none or dmcrypt"),
+    "osds-per-device": Argument(_count, "so many OSDs on one flash device; a hard disk always carries one", "1"),
+    "force": Argument(_switch, "overwrite files that were edited", "off"),
 }

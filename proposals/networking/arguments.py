@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from proposals.networking.nics import NAME
 from proposals.text import argument_readers, names
+from proposals.text.argument_readers import Argument
 from proposals.text.errors import ArgumentError
 
 MODES = ("802.3ad", "active-backup", "none")
@@ -46,7 +47,7 @@ def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
     """Arguments from ``["cluster-vlan=3001"]`` or ``{"cluster_vlan": 3001}``. Raises ArgumentError.
 
     CLI: ``python -m proposals networks peek INVENTORY cluster-vlan=3001 cluster-network=192.168.100.0/24``"""
-    values, typed = argument_readers.read(pairs, READERS)
+    values, typed = argument_readers.read(pairs, ARGUMENTS)
     remembered = {key: typed[key] for key in sorted(typed) if key not in ("name", "force")}
     wanted = Arguments(
         **{key.replace("-", "_"): value for key, value in values.items()}, typed=MappingProxyType(remembered)
@@ -128,21 +129,43 @@ def _address(name: str, value: object) -> tuple[object, object]:
         raise ArgumentError(f"{name}={names.shown(said)} is not an address") from error
 
 
-READERS: dict[str, argument_readers.Reader] = {
-    "name": argument_readers.profile_name,
-    "target": argument_readers.word,
-    "ports": _ports,
-    "mode": argument_readers.choice(MODES),
-    "bond": _bond,
-    "width": _number(range(2, 9), "a number of ports"),
-    "mtu": _number(MTU, "bytes"),
-    "lacp-rate": argument_readers.choice(("fast", "slow")),
-    "hash": argument_readers.choice(HASHES),
-    "switches": _number(range(1, 3), "a number of switches"),
-    **dict.fromkeys(("public-network", "cluster-network"), network),
-    **dict.fromkeys(("public-vlan", "cluster-vlan"), _number(VLAN, "a VLAN")),
-    "cluster-hosts": argument_readers.word,
-    "cluster-address": argument_readers.choice(("same-host-part", "keep")),
-    "gateway": _address,
-    "force": argument_readers.switch,
+ARGUMENTS: dict[str, Argument] = {
+    "name": Argument(argument_readers.profile_name, "the proposal's name: letters, digits, '.', '_', '-'", "default"),
+    "target": Argument(
+        argument_readers.word, "which minions: a Salt compound match; without Salt, a glob on the minion's id", "all"
+    ),
+    "ports": Argument(
+        _ports, "which ports become the bond: names or globs, joined by commas", "the fastest of one kind"
+    ),
+    "mode": Argument(
+        argument_readers.choice(MODES),
+        "802.3ad (LACP), active-backup where switches know no LACP, or none: no bond",
+        "802.3ad",
+    ),
+    "bond": Argument(_bond, "the bond's name, at most 10 characters", "bond0"),
+    "width": Argument(_number(range(2, 9), "a number of ports"), "ports of a bond, of different cards first", "2"),
+    "mtu": Argument(_number(MTU, "bytes"), "bytes of a frame; a port that cannot do it is an error", "9000, or less"),
+    "lacp-rate": Argument(
+        argument_readers.choice(("fast", "slow")), "how often LACP speaks: fast is each second, slow 30 seconds", "fast"
+    ),
+    "hash": Argument(
+        argument_readers.choice(HASHES), f"what spreads frames over the ports: {', '.join(HASHES)}", "layer3+4"
+    ),
+    "switches": Argument(
+        _number(range(1, 3), "a number of switches"), "how many switches the ports are cabled to, 1 or 2", "2"
+    ),
+    "public-network": Argument(network, "the network of clients and monitors", "what discovery found"),
+    "cluster-network": Argument(network, "the network between OSDs", "what discovery found"),
+    "public-vlan": Argument(_number(VLAN, "a VLAN"), "the VLAN of the public network on the bond", "untagged"),
+    "cluster-vlan": Argument(_number(VLAN, "a VLAN"), "the VLAN of the cluster network on the bond", "untagged"),
+    "cluster-hosts": Argument(
+        argument_readers.word, "which hosts speak on the cluster network: a glob", "hosts with disks for OSDs"
+    ),
+    "cluster-address": Argument(
+        argument_readers.choice(("same-host-part", "keep")),
+        "same-host-part: 192.168.124.31 becomes 192.168.100.31; keep: no address is made",
+        "same-host-part",
+    ),
+    "gateway": Argument(_address, "the default route's address", "the host's own"),
+    "force": Argument(argument_readers.switch, "overwrite files that were edited", "off"),
 }

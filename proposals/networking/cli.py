@@ -44,10 +44,12 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
         print(switches.text(found(options), options.system, ports), end="")
         return 0
 
-    verb(verbs, "peek", peek, "show what would be planned", ("inventory",), pairs=True)
-    added = verb(verbs, "populate", populate, "write the network proposal", ("inventory",), pairs=True)
+    verb(verbs, "peek", peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
+    added = verb(verbs, "populate", populate, "write the network proposal", ("inventory",), arguments.ARGUMENTS)
     added.add_argument("--root", required=True, help="the folder 'proposals'")
     verb(verbs, "show", stored, "show a stored network proposal", ("root", "name"))
-    told = verb(verbs, "switch", switch, "the switches' configuration for a stored network proposal", ("root", "name"))
-    told.add_argument("--as", dest="system", required=True, help=", ".join(switches.SYSTEMS))
+    told = verb(
+        verbs, "switch", switch, "print the switches' configuration for a stored network proposal", ("root", "name")
+    )
+    told.add_argument("--as", dest="system", required=True, help=" or ".join(switches.SYSTEMS))
     told.add_argument("--ports", help="a YAML file: which cable is where (HOST: {PORT: SWITCH 1/7})")

@@ -1,30 +1,53 @@
 """Values as typed: on a shell's line, or as Salt's command line reads them (YAML). Each reader gives two: the value
 understood, and the one form in which it is remembered."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from proposals.text import names
 from proposals.text.errors import ArgumentError
 
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+WIDTH = 79  # characters of a line of help
 Reader = Callable[[str, object], tuple[object, object]]
 
 
-def read(
-    pairs: Iterable[str] | Mapping[str, object], readers: Mapping[str, Reader]
-) -> tuple[dict[str, object], dict[str, object]]:
-    """Values and remembered forms of ``["ratio=9"]`` or ``{"ratio": 9}``, each read by the reader of its name.
+class Argument(NamedTuple):
+    """One argument: how it is read, what it means in one line, and what holds where it is not given.
 
-    Raises ArgumentError for a name that has no reader, or is given twice."""
+    ``--help``, ``salt-run -d`` and docs/reference/ print these words."""
+
+    read: Reader
+    meaning: str
+    default: str = "none"
+
+
+def described(arguments: Mapping[str, Argument]) -> str:
+    """Every argument with its meaning and default, one paragraph each."""
+    indents = {"initial_indent": " " * 4, "subsequent_indent": " " * 4}
+    paragraphs = [
+        f"{name}\n" + textwrap.fill(f"{argument.meaning} (default: {argument.default})", WIDTH, **indents)
+        for name, argument in arguments.items()
+    ]
+    return "\n".join(paragraphs)
+
+
+def read(
+    pairs: Iterable[str] | Mapping[str, object], arguments: Mapping[str, Argument]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Values and remembered forms of ``["ratio=9"]`` or ``{"ratio": 9}``, each read by the reader of its argument.
+
+    Raises ArgumentError for a name that is none, or is given twice."""
     typed: dict[str, object] = {}
     values: dict[str, object] = {}
     for key, value in _pairs(pairs):
         name = key.strip().lower().replace("_", "-")
-        if name not in readers:
-            raise ArgumentError(f"'{names.shown(key)}' is not an argument{names.nearest(name, readers)}")
+        if name not in arguments:
+            raise ArgumentError(f"'{names.shown(key)}' is not an argument{names.nearest(name, arguments)}")
         if name in values:
             raise ArgumentError(f"{name} is given twice: once is enough")
-        values[name], typed[name] = readers[name](name, value)
+        values[name], typed[name] = arguments[name].read(name, value)
     return values, typed
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from proposals.disks import arguments, filters
+from proposals.disks import arguments, filters, slots
 from proposals.inventory import disk
+from proposals.networking import arguments as networking
 from proposals.text.errors import ArgumentError, FilterError
-from proposals.text.sizes import GIB
+from proposals.text.sizes import GIB, gib
 
 DISK = disk.parse(
     {
@@ -19,6 +20,20 @@ DISK = disk.parse(
         "path": "pci-0000:3b:00.0-ata-1",
     }
 )
+
+
+@pytest.mark.parametrize("module", [arguments, networking])
+def test_a_default_that_is_told_is_the_one_that_holds(module):
+    holds = module.Arguments()
+    values = {name: getattr(holds, name.replace("-", "_"), False) for name in module.ARGUMENTS}
+    sizes = {"wal-size": slots.WAL_SIZE, "journal-size": slots.JOURNAL_SIZE}
+    expected = {
+        name: "off" if value is False else str(value) for name, value in values.items() if value not in (None, ())
+    }
+    expected |= {name: f"{gib(size)} GiB" for name, size in sizes.items() if name in values}
+    expected.pop("journal", None)  # another name of db
+    assert len(expected) >= len(module.ARGUMENTS) / 2
+    assert {name: module.ARGUMENTS[name].default for name in expected} == expected
 
 
 def test_typed_arguments_have_one_form():

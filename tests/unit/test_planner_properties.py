@@ -205,7 +205,7 @@ def test_policies_raise_nothing_but_their_own_error(text):
 
 @given(
     st.dictionaries(
-        st.sampled_from([*arguments.READERS, "x"]),
+        st.sampled_from([*arguments.ARGUMENTS, "x"]),
         st.one_of(texts, st.integers(), st.floats(), st.none(), st.booleans()),
     )
 )
