@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from salt._logging import shutdown_temp_handler
 
 CHECKOUT = Path(__file__).parent.parent
 
@@ -13,8 +14,21 @@ def checkout() -> Path:
     return CHECKOUT
 
 
+@pytest.fixture(scope="session")
+def salt_factories_config(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """Where pytest-salt-factories keeps its masters and minions, and that their processes import this checkout."""
+    apart = dict.fromkeys(("coverage_db_path", "coverage_rc_path"))  # else it measures coverage, of itself
+    root = tmp_path_factory.mktemp("salt")
+    return {"root_dir": root, "code_dir": CHECKOUT, "inject_sitecustomize": False, **apart}
+
+
 def pytest_configure(config):
     config.addinivalue_line(
         "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
     )
     config.addinivalue_line("markers", "big: long, or on a larger cluster than `tiny`; in `make test-all` alone")
+
+
+def pytest_unconfigure():
+    """Drop what Salt keeps until its logging is set up, which it never is here: it would print it at the very end."""
+    shutdown_temp_handler()

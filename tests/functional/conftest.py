@@ -5,14 +5,6 @@ import salt.config
 import salt.loader
 import salt.state
 
-
-def pytest_collection_modifyitems(items):
-    """Tests that start real ``salt-run`` processes (``saltmaster.Master``) cost seconds each: not in every run."""
-    for item in items:
-        if hasattr(item.module, "Master"):
-            item.add_marker(pytest.mark.processes)
-
-
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
 EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "networks"), ["node1"])

@@ -1,62 +1,91 @@
-"""A Salt master's configuration made of what srv/ ships, and real `salt-run` processes under it."""
+"""A master that reads what srv/ ships: pytest-salt-factories configures it; here stands what its factory lacks."""
 
-import subprocess
-import sys
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import attr
+from pytestshellutils.utils.processes import ProcessResult
+from saltfactories.cli.run import SaltRun
+from saltfactories.daemons.master import SaltMaster
+
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.pillar import generation, generation_disk
+from proposals.policy import merging, policy
 
 CHECKOUT = Path(__file__).parent.parent.parent
-OWN = {"id": "master", "user": "root"}
-SCRIPT = "from salt.scripts import salt_run; salt_run()"
+LIMIT = 60  # seconds for a command
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a process ended."""
+@attr.s(kw_only=True, slots=True)
+class Typed(SaltRun):
+    """``salt-run`` with the words that are typed and no others: the factory's adds ``--out``, ``--log-level`` and
+    ``--timeout``, where the shipped settings are to decide.
+    """
 
-    code: int
-    out: str
-    err: str
+    __cli_timeout_supported__ = attr.ib(repr=False, init=False, default=False)
+    __cli_log_level_supported__ = attr.ib(repr=False, init=False, default=False)
+    __cli_output_supported__ = attr.ib(repr=False, init=False, default=False)
 
 
-class Master:
-    """The shipped drop-in with its absolute paths moved under ``root``; its log file is ``root/master.log``."""
+@attr.s(kw_only=True, slots=True)
+class Master(SaltMaster):
+    """The factory's master with the shipped drop-in, whose absolute paths are moved under the master's root."""
 
-    def __init__(self, root: Path, **more) -> None:
-        self.root = root
-        self.folder = root / "etc"
-        self.pillar = root / "pillar"
-        self.logs = root / "logs"
-        shipped = (CHECKOUT / "srv" / "master.d" / "halocline.conf").read_text()
-        for path, here in (
-            ("/srv/halocline", CHECKOUT),
-            ("/srv/pillar", self.pillar),
-            ("/srv/salt", root / "salt"),
-            ("/var/log/halocline", self.logs),
-        ):
+    @classmethod
+    def default_config(cls, root_dir: Path, master_id: str, **more: Any) -> dict:
+        """Include the drop-in as a real master does: passed as settings, its lists would come behind the factory's."""
+        moved = {"/srv/halocline": CHECKOUT, "/srv/pillar": root_dir / "pillar", "/srv/salt": root_dir / "salt"}
+        shipped = (CHECKOUT / "srv/master.d/halocline.conf").read_text()
+        for path, here in {**moved, "/var/log/halocline": root_dir / "run-logs"}.items():
             shipped = shipped.replace(path, str(here))
-        for folder in ("etc/master.d", "pillar", "salt", "cache/proc", "pki/minions", "run"):
-            (root / folder).mkdir(parents=True)
-        own = {"cachedir": root / "cache", "pki_dir": root / "pki", "sock_dir": root / "run", **OWN, **more}
-        own |= {"log_file": root / "master.log", "pidfile": root / "master.pid"}
-        (self.folder / "master").write_text("".join(f"{key}: {value}\n" for key, value in own.items()))
-        (self.folder / "master.d" / "halocline.conf").write_text(shipped)
+        for folder in ("conf/master.d", "pillar", "salt"):
+            (root_dir / folder).mkdir(parents=True)
+        (root_dir / "conf/master.d/halocline.conf").write_text(shipped)
+        return super().default_config(root_dir, master_id, **more)
 
-    def accept(self, minion: str) -> None:
-        """Let a minion's key count as accepted; no such minion runs."""
-        (self.root / "pki/minions" / minion).write_text("")
+    @property
+    def root(self) -> Path:
+        """The folder of all its files."""
+        return Path(self.config["root_dir"])
 
-    def argv(self, *words: str) -> list[str]:
-        """The words that start ``salt-run`` as an admin's shell would."""
-        return [sys.executable, "-c", SCRIPT, "--config-dir", str(self.folder), *words]
+    @property
+    def pillar(self) -> Path:
+        """The site's folder, ``/srv/pillar/ceph`` on a real master."""
+        return self.root / "pillar/ceph"
 
-    def run(self, *words: str, limit: float = 60) -> Done:
-        """Run ``salt-run WORDS`` in a process of its own; ``limit`` is in seconds."""
-        done = subprocess.run(self.argv(*words), capture_output=True, text=True, timeout=limit, check=False)
-        return Done(done.returncode, done.stdout, done.stderr)
+    def accept(self, minion: str) -> Path:
+        """Let a minion's key count as accepted, none runs; the factory accepts the keys of those alone that ask."""
+        key = Path(self.config["pki_dir"]) / "minions" / minion
+        key.write_text("")
+        return key
 
-    def run_all(self, cases: list[list[str]]) -> list[Done]:
-        """Run several at once, as many as pay on a small machine; answers in the same order."""
-        with ThreadPoolExecutor(3) as pool:
-            return list(pool.map(lambda words: self.run(*words), cases))
+    def typed(self, *words: str) -> ProcessResult:
+        """Run ``salt-run WORDS`` as an admin's shell would: what a person reads."""
+        return self.salt_run_cli(factory_class=Typed, timeout=LIMIT).run(*words)
+
+    def asked(self, *words: str) -> ProcessResult:
+        """Run ``salt-run WORDS --out json`` as a program would: ``data`` is the answer."""
+        return self.salt_run_cli(timeout=LIMIT).run(*words)
+
+
+def side_by_side(run: Callable[..., ProcessResult], cases: Iterable[list[str]]) -> list[ProcessResult]:
+    """Run several commands at once, as many as pay on a small machine; answers in the same order."""
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(lambda words: run(*words), cases))
+
+
+def serve(opts: Mapping) -> None:
+    """Serve what policy.cfg chooses now, as configure does under a master's options; no minion is told."""
+    paths = site(opts)
+    chosen = {
+        target: merging.merge([tree.read_yaml(paths.proposals / source) for source in sources])
+        for target, sources in policy.resolve(paths.proposals).targets.items()
+    }
+    built = generation.build(chosen, kept.load_inventory(paths.inventory)["hosts"], opts["id"])
+    generation_disk.tell(paths, built)
+    generation_disk.serve(paths, generation_disk.prepare(paths, built))
+    generation_disk.forget(paths, built)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from saltmaster import Master
+from saltmaster import Master, side_by_side
 
 from proposals.reference import machines
 
+pytestmark = pytest.mark.processes
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "answers.yaml").read_text())
 BAD = [case for case in CASES if case.keys() & {"both", "salt"}]
 GOOD = [case for case in CASES if case not in BAD]
@@ -24,10 +25,10 @@ OTHERS = [
 
 
 @pytest.fixture(scope="module")
-def master(tmp_path_factory):
+def master(salt_factories):
     """A master that discovery has been run on: the reference deployment `apollo`."""
-    made = Master(tmp_path_factory.mktemp("answers"))
-    inventory = made.pillar / "ceph" / "inventory"
+    made = salt_factories.salt_master_daemon("answers", factory_class=Master)
+    inventory = made.pillar / "inventory"
     inventory.mkdir(parents=True)
     for name, host in machines.inventory("apollo")["hosts"].items():
         (inventory / f"{name}.json").write_text(json.dumps(host))
@@ -37,16 +38,21 @@ def master(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answers(master):
-    """Every case's answer of salt-run, for a person and for a program; asked side by side."""
-    good, bad = ([["proposal.peek", *case["words"]] for case in cases] for cases in (GOOD, BAD))
-    json_too = [[*words, "--out", "json"] for words in (*good, bad[0])]
-    asked = [good[0], *bad, *json_too, *(words.split() for words, _, _ in OTHERS)]
-    return dict(zip((" ".join(words) for words in asked), master.run_all(asked), strict=True))
+    """Every case's answer of salt-run for a person, but for all good ones save the first."""
+    words = [["proposal.peek", *case["words"]] for case in (GOOD[0], *BAD)] + [words.split() for words, _, _ in OTHERS]
+    return dict(zip(map(" ".join, words), side_by_side(master.typed, words), strict=True))
+
+
+@pytest.fixture(scope="module")
+def data(master):
+    """Every good case's answer for a program, and that of the first bad one."""
+    words = [["proposal.peek", *case["words"]] for case in (*GOOD, BAD[0])]
+    return dict(zip(map(" ".join, words), side_by_side(master.asked, words), strict=True))
 
 
 def planner(master, words):
     """The same words through the planner's own command line."""
-    argv = [sys.executable, "-m", "proposals", "peek", master.pillar / "ceph" / "inventory", "--format", "json", *words]
+    argv = [sys.executable, "-m", "proposals", "peek", master.pillar / "inventory", "--format", "json", *words]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
@@ -55,36 +61,35 @@ def text(case):
 
 
 @pytest.mark.parametrize("case", GOOD, ids=text)
-def test_a_good_answer_is_the_planners(master, answers, case):
-    done, own = answers[text(case) + " --out json"], planner(master, case.get("shell", case["words"]))
-    assert (done.code, done.err, own.returncode) == (0, "", 0), (done, own.stderr)
-    assert json.loads(done.out) == json.loads(own.stdout)
+def test_a_good_answer_is_the_planners(master, data, case):
+    done, own = data[text(case)], planner(master, case.get("shell", case["words"]))
+    assert (done.returncode, done.stderr, own.returncode) == (0, "", 0), (done, own.stderr)
+    assert done.data == json.loads(own.stdout)
 
 
 @pytest.mark.parametrize("case", BAD, ids=text)
 def test_a_bad_answer_is_one_message_and_status_2(master, answers, case):
     done, own = answers[text(case)], planner(master, case["words"])
-    assert (done.code, done.err) == (2, "")
-    assert case.get("both", case.get("salt")) in done.out
+    assert (done.returncode, done.stderr) == (2, "")
+    assert case.get("both", case.get("salt")) in done.stdout
     if "both" in case or "cli" in case:
         assert (own.returncode, own.stdout) == (2, "")
         assert case.get("both", case.get("cli")) in own.stderr
     if "both" in case:
-        assert own.stderr == f"error: {done.out}"
+        assert own.stderr == f"error: {done.stdout}"
 
 
-def test_a_person_reads_a_table_and_a_program_json(answers):
+def test_a_person_reads_a_table_and_a_program_json(answers, data):
     good = answers[text(GOOD[0])]
-    assert (good.code, good.err) == (0, "") and "osdnode1" in good.out and not good.out.startswith("{")
-    error = {"retcode": 2, "error": answers[text(BAD[0])].out.rstrip("\n")}
-    assert json.loads(answers[text(BAD[0]) + " --out json"].out) == error
+    assert (good.returncode, good.stderr) == (0, "") and "osdnode1" in good.stdout and not good.stdout.startswith("{")
+    assert data[text(BAD[0])].data == {"retcode": 2, "error": answers[text(BAD[0])].stdout.rstrip("\n")}
 
 
 @pytest.mark.parametrize(("words", "status", "says"), OTHERS)
 def test_wrong_words_are_one_message(answers, words, status, says):
     done = answers[words]
-    assert (done.code, done.err) == (status, "")
-    assert says in done.out and "Traceback" not in done.out
+    assert (done.returncode, done.stderr) == (status, "")
+    assert says in done.stdout and "Traceback" not in done.stdout
 
 
 def test_what_salt_says_of_itself_is_in_the_log_file_alone(master):
@@ -92,10 +97,9 @@ def test_what_salt_says_of_itself_is_in_the_log_file_alone(master):
     folder = master.root / "broken"
     folder.mkdir()
     (folder / "broken.py").write_text("import nothing_of_that_name\n")
-    (master.folder / "master.d" / "z.conf").write_text(f"runner_dirs: [{folder}]\n")
-    done = master.run("broken.run")
-    assert done.err == ""
+    (Path(master.config_dir) / "master.d/z.conf").write_text(f"runner_dirs: [{folder}]\n")
+    assert master.typed("broken.run").stderr == ""
     (folder / "broken.py").write_text("def run(:\n")
-    assert master.run("broken.run").err == ""
-    assert "broken" in (master.root / "master.log").read_text()
-    assert master.run("-l", "warning", "broken.run").err != ""  # the test can find noise
+    assert master.typed("broken.run").stderr == ""
+    assert "broken" in Path(master.config["log_file"]).read_text()
+    assert master.typed("-l", "warning", "broken.run").stderr != ""  # the test can find noise

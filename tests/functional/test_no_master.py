@@ -4,8 +4,9 @@ import json
 import tarfile
 
 import pytest
-from saltmaster import Master
+from saltmaster import Master, side_by_side
 
+pytestmark = pytest.mark.processes
 ASKING = [
     ["minions.ask", "[node1]", "[test.ping]"],
     ["stage_jobs.running"],
@@ -13,27 +14,31 @@ ASKING = [
     ["stage.begin", "prep"],
     ["discovery.collect"],
 ]
-COLLECT = ["support.collect", "--out", "json"]
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
-    master = Master(tmp_path_factory.mktemp("alone"))
-    master.accept("node1")
-    asked = [*ASKING, COLLECT]
-    return dict(zip((words[0] for words in asked), master.run_all(asked), strict=True))
+def master(salt_factories):
+    """A master that is configured and does not run."""
+    made = salt_factories.salt_master_daemon("alone", factory_class=Master)
+    made.accept("node1")
+    return made
+
+
+@pytest.fixture(scope="module")
+def answers(master):
+    return dict(zip((words[0] for words in ASKING), side_by_side(master.typed, ASKING), strict=True))
 
 
 @pytest.mark.parametrize("verb", [words[0] for words in ASKING])
 def test_no_master_is_one_message(answers, verb):
     done = answers[verb]
-    assert (done.code, done.err) == (2, "")
-    assert len(done.out.splitlines()) == 1 and "is salt-master running?" in done.out
+    assert (done.returncode, done.stderr) == (2, "")
+    assert len(done.stdout.splitlines()) == 1 and "is salt-master running?" in done.stdout
 
 
-def test_what_a_ticket_needs_is_packed_all_the_same(answers):
-    done = answers["support.collect"]
-    assert (done.code, done.err) == (0, "")
-    with tarfile.open(json.loads(done.out)["file"]) as packed:
+def test_what_a_ticket_needs_is_packed_all_the_same(master):
+    done = master.asked("support.collect")
+    assert (done.returncode, done.stderr) == (0, "")
+    with tarfile.open(done.data["file"]) as packed:
         (versions,) = (member for member in packed if member.name.endswith("versions.json"))
         assert "is salt-master running?" in json.load(packed.extractfile(versions))["minions"]

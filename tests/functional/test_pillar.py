@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import salt.config
 import salt.pillar
+from saltmaster import Master, serve
 
 from proposals.disks import arguments, plan
-from proposals.files import atomic, tree
+from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
-from proposals.pillar import generation, generation_disk, secrets
-from proposals.policy import merging, policy, store
+from proposals.pillar import secrets
+from proposals.policy import merging, store
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\
@@ -50,18 +50,10 @@ def host(number: int, name: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def opts(tmp_path_factory, checkout):
+def opts(salt_factories):
     """A master's options over a site of its own, with a generation that is served."""
-    root = tmp_path_factory.mktemp("site")
-    opts = dict(salt.config.master_config(None))
-    current = root / "pillar/ceph/current"
-    opts |= {
-        "id": "salt_master",
-        "cachedir": str(root / "cache"),
-        "pillar_roots": {"base": [str(root / "pillar"), str(checkout / "pillar")]},
-        "ext_pillar": [{"stack": [str(current / "assignment.cfg"), str(current / "stack.cfg")]}],
-        "file_client": "local",
-    }
+    master = salt_factories.salt_master_daemon("salt", factory_class=Master)
+    opts = {**master.config, "file_client": "local"}
     configure(opts)
     return opts
 
@@ -79,15 +71,7 @@ def configure(opts):
     atomic.write(paths.proposals / "policy.cfg", POLICY)
     made = plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "node*"}))
     store.populate(paths.proposals, made)
-    resolved = policy.resolve(paths.proposals)
-    chosen = {
-        target: merging.merge([tree.read_yaml(paths.proposals / source) for source in sources])
-        for target, sources in resolved.targets.items()
-    }
-    built = generation.build(chosen, kept.load_inventory(paths.inventory)["hosts"], opts["id"])
-    generation_disk.tell(paths, built)
-    generation_disk.serve(paths, generation_disk.prepare(paths, built))
-    generation_disk.forget(paths, built)
+    serve(opts)
 
 
 def compile_pillar(opts, minion, override=None, grains=None, saltenv="base"):
@@ -138,7 +122,7 @@ def test_policy_shows_what_salt_tells(opts, compiled, minion):
 
 
 def test_the_master_alone_is_told_who_is_what(opts, compiled):
-    members = compile_pillar(opts, "salt_master")["ceph"]["members"]
+    members = compile_pillar(opts, opts["id"])["ceph"]["members"]
     assert members["mon"] == ["node1", "node2"]
     assert not compiled["node1"]["ceph"]["members"]["mon"]
 

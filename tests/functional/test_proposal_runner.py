@@ -4,34 +4,33 @@ import json
 import os
 
 import pytest
-from saltmaster import Master
+from saltmaster import Master, side_by_side
 
 from proposals.reference import machines
 
+pytestmark = pytest.mark.processes
 ARGUMENTS = ["name=mine", "ratio=4", "db=440-450", "db-size=50g", "data=2790-2800", "target=node*"]
 
 
 @pytest.fixture(scope="module")
-def master(tmp_path_factory):
+def master(salt_factories):
     """A master whose inventory holds three nodes of the reference rack."""
-    made = Master(tmp_path_factory.mktemp("proposal"))
+    made = salt_factories.salt_master_daemon("proposal", factory_class=Master)
     hosts = list(machines.inventory("mellanox-500tb")["hosts"].values())[:3]
-    folder = made.pillar / "ceph/inventory"
+    folder = made.pillar / "inventory"
     folder.mkdir(parents=True)
     for number, host in enumerate(hosts, start=1):
         (folder / f"node{number}.json").write_text(json.dumps(host))
         made.accept(f"node{number}")
-    done = made.run("proposal.populate", *ARGUMENTS, limit=120)
-    assert (done.code, done.err) == (0, "")
+    done = made.typed("proposal.populate", *ARGUMENTS)
+    assert (done.returncode, done.stderr) == (0, "")
     return made
 
 
 def test_every_verb_answers_once_populated(master):
-    root = master.pillar / "ceph/proposals"
+    root = master.pillar / "proposals"
     disk = next(iter(json.loads((root / "profile-mine/proposal.json").read_text())["hosts"]["node1"]["disks"]))["id"]
     words = {
-        "peek": ["proposal.peek", *ARGUMENTS, "--out", "json"],
-        "show": ["proposal.show", "mine", "--out", "json"],
         "again": ["proposal.populate", *ARGUMENTS],
         "explain": ["proposal.explain", "node1", disk, *ARGUMENTS],
         "same": ["proposal.diff", "mine", "mine"],
@@ -41,38 +40,43 @@ def test_every_verb_answers_once_populated(master):
         "no proposal": ["proposal.show", "other"],
         "no host": ["proposal.explain", "node9", disk],
     }
-    done = dict(zip(words, master.run_all(list(words.values())), strict=True))
-    assert {name: each.code for name, each in done.items()} == {
+    done = dict(zip(words, side_by_side(master.typed, words.values()), strict=True))
+    assert {name: answer.returncode for name, answer in done.items()} == {
         **dict.fromkeys(words, 0),
         **dict.fromkeys(("no form", "no proposal", "no host"), 2),
     }
-    assert {name: each.err for name, each in done.items() if each.err} == {}
-    shown, peeked = json.loads(done["show"].out), json.loads(done["peek"].out)
-    assert shown["summary"]["osds"] == peeked["summary"]["osds"] == 72
-    assert "did you mean" in done["no form"].out or "known are" in done["no form"].out
-    assert "there are: mine" in done["no proposal"].out
-    assert "service_type: osd" in done["export"].out
+    assert {name: answer.stderr for name, answer in done.items() if answer.stderr} == {}
+    assert "known are" in done["no form"].stdout
+    assert "there are: mine" in done["no proposal"].stdout
+    assert "service_type: osd" in done["export"].stdout
     assert (root / "policy.cfg").is_file()
+
+
+def test_what_is_shown_was_planned(master):
+    shown, peeked = side_by_side(master.asked, [["proposal.show", "mine"], ["proposal.peek", *ARGUMENTS]])
+    assert shown.data["summary"]["osds"] == peeked.data["summary"]["osds"] == 72
 
 
 def test_what_the_inventory_does_not_tell_is_named(master):
     """Accepted and never seen; seen long ago. Beside the plan, for a person and for a program."""
-    master.accept("node7")
-    seen = master.pillar / "ceph/inventory/node2.json"
+    key = master.accept("node7")
+    seen = master.pillar / "inventory/node2.json"
     before = seen.stat()
     os.utime(seen, (0, 0))
+    words = ["proposal.peek", *ARGUMENTS]
     try:
-        told, program = master.run_all([["proposal.peek", *ARGUMENTS], ["proposal.peek", *ARGUMENTS, "--out", "json"]])
+        person, program = master.typed(*words), master.asked(*words)
     finally:
-        (master.root / "pki/minions/node7").unlink()
+        key.unlink()
         os.utime(seen, (before.st_atime, before.st_mtime))
     missing = "not in the inventory: node7: run ceph.stage.discovery"
     old = "looked at by discovery more than 7 days ago: node2: run ceph.stage.discovery"
-    assert told.code == program.code == 0
-    assert told.out.splitlines()[-2:] == json.loads(program.out)["messages"] == [missing, old]
+    assert person.returncode == program.returncode == 0
+    assert person.stdout.splitlines()[-2:] == program.data["messages"] == [missing, old]
 
 
 def test_a_diff_with_live_hosts_says_what_it_needs(master):
-    both, bad = master.run_all([["proposal.diff", "mine", "mine", "live=true"], ["proposal.diff", "mine", "live=2"]])
-    for done in (both, bad):
-        assert (done.code, done.err) == (2, "") and "live=true compares one proposal with its hosts" in done.out
+    bad = [["proposal.diff", "mine", "mine", "live=true"], ["proposal.diff", "mine", "live=2"]]
+    for done in side_by_side(master.typed, bad):
+        assert (done.returncode, done.stderr) == (2, "")
+        assert "live=true compares one proposal with its hosts" in done.stdout

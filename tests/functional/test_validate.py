@@ -6,16 +6,14 @@ import shlex
 
 import pytest
 import yaml
-from saltmaster import Master
+from saltmaster import Master, serve
 
 from lab.guide import guide
-from proposals.files import atomic, tree
-from proposals.files.site import Site
-from proposals.inventory import kept
-from proposals.pillar import generation, generation_disk
-from proposals.policy import merging, policy, store
+from proposals.files import atomic
+from proposals.policy import store
 from proposals.reference import machines
 
+pytestmark = pytest.mark.processes
 GUIDE = guide("apollo-slice")
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 NETWORKS = {"public_network": "192.168.124.0/24", "cluster_network": "192.168.100.0/24"}
@@ -23,10 +21,10 @@ OVERRIDE = "stack/ceph/cluster.yml"
 
 
 @pytest.fixture(scope="module")
-def master(tmp_path_factory):
+def master(salt_factories):
     """A master on which the guide's commands were typed up to its policy.cfg; no minion runs."""
-    made = Master(tmp_path_factory.mktemp("validate"))
-    home = made.pillar / "ceph"
+    made = salt_factories.salt_master_daemon("validate", factory_class=Master)
+    home = made.pillar
     hosts = machines.inventory("apollo")["hosts"]
     for number, (name, host) in enumerate(hosts.items(), start=20):
         host |= {"hostname": name, "addresses": [f"192.168.124.{number}/24", f"192.168.100.{number}/24"]}
@@ -34,15 +32,15 @@ def master(tmp_path_factory):
         made.accept(name)
     store.fragments(home / "proposals", hosts, fsid=FSID, networks=NETWORKS, time_server="saltmaster")
     populate = next(shlex.split(command) for command in GUIDE.commands if "proposal.populate" in command)
-    done = made.run(*populate[1:])
-    assert done.code == 0, done
+    done = made.typed(*populate[1:])
+    assert done.returncode == 0, done
     return made
 
 
 @pytest.fixture
 def home(master):
     """The site's folder with the guide's policy.cfg and no settings of its own."""
-    folder = master.pillar / "ceph"
+    folder = master.pillar
     (folder / "proposals/policy.cfg").write_text(GUIDE.policy)
     (folder / OVERRIDE).unlink(missing_ok=True)
     return folder
@@ -57,34 +55,34 @@ def lines(policy_text, **replaced):
 
 
 def findings(done):
-    return [(one["check"], one["severity"]) for one in json.loads(done.out)["findings"]]
+    return [(one["check"], one["severity"]) for one in done.data["findings"]]
 
 
 def test_the_guides_policy_passes(master, home):
-    done = master.run("policy.check")
-    assert (done.code, done.err) == (0, "")
-    assert "osdnode1: storage\n" in done.out and "monnode1: mon, mgr, mds\n" in done.out
-    assert done.out.endswith("policy.cfg for 8 hosts: errors 0, warnings 0\n")
+    done = master.typed("policy.check")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "osdnode1: storage\n" in done.stdout and "monnode1: mon, mgr, mds\n" in done.stdout
+    assert done.stdout.endswith("policy.cfg for 8 hosts: errors 0, warnings 0\n")
 
 
 def test_what_one_minion_will_be_told(master, home):
-    done = master.run("policy.check", "monnode1")
-    assert (done.code, done.err) == (0, "")
-    told, _, _ = done.out.partition("policy.cfg for")
+    done = master.typed("policy.check", "monnode1")
+    assert (done.returncode, done.stderr) == (0, "")
+    told, _, _ = done.stdout.partition("policy.cfg for")
     told = yaml.safe_load(told)
     assert told["pillar"]["roles"] == ["mon", "mgr", "mds"]
     assert told["pillar"]["fsid"] == FSID
     assert [one["name"] for one in told["pillar"]["ceph"]["monitors"]] == ["monnode1", "monnode2", "monnode3"]
     assert told["secrets"] == ["mds", "mgr", "mon"]
     assert not (home / "secrets").exists() and not (home / "current").exists()  # it only looked
-    shown = json.loads(master.run("policy.check", "osdnode1", "--out", "json").out)
+    shown = master.asked("policy.check", "osdnode1").data
     assert len(shown["pillar"]["ceph"]["storage"]["osds"]) == 54 and shown["secrets"] == ["bootstrap-osd"]
 
 
 def test_a_minion_that_policy_does_not_choose(master, home):
-    done = master.run("policy.check", "osdnode11")
-    assert (done.code, done.err) == (2, "")
-    assert done.out.startswith(
+    done = master.typed("policy.check", "osdnode11")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith(
         "'osdnode11' is no minion that policy.cfg gives to the cluster: did you mean 'osdnode1'?"
     )
 
@@ -101,8 +99,8 @@ def test_a_minion_that_policy_does_not_choose(master, home):
 )
 def test_a_choice_that_is_wrong(master, home, change, status, expected):
     (home / "proposals/policy.cfg").write_text(lines(GUIDE.policy, **change))
-    done = master.run("policy.check", "--out", "json")
-    assert (done.code, done.err) == (status, "")
+    done = master.asked("policy.check")
+    assert (done.returncode, done.stderr) == (status, "")
     assert sorted(set(findings(done))) == sorted(expected)
 
 
@@ -111,15 +109,15 @@ def test_fewer_storage_hosts_and_a_small_site(master, home):
     at = home / "proposals/policy.cfg"
     for hosts, status, found in (("[123]", 1, ("storage_spare", "warning")), ("[12]", 2, ("storage_few", "error"))):
         at.write_text(re.sub(r"(profile-apollo/.*/)\*", rf"\1osdnode{hosts}", GUIDE.policy))
-        done = master.run("policy.check", "--out", "json")
-        assert (done.code, findings(done)) == (status, [found])
+        done = master.asked("policy.check")
+        assert (done.returncode, findings(done)) == (status, [found])
     (home / OVERRIDE).parent.mkdir(parents=True, exist_ok=True)
     (home / OVERRIDE).write_text("small_site: true\n")
-    small = master.run("policy.check", "--out", "json")
-    assert (small.code, findings(small)) == (0, [("storage_few", "allowed")])
+    small = master.asked("policy.check")
+    assert (small.returncode, findings(small)) == (0, [("storage_few", "allowed")])
     at.write_text(at.read_text().replace("role-mds", "role-mdz"))
-    broken = master.run("policy.check")
-    assert broken.code == 2 and "role-mdz" in broken.out and "did you mean 'role-mds" in broken.out
+    broken = master.typed("policy.check")
+    assert broken.returncode == 2 and "role-mdz" in broken.stdout and "did you mean 'role-mds" in broken.stdout
 
 
 def test_fsid_and_networks_come_first(master, home):
@@ -127,57 +125,40 @@ def test_fsid_and_networks_come_first(master, home):
     good = fragment.read_text()
     try:
         fragment.write_text("fsid: 1234\npublic_network: 192.168.124.1/24\ncluster_network: 192.168.124.0/25\n")
-        done = master.run("policy.check")
+        done = master.typed("policy.check")
     finally:
         fragment.write_text(good)
-    assert (done.code, done.err) == (2, "")
-    assert "fsid is 1234, expected a UUID" in done.out
-    assert "public_network is 192.168.124.1/24, expected one network" in done.out
-
-
-def serve(master, home):
-    """Serve what policy.cfg chooses now, as configure does; minions are not told, as none runs."""
-    paths = Site(home, master.root / "nothing")
-    resolved = policy.resolve(paths.proposals)
-    chosen = {
-        target: merging.merge([tree.read_yaml(paths.proposals / source) for source in sources])
-        for target, sources in resolved.targets.items()
-    }
-    shipped = next(
-        root
-        for root in yaml.safe_load((master.folder / "master.d/halocline.conf").read_text())["pillar_roots"]["base"][1:]
-    )
-    paths = Site(home, type(home)(shipped) / "ceph")
-    made = generation.build(chosen, kept.load_inventory(paths.inventory)["hosts"], "master_master")
-    generation_disk.tell(paths, made)
-    generation_disk.serve(paths, generation_disk.prepare(paths, made))
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "fsid is 1234, expected a UUID" in done.stdout
+    assert "public_network is 192.168.124.1/24, expected one network" in done.stdout
 
 
 def test_validate_before_configure(master, home):
     (home / "current").unlink(missing_ok=True)
     for verb in ("validate.all", "validate.deploy"):
-        done = master.run(verb)
-        assert (done.code, done.err) == (2, "")
-        assert done.out == "nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first\n"
+        done = master.typed(verb)
+        assert (done.returncode, done.stderr) == (2, "")
+        assert done.stdout == "nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first\n"
 
 
 def test_show_lists_and_explains(master, home):
-    serve(master, home)
-    listed = master.run("validate.show")
-    assert (listed.code, listed.err) == (0, "")
-    assert "\nmtu               warning  the MTU is equal on all hosts of a network\n" in listed.out
-    one = master.run("validate.show", "mon_few")  # needs no host: none runs
-    assert (one.code, one.err) == (0, "")
-    assert one.out.startswith("mon_few (error): there are at least three monitors\nsource: docs.ceph.com")
-    assert one.out.endswith("'small_site: true' allows it\n1 checks of 8 hosts: errors 0, warnings 0\n")
-    wrong = master.run("validate.show", "mon_fwe")
-    assert (wrong.code, wrong.err, wrong.out) == (2, "", "there is no check 'mon_fwe': did you mean 'mon_few'?\n")
+    serve(master.config)
+    listed = master.typed("validate.show")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert "\nmtu               warning  the MTU is equal on all hosts of a network\n" in listed.stdout
+    one = master.typed("validate.show", "mon_few")  # needs no host: none runs
+    assert (one.returncode, one.stderr) == (0, "")
+    assert one.stdout.startswith("mon_few (error): there are at least three monitors\nsource: docs.ceph.com")
+    assert one.stdout.endswith("'small_site: true' allows it\n1 checks of 8 hosts: errors 0, warnings 0\n")
+    wrong = master.typed("validate.show", "mon_fwe")
+    assert (wrong.returncode, wrong.stderr) == (2, "")
+    assert wrong.stdout == "there is no check 'mon_fwe': did you mean 'mon_few'?\n"
 
 
 def test_what_is_served_is_judged_not_what_was_chosen_since(master, home):
     (home / "proposals/policy.cfg").write_text(lines(GUIDE.policy, mon="role-mon/cluster/monnode1.sls"))
-    serve(master, home)
+    serve(master.config)
     (home / "proposals/policy.cfg").write_text(GUIDE.policy)
-    done = master.run("validate.show", "mon_few", "--out", "json")
-    assert (done.code, findings(done)) == (2, [("mon_few", "error")])
-    assert master.run("policy.check").code == 0
+    done = master.asked("validate.show", "mon_few")
+    assert (done.returncode, findings(done)) == (2, [("mon_few", "error")])
+    assert master.typed("policy.check").returncode == 0
