@@ -40,7 +40,7 @@ def shares(host: Mapping, total: int) -> None:
     for device in host["devices"]:
         lost = device["raw_bytes"]
         if lost not in known:
-            known[lost] = (round(lost / raw, 4), round(lost / total, 4))
+            known[lost] = (round(lost / raw, 4) if raw else 0.0, round(lost / total, 4) if total else 0.0)  # dead disks
         device["host_share"], device["cluster_share"] = known[lost]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from proposals.disks import advice, checks, history, hostplan, losses, shape
 from proposals.disks.arguments import Arguments
-from proposals.disks.gc_paused import uncollected
+from proposals.files.gc_paused import uncollected
 from proposals.disks.shape import Origin, Placed, Shape
 from proposals.disks.values import HostPlan, Planned
 from proposals.inventory import inventory
@@ -108,7 +108,8 @@ def peek(
         if one.shape.existing:
             lost = history.fallen(one, before.get(one.host.id, {}))
             notes[one.host.id] += tuple(Note(WARNING, text) for text in lost)
-    made = Plan(arguments, found, tuple(planned), notes, tuple(advice.general(planned, arguments)))
+    unread = [Note(WARNING, f"{text}: left out") for text in found.unread]
+    made = Plan(arguments, found, tuple(planned), notes, (*unread, *advice.general(planned, arguments)))
     return made if same or not before else _with_moves(made, before)
 
 

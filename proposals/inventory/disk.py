@@ -13,6 +13,8 @@ LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
 RESERVED = "reserved: "
 _BLANKS = re.compile(r" *\t *")
 STATES = ("in-use", "destroyed", "orphan")
+LARGEST = (1 << 63) - 1  # bytes of a disk, as the kernel counts them; more is no size
+HIGHEST = (1 << 31) - 1  # id of an OSD, as Ceph counts them
 
 
 class Resident(NamedTuple):
@@ -71,14 +73,15 @@ def parse(raw: object) -> Disk:
         line = _BLANKS.sub("\t", line)
     device, id_, transport, vendor, model, serial, wwn, path = line.split("\t")
     in_use = get("in_use")
-    plain = type(size) is int and size > 0 and type(rotational) is bool and not in_use
-    reason = None if plain else _measures(size, rotational) or _in_use(in_use)
+    rotational = rotational if type(rotational) is bool else None
+    measured = type(size) is int and 0 < size <= LARGEST
+    reason = None if measured and rotational is not None and not in_use else _reasons(size, rotational, in_use)
     residents: tuple[Resident, ...] = ()
     if listed := get("osds"):
         residents, wrong = _residents(listed)
         reason = reason or wrong
     cls = "hdd" if rotational else "nvme" if transport == "nvme" else "ssd"
-    size = size if type(size) is int and size > 0 else 0
+    size = size if measured else 0
     if not wwn and "/wwn-" in id_:
         wwn = id_.rpartition("/wwn-")[2]
     if transport == "loop" and not reason:
@@ -87,21 +90,20 @@ def parse(raw: object) -> Disk:
     return Disk._make((id_, device, *kind, serial or None, wwn or None, path or None, reason, residents))
 
 
-def _measures(size: object, rotational: object) -> str | None:
-    if type(size) is not int or size < 0:
-        return "has no size in bytes" if size is None else f"size is not understood: {names.shown(size)}"
+def _reasons(size: object, rotational: bool | None, in_use: object) -> str | None:
+    """Why a disk gets no new role: what its measures lack, and what the minion says of it."""
+    listed = in_use if isinstance(in_use, list) else [in_use] if in_use else []
+    return "; ".join(filter(None, [_measures(size, rotational), *map(_reason, listed)])) or None
+
+
+def _measures(size: object, rotational: bool | None) -> str | None:
+    if size is None:
+        return "has no size in bytes"
+    if type(size) is not int or not 0 <= size <= LARGEST:
+        return f"size is not understood: {names.shown(size)}"
     if size == 0:
         return "size 0"
-    if rotational is not True and rotational is not False:
-        return "does not say whether it rotates"
-    return None
-
-
-def _in_use(listed: object) -> str | None:
-    if not listed:
-        return None
-    entries = listed if isinstance(listed, list) else [listed]
-    return "; ".join(map(_reason, entries))
+    return "does not say whether it rotates" if rotational is None else None
 
 
 def _reason(entry: object) -> str:
@@ -160,7 +162,10 @@ def _resident(entry: object) -> Resident | None:
     fsid = fsid.lower() if isinstance(fsid, str) else fsid
     cluster = cluster.lower() if isinstance(cluster, str) else cluster
     plain = all(text is None or (isinstance(text, str) and names.UUID.fullmatch(text)) for text in (fsid, cluster))
-    whole = all(value is None or (type(value) is int and value >= 0) for value in (number, size, offset))
+    whole = all(
+        value is None or (type(value) is int and 0 <= value <= most)
+        for value, most in ((number, HIGHEST), (size, LARGEST), (offset, LARGEST))
+    )
     if not plain or not whole or role is None or state not in STATES or (fsid is None and number is None):
         return None
     store = "filestore" if entry.get("role") == "journal" else entry.get("format")

@@ -5,12 +5,13 @@ from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import NamedTuple
 
-from proposals.inventory.disk import Disk, parse
+from proposals.inventory.disk import LARGEST, Disk, parse
 from proposals.text import names
-from proposals.text.errors import InventoryError
+from proposals.text.errors import InventoryError, ProposalError
 
 _ID = itemgetter(0)  # of a Disk
 FORMAT = 1  # of ceph_disks, the newest that is understood
+SHOWN = 8  # hosts that one message names
 
 
 class Host(NamedTuple):
@@ -24,11 +25,13 @@ class Host(NamedTuple):
 class Inventory(NamedTuple):
     """The targeted hosts by name, and the cluster's fsid where the inventory or an OSD tells it.
 
-    ``names`` are all hosts of the inventory, targeted or not, whose ids are acceptable."""
+    ``names`` are all hosts of the inventory, targeted or not, whose ids are acceptable; ``unread`` says of each
+    targeted host that is left out what its answer lacks."""
 
     cluster: str | None
     hosts: tuple[Host, ...]
     names: tuple[str, ...]
+    unread: tuple[str, ...] = ()
 
 
 def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> Inventory:
@@ -36,15 +39,28 @@ def read(raw: object, target: str | None = None, targets: Collection[str] | None
 
     Raises InventoryError where ``raw`` is not an inventory or no host is targeted."""
     listed = _hosts(raw)
-    wanted = _targeted(listed, target, targets)
-    hosts = [_host(name, listed[name]) for name in wanted]
+    targeted = _targeted(listed, target, targets)
+    hosts, unread = _read(targeted, listed)
     cluster = _cluster(raw.get("cluster"), hosts)
-    shared = _shared(hosts, {name: raw for name, raw in listed.items() if str(name) not in set(wanted)})
-    known = tuple(sorted(host for host in map(str, listed) if names.is_minion_id(host)))
-    return Inventory(cluster, tuple(_settle(host, cluster, shared) for host in hosts), known)
+    shared = _shared(hosts, {name: host for name, host in listed.items() if name not in targeted})
+    acceptable = tuple(sorted(filter(names.is_minion_id, listed)))
+    return Inventory(cluster, tuple(_settle(host, cluster, shared) for host in hosts), acceptable, unread)
 
 
-def _hosts(raw: object) -> Mapping:
+def _read(targeted: Collection[str], listed: Mapping[str, object]) -> tuple[list[Host], tuple[str, ...]]:
+    """The targeted hosts, and what stands against each that cannot be planned: it holds back only itself."""
+    hosts, unread = [], []
+    for name in sorted(targeted):
+        try:
+            hosts.append(_host(names.check_minion_id(name), listed[name]))
+        except ProposalError as error:
+            unread.append(str(error))
+    if not hosts:
+        raise InventoryError("; ".join(unread[:SHOWN]) + (f"; {len(unread) - SHOWN} more" * (len(unread) > SHOWN)))
+    return hosts, tuple(unread)
+
+
+def _hosts(raw: object) -> Mapping[str, object]:
     listed = raw.get("hosts") if isinstance(raw, Mapping) else None
     if not isinstance(listed, Mapping):
         raise InventoryError(
@@ -52,20 +68,19 @@ def _hosts(raw: object) -> Mapping:
         )
     if not listed:
         raise InventoryError("the inventory holds no hosts: has discovery run (salt-run state.orch ceph.stage.1)?")
-    return listed
+    return {str(name): host for name, host in listed.items()}
 
 
-def _targeted(listed: Mapping, target: str | None, targets: Collection[str] | None) -> list[str]:
-    hosts = [str(host) for host in listed]
+def _targeted(listed: Mapping, target: str | None, targets: Collection[str] | None) -> set[str]:
     if targets is not None:
-        wanted = [host for host in hosts if host in set(targets)]
+        wanted = set(listed).intersection(targets)
     else:
-        wanted = [host for host in hosts if target is None or fnmatchcase(host, target)]
+        wanted = {host for host in listed if target is None or fnmatchcase(host, target)}
     if not wanted:
-        known = ", ".join(names.shown(host) for host in sorted(hosts)[:8])
-        more = f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""
+        known = ", ".join(names.shown(host) for host in sorted(listed)[:SHOWN])
+        more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
         raise InventoryError(f"target={names.shown(target)} matches no host; there are {known}{more}")
-    return sorted(names.check_minion_id(host) for host in wanted)
+    return wanted
 
 
 def _host(name: str, raw: object) -> Host:
@@ -83,7 +98,7 @@ def _host(name: str, raw: object) -> Host:
     if len(set(map(_ID, parsed))) < len(parsed):
         parsed.sort(key=repr)  # disks of one name, too, stand in one order
     parsed.sort(key=_ID)
-    return Host(name, tuple(parsed), memory if type(memory) is int and memory > 0 else None)
+    return Host(name, tuple(parsed), memory if type(memory) is int and 0 < memory <= LARGEST else None)
 
 
 def _cluster(named: object, hosts: list[Host]) -> str | None:

@@ -16,7 +16,7 @@ def load_inventory(path: str | Path) -> dict:
         if Path(path).is_dir():
             return _inventory_folder(Path(path))
         text = atomic.read_text(path)
-        found = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path))
+        found = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path), text_keys=True)
     except StoreError as error:
         raise InventoryError(str(error)) from error
     if not isinstance(found, dict):

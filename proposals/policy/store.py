@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from proposals.disks.gc_paused import uncollected
+from proposals.files.gc_paused import uncollected
 from proposals.disks.plan import Plan
 from proposals.files import atomic
 from proposals.files.documents import parse_json, parse_yaml

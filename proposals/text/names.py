@@ -58,7 +58,7 @@ def is_label(text: object) -> bool:
 
 def shown(text: object, at_most: int = SHOWN_AT_MOST) -> str:
     """``text`` with everything odd escaped as ``\\xNN`` or ``\\uNNNN``, and shortened."""
-    raw = str(text)
+    raw = hex(text) if type(text) is int and text.bit_length() > 128 else str(text)  # Python prints no endless number
     cut = _ODD.sub(lambda m: _escape(m[0]), raw[:at_most]).replace("../", "..\\x2f")
     return f"{cut}... ({len(raw)} characters)" if len(raw) > at_most else cut
 
