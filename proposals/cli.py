@@ -1,6 +1,7 @@
 """The command line: ``python -m proposals VERB ...``. Status 0: good; 1: look at this; 2: bad input."""
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -9,7 +10,6 @@ from collections.abc import Callable, Mapping
 import yaml
 
 from proposals.disks import arguments, explain, export, plan
-from proposals.files import tree
 from proposals.inventory import compare, kept
 from proposals.networking import cli as networks
 from proposals.policy import policy, store
@@ -39,8 +39,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(words: list[str]) -> int:
-    """Run one command; errors are one message on standard error and status 2."""
+    """Run one command; errors are one message on standard error and status 2, an answer that cannot be written 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows ASCII alone gets the answer all the same
+            stream.reconfigure(errors="backslashreplace")
     try:
+        if sys.stdout is None:
+            raise ProposalError("standard output is closed: the answer would be lost, so nothing was done")
         options = _options(words)
         status = options.run(options)
         sys.stdout.flush()
@@ -48,13 +53,26 @@ def main(words: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader (head, less) has gone: not ours to complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        path = f"{shown(error.filename, 200)}: " if error.filename else "the answer cannot be written: "
+        print(f"error: {path}{error.strerror}", file=sys.stderr)
+        _discard_output()
+        return 2 if error.filename else 1
     return status
+
+
+def _discard_output() -> None:
+    """Let Python's last flush of standard output go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _options(words: list[str]) -> argparse.Namespace:
     """The options; ``key=value`` words may stand on both sides of ``--root`` and ``--format``."""
+    for word in words:
+        if not word.isprintable() and any("\ud800" <= char <= "\udfff" for char in word):
+            raise ProposalError(f"'{shown(word)}' is not UTF-8 text")
     parser = _parser()
     options, more = parser.parse_known_args(words)
     if more and (not hasattr(options, "pairs") or any(word.startswith("-") for word in more)):
@@ -138,16 +156,8 @@ def _populate(options: argparse.Namespace) -> int:
     return report.status
 
 
-def _stored(options: argparse.Namespace) -> dict:
-    found = store.stored_proposal(options.root, options.name)
-    if found is None:
-        known = [name.removeprefix("profile-") for name in tree.folders(options.root) if name.startswith("profile-")]
-        raise ProposalError(f"no proposal '{options.name}' in {options.root}; stored are {', '.join(known) or 'none'}")
-    return found
-
-
 def _show(options: argparse.Namespace) -> int:
-    _print(options, _stored(options), tables.proposal)
+    _print(options, store.finished_proposal(options.root, options.name), tables.proposal)
     return 0
 
 
@@ -163,7 +173,7 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    print(export.text(_stored(options), options.form), end="")
+    print(export.text(store.finished_proposal(options.root, options.name), options.form), end="")
     return 0
 
 

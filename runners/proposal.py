@@ -6,11 +6,10 @@ from proposals import answer
 from proposals.disks import arguments, plan
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
-from proposals.files import tree
 from proposals.files.site import site
 from proposals.inventory import compare, kept
 from proposals.policy import store
-from proposals.text import names, tables
+from proposals.text import tables
 from proposals.text.errors import ArgumentError, PlanError
 
 
@@ -156,12 +155,7 @@ def export(name="default", **kwargs):
 
 def _stored(name):
     """A stored proposal; one that is not there is told with those that are."""
-    root = site(__opts__).proposals
-    stored = store.stored_proposal(root, names.check_profile(str(name)))
-    if stored is None:
-        known = ", ".join(folder.removeprefix("profile-") for folder in tree.folders(root) if "profile-" in folder)
-        raise ArgumentError(f"there is no proposal '{name}'; there are: {known or 'none, run proposal.populate'}")
-    return stored
+    return store.finished_proposal(site(__opts__).proposals, str(name))
 
 
 def _minions(target):

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from proposals.disks import advice, checks, history, hostplan, losses, shape
 from proposals.disks.arguments import Arguments
-from proposals.files.gc_paused import uncollected
 from proposals.disks.shape import Origin, Placed, Shape
 from proposals.disks.values import HostPlan, Planned
+from proposals.files.gc_paused import uncollected
 from proposals.inventory import inventory
 from proposals.inventory.disk import Disk
 from proposals.inventory.inventory import Host, Inventory

@@ -35,7 +35,7 @@ def write(path: str | Path, text: str, mode: int = 0o644) -> None:
 
 def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fsync) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:200]}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
@@ -85,7 +85,7 @@ def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644, 
     closed = 0o755 if mode & 0o044 else 0o700
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")
+        beside = tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:200]}.")
     except OSError as error:
         raise failed("write", folder, error) from error
     try:

@@ -48,11 +48,21 @@ def differences(old: Mapping, new: Mapping) -> dict:
 
 def _hosts(told: Mapping) -> Mapping[str, Mapping]:
     hosts = told.get("hosts") if isinstance(told, Mapping) else None
-    if isinstance(hosts, Mapping) and all(
-        isinstance(host, Mapping) and _listed(host) is not None for host in hosts.values()
-    ):
+    good = isinstance(hosts, Mapping) and isinstance(told.get("arguments", {}), Mapping)
+    if good and all(isinstance(host, Mapping) and _well_formed(host) for host in hosts.values()):
         return hosts
     raise InventoryError("diff compares proposals (proposal.json) and inventories: one of these files is neither")
+
+
+def _well_formed(host: Mapping) -> bool:
+    """Whether a host has a list of disks; of a proposal, whose entries say what is compared."""
+    disks, osds = _listed(host), host.get("osds", [])
+    if disks is None or not isinstance(osds, list):
+        return False
+    planned = [disk for disk in disks if isinstance(disk, Mapping) and "role" in disk]
+    return all(isinstance(disk.get("id"), str) and type(disk.get("size")) is int for disk in planned) and all(
+        isinstance(osd, Mapping) and isinstance(osd.get("data"), str) for osd in osds
+    )
 
 
 def _compared(told: Mapping, other: Mapping, hosts: Mapping) -> set[str]:

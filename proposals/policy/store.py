@@ -5,20 +5,35 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from proposals.files.gc_paused import uncollected
 from proposals.disks.plan import Plan
 from proposals.files import atomic
 from proposals.files.documents import parse_json, parse_yaml
-from proposals.files.tree import read_yaml
-from proposals.policy import policy_draft, populate_decision
+from proposals.files.gc_paused import uncollected
+from proposals.files.tree import folders, read_yaml
+from proposals.policy import policy, policy_draft, populate_decision
 from proposals.policy.fragments import FOLDER_ROLES, assignments, config
 from proposals.policy.populate_decision import Decision, Report, Wanted
+from proposals.text.errors import ProposalError
+from proposals.text.names import check_profile
 
 
 def stored_proposal(root: str | Path, name: str) -> dict | None:
     """The stored proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
     path = Path(root) / f"profile-{name}" / "proposal.json"
     return populate_decision.check_stored(parse_json(atomic.read_text(path), path), path) if path.exists() else None
+
+
+def finished_proposal(root: str | Path, name: str) -> dict:
+    """The stored proposal ``name``, whole. Raises ProposalError for none, or half of one."""
+    found = stored_proposal(root, check_profile(name))
+    if found is None:
+        known = [folder.removeprefix("profile-") for folder in folders(root) if folder.startswith("profile-")]
+        raise ProposalError(
+            f"no proposal '{name}' in {root}; stored are {', '.join(known) or 'none'} (populate makes one)"
+        )
+    if "summary" not in found:
+        raise ProposalError(f"the populate that was to write proposal '{name}' was interrupted: run populate again")
+    return found
 
 
 def stored_network(root: str | Path, name: str) -> dict | None:
@@ -41,6 +56,7 @@ def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: 
 
     CLI: ``python -m proposals populate INVENTORY --root ROOT name=apollo ratio=9``"""
     root, name = Path(root), plan.arguments.name
+    _judge(root, config(plan.inventory.cluster, None, None))
     decided = _populate(
         root / f"profile-{name}", populate_decision.wanted(plan), stored_proposal(root, name) or {}, force
     )
@@ -53,9 +69,19 @@ def populate_network(root: str | Path, asked: Wanted, force: bool = False) -> Re
 
     CLI: ``python -m proposals networks populate INVENTORY --root ROOT name=apollo cluster-vlan=3001``"""
     folder = Path(root) / f"network-{asked.name}"
+    _judge(Path(root), ())
     decided = _populate(folder, asked, stored_network(root, asked.name) or {}, force)
     wanted = sorted({f"{folder.name}/{path.rpartition('/')[0]}/*.yml" for path in asked.files})
     return populate_decision.report(decided, policy_draft.missing(root, wanted))
+
+
+def _judge(root: Path, settings: Iterable[str]) -> None:
+    """Read what is compared after the first write, so that broken files stop it before. Raises ProposalError."""
+    if (root / "policy.cfg").exists():
+        policy.parse(atomic.read_text(root / "policy.cfg"))
+    for path in settings:
+        if (root / path).exists():
+            read_yaml(root / path)
 
 
 def _populate(folder: Path, asked: Wanted, before: Mapping, force: bool) -> Decision:
