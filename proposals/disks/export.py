@@ -1,12 +1,22 @@
 """A stored proposal for people who deploy with something else: cephadm, or ceph-volume by hand."""
 
+import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from shlex import quote
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest
 from proposals.text.sizes import EXTENT
+
+LONGEST = 48  # characters of a disk's name in its group's, as on hosts: device-mapper takes 127 for both names
+# A device that carries OSDs already has a group, whoever made it: slots in it are taken from that one.
+GROUP = """\
+group() {  # NAME DEVICE: print the volume group on DEVICE; one called NAME is made where there is none
+    set -- "$1" "$2" "$(pvs --noheadings -o vg_name "$2" 2>/dev/null | tr -d ' ')"
+    [ -n "$3" ] || vgcreate "$1" "$2" >&2 && echo "${3:-$1}"
+}"""
 
 
 def text(stored: Mapping, form: str) -> str:
@@ -67,32 +77,41 @@ def _paths(key: str, paths: list[str]) -> list[str]:
     return [f"  {key}:", "    paths:", *(f"    - {json.dumps(path)}" for path in paths)]
 
 
-def _ceph_volume(name: str, host: str, osds: list[Mapping]) -> list[str]:
-    lines = [f"# on {host}"]
-    groups: dict[str, str] = {}
+def group_name(device: str) -> str:
+    """The name of the volume group on a disk: after the disk, as ``osd_names.group`` names it on hosts."""
+    name = re.sub(r"[^A-Za-z0-9+_.-]", "_", device.rpartition("/")[2])
+    if len(name) > LONGEST:
+        name = f"{name[: LONGEST - 9]}-{hashlib.sha256(device.encode()).hexdigest()[:8]}"
+    return f"ceph-{name}"
+
+
+def _ceph_volume(_: str, host: str, osds: list[Mapping]) -> list[str]:
+    lines = [f"# on {host}", *GROUP.splitlines()]
     shared = [osd["data"] for osd in osds]
-    for device in sorted({osd[key] for osd in osds for key in ("db", "wal") if osd[key]}):
-        groups[device] = f"ceph-{name}-{len(groups) + 1}"
-        lines.append(f"vgcreate {groups[device]} {quote(device)}")
     for osd in osds:
-        lines += _prepare(osd, groups, shared.count(osd["data"]), shared.index(osd["data"]))
+        lines += _prepare(osd, shared.count(osd["data"]))
     return lines
 
 
-def _prepare(osd: Mapping, groups: Mapping[str, str], count: int, first: int) -> list[str]:
+def _volume(variable: str, name: str, extents: str, device: str) -> str:
+    """A line that makes the volume ``name`` on a device, and leaves its group's name in a shell variable."""
+    found = f"{variable}=$(group {group_name(device)} {quote(device)})"
+    return f'{found} && lvcreate -y -l {extents} -n {name} "${variable}"'
+
+
+def _prepare(osd: Mapping, count: int) -> list[str]:
     lines, words = [], []
     filestore = osd["format"] == "filestore"
     for key, option in (("db", "--journal" if filestore else "--block.db"), ("wal", "--block.wal")):
         if osd[key]:
-            volume = f"{key}-{osd['uuid']}"
-            lines.append(f"lvcreate -y -l {-(-osd[f'{key}_size'] // EXTENT)} -n {volume} {groups[osd[key]]}")
-            words.append(f"{option} {groups[osd[key]]}/{volume}")
+            name = f"osd-{key}-{osd['uuid']}"
+            lines.append(_volume(key, name, str(-(-osd[f"{key}_size"] // EXTENT)), osd[key]))
+            words.append(f'{option} "${key}/{name}"')
     data = quote(osd["data"])
     if count > 1:
-        group, volume = f"ceph-data-{first}", f"data-{osd['uuid']}"
-        lines.append(f"vgs {group} >/dev/null 2>&1 || vgcreate {group} {data}")
-        lines.append(f"lvcreate -y -l {100 // count}%VG -n {volume} {group}")
-        data = f"{group}/{volume}"
+        name = f"osd-block-{osd['uuid']}"
+        lines.append(_volume("data", name, f"{100 // count}%VG", osd["data"]))
+        data = f'"$data/{name}"'
     store = "--filestore" if filestore else "--bluestore"
     encrypted = " --dmcrypt" if osd["encryption"] else ""
     words = [f"--osd-fsid {osd['uuid']}", f"--data {data}", *words]
