@@ -12,6 +12,7 @@ redundancy
 
 import dataclasses
 import time
+from pathlib import Path
 
 import salt.pillar
 import salt.version
@@ -61,6 +62,26 @@ def deploy(test=False, **_):
 
 
 @answer.answers
+def prep(test=False, **_):
+    """Run the checks for ``ceph.stage.prep``, before anything is configured: of the files in the master's file roots.
+
+    test
+        How a stage in test mode calls it; it only looks, so it does the same then.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run validate.prep
+    """
+    files = _files()
+    rows = [row for row in table.CHECKS if row.looks_at == check.FILES]
+    findings = check.run(rows, subject.Subject({}, {}, {}, files=files))
+    text = check.text(findings, f"{len(files)} files of ceph/ in the master's file roots")
+    return {"text": text, "findings": [finding.as_dict() for finding in findings]}
+
+
+@answer.answers
 def show(name=None, **_):
     """Show all checks; of one, named by its id, what it asks for, where that comes from, and what it finds now.
 
@@ -94,11 +115,20 @@ def _told(found, looked, status, before=""):
 
 def _run(checks):
     """What checks find of the generation that is served, and what they looked at."""
-    chosen = _served(site(__opts__))
+    chosen = dataclasses.replace(_served(site(__opts__)), files=_files())
     if any(one.looks_at == check.HOSTS for one in checks):
         chosen = _asked(chosen)
     found = check.run(checks, chosen)
     return found, f"{len(checks)} checks of {len(chosen.roles)} hosts"
+
+
+def _files():
+    """The files below ``ceph/`` that the master serves, each with its place; of a repository, as Salt names it."""
+    roots = [Path(root) for root in __opts__["file_roots"].get("base", ())]
+    paths = [path for path in __salt__["fileserver.file_list"]() if path.startswith("ceph/")]
+    return {
+        path: next((str(root / path) for root in roots if (root / path).is_file()), f"salt://{path}") for path in paths
+    }
 
 
 def _served(paths):

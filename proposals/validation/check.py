@@ -8,7 +8,8 @@ from proposals.text.notes import several
 from proposals.validation.subject import Subject
 
 ERROR, WARNING, ALLOWED = "error", "warning", "allowed"
-POLICY, HOSTS = "policy", "hosts"  # what a check looks at: what was chosen, or what the hosts answered
+# what a check looks at: what was chosen, what the hosts answered, or the files of the master's file roots
+POLICY, HOSTS, FILES = "policy", "hosts", "files"
 LONGEST = 200  # characters of one value in a message: it may come from a minion
 
 

@@ -16,6 +16,8 @@ REPLICAS = 3  # of a pool where the site does not say; Ceph's osd_pool_default_s
 class Subject:
     """``roles`` and ``osds`` (how many are planned) by minion; ``failed`` says why a host has no facts.
 
+    files
+        What the master's file roots hold below ``ceph/``: each file's place, by its path there.
     generation
         The one that the master serves.
     hostnames
@@ -38,6 +40,7 @@ class Subject:
     links: Mapping[str, list[str]] = field(default_factory=dict)
     salt: str = ""
     took: float = 0.0
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def small_site(self) -> bool:

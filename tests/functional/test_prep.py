@@ -53,6 +53,24 @@ def test_where_chrony_takes_the_time_from(minion_opts, server, master, address, 
     assert salt.loader.minion_mods(opts)["host_time.settings"]() == lines
 
 
+def test_a_step_that_the_site_replaces_where_it_lay_before_is_named(checkout, tmp_path):
+    site, opts = tmp_path / "salt", dict(salt.config.master_config(None))
+    opts |= {"runner_dirs": [str(checkout / "runners")], "file_roots": {"base": [str(site), str(checkout / "salt")]}}
+    opts |= {"cachedir": str(tmp_path), "extension_modules": str(tmp_path), "fileserver_list_cache_time": 0}
+    check = salt.loader.runner(opts)["validate.prep"]
+    for path in ("ceph/configuration/files/ceph.conf.d/osd.conf", "ceph/service/mds/init.sls"):
+        (site / path).parent.mkdir(parents=True)
+        (site / path).touch()
+    assert check()["findings"] == []
+    (site / "ceph/mds").mkdir()
+    (site / "ceph/mds/init.sls").touch()
+    said = check()
+    (finding,) = said["findings"]
+    assert finding["message"].startswith(f"{site}/ceph/mds/init.sls takes no effect any more")
+    assert finding["fix"].endswith(f"move it to {site}/ceph/service/mds/init.sls")
+    assert finding["message"] in said["text"] and said.get("retcode", 0) == 0
+
+
 KERNELS = [  # that runs, of which there are images; whether a reboot is due
     ("6.1.0-18-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], False),
     ("6.1.0-9-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], True),

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from proposals.validation.moved import MOVED
+
 CHECKOUT = Path(__file__).parent.parent.parent
 FAMILIES = ("Debian", "Suse", "RedHat")
 SLS = sorted(
@@ -15,6 +17,7 @@ STAGES = [name for name in SLS if name.startswith("ceph.stage.") and not name[-1
 THINKS = re.compile(r"\{%-? *(if|set|macro|import|from|call)\b|salt\[|salt\.[a-z_]+\.[a-z_]+\(|__salt__")
 ONLY_LOOKS = {
     "stage.begin",
+    "validate.prep",
     "validate.deploy",
     "ceph.host.check",
     "service.check",
@@ -59,6 +62,13 @@ def test_nothing_changes_before_the_last_check(show_sls, stage):
 def test_numbers_are_names(checkout):
     for number, name in enumerate(("prep", "discovery", "configure", "deploy", "services")):
         assert (checkout / f"salt/ceph/stage/{number}.sls").resolve().name == f"{name}.sls"
+
+
+def test_steps_have_moved_as_the_table_and_the_changelog_say(checkout):
+    changes = (checkout / "CHANGELOG.md").read_text()
+    for old, new in MOVED.items():
+        assert (checkout / "salt" / new).is_dir() and not (checkout / "salt" / old).exists()
+        assert f"| `{old}` | `{new}` |" in changes
 
 
 def test_salt_is_not_a_package(checkout):

@@ -6,6 +6,14 @@ ceph-stage-prep-begin:
     - stage: prep
     - failhard: True
 
+ceph-stage-prep-validate:
+  step.runner:
+    - name: validate.prep
+    - check: validate.prep
+    - failhard: True
+    - require:
+      - step: ceph-stage-prep-begin
+
 ceph-stage-prep-sync:
   salt.state:
     - tgt: {{ pillar['ceph_minions'] | tojson }}
@@ -13,7 +21,7 @@ ceph-stage-prep-sync:
     - sls: ceph.host.sync
     - failhard: True
     - require:
-      - step: ceph-stage-prep-begin
+      - step: ceph-stage-prep-validate
 
 ceph-stage-prep-packages:
   salt.state:
