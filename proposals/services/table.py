@@ -18,7 +18,7 @@ SERVICES: tuple[Service, ...] = (
     monitoring.SERVICE,
     dashboard.SERVICE,
 )
-STAGE = ("services", "4")  # ceph.stage.services brings up all
+ALL = "services"  # ceph.stage.services brings up all
 SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings}))
 
 
@@ -30,9 +30,9 @@ def roles(settings: Mapping[str, object]) -> list[str]:
 
 def named(names: Iterable[str] | None) -> list[Service]:
     """Return the services of these names; all where none is given, or the stage of all. Raises ArgumentError."""
-    asked = [names] if isinstance(names, str) else list(names or STAGE[:1])
+    asked = [names] if isinstance(names, str) else list(names or [ALL])
     known = {service.name: service for service in SERVICES}
     for name in asked:
-        if name not in known and name not in STAGE:
+        if name not in known and name != ALL:
             raise ArgumentError(f"there is no service '{shown(name)}'{nearest(str(name), known)}")
-    return [service for service in SERVICES if service.name in asked or set(STAGE) & set(asked)]
+    return [service for service in SERVICES if service.name in asked or ALL in asked]

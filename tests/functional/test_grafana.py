@@ -21,7 +21,7 @@ def written(show_sls, minion_opts, tmp_path_factory):
     """grafana.ini after the state was applied twice: what it changed each time, and the file as Grafana reads it."""
     path = tmp_path_factory.mktemp("grafana") / "grafana.ini"
     path.write_text(PACKAGED)
-    (chunk,) = (each for each in show_sls("ceph.service.grafana") if each["__id__"] == "ceph-grafana-settings")
+    (chunk,) = (each for each in show_sls("ceph.service.grafana") if each["__id__"] == "ceph-service-grafana-settings")
     modules = salt.loader.minion_mods(minion_opts())
     states = salt.loader.states(minion_opts(), modules, {}, {})
     runs = [states["ini.options_present"](str(path), chunk["sections"], chunk["separator"]) for _ in range(2)]

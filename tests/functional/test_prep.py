@@ -19,9 +19,12 @@ FAMILIES = {
 def test_time_is_kept_by_the_familys_chrony(show_sls, family):
     service, conf, settings = FAMILIES[family]
     low = {chunk["__id__"]: chunk for chunk in show_sls("ceph.host.time.chrony", family)}
-    assert low["ceph-time-running"]["name"] == service
-    assert (low["ceph-time-include"]["name"], low["ceph-time-settings"]["name"]) == (conf, settings)
-    assert settings.rpartition("/")[0] in low["ceph-time-include"]["text"]
+    assert low["ceph-host-time-chrony-running"]["name"] == service
+    assert (low["ceph-host-time-chrony-include"]["name"], low["ceph-host-time-chrony-settings"]["name"]) == (
+        conf,
+        settings,
+    )
+    assert settings.rpartition("/")[0] in low["ceph-host-time-chrony-include"]["text"]
 
 
 def test_package_sources_are_the_pillars_alone(show_sls, minion_opts):
@@ -31,7 +34,7 @@ def test_package_sources_are_the_pillars_alone(show_sls, minion_opts):
     unasked = salt.loader.minion_mods(minion_opts())["state.show_low_sls"](
         ["ceph.host.repo", "ceph.host.time.disabled"]
     )
-    assert [chunk["__id__"] for chunk in unasked] == ["ceph-time-disabled"]
+    assert [chunk["__id__"] for chunk in unasked] == ["ceph-host-time-disabled"]
 
 
 TOLD = [  # time_server, what the master is to this minion, its address; the lines

@@ -1,4 +1,4 @@
-"""Every SLS compiles for every OS family, and none thinks."""
+"""Every SLS compiles for every OS family, none thinks, and each identifier spells the path of its file."""
 
 import re
 from pathlib import Path
@@ -27,10 +27,12 @@ SYNC = {"ceph.host.sync"}
 
 @pytest.mark.parametrize("sls", SLS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_sls_compiles(show_sls, sls, family):
+def test_sls_compiles_and_its_identifiers_spell_its_path(show_sls, sls, family):
     low = show_sls(sls, family)
     assert isinstance(low, list) and all(isinstance(chunk, dict) for chunk in low), low
     assert low
+    if not sls[-1].isdigit():  # a link to the stage of a name
+        assert [chunk for chunk in low if not chunk["__id__"].startswith(chunk["__sls__"].replace(".", "-"))] == []
 
 
 def test_the_family_chooses_the_packages(show_sls):

@@ -26,7 +26,7 @@ def test_what_one_client_writes_another_reads_after_the_active_server_was_killed
         assert served.run("client1", "tail -1 /mnt/one/file").out.strip() == "more"
         # The stage again brings back what was stopped, and says so.
         done = served.stage("ceph.stage.cephfs")
-        assert "ceph-mds-running" in done.out
+        assert "ceph-service-mds-running" in done.out
         until(lambda: len(served.ceph("fs dump")["standbys"]) == 1, 60, f"{active} did not come back")
     finally:
         served.run("client1", "umount /mnt/one /mnt/two", check=False)

@@ -84,7 +84,7 @@ def test_files_and_locks_outlive_a_server_that_was_killed(served: Product, clien
     served.run("node1", "systemctl kill --signal=KILL nfs-ganesha")
     until(lambda: served.run("node1", "pgrep ganesha.nfsd", check=False).code != 0, 10, "ganesha.nfsd does not end")
     done = served.stage("ceph.stage.ganesha")
-    assert "ceph-ganesha-running" in done.out
+    assert "ceph-service-ganesha-running" in done.out
     before = _lines(client)  # hangs until the server answers again
     until(lambda: _lines(client) > before, 120, "the file that was open is not written on")
     client.run("touch /tmp/end; until [ -s /tmp/wrote ]; do sleep 0.5; done")
@@ -110,7 +110,7 @@ def test_an_export_whose_directory_is_missing_is_named_and_comes_when_it_is_ther
         assert done.code != 0
         assert "/later cannot be mounted" in done.out
         assert client.run("ls /mnt/node1; mkdir /mnt/node1/later").code == 0  # the others are served on
-        assert '"ceph-ganesha-exports"' in served.stage("ceph.stage.ganesha").out
+        assert '"ceph-service-ganesha-exports"' in served.stage("ceph.stage.ganesha").out
         client.run(MOUNT.format(where="/mnt/later", address=_address(served, "node2"), path="/later"))
     finally:
         served.run("saltmaster", f"cp /srv/cluster.yml {settings}")

@@ -117,7 +117,7 @@ def test_a_larger_size_grows_the_disk_of_a_gateway_that_was_stopped(
     product.run("saltmaster", f"sed -i 's|rbd/store: 1G|rbd/store: 2G|' {PILLAR}/stack/ceph/cluster.yml")
     product.stage("ceph.stage.configure")
     done = product.stage("ceph.stage.iscsi")
-    assert "ceph-igw-api" in done.out and "ceph-iscsi-targets" in done.out
+    assert "ceph-service-igw-api" in done.out and "ceph-service-iscsi-targets" in done.out
     disk = _login(gateway, initiator)
     assert initiator.run(f"blockdev --getsize64 {disk}").out == f"{2 << 30}\n"
     assert initiator.run(f"mount {disk} /mnt; ls /mnt/file; umount /mnt").code == 0

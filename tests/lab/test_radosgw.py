@@ -147,7 +147,7 @@ def test_the_address_moves_when_its_host_cannot_serve_it(served: Product, s3: Ca
     finally:
         code, said = up(served, check=False)
     assert code == 0, said["comment"]
-    assert said["changes"] == {"radosgw: rgw-frontend": {before: ["ceph-rgw-frontend-haproxy-running"]}}
+    assert said["changes"] == {"radosgw: rgw-frontend": {before: ["ceph-service-rgw-frontend-haproxy-running"]}}
 
 
 @pytest.mark.big
@@ -157,7 +157,10 @@ def test_a_users_secret_is_replaced(served: Product, s3: Callable[..., Any]) -> 
     served.stage("ceph.stage.configure")
     code, said = up(served)
     assert code == 0
-    assert said["changes"]["radosgw"]["saltmaster"] == ["ceph-rgw-users-alice", "ceph-rgw-users-credentials"]
+    assert said["changes"]["radosgw"]["saltmaster"] == [
+        "ceph-service-rgw-users-alice",
+        "ceph-service-rgw-users-credentials",
+    ]
     s3("alice").list_buckets()
     with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
         s3("alice", secret=old).list_buckets()

@@ -41,7 +41,7 @@ def test_a_host_that_is_down_is_named_and_the_others_come_up(served: Product) ->
         words = said["service.up"]["comment"]
         assert code == 1
         assert "mds: FAILED: node2: does not answer" in words
-        assert "ceph-mds-running" in said["service.up"]["changes"]["cephfs: mds"]["node1"]
+        assert "ceph-service-mds-running" in said["service.up"]["changes"]["cephfs: mds"]["node1"]
         assert served.run("node1", "systemctl is-active ceph-mds@node1").out.strip() == "active"
     finally:
         served.session.verb("start", "node2")

@@ -1,1 +1,2 @@
-services.sls
+# What OpenStack needs alone, as in ceph.stage.services.
+{% with stage = 'openstack' %}{% include 'ceph/stage/services.j2' %}{% endwith %}

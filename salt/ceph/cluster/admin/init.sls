@@ -1,4 +1,4 @@
-ceph-admin-keyring:
+ceph-cluster-admin-keyring:
   file.managed:
     - name: /etc/ceph/ceph.client.admin.keyring
     - contents_pillar: ceph_secrets:admin

@@ -1,3 +1,3 @@
 # Every key that the master made, known to the cluster.
-ceph-keys:
+ceph-cluster-keys:
   cluster_auth.registered: []

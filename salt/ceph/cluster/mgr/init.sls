@@ -1,8 +1,8 @@
-ceph-mgr-packages:
+ceph-cluster-mgr-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['mgr'] | tojson }}
 
-ceph-mgr-keyring:
+ceph-cluster-mgr-keyring:
   file.managed:
     - name: /var/lib/ceph/mgr/ceph-{{ grains['host'] }}/keyring
     - contents_pillar: ceph_secrets:mgr
@@ -12,11 +12,11 @@ ceph-mgr-keyring:
     - makedirs: True
     - show_changes: False
     - require:
-      - pkg: ceph-mgr-packages
+      - pkg: ceph-cluster-mgr-packages
 
-ceph-mgr-running:
+ceph-cluster-mgr-running:
   service.running:
     - name: ceph-mgr@{{ grains['host'] }}
     - enable: True
     - require:
-      - file: ceph-mgr-keyring
+      - file: ceph-cluster-mgr-keyring

@@ -1,27 +1,27 @@
-ceph-mon-packages:
+ceph-cluster-mon-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['mon'] | tojson }}
 
-ceph-mon-created:
+ceph-cluster-mon-created:
   mon.created:
     - require:
-      - pkg: ceph-mon-packages
+      - pkg: ceph-cluster-mon-packages
 
-ceph-mon-running:
+ceph-cluster-mon-running:
   service.running:
     - name: ceph-mon@{{ grains['host'] }}
     - enable: True
     - require:
-      - mon: ceph-mon-created
+      - mon: ceph-cluster-mon-created
 
-ceph-mon-quorum:
+ceph-cluster-mon-quorum:
   mon.in_quorum:
     - timeout: 60
     - require:
-      - service: ceph-mon-running
+      - service: ceph-cluster-mon-running
 
 # By the monitor's own key: a fresh one of the admin's must be known before any host gets it.
-ceph-mon-admin-key:
+ceph-cluster-mon-admin-key:
   cluster_auth.admin:
     - require:
-      - mon: ceph-mon-quorum
+      - mon: ceph-cluster-mon-quorum

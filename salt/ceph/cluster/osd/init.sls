@@ -1,8 +1,8 @@
-ceph-osd-packages:
+ceph-cluster-osd-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['osd'] | tojson }}
 
-ceph-osd-bootstrap:
+ceph-cluster-osd-bootstrap:
   file.managed:
     - name: /var/lib/ceph/bootstrap-osd/ceph.keyring
     - contents_pillar: ceph_secrets:bootstrap-osd
@@ -11,9 +11,9 @@ ceph-osd-bootstrap:
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-osd-packages
+      - pkg: ceph-cluster-osd-packages
 
-ceph-osd-devices:
+ceph-cluster-osd-devices:
   file.managed:
     - names:
       - /usr/local/sbin/osd-devices:
@@ -25,14 +25,14 @@ ceph-osd-devices:
         - source: salt://ceph/cluster/osd/files/ceph-osd-devices.conf
     - makedirs: True
 
-ceph-osd-reload:
+ceph-cluster-osd-reload:
   module.run:
     - service.systemctl_reload: []
     - onchanges:
-      - file: ceph-osd-devices
+      - file: ceph-cluster-osd-devices
 
-ceph-osd-deployed:
+ceph-cluster-osd-deployed:
   osd.deployed:
     - require:
-      - file: ceph-osd-bootstrap
-      - module: ceph-osd-reload
+      - file: ceph-cluster-osd-bootstrap
+      - module: ceph-cluster-osd-reload

@@ -1,14 +1,14 @@
 # Only looks: the pillar is the master's newest, and every planned disk is as the proposal saw it.
-ceph-check-generation:
+ceph-host-check-generation:
   generation.equal:
     - expected: {{ pillar['expected_generation'] | tojson }}
 
-ceph-check-links:
+ceph-host-check-links:
   links.usable:
     - require:
-      - generation: ceph-check-generation
+      - generation: ceph-host-check-generation
 
-ceph-check-osd-disks:
+ceph-host-check-osd-disks:
   osd.usable:
     - require:
-      - generation: ceph-check-generation
+      - generation: ceph-host-check-generation

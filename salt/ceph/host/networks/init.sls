@@ -1,5 +1,5 @@
 # The planned bonds, VLANs and addresses of this host, with a way back that stands before anything is changed.
-ceph-networks-undo:
+ceph-host-networks-undo:
   file.managed:
     - names:
       - /usr/local/sbin/links-undo:
@@ -9,13 +9,13 @@ ceph-networks-undo:
         - source: salt://ceph/host/networks/files/links-undo.service
     - makedirs: True
 
-ceph-networks-undo-at-boot:
+ceph-host-networks-undo-at-boot:
   service.enabled:
     - name: links-undo
     - require:
-      - file: ceph-networks-undo
+      - file: ceph-host-networks-undo
 
-ceph-networks-applied:
+ceph-host-networks-applied:
   links.applied:
     - require:
-      - service: ceph-networks-undo-at-boot
+      - service: ceph-host-networks-undo-at-boot

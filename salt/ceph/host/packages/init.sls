@@ -1,3 +1,3 @@
-ceph-packages:
+ceph-host-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['common'] | tojson }}

@@ -1,6 +1,6 @@
 # The package sources that the site names; none where it names none.
 {%- for name, arguments in pillar['ceph_repos'] | dictsort %}
-ceph-repo-{{ name }}:
+ceph-host-repo-{{ name }}:
   pkgrepo.managed:
   {%- for argument in arguments | dictsort %}
     - {{ argument[0] }}: {{ argument[1] | tojson }}

@@ -1,3 +1,3 @@
-ceph-sync:
+ceph-host-sync:
   saltutil.sync_all:
     - refresh: True

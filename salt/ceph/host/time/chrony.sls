@@ -1,16 +1,16 @@
 # chrony as the distribution sets it up, with the site's sources, or the Salt master's host, added.
-ceph-time-packages:
+ceph-host-time-chrony-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['time'] | tojson }}
 
-ceph-time-include:
+ceph-host-time-chrony-include:
   file.append:
     - name: {{ pillar['ceph_os']['chrony']['conf'] }}
     - text: {{ pillar['ceph_os']['chrony']['include'] | tojson }}
     - require:
-      - pkg: ceph-time-packages
+      - pkg: ceph-host-time-chrony-packages
 
-ceph-time-settings:
+ceph-host-time-chrony-settings:
   file.managed:
     - name: {{ pillar['ceph_os']['chrony']['settings'] }}
     - source: salt://ceph/host/time/files/chrony.conf.j2
@@ -18,12 +18,12 @@ ceph-time-settings:
     - makedirs: True
     - mode: '0644'
     - require:
-      - pkg: ceph-time-packages
+      - pkg: ceph-host-time-chrony-packages
 
-ceph-time-running:
+ceph-host-time-chrony-running:
   service.running:
     - name: {{ pillar['ceph_os']['chrony']['service'] }}
     - enable: True
     - watch:
-      - file: ceph-time-include
-      - file: ceph-time-settings
+      - file: ceph-host-time-chrony-include
+      - file: ceph-host-time-chrony-settings

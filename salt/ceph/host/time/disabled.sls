@@ -1,3 +1,3 @@
 # The site keeps its hosts' time itself.
-ceph-time-disabled:
+ceph-host-time-disabled:
   test.nop: []

@@ -1,11 +1,11 @@
 # The kernel settings that this host's role and hardware ask for, as a TuneD profile; none of ours where none is asked.
-ceph-tunings-packages:
+ceph-host-tunings-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['tunings'] | tojson }}
     - onlyif:
       - fun: tunings.wanted
 
-ceph-tunings-applied:
+ceph-host-tunings-applied:
   tunings.applied:
     - require:
-      - pkg: ceph-tunings-packages
+      - pkg: ceph-host-tunings-packages

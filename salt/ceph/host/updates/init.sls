@@ -1,5 +1,5 @@
 # All updates that remove no package.
-ceph-updates:
+ceph-host-updates:
   pkg.uptodate:
     - refresh: True
     - dist_upgrade: False

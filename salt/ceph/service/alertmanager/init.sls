@@ -1,10 +1,10 @@
 # Alertmanager: who is told of an alert. Its secrets are files that only it can read.
-ceph-alertmanager-packages:
+ceph-service-alertmanager-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['alertmanager'] | tojson }}
 
 {%- for name in pillar['ceph']['services']['alertmanager']['given'] %}
-ceph-alertmanager-secret-{{ name }}:
+ceph-service-alertmanager-secret-{{ name }}:
   file.managed:
     - name: /etc/prometheus/secrets/{{ name }}
     - contents_pillar: ceph_secrets:alertmanager-{{ name }}
@@ -13,21 +13,21 @@ ceph-alertmanager-secret-{{ name }}:
     - makedirs: True
     - show_changes: False
     - require:
-      - pkg: ceph-alertmanager-packages
+      - pkg: ceph-service-alertmanager-packages
     - require_in:
-      - file: ceph-alertmanager-configuration
+      - file: ceph-service-alertmanager-configuration
 {%- endfor %}
 
-ceph-alertmanager-configuration:
+ceph-service-alertmanager-configuration:
   file.serialize:
     - name: /etc/prometheus/alertmanager.yml
     - dataset_pillar: ceph:services:alertmanager:config
     - serializer: yaml
     - check_cmd: amtool check-config
     - require:
-      - pkg: ceph-alertmanager-packages
+      - pkg: ceph-service-alertmanager-packages
 
-ceph-alertmanager-arguments:
+ceph-service-alertmanager-arguments:
   file.keyvalue:
     - name: {{ pillar['ceph_os']['alertmanager']['arguments'] }}
     - key: {{ pillar['ceph_os']['alertmanager']['variable'] }}
@@ -35,12 +35,12 @@ ceph-alertmanager-arguments:
     - append_if_not_found: True
     - create_if_missing: True
     - require:
-      - pkg: ceph-alertmanager-packages
+      - pkg: ceph-service-alertmanager-packages
 
-ceph-alertmanager-running:
+ceph-service-alertmanager-running:
   service.running:
     - name: {{ pillar['ceph_os']['alertmanager']['service'] }}
     - enable: True
     - watch:
-      - file: ceph-alertmanager-arguments
-      - file: ceph-alertmanager-configuration
+      - file: ceph-service-alertmanager-arguments
+      - file: ceph-service-alertmanager-configuration

@@ -1,13 +1,13 @@
 # A host that may mount file systems: its own key, and the client that needs no kernel module.
-ceph-client-cephfs-packages:
+ceph-service-client-cephfs-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['client-cephfs'] | tojson }}
 
-ceph-client-cephfs-keyring:
+ceph-service-client-cephfs-keyring:
   file.managed:
     - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['client-cephfs']['entity'] }}.keyring
     - contents_pillar: ceph_secrets:client-cephfs
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-client-cephfs-packages
+      - pkg: ceph-service-client-cephfs-packages

@@ -1,5 +1,5 @@
 # A host that may use the gateways: the keys of their users.
-ceph-client-radosgw-credentials:
+ceph-service-client-radosgw-credentials:
   file.managed:
     - name: /etc/ceph/rgw-users.credentials
     - source: salt://ceph/service/rgw-users/files/credentials.j2

@@ -1,5 +1,5 @@
 # Who may administer by the dashboard: its admin's first password.
-ceph-dashboard-password:
+ceph-service-dashboard-access-password:
   file.managed:
     - name: /etc/ceph/dashboard.password
     - contents_pillar: ceph_secrets:dashboard

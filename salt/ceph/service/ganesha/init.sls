@@ -1,18 +1,18 @@
 # An NFS server: one of those that share a grace database, by the name of this host.
-ceph-ganesha-packages:
+ceph-service-ganesha-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['ganesha'] | tojson }}
 
-ceph-ganesha-keyring:
+ceph-service-ganesha-keyring:
   file.managed:
     - name: /etc/ceph/ceph.client.{{ pillar['ceph']['services']['ganesha']['user'] }}.keyring
     - contents_pillar: ceph_secrets:ganesha
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-ganesha-packages
+      - pkg: ceph-service-ganesha-packages
 
-ceph-ganesha-conf:
+ceph-service-ganesha-conf:
   file.managed:
     - name: /etc/ganesha/ganesha.conf
     - source: salt://ceph/service/ganesha/files/ganesha.conf.j2
@@ -21,9 +21,9 @@ ceph-ganesha-conf:
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-ganesha-packages
+      - pkg: ceph-service-ganesha-packages
 
-ceph-ganesha-exports-conf:
+ceph-service-ganesha-exports-conf:
   file.managed:
     - name: /etc/ganesha/exports.conf
     - source: salt://ceph/service/ganesha/files/exports.conf.j2
@@ -32,10 +32,10 @@ ceph-ganesha-exports-conf:
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-ganesha-packages
+      - pkg: ceph-service-ganesha-packages
 
 # With a bucket exported, a server that is told to end hangs when all its exports are gone (4.3): not 90 s then.
-ceph-ganesha-unit:
+ceph-service-ganesha-unit:
   file.managed:
     - name: /etc/systemd/system/nfs-ganesha.service.d/halocline.conf
     - contents: |
@@ -44,7 +44,7 @@ ceph-ganesha-unit:
     - makedirs: True
 
 # What the database holds is believed, not the tool's exit status: it crashes at times (4.3).
-ceph-ganesha-grace:
+ceph-service-ganesha-grace:
   cmd.run:
     - name: >-
         {{ pillar['ceph']['services']['ganesha']['grace'] }} add {{ pillar['ceph']['services']['ganesha']['name'] }};
@@ -55,24 +55,24 @@ ceph-ganesha-grace:
         | grep -qxF {{ pillar['ceph']['services']['ganesha']['name'] }}
     - retry: {attempts: 3, interval: 1}
     - require:
-      - file: ceph-ganesha-keyring
+      - file: ceph-service-ganesha-keyring
 
-ceph-ganesha-running:
+ceph-service-ganesha-running:
   service.running:
     - name: nfs-ganesha
     - enable: True
     - watch:
-      - file: ceph-ganesha-conf
-      - file: ceph-ganesha-keyring
+      - file: ceph-service-ganesha-conf
+      - file: ceph-service-ganesha-keyring
     - require:
-      - file: ceph-ganesha-exports-conf
-      - file: ceph-ganesha-unit
-      - cmd: ceph-ganesha-grace
+      - file: ceph-service-ganesha-exports-conf
+      - file: ceph-service-ganesha-unit
+      - cmd: ceph-service-ganesha-grace
 
-ceph-ganesha-exports:
+ceph-service-ganesha-exports:
   ganesha.exporting:
     - exports: {{ pillar['ceph']['services']['ganesha']['ids'] | tojson }}
     - require:
-      - service: ceph-ganesha-running
+      - service: ceph-service-ganesha-running
     - watch:
-      - file: ceph-ganesha-exports-conf
+      - file: ceph-service-ganesha-exports-conf

@@ -1,11 +1,11 @@
 # Grafana with Ceph's dashboards, its data source the Prometheus beside it. The Ceph Dashboard shows them inside of its
 # own pages: for that everybody may look (docs.ceph.com, mgr/dashboard: Grafana).
-ceph-grafana-packages:
+ceph-service-grafana-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['grafana'] | tojson }}
 
 {%- for name in pillar['ceph']['services']['grafana']['given'] %}
-ceph-{{ name }}:
+ceph-service-grafana-{{ name }}:
   file.managed:
     - name: /etc/grafana/{{ name }}
     - contents_pillar: ceph_secrets:{{ name }}
@@ -13,25 +13,25 @@ ceph-{{ name }}:
     - mode: '0640'
     - show_changes: False
     - require:
-      - pkg: ceph-grafana-packages
+      - pkg: ceph-service-grafana-packages
     - watch_in:
-      - service: ceph-grafana-running
+      - service: ceph-service-grafana-running
 {%- endfor %}
 {%- for names in pillar['ceph']['services']['grafana']['made'] %}
-ceph-grafana-key:
+ceph-service-grafana-key:
   x509.private_key_managed:
     - name: /etc/grafana/grafana.key
     - keysize: 3072
     - group: grafana
     - mode: '0640'
     - require:
-      - pkg: ceph-grafana-packages
+      - pkg: ceph-service-grafana-packages
 
-ceph-grafana-certificate:
+ceph-service-grafana-certificate:
   x509.certificate_managed:
     - name: /etc/grafana/grafana.crt
     - signing_private_key: /etc/grafana/grafana.key
-    - CN: ceph-grafana
+    - CN: ceph-service-grafana
     - subjectAltName: {{ names | tojson }}
     - basicConstraints: critical, CA:FALSE
     - extendedKeyUsage: serverAuth
@@ -39,12 +39,12 @@ ceph-grafana-certificate:
     - days_remaining: 365
     - mode: '0644'
     - require:
-      - x509: ceph-grafana-key
+      - x509: ceph-service-grafana-key
     - watch_in:
-      - service: ceph-grafana-running
+      - service: ceph-service-grafana-running
 {%- endfor %}
 
-ceph-grafana-password:
+ceph-service-grafana-password:
   file.managed:
     - name: /etc/grafana/admin.password
     - contents_pillar: ceph_secrets:grafana
@@ -52,9 +52,9 @@ ceph-grafana-password:
     - mode: '0640'
     - show_changes: False
     - require:
-      - pkg: ceph-grafana-packages
+      - pkg: ceph-service-grafana-packages
 
-ceph-grafana-settings:
+ceph-service-grafana-settings:
   ini.options_present:
     - name: /etc/grafana/grafana.ini
     - separator: '='
@@ -71,9 +71,9 @@ ceph-grafana-settings:
           enabled: 'true'
           org_role: Viewer
     - require:
-      - file: ceph-grafana-password
+      - file: ceph-service-grafana-password
 
-ceph-grafana-provisioning:
+ceph-service-grafana-provisioning:
   file.managed:
     - names:
       - /etc/grafana/provisioning/datasources/ceph.yml:
@@ -82,12 +82,12 @@ ceph-grafana-provisioning:
         - source: salt://ceph/service/grafana/files/dashboards.yml
     - makedirs: True
     - require:
-      - pkg: ceph-grafana-packages
+      - pkg: ceph-service-grafana-packages
 
-ceph-grafana-running:
+ceph-service-grafana-running:
   service.running:
     - name: grafana-server
     - enable: True
     - watch:
-      - ini: ceph-grafana-settings
-      - file: ceph-grafana-provisioning
+      - ini: ceph-service-grafana-settings
+      - file: ceph-service-grafana-provisioning

@@ -1,23 +1,23 @@
 # An iSCSI gateway: the kernel's target, tcmu-runner behind it, and the API that is told what to serve.
-ceph-igw-packages:
+ceph-service-igw-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['igw'] | tojson }}
 
-ceph-igw-kernel:
+ceph-service-igw-kernel:
   kmod.present:
     - mods: [target_core_user, iscsi_target_mod]
     - persist: True
 
-ceph-igw-keyring:
+ceph-service-igw-keyring:
   file.managed:
     - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['igw']['client'] }}.keyring
     - contents_pillar: ceph_secrets:igw
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-igw-packages
+      - pkg: ceph-service-igw-packages
 
-ceph-igw-conf:
+ceph-service-igw-conf:
   file.managed:
     - name: /etc/ceph/iscsi-gateway.cfg
     - source: salt://ceph/service/igw/files/iscsi-gateway.cfg.j2
@@ -26,31 +26,31 @@ ceph-igw-conf:
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-igw-packages
+      - pkg: ceph-service-igw-packages
 
-ceph-igw-tcmu-runner:
+ceph-service-igw-tcmu-runner:
   service.running:
     - name: tcmu-runner
     - enable: True
     - require:
-      - kmod: ceph-igw-kernel
-      - file: ceph-igw-keyring
+      - kmod: ceph-service-igw-kernel
+      - file: ceph-service-igw-keyring
 
-ceph-igw-api:
+ceph-service-igw-api:
   service.running:
     - name: rbd-target-api
     - enable: True
     - watch:
-      - file: ceph-igw-conf
-      - file: ceph-igw-keyring
+      - file: ceph-service-igw-conf
+      - file: ceph-service-igw-keyring
     - require:
-      - service: ceph-igw-tcmu-runner
+      - service: ceph-service-igw-tcmu-runner
 
-ceph-igw-exporter:
+ceph-service-igw-exporter:
   service.running:
     - name: rbd-target-gw
     - enable: True
     - watch:
-      - file: ceph-igw-conf
+      - file: ceph-service-igw-conf
     - require:
-      - service: ceph-igw-api
+      - service: ceph-service-igw-api

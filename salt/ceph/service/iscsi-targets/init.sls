@@ -1,3 +1,3 @@
 # On one gateway, which tells the others.
-ceph-iscsi-targets:
+ceph-service-iscsi-targets:
   iscsi.configured

@@ -1,8 +1,8 @@
-ceph-mds-packages:
+ceph-service-mds-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['mds'] | tojson }}
 
-ceph-mds-keyring:
+ceph-service-mds-keyring:
   file.managed:
     - name: /var/lib/ceph/mds/ceph-{{ pillar['ceph']['services']['mds']['name'] }}/keyring
     - contents_pillar: ceph_secrets:mds
@@ -12,11 +12,11 @@ ceph-mds-keyring:
     - makedirs: True
     - show_changes: False
     - require:
-      - pkg: ceph-mds-packages
+      - pkg: ceph-service-mds-packages
 
-ceph-mds-running:
+ceph-service-mds-running:
   service.running:
     - name: ceph-mds@{{ pillar['ceph']['services']['mds']['name'] }}
     - enable: True
     - require:
-      - file: ceph-mds-keyring
+      - file: ceph-service-mds-keyring

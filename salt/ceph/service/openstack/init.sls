@@ -1,33 +1,33 @@
 # What OpenStack's hosts need of the cluster, for the admin to take there: keys and lines of configuration.
-ceph-openstack-folder:
+ceph-service-openstack-folder:
   file.directory:
     - name: /etc/ceph/openstack
     - mode: '0700'
 {%- for file in pillar['ceph']['services']['openstack']['files'] %}
 
-ceph-openstack-{{ file }}:
+ceph-service-openstack-{{ file }}:
   file.managed:
     - name: /etc/ceph/openstack/{{ file }}
     - contents_pillar: ceph_secrets:openstack/{{ file }}
     - mode: '0600'
     - show_changes: False
     - require:
-      - file: ceph-openstack-folder
+      - file: ceph-service-openstack-folder
 {%- endfor %}
 {%- for file in ['ceph.conf', 'glance-api.conf', 'cinder.conf', 'cinder-backup.conf', 'nova.conf'] %}
 
-ceph-openstack-{{ file }}:
+ceph-service-openstack-{{ file }}:
   file.managed:
     - name: /etc/ceph/openstack/{{ file }}
     - source: salt://ceph/service/openstack/files/{{ file }}.j2
     - template: jinja
     - mode: '0644'
     - require:
-      - file: ceph-openstack-folder
+      - file: ceph-service-openstack-folder
 {%- endfor %}
 {%- for user, uuid in pillar['ceph']['services']['openstack']['secrets'] | dictsort %}
 
-ceph-openstack-secret-{{ user }}:
+ceph-service-openstack-secret-{{ user }}:
   file.managed:
     - name: /etc/ceph/openstack/secret-{{ user }}.xml
     - source: salt://ceph/service/openstack/files/secret.xml.j2
@@ -35,5 +35,5 @@ ceph-openstack-secret-{{ user }}:
     - context: {user: {{ user | tojson }}, uuid: {{ uuid | tojson }}}
     - mode: '0644'
     - require:
-      - file: ceph-openstack-folder
+      - file: ceph-service-openstack-folder
 {%- endfor %}

@@ -1,33 +1,33 @@
 # Prometheus, with Ceph's own alert rules from their package and the site's beside them.
-ceph-prometheus-packages:
+ceph-service-prometheus-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['prometheus'] | tojson }}
 
 {%- for path, source in pillar['ceph']['services']['prometheus']['rules'] %}
-ceph-prometheus-rules-{{ loop.index }}:
+ceph-service-prometheus-rules-{{ loop.index }}:
   file.managed:
     - name: {{ path }}
     - source: {{ source }}
     - makedirs: True
     - check_cmd: promtool check rules
     - require:
-      - pkg: ceph-prometheus-packages
+      - pkg: ceph-service-prometheus-packages
     - require_in:
-      - file: ceph-prometheus-configuration
+      - file: ceph-service-prometheus-configuration
     - watch_in:
-      - service: ceph-prometheus-reloaded
+      - service: ceph-service-prometheus-reloaded
 {%- endfor %}
 
-ceph-prometheus-configuration:
+ceph-service-prometheus-configuration:
   file.serialize:
     - name: /etc/prometheus/prometheus.yml
     - dataset_pillar: ceph:services:prometheus:config
     - serializer: yaml
     - check_cmd: promtool check config
     - require:
-      - pkg: ceph-prometheus-packages
+      - pkg: ceph-service-prometheus-packages
 
-ceph-prometheus-arguments:
+ceph-service-prometheus-arguments:
   file.keyvalue:
     - name: {{ pillar['ceph_os']['prometheus']['arguments'] }}
     - key: {{ pillar['ceph_os']['prometheus']['variable'] }}
@@ -35,22 +35,22 @@ ceph-prometheus-arguments:
     - append_if_not_found: True
     - create_if_missing: True
     - require:
-      - pkg: ceph-prometheus-packages
+      - pkg: ceph-service-prometheus-packages
 
-ceph-prometheus-running:
+ceph-service-prometheus-running:
   service.running:
     - name: {{ pillar['ceph_os']['prometheus']['service'] }}
     - enable: True
     - require:
-      - file: ceph-prometheus-configuration
+      - file: ceph-service-prometheus-configuration
     - watch:
-      - file: ceph-prometheus-arguments
+      - file: ceph-service-prometheus-arguments
 
-ceph-prometheus-reloaded:
+ceph-service-prometheus-reloaded:
   service.running:
     - name: {{ pillar['ceph_os']['prometheus']['service'] }}
     - reload: True
     - require:
-      - service: ceph-prometheus-running
+      - service: ceph-service-prometheus-running
     - watch:
-      - file: ceph-prometheus-configuration
+      - file: ceph-service-prometheus-configuration

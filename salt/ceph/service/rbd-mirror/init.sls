@@ -1,9 +1,9 @@
 # The daemon's program and its key. What it mirrors, and from where, is the admin's to say (rbd mirror pool peer).
-ceph-rbd-mirror-packages:
+ceph-service-rbd-mirror-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['rbd-mirror'] | tojson }}
 
-ceph-rbd-mirror-keyring:
+ceph-service-rbd-mirror-keyring:
   file.managed:
     - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['rbd-mirror']['entity'] }}.keyring
     - contents_pillar: ceph_secrets:rbd-mirror
@@ -12,4 +12,4 @@ ceph-rbd-mirror-keyring:
     - mode: '0600'
     - show_changes: False
     - require:
-      - pkg: ceph-rbd-mirror-packages
+      - pkg: ceph-service-rbd-mirror-packages

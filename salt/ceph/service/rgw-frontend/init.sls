@@ -1,10 +1,10 @@
 # One address before the gateways: HAProxy and keepalived in units of our own, beside those that a site may run.
-ceph-rgw-frontend-packages:
+ceph-service-rgw-frontend-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['rgw-frontend'] | tojson }}
 {%- for file in pillar['ceph']['services']['rgw-frontend']['files'] %}
 
-ceph-rgw-frontend-{{ file }}:
+ceph-service-rgw-frontend-{{ file }}:
   file.managed:
     - name: /etc/ceph/rgw-frontend/{{ file }}
     - contents_pillar: ceph_secrets:rgw-frontend/{{ file }}
@@ -12,12 +12,12 @@ ceph-rgw-frontend-{{ file }}:
     - makedirs: True
     - show_changes: False
     - require_in:
-      - file: ceph-rgw-frontend-haproxy
+      - file: ceph-service-rgw-frontend-haproxy
     - watch_in:
-      - service: ceph-rgw-frontend-haproxy-running
+      - service: ceph-service-rgw-frontend-haproxy-running
 {%- endfor %}
 
-ceph-rgw-frontend-haproxy:
+ceph-service-rgw-frontend-haproxy:
   file.managed:
     - name: /etc/ceph/rgw-frontend/haproxy.cfg
     - source: salt://ceph/service/rgw-frontend/files/haproxy.cfg.j2
@@ -27,9 +27,9 @@ ceph-rgw-frontend-haproxy:
     - check_cmd: /usr/sbin/haproxy -c -f
     - tmp_ext: .cfg
     - require:
-      - pkg: ceph-rgw-frontend-packages
+      - pkg: ceph-service-rgw-frontend-packages
 
-ceph-rgw-frontend-keepalived:
+ceph-service-rgw-frontend-keepalived:
   file.managed:
     - name: /etc/ceph/rgw-frontend/keepalived.conf
     - source: salt://ceph/service/rgw-frontend/files/keepalived.conf.j2
@@ -37,30 +37,30 @@ ceph-rgw-frontend-keepalived:
     - makedirs: True
     - mode: '0644'
     - require:
-      - pkg: ceph-rgw-frontend-packages
+      - pkg: ceph-service-rgw-frontend-packages
 {%- for unit in ['haproxy', 'keepalived'] %}
 
-ceph-rgw-frontend-{{ unit }}-unit:
+ceph-service-rgw-frontend-{{ unit }}-unit:
   file.managed:
     - name: /etc/systemd/system/ceph-rgw-{{ unit }}.service
     - source: salt://ceph/service/rgw-frontend/files/ceph-rgw-{{ unit }}.service
     - mode: '0644'
 
-ceph-rgw-frontend-{{ unit }}-running:
+ceph-service-rgw-frontend-{{ unit }}-running:
   service.running:
     - name: ceph-rgw-{{ unit }}
     - enable: True
     - reload: True
     - require:
-      - file: ceph-rgw-frontend-{{ unit }}-unit
+      - file: ceph-service-rgw-frontend-{{ unit }}-unit
     - watch:
-      - file: ceph-rgw-frontend-{{ unit }}
+      - file: ceph-service-rgw-frontend-{{ unit }}
 {%- endfor %}
 
-ceph-rgw-frontend-answers:
+ceph-service-rgw-frontend-answers:
   host_services.listening:
     - process: haproxy
     - port: {{ pillar['ceph']['services']['rgw-frontend']['port'] }}
     - unit: ceph-rgw-haproxy
     - require:
-      - service: ceph-rgw-frontend-haproxy-running
+      - service: ceph-service-rgw-frontend-haproxy-running

@@ -1,6 +1,6 @@
 # Users of the gateways, made on the master's host; their keys, for the admin alone.
 {%- for user in pillar['ceph']['services']['radosgw']['users'] %}
-ceph-rgw-users-{{ user['name'] }}:
+ceph-service-rgw-users-{{ user['name'] }}:
   cluster_rgw_users.present:
     - name: {{ user['name'] | tojson }}
     - secret: {{ user['secret'] | tojson }}
@@ -10,7 +10,7 @@ ceph-rgw-users-{{ user['name'] }}:
     - caps: {{ user['caps'] | tojson }}
 {%- endfor %}
 
-ceph-rgw-users-credentials:
+ceph-service-rgw-users-credentials:
   file.managed:
     - name: /etc/ceph/rgw-users.credentials
     - source: salt://ceph/service/rgw-users/files/credentials.j2

@@ -3,12 +3,12 @@
 include:
   - ceph.configuration
 
-ceph-rgw-packages:
+ceph-service-rgw-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['rgw'] | tojson }}
 {%- for name in pillar['ceph']['services']['rgw']['trusted'] %}
 
-ceph-rgw-trust-{{ name }}:
+ceph-service-rgw-trust-{{ name }}:
   file.managed:
     - name: {{ pillar['ceph_os']['trust']['folder'] }}/{{ name }}.crt
     - contents_pillar: ceph_secrets:{{ name }}
@@ -18,12 +18,12 @@ ceph-rgw-trust-{{ name }}:
   cmd.run:
     - name: {{ pillar['ceph_os']['trust']['command'] }}
     - onchanges:
-      - file: ceph-rgw-trust-{{ name }}
+      - file: ceph-service-rgw-trust-{{ name }}
 {%- endfor %}
 {%- for gateway in pillar['ceph']['services']['rgw']['gateways'] %}
 {%- for file in gateway['files'] %}
 
-ceph-rgw-{{ gateway['name'] }}-{{ file }}:
+ceph-service-rgw-{{ gateway['name'] }}-{{ file }}:
   file.managed:
     - name: {{ gateway['folder'] }}/{{ file }}
     - contents_pillar: {{ 'ceph_secrets:' ~ gateway['name'] ~ '/' ~ file }}
@@ -34,32 +34,32 @@ ceph-rgw-{{ gateway['name'] }}-{{ file }}:
     - makedirs: True
     - show_changes: False
     - require:
-      - pkg: ceph-rgw-packages
+      - pkg: ceph-service-rgw-packages
     - require_in:
-      - service: ceph-rgw-{{ gateway['name'] }}-running
+      - service: ceph-service-rgw-{{ gateway['name'] }}-running
 {%- endfor %}
 
 # One that failed to start several times systemd starts no more for a while, though its cause is gone.
-ceph-rgw-{{ gateway['name'] }}-again:
+ceph-service-rgw-{{ gateway['name'] }}-again:
   cmd.run:
     - name: systemctl reset-failed ceph-radosgw@{{ gateway['name'] }}
     - onlyif: systemctl is-failed --quiet ceph-radosgw@{{ gateway['name'] }}
     - require_in:
-      - service: ceph-rgw-{{ gateway['name'] }}-running
+      - service: ceph-service-rgw-{{ gateway['name'] }}-running
 
-ceph-rgw-{{ gateway['name'] }}-running:
+ceph-service-rgw-{{ gateway['name'] }}-running:
   service.running:
     - name: ceph-radosgw@{{ gateway['name'] }}
     - enable: True
     - require:
       - file: ceph-configuration
 
-ceph-rgw-{{ gateway['name'] }}-answers:
+ceph-service-rgw-{{ gateway['name'] }}-answers:
   host_services.listening:
     - process: radosgw
     - port: {{ gateway['port'] }}
     - unit: ceph-radosgw@{{ gateway['name'] }}
     - daemon: client.{{ gateway['name'] }}
     - require:
-      - service: ceph-rgw-{{ gateway['name'] }}-running
+      - service: ceph-service-rgw-{{ gateway['name'] }}-running
 {%- endfor %}
