@@ -3,7 +3,7 @@ PYTHON ?= python3
 python := .venv/bin/python
 CLUSTER ?= apollo-slice
 
-.PHONY: demo lab test test-all test-quick lint bench clean
+.PHONY: demo lab test test-all test-quick lint docs bench clean
 
 # Made again when a pin changes.
 .venv: setup.cfg pyproject.toml
@@ -22,6 +22,7 @@ lint: .venv
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports --config setup.cfg --no-cache --no-logo
 	find salt pillar -name '*.sls' -not -type l -exec .venv/bin/salt-lint {} +
+	$(python) -m docs.generate --check
 
 test-quick: .venv
 	$(python) -m pytest tests/unit tests/functional
@@ -33,6 +34,13 @@ test: lint test-quick
 test-all: lint test-quick
 	$(python) -m pytest -m processes tests/functional
 	$(python) -m pytest -m '' tests/lab tests/kernel
+
+# The reference pages from the code, then all pages as a site and as man pages; a link that leads nowhere fails.
+docs: .venv
+	$(python) -m docs.generate
+	$(python) -m pip install --quiet --editable '.[docs]'
+	$(python) -m sphinx -q -W --keep-going -b html docs build/docs/html
+	$(python) -m sphinx -q -W --keep-going -b man docs build/docs/man
 
 bench: .venv
 	$(python) -m tests.bench

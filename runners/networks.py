@@ -69,6 +69,8 @@ def show(name="default", **_):
 def switch(name="default", ports=None, **kwargs):
     """Print the switches' configuration for a stored proposal: ``as=mlnx-os`` or ``as=nx-os``.
 
+    as
+        ``mlnx-os`` or ``nx-os``.
     ports
         A YAML file on the master: which cable is where, ``HOST: {PORT: SWITCH 1/7}``. Without, hosts are cabled in the
         order of their names.

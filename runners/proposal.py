@@ -140,6 +140,9 @@ def diff(old, new=None, live=False, **_):
 def export(name="default", **kwargs):
     """Print a stored proposal for another tool: ``as=cephadm`` (a service specification) or ``as=ceph-volume``.
 
+    as
+        ``cephadm`` or ``ceph-volume``.
+
     CLI Example:
 
     .. code-block:: bash

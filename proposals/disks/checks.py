@@ -52,7 +52,7 @@ def _nothing(name: str, wanted: Filter, usable: list[Disk], found: Inventory) ->
     term = wanted.terms[0]
     if term.key == "size":
         return f"{start}: there are {_sizes(name, usable)}"
-    values = Counter(str(value) for disk in usable if (value := KEYS[term.key](disk)) is not None)
+    values = Counter(str(value) for disk in usable if (value := KEYS[term.key].of(disk)) is not None)
     listed = ", ".join(f"{count} x {value}" for value, count in values.most_common(SHOWN)) or "none that say it"
     return f"{start}: {term.key} there is {listed}"
 

@@ -61,7 +61,7 @@ def _filters(disk: Disk, arguments: Arguments) -> list[str]:
     for purpose in PURPOSES:
         wanted: Filter | None = getattr(arguments, purpose)
         for term in wanted.terms if wanted else ():
-            value = KEYS[term.key](disk)
+            value = KEYS[term.key].of(disk)
             shown = both(value) if term.key == "size" else "not known" if value is None else value
             verb = "matches" if term.matches(disk) else "does not match"
             steps.append(f"{purpose}: {term.key} is {shown}: {verb} {term.text}")

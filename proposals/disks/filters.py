@@ -7,22 +7,31 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import translate
+from typing import NamedTuple
 
 from proposals.inventory.disk import CLASSES, Disk
 from proposals.text.errors import FilterError
 from proposals.text.names import nearest, shown
 from proposals.text.sizes import Range, parse_range
 
-KEYS: dict[str, Callable[[Disk], object]] = {
-    "size": lambda disk: disk.size,
-    "model": lambda disk: disk.model,
-    "vendor": lambda disk: disk.vendor,
-    "serial": lambda disk: disk.serial,
-    "rotational": lambda disk: disk.rotational,
-    "transport": lambda disk: disk.transport,
-    "class": lambda disk: disk.cls,
-    "path": lambda disk: disk.path,
-    "id": lambda disk: disk.id,
+
+class Key(NamedTuple):
+    """A property of disks that a filter may ask for; the filters reference prints the meaning."""
+
+    of: Callable[[Disk], object]
+    meaning: str
+
+
+KEYS: dict[str, Key] = {
+    "size": Key(lambda disk: disk.size, "bytes, as a range; also where no key is given"),
+    "model": Key(lambda disk: disk.model, "as the drive says it: ST6000NM0115-1YZ"),
+    "vendor": Key(lambda disk: disk.vendor, "as the drive says it: ATA, SEAGATE"),
+    "serial": Key(lambda disk: disk.serial, "the serial number"),
+    "rotational": Key(lambda disk: disk.rotational, "true or false"),
+    "transport": Key(lambda disk: disk.transport, "sata, sas, nvme, virtio, usb, loop or unknown"),
+    "class": Key(lambda disk: disk.cls, "hdd, ssd or nvme"),
+    "path": Key(lambda disk: disk.path, "where it sits: pci-0000:3b:00.0-ata-1"),
+    "id": Key(lambda disk: disk.id, "its stable name: /dev/disk/by-id/wwn-0x5000c500a1b2c3d4"),
 }
 UNIQUE = ("serial", "path", "id")  # as many values as disks
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -40,7 +49,7 @@ class Term:
 
     def matches(self, disk: Disk) -> bool:
         """Whether this term holds for ``disk``."""
-        value = KEYS[self.key](disk)
+        value = KEYS[self.key].of(disk)
         return self.negated if value is None else self.test(value) != self.negated
 
 

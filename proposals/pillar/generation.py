@@ -11,16 +11,12 @@ import yaml
 
 from proposals.networking import assigned_check as network
 from proposals.pillar import conf, secrets, tunings
+from proposals.policy.roles import ROLES
 from proposals.services import planning, table
 from proposals.services.planning import Planned
 from proposals.services.service import Cluster
 from proposals.text.errors import PolicyError
 
-# docs/reference/roles.md; names of gateways come from rgw_configurations and ganesha_configurations.
-ROLES = frozenset(
-    {"master", "admin", "mon", "mgr", "mds", "storage", "rgw", "igw", "ganesha", "openattic", "prometheus"}
-    | {"alertmanager", "rbd-mirror", "client-cephfs", "client-radosgw", "client-iscsi", "client-nfs", "benchmark"}
-)
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
 STAGES = ("all", "master", "admin", "mon", "mgr", "storage")
 MINIONS = "stack/default/ceph/minions/"  # what each minion is told, in a generation and in policy's targets
@@ -166,7 +162,7 @@ def _lacks(settings: Mapping) -> list[str]:
 
 
 def _role_problems(roles: Mapping[str, list[str]], settings: Mapping) -> list[str]:
-    known = ROLES | set(table.roles(settings))
+    known = set(ROLES) | set(table.roles(settings))
     wrong = [
         f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"
         for minion, has in sorted(roles.items())

@@ -9,14 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from proposals.disks.plan import Plan, Planned
+from proposals.policy.roles import FOLDERS
 from proposals.text import names
 from proposals.text.errors import ArgumentError
 
-ROLES = (
-    *("master", "admin", "mon", "mgr", "mds", "storage", "rgw", "igw", "ganesha", "openattic", "prometheus"),
-    *("alertmanager", "rbd-mirror", "client-cephfs", "client-radosgw", "client-iscsi", "client-nfs", "benchmark"),
-)
-FOLDER_ROLES = tuple(role for role in ROLES if role != "storage")  # storage comes with a profile
 _PLAIN = re.compile(r"/dev/[A-Za-z0-9/._-]+")
 NETWORKS = ("public_network", "cluster_network")
 
@@ -108,7 +104,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def assignments(hosts: Iterable[str], roles: Iterable[str] = FOLDER_ROLES) -> dict[str, str]:
+def assignments(hosts: Iterable[str], roles: Iterable[str] = FOLDERS) -> dict[str, str]:
     """Cluster and role fragments of every host, by path relative to ``proposals/``."""
     wanted = tuple(roles)
     texts = {}

@@ -11,8 +11,9 @@ from proposals.files.documents import parse_json, parse_yaml
 from proposals.files.gc_paused import uncollected
 from proposals.files.tree import folders, read_yaml
 from proposals.policy import policy, policy_draft, populate_decision
-from proposals.policy.fragments import FOLDER_ROLES, assignments, config
+from proposals.policy.fragments import assignments, config
 from proposals.policy.populate_decision import Decision, Report, Wanted
+from proposals.policy.roles import FOLDERS
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_profile
 
@@ -130,7 +131,7 @@ def fragments(
     Raises ArgumentError for a host or value that is not acceptable text, StoreError where writing fails."""
     root = Path(root)
     settings = config(fsid, networks, time_server)
-    texts = {**assignments(hosts, {*FOLDER_ROLES, *roles}), **settings}
+    texts = {**assignments(hosts, {*FOLDERS, *roles}), **settings}
     there = {folder: set(_names(root / folder)) for folder in {path.rpartition("/")[0] for path in texts}}
     absent = {p: text for p, text in texts.items() if p.rpartition("/")[2] not in there[p.rpartition("/")[0]]}
     atomic.write_many(root, absent)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from proposals.pillar.generation import ROLES
+from proposals.policy.roles import ROLES
 from proposals.services import ganesha, table
 from proposals.text.names import UUID, nearest
 from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
@@ -17,7 +17,7 @@ SMALL = f"or say 'small_site: true' in {SITE} where the site is small on purpose
 
 def unknown_role(subject: Subject) -> Iterable[Found]:
     """Roles that nothing acts on."""
-    known = ROLES | set(table.roles(subject.settings))
+    known = set(ROLES) | set(table.roles(subject.settings))
     for minion, has in sorted(subject.roles.items()):
         for role in has:
             if role not in known:

@@ -1,0 +1,74 @@
+"""Data as Markdown: rows of tables, and what one function or one verb of a command line is."""
+
+import argparse
+import re
+from collections.abc import Iterable, Mapping
+
+from docs.generate.functions import Function
+from proposals.validation.check import POLICY, Check
+
+
+def row(*values: object) -> str:
+    """One row of a table."""
+    return f"| {' | '.join(map(cell, values))} |"
+
+
+def cell(value: object) -> str:
+    """Text for a cell: on one line, with docstrings' literals as Markdown has them."""
+    return re.sub(r"(?<!\\)\|", r"\\|", inline(" ".join(str(value).split())))
+
+
+def inline(text: str) -> str:
+    """A docstring's text as Markdown."""
+    return text.replace("``", "`").replace("<", "&lt;") if "`" not in text else text.replace("``", "`")
+
+
+def check(each: Check) -> str:
+    """The row of one validation check."""
+    where = "what was chosen" if each.looks_at == POLICY else "the hosts"
+    source = f" ({each.source})" if each.source else ""
+    allowed = " *" if each.size else ""
+    return row(f"`{each.id}`", f"{each.severity}{allowed}", where, f"{each.about}{source}", each.fix)
+
+
+def setting(each: Mapping) -> str:
+    """The row of one kernel setting."""
+    for kind in ("sysctl", "sysfs", "disk", "port", "cmdline"):
+        if kind in each:
+            what = "kernel command line" if kind == "cmdline" else f"{kind} `{each[kind]}`"
+            value = f"`{each.get('value', each['cmdline'] if kind == 'cmdline' else '')}`"
+    least = ", more is kept" if each.get("least") else ""
+    return row(f"`{each['id']}`", what, value + least, each["meaning"], each["source"], each.get("price", ""))
+
+
+def function(each: Function) -> str:
+    """What one function does, its arguments, an example."""
+    parts = [inline(each.summary), inline(each.about)]
+    parts.append("\n".join(f"- `{name}`: {inline(text)}" for name, text in each.arguments.items()))
+    if each.takes:
+        parts.append(f"It takes the arguments of the plan: {', '.join(f'`{name}`' for name in each.takes)}.")
+    if each.examples:
+        parts.append("\n".join(["```", *each.examples, "```"]))
+    return "\n\n".join(filter(None, parts))
+
+
+def verb(parser: argparse.ArgumentParser) -> str:
+    """What one verb of a command line does, with its words and options; ``key=value`` stand on pages of their own."""
+    usage = " ".join(parser.format_usage().removeprefix("usage: ").split()).replace(" [-h]", "")
+    words = [_word(action) for action in parser._actions if action.dest != "help" and action.help]
+    return "\n\n".join(filter(None, [f"```text\n{usage}\n```", _sentence(parser.description), "\n".join(words)]))
+
+
+def _word(action: argparse.Action) -> str:
+    name = ", ".join(action.option_strings) or action.metavar or action.dest
+    choices = f" ({', '.join(map(str, action.choices))})" if action.choices and action.option_strings else ""
+    return f"- `{name}`: {action.help}{choices}"
+
+
+def _sentence(text: str | None) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as code, joined by commas."""
+    return ", ".join(f"`{name}`" for name in names)
