@@ -49,7 +49,7 @@ def fallen(planned: Planned, before: Mapping) -> list[str]:
     stored = {(osd["data"], osd["uuid"]): osd for osd in before.get("osds", ())}
     behind: dict[tuple[str, str], list[str]] = {}
     for one, origin in zip(planned.shape.existing, planned.origins, strict=True):
-        name = f"OSD {origin.number}" if origin.number is not None else f"OSD {origin.uuid}"
+        name = f"OSD {origin.osd_id}" if origin.osd_id is not None else f"OSD {origin.uuid}"
         known = stored.get((disks[one.data].id, origin.uuid), {})
         dead = {(disks[at].id, facts[at].reason) for at in (one.db, one.wal) if at is not None and facts[at].reason}
         missing = [known.get(key) for key in ("db", "wal") if getattr(one, key) is None]

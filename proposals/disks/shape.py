@@ -56,7 +56,7 @@ class Origin(NamedTuple):
     """What the plan does not depend on: what is told of an OSD beside its place."""
 
     uuid: str | None
-    number: int | None
+    osd_id: int | None
     existing: bool
     format: str | None
     encryption: str | None
@@ -103,7 +103,7 @@ def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple
     found, strays, parts_on = [], [], {}
     for at, disk in enumerate(host.disks):
         for one in disk.residents:
-            if one.role not in (roles := parts.setdefault(one.osd, {})):
+            if one.role not in (roles := parts.setdefault(one.owner, {})):
                 roles[one.role] = (at, one)
             elif one.role == "data":
                 facts[at] = facts[at]._replace(reason=f"holds data of {label(one)}, which another disk holds too")
@@ -121,13 +121,13 @@ def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple
         part = parts_on[at] = parts_on.get(at, -1) + 1
         sizes = [one[1].size if one else None for one in (db, wal)]
         placed = Placed(at, part, db and db[0], wal and wal[0], *sizes, True)
-        found.append((placed, Origin(data.fsid, data.number, True, data.format, data.encryption)))
+        found.append((placed, Origin(data.fsid, data.osd_id, True, data.format, data.encryption)))
     return tuple(one[0] for one in found), tuple(one[1] for one in found), tuple(strays)
 
 
 def _order(roles: dict) -> tuple:
     at, one = roles.get("data") or min(roles.values(), key=lambda value: value[0])
-    return (at, one.offset, one.osd)
+    return (at, one.offset, one.owner)
 
 
 def _left(data) -> str:
@@ -136,7 +136,7 @@ def _left(data) -> str:
 
 def label(one) -> str:
     """How a message names an OSD: ``OSD 12``, or by its fsid where no id is known."""
-    return f"OSD {one.number}" if one.number is not None else f"OSD {one.fsid}"
+    return f"OSD {one.osd_id}" if one.osd_id is not None else f"OSD {one.fsid}"
 
 
 def _strays(roles: dict, gone: str) -> list[Stray]:

@@ -11,6 +11,7 @@ SPEED = {cls: speed for speed, cls in enumerate(CLASSES)}
 ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore's journal stands in db
 LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
 RESERVED = "reserved: "
+ODD_ENTRY = "an entry of its OSDs is not understood"
 _BLANKS = re.compile(r" *\t *")
 STATES = ("in-use", "destroyed", "orphan")
 LARGEST = (1 << 63) - 1  # bytes of a disk, as the kernel counts them; more is no size
@@ -18,10 +19,12 @@ HIGHEST = (1 << 31) - 1  # id of an OSD, as Ceph counts them
 
 
 class Resident(NamedTuple):
-    """A part of an OSD that lies on a disk: its data, its DB or its WAL. ``size`` is bytes."""
+    """A part of an OSD that lies on a disk: its data, its DB or its WAL. ``size`` is bytes.
 
-    osd: str
-    number: int | None
+    ``owner`` tells OSDs apart: the fsid, or ``osd.ID`` where no entry of the host tells one."""
+
+    owner: str
+    osd_id: int | None
     fsid: str | None
     role: str
     size: int | None
@@ -78,8 +81,8 @@ def parse(raw: object) -> Disk:
     reason = None if measured and rotational is not None and not in_use else _reasons(size, rotational, in_use)
     residents: tuple[Resident, ...] = ()
     if listed := get("osds"):
-        residents, wrong = _residents(listed)
-        reason = reason or wrong
+        residents, odd = _residents(listed)
+        reason = "; ".join(filter(None, (reason, odd))) or None
     cls = "hdd" if rotational else "nvme" if transport == "nvme" else "ssd"
     size = size if measured else 0
     if not wwn and "/wwn-" in id_:
@@ -143,20 +146,28 @@ def _odd(id_: str, device: str, reason: str) -> Disk:
 
 
 def _residents(listed: object) -> tuple[tuple[Resident, ...], str | None]:
-    entries = listed if isinstance(listed, list) else [listed]
-    found = []
-    for entry in entries:
+    """The entries that are understood, and what the first of the others is: it hides none of them."""
+    residents, odd = [], []
+    for entry in listed if isinstance(listed, list) else [listed]:
         resident = _resident(entry)
-        if resident is None:
-            return (), f"an entry of its OSDs is not understood: {names.shown(entry)}"
-        found.append(resident)
-    return tuple(sorted(found, key=lambda one: (one.offset, one.role, one.osd))), None
+        (odd.append(entry) if resident is None else residents.append(resident))
+    residents.sort(key=lambda one: (one.offset, one.role, one.owner))
+    more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+    reason = f"{ODD_ENTRY}: {names.shown(_entry(odd[0]))}{more}" if odd else None
+    return tuple(residents), reason
+
+
+def _entry(entry: object) -> str:
+    """An entry as it is shown: ``id 4, fsid not-a-uuid, role db``."""
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    return ", ".join(f"{key} {entry[key]}" for key in ("id", "fsid", "role", "cluster", "state") if entry.get(key))
 
 
 def _resident(entry: object) -> Resident | None:
     if not isinstance(entry, Mapping):
         return None
-    number, fsid, cluster = entry.get("id"), entry.get("fsid"), entry.get("cluster")
+    osd_id, fsid, cluster = entry.get("id"), entry.get("fsid"), entry.get("cluster")
     role, state = ROLES.get(str(entry.get("role"))), entry.get("state") or "in-use"
     size, offset = entry.get("size"), entry.get("offset") or 0
     fsid = fsid.lower() if isinstance(fsid, str) else fsid
@@ -164,12 +175,11 @@ def _resident(entry: object) -> Resident | None:
     plain = all(text is None or (isinstance(text, str) and names.UUID.fullmatch(text)) for text in (fsid, cluster))
     whole = all(
         value is None or (type(value) is int and 0 <= value <= most)
-        for value, most in ((number, HIGHEST), (size, LARGEST), (offset, LARGEST))
+        for value, most in ((osd_id, HIGHEST), (size, LARGEST), (offset, LARGEST))
     )
-    if not plain or not whole or role is None or state not in STATES or (fsid is None and number is None):
+    if not plain or not whole or role is None or state not in STATES or (fsid is None and osd_id is None):
         return None
     store = "filestore" if entry.get("role") == "journal" else entry.get("format")
     store = store if store in ("bluestore", "filestore") else None
     encryption = "dmcrypt" if entry.get("encryption") == "dmcrypt" else None
-    key = fsid or f"osd.{number}"
-    return Resident(key, number, fsid, role, size, offset, state, cluster, store, encryption)
+    return Resident(fsid or f"osd.{osd_id}", osd_id, fsid, role, size, offset, state, cluster, store, encryption)

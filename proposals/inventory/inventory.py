@@ -5,7 +5,8 @@ from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import NamedTuple
 
-from proposals.inventory.disk import LARGEST, Disk, parse
+from proposals.inventory import paths
+from proposals.inventory.disk import LARGEST, Disk, Resident, parse
 from proposals.text import names
 from proposals.text.errors import InventoryError, ProposalError
 
@@ -152,43 +153,43 @@ def _wwn(raw: object) -> str | None:
 
 def _settle(host: Host, cluster: str | None, shared: Mapping[str, list[str]]) -> Host:
     """``host`` with what only a look at all its disks, and at other hosts, can tell."""
-    wwns = [disk.wwn for disk in host.disks]
-    several = len(set(wwns)) < len(wwns) - max(0, wwns.count(None) - 1) or len({disk.id for disk in host.disks}) < len(
-        wwns
-    )
-    if not several and not shared and not any(disk.residents for disk in host.disks):
+    carrying = any(disk.residents for disk in host.disks)
+    several = paths.several(host.disks)
+    if not several and not shared and not carrying:
         return host
-    first = _first_paths(host.disks) if several else None
-    found = []
-    for position, disk in enumerate(host.disks):
-        reason = None
-        if first and first[position] != position:
-            reason = f"another path to {host.disks[first[position]].id}"
-        elif disk.wwn in shared:
-            others = [other for other in shared[disk.wwn] if other != host.id]
-            reason = f"a shared disk: {', '.join(map(names.shown, others[:3]))} sees it too (wwn {disk.wwn})"
-        elif foreign := next((one.cluster for one in disk.residents if one.cluster not in (None, cluster)), None):
-            reason = f"another cluster's OSD (cluster {foreign})"
-        found.append(_unusable(disk, reason, cluster) if reason else disk)
-    return Host(host.id, tuple(found), host.memory)
+    disks = _owned(host.disks, cluster) if carrying else host.disks
+    disks = paths.joined(disks) if several else disks
+    return host._replace(disks=tuple(_alone(disk, host.id, cluster, shared) for disk in disks))
 
 
-def _unusable(disk: Disk, reason: str, cluster: str | None) -> Disk:
-    ours = tuple(one for one in disk.residents if one.cluster in (None, cluster))
-    return disk._replace(reason=reason, residents=() if reason.startswith("another path") else ours)
+def _owned(disks: tuple[Disk, ...], cluster: str | None) -> tuple[Disk, ...]:
+    """``disks``, whose entries known by id alone belong to the OSD of that id, where others tell its fsid.
+
+    Where several OSDs of one id lie there (one was destroyed and its id used again), it is the one in use."""
+    fsids: dict[tuple[int, bool], set[str]] = {}
+    for resident in (one for disk in disks for one in disk.residents if one.cluster in (None, cluster)):
+        if resident.fsid and resident.osd_id is not None:
+            fsids.setdefault((resident.osd_id, resident.state == "in-use"), set()).add(resident.fsid)
+
+    def named(resident: Resident) -> Resident:
+        listed = fsids.get((resident.osd_id, True)) or fsids.get((resident.osd_id, False)) or ()
+        if resident.fsid or len(listed) != 1:
+            return resident
+        return resident._replace(owner=min(listed), fsid=min(listed))
+
+    return tuple(disk._replace(residents=tuple(map(named, disk.residents))) for disk in disks)
 
 
-def _first_paths(found: tuple[Disk, ...]) -> list[int]:
-    """For each disk the position of the first with its id or wwn: itself, where it is the only path."""
-    order = sorted(range(len(found)), key=lambda at: (found[at].reason is not None, at))
-    by_id: dict[str, int] = {}
-    by_wwn: dict[str, int] = {}
-    first = list(range(len(found)))
-    for at in order:
-        disk = found[at]
-        same = by_id.get(disk.id, by_wwn.get(disk.wwn, at) if disk.wwn else at)
-        by_id.setdefault(disk.id, same)
-        if disk.wwn:
-            by_wwn.setdefault(disk.wwn, same)
-        first[at] = same
-    return first
+def _alone(disk: Disk, host: str, cluster: str | None, shared: Mapping[str, list[str]]) -> Disk:
+    """``disk``, unusable where other hosts see it too or another cluster's OSD lies on it."""
+    reason = None
+    if disk.wwn in shared and not (disk.reason or "").startswith("another path"):
+        others = [other for other in shared[disk.wwn] if other != host]
+        reason = f"a shared disk: {', '.join(map(names.shown, others[:3]))} sees it too (wwn {disk.wwn})"
+    elif foreign := next((one.cluster for one in disk.residents if one.cluster not in (None, cluster)), None):
+        reason = f"another cluster's OSD (cluster {foreign})"
+    if not reason:
+        return disk
+    return disk._replace(
+        reason=reason, residents=tuple(one for one in disk.residents if one.cluster in (None, cluster))
+    )

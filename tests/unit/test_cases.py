@@ -40,8 +40,8 @@ def _counts(answer, role):
 
 
 def _found(texts, wanted):
-    """Those of the wanted texts that stand in one of ``texts``."""
-    return [part for part in wanted if any(part in text for text in texts)]
+    """Those of the wanted texts that stand in one of ``texts``; all of them, where none is wanted."""
+    return [part for part in wanted if any(part in text for text in texts)] if wanted else list(texts)
 
 
 def _gib(size):
@@ -53,6 +53,7 @@ CHECKS = {
     "osds": lambda answer, _: len(_osds(answer)),
     "devices": lambda answer, _: _counts(answer, "db"),
     "wals": lambda answer, _: _counts(answer, "wal"),
+    "existing": lambda answer, _: sum(osd["existing"] for osd in _osds(answer)),
     "unused": lambda answer, _: sum(disk["role"] == "unused" for disk in _disks(answer)),
     "slot": lambda answer, _: [_gib(_osds(answer)[0]["db_size"]), _gib(_osds(answer)[0]["wal_size"])],
     "db_sizes": lambda answer, _: sorted({_gib(osd["db_size"]) for osd in _osds(answer)}),
