@@ -1,15 +1,15 @@
 """The keys that the cluster knows, brought in line with those that the master made."""
 
 import configparser
-import json
-import subprocess
+from collections.abc import Iterator, Sequence
 
-from salt.exceptions import CommandExecutionError
+import halocline
 
 LIMIT = 60  # seconds one command may take
+CONNECT = 30  # of these, seconds to find a monitor
 
 
-def missing():
+def missing() -> list[str]:
     """Return the names in this host's ``register`` keyring that the cluster lacks or knows by another key or caps.
 
     CLI Example:
@@ -18,16 +18,16 @@ def missing():
 
         salt 'saltmaster' cluster_auth.missing
     """
-    known = {entry["entity"]: entry for entry in json.loads(_ceph(["auth", "ls"]))["auth_dump"]}
+    registered = {entry["entity"]: entry for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
     names = []
-    for name, key, caps in _wanted():
-        entry = known.get(name, {})
+    for name, key, caps in _sections(_keyring()):
+        entry = registered.get(name, {})
         if entry.get("key") != key or entry.get("caps") != caps:
             names.append(name)
     return names
 
 
-def register():
+def register() -> bool:
     """Give the cluster every key of this host's ``register`` keyring, by standard input.
 
     CLI Example:
@@ -36,12 +36,12 @@ def register():
 
         salt 'saltmaster' cluster_auth.register
     """
-    _ceph(["auth", "import", "-i", "-"], stdin=_keyring())
+    __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=_keyring())
     return True
 
 
-def admin_differs():
-    """Return whether the cluster has another key for ``client.admin`` than this monitor's host was told.
+def admin_differs() -> bool:
+    """Return whether the cluster has another key for ``client.admin`` than this monitor's host has in pillar.
 
     CLI Example:
 
@@ -49,11 +49,11 @@ def admin_differs():
 
         salt 'monnode1' cluster_auth.admin_differs
     """
-    wanted = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}["client.admin"]
-    return _as_monitor(["auth", "get-key", "client.admin"]).strip() != wanted
+    keys = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}
+    return _as_monitor(["auth", "get-key", "client.admin"]).strip() != keys["client.admin"]
 
 
-def set_admin():
+def set_admin() -> bool:
     """Give the cluster this host's key of ``client.admin``, in the name of its monitor: the old one may be gone.
 
     CLI Example:
@@ -62,29 +62,22 @@ def set_admin():
 
         salt 'monnode1' cluster_auth.set_admin
     """
-    told = __pillar__["ceph_secrets"]["mon"]
-    _as_monitor(["auth", "import", "-i", "-"], stdin=told[told.index("[client.admin]") :])
+    keyring = __pillar__["ceph_secrets"]["mon"]
+    _as_monitor(["auth", "import", "-i", "-"], stdin=keyring[keyring.index("[client.admin]") :])
     return True
 
 
-def _as_monitor(words, stdin=None):
+def _as_monitor(words: Sequence[str], stdin: str | None = None) -> str:
     keyring = f"/var/lib/ceph/mon/ceph-{__grains__['host']}/keyring"
-    command = ["ceph", "--name", "mon.", "--keyring", keyring, "--connect-timeout", "30", *words]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False)  # noqa: S603
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
+    command = ["ceph", "--name", "mon.", "--keyring", keyring, "--connect-timeout", str(CONNECT), *words]
+    return halocline.run(command, stdin=stdin, limit=LIMIT)
 
 
-def _keyring():
+def _keyring() -> str:
     return __pillar__["ceph_secrets"]["register"]
 
 
-def _wanted():
-    return _sections(_keyring())
-
-
-def _sections(keyring):
+def _sections(keyring: str) -> Iterator[tuple[str, str, dict[str, str]]]:
     """``(name, key, caps)`` of each section of a keyring (ceph-authtool(8) gives its form)."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(keyring.replace("\t", ""))
@@ -92,11 +85,3 @@ def _sections(keyring):
         section = dict(parser[name])
         caps = {key.split(None, 1)[1]: value.strip('"') for key, value in section.items() if key.startswith("caps ")}
         yield name, section["key"], caps
-
-
-def _ceph(arguments, stdin=None):
-    command = ["ceph", "--connect-timeout", "30", "--format", "json", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout

@@ -6,11 +6,14 @@ others set is theirs and stays.
 """
 
 import json
+from collections.abc import Mapping
+
+Place = tuple[str, str]  # section and option
 
 KEPT = "halocline/config"
 
 
-def changes(wanted, kept=KEPT):
+def changes(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     """Return what has to change: ``{set: [[section, option, value]], remove: [[section, option]]}``.
 
     wanted
@@ -28,7 +31,7 @@ def changes(wanted, kept=KEPT):
     return _todo(wanted, _kept(kept))
 
 
-def apply(wanted, kept=KEPT):
+def apply(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     """Bring the central configuration to ``wanted`` (arguments as for ``changes``); return what was changed.
 
     Interrupted, the next run sets the same again.
@@ -39,31 +42,31 @@ def apply(wanted, kept=KEPT):
 
         salt 'saltmaster' cluster_config.apply '{osd: {osd_max_backfills: 2}}'
     """
-    known = _kept(kept)
-    todo = _todo(wanted, known)
+    before = _kept(kept)
+    todo = _todo(wanted, before)
     for section, option, value in todo["set"]:
         __salt__["cluster_cli.tell"](["config", "set", section, option, value])
     for section, option in todo["remove"]:
         __salt__["cluster_cli.tell"](["config", "rm", section, option])
     if todo["set"] or todo["remove"]:
         stored = _stored()
-        known |= {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
-        rows = [[*place, value] for place, value in sorted(known.items()) if list(place) not in todo["remove"]]
+        now = {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
+        rows = [[*place, value] for place, value in sorted((before | now).items()) if list(place) not in todo["remove"]]
         __salt__["cluster_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=json.dumps(rows))
     return todo
 
 
-def _todo(wanted, known):
-    flat = {(section, option): _text(value) for section, said in wanted.items() for option, value in said.items()}
+def _todo(wanted: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:
+    flat = {(section, option): _text(value) for section, options in wanted.items() for option, value in options.items()}
     stored = _stored() if flat else {}
-    changed = [place for place, value in flat.items() if known.get(place) != [value, stored.get(place, "")]]
+    changed = [place for place, value in flat.items() if before.get(place) != [value, stored.get(place, "")]]
     return {
         "set": [[*place, flat[place]] for place in sorted(changed)],
-        "remove": [list(place) for place in sorted(set(known) - set(flat))],
+        "remove": [list(place) for place in sorted(set(before) - set(flat))],
     }
 
 
-def startup():
+def startup() -> list[dict]:
     """Return what is set for options that daemons read at their start alone: ``[{section, mask, name, value}]``.
 
     CLI Example:
@@ -80,19 +83,20 @@ def startup():
     ]
 
 
-def _stored():
+def _stored() -> dict[Place, str]:
     """What the cluster has: ``{(section, option): value}``; a mask belongs to the section's name."""
     rows = __salt__["cluster_cli.ask"](["config", "dump"])
     return {("/".join(filter(None, (row["section"], row.get("mask")))), row["name"]): row["value"] for row in rows}
 
 
-def _kept(kept):
+def _kept(kept: str) -> dict[Place, list]:
+    """What was set last: ``{(section, option): [as typed, as Ceph stored it]}``."""
     if kept not in __salt__["cluster_cli.ask"](["config-key", "ls"]):
         return {}
     rows = json.loads(__salt__["cluster_cli.tell"](["config-key", "get", kept]))
     return {(section, option): value for section, option, value in rows}
 
 
-def _text(value):
+def _text(value: object) -> str:
     """A value as ``ceph config set`` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

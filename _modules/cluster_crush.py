@@ -2,8 +2,10 @@
 the master (``salt-run crush.place``, ``salt-run pool.make``).
 """
 
+from collections.abc import Sequence
 
-def found():
+
+def inspect() -> dict[str, list]:
     """Return ``{tree, rules, profiles, pools}``: buckets and OSDs, and the names of what is there.
 
     ``tree`` is ``ceph osd tree``'s nodes (id, name, type, children, device_class).
@@ -12,7 +14,7 @@ def found():
 
     .. code-block:: bash
 
-        salt 'saltmaster' cluster_crush.found
+        salt 'saltmaster' cluster_crush.inspect
     """
     ask = __salt__["cluster_cli.ask"]
     pools = ask(["osd", "pool", "ls", "detail"])
@@ -27,7 +29,7 @@ def found():
     }
 
 
-def apply(commands):
+def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:
     """Run ``ceph`` commands one after the other; the first that fails ends it, with Ceph's words.
 
     commands

@@ -1,15 +1,12 @@
 """Whether the cluster is whole: more than the word HEALTH_OK, which a cluster without OSDs shows too."""
 
-import json
-import subprocess
-import time
+from collections.abc import Callable, Mapping, Sequence
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 60  # seconds one command may take
 
-
-def problems(osds):
+def problems(osds: int) -> list[str]:
     """Return what keeps the cluster from being whole, one line each; empty where nothing does.
 
     Whole is: HEALTH_OK, an active mgr, every monitor of the map in quorum, ``osds`` OSDs up and in, at least one
@@ -24,40 +21,18 @@ def problems(osds):
 
         salt 'saltmaster' cluster_health.problems 36
     """
-    status = json.loads(_ceph(["status"]))
+    status = _status()
     checks = status["health"]["checks"]
     lines = [f"{name}: {check['summary']['message']}" for name, check in sorted(checks.items())]
     if not lines and status["health"]["status"] != "HEALTH_OK":
         lines.append(status["health"]["status"])
-    if not status["mgrmap"].get("available"):
-        lines.append("no mgr is active")
-    if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
-        lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
     osdmap = status["osdmap"]
     if not osds == osdmap["num_osds"] == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
         lines += _osds(osds, osdmap)
-    return lines + _groups(status["pgmap"])
+    return lines + _daemons(status) + _groups(status["pgmap"])
 
 
-def _osds(planned, osdmap):
-    """What is wrong with the number of OSDs; a destroyed one's id, which waits for another disk, counts for none."""
-    known = [osd for osd in json.loads(_ceph(["osd", "dump"]))["osds"] if "destroyed" not in osd["state"]]
-    if planned == len(known) == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
-        return []
-    return [f"{len(known)} OSDs of {planned} planned, {osdmap['num_up_osds']} up, {osdmap['num_in_osds']} in"]
-
-
-def _groups(pgmap):
-    if not pgmap["num_pgs"]:
-        return ["no placement group yet"]
-    return [
-        f"{state['count']} placement groups {state['state_name']}"
-        for state in pgmap.get("pgs_by_state", [])
-        if state["state_name"] != "active+clean"
-    ]
-
-
-def wait(osds, timeout=300):
+def wait(osds: int, timeout: int = 300) -> bool:
     """Wait until the cluster is whole; raise with what is not after the limit.
 
     osds
@@ -71,15 +46,11 @@ def wait(osds, timeout=300):
 
         salt 'saltmaster' cluster_health.wait 36
     """
-    end = time.monotonic() + timeout
-    while found := problems(osds):
-        if time.monotonic() > end:
-            raise CommandExecutionError(f"after {timeout} s: " + "; ".join(found))
-        time.sleep(1)
+    halocline.until(lambda: _none_of(lambda: problems(osds)), timeout)
     return True
 
 
-def steady(timeout=300):
+def steady(timeout: int = 300) -> dict[str, bool]:
     """Wait until one host's daemons may be stopped: quorum whole, OSDs up, placement groups clean; warnings may be.
 
     timeout
@@ -91,15 +62,11 @@ def steady(timeout=300):
 
         salt 'saltmaster' cluster_health.steady
     """
-    end = time.monotonic() + timeout
-    while found := _unsteady(json.loads(_ceph(["status"]))):
-        if time.monotonic() > end:
-            raise CommandExecutionError(f"the cluster is not steady after {timeout} s: " + "; ".join(found))
-        time.sleep(1)
+    halocline.until(lambda: _none_of(_unsteady, "the cluster is not steady: "), timeout)
     return {"steady": True}
 
 
-def stoppable(kind, ids):
+def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
     """Ask Ceph whether daemons may be stopped together (``ok-to-stop``); raise with its words where not.
 
     kind
@@ -114,24 +81,48 @@ def stoppable(kind, ids):
         salt 'saltmaster' cluster_health.stoppable osd '["3", "4"]'
     """
     __salt__["cluster_cli.tell"]([kind, "ok-to-stop", *ids])
-    return {"ok": ids}
+    return {"ok": list(ids)}
 
 
-def _unsteady(status):
-    """What keeps one host's daemons from being stopped."""
-    osdmap, lines = status["osdmap"], []
+def _none_of(look: Callable[[], list[str]], heading: str = "") -> None:
+    """Raise with the lines that a function returns, if there are any."""
+    if lines := look():
+        raise CommandExecutionError(heading + "; ".join(lines))
+
+
+def _status() -> dict:
+    return __salt__["cluster_cli.ask"](["status"])
+
+
+def _osds(planned: int, osdmap: Mapping[str, int]) -> list[str]:
+    """What is wrong with the number of OSDs; a destroyed one's id, which waits for another disk, counts for none."""
+    osds = [osd for osd in __salt__["cluster_cli.ask"](["osd", "dump"])["osds"] if "destroyed" not in osd["state"]]
+    if planned == len(osds) == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
+        return []
+    return [f"{len(osds)} OSDs of {planned} planned, {osdmap['num_up_osds']} up, {osdmap['num_in_osds']} in"]
+
+
+def _daemons(status: Mapping[str, dict]) -> list[str]:
+    lines = [] if status["mgrmap"].get("available") else ["no mgr is active"]
     if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
         lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
-    if not status["mgrmap"].get("available"):
-        lines.append("no mgr is active")
+    return lines
+
+
+def _groups(pgmap: Mapping) -> list[str]:
+    if not pgmap["num_pgs"]:
+        return ["no placement group yet"]
+    return [
+        f"{state['count']} placement groups {state['state_name']}"
+        for state in pgmap.get("pgs_by_state", [])
+        if state["state_name"] != "active+clean"
+    ]
+
+
+def _unsteady() -> list[str]:
+    """What keeps one host's daemons from being stopped."""
+    status = _status()
+    osdmap, lines = status["osdmap"], _daemons(status)
     if osdmap["num_up_osds"] < osdmap["num_in_osds"]:
         lines.append(f"{osdmap['num_up_osds']} OSDs up, {osdmap['num_in_osds']} in")
     return lines + _groups(status["pgmap"])
-
-
-def _ceph(arguments):
-    command = ["ceph", "--connect-timeout", "30", "--format", "json", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout

@@ -1,7 +1,8 @@
-"""A host of a running cluster, taken out of service for a moment and given back: what the cluster says to that."""
+"""Whether a running cluster can do without a host for a moment, and ``noout`` for that host."""
 
-import time
+from collections.abc import Sequence
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 PAUSE = 2  # seconds between two looks
@@ -9,11 +10,11 @@ NOTE = "halocline/noout"  # in the monitors' key store: the host whose noout is 
 SOUND = "active+clean"  # with scrubbing or without: that moves nothing
 
 
-def begin(host, timeout=300):
+def begin(host: str, timeout: int = 300) -> list[int]:
     """Wait until the cluster can do without a host's daemons, then set ``noout`` for that host.
 
     The cluster can when it is well (``cluster_maintenance.problems``) and says that this host's monitor and OSDs are
-    ``ok-to-stop``. Raises with what stands against it after the limit; nothing is set then.
+    ``ok-to-stop``. Raises with what stands against it after the limit; nothing is set then. Returns the host's OSDs.
 
     host
         The host's name, as CRUSH and the monitors have it.
@@ -33,8 +34,13 @@ def begin(host, timeout=300):
     return osds
 
 
-def well(timeout=300, host=None):
+def well(timeout: int = 300, host: str | None = None) -> bool:
     """Wait until the cluster is well, and where a host is named can do without it; raise with what is not.
+
+    timeout
+        Seconds.
+    host
+        As for ``begin``.
 
     CLI Example:
 
@@ -42,17 +48,17 @@ def well(timeout=300, host=None):
 
         salt 'saltmaster' cluster_maintenance.well
     """
-    deadline = time.monotonic() + timeout
-    while found := problems() + (_needed(host) if host else []):
-        if time.monotonic() > deadline:
-            raise CommandExecutionError(f"after {timeout} s: {'; '.join(found)}")
-        time.sleep(PAUSE)
-    return True
+
+    def look() -> bool:
+        if lines := problems() + (_needed(host) if host else []):
+            raise CommandExecutionError("; ".join(lines))
+        return True
+
+    return halocline.until(look, timeout, pause=PAUSE)
 
 
-def end():
-    """Take away the ``noout`` that ``cluster_maintenance.begin`` has set, of an interrupted run too; return its host
-    in a list, empty where there is none.
+def end() -> list[str]:
+    """Take away the ``noout`` that ``begin`` has set, of an interrupted run too; return its host, empty for none.
 
     CLI Example:
 
@@ -68,8 +74,8 @@ def end():
     return [host]
 
 
-def problems():
-    """Return what keeps the cluster from doing without anything, one line each; flags and full logs do not.
+def problems() -> list[str]:
+    """Return what keeps the cluster from doing without a daemon, one line each. Flags and warnings do not.
 
     CLI Example:
 
@@ -79,7 +85,7 @@ def problems():
     """
     status = __salt__["cluster_cli.ask"](["status"])
     checks = status["health"]["checks"].items()
-    lines = [f"{name}: {one['summary']['message']}" for name, one in checks if one["severity"] == "HEALTH_ERR"]
+    lines = [f"{name}: {check['summary']['message']}" for name, check in checks if check["severity"] == "HEALTH_ERR"]
     if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
         lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
     osds = status["osdmap"]
@@ -87,21 +93,21 @@ def problems():
         lines.append(f"{osds['num_up_osds']} of {osds['num_in_osds']} OSDs up")
     groups = status["pgmap"].get("pgs_by_state", [])
     return lines + [
-        f"{one['count']} placement groups {one['state_name']}"
-        for one in groups
-        if not one["state_name"].startswith(SOUND)
+        f"{group['count']} placement groups {group['state_name']}"
+        for group in groups
+        if not group["state_name"].startswith(SOUND)
     ]
 
 
-def _needed(host):
+def _needed(host: str) -> list[str]:
     """Why the cluster needs this host's daemons now."""
     mons = {mon["name"] for mon in __salt__["cluster_cli.ask"](["mon", "dump"])["mons"]}
-    asked = [["mon", "ok-to-stop", host]] if host in mons else []
-    asked += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host)) else []
-    return [why for words in asked if (why := _refused(words))]
+    questions = [["mon", "ok-to-stop", host]] if host in mons else []
+    questions += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host)) else []
+    return [why for words in questions if (why := _refused(words))]
 
 
-def _refused(words):
+def _refused(words: Sequence[str]) -> str:
     """Ceph's own words where it says no, by its exit status."""
     try:
         __salt__["cluster_cli.tell"](words)
@@ -110,7 +116,7 @@ def _refused(words):
     return ""
 
 
-def _osds(host):
+def _osds(host: str) -> list[int]:
     """The OSDs that CRUSH has on a host; none where it does not know the host."""
     nodes = __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]
     return sorted(

@@ -1,18 +1,19 @@
-"""What of the cluster serves its monitoring, on a host with the admin's key. What to do is planned on the master."""
+"""What the cluster has for its monitoring, on a host with the admin's key. What to do is planned on the master."""
 
 OPTION = "mgr/prometheus/scrape_interval"
 
 
-def found():
+def inspect() -> dict:
     """Return ``{modules, scrape_interval}``: the managers' enabled modules, and every how many seconds Ceph's exporter
-    is expected to be asked; ``None`` where nobody said.
+    is expected to be asked; ``None`` where that is not set.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'saltmaster' cluster_monitoring.found
+        salt 'saltmaster' cluster_monitoring.inspect
     """
     ask = __salt__["cluster_cli.ask"]
-    said = [row["value"] for row in ask(["config", "dump"]) if (row["section"], row["name"]) == ("mgr", OPTION)]
-    return {"modules": ask(["mgr", "module", "ls"])["enabled_modules"], "scrape_interval": said[0] if said else None}
+    set_to = [row["value"] for row in ask(["config", "dump"]) if (row["section"], row["name"]) == ("mgr", OPTION)]
+    enabled = ask(["mgr", "module", "ls"])["enabled_modules"]
+    return {"modules": enabled, "scrape_interval": set_to[0] if set_to else None}

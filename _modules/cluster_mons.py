@@ -1,7 +1,7 @@
 """The monitors' map, on a host with the admin's key."""
 
 
-def monitors():
+def monitors() -> dict[str, list[str]]:
     """Return ``{names, quorum}``: the monitors of the map, and those of them in quorum.
 
     CLI Example:
@@ -14,8 +14,8 @@ def monitors():
     return {"names": [mon["name"] for mon in status["monmap"]["mons"]], "quorum": status["quorum_names"]}
 
 
-def remove(name):
-    """Take a monitor out of the map, where Ceph says that the others hold a quorum without it.
+def remove(name: str) -> dict[str, list[str]]:
+    """Take a monitor out of the map, if Ceph says that the others keep a quorum; return ``monitors``' answer.
 
     CLI Example:
 

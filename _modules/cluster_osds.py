@@ -3,11 +3,11 @@
 from salt.exceptions import CommandExecutionError
 
 
-def states():
-    """Return each OSD that the cluster knows: ``[{id, uuid, host, state, up, in}]``.
+def states() -> list[dict]:
+    """Return each OSD that the cluster knows: ``[{id, uuid, host, state, up, in}]``; ``uuid`` is its fsid.
 
-    ``state`` is ``in-use``, or ``destroyed``: given up by ``ceph osd destroy``, which leaves it no uuid; its id waits
-    for another disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
+    ``state`` is ``in-use``, or ``destroyed`` (``ceph osd destroy``), which leaves it no fsid; its id waits for another
+    disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
 
     CLI Example:
 
@@ -32,8 +32,8 @@ def states():
     ]
 
 
-def metadata():
-    """Return what the cluster says of each OSD (``ceph osd metadata``).
+def metadata() -> list[dict]:
+    """Return what every OSD reported of itself to the cluster (``ceph osd metadata``).
 
     CLI Example:
 
@@ -44,7 +44,7 @@ def metadata():
     return __salt__["cluster_cli.ask"](["osd", "metadata"])
 
 
-def unsafe(osd_id):
+def unsafe(osd_id: int) -> dict[str, str | None]:
     """Return ``{unsafe: why}``: why an OSD must not be destroyed now, in Ceph's words; ``None`` where it is safe to.
 
     CLI Example:
@@ -60,12 +60,12 @@ def unsafe(osd_id):
     return {"unsafe": None}
 
 
-def destroy(osd_id, uuid):
-    """Give a stopped OSD up: its key goes, its id waits for another disk. Only what is safe is done.
+def destroy(osd_id: int, fsid: str) -> dict[str, int]:
+    """Destroy a stopped OSD: its key goes, its id waits for another disk. Refused unless Ceph calls it safe.
 
     osd_id
         The OSD's number.
-    uuid
+    fsid
         Its fsid: a number that belongs to another one by now is refused.
 
     CLI Example:
@@ -74,9 +74,9 @@ def destroy(osd_id, uuid):
 
         salt 'saltmaster' cluster_osds.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    known = [osd for osd in states() if osd["id"] == osd_id]
-    if [osd["uuid"] for osd in known] != [uuid]:
-        raise CommandExecutionError(f"osd.{osd_id} is not OSD {uuid}: the cluster says {known}")
+    same_id = [osd for osd in states() if osd["id"] == osd_id]
+    if [osd["uuid"] for osd in same_id] != [fsid]:
+        raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
     if why := unsafe(osd_id)["unsafe"]:
         raise CommandExecutionError(why)
     __salt__["cluster_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])

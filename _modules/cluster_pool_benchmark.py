@@ -1,13 +1,13 @@
-"""The quick test of a new cluster: a pool of its own, written to and read by ``rados bench``, then gone again.
+"""A quick benchmark of a new cluster: a pool of its own, written to and read by ``rados bench``, then gone again.
 
 Deleting a pool must be allowed for a moment (``mon_allow_pool_delete``). What it was is kept in the cluster
-(``ceph config-key``) before it is changed and put back afterwards, by the next run where this one was killed.
+(``ceph config-key``) before it is changed and put back afterwards; where this run is killed, by the next one.
 """
 
 import json
-import subprocess
-import time
+from typing import Any
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 POOL = "halocline_quick_test"
@@ -15,10 +15,11 @@ KEPT = "halocline/mon_allow_pool_delete"  # the key under which the value from b
 ALLOW = "mon_allow_pool_delete"
 ABSENT = "(not set)"
 CLEAN = 300  # seconds until the new pool's placement groups must be active and clean
+ALLOWED = 30  # seconds until every monitor knows that a pool may be deleted
 MORE = 120  # seconds a benchmark may take beyond its duration
 
 
-def groups():
+def groups() -> dict[str, int]:
     """Return what the number of placement groups depends on: ``{osds, per_osd, used, size}``.
 
     ``used`` are the placement groups of all pools times their replicas; ``per_osd`` is ``mon_max_pg_per_osd``.
@@ -39,13 +40,13 @@ def groups():
     }
 
 
-def run(pg_num, seconds):
-    """Make the pool, write and read for so long each, take the pool away; return what ``rados bench`` measured.
+def run(pg_num: int, seconds: int) -> dict[str, dict]:
+    """Make the pool, write and read, take the pool away; return what ``rados bench`` measured: ``{write, seq}``.
 
     pg_num
         Placement groups of the pool.
     seconds
-        Of writing, and at most of reading.
+        How long to write, and at most to read.
 
     CLI Example:
 
@@ -57,14 +58,14 @@ def run(pg_num, seconds):
     try:
         _ask(["osd", "pool", "create", POOL, str(pg_num), str(pg_num), "replicated", "--autoscale-mode=off"])
         _ask(["osd", "pool", "application", "enable", POOL, "rados"])
-        _settled()
+        halocline.until(_clean, CLEAN)
         return {"write": _bench("write", seconds, "--no-cleanup"), "seq": _bench("seq", seconds)}
     finally:
         tidy()
 
 
-def tidy():
-    """Take the test's pool away where it is there, and put the permission back to what it was.
+def tidy() -> bool:
+    """Take the benchmark's pool away where it is there, and put the permission back to what it was.
 
     CLI Example:
 
@@ -82,61 +83,43 @@ def tidy():
     return True
 
 
-def _remove():
+def _remove() -> None:
     """Delete the pool; monitors learn a moment late that they may."""
-    end = time.monotonic() + 30
-    while True:
-        try:
-            return _ask(["osd", "pool", "rm", POOL, POOL, "--yes-i-really-really-mean-it"])
-        except CommandExecutionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(1)
+    halocline.until(lambda: _ask(["osd", "pool", "rm", POOL, POOL, "--yes-i-really-really-mean-it"]), ALLOWED)
 
 
-def _keep():
+def _keep() -> None:
     """Keep what the permission is, once: what an interrupted run kept is older and holds."""
     if KEPT not in _ask(["config-key", "ls"]):
         rows = [row for row in _ask(["config", "dump"]) if (row["section"], row["name"]) == ("mon", ALLOW)]
         _ask(["config-key", "set", KEPT, rows[0]["value"] if rows else ABSENT])
 
 
-def _put_back():
+def _put_back() -> None:
     if KEPT in _ask(["config-key", "ls"]):
         before = __salt__["cluster_cli.tell"](["config-key", "get", KEPT]).strip()
         _ask(["config", "rm", "mon", ALLOW] if before == ABSENT else ["config", "set", "mon", ALLOW, before])
         _ask(["config-key", "rm", KEPT])
 
 
-def _settled():
-    """Wait until every placement group is active and clean."""
-    end = time.monotonic() + CLEAN
-    while states := [
-        state["name"]
-        for state in _ask(["pg", "stat"])["pg_summary"]["num_pg_by_state"]
-        if state["name"] != "active+clean"
-    ]:
-        if time.monotonic() > end:
-            raise CommandExecutionError(f"placement groups are {', '.join(states)} after {CLEAN} s: see 'ceph -s'")
-        time.sleep(1)
+def _clean() -> bool:
+    """True where every placement group is active and clean; raises with their states where not."""
+    counts = _ask(["pg", "stat"])["pg_summary"]["num_pg_by_state"]
+    if states := [count["name"] for count in counts if count["name"] != "active+clean"]:
+        raise CommandExecutionError(f"placement groups are {', '.join(states)}: see 'ceph -s'")
+    return True
 
 
-def _bench(what, seconds, *more):
+def _bench(kind: str, seconds: int, *more: str) -> dict:
     """One run of ``rados bench`` in its own words: totals, bandwidth in MB/s, operations, latency in seconds."""
-    command = ["rados", "--pool", POOL, "--format", "json", "bench", str(seconds), what, *more]
-    limit = seconds + MORE
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)  # noqa: S603
-    except subprocess.TimeoutExpired as err:
-        raise CommandExecutionError(f"{' '.join(command)}: no end after {limit} s") from err
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
-    measured = done.stdout[done.stdout.find("{") :]  # before it "hints = 1"
+    command = ["rados", "--pool", POOL, "--format", "json", "bench", str(seconds), kind, *more]
+    out = halocline.run(command, limit=seconds + MORE)
+    measured = out[out.find("{") :]  # before it "hints = 1"
     try:
         return {key: value for key, value in json.loads(measured).items() if key != "datas"}
     except ValueError as err:
-        raise CommandExecutionError(f"{' '.join(command)}: answered no JSON: {done.stdout[-500:]}") from err
+        raise CommandExecutionError(f"{' '.join(command)}: answered no JSON: {out[-500:]}") from err
 
 
-def _ask(words):
+def _ask(words: list[str]) -> Any:
     return __salt__["cluster_cli.ask"](words)

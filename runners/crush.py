@@ -40,12 +40,12 @@ def place(test=False):
 
 
 def known(test):
-    """Return ``cluster_crush.found``'s answer; ``None`` in test mode where there is no cluster to ask yet.
+    """Return ``cluster_crush.inspect``'s answer; ``None`` in test mode where there is no cluster to ask yet.
 
     CLI Example: for ``salt-run crush.place``.
     """
     try:
-        return __salt__["minions.cluster"]("cluster_crush.found")
+        return __salt__["minions.cluster"]("cluster_crush.inspect")
     except ProposalError:
         if test:
             return None

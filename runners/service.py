@@ -104,7 +104,7 @@ def _commands(service, step, _master, test):
     return _ceph(
         f"{service.name}: cluster",
         test,
-        lambda: list(service.commands(step["cluster"], __salt__["minions.cluster"](f"cluster_{service.name}.found"))),
+        lambda: list(service.commands(step["cluster"], __salt__["minions.cluster"](f"cluster_{service.name}.inspect"))),
     )
 
 

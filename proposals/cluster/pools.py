@@ -24,7 +24,7 @@ def plan(said: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
         target_size_ratio, pg_num_min, pg_autoscale_bias}}``. Replicas are 3, fewer where there are fewer failure
         domains; the autoscaler decides the number of placement groups, from ``pg_num`` on where it is given.
     found
-        ``cluster_crush.found``'s answer.
+        ``cluster_crush.inspect``'s answer.
 
     Raises PolicyError where it is not understood or cannot be: more parts than failure domains. What exists is never
     changed: another size or code moves data, and is the admin's own command. A pool without an application is one whose

@@ -1,23 +1,21 @@
 """The central configuration as a state."""
 
-from salt.exceptions import CommandExecutionError
+from collections.abc import Mapping
+
+import halocline
 
 
-def managed(name, options, kept="halocline/config"):
+@halocline.cluster_state
+def managed(name: str, options: Mapping[str, Mapping], kept: str = "halocline/config") -> dict:
     """The central configuration has ``options`` (``{section: {option: value}}``); ``name`` is only a name.
 
     kept
         The config-key that remembers what was set; another one where it is not the site's ``ceph_config``.
     """
-    ret = {"name": name, "result": True, "changes": {}, "comment": "the central configuration is as pillar says"}
-    try:
-        todo = __salt__["cluster_config." + ("changes" if __opts__["test"] else "apply")](options, kept)
-    except CommandExecutionError as err:
-        # Before the first deploy there is nobody to ask: in test mode that is no failure.
-        ret.update(result=None if __opts__["test"] else False, comment=str(err))
-        return ret
+    function = "changes" if __opts__["test"] else "apply"
+    todo = __salt__[f"cluster_config.{function}"](options, kept)
     lines = [f"{section} {option} = {value}" for section, option, value in todo["set"]]
     lines += [f"{section} {option} is no longer set" for section, option in todo["remove"]]
-    if lines:
-        ret.update(result=None if __opts__["test"] else True, changes={"options": lines}, comment="\n".join(lines))
-    return ret
+    if not lines:
+        return halocline.unchanged(name, "the central configuration is as pillar says")
+    return halocline.changed(name, "\n".join(lines), {"options": lines}, __opts__["test"])

@@ -86,6 +86,7 @@ def minion_opts(checkout, tmp_path_factory):
                 "pillar_roots": {"base": [str(checkout / "pillar")]},
                 "module_dirs": [str(checkout / "_modules")],
                 "states_dirs": [str(checkout / "salt" / "_states")],
+                "utils_dirs": [str(checkout / "salt" / "_utils")],
                 "grains_dirs": [str(checkout / "salt" / "_grains")],
                 "grains": {"os_family": family, "os": family, "host": "node1", "id": "node1", "oscodename": "x"},
                 "__role": "minion",

@@ -1,0 +1,143 @@
+"""What our modules and states share: one way to run a program of this host, one way to wait, how a state answers.
+
+A utility module: the prep stage syncs it to minions as it does modules and states (``saltutil.sync_all``), and Salt's
+loader lets those import it. It is no execution module on purpose: nobody can name its functions on a command line, so a
+site that denies somebody ``cmd.run`` denies this too.
+"""
+
+import functools
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
+
+from salt.exceptions import CommandExecutionError
+
+Answer = TypeVar("Answer")
+
+KEY = re.compile(r"AQ[A-Za-z0-9+/]{36,}={0,2}")  # a cephx key in base64: ceph-volume prints those that it makes
+LONGEST = 2000  # characters at most of what a failed program printed
+# What Ceph's programs print where no monitor answers (src/pybind/ceph_argparse.py, src/ceph.in, src/mon/MonClient.cc).
+UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclient.*) timed out")
+ASK_MONITORS = ("ceph", "rados", "rbd", "radosgw-admin", "ceph-volume")
+NO_MONITOR = "no monitor answered: look at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
+NO_END = "run it there by hand to see what it waits for, then run the stage again"
+NO_PROGRAM = "there is no such program: ceph.stage.prep installs what is needed"
+
+
+def run(
+    command: Sequence[str],
+    *,
+    stdin: str | None = None,
+    ok: Collection[int] | None = (0,),
+    limit: float = 300,
+    secret: bool = False,
+) -> str:
+    """Return what a program prints; raise CommandExecutionError with host, command, its own words and the next step.
+
+    command
+        The program and its arguments: no shell reads them. No secret may be among them: other users see them.
+    stdin
+        Text for its standard input: where a secret goes.
+    ok
+        Exit statuses that are no failure; ``None``: any.
+    limit
+        Seconds that it may take; then it is killed.
+    secret
+        Whether its standard output holds secrets: none of it goes into an error then.
+    """
+    done = _done(command, stdin, limit)
+    if ok is None or done.returncode in ok:
+        return done.stdout
+    printed = masked(done.stderr or ("" if secret else done.stdout)).strip()[-LONGEST:]
+    step = f"; {NO_MONITOR}" if UNREACHABLE.search(printed) else ""
+    raise _error(command, f"exit status {done.returncode}: {printed}{step}")
+
+
+def status(command: Sequence[str], *, limit: float = 60) -> int:
+    """Return a program's exit status, where that is its answer. Arguments and errors as for ``run``."""
+    return _done(command, None, limit).returncode
+
+
+def masked(text: str) -> str:
+    """Return a text without the cephx keys in it."""
+    return KEY.sub("**********", text)
+
+
+def until(
+    look: Callable[[], Answer], limit: float, *, pause: float = 1, retry: type[Exception] = CommandExecutionError
+) -> Answer:
+    """Return what a function answers as soon as it raises nothing; raise its last error where that takes too long.
+
+    look
+        Called without arguments, at least once.
+    limit
+        Seconds to wait.
+    pause
+        Seconds between two calls.
+    retry
+        The error that says "not yet"; any other ends the waiting at once.
+    """
+    end = time.monotonic() + limit
+    while True:
+        try:
+            return look()
+        except retry as err:
+            if time.monotonic() >= end:
+                raise type(err)(f"after {limit} s: {err}" if limit else str(err)) from err
+        time.sleep(pause)
+
+
+def state(function: Callable[..., dict]) -> Callable[..., dict]:
+    """Let a state function fail with the words of an error that a module raised, and no traceback."""
+    return _stated(function, asks_cluster=False)
+
+
+def cluster_state(function: Callable[..., dict]) -> Callable[..., dict]:
+    """The same for a state that asks the cluster: before the first deploy nobody answers, in test mode no failure."""
+    return _stated(function, asks_cluster=True)
+
+
+def unchanged(name: str, comment: str) -> dict:
+    """Return a state's answer where all is as it should be."""
+    return {"name": name, "result": True, "changes": {}, "comment": comment}
+
+
+def changed(name: str, comment: str, changes: dict, test: bool) -> dict:
+    """Return a state's answer where something was changed, or in test mode would be."""
+    return {"name": name, "result": None if test else True, "changes": changes, "comment": comment}
+
+
+def _stated(function: Callable[..., dict], asks_cluster: bool) -> Callable[..., dict]:
+    @functools.wraps(function)
+    def stated(name: str, *args: object, **kwargs: object) -> dict:
+        try:
+            return function(name, *args, **kwargs)
+        except CommandExecutionError as err:
+            test = function.__globals__["__opts__"]["test"]
+            return {
+                "name": name,
+                "result": None if test and asks_cluster else False,
+                "changes": {},
+                "comment": str(err),
+            }
+
+    return stated
+
+
+def _done(command: Sequence[str], stdin: str | None, limit: float) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        step = NO_MONITOR if command[0] in ASK_MONITORS else NO_END
+        raise _error(command, f"did not end within {limit} s; {step}") from None
+    except FileNotFoundError:
+        raise _error(command, NO_PROGRAM) from None
+    except OSError as err:
+        raise _error(command, f"{err.strerror}; {NO_END}") from None
+
+
+def _error(command: Sequence[str], why: str) -> CommandExecutionError:
+    return CommandExecutionError(masked(f"'{' '.join(command)}' on {socket.gethostname()}: {why}"))

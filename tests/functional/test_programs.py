@@ -1,0 +1,149 @@
+"""Programs on a minion: one that hangs, one that is missing, one that prints a key; and states that run them."""
+
+import socket
+
+import halocline
+import pytest
+import salt.loader
+from salt.exceptions import CommandExecutionError
+
+KEY = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
+HOST = socket.gethostname()
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Put a shell script of this name before everything else on the path."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    def write(name, script):
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return name
+
+    return write
+
+
+def raised(*arguments, **options):
+    with pytest.raises(CommandExecutionError) as caught:
+        halocline.run(*arguments, **options)
+    return str(caught.value)
+
+
+def test_what_a_program_prints_is_returned(program):
+    assert halocline.run([program("says", "cat; exit 3")], stdin=KEY, ok=(0, 3)) == KEY
+    assert halocline.run(["says"], stdin=KEY, ok=None) == KEY
+    assert halocline.status(["says"]) == 3
+
+
+def test_a_program_that_hangs(program):
+    assert raised([program("hangs", "exec sleep 60"), "now"], limit=0.2) == (
+        f"'hangs now' on {HOST}: did not end within 0.2 s; run it there by hand to see what it waits for, then run the "
+        "stage again"
+    )
+
+
+def test_a_monitor_that_hangs(program):
+    expected = "no monitor answered: look at 'systemctl status ceph-mon.target' on the monitors' hosts"
+    assert expected in raised([program("ceph", "exec sleep 60"), "-s"], limit=0.2)
+    program("ceph", "echo '[errno 110] RADOS timed out (error connecting to the cluster)' >&2; exit 1")
+    message = raised(["ceph", "-s"])
+    assert message.startswith(f"'ceph -s' on {HOST}: exit status 1: [errno 110]") and expected in message
+    program("ceph", "echo 'Error EBUSY: OSD(s) 3 have no reported stats' >&2; exit 16")
+    assert expected not in raised(["ceph", "osd", "safe-to-destroy", "3"])
+
+
+def test_a_program_that_is_missing_or_cannot_be_run(program, tmp_path):
+    assert raised(["no-such-program", "-x"]) == (
+        f"'no-such-program -x' on {HOST}: there is no such program: ceph.stage.prep installs what is needed"
+    )
+    (tmp_path / program("broken", "")).write_bytes(b"\x7fELF")
+    assert f"'broken' on {HOST}: Exec format error; " in raised(["broken"])
+
+
+def test_keys_are_masked(program):
+    message = raised([program("ceph-volume", f"echo --add-key {KEY} >&2; exit 7"), "--key", KEY])
+    assert message == f"'ceph-volume --key **********' on {HOST}: exit status 7: --add-key **********"
+    program("ceph-volume", f"echo {KEY}; exit 7")
+    assert raised(["ceph-volume"]).endswith("exit status 7: **********")
+    long = f"head -c 1980 /dev/zero | tr '\\0' x; echo; echo {KEY} {KEY}"  # the cut to 2000 goes through a key
+    assert "AQB" not in raised([program("ceph-volume", f"{long}; exit 7")])
+
+
+def test_secret_output_is_no_part_of_an_error(program):
+    program("radosgw-admin", "echo verysecret; exit 7")
+    assert "verysecret" in raised(["radosgw-admin"])
+    assert raised(["radosgw-admin"], secret=True).endswith("exit status 7: ")
+
+
+def test_waiting_ends_with_an_answer_or_the_last_error():
+    errors = [CommandExecutionError("first"), CommandExecutionError("last")]
+
+    def look():
+        if errors:
+            raise errors.pop(0)
+        return "answer"
+
+    assert halocline.until(look, 60, pause=0) == "answer"
+    errors.append(CommandExecutionError("last"))
+    with pytest.raises(CommandExecutionError, match="^last$"):
+        halocline.until(look, 0)
+    errors += [CommandExecutionError("first"), *[CommandExecutionError("last")] * 9]
+    with pytest.raises(CommandExecutionError, match="^after 0.1 s: last$"):
+        halocline.until(look, 0.1, pause=0.06)
+    with pytest.raises(ZeroDivisionError):
+        halocline.until(lambda: 1 / 0, 60)
+
+
+def test_nobody_can_name_the_function_that_runs_programs(loaded):
+    names = {name for name in loaded()[0] if name.startswith(("cluster_cli.", "halocline."))}
+    assert names == {"cluster_cli.ask", "cluster_cli.tell"}
+
+
+@pytest.fixture
+def loaded(minion_opts):
+    """A function: the modules and states of a minion, loaded as it loads them."""
+
+    def load(test=False):
+        secrets = {"register": f"[client.admin]\nkey = {KEY}\n", "mon": f"[client.admin]\nkey = {KEY}\n", "a": "secret"}
+        secrets["dashboard"] = "secret"
+        opts = {**minion_opts(), "test": test, "pillar": {"ceph_secrets": secrets}}
+        utils = salt.loader.utils(opts)
+        modules = salt.loader.minion_mods(opts, utils=utils)
+        return modules, salt.loader.states(opts, modules, utils, {})
+
+    return load
+
+
+STATES = {
+    "cluster_auth.registered": [],
+    "cluster_config.managed": [{"osd": {"osd_max_backfills": 2}}],
+    "cluster_dashboard.admin": ["admin"],
+    "cluster_dashboard.gateways": [{"node1": ["admin", "node1:5000"]}],
+    "cluster_dashboard.served": ["/no/crt", "/no/key"],
+    "cluster_health.whole": [1, 0],
+    "cluster_rgw_users.present": ["a", "A", "a"],
+}
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Programs get a tenth of a second, and nothing is waited for."""
+    done, until = halocline._done, halocline.until
+    monkeypatch.setattr(halocline, "_done", lambda command, stdin, limit: done(command, stdin, min(limit, 0.1)))
+    monkeypatch.setattr(halocline, "until", lambda look, limit, **options: until(look, 0, **options))
+
+
+@pytest.mark.parametrize("test", [False, True])
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_says_that_no_monitor_answers(loaded, program, impatient, name, test):
+    for hanging in ("ceph", "radosgw-admin"):
+        program(hanging, "exec sleep 60")
+    answer = loaded(test)[1][name]("name", *STATES[name])
+    if name == "cluster_health.whole" and test:
+        assert answer["result"] is True  # it waits for nothing then
+        return
+    assert answer["result"] is (None if test else False) and answer["changes"] == {}
+    assert f" on {HOST}: did not end within 0.1 s; no monitor answered" in answer["comment"]
+    assert "Traceback" not in answer["comment"] and KEY not in answer["comment"]
