@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import yaml
 
 from proposals.disks import arguments, explain, export, plan
+from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
 from proposals.networking import cli as networks
 from proposals.policy import policy, store
@@ -185,6 +186,7 @@ def _policy(options: argparse.Namespace) -> int:
     return 0
 
 
+@uncollected()
 def _print(options: argparse.Namespace, answer: dict, table: Callable[[dict], None]) -> None:
     if options.format == "json":
         indent = 2 if sys.stdout.isatty() else None
