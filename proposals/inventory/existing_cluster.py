@@ -8,10 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from proposals.text import names
-from proposals.text.errors import ProposalError
+from proposals.text.errors import InventoryError, ProposalError
 
 NETWORKS = ("public_network", "cluster_network")
 CONF = "/etc/ceph/ceph.conf"
+
+
+def check(trace: Mapping) -> Mapping:
+    """Return one minion's answer where it has the form of ``host_ceph.inspect``'s. Raises InventoryError."""
+    conf, monitors = trace.get("conf"), trace.get("monitors")
+    if isinstance(conf, Mapping) and isinstance(monitors, Mapping) and all(isinstance(path, str) for path in monitors):
+        return {"conf": conf, "monitors": monitors, "admin": trace.get("admin") is True}
+    raise InventoryError(
+        "its answer is not of the form expected (host_ceph.inspect: 'conf' and 'monitors'): run ceph.stage.prep"
+    )
 
 
 def cluster(
@@ -92,7 +102,7 @@ def _networks(settings: Mapping[str, str]) -> tuple[str, str] | None:
     try:
         public = ipaddress.ip_network(settings["public_network"], strict=False)
         cluster_ = ipaddress.ip_network(settings.get("cluster_network") or public, strict=False)
-    except (KeyError, ValueError):  # not set, or a list of networks: that is for the admin to write
+    except (KeyError, ValueError, TypeError):  # not set, or a list of networks: that is for the admin to write
         return None
     return str(public), str(cluster_)
 

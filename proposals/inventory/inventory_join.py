@@ -7,7 +7,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from proposals.text.errors import ProposalError
+from proposals.text.errors import InventoryError, ProposalError
 
 TABLES = {"gpt", "PMBR", "dos"}
 DAY = 86400  # seconds
@@ -38,16 +38,63 @@ def host(
         The kernel's id of this boot.
     floating
         Addresses of services that move from host to host: on whom they are now, they are nobody's own.
+    Raises InventoryError where the answers are not of this form: a minion is not trusted in it.
     """
+    _check(looked, nics)
     inspected = looked.get("inspected", {})
     disks = [_disk(disk, inspected.get(disk.get("device"), {})) for disk in looked["ceph_disks"]]
     _forget_begun(disks)
     _name_clusters(disks)
-    found = {"ceph_disks_format": looked["ceph_disks_format"], "ceph_disks": disks}
+    found = {"ceph_disks_format": looked.get("ceph_disks_format"), "ceph_disks": disks}
     nics = [{**nic, "addresses": _own(nic["addresses"], floating)} if nic.get("addresses") else nic for nic in nics]
-    addresses = sorted({each for nic in nics for each in nic.get("addresses", ()) if _is_address(each)})
+    addresses = sorted({each for nic in nics for each in nic.get("addresses") or () if _is_address(each)})
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
     return {**found, "ceph_nics": nics, **known}
+
+
+def _check(looked: object, nics: object) -> None:
+    """Raise InventoryError where a minion's answers are not of the form that the rest relies on."""
+    inspected = looked.get("inspected", {}) if isinstance(looked, Mapping) else None
+    listed = looked.get("ceph_disks") if isinstance(looked, Mapping) else None
+    forms = {
+        "disks.inspect: 'ceph_disks', a list of disks": _mappings(listed) and all(map(_is_disk, listed)),
+        "disks.inspect: 'inspected', what lies on each disk": isinstance(inspected, Mapping)
+        and all(map(_is_content, inspected.values())),
+        "host_nics.inspect: a list of ports with their addresses": _mappings(nics)
+        and all(_texts(nic.get("addresses")) for nic in nics),
+    }
+    for form, holds in forms.items():
+        if not holds:
+            raise InventoryError(
+                f"its answer is not of the form expected ({form}): run ceph.stage.prep, then look again"
+            )
+
+
+def _mappings(listed: object) -> bool:
+    return isinstance(listed, list) and all(isinstance(entry, Mapping) for entry in listed)
+
+
+def _texts(listed: object) -> bool:
+    return listed is None or (isinstance(listed, list) and all(isinstance(entry, str) for entry in listed))
+
+
+def _is_disk(disk: Mapping) -> bool:
+    return isinstance(disk.get("device"), str) and _texts(disk.get("in_use"))
+
+
+def _is_content(content: object) -> bool:
+    return (
+        isinstance(content, Mapping)
+        and all(_texts(content.get(key)) for key in ("signatures", "groups"))
+        and isinstance(content.get("partitions", 0), int)
+        and _mappings(content.get("osds", []))
+        and all(map(_is_part, content.get("osds", [])))
+    )
+
+
+def _is_part(osd: Mapping) -> bool:
+    texts = all(isinstance(osd.get(key), str) for key in ("fsid", "role", "device"))
+    return texts and all(osd.get(key) is None or isinstance(osd[key], int | str) for key in ("id", "cluster"))
 
 
 def _own(addresses: Iterable[str], floating: Collection[str]) -> list[str]:
@@ -64,10 +111,10 @@ def _is_address(text: str) -> bool:
 
 def _disk(disk: Mapping, content: Mapping) -> dict:
     """One disk with what lies on it: OSDs explain partitions and volume groups, other signatures are reasons."""
-    in_use = list(disk.get("in_use", []))
+    in_use = list(disk.get("in_use") or [])
     if content.get("error"):
         in_use.append("does not answer")
-    osds, held = content.get("osds", []), set(content.get("signatures", []))
+    osds, held = content.get("osds", []), set(content.get("signatures") or [])
     explained = {osd["device"] for osd in osds} - {disk.get("device")}
     if osds and content.get("partitions", 0) <= len(explained):
         in_use = [reason for reason in in_use if reason != "has partitions"]
