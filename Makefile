@@ -1,7 +1,9 @@
-# make demo: a cluster on this machine. make test: unit, functional, lab and kernel tests that fit on `tiny`.
+# make demo: a cluster on this machine. make test: unit, functional, lab and kernel tests, on one small cluster.
+# make test-all PART=2/4: the second of four shares of every test there is.
 PYTHON ?= python3
 python := .venv/bin/python
 CLUSTER ?= apollo-slice
+PART ?= 1/1
 
 .PHONY: demo lab test test-all test-quick lint docs bench clean
 
@@ -27,13 +29,17 @@ lint: .venv
 test-quick: .venv
 	$(python) -m pytest tests/unit tests/functional
 
-test: lint test-quick
-	$(python) -m pytest -m processes tests/functional
-	$(python) -m pytest -m 'not big' tests/lab tests/kernel
+# What labs and guests start from is made while the quick tests run; `up` waits for it.
+test: .venv
+	@$(python) tests/rig/proven.py
+	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 & making=$$!; \
+	    $(MAKE) lint test-quick && $(python) -m pytest -m processes tests/functional || { kill $$making; exit 1; }; \
+	    wait $$making || { cat build/prepare.log; exit 1; }
+	$(python) -m pytest -m 'not big' tests/rig tests/lab tests/kernel
 
-test-all: lint test-quick
-	$(python) -m pytest -m processes tests/functional
-	$(python) -m pytest -m '' tests/lab tests/kernel
+# All there is: goes on after a failure, runs only what has not passed on this commit, ends in build/test-all/report.txt.
+test-all: .venv
+	$(python) -m tests.suite --part $(PART)
 
 # The reference pages from the code, then all pages as a site and as man pages; a link that leads nowhere fails.
 docs: .venv

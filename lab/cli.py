@@ -11,7 +11,8 @@ from lab.cluster import known
 from lab.demo import demo
 from lab.errors import LabError
 from lab.guest.cli import add_verbs
-from lab.store import find
+from lab.guest.guests import root_file_system
+from lab.store import find, locked
 
 Action = Callable[[argparse.Namespace], int | None]
 
@@ -45,6 +46,7 @@ def _whole_labs(verbs) -> None:
     up.add_argument("--no-accept", action="store_true", help="leave the minions' keys for salt-key")
     shown = _verb(verbs, "demo", "bring a cluster up and type the guide's commands on it", lambda a: demo(a.which))
     shown.add_argument("which", nargs="?", default="apollo-slice", metavar="CLUSTER")
+    _verb(verbs, "prepare", "make what labs and guests start from: image, wheels, file system", _prepare)
     down = _verb(
         verbs, "down", "take a lab away (where none is named, all of this checkout)", lambda a: bring.down(a.which)
     )
@@ -96,6 +98,11 @@ def _faults(verbs) -> None:
 
 def _add(arguments: argparse.Namespace) -> None:
     grow.add(arguments.host, arguments.like, not arguments.no_accept, arguments.cluster)
+
+
+def _prepare(arguments: argparse.Namespace) -> None:
+    with locked():
+        root_file_system()
 
 
 def _exec(arguments: argparse.Namespace) -> None:

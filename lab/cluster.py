@@ -113,10 +113,10 @@ def _networks(where: str, data: object) -> dict[str, ipaddress.IPv4Network]:
     return networks
 
 
-def _model(where: str, name: str, data: object) -> Model:
+def _model(where: str, name: str, entry: object) -> Model:
     here = f"{where}: disk {name}"
     optional = ("vendor", "rotational", "transport", "serial", "mount")
-    check_keys(here, data, required=("size", "model"), optional=optional)
+    data = check_keys(here, entry, required=("size", "model"), optional=optional)
     for key, kind in (("size", int), ("model", str), ("vendor", str), ("rotational", bool), ("mount", list)):
         if key in data:
             expect(here, key, data[key], kind)
@@ -127,8 +127,8 @@ def _model(where: str, name: str, data: object) -> Model:
     return Model(name, **{**data, "mount": tuple(data.get("mount", ()))})
 
 
-def _group(where: str, data: object, networks: Mapping, models: Mapping[str, Model]) -> list[Host]:
-    check_keys(f"{where}: hosts", data, required=("names", "first"), optional=("networks", "disks", "master"))
+def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Model]) -> list[Host]:
+    data = check_keys(f"{where}: hosts", entry, required=("names", "first"), optional=("networks", "disks", "master"))
     names = expect(where, "names", data["names"], list)
     here = f"{where}: host {names[0] if names else '?'}"
     slots = []

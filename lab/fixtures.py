@@ -1,4 +1,4 @@
-"""pytest fixtures of the lab. A folder of tests takes them with `from lab.fixtures import *` in its conftest.py.
+"""pytest fixtures of the lab, a plugin: `pytest_plugins = ["lab.fixtures"]` in a conftest.py takes them.
 
 lab(CLUSTER)   a running lab, brought up once a session, one for each cluster file
 own_lab(...)   the same for a lab that one module alone uses: down again after its last test
@@ -10,7 +10,7 @@ HALOCLINE_LAB_KEEP=1 uses labs and guests that run already and leaves them runni
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,6 @@ from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.session import Session
 from lab.store import CHECKOUT
-
-__all__ = ["guest", "lab", "own_lab", "pytest_runtest_makereport", "tiny"]
 
 KEEP = os.environ.get("HALOCLINE_LAB_KEEP") == "1"
 STARTED: dict[str, Session] = {}  # of the whole session, whichever folders' tests ask
@@ -104,12 +102,17 @@ def guest() -> Iterator[Callable[..., Guest]]:
             lab_command("kernel", "down", name)
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Where a test failed, put what labs and guests know beside the report and say where it is."""
-    report = (yield).get_result()
-    if not report.failed or not (STARTED or BOOTED):
-        return
+    report = yield
+    if report.failed and (STARTED or BOOTED):
+        collect(item, report)
+    return report
+
+
+def collect(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Write the logs of every lab and guest into a folder of this test's own."""
     chosen = item.config.getoption("xmlpath", None)
     beside = Path(chosen).parent if chosen else item.config.rootpath / "build"
     folder = beside / "lab-failures" / item.name.replace("/", "_") / report.when

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from salt._logging import shutdown_temp_handler
 
+pytest_plugins = ["lab.fixtures", "clusters"]  # labs, guests, and clusters on labs
 CHECKOUT = Path(__file__).parent.parent
 
 
@@ -20,6 +21,11 @@ def salt_factories_config(tmp_path_factory: pytest.TempPathFactory) -> dict:
     apart = dict.fromkeys(("coverage_db_path", "coverage_rc_path"))  # else it measures coverage, of itself
     root = tmp_path_factory.mktemp("salt")
     return {"root_dir": root, "code_dir": CHECKOUT, "inject_sitecustomize": False, **apart}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    explained = "the lab's own tests: where it changed, or always"
+    parser.addoption("--rig", choices=("changed", "always"), default="changed", help=explained)
 
 
 def pytest_configure(config):

@@ -66,6 +66,7 @@ def _export(client: DockerClient, node: str, root: Path) -> None:
     container = client.containers.create(node)
     try:
         with subprocess.Popen(["tar", "-x", "-p", "-C", root], stdin=subprocess.PIPE) as tar:
+            assert tar.stdin  # a pipe was asked for
             for chunk in container.export():
                 tar.stdin.write(chunk)
             tar.stdin.close()

@@ -94,9 +94,14 @@ def check_wish(name: str, sizes: list[int]) -> None:
         raise LabError(f"{name}: {len(sizes)} disks; a guest takes {DISKS}.")
 
 
+def root_file_system() -> Path:
+    """What guests start from, made where it is not there: of the node image, which is made too."""
+    return base.ensure(daemon.ensure(), {Path(guest.base) for guest in guests()})
+
+
 def make(name: str, lab: Lab | None, memory: int, sizes: list[int]) -> Guest:
     """Make and boot a guest with disks of these sizes (bytes), with a port on the lab's first network or none."""
-    path = base.ensure(daemon.ensure(), {Path(other.base) for other in guests()})
+    path = root_file_system()
     remove(name)
     guest = Guest(name, str(path), memory, lab=lab.name if lab else None)
     if lab:
@@ -177,7 +182,7 @@ def remove_lone() -> None:
 def _free_address(lab: Lab) -> str:
     network = ipaddress.ip_network(next(iter(lab.cluster.networks.values())))
     taken = {address for host in lab.cluster.hosts for address in host.addresses.values()}
-    taken |= {guest.address for guest in guests()}
+    taken |= {guest.address for guest in guests() if guest.address}
     return next(str(address) for address in list(network.hosts())[FIRST_PLACE - 1 :] if str(address) not in taken)
 
 

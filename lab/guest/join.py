@@ -15,6 +15,7 @@ NETWORK = "[Match]\nName=vec0\n[Network]\nAddress={address}/{prefix}\n"
 def join(guest: Guest, lab: Lab) -> None:
     """Set the guest up as a minion, accept its key with salt-key, wait for its answer."""
     cluster = lab.cluster
+    assert guest.address  # a guest on a lab's network has one
     host = Host(guest.name, {next(iter(cluster.networks)): guest.address}, ())
     with step(f"make {guest.name} a minion of {cluster.master.name}"):
         for path, text in _files(cluster, host).items():

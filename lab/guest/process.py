@@ -17,7 +17,7 @@ LOG_LIMIT = 4 << 20  # bytes: a guest with a failed device once wrote 241 MB of 
 BOOT_LIMIT, STOP_LIMIT = 120, 60  # seconds; a boot takes 6 to 10, power-off 5 to 15
 
 
-def start(folder: Path, memory: int, disks: list[Path], tap: str | None, mac: str) -> int:
+def start(folder: Path, memory: int, disks: list[str], tap: str | None, mac: str) -> int:
     """Start a guest; returns its process id. memory in MiB; disks are ubd0 (COW,base), ubd1 and so on.
 
     The bell (a FIFO) is open in the guest's own process, for both ways: nobody who rings it ever blocks.
@@ -37,8 +37,9 @@ def start(folder: Path, memory: int, disks: list[Path], tap: str | None, mac: st
         "init=/lib/systemd/systemd",
     ]
     keep = f"head -c {LOG_LIMIT} >{shlex.quote(str(folder / 'console.log'))}; exec cat >/dev/null"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # ours may be a pipe that somebody waits on
-    log = subprocess.Popen(["sh", "-c", keep], stdin=subprocess.PIPE, start_new_session=True, **quiet)
+    null = subprocess.DEVNULL  # our own output may be a pipe that somebody waits on
+    log = subprocess.Popen(["sh", "-c", keep], stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
+    assert log.stdin  # a pipe was asked for
     guest = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_networks import Host, host  # noqa: F401  (a guest that is a minion, as a fixture)
+from minion import Host
 
 DISK = "modprobe scsi_debug dev_size_mb=32 inq_vendor=ACMECORP inq_product=FAKEDISK-6000GB0 && udevadm settle"
 WANTED = {
@@ -20,18 +20,18 @@ WANTED = {
 }
 
 
-def values(host: Host) -> dict[str, str]:  # noqa: F811
+def values(host: Host) -> dict[str, str]:
     said = host.run(f"cd /proc/sys && grep -H . {' '.join(WANTED)}")
     return {key: " ".join(value.split()) for key, value in (line.split(":", 1) for line in said.splitlines())}
 
 
-def applied(host: Host, **ceph: object) -> dict:  # noqa: F811
+def applied(host: Host, **ceph: object) -> dict:
     states = host.salt("state.apply", "ceph.host.tunings", f"pillar={json.dumps({'ceph': ceph})}", check=False)
     return next(one for key, one in states.items() if key.startswith("tunings_"))
 
 
 @pytest.mark.big
-def test_the_io500_set_comes_and_goes(host: Host) -> None:  # noqa: F811
+def test_the_io500_set_comes_and_goes(host: Host) -> None:
     host.run(DISK)
     disk = host.run("ls /sys/bus/pseudo/drivers/scsi_debug/adapter*/host*/target*/*/block").split()[0]
     host.run(f"echo mq-deadline >/sys/block/{disk}/queue/scheduler")

@@ -4,8 +4,9 @@ import secrets
 from collections.abc import Callable
 
 import pytest
+from interruption import FIRST, interrupted, replanned
 from processes import ProcessWatch
-from product import PILLAR, Product, cluster_file
+from product import DEPLOY, PILLAR, Product, cluster_file
 
 from lab.session import Session
 from lab.store import CHECKOUT
@@ -13,48 +14,44 @@ from lab.store import CHECKOUT
 SERVICES = CHECKOUT / "tests/fixtures/services"
 
 # Third octet of the public network; the next one is the cluster network.
-SUBNETS = {"first": 176, "torn": 178, "growing": 182, "served": 184, "block": 186}
+SUBNETS = {"first": 176, "torn": 178, "growing": 182, "block": 186}
 
 
 @pytest.fixture(scope="session")
 def cluster(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
-    """A deployed cluster: `tiny` with a spare disk a node and a host without a role, the guide typed on its master.
+    """A deployed cluster: `tiny` with spare disks and a host without a role, the guide typed on its master.
 
-    What its processes were started with was watched for the whole time (`notes["processes"]`).
+    Its deploy was killed on every node (`notes["interrupted"]`) and typed again, so all tests stand on a cluster that
+    went through that. What processes were started with was watched for the whole time (`notes["processes"]`).
     """
     path = cluster_file(tmp_path_factory.mktemp("first"), "first", SUBNETS["first"], spare=True)
     product = Product(lab(path))
+    kept = product.run("saltmaster", f"test -e {PILLAR}/current", check=False).code == 0  # of an earlier session
     with ProcessWatch() as watch:
-        product.guide()
+        product.guide(end=DEPLOY)
+        if not kept:
+            product.notes["interrupted"] = interrupted(product, FIRST)
+            replanned(product)
+        product.guide(begin=DEPLOY)
     product.notes["processes"] = watch
     return product
 
 
 @pytest.fixture(scope="session")
-def torn(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
-    """A cluster like `tiny`, the guide typed up to deploy."""
-    product = Product(lab(cluster_file(tmp_path_factory.mktemp("torn"), "torn", SUBNETS["torn"])))
-    product.guide(until="deploy")
-    return product
+def served(cluster: Product) -> Product:
+    """The same cluster with every service: who runs what, and with which settings, stands in tests/fixtures/services/.
 
-
-@pytest.fixture(scope="session")
-def served(lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
-    """A cluster like `tiny` with `client1` beside it, on which every service came up: who runs what, and with which
-    settings, stands in tests/fixtures/services/.
+    Tests that ask for it run after all others (conftest.py): no other meets a service.
     """
-    path = cluster_file(tmp_path_factory.mktemp("served"), "served", SUBNETS["served"], spare=True)
-    product = Product(lab(path))
-    product.guide()
-    product.write(f"{PILLAR}/stack/ceph/cluster.yml", (SERVICES / "cluster.yml").read_text())
+    cluster.write(f"{PILLAR}/stack/ceph/cluster.yml", (SERVICES / "cluster.yml").read_text())
     given = f"mkdir -p {PILLAR}/keys/given; cd {PILLAR}/keys/given\n"
-    product.run("saltmaster", given + (SERVICES / "given").read_text())
-    product.run(
+    cluster.run("saltmaster", given + (SERVICES / "given").read_text())
+    cluster.run(
         "saltmaster", f"cat >>{PILLAR}/proposals/policy.cfg <<'EOF'\n{(SERVICES / 'policy.cfg').read_text()}EOF"
     )
-    product.notes["hook"] = secrets.token_hex(8)
-    product.write(f"{PILLAR}/keys/given/hook", f"{product.notes['hook']}\n")
-    product.run("saltmaster", f"chmod -R go= {PILLAR}/keys/given")
-    product.stage("ceph.stage.configure")
-    product.answers["services"] = product.stage("ceph.stage.services", check=False)
-    return product
+    cluster.notes["hook"] = secrets.token_hex(8)
+    cluster.write(f"{PILLAR}/keys/given/hook", f"{cluster.notes['hook']}\n")
+    cluster.run("saltmaster", f"chmod -R go= {PILLAR}/keys/given")
+    cluster.stage("ceph.stage.configure")
+    cluster.answers["services"] = cluster.stage("ceph.stage.services", check=False)
+    return cluster

@@ -1,5 +1,9 @@
-"""Running labs for tests; lab/fixtures.py says what there is."""
+"""Running labs for tests; lab/fixtures.py and clusters.py say what there is."""
 
-from clusters import cluster, served, torn  # noqa: F401  (clusters on which the guide was typed)
+import pytest
 
-from lab.fixtures import *  # noqa: F403  (pytest finds fixtures and hooks by name)
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks for services comes last, whole files: they stand on the first cluster, and stay there."""
+    served = {item.path for item in items if "served" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path in served)

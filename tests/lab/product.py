@@ -15,8 +15,9 @@ PILLAR = "/srv/pillar/ceph"
 PROFILE = f"{PILLAR}/proposals/profile-tiny"
 SERVED = f"{PILLAR}/current/stack/default/ceph/minions"
 STORAGE = ("node1", "node2", "node3")
-# One more disk a node than `tiny` has, too small for the guide's `data=900-`: what the safety tests may spoil.
-SPARE = "  spare: {size: 480103981056, model: ST500NM0011, serial: Z1M}\n"
+# Two more disks a node than `tiny` has, too small for the guide's `data=900-`: what the safety tests may spoil.
+SPARE_MODEL = "ST500NM0011"
+SPARE = f"  spare: {{size: 480103981056, model: {SPARE_MODEL}, serial: Z1M}}\n"
 DEPLOY = "ceph.stage.deploy"
 # Everything that deploy could touch on a host, one line each: disks' and partitions' beginnings, /etc/ceph, the files
 # that a daemon starts from, the daemons. A running OSD writes into its partitions: of those the label alone.
@@ -38,12 +39,15 @@ pgrep -x -a 'ceph-(osd|mon|mgr)' | sort
 
 
 def cluster_file(folder: Path, name: str, subnet: int, spare: bool = False) -> str:
-    """Write a cluster like `tiny` under another name and networks; `spare`: with a disk more and a host `client1`."""
+    """Write a cluster like `tiny` under another name and networks.
+
+    spare: with two disks more a node, and a host `client1` without a role.
+    """
     text = (CHECKOUT / "lab/clusters/tiny.yaml").read_text()
     text = text.replace("tiny.lab", f"{name}.lab")
     text = text.replace("192.168.144.", f"192.168.{subnet}.").replace("192.168.145.", f"192.168.{subnet + 1}.")
     if spare:
-        text = text.replace("hosts:\n", f"{SPARE}hosts:\n").replace("ssd: 1}}", "ssd: 1, spare: 1}}")
+        text = text.replace("hosts:\n", f"{SPARE}hosts:\n").replace("ssd: 1}}", "ssd: 1, spare: 2}}")
         text += "  - {names: [client1], first: 40}\n"
     path = folder / f"{name}.yaml"
     path.write_text(text)
@@ -74,11 +78,13 @@ class Product:
         self.times[command], self.answers[command] = time.monotonic() - start, done
         return done
 
-    def guide(self, until: str | None = None) -> None:
-        """Type the guide's commands one after the other, up to the first that names `until`."""
-        for command in self.way.commands:
-            if until and until in command:
-                return
+    def guide(self, begin: str = "", end: str | None = None) -> None:
+        """Type the guide's commands one after the other, from the first that names `begin` to before the first that
+        names `end`."""
+        commands = list(self.way.commands)
+        first = next(at for at, command in enumerate(commands) if begin in command)
+        last = next((at for at, command in enumerate(commands) if end and end in command), len(commands))
+        for command in commands[first:last]:
             self.type(command)
 
     def stage(self, name: str, check: bool = True) -> Done:
@@ -92,6 +98,10 @@ class Product:
     def ceph(self, words: str) -> Any:
         """Ask Ceph on the master; its JSON."""
         return json.loads(self.run("saltmaster", f"ceph --format json {words}").out)
+
+    def healthy(self) -> bool:
+        """HEALTH_OK by Ceph's own word."""
+        return self.ceph("status")["health"]["status"] == "HEALTH_OK"
 
     def whole(self, count: int = 6, monitors: Sequence[str] = STORAGE) -> bool:
         """HEALTH_OK as the issue means it: mgr, every PG active+clean, monitors in quorum, so many OSDs up and in."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import yaml
 from product import PILLAR, STORAGE, Product
-from test_safety import spare, spoiled
+from spares import spare, spoiled
 from told import told
 
 from lab.session import Session
@@ -126,7 +126,7 @@ def test_the_guides_own_choice_passes_validation(cluster: Product) -> None:
 def test_the_apollo_guide_up_to_configure(lab: Callable[[str], Session], name: str, osds: int, disks: int) -> None:
     """Every OSD node's OSDs, nine behind each SSD, in the pillar that the minion gets."""
     product = Product(lab(name), "apollo-slice")
-    product.guide(until="deploy")
+    product.guide(end="deploy")
     shown = json.loads(product.run("saltmaster", "salt-run proposal.show apollo --out json").out)
     assert shown["summary"]["osds"] == osds
     assert sum(len(each["disks"]) for each in shown["hosts"].values()) == disks

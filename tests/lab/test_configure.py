@@ -32,7 +32,11 @@ def policy(cluster: Product) -> Iterator[Product]:
     cluster.run("saltmaster", f"cp -p /tmp/policy.cfg {POLICY}; rm -r {TWIN}")
 
 
-@pytest.mark.parametrize("what", BROKEN)
+# One here, which needs all that configure reads; the others' texts stand in tests/unit: test_policy, test_generation.
+@pytest.mark.parametrize(
+    "what",
+    [what if what == "one disk in two profiles" else pytest.param(what, marks=pytest.mark.big) for what in BROKEN],
+)
 def test_a_broken_policy_changes_nothing(policy: Product, what: str) -> None:
     edit, says = BROKEN[what]
     policy.run("saltmaster", f"cp -p /tmp/policy.cfg {POLICY}; sed -i '{edit}' {POLICY}")

@@ -1,56 +1,38 @@
 """A deploy interrupted in every way: the same command again makes the cluster whole, no OSD twice, no number lost.
 
-One lab for all of it; each test begins with bare hosts.
+The first cluster was made so; all other ways have a lab of their own, on which each test begins with bare hosts.
 """
 
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from product import DEPLOY, STORAGE, Product, planned, until
+from clusters import SUBNETS
+from interruption import FIRST, Interrupted, interrupted, replanned
+from product import DEPLOY, STORAGE, Product, cluster_file, planned, until
 
 from lab.bare import make_bare
 from lab.containers import Done
+from lab.session import Session
 
-# A program of the OSD maker that at its first call with these words does what it is told: `$real "$@"` is the program,
-# $PPID the maker, Salt's process with all its threads.
-TRAP = r"""
-cat >/usr/local/sbin/PROGRAM <<'END'
-#!/bin/sh
-real=$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v PROGRAM)
-case " $* " in
-*" WORDS"*) mkdir /run/trapped 2>/dev/null || exec $real "$@"; WHAT ;;
-*) exec $real "$@" ;;
-esac
-END
-chmod 755 /usr/local/sbin/PROGRAM
-"""
-KILLED = "kill -9 $PPID"
-FAULTS = {
-    "after partitioning": ("sgdisk", "--clear", f'$real "$@"; {KILLED}'),
-    "after osd new": ("ceph", "osd new", f'$real "$@"; {KILLED}'),
-    "during mkfs": ("ceph-osd", "--mkfs", f'$real "$@" & sleep 0.2; kill -9 $!; {KILLED}'),
-    "after mkfs": ("ceph-osd", "--mkfs", f'$real "$@"; {KILLED}'),
-    "before enabling": ("systemctl", "enable ceph-osd@", KILLED),
-    "with all of Salt": ("ceph-osd", "--mkfs", "systemctl kill --kill-whom=all --signal=KILL salt-minion"),
-}
+
+@pytest.fixture(scope="module")
+def torn(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """A cluster like `tiny`, the guide typed up to deploy."""
+    product = Product(own_lab(cluster_file(tmp_path_factory.mktemp("torn"), "torn", SUBNETS["torn"])))
+    product.guide(end=DEPLOY)
+    return product
 
 
 @pytest.fixture
-def bare(torn: Product) -> Iterator[Product]:
-    """A lab on which everything is configured and nothing deployed."""
+def bare(torn: Product) -> Product:
+    """That lab: everything is configured and nothing deployed."""
     for host in STORAGE:
         torn.session.verb("mend", host)
     make_bare(torn.session)
-    yield torn
-    for host in STORAGE:
-        torn.run(host, f"rm -rf /run/trapped {' '.join(f'/usr/local/sbin/{each[0]}' for each in FAULTS.values())}")
-
-
-def trap(product: Product, host: str, fault: str) -> None:
-    program, words, what = FAULTS[fault]
-    product.run(host, TRAP.replace("PROGRAM", program).replace("WORDS", words).replace("WHAT", what))
+    return torn
 
 
 @contextmanager
@@ -70,11 +52,25 @@ def makes_osds(product: Product, host: str) -> bool:
     return product.run(host, "pgrep -x ceph-osd", check=False).code == 0
 
 
+def named_everywhere(answer: Interrupted) -> None:
+    """It failed with a fault on each node, said all of their names, and left a cluster that was not whole."""
+    assert answer.done.code != 0
+    assert answer.happened == STORAGE
+    assert all(host in answer.done.out for host in STORAGE)
+    assert not answer.whole
+
+
 def completed(product: Product) -> None:
-    """The same command once more; every planned OSD is there once, with dense numbers, and no other key."""
-    until(lambda: "False" not in product.run("saltmaster", "salt-run manage.down --out json").out, 60, "minions answer")
+    """The same command once more, and what has to be so then."""
+    down = "salt-run manage.down --out json"
+    until(lambda: json.loads(product.run("saltmaster", down).out) == [], 60, "minions answer")
     again = product.stage(DEPLOY, check=False)
     assert again.code == 0, again.out
+    complete(product)
+
+
+def complete(product: Product) -> None:
+    """Every planned OSD is there once, with dense numbers, and no other key."""
     until(product.whole, 60, "HEALTH_OK after the second run")
     ids = product.ceph("osd ls")
     assert ids == list(range(6))
@@ -89,38 +85,21 @@ def completed(product: Product) -> None:
     assert product.run("saltmaster", "salt-run osd.report").code == 0
 
 
-@pytest.mark.parametrize(
-    "faults",
-    [
-        ("after osd new", "during mkfs", "with all of Salt"),
-        pytest.param(("after partitioning", "after mkfs", "before enabling"), marks=pytest.mark.big),
-    ],
-    ids=", ".join,
-)
+def test_the_first_cluster_was_killed_while_it_made_osds(cluster: Product) -> None:
+    """Before every other test: on each node another fault, all in one run; then the same command again."""
+    if "interrupted" not in cluster.notes:
+        pytest.skip("the cluster was kept from an earlier session")
+    named_everywhere(cluster.notes["interrupted"])
+    complete(cluster)
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("faults", [FIRST, ("after partitioning", "after mkfs", "before enabling")], ids=", ".join)
 def test_killed_while_it_makes_osds(bare: Product, faults: tuple[str, ...]) -> None:
-    """On each node another fault, all in one run."""
-    for host, fault in zip(STORAGE, faults, strict=True):
-        trap(bare, host, fault)
-    first = bare.stage(DEPLOY, check=False)
-    assert first.code != 0
-    for host in STORAGE:
-        assert bare.run(host, "ls -d /run/trapped").out, "the fault happened"
-        assert host in first.out
-    assert not bare.whole()
-    for host in STORAGE:
-        bare.session.verb("mend", host)
+    """The same on hosts that are bare again, and with the other faults."""
+    named_everywhere(interrupted(bare, faults))
     replanned(bare)
     completed(bare)
-
-
-def replanned(product: Product) -> None:
-    """What an interrupted run left on the disks is its OSDs' own: looked at and planned again, they stay."""
-    before = {host: set(osds) for host, osds in planned(product).items()}
-    until(lambda: product.stage("ceph.stage.discovery", check=False).code == 0, 120, "discovery ends well")
-    (populate,) = (command for command in product.way.commands if "proposal.populate" in command)
-    product.type(populate)
-    assert {host: set(osds) for host, osds in planned(product).items()} == before
-    product.stage("ceph.stage.configure")
 
 
 @pytest.mark.big

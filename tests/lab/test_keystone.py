@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from gateways import front, up
 from product import PILLAR, Product
-from test_radosgw import front, up
 
 from proposals.files.documents import parse_yaml
 

@@ -1,61 +1,78 @@
 """The network's proof on a running lab: the matrix is right, and the host or port that is out of order is named."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import comb
 
 import pytest
+from product import STORAGE, Product, until
 
 from lab.session import Session
 
 
 def proved(session: Session, words: str) -> tuple[int, dict]:
-    done = session.run("saltmaster", f"salt-run network.{words} --out json", check=False)
+    done = session.run("saltmaster", f"salt-run networks.{words} --out json", check=False)
     return done.code, json.loads(done.out)
 
 
-@pytest.fixture(scope="module")
-def looked(tiny: Session) -> Session:
-    """The lab `tiny` after discovery: every host on the public, all but the master on the cluster network."""
-    for stage in ("prep", "discovery"):
-        tiny.run("saltmaster", f"salt-run state.orch ceph.stage.{stage}")
-    return tiny
+@pytest.fixture
+def looked(cluster: Product) -> Iterator[Session]:
+    """The first cluster, whole before and after: its OSDs speak on the ports that are cut and narrowed."""
+    until(cluster.whole, 60, "HEALTH_OK")
+    yield cluster.session
+    until(cluster.whole, 90, "HEALTH_OK with all ports as they were")
+
+
+@contextmanager
+def port(session: Session, host: str, broken: str, mended: str) -> Iterator[None]:
+    """One of a host's ports as `broken` sets it; as `mended` afterwards."""
+    session.run(host, f"ip link set {broken}")
+    try:
+        yield
+    finally:
+        session.run(host, f"ip link set {mended}")
+
+
+def matrices(found: dict) -> dict[str, int]:
+    """Hosts by network."""
+    return {kind: len(network["matrix"]) for kind, network in found.items()}
 
 
 def test_everyone_reaches_everyone(looked: Session) -> None:
+    """All hosts on the public network, the storage nodes on the cluster network too."""
     for words in ("ping", "jumbo"):
         code, found = proved(looked, words)
         assert code == 0, found
-        hosts = len(looked.hosts)
-        assert {kind: len(one["matrix"]) for kind, one in found.items()} == {"public": hosts, "cluster": hosts - 1}
-        assert all(all(row.values()) for one in found.values() for row in one["matrix"].values())
+        assert matrices(found) == {"public": len(looked.hosts), "cluster": len(STORAGE)}
+        assert all(all(row.values()) for network in found.values() for row in network["matrix"].values())
     assert "salt-run" not in looked.run("saltmaster", "salt-run networks.ping").out
 
 
 def test_a_host_that_is_cut_off_is_named(looked: Session) -> None:
-    looked.run("node2", "ip link set eth1 down")
-    code, found = proved(looked, "ping")
-    looked.run("node2", "ip link set eth1 up")
+    with port(looked, "node2", "eth1 down", "eth1 up"):
+        code, found = proved(looked, "ping")
     assert code == 1
     assert found["public"]["problems"] == []
     assert found["cluster"]["problems"] == ["node2: reaches and is reached by nobody: is it cut off?"]
 
 
 def test_a_port_with_a_smaller_mtu_is_named(looked: Session) -> None:
-    looked.run("node3", "ip link set eth1 mtu 1400")
-    code, found = proved(looked, "jumbo")
-    looked.run("node3", "ip link set eth1 mtu 1500")
+    with port(looked, "node3", "eth1 mtu 1400", "eth1 mtu 1500"):
+        code, found = proved(looked, "jumbo")
     assert code == 1
     assert "node3: its eth1 has MTU 1400, and not 1500" in found["cluster"]["problems"]
     assert not any("node1" in line and "node2" in line for line in found["cluster"]["problems"])
 
 
 def test_every_pair_is_measured_and_nothing_is_left_running(looked: Session) -> None:
+    """A pair much slower than the others is a problem too, and on one machine a pair may be: named as that alone."""
     code, found = proved(looked, "iperf seconds=1 streams=4")
-    assert code == 0 or found["public"]["problems"] == [], found
-    hosts = len(looked.hosts)
-    pairs = {"public": comb(hosts, 2), "cluster": comb(hosts - 1, 2)}
-    assert {kind: len(one["rates"]) for kind, one in found.items()} == pairs
-    assert all(rate > 10 for one in found.values() for rate in one["rates"].values())
+    pairs = {"public": comb(len(looked.hosts), 2), "cluster": comb(len(STORAGE), 2)}
+    assert {kind: len(network["rates"]) for kind, network in found.items()} == pairs
+    assert all(rate > 10 for network in found.values() for rate in network["rates"].values())
+    problems = [line for network in found.values() for line in network["problems"]]
+    assert code == (1 if problems else 0), found
     for host in looked.hosts:
         assert looked.run(host, "pgrep iperf3", check=False).code == 1, host
 

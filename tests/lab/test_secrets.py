@@ -77,7 +77,11 @@ def test_no_process_was_started_with_a_key(cluster: Product, keys: dict[str, str
     assert watched.holding([key.encode() for key in keys.values()]) == []
 
 
-@pytest.mark.parametrize("way", list(WAYS))
+# The two ends here; the master compiles every way's pillar in tests/functional/test_pillar.py.
+@pytest.mark.parametrize(
+    "way",
+    [way if way in ("as it is", "with both forged") else pytest.param(way, marks=pytest.mark.big) for way in WAYS],
+)
 def test_a_minion_gets_its_own_keys_and_no_other_however_it_asks(
     cluster: Product, keys: dict[str, str], way: str
 ) -> None:

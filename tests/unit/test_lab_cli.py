@@ -1,0 +1,40 @@
+"""Bad words and bad cluster files at the lab's command line: one message each, before anything is made."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cli import main
+from lab.errors import LabError
+
+MINI = "tests/rig/mini.yaml"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("disks: {hdd: 1}", "dsiks: {hdd: 1}"), "unknown key 'dsiks': did you mean disks?"),
+        (("first: 31", "first: 20"), "address given twice"),
+    ],
+)
+def test_a_bad_cluster_file_is_refused(checkout: Path, tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    text = (checkout / MINI).read_text()
+    assert change[0] in text
+    (tmp_path / "mini.yaml").write_text(text.replace(*change))
+    with pytest.raises(LabError, match=".") as refused:
+        main(["up", str(tmp_path / "mini.yaml")])
+    assert said in str(refused.value)
+
+
+def test_a_command_without_words_is_refused() -> None:
+    with pytest.raises(LabError, match="no command given"):
+        main(["exec", "node1", "--cluster", "mini"])
+
+
+def test_a_refusal_is_one_message(checkout: Path) -> None:
+    argv = [sys.executable, "-m", "lab", "up", "nosuch"]
+    done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("lab: no cluster 'nosuch': expected one of apollo") and done.stderr.count("\n") == 1
