@@ -97,11 +97,15 @@ def check_profile(text: object) -> str:
     return text
 
 
+def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word most like ``word``, of those that are ``cutoff`` alike or more (difflib's ratio)."""
+    return next(iter(get_close_matches(word.lower(), sorted(known), n=1, cutoff=cutoff)), None)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """``: did you mean X?`` for the known word most like ``word``, else the list of all."""
     words = sorted(known)
-    near = get_close_matches(word.lower(), words, n=1, cutoff=0.6)
-    if near:
-        return f": did you mean '{near[0]}'?"
+    if near := closest(word, words):
+        return f": did you mean '{near}'?"
     more = f" and {len(words) - LISTED} more" if len(words) > LISTED else ""
     return f"; known are {', '.join(words[:LISTED])}{more}"

@@ -1,0 +1,69 @@
+"""Reads what a site wrote: its settings, what is wrong with them, and keys that nothing reads."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from proposals.settings.cluster import CONFIG
+from proposals.settings.kinds import unknown
+from proposals.settings.mappings import NEAR, read_row
+from proposals.settings.table import SETTINGS
+from proposals.text.names import closest, shown
+
+KEYS = tuple(row.key for row in SETTINGS)
+# Of the pillar that is served only these count: policy.cfg chooses the others anew, and configure wrote into `ceph`.
+SERVED = tuple(row.key for row in SETTINGS if row.place != CONFIG and row.key != "ceph")
+OURS = ("ceph_", "rgw_", "nfs_", "ganesha_", "iscsi_", "crush_", "stage_prep_")
+
+
+@dataclass(frozen=True)
+class SiteSettings:
+    """What a site wrote, read: every key of the table, defaults included; ``problems`` by key."""
+
+    values: Mapping[str, object]
+    problems: Mapping[str, list[str]]
+
+    def lines(self) -> list[str]:
+        """Every problem, in the table's order."""
+        return [line for lines in self.problems.values() for line in lines]
+
+
+def read(written: Mapping[str, object]) -> SiteSettings:
+    """Read settings, merged as Salt merges them; keys that are not in the table are not looked at."""
+    values, problems = {}, {}
+    for row in SETTINGS:
+        values[row.key], wrongs = read_row(row, written, row.key)
+        if wrongs:
+            problems[row.key] = wrongs
+    return SiteSettings(values, problems)
+
+
+def merged(
+    chosen: Mapping[str, object], served: Mapping[str, object], own: Iterable[Mapping[str, object]] = ()
+) -> dict[str, object]:
+    """Return a site's settings as they will be: what policy.cfg chooses, the site's pillar, its own files, in order.
+
+    chosen
+        Of the fragments that policy.cfg selects.
+    served
+        The pillar of the master, as it is served now.
+    own
+        The contents of the site's own files, which may not be served yet.
+    """
+    settings = {**chosen, **{key: served[key] for key in SERVED if key in served}}
+    for content in own:
+        settings |= content
+    return settings
+
+
+def misspelt(content: Mapping) -> list[str]:
+    """Return an error for each key of a site's file that is nearly one of the table's."""
+    return [unknown(key, KEYS) for key in content if key not in KEYS and closest(str(key), KEYS, NEAR)]
+
+
+def unread(content: Mapping) -> list[str]:
+    """Return a line for each key that looks like one of ours, is like none of them, and is read by nothing of ours.
+
+    A key of the site's own, for states of its own, is left alone.
+    """
+    odd = (key for key in content if str(key).startswith(OURS) and key not in KEYS)
+    return [f"{shown(key)}: no such setting, nothing reads it" for key in odd if not closest(str(key), KEYS, NEAR)]
