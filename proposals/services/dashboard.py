@@ -44,8 +44,8 @@ def plan(cluster: Cluster, made: Plan) -> None:
             port=said.get("port"),
             user=user,
             options={"mgr": {f"mgr/dashboard/{option}": value for option, value in options.items()}},
-            given=given,
-            made=[] if given else [cluster.names(managers)],  # any of them may be the active one
+            certificate="given" if given else "made",
+            names=cluster.names(managers),  # any of them may be the active one
             gateways=_gateways(cluster),
         )
         if cluster.members("igw"):

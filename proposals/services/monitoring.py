@@ -125,7 +125,8 @@ def _grafana(cluster: Cluster, made: Plan, watchers: list[str]) -> None:
     given = made.certificate("grafana", cluster)
     made.passwords.add(GRAFANA_PASSWORD)
     for minion in watchers:
-        made.run("grafana", minion, port=PORTS["grafana"], given=given, made=[] if given else [cluster.names([minion])])
+        certificate = {"certificate": "given" if given else "made", "names": cluster.names([minion])}
+        made.run("grafana", minion, port=PORTS["grafana"], **certificate)
         made.tell(minion, grafana=GRAFANA_PASSWORD, **{name: name for name in given})
         _listens(made, minion, "grafana", "grafana or grafana-server")
 

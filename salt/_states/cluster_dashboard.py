@@ -11,21 +11,21 @@ def served(
     certificate: str,
     key: str,
     port: int | None = None,
-    given: bool = False,
+    origin: str = "made",
     instead_of: Mapping[str, str] | None = None,
 ) -> dict:
     """The managers serve the dashboard with a certificate and key (files on this host).
 
     port
         Without one on that of the cluster's setting.
-    given
-        Whether the site gave them; else a certificate that somebody gave the cluster by hand stays.
+    origin
+        ``given`` by the site, or ``made`` by this host: then one that the cluster got by hand stays.
     instead_of
         ``{module: why}``: modules that cannot run beside it are disabled, with a warning.
 
     ``name`` is only a name.
     """
-    arguments = (certificate, key, port, bool(given), sorted(instead_of or ()))
+    arguments = (certificate, key, port, origin == "given", sorted(instead_of or ()))
     lines = __salt__["cluster_dashboard.pending"](*arguments)
     if not lines:
         return halocline.unchanged(name, "the dashboard is served as pillar says")

@@ -1,6 +1,4 @@
 ceph-cluster-admin-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/ceph.client.admin.keyring
-    - contents_pillar: ceph_secrets:admin
-    - mode: '0600'
-    - show_changes: False
+    - use: admin

@@ -3,14 +3,11 @@ ceph-cluster-mgr-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['mgr'] | tojson }}
 
 ceph-cluster-mgr-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /var/lib/ceph/mgr/ceph-{{ grains['host'] }}/keyring
-    - contents_pillar: ceph_secrets:mgr
+    - use: mgr
     - user: ceph
     - group: ceph
-    - mode: '0600'
-    - makedirs: True
-    - show_changes: False
     - require:
       - pkg: ceph-cluster-mgr-packages
 
@@ -19,4 +16,4 @@ ceph-cluster-mgr-running:
     - name: ceph-mgr@{{ grains['host'] }}
     - enable: True
     - require:
-      - file: ceph-cluster-mgr-keyring
+      - host_secret: ceph-cluster-mgr-keyring

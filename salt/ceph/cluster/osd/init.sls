@@ -3,13 +3,11 @@ ceph-cluster-osd-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['osd'] | tojson }}
 
 ceph-cluster-osd-bootstrap:
-  file.managed:
+  host_secret.managed:
     - name: /var/lib/ceph/bootstrap-osd/ceph.keyring
-    - contents_pillar: ceph_secrets:bootstrap-osd
+    - use: bootstrap-osd
     - user: ceph
     - group: ceph
-    - mode: '0600'
-    - show_changes: False
     - require:
       - pkg: ceph-cluster-osd-packages
 
@@ -34,5 +32,5 @@ ceph-cluster-osd-reload:
 ceph-cluster-osd-deployed:
   osd.deployed:
     - require:
-      - file: ceph-cluster-osd-bootstrap
+      - host_secret: ceph-cluster-osd-bootstrap
       - module: ceph-cluster-osd-reload

@@ -5,13 +5,11 @@ ceph-service-alertmanager-packages:
 
 {%- for name in pillar['ceph']['services']['alertmanager']['given'] %}
 ceph-service-alertmanager-secret-{{ name }}:
-  file.managed:
+  host_secret.managed:
     - name: /etc/prometheus/secrets/{{ name }}
-    - contents_pillar: ceph_secrets:alertmanager-{{ name }}
+    - use: alertmanager-{{ name }}
     - user: prometheus
     - mode: '0400'
-    - makedirs: True
-    - show_changes: False
     - require:
       - pkg: ceph-service-alertmanager-packages
     - require_in:
@@ -28,12 +26,11 @@ ceph-service-alertmanager-configuration:
       - pkg: ceph-service-alertmanager-packages
 
 ceph-service-alertmanager-arguments:
-  file.keyvalue:
+  host_daemon.arguments:
     - name: {{ pillar['ceph_os']['alertmanager']['arguments'] }}
-    - key: {{ pillar['ceph_os']['alertmanager']['variable'] }}
-    - value: '"{{ (pillar['ceph_os']['alertmanager']['always'] + pillar['ceph']['services']['alertmanager']['arguments']) | join(' ') }}"'
-    - append_if_not_found: True
-    - create_if_missing: True
+    - variable: {{ pillar['ceph_os']['alertmanager']['variable'] }}
+    - always: {{ pillar['ceph_os']['alertmanager']['always'] | tojson }}
+    - more: {{ pillar['ceph']['services']['alertmanager']['arguments'] | tojson }}
     - require:
       - pkg: ceph-service-alertmanager-packages
 
@@ -42,5 +39,5 @@ ceph-service-alertmanager-running:
     - name: {{ pillar['ceph_os']['alertmanager']['service'] }}
     - enable: True
     - watch:
-      - file: ceph-service-alertmanager-arguments
+      - host_daemon: ceph-service-alertmanager-arguments
       - file: ceph-service-alertmanager-configuration

@@ -4,10 +4,8 @@ ceph-service-client-cephfs-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['client-cephfs'] | tojson }}
 
 ceph-service-client-cephfs-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['client-cephfs']['entity'] }}.keyring
-    - contents_pillar: ceph_secrets:client-cephfs
-    - mode: '0600'
-    - show_changes: False
+    - use: client-cephfs
     - require:
       - pkg: ceph-service-client-cephfs-packages

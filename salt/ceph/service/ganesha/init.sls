@@ -4,33 +4,25 @@ ceph-service-ganesha-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['ganesha'] | tojson }}
 
 ceph-service-ganesha-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/ceph.client.{{ pillar['ceph']['services']['ganesha']['user'] }}.keyring
-    - contents_pillar: ceph_secrets:ganesha
-    - mode: '0600'
-    - show_changes: False
+    - use: ganesha
     - require:
       - pkg: ceph-service-ganesha-packages
 
 ceph-service-ganesha-conf:
-  file.managed:
+  host_secret.rendered:
     - name: /etc/ganesha/ganesha.conf
     - source: salt://ceph/service/ganesha/files/ganesha.conf.j2
-    - template: jinja
     - context: {told: {{ pillar['ceph']['services']['ganesha'] | tojson }}}
-    - mode: '0600'
-    - show_changes: False
     - require:
       - pkg: ceph-service-ganesha-packages
 
 ceph-service-ganesha-exports-conf:
-  file.managed:
+  host_secret.rendered:
     - name: /etc/ganesha/exports.conf
     - source: salt://ceph/service/ganesha/files/exports.conf.j2
-    - template: jinja
     - context: {told: {{ pillar['ceph']['services']['ganesha'] | tojson }}}
-    - mode: '0600'
-    - show_changes: False
     - require:
       - pkg: ceph-service-ganesha-packages
 
@@ -55,17 +47,17 @@ ceph-service-ganesha-grace:
         | grep -qxF {{ pillar['ceph']['services']['ganesha']['name'] }}
     - retry: {attempts: 3, interval: 1}
     - require:
-      - file: ceph-service-ganesha-keyring
+      - host_secret: ceph-service-ganesha-keyring
 
 ceph-service-ganesha-running:
   service.running:
     - name: nfs-ganesha
     - enable: True
     - watch:
-      - file: ceph-service-ganesha-conf
-      - file: ceph-service-ganesha-keyring
+      - host_secret: ceph-service-ganesha-conf
+      - host_secret: ceph-service-ganesha-keyring
     - require:
-      - file: ceph-service-ganesha-exports-conf
+      - host_secret: ceph-service-ganesha-exports-conf
       - file: ceph-service-ganesha-unit
       - cmd: ceph-service-ganesha-grace
 
@@ -75,4 +67,4 @@ ceph-service-ganesha-exports:
     - require:
       - service: ceph-service-ganesha-running
     - watch:
-      - file: ceph-service-ganesha-exports-conf
+      - host_secret: ceph-service-ganesha-exports-conf

@@ -1,56 +1,20 @@
 # Grafana with Ceph's dashboards, its data source the Prometheus beside it. The Ceph Dashboard shows them inside of its
 # own pages: for that everybody may look (docs.ceph.com, mgr/dashboard: Grafana).
+include:
+  - ceph.service.grafana.{{ pillar['ceph']['services']['grafana']['certificate'] }}
+
 ceph-service-grafana-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['grafana'] | tojson }}
-
-{%- for name in pillar['ceph']['services']['grafana']['given'] %}
-ceph-service-grafana-{{ name }}:
-  file.managed:
-    - name: /etc/grafana/{{ name }}
-    - contents_pillar: ceph_secrets:{{ name }}
-    - group: grafana
-    - mode: '0640'
-    - show_changes: False
-    - require:
-      - pkg: ceph-service-grafana-packages
-    - watch_in:
-      - service: ceph-service-grafana-running
-{%- endfor %}
-{%- for names in pillar['ceph']['services']['grafana']['made'] %}
-ceph-service-grafana-key:
-  x509.private_key_managed:
-    - name: /etc/grafana/grafana.key
-    - keysize: 3072
-    - group: grafana
-    - mode: '0640'
-    - require:
-      - pkg: ceph-service-grafana-packages
-
-ceph-service-grafana-certificate:
-  x509.certificate_managed:
-    - name: /etc/grafana/grafana.crt
-    - signing_private_key: /etc/grafana/grafana.key
-    - CN: ceph-service-grafana
-    - subjectAltName: {{ names | tojson }}
-    - basicConstraints: critical, CA:FALSE
-    - extendedKeyUsage: serverAuth
-    - days_valid: 3650
-    - days_remaining: 365
-    - mode: '0644'
-    - require:
-      - x509: ceph-service-grafana-key
-    - watch_in:
-      - service: ceph-service-grafana-running
-{%- endfor %}
+    - require_in:
+      - sls: ceph.service.grafana.{{ pillar['ceph']['services']['grafana']['certificate'] }}
 
 ceph-service-grafana-password:
-  file.managed:
+  host_secret.managed:
     - name: /etc/grafana/admin.password
-    - contents_pillar: ceph_secrets:grafana
+    - use: grafana
     - group: grafana
     - mode: '0640'
-    - show_changes: False
     - require:
       - pkg: ceph-service-grafana-packages
 
@@ -71,7 +35,7 @@ ceph-service-grafana-settings:
           enabled: 'true'
           org_role: Viewer
     - require:
-      - file: ceph-service-grafana-password
+      - host_secret: ceph-service-grafana-password
 
 ceph-service-grafana-provisioning:
   file.managed:
@@ -89,5 +53,6 @@ ceph-service-grafana-running:
     - name: grafana-server
     - enable: True
     - watch:
+      - sls: ceph.service.grafana.{{ pillar['ceph']['services']['grafana']['certificate'] }}
       - ini: ceph-service-grafana-settings
       - file: ceph-service-grafana-provisioning

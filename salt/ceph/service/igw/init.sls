@@ -9,22 +9,17 @@ ceph-service-igw-kernel:
     - persist: True
 
 ceph-service-igw-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['igw']['client'] }}.keyring
-    - contents_pillar: ceph_secrets:igw
-    - mode: '0600'
-    - show_changes: False
+    - use: igw
     - require:
       - pkg: ceph-service-igw-packages
 
 ceph-service-igw-conf:
-  file.managed:
+  host_secret.rendered:
     - name: /etc/ceph/iscsi-gateway.cfg
     - source: salt://ceph/service/igw/files/iscsi-gateway.cfg.j2
-    - template: jinja
     - context: {told: {{ pillar['ceph']['services']['igw'] | tojson }}}
-    - mode: '0600'
-    - show_changes: False
     - require:
       - pkg: ceph-service-igw-packages
 
@@ -34,15 +29,15 @@ ceph-service-igw-tcmu-runner:
     - enable: True
     - require:
       - kmod: ceph-service-igw-kernel
-      - file: ceph-service-igw-keyring
+      - host_secret: ceph-service-igw-keyring
 
 ceph-service-igw-api:
   service.running:
     - name: rbd-target-api
     - enable: True
     - watch:
-      - file: ceph-service-igw-conf
-      - file: ceph-service-igw-keyring
+      - host_secret: ceph-service-igw-conf
+      - host_secret: ceph-service-igw-keyring
     - require:
       - service: ceph-service-igw-tcmu-runner
 
@@ -51,6 +46,6 @@ ceph-service-igw-exporter:
     - name: rbd-target-gw
     - enable: True
     - watch:
-      - file: ceph-service-igw-conf
+      - host_secret: ceph-service-igw-conf
     - require:
       - service: ceph-service-igw-api

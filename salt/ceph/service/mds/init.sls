@@ -3,14 +3,11 @@ ceph-service-mds-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['mds'] | tojson }}
 
 ceph-service-mds-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /var/lib/ceph/mds/ceph-{{ pillar['ceph']['services']['mds']['name'] }}/keyring
-    - contents_pillar: ceph_secrets:mds
+    - use: mds
     - user: ceph
     - group: ceph
-    - mode: '0600'
-    - makedirs: True
-    - show_changes: False
     - require:
       - pkg: ceph-service-mds-packages
 
@@ -19,4 +16,4 @@ ceph-service-mds-running:
     - name: ceph-mds@{{ pillar['ceph']['services']['mds']['name'] }}
     - enable: True
     - require:
-      - file: ceph-service-mds-keyring
+      - host_secret: ceph-service-mds-keyring

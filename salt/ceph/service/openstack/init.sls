@@ -6,11 +6,9 @@ ceph-service-openstack-folder:
 {%- for file in pillar['ceph']['services']['openstack']['files'] %}
 
 ceph-service-openstack-{{ file }}:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/openstack/{{ file }}
-    - contents_pillar: ceph_secrets:openstack/{{ file }}
-    - mode: '0600'
-    - show_changes: False
+    - use: openstack/{{ file }}
     - require:
       - file: ceph-service-openstack-folder
 {%- endfor %}

@@ -28,12 +28,11 @@ ceph-service-prometheus-configuration:
       - pkg: ceph-service-prometheus-packages
 
 ceph-service-prometheus-arguments:
-  file.keyvalue:
+  host_daemon.arguments:
     - name: {{ pillar['ceph_os']['prometheus']['arguments'] }}
-    - key: {{ pillar['ceph_os']['prometheus']['variable'] }}
-    - value: '"{{ (pillar['ceph_os']['prometheus']['always'] + pillar['ceph']['services']['prometheus']['arguments']) | join(' ') }}"'
-    - append_if_not_found: True
-    - create_if_missing: True
+    - variable: {{ pillar['ceph_os']['prometheus']['variable'] }}
+    - always: {{ pillar['ceph_os']['prometheus']['always'] | tojson }}
+    - more: {{ pillar['ceph']['services']['prometheus']['arguments'] | tojson }}
     - require:
       - pkg: ceph-service-prometheus-packages
 
@@ -44,7 +43,7 @@ ceph-service-prometheus-running:
     - require:
       - file: ceph-service-prometheus-configuration
     - watch:
-      - file: ceph-service-prometheus-arguments
+      - host_daemon: ceph-service-prometheus-arguments
 
 ceph-service-prometheus-reloaded:
   service.running:

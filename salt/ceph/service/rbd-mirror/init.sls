@@ -4,12 +4,10 @@ ceph-service-rbd-mirror-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['rbd-mirror'] | tojson }}
 
 ceph-service-rbd-mirror-keyring:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/ceph.{{ pillar['ceph']['services']['rbd-mirror']['entity'] }}.keyring
-    - contents_pillar: ceph_secrets:rbd-mirror
+    - use: rbd-mirror
     - user: ceph
     - group: ceph
-    - mode: '0600'
-    - show_changes: False
     - require:
       - pkg: ceph-service-rbd-mirror-packages

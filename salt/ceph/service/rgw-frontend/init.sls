@@ -5,12 +5,9 @@ ceph-service-rgw-frontend-packages:
 {%- for file in pillar['ceph']['services']['rgw-frontend']['files'] %}
 
 ceph-service-rgw-frontend-{{ file }}:
-  file.managed:
+  host_secret.managed:
     - name: /etc/ceph/rgw-frontend/{{ file }}
-    - contents_pillar: ceph_secrets:rgw-frontend/{{ file }}
-    - mode: '0600'
-    - makedirs: True
-    - show_changes: False
+    - use: rgw-frontend/{{ file }}
     - require_in:
       - file: ceph-service-rgw-frontend-haproxy
     - watch_in:

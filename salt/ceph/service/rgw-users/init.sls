@@ -11,10 +11,7 @@ ceph-service-rgw-users-{{ user['name'] }}:
 {%- endfor %}
 
 ceph-service-rgw-users-credentials:
-  file.managed:
+  host_secret.rendered:
     - name: /etc/ceph/rgw-users.credentials
     - source: salt://ceph/service/rgw-users/files/credentials.j2
-    - template: jinja
     - context: {users: {{ pillar['ceph']['services']['radosgw']['users'] | tojson }}}
-    - mode: '0600'
-    - show_changes: False

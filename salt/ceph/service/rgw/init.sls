@@ -9,30 +9,25 @@ ceph-service-rgw-packages:
 {%- for name in pillar['ceph']['services']['rgw']['trusted'] %}
 
 ceph-service-rgw-trust-{{ name }}:
-  file.managed:
+  host_secret.managed:
     - name: {{ pillar['ceph_os']['trust']['folder'] }}/{{ name }}.crt
-    - contents_pillar: ceph_secrets:{{ name }}
+    - use: {{ name }}
     - mode: '0644'
-    - makedirs: True
-    - show_changes: False
   cmd.run:
     - name: {{ pillar['ceph_os']['trust']['command'] }}
     - onchanges:
-      - file: ceph-service-rgw-trust-{{ name }}
+      - host_secret: ceph-service-rgw-trust-{{ name }}
 {%- endfor %}
 {%- for gateway in pillar['ceph']['services']['rgw']['gateways'] %}
 {%- for file in gateway['files'] %}
 
 ceph-service-rgw-{{ gateway['name'] }}-{{ file }}:
-  file.managed:
+  host_secret.managed:
     - name: {{ gateway['folder'] }}/{{ file }}
-    - contents_pillar: {{ 'ceph_secrets:' ~ gateway['name'] ~ '/' ~ file }}
+    - use: {{ gateway['name'] ~ '/' ~ file }}
     - user: ceph
     - group: ceph
-    - mode: '0600'
     - dir_mode: '0750'
-    - makedirs: True
-    - show_changes: False
     - require:
       - pkg: ceph-service-rgw-packages
     - require_in:

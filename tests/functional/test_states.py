@@ -1,0 +1,117 @@
+"""States of our own, run by Salt on files of this machine, and the SLS that use them."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import salt.loader
+import salt.state
+from cryptography import x509
+
+from proposals.pillar.secrets import new_key
+
+SALT = Path(__file__).parent.parent.parent / "salt"
+STATES = {path.stem for path in (SALT / "_states").glob("*.py")}
+NAMES = [
+    ".".join(path.relative_to(SALT).with_suffix("").parts).removesuffix(".init")
+    for path in sorted((SALT / "ceph").rglob("*.sls"))
+]
+
+
+@pytest.fixture
+def run(minion_opts, tmp_path):
+    """Run one state with a pillar; ``tmp_path`` is the first of the file roots."""
+
+    def call(what, name, pillar=None, test=False, **arguments):
+        state, fun = what.split(".")
+        low = {"state": state, "fun": fun, "name": str(name), "__id__": "x", "__sls__": "x", "order": 1, **arguments}
+        opts = minion_opts(site=tmp_path)
+        opts["test"] = test
+        return salt.state.State(opts, pillar_override=pillar or {}).call({**low, "__env__": "base"})
+
+    return call
+
+
+SECRETS = {"host_secret.managed": {"use": "mds"}, "host_secret.rendered": {"source": "salt://keyring.j2"}}
+NAIVE = {"contents_pillar": "ceph_secrets:mds"}
+
+
+@pytest.mark.parametrize("what", SECRETS)
+def test_a_changed_secret_is_written_and_never_returned(run, tmp_path, what):
+    (tmp_path / "keyring.j2").write_text("{{ pillar['ceph_secrets']['mds'] }}\n")
+    file, keys = tmp_path / "ceph-mds/keyring", [new_key(), new_key()]
+    pillars = [{"ceph_secrets": {"mds": f"[mds.node1]\n\tkey = {key}\n"}} for key in keys]
+
+    def shown(what, pillar, **arguments):
+        """The keys that a state's answer shows, in test mode and when it changes the file."""
+        answers = [run(what, file, pillar, test=test, **arguments) for test in (True, False)]
+        assert [answer["result"] for answer in answers] == [None, True] and all(answer["changes"] for answer in answers)
+        return [key for key in keys if key in repr(answers)]
+
+    for key, pillar in zip(keys, pillars, strict=True):
+        assert shown(what, pillar, **SECRETS[what]) == []
+        assert key in file.read_text() and file.stat().st_mode & 0o777 == 0o600
+    assert run(what, file, pillars[1], **SECRETS[what])["changes"] == {}
+    assert shown("file.managed", pillars[0], **NAIVE) == keys  # as Salt's own state does
+
+
+def test_a_secret_that_this_host_was_not_told(run, tmp_path):
+    answer = run("host_secret.managed", tmp_path / "keyring", {"ceph_secrets": {"mgr": "x"}}, use="mds")
+    assert answer["result"] is False and "no secret 'mds': run ceph.stage.configure" in answer["comment"]
+    assert not (tmp_path / "keyring").exists()
+
+
+def test_no_sls_writes_a_secret_but_by_the_state_that_hides_it(show_sls):
+    def shows(chunk):
+        sources = re.findall(r"salt://(\S+?)['\"]", repr(chunk))
+        texts = [repr(chunk), *((SALT / path).read_text() for path in sources if (SALT / path).exists())]
+        return chunk["state"] != "host_secret" and any("ceph_secrets" in text for text in texts)
+
+    assert shows({"state": "file", **NAIVE})  # it can find one
+    assert shows({"state": "file", "source": "salt://ceph/service/rgw-users/files/credentials.j2"})
+    assert [chunk for sls in NAMES for chunk in show_sls(sls) if shows(chunk)] == []
+    assert [path for path in SALT.rglob("*.sls") if "ceph_secrets" in path.read_text()] == []  # nor its value
+
+
+def test_a_certificate_and_its_key_are_made_once(run, tmp_path):
+    key, names = tmp_path / "a.key", "DNS:node1, IP:10.0.0.1"
+    arguments = {"key": str(key), "common_name": "ceph", "names_of": names}
+    would = run("host_certificate.self_signed", tmp_path / "a.crt", test=True, **arguments)
+    assert would["result"] is None and would["changes"] and not key.exists()
+    made = run("host_certificate.self_signed", tmp_path / "a.crt", **arguments)
+    assert made["result"] is True and set(made["changes"]) == {str(key), f"{tmp_path}/a.crt"}
+    assert "PRIVATE" in key.read_text() and "PRIVATE" not in repr(made)
+    certificate = x509.load_pem_x509_certificate((tmp_path / "a.crt").read_bytes())
+    asked = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert asked.get_values_for_type(x509.DNSName) == ["node1"]
+    assert run("host_certificate.self_signed", tmp_path / "a.crt", **arguments)["changes"] == {}
+
+
+def test_a_daemon_is_started_with_both_lists(run, tmp_path):
+    (tmp_path / "prometheus").write_text('# ours\nARGS="--old"\n')
+    arguments = {"variable": "ARGS", "always": ["--web=1"], "more": ["--keep=2"]}
+    assert run("host_daemon.arguments", tmp_path / "prometheus", **arguments)["changes"]
+    assert (tmp_path / "prometheus").read_text() == '# ours\nARGS="--web=1 --keep=2"\n'
+    assert run("host_daemon.arguments", tmp_path / "prometheus", **arguments)["changes"] == {}
+
+
+def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, minion_opts):
+    opts = minion_opts()
+    functions = salt.loader.states(opts, salt.loader.minion_mods(opts), {}, {})
+
+    def wrong(chunk):
+        name = f"{chunk['state']}.{chunk['fun']}"
+        if chunk["state"] not in STATES:
+            return False
+        if name not in functions:
+            return True
+        takes = inspect.signature(functions[name]).parameters
+        known = {*takes, *salt.state.STATE_INTERNAL_KEYWORDS}
+        lacks = [key for key, each in takes.items() if each.default is each.empty and key not in (*chunk, "kwargs")]
+        return bool(lacks) or ("kwargs" not in takes and not set(chunk) <= known)
+
+    assert wrong({"state": "mon", "fun": "destroyed"})  # it can find one
+    assert wrong({"state": "mon", "fun": "created", "name": "x", "soon": True})
+    assert wrong({"state": "host_secret", "fun": "managed", "name": "x"})
+    assert [chunk for sls in NAMES for chunk in show_sls(sls) if wrong(chunk)] == []
