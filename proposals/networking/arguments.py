@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from proposals.networking.nics import NAME
 from proposals.text import argument_readers, names
+from proposals.text.addresses import Network
 from proposals.text.argument_readers import Argument
 from proposals.text.errors import ArgumentError
 
@@ -15,7 +16,6 @@ HASHES = ("layer2", "layer2+3", "layer3+4")
 JUMBO = 9000  # bytes: what the guide's bonds have; the switches need 9216
 MTU = range(1280, 9217)  # IPv6 asks for 1280 (RFC 8200); more than 9216 no common switch carries
 VLAN = range(1, 4095)  # IEEE 802.1Q: 0 and 4095 are reserved
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from proposals.networking.arguments import MODES, MTU, VLAN
 from proposals.networking.nics import NAME
+from proposals.text.addresses import beside
 from proposals.text.names import shown
 
 KINDS = ("bond", "vlan", "ethernet")
@@ -91,15 +92,8 @@ def _addresses(link: Mapping) -> Iterable[str]:
         if address.network.prefixlen < address.max_prefixlen - 1 and address.ip == address.network.network_address:
             yield f"{text} is a network, not an address in one"
     gateway = link.get("gateway")
-    if gateway and not any(_inside(gateway, text) for text in (listed if isinstance(listed, list) else ())):
+    if gateway and not any(beside(gateway, text) for text in (listed if isinstance(listed, list) else ())):
         yield f"gateway {shown(gateway)} lies in none of its networks"
-
-
-def _inside(address: object, interface: object) -> bool:
-    try:
-        return ipaddress.ip_address(str(address)) in ipaddress.ip_interface(str(interface)).network
-    except ValueError:
-        return False
 
 
 def _twice(links: Mapping) -> list[str]:

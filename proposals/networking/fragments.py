@@ -1,6 +1,5 @@
 """The text of every file of a network proposal: plain YAML, one file a host, so that policy.cfg can choose."""
 
-import ipaddress
 import json
 from collections.abc import Mapping
 from functools import partial
@@ -10,6 +9,7 @@ import yaml
 from proposals.networking.hostplan import HostNetwork, Link
 from proposals.networking.plan import KEYS, Plan
 from proposals.policy.populate_decision import Wanted
+from proposals.text.addresses import beside
 
 Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 CLUSTER = "stack/default/ceph/cluster.yml"
@@ -51,9 +51,8 @@ def _link(link: Link, plan: Plan) -> dict:
 
 def _toward(one: HostNetwork, gateway: str) -> str | None:
     """The link whose network a gateway lies in."""
-    address = ipaddress.ip_address(gateway)
     for link in one.links:
-        if any(address in ipaddress.ip_interface(each).network for each in link.addresses):
+        if any(beside(gateway, each) for each in link.addresses):
             return link.name
     return None
 

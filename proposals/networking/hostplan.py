@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from proposals.networking import bonding
-from proposals.networking.arguments import JUMBO, Arguments, Network
+from proposals.networking.arguments import JUMBO, Arguments
 from proposals.networking.nics import PORTS, Address, Host, Nic
+from proposals.text.addresses import Network, within
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note
 
@@ -45,7 +46,7 @@ class HostNetwork(NamedTuple):
         planned = {link.name: link.addresses for link in self.links}
         left = {name: nic.addresses for name, nic in self.host.nics.items() if name not in self.roles_taken()}
         for name, addresses in {**left, **planned}.items():
-            if network and any(within(ipaddress.ip_interface(one), network) for one in addresses):
+            if any(within(ipaddress.ip_interface(one), network) for one in addresses):
                 return name
         return None
 
@@ -59,11 +60,6 @@ class Networks(NamedTuple):
 
     public: Network | None
     cluster: Network | None
-
-
-def within(address: Address, network: Network | None) -> bool:
-    """Whether an address lies in a network."""
-    return bool(network) and address.version == network.version and address.ip in network
 
 
 def plan(host: Host, wanted: Arguments, networks: Networks) -> HostNetwork:

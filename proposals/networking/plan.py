@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from proposals.networking import advice, hostplan, nics
 from proposals.networking.arguments import Arguments, check_apart, network
 from proposals.networking.hostplan import HostNetwork, Networks
+from proposals.text.addresses import Ip, Network
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note, merged
 
@@ -88,7 +89,7 @@ def _networks(known: Mapping, wanted: Arguments, hosts: tuple[nics.Host, ...]) -
     return Networks(public, None if cluster == public else cluster)
 
 
-def _most_shared(hosts: tuple[nics.Host, ...]) -> nics.ipaddress.IPv4Network | None:
+def _most_shared(hosts: tuple[nics.Host, ...]) -> Network | None:
     """The IPv4 network that most hosts have an address in (discovery's rule)."""
     shared = Counter(
         net
@@ -101,7 +102,7 @@ def _most_shared(hosts: tuple[nics.Host, ...]) -> nics.ipaddress.IPv4Network | N
 
 def _check_addresses(planned: tuple[HostNetwork, ...]) -> None:
     """Raise PlanError for an address that two hosts would have."""
-    owners: dict[ipaddress.IPv4Address | ipaddress.IPv6Address, str] = {}
+    owners: dict[Ip, str] = {}
     for one in planned:
         for text in sorted({text for link in one.links for text in link.addresses}):
             address = ipaddress.ip_interface(text).ip

@@ -1,7 +1,8 @@
 """What ceph.conf is printed from: the monitors' addresses, and what services say. Nothing here opens a file."""
 
-import ipaddress
 from collections.abc import Mapping
+
+from proposals.text import addresses
 
 MSGR2 = "ms_bind_msgr2"  # Ceph's option: false where a site's clients know the first protocol alone
 
@@ -30,13 +31,14 @@ def derived(mons: list[str], inventory: Mapping, settings: Mapping) -> tuple[dic
 def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: bool) -> tuple[list[dict], list[str]]:
     """Name and addresses of each monitor, and what stands against it."""
     monitors, problems = [], []
-    if network and not _is_network(network):
+    if network and not addresses.network(network):
         return [], [f"public_network {network} is not a network: expected one such as 192.168.124.0/24"]
     for minion in mons:
         if minion not in inventory:
             problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
             continue
-        address = _address(inventory[minion].get("addresses", []), network) if network else None
+        found = addresses.inside(inventory[minion].get("addresses", []), addresses.network(network))
+        address = min(found, default=None)
         if network and not address:
             problems.append(
                 f"{minion}: no address in public_network {network}; it has {inventory[minion]['addresses']}"
@@ -45,17 +47,3 @@ def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: b
         addrs = f"[v2:{address}:3300,v1:{address}:6789]" if msgr2 else f"[v1:{address}:6789]"
         monitors.append({"name": inventory[minion]["hostname"], "address": address, "addrs": addrs})
     return monitors, problems
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _address(addresses: list[str], network: str) -> str | None:
-    inside = ipaddress.ip_network(network)
-    found = [ipaddress.ip_interface(address).ip for address in addresses]
-    return next((str(ip) for ip in sorted(found, key=str) if ip.version == inside.version and ip in inside), None)

@@ -1,9 +1,9 @@
 """One service: a row of the table. What it is planned from, and what its plan says."""
 
-import ipaddress
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from proposals.text import addresses
 from proposals.text.names import PROFILE, nearest, shown
 
 Command = list[str]  # words of a ``ceph`` command, without a secret among them
@@ -38,12 +38,8 @@ class Cluster:
 
     def address(self, minion: str) -> str | None:
         """A minion's address in the public network; None where it has none there."""
-        try:
-            network = ipaddress.ip_network(str(self.settings.get("public_network")))
-        except ValueError:
-            return None
-        found = (ipaddress.ip_interface(each).ip for each in self.hosts.get(minion, {}).get("addresses", ()))
-        return next((str(ip) for ip in found if ip.version == network.version and ip in network), None)
+        public = addresses.network(self.settings.get("public_network"))
+        return next(iter(addresses.inside(self.hosts.get(minion, {}).get("addresses", ()), public)), None)
 
     def target(self, minion: str, port: int) -> str:
         """``HOST:PORT`` by which others reach a minion: its address, else its host name."""
@@ -53,8 +49,8 @@ class Cluster:
     def names(self, minions: Iterable[str]) -> str:
         """Whom a certificate of these minions is for, as openssl's x509v3_config(5) writes subjectAltName."""
         hosts = dict.fromkeys(name for minion in minions for name in (self.hostname(minion), minion))
-        addresses = filter(None, map(self.address, minions))
-        return ", ".join([*(f"DNS:{name}" for name in hosts), *(f"IP:{each}" for each in addresses)])
+        ips = filter(None, map(self.address, minions))
+        return ", ".join([*(f"DNS:{name}" for name in hosts), *(f"IP:{each}" for each in ips)])
 
 
 @dataclass

@@ -4,9 +4,9 @@ Every host resolves itself, the monitors and the master: those it must reach. So
 with the number of hosts, and one job asks them all.
 """
 
-import ipaddress
 from collections.abc import Mapping
 
+from proposals.text import addresses
 from proposals.validation.subject import Subject
 
 # Ports of Ceph's daemons (docs.ceph.com, rados/configuration/network-config-ref): fixed ones with the process that
@@ -43,7 +43,6 @@ def ask(subject: Subject, inventory: Mapping[str, Mapping]) -> dict:
     return {"network": str(public) if public else "", "names": names, "probes": probes}
 
 
-def _address(host: Mapping, network) -> str | None:
+def _address(host: Mapping, network: addresses.Network | None) -> str | None:
     """A host's address in a network."""
-    found = (ipaddress.ip_interface(address).ip for address in host.get("addresses", ()))
-    return next((str(ip) for ip in found if network and ip.version == network.version and ip in network), None)
+    return next(iter(addresses.inside(host.get("addresses", ()), network)), None)

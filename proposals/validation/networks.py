@@ -1,9 +1,9 @@
 """Checks of networks: valid, apart, every address in its network, MTUs equal."""
 
-import ipaddress
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from proposals.text import addresses
 from proposals.validation.check import ERROR, HOSTS, POLICY, WARNING, Check, Found, at
 from proposals.validation.roles import DAEMONS
 from proposals.validation.subject import NETWORKS, Subject
@@ -30,8 +30,8 @@ def address_missing(subject: Subject) -> Iterable[Found]:
     for key, roles in zip(NETWORKS, (DAEMONS, ("storage",)), strict=True):
         network = subject.network(key)
         for minion in subject.members(*roles) if network else ():
-            planned = [text.partition("/")[0] for text in subject.links.get(minion, ())]  # deploy makes it
-            if minion in subject.hosts and not _inside(subject, minion, network) and not _in(planned, network):
+            planned = addresses.inside(subject.links.get(minion, ()), network)  # deploy makes it
+            if minion in subject.hosts and not _inside(subject, minion, network) and not planned:
                 has = sorted(
                     {address for each in subject.hosts[minion].interfaces.values() for address in each["addresses"]}
                 )
@@ -54,7 +54,7 @@ def address_twice(subject: Subject) -> Iterable[Found]:
         network = subject.network(key)
         for minion in sorted(subject.hosts):
             for _, interface in _inside(subject, minion, network):
-                for address in _in(interface["addresses"], network):
+                for address in addresses.inside(interface["addresses"], network):
                     owners.setdefault(address, []).append(minion)
         yield from (at(*who, address=address) for address, who in owners.items() if len(set(who)) > 1)
 
@@ -76,23 +76,10 @@ def mtu_differs(subject: Subject) -> Iterable[Found]:
         )
 
 
-def _inside(subject: Subject, minion: str, network) -> list[tuple[str, dict]]:
+def _inside(subject: Subject, minion: str, network: addresses.Network | None) -> list[tuple[str, Mapping]]:
     """A host's interfaces that have an address in a network."""
-    interfaces = subject.hosts[minion].interfaces
-    return [(name, one) for name, one in sorted(interfaces.items()) if network and _in(one["addresses"], network)]
-
-
-def _in(addresses: list[str], network) -> list[str]:
-    return [
-        address for address in addresses if (ip := _ip(address)) and ip.version == network.version and ip in network
-    ]
-
-
-def _ip(text: str):
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:  # a minion's text
-        return None
+    interfaces = sorted(subject.hosts[minion].interfaces.items())
+    return [(name, interface) for name, interface in interfaces if addresses.inside(interface["addresses"], network)]
 
 
 CHECKS = (

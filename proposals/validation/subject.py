@@ -1,10 +1,10 @@
 """What is validated: who has which role, the site's settings, and what the hosts answered."""
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proposals.networking import assigned_check
+from proposals.text import addresses
 from proposals.validation.facts import Facts
 
 NETWORKS = ("public_network", "cluster_network")
@@ -51,12 +51,9 @@ class Subject:
         """The minions that have any of these roles, sorted."""
         return sorted(minion for minion, has in self.roles.items() if set(has) & set(roles))
 
-    def network(self, key: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    def network(self, key: str) -> addresses.Network | None:
         """A network of the settings; None where it is absent or not one (a check of its own says so)."""
-        try:
-            return ipaddress.ip_network(str(self.settings.get(key)))
-        except ValueError:
-            return None
+        return addresses.network(self.settings.get(key))
 
     def hosts_needed(self) -> int | None:
         """How many storage hosts the chosen redundancy needs; None where the setting is not understood."""

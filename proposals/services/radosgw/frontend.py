@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from proposals.networking.nics import NAME
 from proposals.services.radosgw.gateway import Gateway
 from proposals.services.service import Cluster, Plan
+from proposals.text import addresses
 
 KEYS = ("address", "port", "tls", "ca", "minions", "gateways", "router_id")
 FOLDER = "/etc/ceph/rgw-frontend"
@@ -110,7 +111,7 @@ def _address(said: Mapping, cluster: Cluster, made: Plan) -> ipaddress.IPv4Addre
         made.wrong("rgw_frontend: address", said.get("address"), "an address that no host has, such as 192.168.124.100")
         return None
     for minion, host in sorted(cluster.hosts.items()):
-        if any(ipaddress.ip_interface(own).ip == address for own in host.get("addresses", ())):
+        if any(addresses.ip(own) == address for own in host.get("addresses", ())):
             made.problems.append(f"rgw_frontend: address {address} is that of {minion}: choose one that no host has")
             return None
     return address
@@ -129,9 +130,9 @@ def _minions(said: Mapping, cluster: Cluster, behind: list[Gateway], made: Plan)
 def _link(host: Mapping, address) -> tuple[str, str] | None:
     """The interface of a host whose network holds an address, and the host's own address there."""
     for nic in host.get("ceph_nics", ()):
-        for own in map(ipaddress.ip_interface, nic.get("addresses", ())):
-            if own.version == address.version and address in own.network and NAME.fullmatch(str(nic.get("name"))):
-                return nic["name"], str(own.ip)
+        for own in nic.get("addresses", ()):
+            if addresses.beside(address, own) and NAME.fullmatch(str(nic.get("name"))):
+                return nic["name"], str(addresses.ip(own))
     return None
 
 
