@@ -1,9 +1,12 @@
-"""Salt's own loader and compiler over this checkout, without daemons."""
+"""Salt's own loaders and compiler over this checkout, without daemons."""
+
+import sys
 
 import pytest
-import salt.config
 import salt.loader
 import salt.state
+from salt.loader.lazy import LOADED_BASE_NAME
+from saltfactories.utils.functional import Loaders
 
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
@@ -68,45 +71,89 @@ PILLAR = {
 
 
 @pytest.fixture(scope="session")
-def minion_opts(checkout, tmp_path_factory):
-    """Options of a minion that serves itself from the checkout; a function of the OS family."""
-    root = tmp_path_factory.mktemp("minion")
+def minion(salt_factories, checkout):
+    """A minion that is configured and does not run; it serves itself from the checkout, behind its ``state_tree``."""
+    overrides = {
+        "file_client": "local",
+        "file_roots": {"base": [str(checkout / "salt")]},
+        "pillar_roots": {"base": [str(checkout / "pillar")]},
+        "extension_modules": "extmods",  # in the cache, where the factory has it, the loaders empty it
+        "grains": {**family("Debian"), "host": "node1", "id": "node1", "oscodename": "x"},
+        "enable_fqdns_grains": False,
+        "enable_gpu_grains": False,
+    }
+    return salt_factories.salt_minion_daemon("node1", overrides=overrides)
 
-    def opts(family="Debian", pillar=None, site=None):
-        found = salt.config.minion_config(None)
-        found.update(
-            {
-                "root_dir": str(root),
-                "cachedir": str(root / family / "cache"),
-                "pki_dir": str(root / "pki"),
-                "conf_file": str(root / "minion"),
-                "id": "node1",
-                "file_client": "local",
-                "file_roots": {"base": [*([str(site)] if site else []), str(checkout / "salt")]},
-                "pillar_roots": {"base": [str(checkout / "pillar")]},
-                "module_dirs": [str(checkout / "_modules")],
-                "states_dirs": [str(checkout / "salt" / "_states")],
-                "utils_dirs": [str(checkout / "salt" / "_utils")],
-                "grains_dirs": [str(checkout / "salt" / "_grains")],
-                "grains": {"os_family": family, "os": family, "host": "node1", "id": "node1", "oscodename": "x"},
-                "__role": "minion",
-            }
-        )
-        return found
 
-    return opts
+@pytest.fixture(scope="session")
+def loaders(minion):
+    """Salt's loaders as that minion has them, our modules, states and grains synced into it as prep does.
+
+    Their Python modules have names of their own: those of ``show_sls`` would else become theirs.
+    """
+    return Loaders(minion.config.copy(), loaded_base_name="loaded")
+
+
+@pytest.fixture(scope="session")
+def modules(loaders):
+    """The minion's execution modules."""
+    return loaders.modules
+
+
+@pytest.fixture
+def with_pillar(modules, monkeypatch):
+    """A function: the minion's execution modules where its pillar has these keys besides."""
+
+    def tell(**pillar):
+        for key, value in pillar.items():
+            monkeypatch.setitem(modules.pack["__pillar__"], key, value)
+        return modules
+
+    return tell
+
+
+@pytest.fixture(scope="session")
+def python_module(loaders):
+    """A function: the Python module that Salt's loader made of one of ours, to be patched or mocked."""
+
+    def module(name):
+        for loader in (loaders.modules, loaders.modules.pack["__salt__"]):  # each executes it anew
+            getattr(loader, name)
+        return sys.modules[f"{loaders.loaded_base_name}.ext.module.{name}"]
+
+    return module
+
+
+@pytest.fixture(scope="session")
+def grain_module(loaders):
+    """A function: the Python module that Salt's loader made of a grain of ours; ``Loaders`` has their values alone."""
+
+    def module(name):
+        getattr(salt.loader.grain_funcs(loaders.opts), name)
+        return sys.modules[f"{LOADED_BASE_NAME}.ext.grains.{name}"]
+
+    return module
+
+
+def family(name):
+    """The grains that tell an OS family."""
+    return {"os_family": name, "os": name}
 
 
 @pytest.fixture(scope="module")
-def show_sls(minion_opts):
-    """Compile one SLS to its low chunks as a minion of an OS family would: what state.show_low_sls does."""
+def show_sls(loaders):
+    """Compile one SLS to its low chunks as a minion of an OS family would: what state.show_low_sls does.
+
+    That makes a compiler for each SLS, 0.1 s each time: this one keeps its last.
+    """
     compilers = {}
 
-    def show(sls, family="Debian"):
-        if family not in compilers:
+    def show(sls, os_family="Debian"):
+        if os_family not in compilers:
             compilers.clear()  # Salt's modules keep the options of whoever loaded them last
-            compilers[family] = salt.state.HighState(minion_opts(family), pillar_override=PILLAR)
-        compiler = compilers[family]
+            opts = {**loaders.opts, "grains": {**loaders.grains, **family(os_family)}}
+            compilers[os_family] = salt.state.HighState(opts, pillar_override=PILLAR)
+        compiler = compilers[os_family]
         compiler.building_highstate.clear()
         high, errors = compiler.render_highstate({"base": [sls]})
         if errors := errors + compiler.state.verify_high(high):

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import attr
+import salt.config
+import salt.loader
 from pytestshellutils.utils.processes import ProcessResult
+from salt.loader.lazy import LazyLoader
 from saltfactories.cli.run import SaltRun
 from saltfactories.daemons.master import SaltMaster
 
@@ -56,6 +59,14 @@ class Master(SaltMaster):
     def pillar(self) -> Path:
         """The site's folder, ``/srv/pillar/ceph`` on a real master."""
         return self.root / "pillar/ceph"
+
+    def opts(self) -> dict:
+        """Its options, as a process of its own reads them; ``config`` is frozen, which not all of Salt bears."""
+        return salt.config.master_config(self.config_file)
+
+    def runners(self) -> LazyLoader:
+        """Its runners, loaded into this process; the package's own ``Loaders`` are a minion's."""
+        return salt.loader.runner(self.opts())
 
     def accept(self, minion: str) -> Path:
         """Let a minion's key count as accepted, none runs; the factory accepts the keys of those alone that ask."""

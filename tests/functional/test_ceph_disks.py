@@ -1,10 +1,10 @@
 """The grain on a machine that is on file: every odd disk is described, none hides another."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 import yaml
+from saltfactories.utils.loader import LoaderModuleMock
 
 ROOT = Path(__file__).parent.parent
 MACHINE = yaml.safe_load((ROOT / "fixtures/machines/odd.yaml").read_text())
@@ -16,34 +16,37 @@ def write(path: Path, text: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def grain(tmp_path_factory):
-    """The grain's module, looking at the machine on file."""
-    spec = importlib.util.spec_from_file_location("ceph_disks", ROOT.parent / "salt/_grains/ceph_disks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    root = tmp_path_factory.mktemp("machine")
-    module.BLOCK, module.DEV, module.UDEV, module.PROC = root / "block", root / "dev", root / "udev", root / "proc"
-    mounts, swaps = [], ["Filename Type Size Used Priority"]
-    for name, disk in MACHINE.items():
-        for key, value in disk["sys"].items():
-            write(module.BLOCK / name / key, value)
-        if disk.get("node", True):
-            write(module.DEV / name.replace("!", "/"), "")
-        if "udev" in disk:
-            lines = [f"E:{key}={value}" for key, value in disk["udev"]["E"].items()]
-            lines += [f"S:{link}" for link in disk["udev"]["S"]]
-            write(module.UDEV / f"b{disk['sys']['dev']}", "\n".join(lines))
-        for device, points in disk.get("mounts", {}).items():
-            mounts += [f"1 2 {device} / {point.replace(' ', chr(92) + '040')} rw - ext4 x rw" for point in points]
-        swaps += [f"/dev/{name} partition 1 0 -2"] * disk.get("swap", 0)
-    write(module.PROC / "self/mountinfo", "\n".join(mounts))
-    write(module.PROC / "swaps", "\n".join(swaps))
-    return module
+def grain(grain_module):
+    return grain_module("ceph_disks")
 
 
 @pytest.fixture(scope="module")
-def seen(grain):
-    answer = grain.ceph_disks()
+def machine(tmp_path_factory):
+    """The machine on file: where the grain finds its kernel's files."""
+    root = tmp_path_factory.mktemp("machine")
+    places = {name: root / name.lower() for name in ("BLOCK", "DEV", "UDEV", "PROC")}
+    mounts, swaps = [], ["Filename Type Size Used Priority"]
+    for name, disk in MACHINE.items():
+        for key, value in disk["sys"].items():
+            write(places["BLOCK"] / name / key, value)
+        if disk.get("node", True):
+            write(places["DEV"] / name.replace("!", "/"), "")
+        if "udev" in disk:
+            lines = [f"E:{key}={value}" for key, value in disk["udev"]["E"].items()]
+            lines += [f"S:{link}" for link in disk["udev"]["S"]]
+            write(places["UDEV"] / f"b{disk['sys']['dev']}", "\n".join(lines))
+        for device, points in disk.get("mounts", {}).items():
+            mounts += [f"1 2 {device} / {point.replace(' ', chr(92) + '040')} rw - ext4 x rw" for point in points]
+        swaps += [f"/dev/{name} partition 1 0 -2"] * disk.get("swap", 0)
+    write(places["PROC"] / "self/mountinfo", "\n".join(mounts))
+    write(places["PROC"] / "swaps", "\n".join(swaps))
+    return places
+
+
+@pytest.fixture(scope="module")
+def seen(grain, machine):
+    with LoaderModuleMock({grain: machine}):
+        answer = grain.ceph_disks()
     assert answer["ceph_disks_format"] == 1
     return {Path(disk["device"]).name: disk for disk in answer["ceph_disks"]}
 
@@ -58,7 +61,6 @@ def test_disk(seen, name):
         assert {key: found[key] for key in expected} == expected
 
 
-def test_a_host_without_sysfs_has_no_disks(grain, tmp_path, monkeypatch):
-    for name in ("BLOCK", "UDEV", "PROC"):
-        monkeypatch.setattr(grain, name, tmp_path / "nowhere")
-    assert grain.ceph_disks() == {"ceph_disks_format": 1, "ceph_disks": []}
+def test_a_host_without_sysfs_has_no_disks(grain, tmp_path):
+    with LoaderModuleMock({grain: dict.fromkeys(("BLOCK", "UDEV", "PROC"), tmp_path / "nowhere")}):
+        assert grain.ceph_disks() == {"ceph_disks_format": 1, "ceph_disks": []}

@@ -1,7 +1,5 @@
 """What host_ceph.inspect sees of a cluster on a host that is on file."""
 
-import importlib.util
-
 import pytest
 
 FSID = "22222222-2222-4222-8222-222222222222"
@@ -18,12 +16,14 @@ public_network = 10.9.0.0/16
 
 
 @pytest.fixture
-def module(checkout, tmp_path):
-    spec = importlib.util.spec_from_file_location("host_ceph", checkout / "_modules/host_ceph.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    made.CONF, made.ADMIN, made.LIB = tmp_path / "ceph.conf", tmp_path / "admin", tmp_path / "lib"
-    return made
+def module(python_module):
+    return python_module("host_ceph")
+
+
+@pytest.fixture
+def configure_loader_modules(module, tmp_path):
+    """A host whose files lie in ``tmp_path``."""
+    return {module: {"CONF": tmp_path / "ceph.conf", "ADMIN": tmp_path / "admin", "LIB": tmp_path / "lib"}}
 
 
 def test_a_host_without_ceph(module):

@@ -1,12 +1,11 @@
 """The grain of network ports on a machine that is on file: every odd port is described, none hides another."""
 
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import salt.loader
 import yaml
+from saltfactories.utils.loader import LoaderModuleMock
 
 ROOT = Path(__file__).parent.parent
 MACHINE = yaml.safe_load((ROOT / "fixtures/machines/ports.yaml").read_text())
@@ -25,33 +24,35 @@ def link(path: Path, target: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def grain(tmp_path_factory):
-    """The grain's module, looking at the machine on file."""
-    spec = importlib.util.spec_from_file_location("ceph_nics", ROOT.parent / "salt/_grains/ceph_nics.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    root = tmp_path_factory.mktemp("machine")
-    module.NET, module.VLANS, module.UDEV = root / "class/net", root / "vlans", root / "udev"
-    write(module.VLANS, MACHINE["vlans"])
-    listed = {}
-    for name, port in PORTS.items():
-        if "file" in port:
-            write(module.NET / name, port["file"])
-        for key, target in port.get("links", {}).items():
-            link(module.NET / name / key, root / target)
-        for key, value in {**port.get("sys", {}), **port.get("under", {})}.items():
-            write(module.NET / name / key, value)
-        for key, value in port.get("udev", {}).items():
-            write(module.UDEV / key, value)
-        listed |= {name: port.get("ips", []), **port.get("aliases", {})}
-    addresses = {name: [SimpleNamespace(address=ip, netmask=mask) for ip, mask in ips] for name, ips in listed.items()}
-    module.psutil = SimpleNamespace(net_if_addrs=lambda: addresses)
-    return module
+def grain(grain_module):
+    return grain_module("ceph_nics")
 
 
 @pytest.fixture(scope="module")
-def seen(grain):
-    return {nic["name"]: nic for nic in grain.ceph_nics()["ceph_nics"]}
+def machine(tmp_path_factory):
+    """The machine on file: where the grain finds its kernel's files, and its addresses."""
+    root = tmp_path_factory.mktemp("machine")
+    places = {"NET": root / "class/net", "VLANS": root / "vlans", "UDEV": root / "udev"}
+    write(places["VLANS"], MACHINE["vlans"])
+    listed = {}
+    for name, port in PORTS.items():
+        if "file" in port:
+            write(places["NET"] / name, port["file"])
+        for key, target in port.get("links", {}).items():
+            link(places["NET"] / name / key, root / target)
+        for key, value in {**port.get("sys", {}), **port.get("under", {})}.items():
+            write(places["NET"] / name / key, value)
+        for key, value in port.get("udev", {}).items():
+            write(places["UDEV"] / key, value)
+        listed |= {name: port.get("ips", []), **port.get("aliases", {})}
+    addresses = {name: [SimpleNamespace(address=ip, netmask=mask) for ip, mask in ips] for name, ips in listed.items()}
+    return {**places, "psutil": SimpleNamespace(net_if_addrs=lambda: addresses)}
+
+
+@pytest.fixture(scope="module")
+def seen(grain, machine):
+    with LoaderModuleMock({grain: machine}):
+        return {nic["name"]: nic for nic in grain.ceph_nics()["ceph_nics"]}
 
 
 @pytest.mark.parametrize("name", PORTS)
@@ -63,13 +64,13 @@ def test_port(seen, name):
         assert {key: seen[name].get(key) for key in expected} == expected
 
 
-def test_a_host_without_sysfs_has_no_ports(grain, tmp_path, monkeypatch):
-    monkeypatch.setattr(grain, "NET", tmp_path / "nowhere")
-    assert grain.ceph_nics() == {"ceph_nics": []}
+def test_a_host_without_sysfs_has_no_ports(grain, tmp_path):
+    with LoaderModuleMock({grain: {"NET": tmp_path / "nowhere"}}):
+        assert grain.ceph_nics() == {"ceph_nics": []}
 
 
-def test_this_machine_has_ports_and_no_loopback(minion_opts):
-    """Salt's loader finds the grain, and the kernel's own list of addresses is understood."""
-    found = salt.loader.grain_funcs(minion_opts())["ceph_nics.ceph_nics"]()["ceph_nics"]
+def test_this_machine_has_ports_and_no_loopback(loaders):
+    """The grain is among the minion's, and the kernel's own list of addresses is understood."""
+    found = loaders.grains["ceph_nics"]
     assert any(nic["addresses"] and nic["link"] for nic in found)
     assert not [nic for nic in found if "error" in nic or nic["name"] == "lo"]

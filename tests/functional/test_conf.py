@@ -1,9 +1,9 @@
 """ceph.conf to the line: from roles, settings and a site's fragments, rendered by Salt."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import salt.loader
 import yaml
 
 from conftest import PILLAR
@@ -16,14 +16,10 @@ SOURCE = "ceph/configuration/files"
 
 
 @pytest.fixture
-def rendered(minion_opts, checkout, tmp_path):
-    """The lines of a case's ceph.conf, without comments and empty ones; and the pillar that it was told."""
+def rendered(minion, with_pillar, tmp_path):
+    """A function: the lines of a case's ceph.conf, without comments and empty ones."""
 
     def render(case):
-        for name, text in case["fragments"].items():
-            path = tmp_path / "site" / SOURCE / "ceph.conf.d" / f"{name}.conf"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
         hosts = {
             name: {"hostname": name, "addresses": [f"{address}/24"]} for name, address in case["inventory"].items()
         }
@@ -32,13 +28,12 @@ def rendered(minion_opts, checkout, tmp_path):
         planned = planning.plan(Cluster(case["roles"], hosts, case["settings"]))
         assert problems == planned.problems == []
         told["sections"] = planned.conf()
-        health = yaml.safe_load((checkout / "pillar/ceph/health.sls").read_text())["ceph_health"]["mon"]
-        debian = yaml.safe_load((checkout / "pillar/ceph/os/debian.sls").read_text())["ceph_health"]["mon"]
-        opts = minion_opts(site=tmp_path / "site")
-        opts["pillar"] = {**PILLAR, **case["settings"], "ceph": told, "ceph_health": {"mon": {**health, **debian}}}
+        modules = with_pillar(**{**PILLAR, **case["settings"], "ceph": told})
         target = tmp_path / "ceph.conf"
-        mods = salt.loader.minion_mods(opts)
-        assert mods["cp.get_template"](f"salt://{SOURCE}/ceph.conf.j2", str(target)) == str(target)
+        with ExitStack() as site:
+            for name, text in case["fragments"].items():
+                site.enter_context(minion.state_tree.base.temp_file(f"{SOURCE}/ceph.conf.d/{name}.conf", text))
+            assert modules.cp.get_template(f"salt://{SOURCE}/ceph.conf.j2", str(target)) == str(target)
         return [line for line in target.read_text().splitlines() if line and not line.startswith("#")]
 
     return render

@@ -1,7 +1,7 @@
 """Which volume group goes with a disk that is wiped: one of OSDs alone, on no other disk, that nothing has open."""
 
 import pytest
-import salt.loader
+from saltfactories.utils.loader import LoaderModuleMock
 
 DISK, GROUP = "/dev/sdz", "ceph-sdz"
 KNOWN = {"group": GROUP, "alone": True, "volumes": [{"open": False}]}
@@ -19,14 +19,14 @@ CONTENT = {"groups": [GROUP], "volumes": [], "osds": [{"fsid": "a"}]}
         ({"group": ""}, {"groups": []}, None),  # a physical volume in no group
     ],
 )
-def test_a_group_goes_only_where_nobody_misses_it(minion_opts, monkeypatch, known, content, goes):
-    told = salt.loader.minion_mods(minion_opts())["disks_wipe.look"].func.__globals__
-    monkeypatch.setitem(told, "__salt__", {"disks_lvm.groups": lambda: {DISK: {**KNOWN, **known}}})
-    assert told["_group"](DISK, {**CONTENT, **content}) == goes
-    assert told["_group"]("/dev/sdy", CONTENT) is None
+def test_a_group_goes_only_where_nobody_misses_it(python_module, known, content, goes):
+    wipe = python_module("disks_wipe")
+    with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: {**KNOWN, **known}}}}}):
+        assert wipe._group(DISK, {**CONTENT, **content}) == goes
+        assert wipe._group("/dev/sdy", CONTENT) is None
 
 
-def test_a_group_stays_where_lvm_did_not_answer(minion_opts, monkeypatch):
-    told = salt.loader.minion_mods(minion_opts())["disks_wipe.look"].func.__globals__
-    monkeypatch.setitem(told, "__salt__", {"disks_lvm.groups": lambda: {DISK: KNOWN}})
-    assert told["_group"](DISK, {"signatures": ["LVM2_member"]}) is None
+def test_a_group_stays_where_lvm_did_not_answer(python_module):
+    wipe = python_module("disks_wipe")
+    with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):
+        assert wipe._group(DISK, {"signatures": ["LVM2_member"]}) is None

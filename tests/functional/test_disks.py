@@ -5,7 +5,6 @@ import struct
 import subprocess
 
 import pytest
-import salt.loader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,10 +17,9 @@ LABELS = {
 
 
 @pytest.fixture(scope="module")
-def disks(minion_opts):
+def disks(modules):
     """The module as Salt's loader makes it."""
-    mods = salt.loader.minion_mods(minion_opts())
-    return {name: mods[f"disks.{name}"] for name in ("inspect", "label", "signatures", "partitions")}
+    return {name: modules[f"disks.{name}"] for name in ("inspect", "label", "signatures", "partitions")}
 
 
 @pytest.mark.parametrize("name", LABELS)

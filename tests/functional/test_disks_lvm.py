@@ -5,7 +5,6 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-import salt.loader
 
 from proposals.inventory import inventory_join
 
@@ -20,10 +19,9 @@ def recorded(checkout):
 
 
 @pytest.fixture
-def module(minion_opts):
+def module(modules):
     """The module as Salt's loader makes it."""
-    mods = salt.loader.minion_mods(minion_opts())
-    return SimpleNamespace(parse=mods["disks_lvm.parse"], inspect=mods["disks_lvm.inspect"], all=mods)
+    return modules.disks_lvm
 
 
 def test_parts_of_osds(module, recorded):
@@ -66,15 +64,14 @@ def test_an_unfinished_volume_is_no_osd(module, recorded):
     assert found["osds"] == [] and len(found["volumes"]) == 1
 
 
-def test_a_volume_that_an_interrupted_deploy_made_is_begun(minion_opts, recorded):
-    mods = salt.loader.minion_mods({**minion_opts(), "pillar": {"fsid": CLUSTER}})
-    slot = mods["osd_names.partuuid"](BARE, "db")
+def test_a_volume_that_an_interrupted_deploy_made_is_begun(with_pillar, module, recorded):
+    slot = with_pillar(fsid=CLUSTER).osd_names.partuuid(BARE, "db")
     made = {**recorded[0], "lv_name": f"osd-db-{BARE}", "lv_tags": f"slot={slot}", "lv_size": str(GIB)}
-    (part,) = mods["disks_lvm.parse"]([made])["/dev/ubdb"]["osds"]
+    (part,) = module.parse([made])["/dev/ubdb"]["osds"]
     place = {"size": GIB, "offset": MIB, "device": "/dev/ubdb"}
     assert part == {"fsid": BARE, "role": "db", "cluster": CLUSTER, "begun": True, **place}
     for other in ({"lv_tags": "slot=x"}, {"lv_name": f"osd-wal-{BARE}"}, {"lv_name": "root"}):
-        found = mods["disks_lvm.parse"]([{**made, **other}])["/dev/ubdb"]
+        found = module.parse([{**made, **other}])["/dev/ubdb"]
         assert found["osds"] == [] and len(found["volumes"]) == 1
 
 

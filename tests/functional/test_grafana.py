@@ -3,7 +3,6 @@
 import configparser
 
 import pytest
-import salt.loader
 import yaml
 
 PACKAGED = """\
@@ -17,14 +16,13 @@ host = mail.example.com
 
 
 @pytest.fixture(scope="module")
-def written(show_sls, minion_opts, tmp_path_factory):
+def written(show_sls, loaders, tmp_path_factory):
     """grafana.ini after the state was applied twice: what it changed each time, and the file as Grafana reads it."""
     path = tmp_path_factory.mktemp("grafana") / "grafana.ini"
     path.write_text(PACKAGED)
     (chunk,) = (each for each in show_sls("ceph.service.grafana") if each["__id__"] == "ceph-service-grafana-settings")
-    modules = salt.loader.minion_mods(minion_opts())
-    states = salt.loader.states(minion_opts(), modules, {}, {})
-    runs = [states["ini.options_present"](str(path), chunk["sections"], chunk["separator"]) for _ in range(2)]
+    settings = {key: chunk[key] for key in ("sections", "separator")}
+    runs = [loaders.states.ini.options_present(name=str(path), **settings) for _ in range(2)]
     read = configparser.ConfigParser(interpolation=None, strict=False)
     read.read(path)
     return runs, read
@@ -32,8 +30,8 @@ def written(show_sls, minion_opts, tmp_path_factory):
 
 def test_it_serves_tls_and_its_password_is_a_file(written):
     (first, second), read = written
-    assert first["result"] is True and first["changes"]
-    assert second["result"] is True and not second["changes"]
+    assert first.result is True and first.changes
+    assert second.result is True and not second.changes
     assert dict(read["server"]) == {
         "protocol": "https",
         "http_port": "3000",

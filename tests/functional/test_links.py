@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import salt.loader
 from saltlinks import FIXTURES, KEEPERS, apollo
 
 KERNEL = FIXTURES / "networking/kernel"
@@ -24,11 +23,6 @@ PLANNED = {
     },
     "ports": {"p1": None, "p2": None},
 }
-
-
-@pytest.fixture(scope="module")
-def modules(minion_opts):
-    return salt.loader.minion_mods(minion_opts())
 
 
 def recorded(name):
@@ -106,34 +100,30 @@ def test_a_bond_without_any_link_is_told(modules):
 
 
 @pytest.fixture
-def host(minion_opts, tmp_path, monkeypatch):
+def host(with_pillar, python_module, tmp_path, monkeypatch):
     """A host whose kernel is a recorded one; a function of the plan, who keeps the network, changes to the record."""
 
     def load(network, keepers=("networkd",), container=False, **links):
-        loaded = salt.loader.minion_mods({**minion_opts(), "pillar": {"ceph": {"network": network}}})
-        others = loaded.pack["__salt__"]  # what modules call each other by: a loader of its own
-        parts = {name: others[f"{name}.{one}"].func.__globals__ for name, one in PARTS.items()}
         found = recorded("bonded")
         for name, change in links.items():
             found[name] = {**found[name], **change}
-        monkeypatch.setitem(parts["links"], "CONTAINER", tmp_path if container else tmp_path / "none")
-        monkeypatch.setitem(parts["links_undo"], "HOME", tmp_path)
+        monkeypatch.setattr(python_module("links"), "CONTAINER", tmp_path if container else tmp_path / "none")
+        monkeypatch.setattr(python_module("links_undo"), "HOME", tmp_path)
         routes = [{"dev": name, "gateway": link.pop("via")} for name, link in found.items() if "via" in link]
-        monkeypatch.setitem(
-            parts["links_kernel"],
+        monkeypatch.setattr(
+            python_module("links_kernel"),
             "_ip",
             lambda *words: (
                 [dict(one) for one in found.values()] if "address" in words else routes * ("-6" not in words)
             ),
         )
         for keeper in KEEPERS:
-            monkeypatch.setitem(parts[f"links_{keeper}"], "_active", lambda _, keeper=keeper: keeper in keepers)
-        return others
+            backend = python_module(f"links_{keeper}")
+            monkeypatch.setattr(backend, "_active", lambda _, keeper=keeper: keeper in keepers)
+        return with_pillar(ceph={"network": network})
 
     return load
 
-
-PARTS = {"links": "check", "links_undo": "applied", "links_kernel": "found"} | {f"links_{k}": "keeps" for k in KEEPERS}
 
 WIDER = {**PLANNED["links"]["bond0"], "mtu": 9001}
 

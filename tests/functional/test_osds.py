@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import salt.exceptions
-import salt.loader
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,21 +15,15 @@ HEAD = 16 * MIB  # what the planner keeps free of a device: tables, alignment, L
 EXTENT = 4 * MIB
 
 
-@pytest.fixture(scope="module")
-def told(minion_opts):
+@pytest.fixture
+def storage(with_pillar):
     """A function: the modules of a minion whose pillar has this storage."""
-
-    def load(**storage):
-        opts = minion_opts()
-        opts["pillar"] = {"fsid": FSID, "ceph": {"storage": storage}}
-        return salt.loader.minion_mods(opts)
-
-    return load
+    return lambda **plan: with_pillar(fsid=FSID, ceph={"storage": plan})
 
 
-def test_the_plan_of_several_osds_a_device(told):
+def test_the_plan_of_several_osds_a_device(storage):
     osd = {"uuids": UUIDS[:2], "db": FAST, "db_size": 40 * GIB, "class": "nvme"}
-    planned = told(osds={DATA: osd}, disks={DATA: {"size": 1000204886016}}, method="raw")["osd.plan"]()
+    planned = storage(osds={DATA: osd}, disks={DATA: {"size": 1000204886016}}, method="raw")["osd.plan"]()
     assert [one["uuid"] for one in planned] == UUIDS[:2]
     assert {one["parts"]["data"]["size"] for one in planned} == {(1000204886016 - HEAD) // 2 // EXTENT * EXTENT}
     assert len({part["partuuid"] for one in planned for part in one["parts"].values()}) == 4
@@ -39,8 +32,8 @@ def test_the_plan_of_several_osds_a_device(told):
     ] * 2
 
 
-def test_one_osd_takes_its_whole_disk(told):
-    (osd,) = told(osds={DATA: {"uuids": UUIDS[:1]}}, disks={DATA: {"size": 10**12}}, method="lvm")["osd.plan"]()
+def test_one_osd_takes_its_whole_disk(storage):
+    (osd,) = storage(osds={DATA: {"uuids": UUIDS[:1]}}, disks={DATA: {"size": 10**12}}, method="lvm")["osd.plan"]()
     assert osd["parts"] == {"data": {"disk": DATA, "size": None, "partuuid": osd["parts"]["data"]["partuuid"]}}
     assert osd["method"] == "lvm"
 
@@ -53,28 +46,28 @@ def test_one_osd_takes_its_whole_disk(told):
         ({"encryption": "dmcrypt"}, "raw", "dmcrypt, which needs LVM"),
     ],
 )
-def test_what_cannot_be_made_is_refused(told, osd, method, words):
-    modules = told(osds={DATA: {"uuids": UUIDS[:1], **osd}}, disks={}, method=method)
+def test_what_cannot_be_made_is_refused(storage, osd, method, words):
+    modules = storage(osds={DATA: {"uuids": UUIDS[:1], **osd}}, disks={}, method=method)
     assert words in modules["osd_plan.problems"]()[DATA]
     assert words in modules["osd.check"]()[DATA]
 
 
-def test_too_few_slots_for_the_kernels_aio_are_told(told):
+def test_too_few_slots_for_the_kernels_aio_are_told(modules):
     osd = {"parts": {"data": {}, "db": {}, "wal": {}}}
-    needs = told()["osd_plan.needs_aio"]
+    needs = modules["osd_plan.needs_aio"]
     needs([])
     limit = int(Path("/proc/sys/fs/aio-max-nr").read_text())
     with pytest.raises(salt.exceptions.CommandExecutionError, match=f"fs.aio-max-nr is {limit}, .*sysctl -w"):
         needs([osd] * (limit // 3072 + 1))
 
 
-def test_an_unknown_way_is_refused(told):
+def test_an_unknown_way_is_refused(storage):
     with pytest.raises(salt.exceptions.CommandExecutionError, match="expected one of lvm, raw"):
-        told(osds={DATA: {"uuids": UUIDS[:1]}}, method="zfs")["osd.plan"]()
+        storage(osds={DATA: {"uuids": UUIDS[:1]}}, method="zfs")["osd.plan"]()
 
 
-def test_names_tell_whose_they_are(told):
-    modules = told()
+def test_names_tell_whose_they_are(storage):
+    modules = storage()
     assert modules["osd_names.path"](FAST, UUIDS[0], "db") == f"/dev/ceph-wwn-0x500a0751e1b2c3d4/osd-db-{UUIDS[0]}"
     long = "/dev/disk/by-id/nvme-SAMSUNG_MZQL21T9HCJR-00A07_S64GNE0R123456:with=more than LVM takes_and-longer"
     mapped = modules["osd_names.path"](long, UUIDS[0], "data").removeprefix("/dev/").replace("-", "--")
@@ -92,23 +85,17 @@ def parts(*sizes):
     extents=st.lists(st.integers(1, 2000), min_size=1, max_size=20),
     more=st.integers(0, 3 * EXTENT).map(lambda n: n & -512),
 )
-def test_what_the_planner_fits_finds_room(loaded_once, extents, more):
+def test_what_the_planner_fits_finds_room(modules, extents, more):
     """Slots of whole extents that leave 16 MiB free fit, on partitions and on volumes."""
     sizes = [extent * EXTENT for extent in extents]
     device = sum(sizes) + HEAD + more
     for slots in ("osd_raw_parts", "osd_lvm_parts"):
-        blocks = loaded_once[f"{slots}.blocks"](device, None)
-        assert loaded_once["osd_guard.room"](blocks, parts(*sizes)) is None
-        assert "has no room" in loaded_once["osd_guard.room"](blocks, parts(*sizes, HEAD + more))
+        blocks = modules[f"{slots}.blocks"](device, None)
+        assert modules["osd_guard.room"](blocks, parts(*sizes)) is None
+        assert "has no room" in modules["osd_guard.room"](blocks, parts(*sizes, HEAD + more))
 
 
-@pytest.fixture(scope="module")
-def loaded_once(told):
-    return told()
-
-
-def test_room_is_counted_between_partitions(told):
-    modules = told()
+def test_room_is_counted_between_partitions(modules):
     table = {"partitions": [{"start": MIB, "size": GIB}, {"start": 3 * GIB, "size": GIB}]}
     blocks = modules["osd_raw_parts.blocks"](6 * GIB, table)
     assert [round(length / GIB, 2) for _, length in blocks] == [0, 2, 2]
@@ -117,8 +104,8 @@ def test_room_is_counted_between_partitions(told):
     assert modules["osd_guard.room"](blocks, parts(3 * GIB), there={"0"}) is None
 
 
-def test_a_part_gets_the_smallest_room_that_holds_it(told):
-    place = told()["osd_raw_parts.place"]
+def test_a_part_gets_the_smallest_room_that_holds_it(modules):
+    place = modules["osd_raw_parts.place"]
     free = [[MIB, 8 * GIB], [20 * GIB, 2 * GIB], [40 * GIB, 4 * GIB]]
     assert [place(free, 2 * GIB), place(free, 3 * GIB), place(free, None), place(free, None)] == [
         20 * GIB,
@@ -129,8 +116,8 @@ def test_a_part_gets_the_smallest_room_that_holds_it(told):
     assert place(free, MIB) is None
 
 
-def test_a_failed_command_is_told_without_keys(told):
-    run = told()["commands.run"]
+def test_a_failed_command_is_told_without_keys(modules):
+    run = modules["commands.run"]
     key = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
     assert run(["sh", "-c", f"echo {key}"]) == f"{key}\n"
     for command, words in (

@@ -53,7 +53,7 @@ def host(number: int, name: str) -> dict:
 def opts(salt_factories):
     """A master's options over a site of its own, with a generation that is served."""
     master = salt_factories.salt_master_daemon("salt", factory_class=Master)
-    opts = {**master.config, "file_client": "local"}
+    opts = {**master.opts(), "file_client": "local"}
     configure(opts)
     return opts
 

@@ -4,9 +4,9 @@ import re
 from types import SimpleNamespace
 
 import pytest
-import salt.config
-import salt.loader
 import salt.pillar
+from saltfactories.utils.loader import LoaderModuleMock
+from saltmaster import Master
 
 FAMILIES = {
     "Debian": ("chrony", "/etc/chrony/chrony.conf", "/etc/chrony/conf.d/halocline.conf"),
@@ -27,13 +27,11 @@ def test_time_is_kept_by_the_familys_chrony(show_sls, family):
     assert settings.rpartition("/")[0] in low["ceph-host-time-chrony-include"]["text"]
 
 
-def test_package_sources_are_the_pillars_alone(show_sls, minion_opts):
+def test_package_sources_are_the_pillars_alone(show_sls, modules):
     (chunk,) = show_sls("ceph.host.repo")
     assert (chunk["state"], chunk["fun"], chunk["file"]) == ("pkgrepo", "managed", "/etc/ceph.list")
     assert chunk["name"].startswith("deb https://")
-    unasked = salt.loader.minion_mods(minion_opts())["state.show_low_sls"](
-        ["ceph.host.repo", "ceph.host.time.disabled"]
-    )
+    unasked = modules.state.show_low_sls(["ceph.host.repo", "ceph.host.time.disabled"])
     assert [chunk["__id__"] for chunk in unasked] == ["ceph-host-time-disabled"]
 
 
@@ -49,18 +47,17 @@ TOLD = [  # time_server, what the master is to this minion, its address; the lin
 
 
 @pytest.mark.parametrize(("server", "master", "address", "lines"), TOLD)
-def test_where_chrony_takes_the_time_from(minion_opts, server, master, address, lines):
-    opts = minion_opts(pillar=None)
-    opts["pillar"], opts["master_ip"] = {"time_server": server}, address
-    opts["grains"] |= {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"]}
-    assert salt.loader.minion_mods(opts)["host_time.settings"]() == lines
+def test_where_chrony_takes_the_time_from(loaders, python_module, server, master, address, lines):
+    mocks = {"__pillar__": {"time_server": server}, "__opts__": {"master_ip": address}}
+    grains = {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"]}
+    module = python_module("host_time")
+    with LoaderModuleMock({module: {**mocks, "__grains__": {**loaders.grains, **grains}}}):
+        assert module.settings() == lines
 
 
-def test_a_step_that_the_site_replaces_where_it_lay_before_is_named(checkout, tmp_path):
-    site, opts = tmp_path / "salt", dict(salt.config.master_config(None))
-    opts |= {"runner_dirs": [str(checkout / "runners")], "file_roots": {"base": [str(site), str(checkout / "salt")]}}
-    opts |= {"cachedir": str(tmp_path), "extension_modules": str(tmp_path), "fileserver_list_cache_time": 0}
-    check = salt.loader.runner(opts)["validate.prep"]
+def test_a_step_that_the_site_replaces_where_it_lay_before_is_named(salt_factories):
+    master = salt_factories.salt_master_daemon("moved", factory_class=Master)
+    site, check = master.root / "salt", master.runners()["validate.prep"]
     for path in ("ceph/configuration/files/ceph.conf.d/osd.conf", "ceph/service/mds/init.sls"):
         (site / path).parent.mkdir(parents=True)
         (site / path).touch()
@@ -84,40 +81,33 @@ KERNELS = [  # that runs, of which there are images; whether a reboot is due
 
 
 @pytest.mark.parametrize(("runs", "images", "due"), KERNELS)
-def test_a_newer_kernel_of_its_kind_asks_for_a_reboot(minion_opts, monkeypatch, tmp_path, runs, images, due):
-    look = salt.loader.minion_mods(minion_opts())["host_updates.reboot_due"]
-    told = look.__globals__
-    for name in ("CONTAINER", "MODULES", "BOOT"):
-        monkeypatch.setitem(told, name, tmp_path / name)
-    monkeypatch.setitem(told, "FLAGS", ())
-    monkeypatch.setitem(told, "os", SimpleNamespace(uname=lambda: SimpleNamespace(release=runs)))
-    monkeypatch.setitem(
-        told, "__salt__", {"pkg.version_cmp": lambda a, b: (parts(a) > parts(b)) - (parts(a) < parts(b))}
-    )
+def test_a_newer_kernel_of_its_kind_asks_for_a_reboot(python_module, tmp_path, runs, images, due):
+    mocks = {name: tmp_path / name for name in ("CONTAINER", "MODULES", "BOOT")}
+    mocks |= {"FLAGS": (), "os": SimpleNamespace(uname=lambda: SimpleNamespace(release=runs))}
+    mocks["__salt__"] = {"pkg.version_cmp": lambda a, b: (parts(a) > parts(b)) - (parts(a) < parts(b))}
     for name in images or ():
         (tmp_path / "BOOT").mkdir(exist_ok=True)
         (tmp_path / "BOOT" / f"vmlinuz-{name}").touch()
         (tmp_path / "MODULES" / runs).mkdir(parents=True, exist_ok=True)
-    assert bool(look()) == due
+    module = python_module("host_updates")
+    with LoaderModuleMock({module: mocks}):
+        assert bool(module.reboot_due()) == due
 
 
 def parts(version):
     return [int(part) for part in re.findall("[0-9]+", version)]
 
 
-def test_our_pillar_stands_beside_a_sites_top_file_which_wins(checkout, tmp_path):
-    own = tmp_path / "pillar"
-    own.mkdir()
+def test_our_pillar_stands_beside_a_sites_top_file_which_wins(salt_factories):
+    master = salt_factories.salt_master_daemon("beside", factory_class=Master)
+    own = master.pillar.parent
     (own / "top.sls").write_text("base:\n  '*': [site]\n  'os_family:Debian':\n    - match: grain\n    - debian\n")
     (own / "site.sls").write_text("site: theirs\nready_timeout: 7\n")
     (own / "debian.sls").write_text("debian: theirs\n")
     (own / "ceph").mkdir()
     (own / "ceph/site.sls").write_text("time_init: disabled\n")
     (own / "ceph/minions.sls").write_text("ceph_minions: 'osd*'\n")
-    opts = dict(salt.config.master_config(None))
-    shipped = str(checkout / "pillar")
-    opts |= {"file_client": "local", "cachedir": str(tmp_path / "cache"), "ext_pillar": []}
-    opts["pillar_roots"] = {"base": [str(own), shipped], "halocline": [shipped]}
+    opts = {**master.opts(), "file_client": "local"}
     told = salt.pillar.Pillar(opts, {"os_family": "Debian", "id": "osd1"}, "osd1", "base").compile_pillar()
     assert "_errors" not in told
     assert {key: told[key] for key in ("site", "debian", "ready_timeout")} == {

@@ -1,10 +1,10 @@
 """Programs on a minion: one that hangs, one that is missing, one that prints a key; and states that run them."""
 
+import json
 import socket
 
 import halocline
 import pytest
-import salt.loader
 from salt.exceptions import CommandExecutionError
 
 KEY = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
@@ -96,35 +96,29 @@ def test_waiting_ends_with_an_answer_or_the_last_error():
         halocline.until(lambda: 1 / 0, 60)
 
 
-def test_nobody_can_name_the_function_that_runs_programs(loaded):
-    names = {name for name in loaded()[0] if name.startswith(("cluster_cli.", "halocline."))}
+def test_nobody_can_name_the_function_that_runs_programs(modules):
+    names = {name for name in modules if name.startswith(("cluster_cli.", "halocline."))}
     assert names == {"cluster_cli.ask", "cluster_cli.tell"}
 
 
-@pytest.fixture
-def loaded(minion_opts):
-    """A function: the modules and states of a minion, loaded as it loads them."""
-
-    def load(test=False):
-        secrets = {"register": f"[client.admin]\nkey = {KEY}\n", "mon": f"[client.admin]\nkey = {KEY}\n", "a": "secret"}
-        secrets["dashboard"] = "secret"
-        opts = {**minion_opts(), "test": test, "pillar": {"ceph_secrets": secrets}}
-        utils = salt.loader.utils(opts)
-        modules = salt.loader.minion_mods(opts, utils=utils)
-        return modules, salt.loader.states(opts, modules, utils, {})
-
-    return load
-
-
+SECRETS = {"register": f"[client.admin]\nkey = {KEY}\n", "mon": f"[client.admin]\nkey = {KEY}\n", "a": "secret"}
+PILLAR = {"ceph_secrets": {**SECRETS, "dashboard": "secret"}}
 STATES = {
-    "cluster_auth.registered": [],
-    "cluster_config.managed": [{"osd": {"osd_max_backfills": 2}}],
-    "cluster_dashboard.admin": ["admin"],
-    "cluster_dashboard.gateways": [{"node1": ["admin", "node1:5000"]}],
-    "cluster_dashboard.served": ["/no/crt", "/no/key"],
-    "cluster_health.whole": [1, 0],
-    "cluster_rgw_users.present": ["a", "A", "a"],
+    "cluster_auth.registered": {},
+    "cluster_config.managed": {"options": {"osd": {"osd_max_backfills": 2}}},
+    "cluster_dashboard.admin": {"user": "admin"},
+    "cluster_dashboard.gateways": {"gateways": {"node1": ["admin", "node1:5000"]}},
+    "cluster_dashboard.served": {"certificate": "/no/crt", "key": "/no/key"},
+    "cluster_health.whole": {"osds": 1, "timeout": 0},
+    "cluster_rgw_users.present": {"secret": "a", "display_name": "A", "access_key": "a"},
 }
+
+
+@pytest.fixture(scope="module")
+def states(minion, loaders):
+    """The states of a minion that is told these secrets; each runs as ``state.single`` does."""
+    with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(PILLAR)):
+        yield loaders.states
 
 
 @pytest.fixture
@@ -137,13 +131,13 @@ def impatient(monkeypatch):
 
 @pytest.mark.parametrize("test", [False, True])
 @pytest.mark.parametrize("name", STATES)
-def test_a_state_says_that_no_monitor_answers(loaded, program, impatient, name, test):
+def test_a_state_says_that_no_monitor_answers(states, program, impatient, name, test):
     for hanging in ("ceph", "radosgw-admin"):
         program(hanging, "exec sleep 60")
-    answer = loaded(test)[1][name]("name", *STATES[name])
+    answer = states[name](name="name", test=test, **STATES[name])
     if name == "cluster_health.whole" and test:
-        assert answer["result"] is True  # it waits for nothing then
+        assert answer.result is True  # it waits for nothing then
         return
-    assert answer["result"] is (None if test else False) and answer["changes"] == {}
-    assert f" on {HOST}: did not end within 0.1 s; no monitor answered" in answer["comment"]
-    assert "Traceback" not in answer["comment"] and KEY not in answer["comment"]
+    assert answer.result is (None if test else False) and answer.changes == {}
+    assert f" on {HOST}: did not end within 0.1 s; no monitor answered" in answer.comment
+    assert "Traceback" not in answer.comment and KEY not in answer.comment

@@ -1,6 +1,7 @@
 """States of our own, run by Salt on files of this machine, and the SLS that use them."""
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -20,15 +21,12 @@ NAMES = [
 
 
 @pytest.fixture
-def run(minion_opts, tmp_path):
-    """Run one state with a pillar; ``tmp_path`` is the first of the file roots."""
+def run(minion, loaders):
+    """A function: the answer of one state, run as ``state.single`` does where the site's pillar is this."""
 
-    def call(what, name, pillar=None, test=False, **arguments):
-        state, fun = what.split(".")
-        low = {"state": state, "fun": fun, "name": str(name), "__id__": "x", "__sls__": "x", "order": 1, **arguments}
-        opts = minion_opts(site=tmp_path)
-        opts["test"] = test
-        return salt.state.State(opts, pillar_override=pillar or {}).call({**low, "__env__": "base"})
+    def call(what, name, pillar=None, **arguments):
+        with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(pillar or {})):
+            return loaders.states[what](name=str(name), **arguments)
 
     return call
 
@@ -37,9 +35,15 @@ SECRETS = {"host_secret.managed": {"use": "mds"}, "host_secret.rendered": {"sour
 NAIVE = {"contents_pillar": "ceph_secrets:mds"}
 
 
+@pytest.fixture
+def template(minion):
+    """The template of ``SECRETS``, which the site brings."""
+    with minion.state_tree.base.temp_file("keyring.j2", "{{ pillar['ceph_secrets']['mds'] }}\n"):
+        yield
+
+
 @pytest.mark.parametrize("what", SECRETS)
-def test_a_changed_secret_is_written_and_never_returned(run, tmp_path, what):
-    (tmp_path / "keyring.j2").write_text("{{ pillar['ceph_secrets']['mds'] }}\n")
+def test_a_changed_secret_is_written_and_never_returned(run, template, tmp_path, what):
     file, keys = tmp_path / "ceph-mds/keyring", [new_key(), new_key()]
     pillars = [{"ceph_secrets": {"mds": f"[mds.node1]\n\tkey = {key}\n"}} for key in keys]
 
@@ -96,9 +100,9 @@ def test_a_daemon_is_started_with_both_lists(run, tmp_path):
     assert run("host_daemon.arguments", tmp_path / "prometheus", **arguments)["changes"] == {}
 
 
-def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, minion_opts):
-    opts = minion_opts()
-    functions = salt.loader.states(opts, salt.loader.minion_mods(opts), {}, {})
+def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, loaders):
+    # What ``loaders.states`` holds are wrappers, which take anything.
+    functions = salt.loader.states(loaders.opts, loaders.modules, loaders.utils, loaders.serializers)
 
     def wrong(chunk):
         name = f"{chunk['state']}.{chunk['fun']}"

@@ -1,9 +1,6 @@
 """Tunings on a host of files: which settings it gets, what it lacks, and the profile to the line."""
 
-from sys import modules as sys_modules
-
 import pytest
-import salt.loader
 import yaml
 from saltlinks import FIXTURES
 
@@ -27,7 +24,7 @@ TOLD = {
 
 
 @pytest.fixture
-def host(minion_opts, tmp_path, monkeypatch):
+def host(with_pillar, python_module, tmp_path, monkeypatch):
     """The modules on a host of files: a flash node with one planned disk and one planned port; a function of pillar."""
     proc, sys, dev = tmp_path / "proc", tmp_path / "sys", tmp_path / "dev"
     texts = {proc / "sys" / key.replace(".", "/"): "1\n" for key in SYSCTLS if key != "net.ipv4.tcp_low_latency"}
@@ -51,12 +48,11 @@ def host(minion_opts, tmp_path, monkeypatch):
             "network": {"ports": {"ens1f0": None}},
             "storage": storage,
         }
-        loaded = salt.loader.minion_mods({**minion_opts(), "pillar": {"ceph": ceph, "ceph_tunings": TABLE}})
-        module = sys_modules[loaded["tunings.settings"].__module__]
+        module = python_module("tunings")
         for key, value in (("PROC", proc), ("SYS", sys), ("CONTAINER", dev / "sdb" if container else dev / "none")):
             monkeypatch.setattr(module, key, value)
         monkeypatch.setattr(module, "_said", lambda *words: TOLD.get(words[:2], ""))
-        return loaded
+        return with_pillar(ceph=ceph)
 
     return load
 
