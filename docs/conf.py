@@ -13,6 +13,7 @@ man_pages = [
     ("reference/planner-arguments", "halocline-arguments", "arguments of the planner", author, 7),
     ("reference/network-arguments", "halocline-networks", "arguments of network plans", author, 7),
     ("reference/filters", "halocline-filters", "filters that select disks", author, 7),
+    ("reference/settings", "halocline-settings", "what a site may write", author, 5),
     ("reference/policy", "halocline-policy", "policy.cfg, the admin's choice", author, 5),
     ("reference/files", "halocline-files", "files that a site keeps", author, 5),
 ]

@@ -2,9 +2,12 @@
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+
+import yaml
 
 from docs.generate.functions import Function
+from proposals.settings.kinds import Setting
 from proposals.validation.check import POLICY, Check
 
 
@@ -29,6 +32,27 @@ def check(each: Check) -> str:
     source = f" ({each.source})" if each.source else ""
     allowed = " *" if each.size else ""
     return row(f"`{each.id}`", f"{each.severity}{allowed}", where, f"{each.about}{source}", each.fix)
+
+
+def site_setting(each: Setting) -> tuple[str, str, list[str]]:
+    """One site setting: its key, a paragraph about it, and the table of what stands within."""
+    parts = [f"{each.meaning[0].upper()}{each.meaning[1:]}.", f"Expected: {inline(each.kind.expected)}."]
+    parts += [f"Default: `{_yaml(each.default)}`."] * (each.default is not None)
+    parts += [f"Source: {each.source}."] * bool(each.source)
+    rows = [
+        row(f"`{path}`{' *' * inner.required}", inner.kind.expected, _default(inner), inner.meaning, inner.source)
+        for path, inner in each.kind.inner()
+    ]
+    head = [row("within", "expected", "default", "meaning", "source"), "|---|---|---|---|---|"]
+    return each.key, inline(" ".join(parts)), [*head, *rows] if rows else []
+
+
+def _default(each: Setting) -> str:
+    return "" if each.default is None else f"`{_yaml(each.default)}`"
+
+
+def _yaml(value: object) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("\n").removesuffix("\n...")
 
 
 def setting(each: Mapping) -> str:
@@ -67,8 +91,3 @@ def _word(action: argparse.Action) -> str:
 
 def _sentence(text: str | None) -> str:
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names as code, joined by commas."""
-    return ", ".join(f"`{name}`" for name in names)

@@ -1,6 +1,7 @@
 """The reference pages: rendered from the data that the code itself reads, so that they say what the code does."""
 
 import argparse
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +17,7 @@ from proposals.disks import arguments as disks
 from proposals.disks import filters
 from proposals.networking import arguments as networks
 from proposals.policy import policy, roles
+from proposals.settings import table as settings
 from proposals.text.argument_readers import Argument
 from proposals.validation import table
 
@@ -40,6 +42,11 @@ def differing() -> list[Path]:
     return [path for path, text in rendered().items() if not path.exists() or path.read_text() != text]
 
 
+def _spaced(text: str) -> str:
+    """Text with single blank lines, and a line end."""
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+
+
 def _facts() -> Iterator[tuple[str, object]]:
     """What templates name: values, and lists of finished rows."""
     yield "filters", filters
@@ -54,6 +61,8 @@ def _facts() -> Iterator[tuple[str, object]]:
     yield "lab", _verbs(lab.parser())
     yield "profiles", [(name, each, list(map(markdown.setting, each["settings"]))) for name, each in _tunings()]
     yield "health", _health()
+    yield "settings", list(map(markdown.site_setting, settings.SETTINGS))
+    yield "places", list(_places())
 
 
 def _arguments(arguments: Mapping[str, Argument]) -> list[str]:
@@ -73,6 +82,12 @@ def _verbs(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
     for each in dict.fromkeys(each for action in inner for each in action.choices.values()):
         found += _verbs(each) or [(each.prog, markdown.verb(each))]
     return found
+
+
+def _places() -> Iterator[tuple[str, str]]:
+    """The files in which a site writes, and the settings of each."""
+    for place in dict.fromkeys(each.place for each in settings.SETTINGS):
+        yield place, ", ".join(f"`{each.key}`" for each in settings.SETTINGS if each.place == place)
 
 
 def _tunings() -> Iterator[tuple[str, dict]]:

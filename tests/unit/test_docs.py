@@ -1,13 +1,21 @@
-"""Docs say what the code does: generated pages, and every command that docs and docstrings show."""
+"""Docs say what the code does: generated pages, and every command, file and path that docs and docstrings show."""
 
+import json
 import re
 import shlex
 
 import pytest
+import yaml
 
 from docs.generate import examples, pages
 from docs.generate.examples import Example
+from docs.generate.functions import ROOT
 from proposals.cli import main
+from proposals.disks import arguments, plan
+from proposals.inventory import disk
+from proposals.pillar import generation
+from proposals.policy import policy, populate_decision
+from proposals.settings import reader
 
 PLANTED = [
     ("salt-run proposal.peak name=a", "there is no function proposal.peak"),
@@ -78,3 +86,73 @@ PLANNED = [each for each in examples.everywhere() if each.whole and re.search("-
 def test_what_needs_no_cluster_is_run(example, tmp_path, capsys):
     words = shlex.split(example.text.replace("ROOT", str(tmp_path)), comments=True)
     assert main(words[words.index("proposals") + 1 :]) == 0, capsys.readouterr().err
+
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+SELECTS = re.compile(r"^(cluster|role|profile|network|config)[-/]\S+/\S+", re.MULTILINE)
+OF_A_SITE = re.compile(r"proposals/(cluster|role|profile|network|config|policy\.cfg)|.*\.json$|.*[A-Z]{4}")
+
+
+def blocks(*languages: str) -> list:
+    """The code blocks of all pages in these languages, as parameters of a test."""
+    found = []
+    for page in PAGES:
+        for block in re.finditer(r"^( *)```(\w*)\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            if block[2] in languages:
+                text = "".join(line.removeprefix(block[1]) for line in block[3].splitlines(keepends=True))
+                line = page.read_text()[: block.start()].count("\n") + 1
+                found.append(pytest.param(text, id=f"{page.relative_to(ROOT)}:{line}"))
+    return found
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_yaml_is_read_by_its_reader(text):
+    content = yaml.safe_load(text)
+    if isinstance(content, list):
+        disks = [disk.parse({"device": "/dev/sda", "size": 1 << 40, "rotational": False, "osds": content})]
+        assert disks[0].reason is None and len(disks[0].residents) == len(content)
+    elif "hosts" in content:
+        assert plan.peek(content, arguments.parse([])).as_dict()["summary"]["osds"] == 1
+    elif "osds" in (content.get("ceph") or {}).get("storage", {}):
+        fragment = f"{generation.MINIONS}osdnode1.yml"
+        assert generation.planned_osds({fragment: content})["osdnode1"]
+        assert not generation.shared_disks({fragment: {"profile-a/x": content}})
+    else:
+        assert reader.read(content).lines() + reader.misspelt(content) + reader.unread(content) == []
+        assert set(content) <= set(reader.KEYS)
+
+
+@pytest.mark.parametrize("text", blocks("json"))
+def test_json_has_its_form(text):
+    content = json.loads(text)
+    assert set(content) == {"targets", "lines"} or populate_decision.check_stored(content, "here")
+
+
+def test_lines_of_a_policy_are_understood():
+    found = [each.values[0] for each in blocks("", "text") if SELECTS.search(each.values[0])]
+    lines = [line for text in found for line in policy.parse(text)]
+    assert len(found) >= 3 and len(lines) >= 20
+
+
+@pytest.mark.parametrize("guide", ["apollo", "apollo-slice"])
+def test_the_tutorial_is_the_guide_that_the_lab_types(guide):
+    typed = yaml.safe_load((ROOT / "lab" / "guides" / f"{guide}.yaml").read_text())
+    page = (ROOT / "docs" / "tutorial.md").read_text()
+    places = [page.find(f"\n{command}\n") for command in typed["commands"] if command != "policy.cfg"]
+    assert -1 not in places and places == sorted(places)
+    assert f"```text\n{typed['policy']}```" in page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_paths_lead_somewhere(page):
+    text = page.read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    paths = re.findall(r"`((?:proposals|runners|_modules|salt|pillar|srv|lab|tests|docs)/[\w./-]+)`", text)
+    assert [path for path in paths if not OF_A_SITE.match(path) and not (ROOT / path).exists()] == []
+
+
+def test_code_cites_only_pages_that_are_there():
+    files = [path for folder in examples.CODE for path in (ROOT / folder).rglob("*.py")]
+    cited = {name for path in files for name in re.findall(r"docs/[\w/-]+\.md", path.read_text())}
+    assert len(cited) > 5 and [name for name in sorted(cited) if not (ROOT / name).is_file()] == []
