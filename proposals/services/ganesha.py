@@ -61,9 +61,6 @@ def _serve(cluster: Cluster, made: Plan, minion: str, role: str, exports: list[d
         namespace=role,
         pool=POOL,
         user=user,
-        grace=f"ganesha-rados-grace --userid {user} --pool {POOL} --ns {role}",
-        # Each server is a key of the database's object (ganesha's src/support/rados_grace.c).
-        members=f"rados --id {user} --pool {POOL} --namespace {role} listomapkeys grace",
         blocks={"RGW": _library(user)} if secrets else NO_CACHE,
         exports=[_block(export, user) for export in exports],
         ids={export["pseudo"]: export["id"] for export in exports},

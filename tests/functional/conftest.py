@@ -35,8 +35,8 @@ PILLAR = {
             "ganesha": {
                 "name": "node1",
                 "user": "ganesha.node1",
-                "grace": "x",
-                "members": "x",
+                "pool": ".nfs",
+                "namespace": "ganesha",
                 "ids": {"/a": 1},
                 "blocks": {},
             },

@@ -9,6 +9,7 @@ import pytest
 import salt.loader
 import salt.state
 from cryptography import x509
+from salt.exceptions import CommandExecutionError
 
 from proposals.pillar.secrets import new_key
 
@@ -119,3 +120,24 @@ def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, loa
     assert wrong({"state": "mon", "fun": "created", "name": "x", "soon": True})
     assert wrong({"state": "host_secret", "fun": "managed", "name": "x"})
     assert [chunk for sls in NAMES for chunk in show_sls(sls) if wrong(chunk)] == []
+
+
+def test_a_server_joins_the_grace_database_though_its_tool_crashes(run, modules, tmp_path, monkeypatch):
+    database = tmp_path / "database"
+    database.touch()
+    programs = {
+        "rados": f'[ "$1 $2 $7" = "--id ganesha.node1 listomapkeys" ] && cat {database}',
+        "ganesha-rados-grace": f'[ "$7" = add ] && echo "$8" >>{database}; kill -SEGV $$',
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    arguments = {"user": "ganesha.node1", "pool": ".nfs", "namespace": "ganesha"}
+    would = run("ganesha_grace.member", "node1", test=True, **arguments)
+    assert (would["result"], database.read_text()) == (None, "")
+    assert run("ganesha_grace.member", "node1", **arguments)["changes"] == {"member": "node1"}
+    assert run("ganesha_grace.member", "node1", **arguments)["changes"] == {}
+    (tmp_path / "ganesha-rados-grace").write_text("#!/bin/sh\nexit 0\n")  # says that all is well, and it is not
+    with pytest.raises(CommandExecutionError, match="the grace database has no key node2"):
+        modules["ganesha_grace.join"]("node2", **arguments, limit=0)

@@ -35,17 +35,12 @@ ceph-service-ganesha-unit:
         TimeoutStopSec=20
     - makedirs: True
 
-# What the database holds is believed, not the tool's exit status: it crashes at times (4.3).
 ceph-service-ganesha-grace:
-  cmd.run:
-    - name: >-
-        {{ pillar['ceph']['services']['ganesha']['grace'] }} add {{ pillar['ceph']['services']['ganesha']['name'] }};
-        {{ pillar['ceph']['services']['ganesha']['members'] }}
-        | grep -qxF {{ pillar['ceph']['services']['ganesha']['name'] }}
-    - unless: >-
-        {{ pillar['ceph']['services']['ganesha']['members'] }}
-        | grep -qxF {{ pillar['ceph']['services']['ganesha']['name'] }}
-    - retry: {attempts: 3, interval: 1}
+  ganesha_grace.member:
+    - name: {{ pillar['ceph']['services']['ganesha']['name'] }}
+    - user: {{ pillar['ceph']['services']['ganesha']['user'] }}
+    - pool: {{ pillar['ceph']['services']['ganesha']['pool'] }}
+    - namespace: {{ pillar['ceph']['services']['ganesha']['namespace'] }}
     - require:
       - host_secret: ceph-service-ganesha-keyring
 
@@ -59,7 +54,7 @@ ceph-service-ganesha-running:
     - require:
       - host_secret: ceph-service-ganesha-exports-conf
       - file: ceph-service-ganesha-unit
-      - cmd: ceph-service-ganesha-grace
+      - ganesha_grace: ceph-service-ganesha-grace
 
 ceph-service-ganesha-exports:
   ganesha.exporting:

@@ -1,0 +1,58 @@
+"""The grace database that NFS servers of one cluster share: an object in a pool, with a key for each server.
+
+The form of the object is that of ganesha's src/support/rados_grace.c.
+"""
+
+import halocline
+from salt.exceptions import CommandExecutionError
+
+
+def members(user: str, pool: str, namespace: str) -> list[str]:
+    """Return the servers in a grace database, sorted; none where there is no database yet.
+
+    user
+        The cephx user without ``client.``, whose keyring this host has.
+    pool, namespace
+        Where the database lies.
+
+    Raises CommandExecutionError where the cluster does not answer.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha_grace.members ganesha.node1 .nfs ganesha
+    """
+    command = ["rados", "--id", user, "--pool", pool, "--namespace", namespace, "listomapkeys", "grace"]
+    return sorted(halocline.run(command, ok=(0, 1), limit=60).split())
+
+
+def join(server: str, user: str, pool: str, namespace: str, limit: float = 3) -> None:
+    """Put a server into a grace database. What the database holds is believed, not the tool's exit status.
+
+    server
+        The server's name, its host's.
+    user, pool, namespace
+        As for ``members``.
+    limit
+        Seconds in which the tool is started again: it crashes at times (4.3), its work done or not.
+
+    Raises CommandExecutionError where the database does not hold it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha_grace.join node1 ganesha.node1 .nfs ganesha
+    """
+    command = ["ganesha-rados-grace", "--userid", user, "--pool", pool, "--ns", namespace, "add", server]
+
+    def add() -> None:
+        status = halocline.status(command)
+        if server not in members(user, pool, namespace):
+            raise CommandExecutionError(
+                f"'{' '.join(command)}' ended with status {status}, and the grace database has no key {server}: is the "
+                f"pool {pool} there, and does 'ceph auth get client.{user}' allow it? Then run the stage again"
+            )
+
+    halocline.until(add, limit)
