@@ -1,30 +1,33 @@
-"""Which OSDs lie on this host's disks as logical volumes: ceph-volume writes it into their tags.
+"""What LVM keeps on this host's disks: one reader, whatever the number of disks. Everything here only reads.
 
-One process for the host, whatever the number of disks. The tags also hold the key of encrypted OSDs
+``ceph-volume`` writes into the tags of its volumes which OSD they are of. The tags also hold the key of encrypted OSDs
 (``ceph.cephx_lockbox_secret``): only what is named here ever leaves this module.
 """
 
 import json
 import shutil
-import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import halocline
+
 SECRET = "ceph.cephx_lockbox_secret"  # a tag that ceph-volume puts on encrypted OSDs; never returned
-LIMIT = 10  # seconds, as for one disk
+QUICK = 10  # seconds, as for one disk
+LIMIT = 60  # seconds where device-mapper is asked too
 SYS = Path("/sys/class/block")
-# --readonly: takes no lock and writes nothing, also while another command holds one (pvs(8)).
-COMMAND = ["pvs", "--segments", "--readonly", "--reportformat", "json", "--units", "b", "--nosuffix", "--options"]
+# --readonly: takes no lock and writes nothing, also while another command holds one; knows not what is open (pvs(8)).
+SEGMENTS = ("--segments", "--readonly")
 COLUMNS = "pv_name,pe_start,vg_extent_size,pvseg_start,pvseg_size,vg_name,lv_name,lv_size,lv_tags"
 # ceph-volume's words (src/ceph-volume/ceph_volume/api/lvm.py, ceph.type): data and journal are filestore's.
 ROLES = {"block": "data", "db": "db", "wal": "wal", "data": "data", "journal": "journal"}
 
 
-def inspect():
+def inspect() -> dict[str, dict[str, list]]:
     """Return what LVM keeps on this host's disks: ``{device: {osds: [...], volumes: [...], groups: [...]}}``.
 
     ``osds`` are the parts of OSDs (id, fsid, role, size and offset in bytes, cluster, format, encryption, device: the
     disk or partition that holds it), ``volumes`` other logical volumes as GROUP/NAME, ``groups`` the volume groups.
-    Empty where there is no LVM. Raises OSError or SubprocessError where it does not answer.
+    Empty where there is no LVM. Raises CommandExecutionError where it does not answer.
 
     CLI Example:
 
@@ -32,16 +35,10 @@ def inspect():
 
         salt 'osdnode1' disks_lvm.inspect
     """
-    try:
-        done = subprocess.run([*COMMAND, COLUMNS], capture_output=True, text=True, timeout=LIMIT, check=False)
-    except FileNotFoundError:
-        return {}
-    if done.returncode:
-        raise OSError(f"pvs: exit status {done.returncode}: {done.stderr.strip()}")
-    return parse(json.loads(done.stdout)["report"][0]["pvseg"])
+    return parse(_rows("pv", COLUMNS, SEGMENTS, QUICK))
 
 
-def parse(segments):
+def parse(segments: Sequence[Mapping[str, str]]) -> dict[str, dict[str, list]]:
     """Return ``inspect``'s answer from the segments that pvs lists.
 
     CLI Example:
@@ -50,28 +47,28 @@ def parse(segments):
 
         salt 'osdnode1' disks_lvm.parse '[]'
     """
-    found = {}
+    disks = {}
     for segment in segments:
         disk, start = _disk(segment["pv_name"])
-        on_disk = found.setdefault(disk, {"osds": [], "volumes": [], "groups": []})
+        on_disk = disks.setdefault(disk, {"osds": [], "volumes": [], "groups": []})
         group, volume = segment["vg_name"], segment["lv_name"]
         if group and group not in on_disk["groups"]:
             on_disk["groups"].append(group)
         osd = _osd(segment, start)
         if osd is None and volume and f"{group}/{volume}" not in on_disk["volumes"]:
             on_disk["volumes"].append(f"{group}/{volume}")
-        elif osd and not any((one["fsid"], one["role"]) == (osd["fsid"], osd["role"]) for one in on_disk["osds"]):
+        elif osd and (osd["fsid"], osd["role"]) not in {(part["fsid"], part["role"]) for part in on_disk["osds"]}:
             on_disk["osds"].append(osd)  # of a volume in several pieces the first
-    return found
+    return disks
 
 
-def groups():
+def groups() -> dict[str, dict]:
     """Return LVM's view of each physical volume, by device: ``{uuid, group, alone, free, size, volumes}``.
 
     ``alone``: the volume group has no other disk; ``free`` and ``size`` are the group's bytes. ``volumes`` are its
     logical volumes: ``{name, size, uuid, path, tags, slot, open}``, where ``tags`` are those of ``ceph-volume`` without
-    secrets, ``slot`` is the name of a slot that this cluster made (``osd_names``) and ``open`` tells that a
-    process, a mount or an encrypted device uses it. Two processes, whatever the number of disks.
+    secrets, ``slot`` is the name of a slot that this cluster made (``osd_names``) and ``open`` tells that a process, a
+    mount or an encrypted device uses it. Two processes, whatever the number of disks.
 
     CLI Example:
 
@@ -79,10 +76,9 @@ def groups():
 
         salt 'osdnode1' disks_lvm.groups
     """
-    found = {}
-    volumes = {}
+    disks, volumes = {}, {}
     for row in _rows("pv", "pv_name,pv_uuid,vg_name,vg_free,vg_size,pv_count"):
-        found[str(Path(row["pv_name"]).resolve())] = {
+        disks[str(Path(row["pv_name"]).resolve())] = {
             "uuid": row["pv_uuid"],
             "group": row["vg_name"],
             "alone": row["pv_count"] in ("", "1"),
@@ -90,8 +86,8 @@ def groups():
             "size": int(row["vg_size"] or 0),
             "volumes": volumes.setdefault(row["vg_name"], []),
         }
-    for row in _rows("lv", "vg_name,lv_name,lv_size,lv_uuid,lv_path,lv_tags,lv_device_open") if found else ():
-        tags = dict(tag.split("=", 1) for tag in row["lv_tags"].split(",") if "=" in tag)
+    for row in _rows("lv", "vg_name,lv_name,lv_size,lv_uuid,lv_path,lv_tags,lv_device_open") if disks else ():
+        tags = _tags(row)
         volumes.setdefault(row["vg_name"], []).append(
             {
                 "name": row["lv_name"],
@@ -103,23 +99,36 @@ def groups():
                 "open": row["lv_device_open"] == "open",
             }
         )
-    return found
+    return disks
 
 
-def _osd(segment, start):
+def _rows(kind: str, columns: str, options: Sequence[str] = (), limit: float = LIMIT) -> list[dict[str, str]]:
+    """Rows of one of LVM's reports, lvmreport(7), sizes in bytes; none where there is no LVM."""
+    if not shutil.which(f"{kind}s"):
+        return []
+    form = ["--reportformat", "json", "--units", "b", "--nosuffix", "--options", columns]
+    out = halocline.run([f"{kind}s", *options, *form], limit=limit, secret=True)
+    return next(iter(json.loads(out)["report"][0].values()))
+
+
+def _tags(row: Mapping[str, str]) -> dict[str, str]:
+    return dict(tag.split("=", 1) for tag in row["lv_tags"].split(",") if "=" in tag)
+
+
+def _osd(segment: Mapping[str, str], start: int) -> dict | None:
     """The part of an OSD that a segment holds; None where it is none, or one of another's that was never finished."""
-    tags = dict(tag.split("=", 1) for tag in segment["lv_tags"].split(",") if "=" in tag)
+    tags = _tags(segment)
     role = ROLES.get(tags.get("ceph.type"))
-    number, fsid = tags.get("ceph.osd_id", ""), tags.get("ceph.osd_fsid", "null")
+    osd_id, fsid = tags.get("ceph.osd_id", ""), tags.get("ceph.osd_fsid", "null")
     place = {
         "size": int(segment["lv_size"] or 0),
         "offset": start + int(segment["pe_start"]) + int(segment["pvseg_start"]) * int(segment["vg_extent_size"]),
         "device": segment["pv_name"],
     }
-    if role is None or not number.isdecimal() or fsid == "null":
+    if role is None or not osd_id.isdecimal() or fsid == "null":
         return _begun(segment["lv_name"], tags.get("slot"), place)
     return {
-        "id": int(number),
+        "id": int(osd_id),
         "fsid": fsid,
         "role": role,
         **place,
@@ -129,25 +138,18 @@ def _osd(segment, start):
     }
 
 
-def _begun(name, slot, place):
+def _begun(name: str, slot: str | None, place: Mapping) -> dict | None:
     """This cluster's own volume for an OSD that an interrupted run did not finish; None where it is not ours."""
     owner = __salt__["osd_names.owner"](name, slot)
     if owner is None:
         return None
-    return {"fsid": owner[1], "role": owner[0], **place, "cluster": __pillar__["fsid"], "begun": True}
+    role, fsid = owner
+    return {"fsid": fsid, "role": role, **place, "cluster": __pillar__["fsid"], "begun": True}
 
 
-def _disk(device):
+def _disk(device: str) -> tuple[str, int]:
     """The whole disk that a physical volume is on, and where on it that begins, in bytes."""
     block = SYS / Path(device).resolve().name
     if not (block / "partition").exists():
         return str(Path(device).resolve()), 0
     return str(Path("/dev") / block.resolve().parent.name), int((block / "start").read_text()) * 512
-
-
-def _rows(kind, fields):
-    """Rows of one of LVM's reports, lvmreport(7); sizes in bytes."""
-    if not shutil.which(f"{kind}s"):
-        return []
-    command = [f"{kind}s", "--reportformat", "json", "--units", "b", "--nosuffix", "--options", fields]
-    return json.loads(__salt__["commands.run"](command, limit=60))["report"][0][kind]

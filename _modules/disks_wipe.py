@@ -5,9 +5,11 @@
 import fcntl
 import os
 import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 120  # seconds one command may take
@@ -16,7 +18,7 @@ NO_SERIAL = "none"
 HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid no wiping
 
 
-def look(device):
+def inspect(device: str) -> dict:
     """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, group, volumes,
     osds, uuids}``.
 
@@ -32,32 +34,32 @@ def look(device):
 
     .. code-block:: bash
 
-        salt 'osdnode1' disks_wipe.look /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+        salt 'osdnode1' disks_wipe.inspect /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
     """
     node = str(Path(device).resolve())
-    seen = __salt__["disks.inspect"]()
-    disk = next((disk for disk in seen["ceph_disks"] if disk["device"] == node), None)
+    host = __salt__["disks.inspect"]()
+    disk = next((disk for disk in host["ceph_disks"] if disk["device"] == node), None)
     if disk is None:
-        listed = ", ".join(disk["device"] for disk in seen["ceph_disks"])
-        raise CommandExecutionError(f"{device} is no disk of this host; it has {listed}")
-    content = seen["inspected"].get(node, {})
-    clusters = {osd["fsid"]: osd.get("cluster") for each in seen["inspected"].values() for osd in each["osds"]}
+        listed = ", ".join(disk["device"] for disk in host["ceph_disks"])
+        raise CommandExecutionError(f"{device} is not a disk of this host; it has {listed}")
+    content = host["inspected"].get(node, {})
+    clusters = {osd["fsid"]: osd.get("cluster") for other in host["inspected"].values() for osd in other["osds"]}
     osds = [{"cluster": clusters.get(osd["fsid"]), **osd} for osd in content.get("osds", [])]
     table = __salt__["disks.partitions"](node) or {"partitions": []}
     named = [part["name"] for part in table["partitions"] if _is_uuid(part["name"])]
     group = _group(node, content)
-    goes = (*HARMLESS, f"LVM member of {group}")
-    in_use = [reason for reason in disk["in_use"] if reason not in goes]
-    held = None if group else __salt__["disks.held"](node)
+    harmless = (*HARMLESS, f"LVM member of {group}")
+    in_use = [reason for reason in disk["in_use"] if reason not in harmless]
+    held = None if group else __salt__["disks_kernel.held"](node)
     in_use += [why for why in (content.get("error"), held, _locked(node)) if why]
     return {
         "device": node,
         "id": disk.get("id") or node,
         "size": disk["size"],
-        "serial": __salt__["disks.identity"](node)["serial"] or NO_SERIAL,
+        "serial": __salt__["disks_kernel.identity"](node)["serial"] or NO_SERIAL,
         "in_use": in_use,
         "signatures": content.get("signatures", []),
-        "partitions": __salt__["disks.partition_nodes"](node),
+        "partitions": __salt__["disks_kernel.partition_nodes"](node),
         "group": group,
         "volumes": content.get("volumes", []),
         "osds": osds,
@@ -65,63 +67,63 @@ def look(device):
     }
 
 
-def _group(node, content):
+def _group(node: str, content: Mapping) -> str | None:
     """The volume group that goes with a disk; ``None`` where a volume is open or no OSD's, or LVM did not answer."""
-    found = __salt__["disks_lvm.groups"]().get(node)
-    if not found or not found["alone"] or content.get("volumes") or content.get("groups") != [found["group"]]:
+    group = __salt__["disks_lvm.groups"]().get(node)
+    if not group or not group["alone"] or content.get("volumes") or content.get("groups") != [group["group"]]:
         return None
-    return None if any(each["open"] for each in found["volumes"]) else found["group"]
+    return None if any(volume["open"] for volume in group["volumes"]) else group["group"]
 
 
-def wipe(device, seen):
+def wipe(device: str, seen: Mapping) -> dict:
     """Wipe a disk that is still what was seen; return what it was. Raises where anything is left on it.
 
     device
-        As for ``look``.
+        As for ``inspect``.
     seen
-        What ``look`` answered and the master judged: whatever differs by now stops the wiping.
+        What ``inspect`` answered and the master judged: whatever differs by now stops the wiping.
 
     CLI Example: for ``salt-run disk.wipe``.
     """
-    found = look(device)
-    differs = [key for key, value in found.items() if seen.get(key) != value]
-    if differs or found["in_use"]:
+    disk = inspect(device)
+    differs = [key for key, value in disk.items() if seen.get(key) != value]
+    if differs or disk["in_use"]:
         raise CommandExecutionError(f"{device} changed while it was looked at ({', '.join(differs)}): nothing is done")
-    node = found["device"]
-    edges = _edges(node, found["partitions"], [osd["offset"] for osd in found["osds"] if "offset" in osd])
-    if found["group"]:  # LVM's own commands refuse what was opened in between
-        _run(["vgchange", "--quiet", "--activate", "n", found["group"]])
-        _run(["vgremove", "--quiet", "--yes", found["group"]])
+    node, group = disk["device"], disk["group"]
+    edges = _edges(node, disk["partitions"], [osd["offset"] for osd in disk["osds"] if "offset" in osd])
+    if group:  # LVM's own commands refuse what was opened in between
+        _run(["vgchange", "--quiet", "--activate", "n", group])
+        _run(["vgremove", "--quiet", "--yes", group])
         _run(["pvremove", "--quiet", "--yes", node])
-    for part in found["partitions"]:
+    for part in disk["partitions"]:
         _run(["wipefs", "--all", "--quiet", part])
-    with _alone(node) as disk:
+    with _alone(node) as descriptor:
         for start, length in edges:
-            _clear(disk, start, length)
-        os.fsync(disk)
+            _clear(descriptor, start, length)
+        os.fsync(descriptor)
     _run(["sgdisk", "--zap-all", node], ok=(0, 2))  # 2: nothing left that is a table
     _run(["wipefs", "--all", "--quiet", node])
     _run(["partx", "--delete", node], ok=(0, 1))
-    left = [*__salt__["disks.signatures"](node), *__salt__["disks.partition_nodes"](node), *_dirty(node, edges)]
+    left = [*__salt__["disks.signatures"](node), *__salt__["disks_kernel.partition_nodes"](node), *_dirty(node, edges)]
     if left:
         raise CommandExecutionError(f"{device}: after the wiping there is still {', '.join(left)}")
-    return found
+    return disk
 
 
-def _edges(node, partitions, labels):
+def _edges(node: str, partitions: Sequence[str], labels: Sequence[int]) -> list[tuple[int, int]]:
     """Start and length of both ends of the disk and of every partition, and of what begins with a label, in bytes."""
-    parts = [Path("/sys/class/block") / Path(each).name for each in (node, *partitions)]
-    found = set()
+    parts = [Path("/sys/class/block") / Path(name).name for name in (node, *partitions)]
+    edges = set()
     for part in parts:
         start = int((part / "start").read_text()) * 512 if (part / "start").exists() else 0
         size = int((part / "size").read_text()) * 512
         length = min(EDGE, size)
-        found |= {(start, length), (start + size - length, length)}
-    return sorted(found | {(start, EDGE) for start in labels})
+        edges |= {(start, length), (start + size - length, length)}
+    return sorted(edges | {(start, EDGE) for start in labels})
 
 
 @contextmanager
-def _alone(node):
+def _alone(node: str) -> Iterator[int]:
     """The disk opened for writing by nobody else, with the lock that keeps udev away."""
     disk = os.open(node, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
     try:
@@ -131,22 +133,22 @@ def _alone(node):
         os.close(disk)
 
 
-def _clear(disk, start, length):
+def _clear(disk: int, start: int, length: int) -> None:
     """Zeroes over one stretch of a disk."""
     done = 0
     while done < length:
         done += os.pwrite(disk, bytes(length - done), start + done)
 
 
-def _dirty(node, edges):
+def _dirty(node: str, edges: Sequence[tuple[int, int]]) -> list[str]:
     """Stretches that do not read as zeroes."""
     with open(node, "rb", buffering=0) as disk:  # noqa: PTH123 - unbuffered
         return [f"data at {start}" for start, length in edges if os.pread(disk.fileno(), length, start).strip(b"\0")]
 
 
-def _locked(node):
+def _locked(node: str) -> str | None:
     """Why the disk or a part of it is locked; ``None`` where it is not. A running OSD locks what it lies on."""
-    for name in (node, *__salt__["disks.partition_nodes"](node)):
+    for name in (node, *__salt__["disks_kernel.partition_nodes"](node)):
         part = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,12 +159,12 @@ def _locked(node):
     return None
 
 
-def _is_uuid(text):
+def _is_uuid(text: str) -> bool:
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
 
 
-def _run(command, ok=(0,)):
-    return __salt__["commands.run"](command, ok=ok, limit=LIMIT)
+def _run(command: Sequence[str], ok: Collection[int] = (0,)) -> None:
+    halocline.run(command, ok=ok, limit=LIMIT)

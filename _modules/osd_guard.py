@@ -5,10 +5,15 @@ A disk may be used if its size and serial are those of the proposal, what is pla
 uuids of this cluster). Nothing here writes.
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+Planned = Sequence[tuple[str, Mapping]]  # the way that a part is made, and the part
 
-def problem(disk, recorded, in_use, planned, group):
+
+def problem(
+    disk: str, recorded: Mapping | None, in_use: Mapping[str, list[str]], planned: Planned, group: Mapping | None
+) -> str | None:
     """Return why a planned disk must not be touched, with the command that helps; ``None`` where it may be.
 
     disk
@@ -16,7 +21,7 @@ def problem(disk, recorded, in_use, planned, group):
     recorded
         The proposal's ``{size, serial}``, or ``None``.
     in_use
-        ``disks.in_use``'s answer.
+        ``disks_kernel.in_use``'s answer.
     planned
         The parts that are to lie on it, each with the way that it is made: ``[(method, part)]``, ``osd_plan.osds``.
     group
@@ -26,7 +31,7 @@ def problem(disk, recorded, in_use, planned, group):
     """
     if not Path(disk).exists():
         return "is not on this host: plug it in, or run discovery and populate again"
-    identity = __salt__["disks.identity"](disk)
+    identity = __salt__["disks_kernel.identity"](disk)
     if recorded is None:
         return "has no size and serial on record: let proposal.populate write this profile again"
     for key in ("size", "serial"):
@@ -38,17 +43,17 @@ def problem(disk, recorded, in_use, planned, group):
     size = identity["size"]
     if group and group["uuid"] == __salt__["osd_names.pv_uuid"](disk):
         there = {volume["slot"] for volume in group["volumes"]}
-        found = __salt__["osd_lvm_parts.strangers"](disk, group) or _mixed("lvm", planned)
-        return found or room(__salt__["osd_lvm_parts.blocks"](size, group), planned, there)
+        why = __salt__["osd_lvm_parts.strangers"](disk, group) or _mixed("lvm", planned)
+        return why or room(__salt__["osd_lvm_parts.blocks"](size, group), planned, there)
     table = __salt__["disks.partitions"](disk)
     if table and table["guid"] == __salt__["osd_names.table_guid"](disk):
         there = {part["uuid"] for part in table["partitions"]}
-        found = __salt__["osd_raw_parts.strangers"](table) or _mixed("raw", planned)
-        return found or room(__salt__["osd_raw_parts.blocks"](size, table), planned, there)
+        why = __salt__["osd_raw_parts.strangers"](table) or _mixed("raw", planned)
+        return why or room(__salt__["osd_raw_parts.blocks"](size, table), planned, there)
     return _unclean(disk, in_use) or room(__salt__["osd_raw_parts.blocks"](size, None), planned)
 
 
-def room(blocks, planned, there=()):
+def room(blocks: Sequence[Sequence[int]], planned: Planned, there: Collection[str] = ()) -> str | None:
     """Return why planned parts find no room, each placed as ``osd_raw_parts.place`` does it; ``None`` where all do.
 
     blocks
@@ -71,32 +76,33 @@ def room(blocks, planned, there=()):
     return None
 
 
-def _mixed(begun, planned):
+def _mixed(begun: str, planned: Planned) -> str | None:
     """Whether a disk that was begun in one way is planned in another."""
     if any(method != begun for method, _ in planned):
-        what = {"lvm": "a volume group", "raw": "partitions"}[begun]
-        return f"carries this cluster's OSDs on {what}, and is planned otherwise: look at ceph:storage:method in pillar"
+        carried = {"lvm": "a volume group", "raw": "partitions"}[begun]
+        return (
+            f"carries this cluster's OSDs on {carried}, and is planned otherwise: look at ceph:storage:method in pillar"
+        )
     return None
 
 
-def _unclean(disk, in_use):
+def _unclean(disk: str, in_use: Mapping[str, list[str]]) -> str | None:
     """What a disk holds that is not ours; ``None`` where it is clean."""
     reasons = [why for why in in_use.get(str(Path(disk).resolve()), []) if why not in ("has partitions", "loop device")]
-    held = __salt__["disks.held"](disk)
+    held = __salt__["disks_kernel.held"](disk)
     if reasons or held:
         return f"is in use ({', '.join(reasons) or held}): take it out of the profile"
-    parts = __salt__["disks.partition_nodes"](disk)
+    parts = __salt__["disks_kernel.partition_nodes"](disk)
     signatures = __salt__["disks.signatures"](disk)
     if parts or signatures:
-        what = ", ".join(signatures + [f"partition {part}" for part in parts])
-        return f"is not clean ({what}): if nothing on it is needed, {_cure(disk, parts, signatures)}"
+        content = ", ".join(signatures + [f"partition {part}" for part in parts])
+        return f"is not clean ({content}): if nothing on it is needed, {_cure(disk, parts, signatures)}"
     return None
 
 
-def _cure(disk, parts, signatures):
+def _cure(disk: str, parts: Sequence[str], signatures: Sequence[str]) -> str:
     """The command that frees a disk; what another cluster's OSD may be is wiped by hand alone."""
     if "ceph_bluestore" in signatures:
         return f"'wipefs --all {' '.join([*parts, disk])}' on this host"
-    return (
-        f"'salt-run disk.wipe {__grains__['id']} {disk} serial={__salt__['disks.identity'](disk)['serial'] or 'none'}'"
-    )
+    serial = __salt__["disks_kernel.identity"](disk)["serial"] or "none"
+    return f"'salt-run disk.wipe {__grains__['id']} {disk} serial={serial}'"

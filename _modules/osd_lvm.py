@@ -5,15 +5,17 @@ prepared. So what an interrupted run left is taken back whole, registration firs
 says ``ready`` counts as made, and only an OSD that never ran is ever taken back.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 DATA_DIR = Path("/var/lib/ceph/osd")
 LIMIT = 900  # seconds one call of ceph-volume may take: dmcrypt on three devices is slow
 
 
-def made(osd, groups):
+def made(osd: Mapping, groups: Mapping) -> int | None:
     """Return the id of an OSD that was prepared to the end, by its volume's tags and its label; ``None`` for any other.
 
     osd
@@ -24,15 +26,15 @@ def made(osd, groups):
     CLI Example: for ``osd.report``.
     """
     block = _volumes(osd, groups).get("data")
-    if block is None or block["tags"].get("ceph.osd_fsid") != osd["uuid"]:
+    if block is None or block["tags"].get("ceph.osd_fsid") != osd["fsid"]:
         return None
     node = _open(block)
-    label = __salt__["disks.label"](node) if Path(node).exists() else None
-    whole = label and label["fsid"] == osd["uuid"] and label.get("ready")
+    label = __salt__["disks_label.read"](node) if Path(node).exists() else None
+    whole = label and label["fsid"] == osd["fsid"] and label.get("ready")
     return int(block["tags"]["ceph.osd_id"]) if whole else None
 
 
-def whole(osd, groups):
+def whole(osd: Mapping, groups: Mapping) -> bool:
     """Return whether an OSD is made, starts at boot and runs. Arguments as for ``made``.
 
     CLI Example: for ``osd.missing``.
@@ -40,23 +42,23 @@ def whole(osd, groups):
     osd_id = made(osd, groups)
     if osd_id is None:
         return False
-    boots = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{osd['uuid']}")
+    boots = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{osd['fsid']}")
     return boots and __salt__["service.status"](f"ceph-osd@{osd_id}")
 
 
-def parts(osd, groups):
+def parts(osd: Mapping, groups: Mapping) -> dict[str, dict]:
     """Return where an OSD's parts lie: ``{role: {node, disk, size}}``, bytes of the volumes. Arguments as for ``made``.
 
     CLI Example: for ``osd.report``.
     """
     disks = {volume["uuid"]: disk for disk, group in groups.items() for volume in group["volumes"]}
     return {
-        role: {"node": str(Path(_open(each)).resolve()), "disk": disks[each["uuid"]], "size": each["size"]}
-        for role, each in _volumes(osd, groups).items()
+        role: {"node": str(Path(_open(volume)).resolve()), "disk": disks[volume["uuid"]], "size": volume["size"]}
+        for role, volume in _volumes(osd, groups).items()
     }
 
 
-def make(osd):
+def make(osd: Mapping) -> int:
     """Prepare, activate and start one OSD, as far as that is not done; return its id.
 
     osd
@@ -66,23 +68,23 @@ def make(osd):
     """
     groups = __salt__["disks_lvm.groups"]()
     if made(osd, groups) is None and not _opened(osd, groups):
-        begun = __salt__["osd_register.begun"](osd["uuid"])
+        begun = __salt__["osd_register.begun"](osd["fsid"])
         if begun or _volumes(osd, groups)["data"]["tags"]:
             _take_back(osd, groups)
         _ceph_volume(_prepare(osd))
     osd_id = made(osd, __salt__["disks_lvm.groups"]())
     if osd_id is None:
-        raise CommandExecutionError(f"ceph-volume lvm prepare ended well, and OSD {osd['uuid']} has no whole label")
-    __salt__["commands.run"](["systemctl", "reset-failed", f"ceph-osd@{osd_id}"], ok=(0, 1))
-    _ceph_volume(["activate", "--bluestore", str(osd_id), osd["uuid"]])
-    __salt__["osd_register.made"](osd["uuid"])
+        raise CommandExecutionError(f"ceph-volume lvm prepare ended well, and OSD {osd['fsid']} has no whole label")
+    halocline.run(["systemctl", "reset-failed", f"ceph-osd@{osd_id}"], ok=(0, 1))
+    _ceph_volume(["activate", "--bluestore", str(osd_id), osd["fsid"]])
+    __salt__["osd_register.made"](osd["fsid"])
     return osd_id
 
 
-def _prepare(osd):
+def _prepare(osd: Mapping) -> list[str]:
     """The words that prepare an OSD on the volumes that are there for it."""
     names = {role: _name(osd, role) for role in osd["parts"]}
-    words = ["prepare", "--bluestore", "--osd-fsid", osd["uuid"], "--data", names["data"]]
+    words = ["prepare", "--bluestore", "--osd-fsid", osd["fsid"], "--data", names["data"]]
     for role in ("db", "wal"):
         words += [f"--block.{role}", names[role]] if role in names else []
     words += ["--dmcrypt"] if osd["dmcrypt"] else []
@@ -90,52 +92,52 @@ def _prepare(osd):
     return words + (["--crush-device-class", osd["class"]] if osd["class"] else [])
 
 
-def _opened(osd, groups):
+def _opened(osd: Mapping, groups: Mapping) -> bool:
     """Whether an encrypted OSD that was prepared, but whose volumes are closed, is whole once they are open."""
     tags = _volumes(osd, groups)["data"]["tags"]
-    if tags.get("ceph.encrypted") != "1" or tags.get("ceph.osd_fsid") != osd["uuid"]:
+    if tags.get("ceph.encrypted") != "1" or tags.get("ceph.osd_fsid") != osd["fsid"]:
         return False
     try:
-        _ceph_volume(["activate", "--bluestore", "--no-systemd", tags["ceph.osd_id"], osd["uuid"]])
+        _ceph_volume(["activate", "--bluestore", "--no-systemd", tags["ceph.osd_id"], osd["fsid"]])
     except CommandExecutionError:
         return False  # half made, or its key cannot be had: osd_register.forget, next, tells which
     return made(osd, __salt__["disks_lvm.groups"]()) is not None
 
 
-def _take_back(osd, groups):
+def _take_back(osd: Mapping, groups: Mapping) -> None:
     """Undo what an interrupted run did: number and keys at the monitors, crypt devices, folder; volumes made anew."""
     tags = _volumes(osd, groups)["data"]["tags"]
-    __salt__["osd_register.forget"](osd["uuid"])
+    __salt__["osd_register.forget"](osd["fsid"])
     if "ceph.osd_id" in tags:
         folder = DATA_DIR / f"ceph-{tags['ceph.osd_id']}"
         if folder.is_mount():
-            __salt__["commands.run"](["umount", str(folder)])
+            halocline.run(["umount", str(folder)])
         if folder.exists():
             folder.rmdir()
-    for each in _volumes(osd, groups).values():
-        __salt__["osd_lvm_parts.close"](each)
-        __salt__["commands.run"](["lvremove", "--quiet", "--yes", each["path"]])
+    for volume in _volumes(osd, groups).values():
+        __salt__["osd_lvm_parts.close"](volume)
+        halocline.run(["lvremove", "--quiet", "--yes", volume["path"]])
     __salt__["osd_lvm_parts.make"]([osd])
 
 
-def _name(osd, role):
+def _name(osd: Mapping, role: str) -> str:
     """GROUP/VOLUME of one part."""
     part = osd["parts"][role]
-    return __salt__["osd_names.path"](part["disk"], osd["uuid"], role).removeprefix("/dev/")
+    return __salt__["osd_names.path"](part["disk"], osd["fsid"], role).removeprefix("/dev/")
 
 
-def _volumes(osd, groups):
+def _volumes(osd: Mapping, groups: Mapping) -> dict[str, dict]:
     """An OSD's volumes: ``{role: volume}``, by their slots."""
     slots = {part["partuuid"]: role for role, part in osd["parts"].items()}
-    there = (each for group in groups.values() for each in group["volumes"])
-    return {slots[each["slot"]]: each for each in there if each["slot"] in slots}
+    volumes = (volume for group in groups.values() for volume in group["volumes"])
+    return {slots[volume["slot"]]: volume for volume in volumes if volume["slot"] in slots}
 
 
-def _open(volume):
+def _open(volume: Mapping) -> str:
     """The node that holds a volume's content: the crypt device that ``ceph-volume`` names after it, or itself."""
     crypt = volume["tags"].get("ceph.encrypted") == "1"
     return f"/dev/mapper/{volume['uuid']}" if crypt else volume["path"]
 
 
-def _ceph_volume(words):
-    return __salt__["commands.run"](["ceph-volume", "lvm", *words], limit=LIMIT)
+def _ceph_volume(words: Sequence[str]) -> None:
+    halocline.run(["ceph-volume", "lvm", *words], limit=LIMIT)

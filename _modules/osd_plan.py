@@ -5,8 +5,10 @@ partitions, ``ceph-osd --mkfs``). A disk that carries this cluster's partitions 
 ``ceph:storage:method: raw`` or ``lvm``, a word of cephadm's OSD specifications.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 METHODS = ("lvm", "raw")
@@ -17,8 +19,8 @@ HEAD = 16 << 20  # bytes of a disk that tables, alignment and LVM's header take,
 EXTENT = 4 << 20  # bytes: LVM's default extent, which the planner's sizes are multiples of too
 
 
-def osds():
-    """Return the planned OSDs: ``[{uuid, method, dmcrypt, class, parts: {role: {disk, size, partuuid}}}]``.
+def osds() -> list[dict]:
+    """Return the planned OSDs: ``[{fsid, method, dmcrypt, class, parts: {role: {disk, size, partuuid}}}]``.
 
     Sizes are bytes; a data part without one takes all that is left of its disk. Several OSDs of one disk share it
     equally. ``partuuid`` names the slot: the partition's PARTUUID, or a tag of the logical volume.
@@ -31,20 +33,20 @@ def osds():
     """
     planned = []
     for disk, osd in sorted(_storage().get("osds", {}).items()):
-        uuids = osd.get("uuids", [])
-        for osd_uuid in uuids:
-            parts = {"data": {"disk": disk, "size": _share(disk, len(uuids))}}
+        fsids = osd.get("uuids", [])
+        for fsid in fsids:
+            parts = {"data": {"disk": disk, "size": _share(disk, len(fsids))}}
             for role in ("db", "wal"):
                 if osd.get(role):
                     parts[role] = {"disk": osd[role], "size": int(osd[f"{role}_size"])}
             for role, part in parts.items():
-                part["partuuid"] = __salt__["osd_names.partuuid"](osd_uuid, role)
+                part["partuuid"] = __salt__["osd_names.partuuid"](fsid, role)
             crypt = osd.get("encryption") == "dmcrypt"
-            planned.append({"uuid": osd_uuid, "dmcrypt": crypt, "class": osd.get("class"), "parts": parts})
+            planned.append({"fsid": fsid, "dmcrypt": crypt, "class": osd.get("class"), "parts": parts})
     return _with_methods(planned)
 
 
-def problems():
+def problems() -> dict[str, str]:
     """Return what no way of making OSDs can do: ``{data disk: problem}``, empty where all is well.
 
     CLI Example:
@@ -53,22 +55,22 @@ def problems():
 
         salt 'osdnode1' osd_plan.problems
     """
-    found = {}
+    refused = {}
     for disk, osd in _storage().get("osds", {}).items():
         if osd.get("format", "bluestore") not in FORMATS:
-            found[disk] = f"is planned with format {osd['format']}; only bluestore is made: populate without format="
+            refused[disk] = f"is planned with format {osd['format']}; only bluestore is made: populate without format="
         elif osd.get("encryption") not in ENCRYPTIONS:
-            found[disk] = f"is planned with encryption {osd['encryption']}; expected dmcrypt or none"
+            refused[disk] = f"is planned with encryption {osd['encryption']}; expected dmcrypt or none"
     for osd in osds():
         if osd["dmcrypt"] and osd["method"] != "lvm":
-            found[osd["parts"]["data"]["disk"]] = (
+            refused[osd["parts"]["data"]["disk"]] = (
                 "is planned with dmcrypt, which needs LVM: this host's kernel has no device-mapper, or its disks carry "
                 "OSDs on partitions; populate without encryption="
             )
-    return found
+    return refused
 
 
-def needs_aio(todo):
+def needs_aio(todo: Sequence[Mapping]) -> None:
     """Raise where the kernel has no room for what new OSDs will ask: they would start and die.
 
     todo
@@ -77,42 +79,42 @@ def needs_aio(todo):
     CLI Example: for ``osd.deploy``.
     """
     limit, taken = (int((Path("/proc/sys/fs") / name).read_text()) for name in ("aio-max-nr", "aio-nr"))
-    wanted = AIO * sum(len(osd["parts"]) for osd in todo)
-    if wanted > limit - taken:
+    more = AIO * sum(len(osd["parts"]) for osd in todo)
+    if more > limit - taken:
         raise CommandExecutionError(
-            f"fs.aio-max-nr is {limit}, {taken} of it are taken; {len(todo)} new OSDs ask for {wanted} more. Expected "
+            f"fs.aio-max-nr is {limit}, {taken} of it are taken; {len(todo)} new OSDs ask for {more} more. Expected "
             "at least 1048576, which Ceph's package sets in /usr/lib/sysctl.d: 'sysctl -w fs.aio-max-nr=1048576' on "
             "this host, and look for a file in /etc/sysctl.d that lowers it"
         )
 
 
-def _storage():
+def _storage() -> Mapping:
     return __pillar__.get("ceph", {}).get("storage", {})
 
 
-def _share(disk, count):
-    """Bytes of one of several OSDs that share a disk; ``None`` where one has it alone."""
+def _share(disk: str, count: int) -> int | None:
+    """Bytes of one of several OSDs that share a disk; ``None`` where an OSD has it alone."""
     size = _storage().get("disks", {}).get(disk, {}).get("size")
     return (size - HEAD) // count // EXTENT * EXTENT if count > 1 and size else None
 
 
-def _with_methods(planned):
+def _with_methods(planned: list[dict]) -> list[dict]:
     """The way of each OSD: that of the slots which its disks carry already, else this host's."""
     begun = {}
     for osd in planned:
         for role, part in osd["parts"].items():
-            volume = __salt__["osd_names.path"](part["disk"], osd["uuid"], role)
+            volume = __salt__["osd_names.path"](part["disk"], osd["fsid"], role)
             for method, node in (("raw", f"/dev/disk/by-partuuid/{part['partuuid']}"), ("lvm", volume)):
                 if Path(node).exists():
                     begun[part["disk"]] = method
     usual = _usual() if planned else None
     for osd in planned:
-        known = sorted(begun[part["disk"]] for part in osd["parts"].values() if part["disk"] in begun)
-        osd["method"] = known[0] if known else usual
+        methods = sorted(begun[part["disk"]] for part in osd["parts"].values() if part["disk"] in begun)
+        osd["method"] = methods[0] if methods else usual
     return planned
 
 
-def _usual():
+def _usual() -> str:
     """The site's way, or LVM where the kernel has device-mapper (dmsetup loads it)."""
     chosen = _storage().get("method")
     if chosen is not None and chosen not in METHODS:
@@ -120,7 +122,7 @@ def _usual():
     if chosen:
         return chosen
     try:
-        __salt__["commands.run"](["dmsetup", "version"], limit=30)
+        halocline.run(["dmsetup", "version"], limit=30)
     except CommandExecutionError:
         return "raw"
     return "lvm"

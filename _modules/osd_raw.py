@@ -1,14 +1,16 @@
 """One OSD on partitions: registered, formatted, recorded, started.
 
 The steps are those that Ceph documents for manual deployment (docs.ceph.com, install/manual-deployment). Killed
-between any two of them, the next run goes on: the same uuid and key give the same id, and only a label that says
+between any two of them, the next run goes on: the same fsid and key give the same id, and only a label that says
 ``ready`` counts as made.
 """
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 DATA_DIR = Path("/var/lib/ceph/osd")
@@ -16,7 +18,7 @@ RECORDS = Path("/etc/ceph/osd-devices")  # one file an OSD: what osd-devices@ID.
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
 
 
-def made(osd, groups=None):
+def made(osd: Mapping, groups: Mapping | None = None) -> int | None:
     """Return the id of an OSD that ``ceph-osd --mkfs`` finished, by its label; ``None`` for any other.
 
     osd
@@ -27,11 +29,11 @@ def made(osd, groups=None):
     CLI Example: for ``osd.report``.
     """
     node = _node(osd["parts"]["data"])
-    label = __salt__["disks.label"](str(node)) if node.exists() else None
-    return label["id"] if label and label["fsid"] == osd["uuid"] and label.get("ready") else None
+    label = __salt__["disks_label.read"](str(node)) if node.exists() else None
+    return label["id"] if label and label["fsid"] == osd["fsid"] and label.get("ready") else None
 
 
-def whole(osd, groups=None):
+def whole(osd: Mapping, groups: Mapping | None = None) -> bool:
     """Return whether an OSD is made and runs: label, record and unit all say so. Arguments as for ``made``.
 
     CLI Example: for ``osd.missing``.
@@ -45,22 +47,22 @@ def whole(osd, groups=None):
     return __salt__["service.enabled"](unit) and __salt__["service.status"](unit)
 
 
-def parts(osd, groups=None):
+def parts(osd: Mapping, groups: Mapping | None = None) -> dict[str, dict]:
     """Return where an OSD's parts lie: ``{role: {node, disk, size}}``, bytes. Arguments as for ``made``.
 
     CLI Example: for ``osd.report``.
     """
-    found = {}
+    places = {}
     for role, part in osd["parts"].items():
         node = _node(part)
         if node.exists():
             block = (Path("/sys/class/block") / node.resolve().name).resolve()
             size = int((block / "size").read_text()) * 512
-            found[role] = {"node": str(node.resolve()), "disk": f"/dev/{block.parent.name}", "size": size}
-    return found
+            places[role] = {"node": str(node.resolve()), "disk": f"/dev/{block.parent.name}", "size": size}
+    return places
 
 
-def make(osd):
+def make(osd: Mapping) -> int:
     """Register, format, record and start one OSD, as far as that is not done; return its id.
 
     osd
@@ -70,40 +72,40 @@ def make(osd):
     """
     osd_id = made(osd)
     if osd_id is None:
-        osd_id, key = __salt__["osd_register.new"](osd["uuid"], osd["class"], osd.get("id"))
+        osd_id, key = __salt__["osd_register.new"](osd["fsid"], osd["class"], osd.get("id"))
         _record(osd_id, osd)
         _mkfs(osd_id, osd, key)
     _record(osd_id, osd)
     _start(f"ceph-osd@{osd_id}")
-    __salt__["osd_register.made"](osd["uuid"])
+    __salt__["osd_register.made"](osd["fsid"])
     return osd_id
 
 
-def _start(unit):
+def _start(unit: str) -> None:
     """Start a unit; one that an earlier run started too often is forgiven."""
     try:
-        __salt__["commands.run"](["systemctl", "start", unit])
+        halocline.run(["systemctl", "start", unit])
     except CommandExecutionError:
-        __salt__["commands.run"](["systemctl", "reset-failed", unit])
-        __salt__["commands.run"](["systemctl", "start", unit])
+        halocline.run(["systemctl", "reset-failed", unit])
+        halocline.run(["systemctl", "start", unit])
 
 
-def _record(osd_id, osd):
+def _record(osd_id: int, osd: Mapping) -> None:
     """Write what the OSD's unit looks for at boot, whole or not at all."""
     RECORDS.mkdir(mode=0o755, parents=True, exist_ok=True)
-    lines = [f"fsid {osd['uuid']}"]
+    lines = [f"fsid {osd['fsid']}"]
     lines += [f"{LINKS[role]} {part['partuuid']}" for role, part in sorted(osd["parts"].items())]
     fresh = RECORDS / f".{osd_id}.new"
     fresh.write_text("\n".join(lines) + "\n", encoding="ascii")
     fresh.rename(RECORDS / str(osd_id))
 
 
-def _mkfs(osd_id, osd, key):
+def _mkfs(osd_id: int, osd: Mapping, key: str) -> None:
     """Format one OSD; what an interrupted run left in its folder goes first."""
     folder = DATA_DIR / f"ceph-{osd_id}"
     if folder.exists():
-        known = (folder / "fsid").read_text().strip() if (folder / "fsid").exists() else ""
-        if known not in ("", osd["uuid"]):  # empty: mkfs was killed while it wrote it
+        fsid = (folder / "fsid").read_text().strip() if (folder / "fsid").exists() else ""
+        if fsid not in ("", osd["fsid"]):  # empty: mkfs was killed while it wrote it
             raise CommandExecutionError(f"{folder} belongs to another OSD: move it away if that one is gone")
         shutil.rmtree(folder)
     folder.mkdir(mode=0o750)
@@ -116,12 +118,12 @@ def _mkfs(osd_id, osd, key):
         (folder / LINKS[role]).symlink_to(_node(part))
     shutil.chown(folder, "ceph", "ceph")
     shutil.chown(keyring, "ceph", "ceph")
-    command = ["ceph-osd", "--id", str(osd_id), "--mkfs", "--osd-uuid", osd["uuid"]]
+    command = ["ceph-osd", "--id", str(osd_id), "--mkfs", "--osd-uuid", osd["fsid"]]
     command += ["--osd-objectstore", "bluestore", "--setuser", "ceph", "--setgroup", "ceph"]
-    __salt__["commands.run"](command)
+    halocline.run(command)
 
 
-def _forget_label(node):
+def _forget_label(node: Path) -> None:
     """Clear the label of a slot recorded for this OSD: one from before the disk was wiped, or half a one."""
     with node.open("r+b") as part:
         part.write(bytes(4096))
@@ -129,5 +131,5 @@ def _forget_label(node):
         os.fsync(part.fileno())
 
 
-def _node(part):
+def _node(part: Mapping) -> Path:
     return Path("/dev/disk/by-partuuid") / part["partuuid"]

@@ -2,20 +2,27 @@
 
 import os
 import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
+Planned = tuple[str, str, Mapping]  # an OSD's fsid, the role of one of its parts, that part
+
+LIMIT = 60  # seconds one command may take
 ALIGNED = 1 << 20  # bytes: where sgdisk lets partitions begin
 TAIL = 33 * 512  # bytes at the end of a disk that the second table takes (UEFI specification, 5.3)
 SMALLEST = 1 << 30  # bytes that a part of no fixed size must find
-NODES = 30  # seconds until the kernel's and udev's names of a new partition must be there
-ALONE = 3  # of these, seconds until the kernel is told by partx
+ALONE = (
+    3  # seconds until the kernel's and udev's names of a new partition must be there, or the kernel is told by partx
+)
+NODES = 27  # seconds until they must be there then
 LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
-STEADY = 4  # looks, 0.1 s apart, that must find all names
+STEADY, PAUSE = 4, 0.1  # looks that must find all names, seconds between two
 
 
-def remove(disk, numbers):
+def remove(disk: str, numbers: Sequence[int]) -> bool:
     """Take partitions away, with the labels that lie on them: their space is a free slot again.
 
     disk
@@ -40,7 +47,7 @@ def remove(disk, numbers):
     return True
 
 
-def strangers(table):
+def strangers(table: Mapping) -> str | None:
     """Return what lies in our own table that this cluster did not make; ``None`` where nothing does.
 
     table
@@ -50,12 +57,12 @@ def strangers(table):
     """
     for part in table["partitions"]:
         if not __salt__["osd_names.ours"](part):
-            what = part["name"] or part["type"]
-            return f"carries partition {part['number']} ({what}), which this cluster did not make"
+            name = part["name"] or part["type"]
+            return f"carries partition {part['number']} ({name}), which this cluster did not make"
     return None
 
 
-def blocks(size, table):
+def blocks(size: int, table: Mapping | None) -> list[list[int]]:
     """Return the free stretches of a disk of that many bytes: ``[[start, bytes], ...]``.
 
     table
@@ -64,14 +71,14 @@ def blocks(size, table):
     CLI Example: for ``osd_guard.problem``.
     """
     taken = sorted((part["start"], part["size"]) for part in (table or {"partitions": []})["partitions"])
-    free, at = [], ALIGNED
+    free, begin = [], ALIGNED
     for start, length in [*taken, (size - TAIL, 0)]:
-        free.append([at, max(0, start - at)])
-        at = -(-(start + length) // ALIGNED) * ALIGNED
+        free.append([begin, max(0, start - begin)])
+        begin = -(-(start + length) // ALIGNED) * ALIGNED
     return free
 
 
-def place(free, size):
+def place(free: list[list[int]], size: int | None) -> int | None:
     """Take room for a part from free stretches; return where it begins, ``None`` where it fits nowhere.
 
     It gets the smallest stretch that holds it, such as the slot of an OSD that was replaced, so that large parts find
@@ -87,14 +94,14 @@ def place(free, size):
     fitting = [block for block in free if block[1] >= (size or SMALLEST)]
     if not fitting:
         return None
-    block = min(fitting, key=lambda each: each[1]) if size else max(fitting, key=lambda each: each[1])
+    block = min(fitting, key=lambda block: block[1]) if size else max(fitting, key=lambda block: block[1])
     start, length = block
     taken = -(-size // ALIGNED) * ALIGNED if size else length
     block[0], block[1] = start + taken, max(0, length - taken)
     return start
 
 
-def make(todo):
+def make(todo: Sequence[Mapping]) -> list[int]:
     """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
 
     Returns an open descriptor of every part, for the caller to close: neither kernel nor udev takes away a
@@ -106,80 +113,86 @@ def make(todo):
 
         salt 'osdnode1' osd_raw_parts.make '[]'
     """
-    wanted = {}
+    planned: dict[str, list[Planned]] = {}
     for osd in todo:
         for role, part in osd["parts"].items():
-            wanted.setdefault(part["disk"], []).append((osd["uuid"], role, part))
-    for disk, parts in wanted.items():
+            planned.setdefault(part["disk"], []).append((osd["fsid"], role, part))
+    for disk, parts in planned.items():
         table = __salt__["disks.partitions"](disk) or {"guid": None, "partitions": []}
         there = {part["uuid"] for part in table["partitions"]}
         new = [entry for entry in parts if entry[2]["partuuid"] not in there]
         if new:
             _add(disk, table, new)
-    return _wait({part["partuuid"]: disk for disk, parts in wanted.items() for _, _, part in parts})
+    return _wait({part["partuuid"]: disk for disk, parts in planned.items() for _, _, part in parts})
 
 
-def _add(disk, table, new):
+def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
     """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
     number = max((part["number"] for part in table["partitions"]), default=0)
-    command = (
-        ["sgdisk"] if table["guid"] else ["sgdisk", "--clear", f"--disk-guid={__salt__['osd_names.table_guid'](disk)}"]
-    )
-    free = blocks(__salt__["disks.identity"](disk)["size"], table)
-    for osd_uuid, role, part in new:
+    command = ["sgdisk"]
+    if not table["guid"]:
+        command += ["--clear", f"--disk-guid={__salt__['osd_names.table_guid'](disk)}"]
+    free = blocks(__salt__["disks_kernel.identity"](disk)["size"], table)
+    for fsid, role, part in new:
         number += 1
         start = place(free, part["size"])
         if start is None:
-            raise CommandExecutionError(f"{disk} has no room for the {role} of OSD {osd_uuid}")
+            raise CommandExecutionError(f"{disk} has no room for the {role} of OSD {fsid}")
         end = f"+{part['size'] // 1024}K" if part["size"] else "0"
         command += [
             f"--new={number}:{start // 512}:{end}",
             f"--typecode={number}:{__salt__['osd_names.partition_type'](role)}",
             f"--partition-guid={number}:{part['partuuid']}",
-            f"--change-name={number}:{osd_uuid}",
+            f"--change-name={number}:{fsid}",
         ]
     _run([*command, disk])
 
 
-def _wait(disks):
+def _wait(disks: Mapping[str, str]) -> list[int]:
     """Wait until partitions (their PARTUUID -> their disk) are there and stay; return their open descriptors.
 
     A table read anew takes all of a disk's names away for a moment before it brings them back; the name of a
     partition that went stays a while. Only where none comes by itself is the kernel told: it would take away those
     that udev is just making known, too. Raises with the missing ones after the limit.
     """
-    start, seen, told, held = time.monotonic(), 0, False, {}
-    while seen < STEADY:
-        lost = [each for each in disks if not _hold(each, held)]
-        seen = 0 if lost else seen + 1
-        waited = time.monotonic() - start
-        if waited > NODES:
-            for descriptor in held.values():
-                os.close(descriptor)
-            raise CommandExecutionError(
-                f"no name in /dev/disk/by-partuuid for {', '.join(lost)} after {NODES} s: does udev run on this host?"
-            )
-        if lost and waited > ALONE and not told:
-            for disk in sorted({disks[each] for each in lost}):
+    held: dict[str, int] = {}
+
+    def look() -> None:
+        for _ in range(STEADY):
+            if lost := [name for name in disks if not _hold(name, held)]:
+                names = ", ".join(lost)
+                raise CommandExecutionError(
+                    f"no name in /dev/disk/by-partuuid for {names}: does udev run on this host?"
+                )
+            time.sleep(PAUSE)
+
+    try:
+        try:
+            halocline.until(look, ALONE, pause=PAUSE)
+        except CommandExecutionError:
+            for disk in sorted({disk for name, disk in disks.items() if not _hold(name, held)}):
                 _run(["partx", "--update", disk], ok=(0, 1))
-            told = True
-        time.sleep(0.1)
+            halocline.until(look, NODES, pause=PAUSE)
+    except CommandExecutionError:
+        for descriptor in held.values():
+            os.close(descriptor)
+        raise
     return list(held.values())
 
 
-def _hold(each, held):
+def _hold(name: str, held: dict[str, int]) -> bool:
     """Whether a partition's name leads to a partition, which is then held open."""
-    path = Path("/dev/disk/by-partuuid") / each
+    path = Path("/dev/disk/by-partuuid") / name
     try:
-        if each not in held:
-            held[each] = os.open(path, os.O_RDONLY)
-        if os.fstat(held[each]).st_rdev == path.stat().st_rdev:
+        if name not in held:
+            held[name] = os.open(path, os.O_RDONLY)
+        if os.fstat(held[name]).st_rdev == path.stat().st_rdev:
             return True
     except OSError:
         return False
-    os.close(held.pop(each))
+    os.close(held.pop(name))
     return False
 
 
-def _run(command, ok=(0,)):
-    return __salt__["commands.run"](command, ok=ok, limit=60)
+def _run(command: Sequence[str], ok: Collection[int] = (0,)) -> None:
+    halocline.run(command, ok=ok, limit=LIMIT)

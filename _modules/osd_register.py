@@ -9,16 +9,20 @@ import json
 import secrets
 import struct
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 BOOTSTRAP = "/var/lib/ceph/bootstrap-osd/ceph.keyring"
+LIMIT = 120  # seconds one command may take
+CONNECT = 60  # of these, seconds to find a monitor
 KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the making, its key
 
 
-def waiting(osds):
-    """Return which OSD in the making takes which id of a destroyed one: ``{uuid: id}``.
+def waiting(osds: Sequence[Mapping]) -> dict[str, int]:
+    """Return which OSD in the making takes which id of a destroyed OSD: ``{fsid: id}``.
 
     An id goes to an OSD of the same host and device class (CRUSH keeps both with the id). OSDs that the cluster
     knows already keep theirs.
@@ -33,30 +37,30 @@ def waiting(osds):
         salt 'osdnode1' osd_register.waiting '[]'
     """
     tree = json.loads(_ceph(["--format", "json", "osd", "tree", "destroyed"]))["nodes"]
-    mine = [node for node in tree if node["type"] == "host" and node["name"] == __grains__["host"]]
-    children = {child for node in mine for child in node["children"]}
+    hosts = [node for node in tree if node["type"] == "host" and node["name"] == __grains__["host"]]
+    children = {child for host in hosts for child in host["children"]}
     free = {}
     for node in tree:
         if node["id"] in children:
             free.setdefault(node.get("device_class"), []).append(node["id"])
     if not free:
         return {}
-    known = {osd["uuid"] for osd in _dump()}
-    found = {}
+    registered = {osd["uuid"] for osd in _dump()}
+    taken = {}
     for osd in osds:
-        ids = sorted(free.get(_class(osd), []), reverse=True)
-        if osd["uuid"] not in known and ids:
-            found[osd["uuid"]] = ids[-1]
-            free[_class(osd)].remove(ids[-1])
-    return found
+        ids = free.get(_class(osd))
+        if osd["fsid"] not in registered and ids:
+            taken[osd["fsid"]] = min(ids)
+            ids.remove(min(ids))
+    return taken
 
 
-def new(osd_uuid, device_class=None, osd_id=None):
-    """Give the cluster an OSD and its key; return number and key. The same uuid gives the same number again.
+def new(fsid: str, device_class: str | None = None, osd_id: int | None = None) -> tuple[int, str]:
+    """Give the cluster an OSD and its key; return number and key. The same fsid gives the same number again.
 
     Where the key of an interrupted run is lost, what that run registered is taken back first.
 
-    osd_uuid
+    fsid
         The OSD's fsid.
     device_class
         Its CRUSH device class; ``None``: by its kind of disk.
@@ -65,60 +69,60 @@ def new(osd_uuid, device_class=None, osd_id=None):
 
     CLI Example: for ``osd_raw.make``.
     """
-    lost = not (KEYS / osd_uuid).exists()
-    key = _key(osd_uuid)
-    command = ["osd", "new", osd_uuid, *([] if osd_id is None else [str(osd_id)]), "-i", "-"]
-    told = {"cephx_secret": key, **({"crush_device_class": device_class} if device_class else {})}
+    lost = not (KEYS / fsid).exists()
+    key = _key(fsid)
+    command = ["osd", "new", fsid, *([] if osd_id is None else [str(osd_id)]), "-i", "-"]
+    new_osd = {"cephx_secret": key, **({"crush_device_class": device_class} if device_class else {})}
     try:
-        out = _ceph(command, stdin=json.dumps(told))
+        out = _ceph(command, stdin=json.dumps(new_osd))
     except CommandExecutionError:
-        if not lost or not forget(osd_uuid):
+        if not lost or not forget(fsid):
             raise
-        out = _ceph(command, stdin=json.dumps(told))
+        out = _ceph(command, stdin=json.dumps(new_osd))
     return int(out.strip().splitlines()[-1]), key
 
 
-def begun(osd_uuid):
-    """Return whether a run began to make an OSD and did not end; from now on this one has begun.
+def begun(fsid: str) -> bool:
+    """Return whether a run began to make an OSD and did not end; mark that this run has begun.
 
     CLI Example: for ``osd_lvm.make``.
     """
     KEYS.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mark = KEYS / f"{osd_uuid}.begun"
+    mark = KEYS / f"{fsid}.begun"
     there = mark.exists()
     mark.touch(mode=0o600)
     return there
 
 
-def made(osd_uuid):
+def made(fsid: str) -> None:
     """Note that an OSD is made: what was kept for the next run goes.
 
     CLI Example: for ``osd_raw.make``.
     """
-    for name in (osd_uuid, f"{osd_uuid}.begun"):
+    for name in (fsid, f"{fsid}.begun"):
         (KEYS / name).unlink(missing_ok=True)
 
 
-def forget(osd_uuid):
+def forget(fsid: str) -> bool:
     """Take back what an interrupted run registered: number and keys. Return whether there was anything.
 
     ``osd purge-new`` refuses an OSD that was ever started: its data may be wanted.
 
     CLI Example: for ``osd_lvm.make``.
     """
-    known = next((osd for osd in _dump() if osd["uuid"] == osd_uuid), None)
-    if known is None:
+    osd_id, state = next(((osd["osd"], osd["state"]) for osd in _dump() if osd["uuid"] == fsid), (None, ()))
+    if osd_id is None:
         return False
-    if "new" not in known["state"]:
+    if "new" not in state:
         raise CommandExecutionError(
-            f"osd.{known['osd']} ran already and is not whole on its disks: look at what became of them; "
-            f"'salt-run osd.replace {known['osd']}' gives it up"
+            f"osd.{osd_id} ran already and is not whole on its disks: look at what became of them; "
+            f"'salt-run osd.replace {osd_id}' destroys it and keeps its number for the next disk"
         )
-    _ceph(["osd", "purge-new", str(known["osd"]), "--yes-i-really-mean-it"])
+    _ceph(["osd", "purge-new", str(osd_id), "--yes-i-really-mean-it"])
     return True
 
 
-def _class(osd):
+def _class(osd: Mapping) -> str:
     """The device class that is planned, or that Ceph will see in the data disk (src/blk/kernel/KernelDevice.cc)."""
     if osd.get("class"):
         return osd["class"]
@@ -128,12 +132,12 @@ def _class(osd):
     return "nvme" if block.name.startswith("nvme") else "ssd"
 
 
-def _key(osd_uuid):
+def _key(fsid: str) -> str:
     """The key of an OSD in the making, kept until it is made: ``osd new`` answers only the same one again."""
     KEYS.mkdir(mode=0o700, parents=True, exist_ok=True)
-    kept = KEYS / osd_uuid
+    kept = KEYS / fsid
     if not kept.exists():
-        fresh = KEYS / f"{osd_uuid}.new"
+        fresh = KEYS / f"{fsid}.new"
         fresh.unlink(missing_ok=True)
         fresh.touch(mode=0o600)
         fresh.write_text(_new_key(), encoding="ascii")
@@ -141,16 +145,16 @@ def _key(osd_uuid):
     return kept.read_text(encoding="ascii")
 
 
-def _new_key():
+def _new_key() -> str:
     """A fresh cephx key: type 1, creation time, 16 random bytes, in base64 (src/auth/Crypto.cc of Ceph)."""
     header = struct.pack("<HIIH", 1, int(time.time()), 0, 16)
     return base64.b64encode(header + secrets.token_bytes(16)).decode("ascii")
 
 
-def _dump():
+def _dump() -> list[dict]:
     return json.loads(_ceph(["--format", "json", "osd", "dump"]))["osds"]
 
 
-def _ceph(words, stdin=None):
-    command = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", "60"]
-    return __salt__["commands.run"]([*command, *words], stdin=stdin, limit=120)
+def _ceph(words: Sequence[str], stdin: str | None = None) -> str:
+    command = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", str(CONNECT)]
+    return halocline.run([*command, *words], stdin=stdin, limit=LIMIT)

@@ -1,11 +1,13 @@
-"""What an OSD leaves when the cluster has given it up (``osd.replace``): stopped, its slot freed.
+"""What a destroyed OSD (``salt-run osd.replace``) leaves on its host: its daemon is stopped, its slots are freed.
 
 Its data disk is left as it is: that is pulled, or wiped by a command of its own (``salt-run disk.wipe``).
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 120  # seconds one command may take
@@ -13,12 +15,12 @@ DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")
 
 
-def stop(osd_id, uuid):
+def stop(osd_id: int, fsid: str) -> dict[str, str]:
     """Stop one OSD's daemon and keep it from starting; refused where the number is another OSD's here.
 
     osd_id
         The OSD's number.
-    uuid
+    fsid
         Its fsid.
 
     CLI Example:
@@ -27,22 +29,22 @@ def stop(osd_id, uuid):
 
         salt 'osdnode1' osd_retire.stop 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    known = recorded(osd_id)["uuid"]
-    if known is None:
+    here = recorded(osd_id)["fsid"]
+    if here is None:
         raise CommandExecutionError(
             f"osd.{osd_id} has neither a record in {RECORDS} nor one set of this cluster's logical volumes on this "
             f"host: 'ceph osd find {osd_id}' tells where it ran last"
         )
-    if known != uuid:
-        raise CommandExecutionError(f"osd.{osd_id} of this host is OSD {known}, not {uuid}")
+    if here != fsid:
+        raise CommandExecutionError(f"osd.{osd_id} of this host is the OSD with fsid {here}, not {fsid}")
     units = [f"ceph-osd@{osd_id}", f"osd-devices@{osd_id}"]
-    _run(["systemctl", "disable", "--quiet", units[0], f"ceph-volume@lvm-{osd_id}-{uuid}"])
+    _run(["systemctl", "disable", "--quiet", units[0], f"ceph-volume@lvm-{osd_id}-{fsid}"])
     _run(["systemctl", "stop", *units])
     return {"stopped": units[0]}
 
 
-def recorded(osd_id):
-    """Return ``{uuid: …}``: which OSD this host has under a number, by its record or its volumes; else ``None``.
+def recorded(osd_id: int) -> dict[str, str | None]:
+    """Return ``{fsid: …}``: which OSD this host has under a number, by its record or its volumes; else ``None``.
 
     CLI Example:
 
@@ -52,20 +54,20 @@ def recorded(osd_id):
     """
     record = RECORDS / str(osd_id)
     if record.exists():
-        return {"uuid": record.read_text().split()[1]}
-    volumes = [each["tags"] for group in __salt__["disks_lvm.groups"]().values() for each in group["volumes"]]
-    mine = [tags for tags in volumes if tags.get("ceph.osd_id") == str(osd_id)]
-    found = {tags["ceph.osd_fsid"] for tags in mine if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
-    return {"uuid": found.pop() if len(found) == 1 else None}
+        return {"fsid": record.read_text().split()[1]}
+    volumes = [volume["tags"] for group in __salt__["disks_lvm.groups"]().values() for volume in group["volumes"]]
+    same_id = [tags for tags in volumes if tags.get("ceph.osd_id") == str(osd_id)]
+    fsids = {tags["ceph.osd_fsid"] for tags in same_id if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
+    return {"fsid": fsids.pop() if len(fsids) == 1 else None}
 
 
-def free(osd_id):
+def free(osd_id: int) -> dict[str, list[str]]:
     """Take away the DB and WAL slots of a destroyed OSD, its record and its folder; return what went.
 
     Partitions and volumes that this cluster did not make for that OSD stay. Done before, nothing is left to do.
 
     osd_id
-        The number of an OSD that the cluster gave up.
+        The number of a destroyed OSD.
 
     CLI Example:
 
@@ -73,15 +75,15 @@ def free(osd_id):
 
         salt 'osdnode1' osd_retire.free 3
     """
-    uuid = recorded(osd_id)["uuid"]
-    if uuid is None:
+    fsid = recorded(osd_id)["fsid"]
+    if fsid is None:
         return {"freed": []}
-    stop(osd_id, uuid)
+    stop(osd_id, fsid)
     freed = []
-    for disk in sorted(__salt__["disks.in_use"]()):
+    for disk in sorted(__salt__["disks_kernel.in_use"]()):
         table = __salt__["disks.partitions"](disk) or {"partitions": []}
-        mine = [part for part in table["partitions"] if part["name"] == uuid and __salt__["osd_names.ours"](part)]
-        numbers = [part["number"] for part in mine if __salt__["osd_names.role"](part) != "data"]
+        parts = [part for part in table["partitions"] if part["name"] == fsid and __salt__["osd_names.ours"](part)]
+        numbers = [part["number"] for part in parts if __salt__["osd_names.role"](part) != "data"]
         if numbers:
             __salt__["osd_raw_parts.remove"](disk, numbers)
             freed += [f"partition {number} of {disk}" for number in numbers]
@@ -90,12 +92,11 @@ def free(osd_id):
         _run(["umount", str(folder)])
     if folder.exists():
         shutil.rmtree(folder)
-    freed += __salt__["osd_lvm_parts.remove"](uuid)
-    (RECORDS / str(osd_id)).unlink(
-        missing_ok=True
-    )  # last: whatever interrupts this, the next run finds what is left by it
+    freed += __salt__["osd_lvm_parts.remove"](fsid)
+    # Last: whatever interrupts this, the next run finds by the record what is left.
+    (RECORDS / str(osd_id)).unlink(missing_ok=True)
     return {"freed": freed}
 
 
-def _run(command):
-    return __salt__["commands.run"](command, limit=LIMIT)
+def _run(command: Sequence[str]) -> None:
+    halocline.run(command, limit=LIMIT)

@@ -36,7 +36,7 @@ def wipe(host, device, serial=None, yes=False):
     host, device, serial = names.check_minion_id(host), _device(device), _serial(serial)
     if running := __salt__["stage_lock.holder"]():
         return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
-    seen = __salt__["minions.one"](host, "disks_wipe.look", [device])
+    seen = __salt__["minions.one"](host, "disks_wipe.inspect", [device])
     states, silent = _states(seen)
     refused = wiping.refusals(seen, serial, states, _fsid(), silent)
     if refused:

@@ -9,7 +9,7 @@ def refusals(
     """Return why a disk must not be wiped, one line each; empty where it may be.
 
     seen
-        ``disks_wipe.look``'s answer.
+        ``disks_wipe.inspect``'s answer.
     serial
         The serial number that the admin typed.
     states

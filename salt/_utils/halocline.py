@@ -5,6 +5,8 @@ loader lets those import it. It is no execution module on purpose: nobody can na
 site that denies somebody ``cmd.run`` denies this too.
 """
 
+import concurrent.futures
+import contextvars
 import functools
 import re
 import socket
@@ -88,6 +90,16 @@ def until(
             if time.monotonic() >= end:
                 raise type(err)(f"after {limit} s: {err}" if limit else str(err)) from err
         time.sleep(pause)
+
+
+def side_by_side(function: Callable[..., Answer], calls: Sequence[tuple], at_once: int) -> list[Answer]:
+    """Return a function's answers to tuples of arguments, in their order; so many are called at once.
+
+    Salt's dunders live in a context of the calling thread, so each call gets a copy of it.
+    """
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        futures = [pool.submit(contextvars.copy_context().run, function, *call) for call in calls]
+        return [future.result() for future in futures]
 
 
 def state(function: Callable[..., dict]) -> Callable[..., dict]:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
+NAMES = ("disks.inspect", "disks.signatures", "disks.partitions", "disks_label.read")
 LABELS = {
     "block.bin": {"role": "data", "id": 14, "size": 6001174056960, "ready": True},
     "block.db.bin": {"role": "db", "size": 40 << 30},
@@ -19,12 +20,12 @@ LABELS = {
 @pytest.fixture(scope="module")
 def disks(modules):
     """The module as Salt's loader makes it."""
-    return {name: modules[f"disks.{name}"] for name in ("inspect", "label", "signatures", "partitions")}
+    return {name.partition(".")[2]: modules[name] for name in NAMES}
 
 
 @pytest.mark.parametrize("name", LABELS)
 def test_labels_of_real_osds(disks, checkout, name):
-    found = disks["label"](str(checkout / "tests/fixtures/labels" / name))
+    found = disks["read"](str(checkout / "tests/fixtures/labels" / name))
     assert found["fsid"] == FSID
     assert {key: found[key] for key in LABELS[name]} == LABELS[name]
 
@@ -35,7 +36,7 @@ def test_a_secret_in_a_label_stays_there(disks, checkout, tmp_path):
     (count,) = struct.unpack_from("<I", raw, at)
     entry = b"".join(struct.pack("<I", len(text)) + text for text in (b"osd_key", b"PLANTED"))
     (tmp_path / "label").write_bytes(raw[:at] + struct.pack("<I", count + 1) + entry + raw[at + 4 :])
-    found = disks["label"](str(tmp_path / "label"))
+    found = disks["read"](str(tmp_path / "label"))
     assert found["id"] == 14  # the planted entry was read over, not the end of it
     assert "PLANTED" not in str(found)
 
@@ -46,7 +47,7 @@ def test_broken_labels_are_described(disks, checkout, tmp_path_factory, tail, cu
     raw = (checkout / "tests/fixtures/labels/block.bin").read_bytes()
     path = tmp_path_factory.mktemp("label") / "label"
     path.write_bytes(raw[:cut] + tail)
-    found = disks["label"](str(path))
+    found = disks["read"](str(path))
     assert found is None or set(found) >= {"fsid", "role", "device"}
 
 

@@ -1,10 +1,9 @@
 """OSDs that ceph-volume made, as `pvs` lists them on a real host: fixtures/lvm/pvs.json, its lockbox key replaced."""
 
 import json
-import subprocess
-from types import SimpleNamespace
 
 import pytest
+from salt.exceptions import CommandExecutionError
 
 from proposals.inventory import inventory_join
 
@@ -80,26 +79,22 @@ def test_a_volume_in_pieces_is_one_part(module, recorded):
     assert [osd["offset"] for osd in module.parse([recorded[0], later])["/dev/ubdb"]["osds"]] == [MIB]
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (FileNotFoundError("pvs"), None),  # no LVM on the host
-        (subprocess.TimeoutExpired("pvs", 10), subprocess.TimeoutExpired),
-        (SimpleNamespace(returncode=5, stdout="", stderr="no metadata"), OSError),
-    ],
-)
-def test_an_lvm_that_does_not_answer_is_told(module, monkeypatch, answer, expected):
-    def run(*_, **__):
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+def test_a_host_without_lvm(module, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert module.inspect() == module.groups() == {}
 
-    monkeypatch.setattr(subprocess, "run", run)
-    if expected is None:
-        assert module.inspect() == {}
-    else:
-        with pytest.raises(expected):
-            module.inspect()
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [("exec sleep 60", "did not end within 0.1 s"), ("echo no metadata >&2; exit 5", "exit status 5: no metadata")],
+)
+def test_an_lvm_that_does_not_answer_is_named(module, python_module, monkeypatch, tmp_path, script, expected):
+    (tmp_path / "pvs").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "pvs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(python_module("disks_lvm"), "QUICK", 0.1)
+    with pytest.raises(CommandExecutionError, match=expected):
+        module.inspect()
 
 
 def test_the_inventory_says_osds_and_no_reason_that_they_explain(module, recorded):

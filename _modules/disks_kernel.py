@@ -1,0 +1,91 @@
+"""What kernel and udev say of this host's disks; no disk is read."""
+
+import os
+from pathlib import Path
+
+import salt.loader
+
+BLOCK = Path("/sys/class/block")
+UDEV = Path("/run/udev/data")
+
+
+def partition_nodes(device: str) -> list[str]:
+    """Return the device nodes of a disk's partitions that the kernel knows, in their order.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.partition_nodes /dev/sdc
+    """
+    block = BLOCK / Path(device).resolve().name
+    numbered = ((int((part / "partition").read_text()), part.name) for part in block.glob(f"{block.name}*"))
+    return [f"/dev/{name}" for _, name in sorted(numbered)]
+
+
+def offset(device: str) -> int:
+    """Return where on its disk a partition begins, in bytes; 0 of a whole disk.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.offset /dev/sdc1
+    """
+    start = BLOCK / Path(device).resolve().name / "start"
+    return int(start.read_text()) * 512 if start.exists() else 0
+
+
+def identity(device: str) -> dict:
+    """Return ``{size, serial}`` of a whole disk: bytes from sysfs, serial from udev's database.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.identity /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+    """
+    block = BLOCK / Path(device).resolve().name
+    serial = None
+    database = UDEV / f"b{(block / 'dev').read_text().strip()}"
+    if database.exists():
+        for line in database.read_text(errors="replace").splitlines():
+            if line.startswith("E:ID_SERIAL_SHORT="):
+                serial = line.split("=", 1)[1]
+    if serial is None and (block / "device/serial").exists():
+        serial = (block / "device/serial").read_text().strip()
+    return {"size": int((block / "size").read_text()) * 512, "serial": serial}
+
+
+def in_use() -> dict[str, list[str]]:
+    """Return why each disk of this host is in use, by device: the grain's reasons, looked at now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.in_use
+    """
+    return {
+        disk["device"]: disk["in_use"]
+        for disk in salt.loader.grain_funcs(__opts__)["ceph_disks.ceph_disks"]()["ceph_disks"]
+    }
+
+
+def held(device: str) -> str | None:
+    """Return why a whole disk cannot be had alone, or ``None``.
+
+    An exclusive open is the kernel's own answer: it fails while the disk or a part of it is mounted, in any
+    mount namespace, or claimed by device-mapper or MD (open(2), O_EXCL on block devices).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.held /dev/sdc
+    """
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
+    except OSError as err:
+        return f"cannot be opened alone: {err.strerror}"
+    return None
