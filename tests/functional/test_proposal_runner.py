@@ -6,6 +6,8 @@ import os
 import pytest
 from saltmaster import Master, side_by_side
 
+from proposals.disks import arguments as disks
+from proposals.networking import arguments as networks
 from proposals.reference import machines
 
 pytestmark = pytest.mark.processes
@@ -25,6 +27,15 @@ def master(salt_factories):
     done = made.typed("proposal.populate", *ARGUMENTS)
     assert (done.returncode, done.stderr) == (0, "")
     return made
+
+
+def test_salt_run_explains_arguments_as_help_does(master):
+    for verb, table in (("proposal.peek", disks), ("networks.populate", networks)):
+        told = " ".join(master.typed("-d", verb).stdout.split())
+        missing = [
+            name for name, each in table.ARGUMENTS.items() if f"{each.meaning} (default: {each.default})" not in told
+        ]
+        assert missing == [] and "CLI Example" in told, told
 
 
 def test_every_verb_answers_once_populated(master):
@@ -47,7 +58,7 @@ def test_every_verb_answers_once_populated(master):
     }
     assert {name: answer.stderr for name, answer in done.items() if answer.stderr} == {}
     assert "known are" in done["no form"].stdout
-    assert "there are: mine" in done["no proposal"].stdout
+    assert "stored are mine" in done["no proposal"].stdout
     assert "service_type: osd" in done["export"].stdout
     assert (root / "policy.cfg").is_file()
 

@@ -1,4 +1,4 @@
-"""The README's install command on a Salt master that the lab did not make, and its undoing."""
+"""The install command of docs/howto/install.md on a Salt master that the lab did not make, and its undoing."""
 
 import subprocess
 import time

@@ -34,7 +34,7 @@ APT = "find /etc/apt -type f -exec sha256sum {} + | sort"
 
 @contextmanager
 def site(cluster: Product, **settings: object) -> Iterator[None]:
-    """The site's own settings, in the place that the README names."""
+    """The site's own settings, in the place that docs/reference/settings.md names."""
     text = json.dumps(settings)
     cluster.run("saltmaster", f"cat >{PILLAR}/site.sls <<'EOF'\n{text}\nEOF")
     try:
