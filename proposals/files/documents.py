@@ -6,6 +6,7 @@ process at some 50,000 levels, and nine short lines of aliases stand for a thous
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
@@ -18,7 +19,7 @@ from proposals.text.names import shown
 DEEPEST = 100  # levels of lists and mappings in each other; ours have 8
 REPEATED = 100_000  # values that aliases may stand for, beside those that are written
 DIGITS = 100  # of one whole number; Python itself reads and prints at most 4,300
-_Safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where there is one
+_Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where there is one
 # Only text with many brackets, many "- " or deep indentation in a line, or an alias can nest deeply or repeat itself:
 # everything else needs no second look.
 _NESTS = re.compile(rf"^(?:[ \t]*[-?:][ \t]){{{DEEPEST // 2}}}|^ {{{DEEPEST}}}", re.MULTILINE)
@@ -71,7 +72,7 @@ def _limit(text: str, name: str) -> None:
         return
     values = 0  # with those that aliases stand for
     repeated = 0
-    sizes: dict[str, int] = {}  # of what stands behind each anchor
+    sizes: dict[str | None, int] = {}  # of what stands behind each anchor
     levels: list[tuple[str | None, int]] = []  # those that are open: anchor, and the values before it
     for event in yaml.parse(text, Loader=_Safe):
         where = f"{name} line {event.start_mark.line + 1}"

@@ -102,7 +102,7 @@ def _switches(hosts: list[HostNetwork], wanted: Arguments) -> list[Note]:
 def _jumbo(hosts: list[HostNetwork], networks: Networks) -> list[Note]:
     """MTUs that differ within a network lose large messages without a word."""
     notes = []
-    for network in filter(None, networks):
+    for network in (networks.public, networks.cluster):
         by_mtu: dict[int, list[str]] = {}
         for one in hosts:
             if name := one.carrier(network):

@@ -162,6 +162,8 @@ class _Planning:
     def _computed(self) -> Address | None:
         """The same host part as in the public network. Raises PlanError where the cluster network is too small."""
         public, cluster = self.networks
+        if public is None or cluster is None:
+            return None
         own = next((one for nic in self.host.nics.values() for one in nic.addresses if within(one, public)), None)
         if self.wanted.cluster_address == "keep":
             return None
@@ -213,11 +215,7 @@ class _Planning:
         tagged = bool(new and vlan)
         roles = (("public", self.networks.public), ("cluster", self.networks.cluster))
         addresses = [*nic.addresses, *([new] if new and not tagged else [])]
-        inside = [
-            role
-            for role, network in roles
-            if any(within(one, network) for one in [*nic.addresses, *filter(None, [new])])
-        ]
+        inside = [role for role, network in roles if any(within(one, network) for one in (*nic.addresses, new) if one)]
         self.roles[nic.name] = (" and ".join(inside) or "kept", None)
         self.links.append(Link(nic.name, "ethernet", mtu, _texts(addresses)))
         if tagged:

@@ -68,7 +68,8 @@ def _matches(host: str, target: str | None) -> bool:
 
 
 def _host(name: str, raw: object) -> Host:
-    found = raw.get("ceph_nics") if isinstance(raw, Mapping) else None
+    answer = raw if isinstance(raw, Mapping) else {}
+    found = answer.get("ceph_nics")
     if not isinstance(found, list):
         raise InventoryError(
             f"{name}: 'ceph_nics', a list of network ports, was expected; found {names.shown(found)}: "
@@ -78,8 +79,8 @@ def _host(name: str, raw: object) -> Host:
     twice = [nic.name for at, nic in enumerate(nics) if at and nics[at - 1].name == nic.name]
     if twice:
         raise InventoryError(f"{name}: port {twice[0]} is listed twice: run ceph.stage.discovery again")
-    gateway = raw.get("gateway")
-    return Host(name, {nic.name: nic for nic in nics}, gateway if _is_ip(gateway) else None, _disks(raw))
+    gateway = answer.get("gateway")
+    return Host(name, {nic.name: nic for nic in nics}, gateway if _is_ip(gateway) else None, _disks(answer))
 
 
 def _nic(raw: object) -> Nic:
@@ -97,8 +98,13 @@ def _nic(raw: object) -> Nic:
     return Nic(
         name,
         kind=_label(told.get("kind")) or "ethernet",
-        **{key: _number(told.get(key)) for key in ("speed", "numa_node", "max_mtu", "vlan")},
-        **{key: _label(told.get(key)) for key in ("driver", "path", "master")},
+        speed=_number(told.get("speed")),
+        numa_node=_number(told.get("numa_node")),
+        max_mtu=_number(told.get("max_mtu")),
+        vlan=_number(told.get("vlan")),
+        driver=_label(told.get("driver")),
+        path=_label(told.get("path")),
+        master=_label(told.get("master")),
         mtu=_number(told.get("mtu")) or 1500,
         link=told.get("link") if isinstance(told.get("link"), bool) else None,
         addresses=addresses,
@@ -112,7 +118,7 @@ def _number(value: object) -> int | None:
 
 
 def _label(value: object) -> str | None:
-    return value if value and names.is_label(value) else None
+    return value if isinstance(value, str) and value and names.is_label(value) else None
 
 
 def _addresses(raw: object) -> tuple[tuple[Address, ...], str | None]:

@@ -87,7 +87,7 @@ def below(rates: Mapping[tuple[str, str], float], expected: Mapping[str, float])
     """Hosts whose best pair stays below what is usual for their link; ``expected``: Mb/s of each link, where known."""
     best = {host: max((rate for pair, rate in rates.items() if host in pair), default=None) for host in expected}
     return [
-        f"{host}: {best[host]:.0f} Mb/s of the {link:.0f} Mb/s that its link has; {REACHED:.0%} is usual"
+        f"{host}: {rate:.0f} Mb/s of the {link:.0f} Mb/s that its link has; {REACHED:.0%} is usual"
         for host, link in sorted(expected.items())
-        if best[host] is not None and best[host] < link * REACHED
+        if (rate := best[host]) is not None and rate < link * REACHED
     ]

@@ -52,7 +52,7 @@ def matrix(title: str, hosts: Sequence[str], answers: Mapping[str, Mapping[str, 
     """Who reaches whom, as text: ``.`` answered, ``X`` did not, ``?`` was not asked."""
 
     def cell(one: str, other: str) -> str:
-        return "-" if one == other else {True: ".", False: "X"}.get(answers.get(one, {}).get(other), "?")
+        return "-" if one == other else {True: ".", False: "X", None: "?"}[answers.get(one, {}).get(other)]
 
     return _square(title, hosts, cell)
 

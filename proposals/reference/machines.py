@@ -76,7 +76,7 @@ def _infiniflash(chassis: int, nodes: int, cards: int) -> dict[str, Mapping]:
 def _moc() -> dict[str, Mapping]:
     """Ten nodes numbered to 11: which number is unused is not published (04 here), nor the SSDs' size (ours)."""
     controllers = {1: "ServeRAID M5110", 2: "ServeRAID M5110", 3: "ServeRAID F5115", 5: "ServeRAID F5115"}
-    hosts = {}
+    hosts: dict[str, Mapping] = {}
     for number in (1, 2, 3, 5, 6, 7, 8, 9, 10, 11):
         raid = {"model": controllers[number], "vendor": "LENOVO", "transport": "sas"} if number in controllers else {}
         disks = [{**HDD, "model": "ST4000NM0033", "count": 12, "size": TB4, **raid}]
@@ -123,7 +123,7 @@ def expand(hosts: Mapping[str, Mapping]) -> dict:
 
 
 def _expanded(place: int, host: Mapping) -> dict:
-    disks = []
+    disks: list[dict] = []
     for group in host["disks"]:
         same = {key: value for key, value in group.items() if key != "count"}
         start = len(disks)

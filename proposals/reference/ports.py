@@ -1,7 +1,6 @@
 """The network ports of the reference deployments. Figures are the published ones; what nobody published (names,
 places, which port has the address before a bond is made) is said to be ours."""
 
-from collections.abc import Mapping
 
 GIGABIT = 1_000  # Mb/s
 
@@ -50,7 +49,7 @@ def _ours(place: int, speed: int, ports: int, network: str) -> list[dict]:
     return _card(names, speed, "mlx5_core", "0000:af:00", f"{network}.{place + 10}/24")
 
 
-def ports(deployment: str, place: int, host: str) -> list[Mapping]:
+def ports(deployment: str, place: int, host: str) -> list[dict]:
     """``ceph_nics`` of a reference deployment's host; ``place``: its number there, from 1."""
     if deployment == "apollo":
         number = int(host[-1]) if host[-1].isdigit() else 0

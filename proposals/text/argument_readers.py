@@ -3,7 +3,7 @@ understood, and the one form in which it is remembered."""
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proposals.text import names
 from proposals.text.errors import ArgumentError
@@ -25,22 +25,25 @@ class Argument(NamedTuple):
 
 def described(arguments: Mapping[str, Argument]) -> str:
     """Every argument with its meaning and default, one paragraph each."""
-    indents = {"initial_indent": " " * 4, "subsequent_indent": " " * 4}
     paragraphs = [
-        f"{name}\n" + textwrap.fill(f"{argument.meaning} (default: {argument.default})", WIDTH, **indents)
+        f"{name}\n{_indented(f'{argument.meaning} (default: {argument.default})')}"
         for name, argument in arguments.items()
     ]
     return "\n".join(paragraphs)
 
 
+def _indented(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4)
+
+
 def read(
     pairs: Iterable[str] | Mapping[str, object], arguments: Mapping[str, Argument]
-) -> tuple[dict[str, object], dict[str, object]]:
+) -> tuple[dict[str, Any], dict[str, object]]:
     """Values and remembered forms of ``["ratio=9"]`` or ``{"ratio": 9}``, each read by the reader of its argument.
 
     Raises ArgumentError for a name that is none, or is given twice."""
     typed: dict[str, object] = {}
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     for key, value in _pairs(pairs):
         name = key.strip().lower().replace("_", "-")
         if name not in arguments:

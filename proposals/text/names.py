@@ -77,7 +77,7 @@ def check_minion_id(text: object) -> str:
     """Return ``text`` where it is a minion id: letters, digits, dot, underscore, dash.
 
     Raises ArgumentError for anything else."""
-    if is_minion_id(text):
+    if isinstance(text, str) and is_minion_id(text):
         return text
     raise ArgumentError(
         f"minion id '{shown(text)}' is not accepted: letters, digits, '.', '_' and '-' are, beginning with "

@@ -32,7 +32,7 @@ class Range(NamedTuple):
     high: int | None
 
     def __contains__(self, size: object) -> bool:
-        return self.low <= size and (self.high is None or size < self.high)
+        return isinstance(size, int) and self.low <= size and (self.high is None or size < self.high)
 
 
 def parse_size(name: str, text: str) -> int:
@@ -61,7 +61,7 @@ def parse_range(text: str) -> Range:
     if low is None and high is None:
         raise FilterError(_not_a_range(text))
     if not dash:
-        if high is not None or Decimal(low) == 0:
+        if low is None or high is not None or Decimal(low) == 0:
             raise FilterError(_not_a_range(text))
         high, high_unit = low, low_unit
     for unit in (low_unit, high_unit):
