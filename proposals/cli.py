@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 import yaml
 
@@ -35,7 +36,7 @@ WORDS = {  # what the words after a verb mean
 class _Parser(argparse.ArgumentParser):
     """Wrong usage is one message as well."""
 
-    def error(self, message: str) -> None:
+    def error(self, message: str) -> NoReturn:
         raise ProposalError(f"{message} ({' '.join(self.format_usage().split())})")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proposals.inventory.disk import parse
 from proposals.text.errors import InventoryError
@@ -47,7 +47,7 @@ def differences(old: Mapping, new: Mapping) -> dict:
 
 
 def _hosts(told: Mapping) -> Mapping[str, Mapping]:
-    hosts = told.get("hosts") if isinstance(told, Mapping) else None
+    hosts: Any = told.get("hosts") if isinstance(told, Mapping) else None
     good = isinstance(hosts, Mapping) and isinstance(told.get("arguments", {}), Mapping)
     if good and all(isinstance(host, Mapping) and _well_formed(host) for host in hosts.values()):
         return hosts
@@ -57,7 +57,7 @@ def _hosts(told: Mapping) -> Mapping[str, Mapping]:
 def _well_formed(host: Mapping) -> bool:
     """Whether a host has a list of disks; of a proposal, whose entries say what is compared."""
     disks, osds = _listed(host), host.get("osds", [])
-    if disks is None or not isinstance(osds, list):
+    if not isinstance(disks, list) or not isinstance(osds, list):
         return False
     planned = [disk for disk in disks if isinstance(disk, Mapping) and "role" in disk]
     return all(isinstance(disk.get("id"), str) and type(disk.get("size")) is int for disk in planned) and all(
@@ -73,9 +73,9 @@ def _compared(told: Mapping, other: Mapping, hosts: Mapping) -> set[str]:
     return {name for name in hosts if name in other["hosts"] or fnmatchcase(name, target)}
 
 
-def _listed(host: Mapping) -> list | None:
-    found = host.get("disks", host.get("ceph_disks", [] if not host else None))
-    return found if isinstance(found, list) else None
+def _listed(host: Mapping) -> Any:
+    """A host's disks, of a proposal or an inventory."""
+    return host.get("disks", host.get("ceph_disks", [] if not host else None))
 
 
 def _known(raw: object) -> Known:

@@ -88,7 +88,8 @@ def networks(traces: Mapping[str, Mapping], fsid: str | None) -> dict[str, str] 
     """
     told = (_networks(trace["conf"]) for trace in traces.values() if fsid and trace["conf"].get("fsid") == fsid)
     counts = Counter(pair for pair in told if pair)
-    return dict(zip(NETWORKS, max(counts, key=lambda pair: (counts[pair], pair)), strict=True)) if counts else None
+    most = max(counts.items(), key=lambda counted: (counted[1], counted[0]), default=None)
+    return dict(zip(NETWORKS, most[0], strict=True)) if most else None
 
 
 def configured(settings: Iterable[Mapping]) -> dict[str, str] | None:

@@ -6,6 +6,7 @@ Nothing here opens a file or asks a minion.
 import ipaddress
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from proposals.text.errors import InventoryError, ProposalError
 
@@ -52,10 +53,10 @@ def host(
     return {**found, "ceph_nics": nics, **known}
 
 
-def _check(looked: object, nics: object) -> None:
+def _check(looked: Any, nics: Any) -> None:
     """Raise InventoryError where a minion's answers are not of the form that the rest relies on."""
     inspected = looked.get("inspected", {}) if isinstance(looked, Mapping) else None
-    listed = looked.get("ceph_disks") if isinstance(looked, Mapping) else None
+    listed: Any = looked.get("ceph_disks") if isinstance(looked, Mapping) else None
     forms = {
         "disks.inspect: 'ceph_disks', a list of disks": _mappings(listed) and all(map(_is_disk, listed)),
         "disks.inspect: 'inspected', what lies on each disk": isinstance(inspected, Mapping)

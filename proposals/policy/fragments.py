@@ -40,7 +40,7 @@ def layout(osds: Iterable[Mapping], disks: Mapping) -> str:
     by_data: dict[str, list[Mapping]] = {}
     for osd in osds:
         by_data.setdefault(osd["data"], []).append(osd)
-    named = set()
+    named: set[str] = set()
     for data in sorted(by_data):
         lines += _osd(data, by_data[data], disks[data].cls)
         named.update((data, *(osd[key] for osd in by_data[data] for key in ("db", "wal") if osd[key])))
@@ -79,7 +79,7 @@ def stored(plan: Plan, answer: Mapping, files: Mapping[str, str], kept: Mapping[
 
     ``kept`` are hosts of the proposal before that this plan does not cover."""
     hosts = {planned.host.id: _with_names(answer["hosts"][planned.host.id], planned) for planned in plan.hosts}
-    hosts |= kept
+    hosts |= {host: dict(planned) for host, planned in kept.items()}
     head = json.dumps({"name": answer["name"], "arguments": answer["arguments"]})[:-1]
     rows = ",\n".join(f"{json.dumps(name)}: {_compact(hosts[name])}" for name in sorted(hosts))
     hashes = ",\n".join(f"{json.dumps(path)}: {json.dumps(files[path])}" for path in sorted(files))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from proposals.files import tree
 from proposals.policy import policy
@@ -42,7 +43,7 @@ def _dicts(old: dict, new: dict) -> dict:
     return merged
 
 
-def _values(old: object, new: object) -> object:
+def _values(old: Any, new: Any) -> Any:
     if isinstance(old, dict) and isinstance(new, dict):
         return _dicts(old, new)
     if isinstance(old, list) and isinstance(new, list):
@@ -68,7 +69,7 @@ def _known(strategy: object) -> str:
     return strategy
 
 
-def _clean(value: object) -> object:
+def _clean(value: Any) -> Any:
     """``value`` without strategies, where there is nothing to merge it with."""
     if isinstance(value, dict):
         return {key: _clean(inner) for key, inner in value.items() if key != STRATEGY}
@@ -102,4 +103,5 @@ def minion(selected: Resolution | str | Path, minion_id: str) -> dict:
 
 def _documents(resolution: Resolution, target: str) -> list[dict]:
     sources = resolution.targets.get(target, ())
-    return [document for source in sources if (document := tree.read_yaml(resolution.root / source))]
+    documents = (tree.read_yaml(resolution.root / source) for source in sources)
+    return [document for document in documents if isinstance(document, dict)]

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import regex
 
@@ -28,7 +29,7 @@ class Line:
 
     number: int
     pattern: str
-    filters: tuple[tuple[str, object], ...]
+    filters: tuple[tuple[str, Any], ...]
     matches: tuple[str, ...] = ()
 
 
@@ -81,7 +82,7 @@ def _line(number: int, raw: str) -> Line | None:
     return Line(number, pattern, tuple(_filter(word) for word in filters))
 
 
-def _filter(word: str) -> tuple[str, object]:
+def _filter(word: str) -> tuple[str, Any]:
     keyword, found, value = word.partition("=")
     if not found or keyword not in KEYWORDS:
         raise PolicyError(f"'{shown(word)}' is not a filter{nearest(keyword, KEYWORDS)} (slice=[0:3] or re=EXPRESSION)")
@@ -118,7 +119,10 @@ def resolve(root: str | Path) -> Resolution:
     path = Path(root) / "policy.cfg"
     if not path.is_file():
         raise PolicyError(f"{path} does not exist: populate writes a proposed one (salt-run proposal.populate)")
-    lines, targets, warnings, readable = [], {}, [], {}
+    lines: list[Line] = []
+    warnings: list[str] = []
+    targets: dict[str, list[str]] = {}
+    readable: dict[str, object] = {}
     for line in parse(atomic.read_text(path)):
         try:
             matches = tuple(select(root, line))

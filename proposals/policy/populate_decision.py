@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proposals.disks.plan import Plan
 from proposals.policy import fragments
@@ -137,14 +137,14 @@ def announced(before: Mapping, name: str, write: Mapping[str, str]) -> str:
     return json.dumps({**old, PENDING: {path: digest(text) for path, text in write.items()}}) + "\n"
 
 
-def check_stored(found: object, path: object, lists: Mapping[str, set] = LISTS) -> dict:
+def check_stored(found: Any, path: object, lists: Mapping[str, set] = LISTS) -> dict:
     """``found`` where it has the form of a proposal.json, each host with these lists. Raises StoreError."""
-    hosts = found.get("hosts") if isinstance(found, dict) else None
+    hosts: Any = found.get("hosts") if isinstance(found, dict) else None
     good = isinstance(hosts, dict) and isinstance(found.get("arguments"), dict) and "name" in found
     good = good and all(isinstance(found.get(key, {}), dict) for key in ("files", PENDING))
     for host in hosts.values() if good else ():
         for key, keys in lists.items():
-            listed = host.get(key) if isinstance(host, dict) else None
+            listed: Any = host.get(key) if isinstance(host, dict) else None
             good = good and isinstance(listed, list)
             good = good and all(isinstance(one, dict) and set(one) >= keys for one in listed)
     if not good:
@@ -172,7 +172,7 @@ def _diff(there: str, wanted: str) -> str:
     return "\n".join(lines[:DIFF_LINES] + more)
 
 
-def differing(path: str, there: object, wanted: object) -> list[str]:
+def differing(path: str, there: Any, wanted: Any) -> list[str]:
     """What a config fragment says otherwise than discovery would write it."""
     there = there if isinstance(there, dict) else {}
     return [

@@ -1,7 +1,6 @@
 """The network ports of the reference deployments. Figures are the published ones; what nobody published (names,
 places, which port has the address before a bond is made) is said to be ours."""
 
-
 GIGABIT = 1_000  # Mb/s
 
 
