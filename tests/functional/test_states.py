@@ -141,3 +141,10 @@ def test_a_server_joins_the_grace_database_though_its_tool_crashes(run, modules,
     (tmp_path / "ganesha-rados-grace").write_text("#!/bin/sh\nexit 0\n")  # says that all is well, and it is not
     with pytest.raises(CommandExecutionError, match="the grace database has no key node2"):
         modules["ganesha_grace.join"]("node2", **arguments, limit=0)
+
+
+def test_chrony_is_told_the_sites_sources(run, tmp_path):
+    source = "salt://ceph/host/time/files/chrony.conf.j2"
+    answer = run("host_time.rendered", tmp_path / "chrony.conf", {"time_server": "ntp.example"}, source=source)
+    assert answer["result"] is True
+    assert (tmp_path / "chrony.conf").read_text().splitlines()[1:] == ["server ntp.example iburst prefer"]

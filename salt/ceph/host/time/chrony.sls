@@ -11,12 +11,9 @@ ceph-host-time-chrony-include:
       - pkg: ceph-host-time-chrony-packages
 
 ceph-host-time-chrony-settings:
-  file.managed:
+  host_time.rendered:
     - name: {{ pillar['ceph_os']['chrony']['settings'] }}
     - source: salt://ceph/host/time/files/chrony.conf.j2
-    - template: jinja
-    - makedirs: True
-    - mode: '0644'
     - require:
       - pkg: ceph-host-time-chrony-packages
 
@@ -26,4 +23,4 @@ ceph-host-time-chrony-running:
     - enable: True
     - watch:
       - file: ceph-host-time-chrony-include
-      - file: ceph-host-time-chrony-settings
+      - host_time: ceph-host-time-chrony-settings
