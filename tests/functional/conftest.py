@@ -158,6 +158,8 @@ def show_sls(loaders):
         high, errors = compiler.render_highstate({"base": [sls]})
         if errors := errors + compiler.state.verify_high(high):
             return errors
-        return compiler.state.compile_high_data(high)[0]
+        high, errors = compiler.state.requisite_in(high)
+        chunks, wrong = compiler.state.compile_high_data(high)  # in their order; a requisite that is missing is wrong
+        return errors + wrong or chunks
 
     return show

@@ -19,7 +19,6 @@ ceph-service-igw-conf:
   host_secret.rendered:
     - name: /etc/ceph/iscsi-gateway.cfg
     - source: salt://ceph/service/igw/files/iscsi-gateway.cfg.j2
-    - context: {told: {{ pillar['ceph']['services']['igw'] | tojson }}}
     - require:
       - pkg: ceph-service-igw-packages
 
