@@ -3,7 +3,7 @@
 from proposals import answer
 from proposals.cluster import report
 from proposals.files import tree
-from proposals.files.site import site
+from proposals.files.site import MINIONS, site
 from proposals.inventory import kept
 from proposals.pillar import generation
 from proposals.text import names
@@ -99,8 +99,8 @@ def _not_safe(osd, why):
 
 def _planned(paths):
     """The planned OSDs of the generation that is served; a minion may be told other things than OSDs."""
-    told = (paths.current / generation.MINIONS).glob("*.yml")
-    return generation.planned_osds({f"{generation.MINIONS}{path.name}": tree.read_yaml(path) for path in told})
+    told = (paths.current / MINIONS).glob("*.yml")
+    return generation.planned_osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in told})
 
 
 def _text(line):

@@ -19,7 +19,7 @@ import salt.version
 
 from proposals import answer
 from proposals.files import tree
-from proposals.files.site import site
+from proposals.files.site import MINIONS, site
 from proposals.inventory import kept
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, host_questions, subject, table
@@ -138,7 +138,7 @@ def _served(paths):
     own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
     if own.get("_errors"):
         raise PolicyError(f"the master's own pillar cannot be compiled: {own['_errors']}")
-    folders = ("cluster", "stack/default/ceph/minions")
+    folders = ("cluster", MINIONS)
     files = {
         f"{folder}/{path.name}": tree.read_yaml(path)
         for folder in folders

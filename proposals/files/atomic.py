@@ -56,6 +56,23 @@ def touch(path: str | Path) -> None:
         raise failed("touch", path, error) from error
 
 
+def remove(path: str | Path) -> None:
+    """Remove a file, where it is there. Raises StoreError."""
+    try:
+        Path(path).unlink(missing_ok=True)
+    except OSError as error:
+        raise failed("remove", path, error) from error
+
+
+def close_folder(path: str | Path) -> None:
+    """Make a folder that root alone may read, or make one so that is there. Raises StoreError."""
+    try:
+        Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(path).chmod(0o700)
+    except OSError as error:
+        raise failed("make", path, error) from error
+
+
 def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
     """Write many files, each whole; folders that are new come into place at once. Raises StoreError."""
     trees: dict[Path, dict[str, str]] = {}

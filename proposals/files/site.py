@@ -6,6 +6,8 @@ from pathlib import Path
 
 from proposals.text.errors import ProposalError
 
+MINIONS = "stack/default/ceph/minions"  # the pillar of each minion: in a proposal, in policy's targets, when served
+
 
 @dataclass(frozen=True)
 class Site:
@@ -64,3 +66,14 @@ def site(opts: Mapping) -> Site:
         f"found {[str(root) for root in roots]}; put srv/master.d/halocline.conf into the master's master.d "
         "and restart the master"
     )
+
+
+def minion_file(minion: str) -> str:
+    """The path of a minion's pillar below a proposal, or below the generation that is served."""
+    return f"{MINIONS}/{minion}.yml"
+
+
+def minion_of(path: str) -> str | None:
+    """The minion whose pillar such a path is, None for any other path."""
+    folder, _, name = path.rpartition("/")
+    return name.removesuffix(".yml") if folder == MINIONS else None

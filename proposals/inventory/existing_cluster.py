@@ -7,10 +7,10 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from proposals.settings.cluster import NETWORKS
 from proposals.text import names
 from proposals.text.errors import InventoryError, ProposalError
 
-NETWORKS = ("public_network", "cluster_network")
 CONF = "/etc/ceph/ceph.conf"
 
 

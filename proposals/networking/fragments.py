@@ -6,9 +6,11 @@ from functools import partial
 
 import yaml
 
+from proposals.files.site import minion_file
 from proposals.networking.hostplan import HostNetwork, Link
-from proposals.networking.plan import KEYS, Plan
+from proposals.networking.plan import Plan
 from proposals.policy.populate_decision import Wanted
+from proposals.settings.cluster import NETWORKS
 from proposals.text.addresses import beside
 
 Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -18,11 +20,11 @@ CLUSTER = "stack/default/ceph/cluster.yml"
 def wanted(plan: Plan) -> Wanted:
     """The files that a plan asks for, by path relative to ``network-NAME``."""
     answer = plan.as_dict()
-    told = {key: answer["networks"][key] for key in KEYS if answer["networks"][key]}
+    told = {key: answer["networks"][key] for key in NETWORKS if answer["networks"][key]}
     files = {CLUSTER: _text(told)} if told else {}
     for one in plan.hosts:
         if one.links:
-            files[f"stack/default/ceph/minions/{one.host.id}.yml"] = _text({"ceph": {"network": network(one, plan)}})
+            files[minion_file(one.host.id)] = _text({"ceph": {"network": network(one, plan)}})
     return Wanted(plan.arguments.name, frozenset(one.host.id for one in plan.hosts), files, partial(_stored, answer))
 
 

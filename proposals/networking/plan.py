@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from proposals.networking import advice, hostplan, nics
 from proposals.networking.arguments import Arguments, check_apart, network
 from proposals.networking.hostplan import HostNetwork, Networks
+from proposals.settings.cluster import NETWORKS
 from proposals.text.addresses import Ip, Network
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note, merged
-
-KEYS = ("public_network", "cluster_network")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Plan:
         return {
             "name": self.arguments.name,
             "arguments": dict(self.arguments.typed),
-            "networks": {KEYS[0]: _text(public), KEYS[1]: _text(cluster or public)},
+            "networks": {NETWORKS[0]: _text(public), NETWORKS[1]: _text(cluster or public)},
             "hosts": hosts,
             "warnings": self._lines(WARNING),
             "hints": self._lines(HINT),
@@ -82,7 +81,7 @@ def peek(raw: Mapping, wanted: Arguments, targets: Collection[str] | None = None
 
 
 def _networks(known: Mapping, wanted: Arguments, hosts: tuple[nics.Host, ...]) -> Networks:
-    told = [network(key, known[key])[0] if known.get(key) else None for key in KEYS]
+    told = [network(key, known[key])[0] if known.get(key) else None for key in NETWORKS]
     public = wanted.public_network or told[0] or _most_shared(hosts)
     cluster = wanted.cluster_network or told[1]
     check_apart(public, cluster)

@@ -9,17 +9,19 @@ from dataclasses import dataclass
 
 import yaml
 
+from proposals.files.site import minion_file, minion_of
 from proposals.networking import assigned_check as network
 from proposals.pillar import conf, secrets, tunings
 from proposals.policy.roles import ROLES
 from proposals.services import planning, table
 from proposals.services.planning import Planned
 from proposals.services.service import Cluster
+from proposals.settings.cluster import NETWORKS
 from proposals.text.errors import PolicyError
 
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
 STAGES = ("all", "master", "admin", "mon", "mgr", "storage")
-MINIONS = "stack/default/ceph/minions/"  # what each minion is told, in a generation and in policy's targets
+PARTS = ("db", "wal", "journal")  # what of an OSD may lie on another disk than its data
 TEMPLATE = ("{{", "{%", "{#")
 
 
@@ -89,15 +91,15 @@ def build(
     derived = {"ceph": {**told, "sections": planned.conf(), "expected_osds": count}}
     files = dict(chosen)
     for minion, tuning in tunings.chosen(roles, osds, inventory, table.roles(settings)).items():
-        path = f"{MINIONS}{minion}.yml"
+        path = minion_file(minion)
         content = files.get(path, {})
         files[path] = {**content, "ceph": {"tuning": tuning, **content.get("ceph", {})}}
     for minion in roles:
         if services := _services(planned, roles[minion], minion):
-            path = f"{MINIONS}{minion}.yml"
+            path = minion_file(minion)
             content = files.get(path, {})
             files[path] = {**content, "ceph": {**content.get("ceph", {}), "services": services}}
-    files[f"{MINIONS}{orchestrator}.yml"] = {"ceph": {"members": members, "services": planned.steps()}}
+    files[minion_file(orchestrator)] = {"ceph": {"members": members, "services": planned.steps()}}
     texts = {path: _text(path, content, problems) for path, content in files.items()}
     name = hashlib.sha256(repr(sorted({**texts, "derived": dump(derived)}.items())).encode()).hexdigest()[:16]
     derived["ceph"]["generation"] = name
@@ -136,8 +138,12 @@ def shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> list[str]:
 
 def _disks(content: Mapping) -> set[str]:
     """Every disk that one fragment gives a role."""
-    osds = content.get("ceph", {}).get("storage", {}).get("osds", {})
-    return {osd[key] for osd in osds.values() for key in ("db", "wal", "journal") if osd.get(key)} | set(osds)
+    return _named(content.get("ceph", {}).get("storage", {}).get("osds", {}))
+
+
+def _named(osds: Mapping[str, Mapping]) -> set[str]:
+    """Every disk that a host's OSDs lie on."""
+    return {osd[key] for osd in osds.values() for key in PARTS if osd.get(key)} | set(osds)
 
 
 def _roles(chosen: Mapping[str, dict]) -> dict[str, list[str]]:
@@ -158,7 +164,7 @@ def _settings(chosen: Mapping[str, dict]) -> dict:
 
 
 def _lacks(settings: Mapping) -> list[str]:
-    return [key for key in ("fsid", "public_network", "cluster_network") if not settings.get(key)]
+    return [key for key in ("fsid", *NETWORKS) if not settings.get(key)]
 
 
 def _role_problems(roles: Mapping[str, list[str]], settings: Mapping) -> list[str]:
@@ -181,9 +187,9 @@ def planned_osds(chosen: Mapping[str, dict]) -> dict[str, dict]:
         ``{target: content}``, of which ``stack/default/ceph/minions/ID.yml`` counts.
     """
     return {
-        target.removeprefix(MINIONS).removesuffix(".yml"): content["ceph"]["storage"].get("osds", {})
+        minion: content["ceph"]["storage"].get("osds", {})
         for target, content in chosen.items()
-        if target.startswith(MINIONS) and content.get("ceph", {}).get("storage")
+        if (minion := minion_of(target)) and content.get("ceph", {}).get("storage")
     }
 
 
@@ -192,8 +198,8 @@ def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping])
     problems = []
     for minion, osds in sorted(planned_osds(chosen).items()):
         seen = {disk["id"]: disk for disk in inventory.get(minion, {}).get("ceph_disks", [])}
-        recorded = chosen[f"{MINIONS}{minion}.yml"]["ceph"]["storage"].get("disks", {})
-        for disk in sorted({osd[key] for osd in osds.values() for key in ("db", "wal") if osd.get(key)} | set(osds)):
+        recorded = chosen[minion_file(minion)]["ceph"]["storage"].get("disks", {})
+        for disk in sorted(_named(osds)):
             if disk not in seen:
                 problems.append(f"{minion}: {disk} is not in the inventory: run ceph.stage.discovery again")
             elif disk not in recorded:
@@ -206,12 +212,8 @@ def _disk_problems(chosen: Mapping[str, dict], inventory: Mapping[str, Mapping])
 
 def _networks(chosen: Mapping[str, dict]) -> dict[str, object]:
     """What each minion is told of its network, where a network proposal was chosen for it."""
-    found = {
-        target.removeprefix(MINIONS).removesuffix(".yml"): network.of(content)
-        for target, content in chosen.items()
-        if target.startswith(MINIONS)
-    }
-    return {minion: one for minion, one in found.items() if one is not None}
+    found = {minion_of(target): network.of(content) for target, content in chosen.items()}
+    return {minion: one for minion, one in found.items() if minion and one is not None}
 
 
 def _network_problems(chosen: Mapping[str, dict]) -> list[str]:

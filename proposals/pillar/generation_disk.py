@@ -53,8 +53,7 @@ def _link(link: Path, target: Path) -> bool:
 def tell(site: Site, made: Generation) -> list[str]:
     """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
     for folder in (site.keys.parent, site.given, site.secrets):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
+        atomic.close_folder(folder)
     known = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
     own = _given_texts(site)
     keys = secrets.keys(known, made.entities, made.services.passwords() - set(own))
@@ -88,7 +87,7 @@ def forget(site: Site, made: Generation) -> list[str]:
     entitled = _secrets(made, ANY_KEY)
     dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
     for path in dropped:
-        path.unlink()
+        atomic.remove(path)
     return [path.name for path in dropped]
 
 

@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable, Mapping
 
 from proposals.disks.plan import Plan, Planned
+from proposals.files.site import minion_file
 from proposals.policy.roles import FOLDERS
+from proposals.settings.cluster import NETWORKS
 from proposals.text import names
 from proposals.text.errors import ArgumentError
 
 _PLAIN = re.compile(r"/dev/[A-Za-z0-9/._-]+")
-NETWORKS = ("public_network", "cluster_network")
 
 
 def profile(plan: Plan, answer: Mapping) -> dict[str, dict[str, str]]:
@@ -29,7 +30,7 @@ def profile(plan: Plan, answer: Mapping) -> dict[str, dict[str, str]]:
             serials = {disk.id: disk for disk in planned.host.disks}
             texts[name] = {
                 f"cluster/{name}.sls": "roles:\n- storage\n",
-                f"stack/default/ceph/minions/{name}.yml": layout(host["osds"], serials),
+                minion_file(name): layout(host["osds"], serials),
             }
     return texts
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from proposals.disks.plan import Plan
 from proposals.files import atomic, tree
+from proposals.files.site import minion_file
 from proposals.policy import policy
 
 LARGE = 10  # hosts from which five monitors are proposed, else three
@@ -39,7 +40,7 @@ def lines(root: str | Path, plan: Plan) -> list[str]:
     chosen += ["config/stack/default/global.yml", "config/stack/default/ceph/cluster.yml"]
     if storage:
         profile = f"profile-{plan.arguments.name}"
-        chosen += [f"{profile}/cluster/*.sls", f"{profile}/stack/default/ceph/minions/*.yml"]
+        chosen += [f"{profile}/cluster/*.sls", f"{profile}/{minion_file('*')}"]
     return chosen
 
 

@@ -103,7 +103,7 @@ def _change(folder: Path, name: str, before: Mapping, decided: Decision) -> None
         atomic.write(folder / "proposal.json", populate_decision.announced(before, name, decided.write))
     atomic.write_many(folder, decided.write)
     for path in decided.remove:
-        (folder / path).unlink(missing_ok=True)
+        atomic.remove(folder / path)
     if not (folder / "proposal.json").is_file() or atomic.read_text(folder / "proposal.json") != decided.proposal:
         atomic.write(folder / "proposal.json", decided.proposal)
 

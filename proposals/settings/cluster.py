@@ -9,7 +9,8 @@ from proposals.text.names import UUID
 CONFIG = "proposals/config/stack/default/ceph/cluster.yml"  # discovery writes it, policy.cfg selects it
 LAYER = "stack/ceph/cluster.yml"  # the site's own layer
 REDUNDANCY = re.compile(r"[1-9][0-9]{0,2}(\+[1-9][0-9]{0,2})?")
-NETWORKS = "docs.ceph.com, rados/configuration/network-config-ref"
+NETWORKS = ("public_network", "cluster_network")
+NETWORKS_SOURCE = "docs.ceph.com, rados/configuration/network-config-ref"
 WORD = Text("a word without blanks", re.compile(r"\S+").fullmatch)
 VALUE = Own("a text, number, true or false", lambda value: isinstance(value, str | int | float))
 # What configure, or a chosen profile, writes beside a site's own words.
@@ -36,12 +37,14 @@ SETTINGS = (
         "the cluster's fsid: discovery makes it, or takes that of a cluster that exists",
         place=CONFIG,
     ),
-    Setting("public_network", NETWORK, "the network of monitors, gateways and clients", source=NETWORKS, place=CONFIG),
+    Setting(
+        "public_network", NETWORK, "the network of monitors, gateways and clients", source=NETWORKS_SOURCE, place=CONFIG
+    ),
     Setting(
         "cluster_network",
         NETWORK,
         "the network on which OSDs replicate; may be the public one",
-        source=NETWORKS,
+        source=NETWORKS_SOURCE,
         place=CONFIG,
     ),
     Setting(

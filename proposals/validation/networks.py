@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from proposals.settings.cluster import NETWORKS
 from proposals.text import addresses
 from proposals.validation.check import ERROR, HOSTS, POLICY, WARNING, Check, Found, at
 from proposals.validation.roles import DAEMONS
-from proposals.validation.subject import NETWORKS, Subject
+from proposals.validation.subject import Subject
 
 CLUSTER_YML = "config/stack/default/ceph/cluster.yml (or its override stack/ceph/cluster.yml)"
 

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from proposals.files.site import minion_of
 from proposals.networking import assigned_check
 from proposals.text import addresses
 from proposals.validation.facts import Facts
 
-NETWORKS = ("public_network", "cluster_network")
-MINIONS = "stack/default/ceph/minions/"
 REPLICAS = 3  # of a pool where the site does not say; Ceph's osd_pool_default_size
 
 
@@ -82,8 +81,7 @@ def chosen(files: Mapping[str, Mapping], settings: Mapping[str, object] | None =
         if folder == "cluster" and content.get("cluster") != "unassigned":
             given = content.get("roles") or []
             roles[file.removesuffix(".sls")] = [str(role) for role in given] if isinstance(given, list) else []
-        elif path.startswith(MINIONS):
-            minion = path.removeprefix(MINIONS).removesuffix(".yml")
+        elif minion := minion_of(path):
             osds[minion], links[minion] = _planned(content), assigned_check.addresses(content)
     if settings is None:
         layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")

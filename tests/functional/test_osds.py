@@ -7,12 +7,13 @@ import salt.exceptions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proposals.text.sizes import EXTENT
+
 MIB, GIB = 1 << 20, 1 << 30
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 UUIDS = [f"6b0c2b1e-0000-4000-8000-00000000000{number}" for number in range(4)]
 DATA, FAST = "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4", "/dev/disk/by-id/wwn-0x500a0751e1b2c3d4"
 HEAD = 16 * MIB  # what the planner keeps free of a device: tables, alignment, LVM's header
-EXTENT = 4 * MIB
 
 
 @pytest.fixture
@@ -64,6 +65,10 @@ def test_too_few_slots_for_the_kernels_aio_are_told(modules):
 def test_an_unknown_way_is_refused(storage):
     with pytest.raises(salt.exceptions.CommandExecutionError, match="expected one of lvm, raw"):
         storage(osds={DATA: {"uuids": UUIDS[:1]}}, method="zfs")["osd.plan"]()
+
+
+def test_the_planner_and_its_hosts_count_in_the_same_extents(python_module):
+    assert {python_module(name).EXTENT for name in ("osd_plan", "osd_lvm_parts")} == {EXTENT}
 
 
 def test_names_tell_whose_they_are(storage):

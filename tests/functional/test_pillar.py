@@ -1,8 +1,6 @@
 """What Salt's own compiler makes of a served generation: each minion its own, whatever it claims to be."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
-from proposals.pillar import secrets
 from proposals.policy import merging, store
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
@@ -199,15 +196,3 @@ def test_configure_again_changes_nothing(opts):
     assert {path: path.lstat().st_mtime_ns for path in kept} == kept
     assert paths.current in kept and paths.root / "cluster" in kept
     assert (keys(opts), paths.current.readlink()) == (known, current)
-
-
-def test_planning_imports_nothing_of_salt(checkout):
-    script = (
-        "import pkgutil, importlib, proposals, sys\n"
-        "for each in pkgutil.walk_packages(proposals.__path__, 'proposals.'):\n"
-        "    each.name.endswith('__main__') or importlib.import_module(each.name)\n"
-        "print([name for name in sys.modules if name == 'salt' or name.startswith('salt.')])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=checkout)
-    assert done.stdout.strip() == "[]"
-    assert secrets is sys.modules["proposals.pillar.secrets"]

@@ -12,6 +12,7 @@ from docs.generate.examples import Example
 from docs.generate.functions import ROOT
 from proposals.cli import main
 from proposals.disks import arguments, plan
+from proposals.files.site import minion_file
 from proposals.inventory import disk
 from proposals.pillar import generation
 from proposals.policy import policy, populate_decision
@@ -114,7 +115,7 @@ def test_yaml_is_read_by_its_reader(text):
     elif "hosts" in content:
         assert plan.peek(content, arguments.parse([])).as_dict()["summary"]["osds"] == 1
     elif "osds" in (content.get("ceph") or {}).get("storage", {}):
-        fragment = f"{generation.MINIONS}osdnode1.yml"
+        fragment = minion_file("osdnode1")
         assert generation.planned_osds({fragment: content})["osdnode1"]
         assert not generation.shared_disks({fragment: {"profile-a/x": content}})
     else:

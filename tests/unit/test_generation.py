@@ -5,6 +5,7 @@ import copy
 import pytest
 import yaml
 
+from proposals.files.site import minion_file
 from proposals.pillar import generation
 from proposals.text.errors import PolicyError
 
@@ -56,7 +57,7 @@ def test_members_monitors_and_the_number_of_osds():
 
 def test_a_minion_that_is_told_other_things_has_no_osds():
     """A monitor's kernel settings or network alone, beside a profile's OSDs."""
-    told = {**CHOSEN, f"{generation.MINIONS}node2.yml": {"ceph": {"tuning": {"profile": "ceph-latency"}}}}
+    told = {**CHOSEN, minion_file("node2"): {"ceph": {"tuning": {"profile": "ceph-latency"}}}}
     assert list(generation.planned_osds(told)) == ["node1"]
     assert list(build(told).members["storage"]) == ["node1"]
 
@@ -92,6 +93,10 @@ PROFILE = "stack/default/ceph/minions/node1.yml"
             "10.0.0.1/24 is not a network",
         ),
         (change(PROFILE, "ceph", "storage", "osds", "/dev/sdx", value={}), "node1: /dev/sdx is not in the inventory"),
+        (
+            change(PROFILE, "ceph", "storage", "osds", DATA, "journal", value="/dev/sdx"),
+            "node1: /dev/sdx is not in the inventory",
+        ),
         (change(PROFILE, "ceph", "storage", "disks", value={}), f"node1: {SSD} has no size and serial"),
         (change("cluster/node2.sls", "note", value="{{ 7 * 7 }}"), "holds '{{', which Salt would run"),
         ({k: v for k, v in CHOSEN.items() if "node1.sls" not in k}, "no minion has the role mon"),

@@ -12,6 +12,11 @@ PLANTED = {
     "as it stands": (None, "", 0),
     "a lower room asks a higher one": ("text/sizes.py", "from proposals.disks import plan\n", 1),
     "a circle of files": ("policy/fragments.py", "from proposals.policy import store\n", 1),
+    "a circle of types alone": (
+        "policy/fragments.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from proposals.policy import store\n",
+        1,
+    ),
     "a room that no layer names": ("drawer/__init__.py", "", 1),
 }
 
