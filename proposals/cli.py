@@ -48,7 +48,7 @@ def main(words: list[str]) -> int:
     try:
         if sys.stdout is None:
             raise ProposalError("standard output is closed: the answer would be lost, so nothing was done")
-        options = _options(words)
+        options = parse(words)
         status = options.run(options)
         sys.stdout.flush()
     except ProposalError as error:
@@ -70,23 +70,24 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _options(words: list[str]) -> argparse.Namespace:
+def parse(words: list[str]) -> argparse.Namespace:
     """The options; ``key=value`` words may stand on both sides of ``--root`` and ``--format``."""
     for word in words:
         if not word.isprintable() and any("\ud800" <= char <= "\udfff" for char in word):
             raise ProposalError(f"'{shown(word)}' is not UTF-8 text")
-    parser = _parser()
-    options, more = parser.parse_known_args(words)
+    known = parser()
+    options, more = known.parse_known_args(words)
     if more and (not hasattr(options, "pairs") or any(word.startswith("-") for word in more)):
-        parser.error(f"not understood: {' '.join(map(shown, more))}")
+        known.error(f"not understood: {' '.join(map(shown, more))}")
     if more:
         options.pairs += more
     return options
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
-    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
+def parser() -> argparse.ArgumentParser:
+    """Every verb with its words."""
+    top = _Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
+    verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
     _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
     populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), arguments.ARGUMENTS)
     populate.add_argument("--root", required=True, help=WORDS["root"])
@@ -103,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     nets = verbs.add_parser("networks", aliases=["network"], help=text, description=text)
     networks.add_verbs(nets, _verb, _inventory, _print)
     _verb(verbs, "reference", _reference, "print the inventory of a reference site", ("site",), format_="yaml")
-    return parser
+    return top
 
 
 def _verb(

@@ -57,7 +57,7 @@ def _facts() -> Iterator[tuple[str, object]]:
     yield "roles", [markdown.row(f"`{name}`", meaning) for name, meaning in roles.ROLES.items()]
     yield "checks", list(map(markdown.check, table.CHECKS))
     yield "commands", _functions({name: each for name, each in runners().items() if each.examples})
-    yield "planner", _verbs(planner._parser())
+    yield "planner", _verbs(planner.parser())
     yield "lab", _verbs(lab.parser())
     yield "profiles", [(name, each, list(map(markdown.setting, each["settings"]))) for name, each in _tunings()]
     yield "health", _health()
