@@ -1,15 +1,17 @@
 """This host's Ceph daemons: which run with another configuration than they would start with, and their restart.
 
 A daemon is asked by its admin socket what it read at its start (``config diff``); ``ceph-conf`` says what it would
-read now. So nothing has to be remembered, and who restarted it by hand is seen too.
+read now. So nothing has to be remembered, and a restart by hand is seen too.
 """
 
 import json
 import re
 import socket
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
@@ -23,8 +25,8 @@ FOLDERS = {"client": "radosgw"}  # its folder's below /var/lib/ceph, where it is
 GIVEN = ("keyring", "tls.pem", "tls.pem.key", "keystone-password")  # in it, what a daemon reads at its start alone
 
 
-def running():
-    """Return this host's running daemons: ``{name: {type, id, unit}}``, by their admin sockets.
+def running() -> dict[str, dict]:
+    """Return this host's running daemons: ``{name: {type, id, unit, socket}}``, by their admin sockets.
 
     CLI Example:
 
@@ -32,18 +34,18 @@ def running():
 
         salt 'osdnode1' daemons.running
     """
-    found = {}
+    daemons = {}
     for path in sorted(RUN.glob("*.asok")):
         part = SOCKET.fullmatch(path.name)
         if part and _asked(path, "version") is not None:
             unit = f"{UNITS.get(part['type'], 'ceph-' + part['type'])}@{part['id']}"
             if part["type"] == "client" and not __salt__["service.status"](unit):
                 continue  # ceph-fuse, or a program with librados: no daemon of ours
-            found[part["name"]] = {"type": part["type"], "id": part["id"], "unit": unit, "socket": str(path)}
-    return found
+            daemons[part["name"]] = {"type": part["type"], "id": part["id"], "unit": unit, "socket": str(path)}
+    return daemons
 
 
-def pending(startup=()):
+def pending(startup: Sequence[Mapping] = ()) -> dict[str, dict[str, list]]:
     """Return the daemons that a restart would change, with the options: ``{name: {option: [now, then]}}``.
 
     startup
@@ -56,17 +58,17 @@ def pending(startup=()):
         salt 'osdnode1' daemons.pending
     """
     sections = _sections()
-    found = {}
+    restarts = {}
     for name, daemon in running().items():
         diff = _asked(Path(daemon["socket"]), "config diff")
         differs = _differs(name, daemon, diff["diff"], sections, startup) if diff else {}
         differs |= _newer_files(daemon) | _newer_program(daemon)
         if differs:
-            found[name] = differs
-    return found
+            restarts[name] = differs
+    return restarts
 
 
-def restart(names):
+def restart(names: Sequence[str]) -> dict[str, list[str]]:
     """Restart daemons of this host, by their names as ``running`` gives them.
 
     names
@@ -78,36 +80,38 @@ def restart(names):
 
         salt 'osdnode1' daemons.restart '[osd.3]'
     """
-    known = running()
-    if strange := [name for name in names if name not in known]:
-        raise CommandExecutionError(f"{', '.join(strange)}: not running on this host; there are {', '.join(known)}")
-    _run(["systemctl", "restart", *(known[name]["unit"] for name in names)])
+    daemons = running()
+    if strange := [name for name in names if name not in daemons]:
+        raise CommandExecutionError(f"{', '.join(strange)}: not running on this host; there are {', '.join(daemons)}")
+    _run(["systemctl", "restart", *(daemons[name]["unit"] for name in names)])
     return {"restarted": sorted(names)}
 
 
-def _differs(name, daemon, diff, sections, startup):
+def _differs(
+    name: str, daemon: Mapping, diff: Mapping, sections: Mapping[str, set[str]], startup: Sequence[Mapping]
+) -> dict[str, list]:
     """The options that one daemon has otherwise than it would start with."""
     named = {key for section in ("global", daemon["type"], name) for key in sections.get(section, ())}
     read = {key for key, levels in diff.items() if "file" in levels}
     would = _would(name) if (named | read) - BOOTSTRAP else {}
-    found = {}
+    differs = {}
     for key in sorted((named | read) - BOOTSTRAP):
         levels = diff.get(key, {})
         now, then = levels.get("file"), would.get(key) if key in named else None
         if now is None and not levels:  # the daemon has the default, and the file says so at most
             now = _would(name, "/dev/null").get(key)
         if not _same(now, then):
-            found[key] = [now, then]
+            differs[key] = [now, then]
     for row in startup:
         if row["mask"] or row["section"] not in ("global", daemon["type"], name):
             continue
         now = diff.get(row["name"], {}).get("mon")
         if not _same(now, row["value"]):
-            found[row["name"]] = [now, row["value"]]
-    return found
+            differs[row["name"]] = [now, row["value"]]
+    return differs
 
 
-def _newer_files(daemon):
+def _newer_files(daemon: Mapping) -> dict[str, list[str]]:
     """Keys and certificates that were written after a daemon began: it goes on with those that it read then."""
     folder = Path(f"/var/lib/ceph/{FOLDERS.get(daemon['type'], daemon['type'])}/ceph-{daemon['id']}")
     began = Path(daemon["socket"]).stat().st_mtime
@@ -115,7 +119,7 @@ def _newer_files(daemon):
     return {name: ["that of its start", "a newer one"] for name in sorted(newer)}
 
 
-def _newer_program(daemon):
+def _newer_program(daemon: Mapping) -> dict[str, list[str]]:
     """Whether a daemon's program was replaced since it began, as a package's update does (proc(5))."""
     pid = _run(["systemctl", "show", "--property", "MainPID", "--value", daemon["unit"]]).strip()
     try:
@@ -125,8 +129,8 @@ def _newer_program(daemon):
     return {"program": ["the one of its start", "a newer one"]} if gone else {}
 
 
-def _same(now, then):
-    """Whether two writings of a value are one: the socket answers JSON, ``ceph-conf`` and the monitors text."""
+def _same(now: object, then: object) -> bool:
+    """Whether two spellings of a value are the same: the socket answers JSON, ``ceph-conf`` and the monitors text."""
     if now is None or then is None:
         return now is then
     first, second = (str(value).lower() if isinstance(value, bool) else str(value) for value in (now, then))
@@ -136,25 +140,25 @@ def _same(now, then):
         return first == second
 
 
-def _sections():
+def _sections() -> dict[str, set[str]]:
     """The options that ceph.conf names, by section; blanks and dashes in them are underscores to Ceph."""
-    found, section = {}, "global"
+    sections, section = {}, "global"
     for line in CONF.read_text(encoding="utf-8").splitlines():
         text = line.split("#")[0].split(";")[0].strip()
         if text.startswith("["):
             section = text.strip("[]").strip()
         elif "=" in text:
-            found.setdefault(section, set()).add(re.sub(r"[ -]+", "_", text.split("=")[0].strip()))
-    return found
+            sections.setdefault(section, set()).add(re.sub(r"[ -]+", "_", text.split("=")[0].strip()))
+    return sections
 
 
-def _would(name, conf=CONF):
+def _would(name: str, conf: Path | str = CONF) -> dict[str, str]:
     """All options as a daemon of this name would start with, in Ceph's own writing."""
     lines = _run(["ceph-conf", "--conf", str(conf), "--name", name, "--show-config"]).splitlines()
     return dict(line.split(" = ", 1) for line in lines if " = " in line)
 
 
-def _asked(path, command):
+def _asked(path: Path, command: str) -> dict | None:
     """A daemon's answer by its admin socket; ``None`` where nobody listens (src/common/admin_socket.cc)."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(LIMIT)
@@ -167,15 +171,15 @@ def _asked(path, command):
             return None
 
 
-def _exactly(line, length):
-    got = b""
-    while len(got) < length:
-        part = line.recv(length - len(got))
+def _exactly(line: socket.socket, length: int) -> bytes:
+    answer = b""
+    while len(answer) < length:
+        part = line.recv(length - len(answer))
         if not part:
             raise ConnectionError("the daemon hung up")
-        got += part
-    return got
+        answer += part
+    return answer
 
 
-def _run(command):
-    return __salt__["commands.run"](command, limit=LIMIT)
+def _run(command: Sequence[str]) -> str:
+    return halocline.run(command, limit=LIMIT)

@@ -1,21 +1,25 @@
 """NFS-Ganesha on this host: asked over D-Bus what it exports, told to read its exports again."""
 
+import contextlib
 import json
-import time
+from collections.abc import Collection
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 START = 60  # seconds until a server that starts answers; it takes 5
 REREAD = 10  # seconds until it serves what it was told to read again; a file system is mounted in 1
+PAUSE = 0.5  # seconds between two looks
+LIMIT = 30  # seconds one command may take
 ASK = ["busctl", "--system", "--json=short", "call", "org.ganesha.nfsd", "/org/ganesha/nfsd/ExportMgr"]
 ASK += ["org.ganesha.nfsd.exportmgr", "ShowExports"]
 
 
-def missing(wanted, limit=START):
+def missing(exports: Collection[int], limit: float = START) -> list[int]:
     """Return which of these exports the server does not serve. One that starts is waited for: it answers when it has
     read all of them. Raises where none answers.
 
-    wanted
+    exports
         Ids of exports.
     limit
         Seconds to wait.
@@ -26,23 +30,21 @@ def missing(wanted, limit=START):
 
         salt 'node1' ganesha.missing '[29150]'
     """
-    end = time.monotonic() + limit
-    while True:
-        try:
-            answer = json.loads(__salt__["commands.run"](ASK))
-            return sorted(set(wanted) - {export[0] for export in answer["data"][1]})
-        except CommandExecutionError as err:
-            if time.monotonic() > end:
-                where = "/var/log/ganesha/ganesha.log and 'journalctl -u nfs-ganesha'"
-                raise CommandExecutionError(f"the NFS server does not answer after {limit} s: look at {where}") from err
-            time.sleep(0.5)
+    try:
+        answer = json.loads(halocline.until(lambda: halocline.run(ASK, limit=LIMIT), limit, pause=PAUSE))
+    except CommandExecutionError as err:
+        raise CommandExecutionError(
+            f"the NFS server does not answer: look at /var/log/ganesha/ganesha.log "
+            f"and 'journalctl -u nfs-ganesha'; {err}"
+        ) from err
+    return sorted(set(exports) - {export[0] for export in answer["data"][1]})
 
 
-def reload(wanted):
+def reload(exports: Collection[int]) -> list[int]:
     """Let the server read its exports again, and return which of these it still does not serve. Clients of others
     notice nothing.
 
-    wanted
+    exports
         Ids of exports.
 
     CLI Example:
@@ -51,9 +53,13 @@ def reload(wanted):
 
         salt 'node1' ganesha.reload '[29150]'
     """
-    missing(wanted)  # before it answers, it would die of the signal
+    missing(exports)  # before it answers, it would die of the signal
     __salt__["service.reload"]("nfs-ganesha")
-    end = time.monotonic() + REREAD
-    while (lacking := missing(wanted)) and time.monotonic() < end:
-        time.sleep(0.5)
-    return lacking
+
+    def served() -> None:
+        if missing(exports):
+            raise CommandExecutionError("not every export is served")
+
+    with contextlib.suppress(CommandExecutionError):
+        halocline.until(served, REREAD, pause=PAUSE)
+    return missing(exports)

@@ -4,10 +4,13 @@ import ipaddress
 import os
 import re
 import socket
-import subprocess
 import threading
 import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+
+import halocline
+from salt.exceptions import CommandExecutionError
 
 FORMAT = 1
 LIMIT = 5  # seconds all names together may take, and any command
@@ -18,7 +21,7 @@ PACKAGES = ("ceph-common", "ceph-mon", "ceph-mgr", "ceph-osd")
 LISTENS = "0A"  # state of a socket in /proc/net/tcp
 
 
-def facts(reference, network="", names=None, probes=None):
+def facts(reference: float, network: str = "", names: Mapping | None = None, probes: Sequence | None = None) -> dict:
     """Return what validation needs to know of this host, in one answer within seconds.
 
     reference
@@ -40,8 +43,8 @@ def facts(reference, network="", names=None, probes=None):
     began = time.time() - reference
     interfaces = _interfaces()
     roles = set(__pillar__.get("roles", []))
-    mine = [probe for probe in probes or [] if roles & set(probe["roles"])]
-    found = {
+    probes = [probe for probe in probes or [] if roles & set(probe["roles"])]
+    answer = {
         "format": FORMAT,
         "hostname": __grains__["host"],
         "salt": __grains__["saltversion"],
@@ -54,89 +57,89 @@ def facts(reference, network="", names=None, probes=None):
         "interfaces": interfaces,
         "names": _names({**(names or {}), **_own(interfaces, network)}),
         "space": _space(MONITORS),
-        "blocked": _blocked(mine, interfaces),
-        "listening": _listening(mine),
+        "blocked": _blocked(probes, interfaces),
+        "listening": _listening(probes),
     }
-    return {**found, "clock": [began, time.time() - reference]}
+    return {**answer, "clock": [began, time.time() - reference]}
 
 
-def _interfaces():
+def _interfaces() -> dict[str, dict]:
     """Each interface but loopback: MTU, whether it is up, its addresses."""
-    found = {}
-    for name, one in __salt__["network.interfaces"]().items():
-        addresses = [each["address"] for kind in ("inet", "inet6") for each in one.get(kind, [])]
+    interfaces = {}
+    for name, interface in __salt__["network.interfaces"]().items():
+        addresses = [entry["address"] for kind in ("inet", "inet6") for entry in interface.get(kind, [])]
         mtu = _text(NET / name.partition("@")[0] / "mtu")
         if mtu and not any(ipaddress.ip_address(address).is_loopback for address in addresses):
-            found[name] = {"mtu": int(mtu), "up": bool(one.get("up")), "addresses": addresses}
-    return found
+            interfaces[name] = {"mtu": int(mtu), "up": bool(interface.get("up")), "addresses": addresses}
+    return interfaces
 
 
-def _own(interfaces, network):
+def _own(interfaces: Mapping[str, dict], network: str) -> dict[str, str]:
     """This host's own name with its address in a network."""
     address = _inside(interfaces, network)
     return {__grains__["host"]: address[1]} if address else {}
 
 
-def _inside(interfaces, network):
+def _inside(interfaces: Mapping[str, dict], network: str) -> tuple[str, str] | None:
     """The first interface with an address in a network, and that address."""
     inside = ipaddress.ip_network(network) if network else None
-    for name, one in sorted(interfaces.items()):
-        for address in one["addresses"]:
+    for name, interface in sorted(interfaces.items()):
+        for address in interface["addresses"]:
             if inside and ipaddress.ip_address(address) in inside:
                 return name, address
     return None
 
 
-def _names(wanted):
+def _names(expected: Mapping[str, str]) -> dict[str, dict]:
     """Resolve names and their addresses back, side by side; what takes longer than the limit counts as nothing."""
-    found = {
+    answers = {
         name: {"expected": address, "addresses": [], "back": "", "back_addresses": []}
-        for name, address in wanted.items()
+        for name, address in expected.items()
     }
     # Daemon threads: a name server that does not answer must not hold this job's process.
-    threads = [threading.Thread(target=_resolve, args=(name, one), daemon=True) for name, one in found.items()]
+    threads = [threading.Thread(target=_resolve, args=(name, answer), daemon=True) for name, answer in answers.items()]
     for thread in threads:
         thread.start()
     end = time.monotonic() + LIMIT
     for thread in threads:
         thread.join(max(0, end - time.monotonic()))
-    return {name: dict(one) for name, one in found.items()}
+    return {name: dict(answer) for name, answer in answers.items()}
 
 
-def _resolve(name, one):
-    one["addresses"] = _addresses(name)
+def _resolve(name: str, answer: dict) -> None:
+    answer["addresses"] = _addresses(name)
     try:
-        back = socket.gethostbyaddr(one["expected"])[0]
+        back = socket.gethostbyaddr(answer["expected"])[0]
     except OSError:
         return
-    one["back_addresses"] = _addresses(back)
-    one["back"] = back
+    answer["back_addresses"] = _addresses(back)
+    answer["back"] = back
 
 
-def _addresses(name):
+def _addresses(name: str) -> list[str]:
     try:
-        return sorted({found[4][0] for found in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)})
+        return sorted({entry[4][0] for entry in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)})
     except (OSError, UnicodeError):
         return []
 
 
-def _synchronised():
-    """Whether something sets the kernel's clock; None where nobody can say, as in a container."""
+def _synchronised() -> bool | None:
+    """Whether the kernel's clock is synchronised; None where that cannot be known, as in a container."""
     if CONTAINER.exists():
         return None
     command = ["timedatectl", "show", "--property", "NTPSynchronized", "--value"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False).stdout
-    except (FileNotFoundError, subprocess.TimeoutExpired):
+        out = halocline.run(command, ok=None, limit=LIMIT)
+    except CommandExecutionError:  # no systemd, or it hangs
         return None
-    return {"yes": True, "no": False}.get(said.strip())
+    return {"yes": True, "no": False}.get(out.strip())
 
 
-def _memory():
+def _memory() -> int:
     return int(re.search(r"MemTotal: +(\d+) kB", _text(PROC / "meminfo"))[1]) * 1024
 
 
-def _space(folder):
+def _space(folder: Path) -> dict:
     """Free and all bytes of the file system where a folder is, or will be."""
     while not folder.exists():
         folder = folder.parent
@@ -144,52 +147,53 @@ def _space(folder):
     return {"path": str(folder), "free": stat.f_bavail * stat.f_frsize, "total": stat.f_blocks * stat.f_frsize}
 
 
-def _blocked(probes, interfaces):
+def _blocked(probes: Sequence[Mapping], interfaces: Mapping[str, dict]) -> list[dict]:
     """The ports of probes that a firewall rule blocks."""
     packets = [
         {"source": source[0], "destination": address, "interface": name, "port": port, "network": probe["network"]}
         for probe in probes
         for name, address in filter(None, [_inside(interfaces, probe["network"])])
-        for source in [[each for each in probe["sources"] if each != address]]
+        for source in [[other for other in probe["sources"] if other != address]]
         if source
         for port in probe["ports"]
     ]
-    found = {}
+    blocked = {}
     for rules in ("host_iptables.blocks", "host_nft.blocks"):
-        for at, verdict in enumerate(__salt__[rules](packets)) if packets else ():
-            if verdict and (at not in found or verdict["sure"]):
-                found[at] = {"port": packets[at]["port"], "network": packets[at]["network"], **verdict}
-    return [found[at] for at in sorted(found)]
+        for number, verdict in enumerate(__salt__[rules](packets)) if packets else ():
+            if verdict and (number not in blocked or verdict["sure"]):
+                packet = packets[number]
+                blocked[number] = {"port": packet["port"], "network": packet["network"], **verdict}
+    return [blocked[number] for number in sorted(blocked)]
 
 
-def _listening(probes):
+def _listening(probes: Sequence[Mapping]) -> list[dict]:
     """The ports of probes with a process of their own that are listened on, and by which process."""
-    wanted = {port: probe["process"] for probe in probes if probe["process"] for port in probe["ports"]}
+    expected = {port: probe["process"] for probe in probes if probe["process"] for port in probe["ports"]}
     sockets = {}
     for line in _text(PROC / "net/tcp").splitlines()[1:] + _text(PROC / "net/tcp6").splitlines()[1:]:
         words = line.split()
         port = int(words[1].rpartition(":")[2], 16)
-        if words[3] == LISTENS and port in wanted:
+        if words[3] == LISTENS and port in expected:
             sockets[f"socket:[{words[9]}]"] = port
     owners = _owners(set(sockets)) if sockets else {}
     held = {(port, owners.get(name, "")) for name, port in sockets.items()}
-    return [{"port": port, "process": process, "wanted": wanted[port]} for port, process in sorted(held)]
+    return [{"port": port, "process": process, "wanted": expected[port]} for port, process in sorted(held)]
 
 
-def _owners(sockets):
+def _owners(sockets: Collection[str]) -> dict[str, str]:
     """The process that holds each of these sockets."""
-    found = {}
+    owners = {}
     for folder in PROC.glob("[0-9]*"):
         try:
             for entry in os.scandir(folder / "fd"):
                 if (name := str(Path(entry.path).readlink())) in sockets:
-                    found[name] = _text(folder / "comm")
+                    owners[name] = _text(folder / "comm")
         except OSError:  # the process has ended, or is of another user namespace
             continue
-    return found
+    return owners
 
 
-def _text(path):
+def _text(path: Path) -> str:
     """The stripped text of a small file, empty where it is absent or cannot be read."""
     try:
         return path.read_text(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""What tells of a Ceph cluster on this host, besides its disks: configuration, monitors' stores, an admin's key."""
+"""Signs of a Ceph cluster on this host, besides its disks: configuration, monitors' stores, an admin's key."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ASKED = ("fsid", "public_network", "cluster_network")
 
 
-def inspect():
+def inspect() -> dict:
     """Return ``{conf: {fsid, public_network, cluster_network}, monitors: {store: fsid}, admin}``; it only looks.
 
     ``conf`` is what [global] of ceph.conf says, as far as it does; ``monitors`` the stores of monitors, with the fsid
@@ -28,18 +28,18 @@ def inspect():
     return {"conf": _conf(), "monitors": stores, "admin": ADMIN.exists()}
 
 
-def _conf():
+def _conf() -> dict[str, str]:
     """The settings of [global], or of a file without sections; names with blanks or dashes are the same to Ceph."""
     try:
         lines = CONF.read_text(errors="replace").splitlines()
     except OSError:
         return {}
-    found, section = {}, "global"
+    settings, section = {}, "global"
     for line in lines:
         text = re.split("[#;]", line)[0].strip()
         if text.startswith("["):
             section = text.strip("[] ")
         elif section == "global" and "=" in text:
             key, value = text.split("=", 1)
-            found[re.sub("[ -]+", "_", key.strip().lower())] = value.strip().strip("\"'")
-    return {key: found[key] for key in ASKED if found.get(key)}
+            settings[re.sub("[ -]+", "_", key.strip().lower())] = value.strip().strip("\"'")
+    return {key: settings[key] for key in ASKED if settings.get(key)}

@@ -3,9 +3,11 @@
 import ipaddress
 import shlex
 import shutil
-import subprocess
+from collections.abc import Mapping, Sequence
 
-from salt.exceptions import CommandExecutionError
+import halocline
+
+Chains = Mapping[str, list[tuple[list[str], str]]]  # by name, each rule's words and its line
 
 LIMIT = 10  # seconds one command may take
 ENDS = ("ACCEPT", "DROP", "REJECT", "RETURN")
@@ -13,7 +15,7 @@ ENDS = ("ACCEPT", "DROP", "REJECT", "RETURN")
 IGNORED = ("-m", "--match", "--comment", "--reject-with", "--log-prefix", "--log-level", "--set-mark", "--nflog-group")
 
 
-def blocks(packets):
+def blocks(packets: Sequence[Mapping]) -> list[dict | None]:
     """Return for each packet the rule that blocks it, ``{rule, sure}``, or None.
 
     packets
@@ -27,13 +29,12 @@ def blocks(packets):
     """
     saved = {}
     for packet in packets:
-        tool = "ip6tables-save" if ":" in packet["destination"] else "iptables-save"
-        if tool not in saved:
+        if (tool := _tool(packet)) not in saved:
             saved[tool] = _save(tool)
-    return [verdict(saved["ip6tables-save" if ":" in one["destination"] else "iptables-save"], one) for one in packets]
+    return [verdict(saved[_tool(packet)], packet) for packet in packets]
 
 
-def verdict(saved, packet):
+def verdict(saved: str, packet: Mapping) -> dict | None:
     """Return the rule of ``iptables-save``'s text that blocks a packet, ``{rule, sure}``, or None.
 
     Not sure: a rule before it, which we do not understand whole, may let the packet in.
@@ -52,18 +53,16 @@ def verdict(saved, packet):
     return {"rule": rule, "sure": not unclear} if end in ("DROP", "REJECT") else None
 
 
-def _save(tool):
+def _tool(packet: Mapping) -> str:
+    return "ip6tables-save" if ":" in packet["destination"] else "iptables-save"
+
+
+def _save(tool: str) -> str:
     """The rules as the tool prints them; empty where there is none or they cannot be read."""
-    if not shutil.which(tool):
-        return ""
-    command = [tool, "-t", "filter"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False).stdout
-    except subprocess.TimeoutExpired as err:
-        raise CommandExecutionError(f"{' '.join(command)}: no answer within {LIMIT} s") from err
+    return halocline.run([tool, "-t", "filter"], ok=None, limit=LIMIT) if shutil.which(tool) else ""
 
 
-def _filter(saved):
+def _filter(saved: str) -> tuple[Chains, str]:
     """The rules of each chain of table filter, and INPUT's policy."""
     chains, policy, table = {}, "ACCEPT", ""
     for line in saved.splitlines():
@@ -77,7 +76,7 @@ def _filter(saved):
     return chains, policy
 
 
-def _walk(chain, chains, packet, unclear):
+def _walk(chain: str, chains: Chains, packet: Mapping, unclear: list[str]) -> tuple[str | None, str | None]:
     """How a packet leaves a chain, and by which rule; None where it only passes."""
     for words, line in chains.get(chain, []):
         matches, target = _rule(words, packet)
@@ -96,7 +95,7 @@ def _walk(chain, chains, packet, unclear):
     return None, None
 
 
-def _rule(words, packet):
+def _rule(words: Sequence[str], packet: Mapping) -> tuple[bool | None, str | None]:
     """Whether a rule matches (None: not understood), and its target."""
     matches, target, negated = True, None, False
     options = iter(words)
@@ -108,23 +107,23 @@ def _rule(words, packet):
         if option in ("-j", "-g", "--jump", "--goto"):
             target = value
         elif option == "--tcp-flags":
-            one = (value, next(options, "")) == ("FIN,SYN,RST,ACK", "SYN")
-            matches = _both(matches, one != negated)
+            first_packets = (value, next(options, "")) == ("FIN,SYN,RST,ACK", "SYN")
+            matches = _both(matches, first_packets != negated)
         elif option not in IGNORED:
-            one = _option(option, value, packet)
-            matches = _both(matches, one if one is None else one != negated)
+            holds = _option(option, value, packet)
+            matches = _both(matches, holds if holds is None else holds != negated)
         negated = False
     return matches, target
 
 
-def _both(one, other):
-    """And of True, False and None (unknown)."""
-    if one is False or other is False:
+def _both(left: bool | None, right: bool | None) -> bool | None:
+    """Both are true; None where that is not known."""
+    if left is False or right is False:
         return False
-    return None if one is None or other is None else True
+    return None if left is None or right is None else True
 
 
-def _option(option, value, packet):
+def _option(option: str, value: str, packet: Mapping) -> bool | None:
     if option in ("-p", "--protocol"):
         return value in ("tcp", "all", "6", "0")
     if option in ("-s", "--source", "-d", "--destination"):
@@ -140,6 +139,6 @@ def _option(option, value, packet):
     return None
 
 
-def _port(part, port):
+def _port(part: str, port: int) -> bool:
     low, colon, high = part.partition(":")
     return int(low or 0) <= port <= int((high or 65535) if colon else low)

@@ -3,10 +3,14 @@
 import ipaddress
 import json
 import shutil
-import subprocess
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
+import halocline
 from salt.exceptions import CommandExecutionError
+
+Tables = dict[tuple[str, str], tuple[dict, dict]]  # by family and name: chains, named sets
 
 LIMIT = 10  # seconds one command may take
 COMMAND = ["nft", "--json", "list", "ruleset"]
@@ -15,7 +19,7 @@ PASSES = ("counter", "log", "comment", "mangle", "notrack", "meter")
 UNKNOWN = object()
 
 
-def blocks(packets):
+def blocks(packets: Sequence[Mapping]) -> list[dict | None]:
     """Return for each packet the rule that blocks it, ``{rule, sure}``, or None.
 
     packets
@@ -29,18 +33,18 @@ def blocks(packets):
     """
     if not packets or not shutil.which("nft"):
         return [None] * len(packets)
+    out = halocline.run(COMMAND, ok=None, limit=LIMIT)
     try:
-        done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=LIMIT, check=False)
-        rules = json.loads(done.stdout or "{}")
-    except (subprocess.TimeoutExpired, ValueError) as err:
-        raise CommandExecutionError(f"{' '.join(COMMAND)}: no rules to read: {err}") from err
+        rules = json.loads(out or "{}")
+    except ValueError as err:
+        raise CommandExecutionError(f"'{' '.join(COMMAND)}' printed no JSON: {err}") from err
     return [verdict(rules, packet) for packet in packets]
 
 
-def verdict(ruleset, packet):
+def verdict(ruleset: Mapping, packet: Mapping) -> dict | None:
     """Return the rule of ``nft --json list ruleset`` that blocks a packet, ``{rule, sure}``, or None.
 
-    Every chain that hooks input has its say. Not sure: a rule before it, which we do not understand whole, may let
+    Every chain that hooks input decides. Not sure: a rule before it, which we do not understand whole, may let
     the packet in. Tables that iptables made are left to ``host_iptables``.
 
     CLI Example:
@@ -64,24 +68,24 @@ def verdict(ruleset, packet):
     return None
 
 
-def _tables(ruleset):
+def _tables(ruleset: Mapping) -> Tables:
     """Chains with their rules, and named sets, of each table."""
-    found = {}
+    tables: Tables = {}
     for entry in ruleset.get("nftables", []):
-        kind, one = next(iter(entry.items()))
+        kind, content = next(iter(entry.items()))
         if kind not in ("chain", "rule", "set"):
             continue
-        chains, sets = found.setdefault((one["family"], one["table"]), ({}, {}))
+        chains, sets = tables.setdefault((content["family"], content["table"]), ({}, {}))
         if kind == "chain":
-            chains[one["name"]] = {**one, "rules": []}
+            chains[content["name"]] = {**content, "rules": []}
         elif kind == "rule":
-            chains[one["chain"]]["rules"].append(one)
+            chains[content["chain"]]["rules"].append(content)
         else:
-            sets[one["name"]] = one.get("elem", [])
-    return found
+            sets[content["name"]] = content.get("elem", [])
+    return tables
 
 
-def _walk(name, chains, sets, packet, unclear):
+def _walk(name: str, chains: Mapping, sets: Mapping, packet: Mapping, unclear: list) -> tuple[str | None, str | None]:
     """How a packet leaves a chain, and by which rule; None where it only passes."""
     for rule in chains.get(name, {}).get("rules", []):
         matches, end = _rule(rule["expr"], sets, packet)
@@ -96,37 +100,37 @@ def _walk(name, chains, sets, packet, unclear):
             return None, None
         if kind in ENDS:
             return kind, rule.get("comment") or f"{kind} (handle {rule.get('handle')})"
-        found = _walk(target["target"], chains, sets, packet, unclear)
-        if found[0] or kind == "goto":
-            return found
+        end, line = _walk(target["target"], chains, sets, packet, unclear)
+        if end or kind == "goto":
+            return end, line
     return None, None
 
 
-def _rule(expressions, sets, packet):
+def _rule(expressions: Sequence[Mapping], sets: Mapping, packet: Mapping) -> tuple[bool | None, Mapping | None]:
     """Whether a rule matches (None: not understood), and its verdict."""
     matches, end = True, None
-    for one in expressions:
-        kind, content = next(iter(one.items()))
+    for expression in expressions:
+        kind, content = next(iter(expression.items()))
         if kind in (*ENDS, "return", "jump", "goto"):
-            end = one
+            end = expression
         elif kind == "match":
             matches = _both(matches, _match(content, sets, packet))
         elif kind == "vmap":
-            held, end = _mapped(content, packet)
-            matches = _both(matches, held)
+            holds, end = _mapped(content, packet)
+            matches = _both(matches, holds)
         elif kind not in PASSES:
-            matches = matches and None
+            matches = _both(matches, None)
     return matches, end
 
 
-def _both(one, other):
-    """And of True, False and None (not understood)."""
-    if one is False or other is False:
+def _both(left: bool | None, right: bool | None) -> bool | None:
+    """Both are true; None where one is not understood."""
+    if left is False or right is False:
         return False
-    return None if one is None or other is None else True
+    return None if left is None or right is None else True
 
 
-def _mapped(vmap, packet):
+def _mapped(vmap: Mapping, packet: Mapping) -> tuple[bool | None, Mapping | None]:
     """Whether a map of verdicts holds a packet (None: not understood), and its verdict."""
     value, data = _left(vmap["key"], packet), vmap["data"]
     if value is UNKNOWN or not isinstance(data, dict):
@@ -134,7 +138,7 @@ def _mapped(vmap, packet):
     return next(((True, end) for key, end in data.get("set", []) if _holds(value, key)), (False, None))
 
 
-def _match(match, sets, packet):
+def _match(match: Mapping, sets: Mapping, packet: Mapping) -> bool | None:
     """Whether one comparison holds; None where it is not understood. What is of another protocol never does."""
     value = _left(match["left"], packet)
     if value is UNKNOWN or value is None:
@@ -142,37 +146,39 @@ def _match(match, sets, packet):
     right = match["right"]
     if isinstance(right, str) and right.startswith("@"):
         right = {"set": sets.get(right[1:], [])}
-    held = _holds(value, right)
-    return None if held is None else held != (match["op"] == "!=")
+    holds = _holds(value, right)
+    return None if holds is None else holds != (match["op"] == "!=")
 
 
-def _left(left, packet):
-    """What of a packet is compared; UNKNOWN where we do not know it."""
+def _left(left: Mapping, packet: Mapping) -> Any:
+    """The value of a packet that is compared; None of another protocol's, UNKNOWN where we do not know it."""
     if "payload" in left:
         field = (left["payload"].get("protocol"), left["payload"].get("field"))
-        known = {("tcp", "dport"): "port", ("th", "dport"): "port"}
+        keys = {("tcp", "dport"): "port", ("th", "dport"): "port"}
         version = "ip6" if ":" in packet["destination"] else "ip"
-        known |= {(version, "saddr"): "source", (version, "daddr"): "destination"}
-        if field in known:
-            return packet[known[field]]
+        keys |= {(version, "saddr"): "source", (version, "daddr"): "destination"}
+        if field in keys:
+            return packet[keys[field]]
         return None if field[0] in ("udp", "icmp", "icmpv6", "ip6" if version == "ip" else "ip") else UNKNOWN
     if "ct" in left:
         # The first packet of a connection that nothing has translated.
         return {"state": "new", "status": ""}.get(left["ct"].get("key"), UNKNOWN)
-    told = {"iifname": packet.get("interface", ""), "iif": packet.get("interface", ""), "l4proto": "tcp"}
-    told["nfproto"] = "ipv6" if ":" in packet["destination"] else "ipv4"
-    return told.get(left.get("meta", {}).get("key"), UNKNOWN)
+    meta = {"iifname": packet.get("interface", ""), "iif": packet.get("interface", ""), "l4proto": "tcp"}
+    meta["nfproto"] = "ipv6" if ":" in packet["destination"] else "ipv4"
+    return meta.get(left.get("meta", {}).get("key"), UNKNOWN)
 
 
-def _holds(value, right):
+def _holds(value: Any, right: Any) -> bool | None:
     """Whether a value is, or is in, the right side; ``value`` None is of another protocol."""
     if value is None:
         return False
     if isinstance(right, dict) and "set" in right:
         right = right["set"]
     if isinstance(right, list):
-        held = [_holds(value, one) for one in right]
-        return True if True in held else None if None in held else False
+        answers = [_holds(value, element) for element in right]
+        if True in answers:
+            return True
+        return None if None in answers else False
     if isinstance(right, dict) and "elem" in right:
         return _holds(value, right["elem"].get("val"))
     if isinstance(right, dict) and "range" in right:
@@ -186,5 +192,5 @@ def _holds(value, right):
     return None
 
 
-def _ip(text):
+def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     return ipaddress.ip_address(text)

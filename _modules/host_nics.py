@@ -3,7 +3,7 @@
 import salt.loader
 
 
-def inspect():
+def inspect() -> list[dict]:
     """Return the ports of this host as the ``ceph_nics`` grain sees them now: a list, sorted by name.
 
     CLI Example:

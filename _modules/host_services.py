@@ -1,14 +1,15 @@
 """What runs on this host already, whoever started it: asked before services come up."""
 
 import re
-import time
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
+PAUSE = 0.5  # seconds between two looks
 PROCESS = re.compile(r'\(\("(?P<name>[^"]+)"')
 
 
-def running():
+def running() -> dict:
     """Return ``{generation, ports, units}``: of which generation this host's pillar is, who listens on which TCP port,
     as pairs, and systemd's active services.
 
@@ -18,20 +19,25 @@ def running():
 
         salt 'node1' host_services.running
     """
-    run = __salt__["commands.run"]
-    units = run(["systemctl", "list-units", "--type=service", "--state=active", "--plain", "--no-legend", "--no-pager"])
+    command = ["systemctl", "list-units", "--type=service", "--state=active", "--plain", "--no-legend", "--no-pager"]
     return {
         "generation": __pillar__.get("ceph", {}).get("generation"),
         "ports": sorted(_ports().items()),
-        "units": [line.split()[0] for line in units.splitlines() if line.strip()],
+        "units": [line.split()[0] for line in halocline.run(command).splitlines() if line.strip()],
     }
 
 
-def listening(process, port, unit, daemon=None, limit=60):
+def listening(process: str, port: int, unit: str, daemon: str | None = None, limit: float = 60) -> bool:
     """Wait until a process listens on a TCP port of this host; raise with its unit's last words where it does not.
 
     What systemd calls active may end a second later, for want of a certificate or a pool.
 
+    process
+        Its name, as ss(8) shows it.
+    port
+        The TCP port.
+    unit
+        Its systemd unit.
     daemon
         Its name as ``daemons.running`` gives it, where it is one of Ceph's: one that runs with older settings will not
         listen before it is restarted.
@@ -47,21 +53,30 @@ def listening(process, port, unit, daemon=None, limit=60):
         raise CommandExecutionError(
             f"{unit} runs with older settings ({', '.join(older)}): run 'salt-run state.orch ceph.stage.restart'"
         )
-    end = time.monotonic() + limit
-    while (holder := _ports().get(int(port))) != process:
-        failed = __salt__["commands.run"](["systemctl", "is-failed", unit], ok=(0, 1)).strip() == "failed"
-        if holder or failed or time.monotonic() > end:
-            said = __salt__["commands.run"](["journalctl", "--unit", unit, "--lines", "5", "--no-pager", "-o", "cat"])
-            why = f"port {port} is held by {holder}" if holder else "it failed" if failed else f"not after {limit} s"
-            raise CommandExecutionError(f"{unit} does not listen on port {port}: {why}: {said.strip()}")
-        time.sleep(0.5)
+    try:
+        halocline.until(lambda: _look(process, int(port), unit), limit, pause=PAUSE, retry=TimeoutError)
+    except (TimeoutError, CommandExecutionError) as err:
+        log = halocline.run(["journalctl", "--unit", unit, "--lines", "5", "--no-pager", "-o", "cat"])
+        raise CommandExecutionError(f"{unit} does not listen on port {port}: {err}: {log.strip()}") from err
     return True
 
 
-def _ports():
+def _look(process: str, port: int, unit: str) -> None:
+    """Return where the process listens; TimeoutError where it may do so soon."""
+    holder = _ports().get(port)
+    if holder == process:
+        return
+    if holder:
+        raise CommandExecutionError(f"it is held by {holder}")
+    if halocline.run(["systemctl", "is-failed", unit], ok=(0, 1)).strip() == "failed":
+        raise CommandExecutionError("the unit failed")
+    raise TimeoutError("nobody listens there")
+
+
+def _ports() -> dict[int, str]:
     """Who listens on which TCP port."""
-    found = {}
-    for line in __salt__["commands.run"](["ss", "-Htlnp"]).splitlines():
+    ports = {}
+    for line in halocline.run(["ss", "-Htlnp"]).splitlines():
         process = PROCESS.search(line)
-        found[int(line.split()[3].rpartition(":")[2])] = process["name"] if process else "a process unknown to ss"
-    return found
+        ports[int(line.split()[3].rpartition(":")[2])] = process["name"] if process else "a process unknown to ss"
+    return ports

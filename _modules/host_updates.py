@@ -2,9 +2,9 @@
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
@@ -17,7 +17,7 @@ CEPH = Path("/var/lib/ceph")
 KEYRING = Path("/etc/ceph/ceph.client.admin.keyring")
 
 
-def look(refresh=True):
+def inspect(refresh: bool = True) -> dict:
     """Return what this host is due and what of Ceph it has, in one answer; nothing is changed.
 
     refresh
@@ -27,7 +27,7 @@ def look(refresh=True):
 
     .. code-block:: bash
 
-        salt 'node1' host_updates.look
+        salt 'node1' host_updates.inspect
     """
     return {
         "pending": sorted(__salt__["pkg.list_upgrades"](refresh=refresh, dist_upgrade=False)),
@@ -39,7 +39,7 @@ def look(refresh=True):
     }
 
 
-def reboot_due():
+def reboot_due() -> str:
     """Return why this host is to be rebooted, empty where nothing asks for it.
 
     CLI Example:
@@ -54,7 +54,7 @@ def reboot_due():
     return "" if CONTAINER.exists() else _newer_kernel() or _restarting()
 
 
-def _newer_kernel():
+def _newer_kernel() -> str:
     """A kernel of the running one's flavour that is installed and newer; what is removed may leave its modules."""
     running = os.uname().release
     if not (MODULES / running).is_dir():
@@ -69,16 +69,16 @@ def _newer_kernel():
     return f"kernel {newer[-1]} is installed, {running} runs" if newer else ""
 
 
-def _restarting():
+def _restarting() -> str:
     """What RHEL's yum-utils says, where it is installed."""
     try:
-        done = subprocess.run(["needs-restarting", "-r"], capture_output=True, timeout=LIMIT, check=False)
-    except (FileNotFoundError, subprocess.TimeoutExpired):
+        status = halocline.status(["needs-restarting", "-r"], limit=LIMIT)
+    except CommandExecutionError:
         return ""
-    return "needs-restarting asks for it" if done.returncode == 1 else ""
+    return "needs-restarting asks for it" if status == 1 else ""
 
 
-def boot():
+def boot() -> str:
     """Return what differs after each boot of this host, or container.
 
     CLI Example:
@@ -91,7 +91,7 @@ def boot():
     return f"{BOOT_ID.read_text().strip()} {started}"
 
 
-def reboot(delay=5):
+def reboot(delay: int = 5) -> str:
     """Reboot this host after so many seconds, time to answer; return what ``host_updates.boot`` says before.
 
     CLI Example:
@@ -101,8 +101,5 @@ def reboot(delay=5):
         salt 'node1' host_updates.reboot
     """
     before = boot()
-    command = ["systemd-run", f"--on-active={delay}", "--collect", "systemctl", "reboot"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}")
+    halocline.run(["systemd-run", f"--on-active={delay}", "--collect", "systemctl", "reboot"], limit=LIMIT)
     return before

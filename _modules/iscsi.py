@@ -2,20 +2,23 @@
 
 import base64
 import json
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator, Mapping
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 START = 120  # seconds until the API answers after its start
 CALL = 300  # seconds for one call: an image is opened on every gateway, one after the other
 USER = "admin"
+Call = tuple[str, str, dict]  # a line for the admin, path and form of a call
+
 UNITS = {"M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def config(host="localhost"):
+def config(host: str = "localhost") -> dict:
     """Return the gateways' record: targets, portals, disks and initiators. Waits for an API that starts.
 
     host
@@ -32,8 +35,8 @@ def config(host="localhost"):
     return _patiently(host, "config?decrypt_passwords=true")
 
 
-def changes():
-    """Return what the gateways lack of what this host was told, one line each, without passwords.
+def changes() -> list[str]:
+    """Return what the gateways lack of this host's pillar, one line each, without passwords.
 
     CLI Example:
 
@@ -44,8 +47,8 @@ def changes():
     return [what for what, *_ in _todo()]
 
 
-def apply():
-    """Bring the gateways in line with what this host was told; return what was done. What else they have stays.
+def apply() -> list[str]:
+    """Bring the gateways in line with this host's pillar; return what was done. What else they have stays.
 
     CLI Example:
 
@@ -61,27 +64,29 @@ def apply():
     return done
 
 
-def _todo():
+def _todo() -> Iterator[Call]:
     """``(what, path, form)`` of each call to make, in order (`rbd-target-api`'s own words, GET /api)."""
-    told = __pillar__["ceph"]["services"]["iscsi-targets"]
-    found = config()
-    for iqn, wanted in sorted(told["targets"].items()):
-        target = found["targets"].get(iqn, {})
+    planned = __pillar__["ceph"]["services"]["iscsi-targets"]
+    record = config()
+    for iqn, plan in sorted(planned["targets"].items()):
+        target = record["targets"].get(iqn, {})
         if not target:
             yield f"target {iqn}", f"target/{iqn}", {}
-        portals = {each for one in target.get("portals", {}).values() for each in one["portal_ip_addresses"]}
-        for address in told["portals"]:
+        portals = {
+            address for portal in target.get("portals", {}).values() for address in portal["portal_ip_addresses"]
+        }
+        for address in planned["portals"]:
             if address not in portals:
                 name = _patiently(address, "sysinfo/hostname")["data"]
                 yield f"{iqn}: portal {address}", f"gateway/{iqn}/{name}", {"ip_address": address}
-        for image, size in sorted(wanted["images"].items()):
-            yield from _image(iqn, image, size, found, target)
-        for initiator, said in sorted(wanted["initiators"].items()):
-            yield from _initiator(iqn, initiator, said, target.get("clients", {}).get(initiator))
+        for image, size in sorted(plan["images"].items()):
+            yield from _image(iqn, image, size, record, target)
+        for initiator, client in sorted(plan["initiators"].items()):
+            yield from _initiator(iqn, initiator, client, target.get("clients", {}).get(initiator))
 
 
-def _image(iqn, image, size, found, target):
-    if image not in found["disks"]:
+def _image(iqn: str, image: str, size: str, record: Mapping, target: Mapping) -> Iterator[Call]:
+    if image not in record["disks"]:
         yield f"image {image} of {size}", f"disk/{image}", {"mode": "create", "size": size}
     elif _bytes(size) > (now := _size(image)):
         yield f"image {image} from {now} bytes to {size}", f"disk/{image}", {"mode": "resize", "size": size}
@@ -89,44 +94,39 @@ def _image(iqn, image, size, found, target):
         yield f"{iqn}: {image}", f"targetlun/{iqn}", {"disk": image}
 
 
-def _initiator(iqn, initiator, said, has):
-    where = f"{iqn}/{initiator}"
-    auth = {"username": said["user"], "password": __pillar__["ceph_secrets"][said["password"]]}
-    if has is None:
-        yield f"{iqn}: initiator {initiator}", f"client/{where}", {}
-    if has is None or any(has["auth"][key] != value for key, value in auth.items()):
+def _initiator(iqn: str, initiator: str, planned: Mapping, there: Mapping | None) -> Iterator[Call]:
+    path = f"{iqn}/{initiator}"
+    auth = {"username": planned["user"], "password": __pillar__["ceph_secrets"][planned["password"]]}
+    if there is None:
+        yield f"{iqn}: initiator {initiator}", f"client/{path}", {}
+    if there is None or any(there["auth"][key] != value for key, value in auth.items()):
         form = {**auth, "mutual_username": "", "mutual_password": ""}
-        yield f"{iqn}: user and password of {initiator}", f"clientauth/{where}", form
-    for image in said["images"]:
-        if has is None or image not in has["luns"]:
-            yield f"{iqn}: {image} for {initiator}", f"clientlun/{where}", {"disk": image}
+        yield f"{iqn}: user and password of {initiator}", f"clientauth/{path}", form
+    for image in planned["images"]:
+        if there is None or image not in there["luns"]:
+            yield f"{iqn}: {image} for {initiator}", f"clientlun/{path}", {"disk": image}
 
 
-def _size(image):
-    told = __pillar__["ceph"]["services"]["igw"]
-    command = ["rbd", "--name", told["client"], "--format", "json", "info", image]
-    return json.loads(__salt__["commands.run"](command))["size"]
+def _size(image: str) -> int:
+    client = __pillar__["ceph"]["services"]["igw"]["client"]
+    return json.loads(halocline.run(["rbd", "--name", client, "--format", "json", "info", image]))["size"]
 
 
-def _bytes(size):
+def _bytes(size: str) -> int:
     return int(size[:-1]) * UNITS[size[-1]]
 
 
-def _patiently(host, path):
+def _patiently(host: str, path: str) -> dict:
     """What a gateway's API answers; one that starts is waited for."""
-    end = time.monotonic() + START
-    while True:
-        try:
-            return _call(host, path)
-        except ConnectionError as err:
-            if time.monotonic() > end:
-                raise CommandExecutionError(
-                    f"the iSCSI gateway {host} does not answer after {START} s ({err}): look at rbd-target-api there"
-                ) from err
-            time.sleep(1)
+    try:
+        return halocline.until(lambda: _call(host, path), START, retry=ConnectionError)
+    except ConnectionError as err:
+        raise CommandExecutionError(
+            f"the iSCSI gateway {host} does not answer ({err}): look at 'systemctl status rbd-target-api' there"
+        ) from err
 
 
-def _call(host, path, form=None, what="read"):
+def _call(host: str, path: str, form: dict | None = None, what: str = "read") -> dict:
     """Call the API: GET without a form, else PUT. Passwords are in header and body, never in its address."""
     port = __pillar__["ceph"]["services"]["igw"]["port"]
     data = None if form is None else urllib.parse.urlencode(form).encode()
@@ -140,12 +140,12 @@ def _call(host, path, form=None, what="read"):
         with opener.open(request, timeout=CALL) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as err:
-        raise CommandExecutionError(f"{what}: the iSCSI gateway says {err.code}: {_said(err.read())}") from err
+        raise CommandExecutionError(f"{what}: the iSCSI gateway says {err.code}: {_message(err.read())}") from err
     except OSError as err:  # nobody listens yet, or it ends
         raise ConnectionError(str(err)) from err
 
 
-def _said(body):
+def _message(body: bytes) -> str:
     try:
         return json.loads(body)["message"]
     except (ValueError, KeyError, TypeError):

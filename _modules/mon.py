@@ -6,15 +6,18 @@ The steps are those of Ceph's manual deployment (docs.ceph.com, install/manual-d
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
+PAUSE = 0.3  # seconds between two looks
 STORES = Path("/var/lib/ceph/mon")
 
 
-def exists():
+def exists() -> bool:
     """Return whether this host has a monitor's store. It is moved into place whole, so a folder is a store.
 
     CLI Example:
@@ -26,7 +29,7 @@ def exists():
     return (_store() / "store.db").is_dir()
 
 
-def create():
+def create() -> bool:
     """Make this host's monitor store for the monitors that the pillar names, beside its place, then move it there.
 
     CLI Example:
@@ -56,8 +59,8 @@ def create():
     return True
 
 
-def retire():
-    """Stop this host's monitor for good and move its store aside; return what became of it. Nothing is deleted.
+def retire() -> str:
+    """Stop this host's monitor for good and move its store aside; return where that is. Nothing is deleted.
 
     CLI Example: for ``salt-run mon.remove``.
     """
@@ -70,7 +73,7 @@ def retire():
     return f"its store lies in {aside}"
 
 
-def quorum(timeout=60):
+def quorum(timeout: int = 60) -> list[str]:
     """Wait until this monitor is in a quorum with all that the pillar names; return their names.
 
     timeout
@@ -82,22 +85,21 @@ def quorum(timeout=60):
 
         salt 'monnode1' mon.quorum
     """
-    wanted = {monitor["name"] for monitor in __pillar__["ceph"]["monitors"]}
-    end = time.monotonic() + timeout
-    while True:
+    planned = {monitor["name"] for monitor in __pillar__["ceph"]["monitors"]}
+
+    def look() -> list[str]:
         names = _quorum()
-        if wanted <= names:
+        if planned <= names:
             return sorted(names)
-        if time.monotonic() > end:
-            lost = ", ".join(sorted(wanted - names))
-            raise CommandExecutionError(
-                f"mon.{_name()} is not in a quorum with {lost} after {timeout} s: "
-                f"look at 'journalctl -u ceph-mon@{_name()}' there and here, and at clocks and firewalls"
-            )
-        time.sleep(0.3)
+        raise CommandExecutionError(
+            f"mon.{_name()} is not in a quorum with {', '.join(sorted(planned - names))}: "
+            f"look at 'journalctl -u ceph-mon@{_name()}' there and here, and at clocks and firewalls"
+        )
+
+    return halocline.until(look, timeout, pause=PAUSE)
 
 
-def _quorum():
+def _quorum() -> set[str]:
     """The names in quorum as this monitor sees them, by its admin socket; empty while there is none."""
     socket = f"/run/ceph/ceph-mon.{_name()}.asok"
     try:
@@ -107,13 +109,13 @@ def _quorum():
     return {monitor["name"] for monitor in status["monmap"]["mons"] if monitor["rank"] in status["quorum"]}
 
 
-def _name():
+def _name() -> str:
     return __grains__["host"]
 
 
-def _store():
+def _store() -> Path:
     return STORES / f"ceph-{_name()}"
 
 
-def _run(command):
-    return __salt__["commands.run"](command, limit=LIMIT)
+def _run(command: Sequence[str]) -> str:
+    return halocline.run(command, limit=LIMIT)

@@ -105,7 +105,7 @@ def _asker(looked, master):
 
 
 def _look(minions, refresh=True):
-    return _ask(minions, "host_updates.look", [refresh], LONG)
+    return _ask(minions, "host_updates.inspect", [refresh], LONG)
 
 
 def _ask(minions, function, arguments=(), timeout=60):

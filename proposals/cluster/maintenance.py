@@ -45,7 +45,7 @@ def due(allowed: Mapping[str, Wanted], looked: Mapping[str, Mapping]) -> dict[st
     """Return what would be done to each host that is due something, in words.
 
     looked
-        What ``host_updates.look`` answered, by minion.
+        What ``host_updates.inspect`` answered, by minion.
     """
     found = {}
     for minion, seen in sorted(looked.items()):

@@ -1,9 +1,12 @@
 """What an NFS server exports, as a state: what it could not read stands in its log alone."""
 
-from salt.exceptions import CommandExecutionError
+from collections.abc import Mapping
+
+import halocline
 
 
-def exporting(name, exports):
+@halocline.cluster_state
+def exporting(name: str, exports: Mapping[str, int]) -> dict:
     """The running server exports each of these. One that is missing is read again: what it lacked may be there now.
 
     name
@@ -14,27 +17,23 @@ def exporting(name, exports):
     return _read(name, exports, again=False)
 
 
-def mod_watch(name, exports, **_):
+@halocline.cluster_state
+def mod_watch(name: str, exports: Mapping[str, int], **_: object) -> dict:
     """The same where the file of exports has changed: it is read again, whatever is served."""
     return _read(name, exports, again=True)
 
 
-def _read(name, exports, again):
-    ret = {"name": name, "result": True, "changes": {}, "comment": f"{', '.join(sorted(exports))} can be mounted"}
+def _read(name: str, exports: Mapping[str, int], again: bool) -> dict:
     ids, test = list(exports.values()), __opts__["test"]
-    try:
-        before = __salt__["ganesha.missing"](ids, *([0] if test else []))
-        after = __salt__["ganesha.reload"](ids) if (before or again) and not test else before
-    except CommandExecutionError as err:
-        # Before the first run there is no server to ask: in test mode that is no failure.
-        return {**ret, "result": None if test else False, "comment": str(err)}
-    came = sorted(path for path, number in exports.items() if number in set(before) - set(after))
-    lacking = sorted(path for path, number in exports.items() if number in after)
-    ret["changes"] = {"exports": came} if came else {}
+    before = __salt__["ganesha.missing"](ids, *([0] if test else []))
+    after = __salt__["ganesha.reload"](ids) if (before or again) and not test else before
+    came = sorted(path for path, export in exports.items() if export in set(before) - set(after))
+    lacking = sorted(path for path, export in exports.items() if export in after)
+    result, comment = True, f"{', '.join(sorted(exports))} can be mounted"
     if lacking:
-        ret["result"] = None if test else False
-        ret["comment"] = (
+        result = None if test else False
+        comment = (
             f"{', '.join(lacking)} cannot be mounted, although the server runs: is the directory or bucket there? "
             "/var/log/ganesha/ganesha.log says more; make it, then run the stage again"
         )
-    return ret
+    return {"name": name, "result": result, "changes": {"exports": came} if came else {}, "comment": comment}

@@ -1,17 +1,18 @@
 """Targets, portals, images and initiators of the iSCSI gateways, as a state."""
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 
-def configured(name):
-    """The gateways have all that this host was told of them; what else they have stays. ``name`` is only a name."""
-    ret = {"name": name, "result": True, "changes": {}, "comment": "the gateways have all that is planned"}
+@halocline.cluster_state
+def configured(name: str) -> dict:
+    """The gateways have all of this host's pillar; what else they have stays. ``name`` is only a name."""
+    test = __opts__["test"]
     try:
-        todo = __salt__["iscsi.changes"]() if __opts__["test"] else __salt__["iscsi.apply"]()
-    except (CommandExecutionError, ConnectionError) as err:
-        # Before the first run there is no gateway to ask: in test mode that is no failure.
-        return {**ret, "result": None if __opts__["test"] else False, "comment": str(err)}
-    if todo:
-        ret.update(result=None if __opts__["test"] else True, changes={"gateways": todo})
-        ret["comment"] = f"{len(todo)} things {'would be ' * __opts__['test']}made"
-    return ret
+        todo = __salt__["iscsi.changes"]() if test else __salt__["iscsi.apply"]()
+    except ConnectionError as err:
+        raise CommandExecutionError(f"the iSCSI gateway of this host hung up: {err}; run the stage again") from err
+    if not todo:
+        return halocline.unchanged(name, "the gateways have all that is planned")
+    comment = f"{len(todo)} settings {'would change' if test else 'changed'}"
+    return halocline.changed(name, comment, {"gateways": todo}, test)
