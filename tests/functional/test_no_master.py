@@ -36,6 +36,22 @@ def test_no_master_is_one_message(answers, verb):
     assert len(done.stdout.splitlines()) == 1 and "is salt-master running?" in done.stdout
 
 
+def test_the_steps_of_a_stage_can_be_listed_before_it_runs(master):
+    done = master.asked("state.orchestrate_show_sls", "ceph.stage.services")
+    assert (done.returncode, done.stderr) == (0, "")
+    (steps,) = done.data.values()
+    assert list(steps) == [f"ceph-stage-services-{step}" for step in ("begin", "check", "up")]
+
+
+def test_a_step_that_the_site_replaces_at_its_old_path_is_named(master):
+    old = master.root / "salt/ceph/mds/init.sls"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    done = master.typed("validate.prep")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{old} takes no effect any more" in done.stdout
+
+
 def test_what_a_ticket_needs_is_packed_all_the_same(master):
     done = master.asked("support.collect")
     assert (done.returncode, done.stderr) == (0, "")
