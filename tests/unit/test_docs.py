@@ -1,8 +1,12 @@
 """Docs say what the code does: generated pages, and every command, file and path that docs and docstrings show."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -103,6 +107,14 @@ def blocks(*languages: str) -> list:
                 line = page.read_text()[: block.start()].count("\n") + 1
                 found.append(pytest.param(text, id=f"{page.relative_to(ROOT)}:{line}"))
     return found
+
+
+@pytest.mark.parametrize("text", [each for each in blocks("") if "-m proposals reference" in each.values[0]])
+def test_commands_that_need_no_cluster_are_run_as_they_stand(text, tmp_path):
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-ec", text], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))
