@@ -1,13 +1,12 @@
 """Whether a command can be typed as it is shown: the function exists and takes these arguments. Nothing is run."""
 
-import importlib.util
 import re
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr
 from functools import cache
+from importlib.resources import files
 from io import StringIO
-from pathlib import Path
 
 from docs.generate.functions import ROOT, Function, modules, runners
 from lab import cli as lab
@@ -144,10 +143,10 @@ def _without_options(words: list[str]) -> list[str]:
 @cache
 def _salts(kind: str) -> frozenset[str]:
     """The functions of Salt's own runners or execution modules."""
-    folder = Path(importlib.util.find_spec("salt").origin).parent / kind
     return frozenset(
-        f"{path.stem.removesuffix('mod')}.{name}"
-        for path in folder.glob("*.py")
+        f"{path.name.removesuffix('.py').removesuffix('mod')}.{name}"
+        for path in files("salt").joinpath(kind).iterdir()
+        if path.name.endswith(".py")
         for name in re.findall(r"^(?:async )?def ([a-z]\w*?)_?\(", path.read_text(), re.MULTILINE)
     )
 
