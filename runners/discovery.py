@@ -14,6 +14,7 @@ from proposals.inventory import existing_cluster, inventory_join, kept
 from proposals.policy import store
 from proposals.services.radosgw import frontend
 from proposals.services.table import roles
+from proposals.settings import reader
 from proposals.text import names as accepted
 from proposals.text.errors import InventoryError, ProposalError, StoreError
 from proposals.validation import choice
@@ -42,8 +43,8 @@ def collect(**_):
     """
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
-    own = __salt__["minions.pillar"]() | choice.site_settings(paths.root)
-    hosts, traces = _look(expected, frontend.floating(own))
+    settings = reader.read(__salt__["minions.pillar"]() | choice.site_settings(paths.root))
+    hosts, traces = _look(expected, frontend.floating(settings))
     silent = sorted(set(expected) - set(hosts))
     if not hosts:
         return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
@@ -52,9 +53,9 @@ def collect(**_):
     fsid, messages = existing_cluster.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
     asker = _asker(paths, traces, fsid)
     messages += _settle(hosts, fsid, asker)
-    settings = _settings(paths, {**known, **hosts}, fsid, traces, asker)
+    config = _settings(paths, {**known, **hosts}, fsid, traces, asker)
     written = _store(paths, known, hosts)
-    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), roles=roles(own), **settings)
+    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), roles=roles(settings), **config)
     lines = [_line(minion, host) for minion, host in hosts.items()]
     lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
     lines += messages + [f"{minion}: does not answer; what was stored of it stays" for minion in silent]

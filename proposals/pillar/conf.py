@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 
 MSGR2 = "ms_bind_msgr2"  # Ceph's option: false where a site's clients know the first protocol alone
 
 
-def derived(mons: list[str], inventory: Mapping, settings: Mapping) -> tuple[dict, list]:
+def derived(mons: list[str], inventory: Mapping, settings: SiteSettings) -> tuple[dict, list]:
     """Return what every minion is told for its ceph.conf, and the problems found.
 
     mons
@@ -15,10 +16,10 @@ def derived(mons: list[str], inventory: Mapping, settings: Mapping) -> tuple[dic
     inventory
         The hosts as discovery stored them.
     settings
-        What policy.cfg chose of ``cluster.yml``: ``public_network``, ``ms_bind_msgr2``.
+        The site's, of which ``public_network`` and ``ms_bind_msgr2`` count.
     """
-    msgr2 = settings.get(MSGR2, True) is not False
-    monitors, problems = _monitors(mons, inventory, settings.get("public_network"), msgr2)
+    msgr2 = settings[MSGR2]
+    monitors, problems = _monitors(mons, inventory, settings["public_network"], msgr2)
     told = {
         "monitors": monitors,
         "mon_initial_members": ", ".join(each["name"] for each in monitors),
@@ -31,8 +32,6 @@ def derived(mons: list[str], inventory: Mapping, settings: Mapping) -> tuple[dic
 def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: bool) -> tuple[list[dict], list[str]]:
     """Name and addresses of each monitor, and what stands against it."""
     monitors, problems = [], []
-    if network and not addresses.network(network):
-        return [], [f"public_network {network} is not a network: expected one such as 192.168.124.0/24"]
     for minion in mons:
         if minion not in inventory:
             problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")

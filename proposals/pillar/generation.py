@@ -14,9 +14,11 @@ from proposals.networking import assigned_check as network
 from proposals.pillar import conf, secrets, tunings
 from proposals.policy.roles import ROLES
 from proposals.services import planning, table
-from proposals.services.planning import Planned
+from proposals.services.planning import ServicePlans
 from proposals.services.service import Cluster
+from proposals.settings import reader
 from proposals.settings.cluster import NETWORKS
+from proposals.settings.reader import SiteSettings
 from proposals.text.errors import PolicyError
 
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
@@ -34,17 +36,19 @@ class Generation:
     members: Mapping[str, list[str]]
     roles: Mapping[str, list[str]]
     hostnames: Mapping[str, str]
-    services: Planned
+    services: ServicePlans
 
     @property
     def entities(self) -> dict[str, Mapping[str, str]]:
         """The capabilities of every key that this generation needs."""
-        return secrets.entities([self.hostnames[each] for each in self.members["mgr"]], self.services.entities())
+        return secrets.entities([self.hostnames[each] for each in self.members["mgr"]], self.services.whole.entities)
 
     def secrets(self, minion: str, keys: Mapping[str, str]) -> dict[str, str]:
         """What a minion may know, by use, of all keys, passwords and files by name."""
         host = self.hostnames.get(minion, minion)
-        return secrets.minion(keys, self.entities, self.roles[minion], host, self.services.secrets(minion))
+        return secrets.minion(
+            keys, self.entities, self.roles[minion], host, self.services.whole.secrets.get(minion, {})
+        )
 
 
 def build(
@@ -77,17 +81,18 @@ def build(
     members["all"] = sorted(roles)
     members["networks"] = sorted(set(_networks(chosen)) & set(roles))
     members["admin"] = sorted({*members["admin"], *members["master"]})
-    settings = {**_settings(chosen), **{key: value for key, value in (own or {}).items() if key in table.SETTINGS}}
-    problems = [*known, *_role_problems(roles, settings)]
+    written = reader.merged(_settings(chosen), own or {})
+    settings = reader.read(written)
+    problems = [*known, *settings.lines(), *_role_problems(roles, settings)]
     problems += _disk_problems(chosen, inventory) + _network_problems(chosen)
     told, absent = conf.derived(members["mon"], inventory, settings)
-    problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(settings)]
+    problems += absent + [f"{key} is not set: select config/stack/default/ceph/cluster.yml" for key in _lacks(written)]
     hostnames = {each: inventory[each]["hostname"] for each in roles if each in inventory}
     problems += _twins(hostnames)
     osds = planned_osds(chosen)
     count = sum(len(osd.get("uuids", [])) for each in osds.values() for osd in each.values())
     planned = planning.plan(Cluster(roles, inventory, settings, given))
-    problems += planned.problems
+    problems += planned.whole.problems
     derived = {"ceph": {**told, "sections": planned.conf(), "expected_osds": count}}
     files = dict(chosen)
     for minion, tuning in tunings.chosen(roles, osds, inventory, table.roles(settings)).items():
@@ -109,7 +114,7 @@ def build(
     return Generation(name, texts, members, roles, hostnames, planned)
 
 
-def _services(planned: Planned, roles: list[str], minion: str) -> dict[str, dict]:
+def _services(planned: ServicePlans, roles: list[str], minion: str) -> dict[str, dict]:
     """What a minion is told of services; the master's host also what is planned of the cluster itself."""
     cluster = {name: plan.cluster for name, plan in planned.plans.items() if plan.cluster and "master" in roles}
     return {**cluster, **planned.told(minion)}
@@ -167,7 +172,7 @@ def _lacks(settings: Mapping) -> list[str]:
     return [key for key in ("fsid", *NETWORKS) if not settings.get(key)]
 
 
-def _role_problems(roles: Mapping[str, list[str]], settings: Mapping) -> list[str]:
+def _role_problems(roles: Mapping[str, list[str]], settings: SiteSettings) -> list[str]:
     known = set(ROLES) | set(table.roles(settings))
     wrong = [
         f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"

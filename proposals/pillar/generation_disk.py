@@ -56,7 +56,7 @@ def tell(site: Site, made: Generation) -> list[str]:
         atomic.close_folder(folder)
     known = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
     own = _given_texts(site)
-    keys = secrets.keys(known, made.entities, made.services.passwords() - set(own))
+    keys = secrets.keys(known, made.entities, made.services.whole.passwords - set(own))
     if keys != known:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
     wanted = _secrets(made, {**keys, **own})

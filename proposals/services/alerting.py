@@ -1,13 +1,16 @@
 """Alertmanager of the monitoring stage: who is told of an alert, in Alertmanager's own words, without a secret."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from proposals.services.service import Cluster, Plan
+from proposals.services.given import FOLDER
+from proposals.services.service import Cluster
+from proposals.services.service_plan import ServicePlan, join
+from proposals.settings.kinds import wrong
 
 PROCESS = "prometheus-aler or alertmanager"
 SECRETS = "/etc/prometheus/secrets"
 PEERS = 9094  # TCP: between Alertmanagers
-SAID = "monitoring: alertmanager"
+KEY = "monitoring: alertmanager"
 # Words of Alertmanager's configuration whose value is a secret; each has a twin with _file (prometheus.io,
 # alerting/latest/configuration).
 PLAIN = frozenset(
@@ -19,52 +22,73 @@ PLAIN = frozenset(
 NOBODY: Mapping = {"receivers": [{"name": "nobody"}]}
 
 
-def plan(cluster: Cluster, made: Plan, said: object) -> None:
-    """Plan every Alertmanager: its configuration, the secrets in it, and the others, who send what it could not."""
+def plan(cluster: Cluster, written: Mapping | None) -> ServicePlan:
+    """Plan every Alertmanager: its configuration, the secrets in it, and the others, who send what it could not.
+
+    written
+        Alertmanager's own words; None where the site has none.
+    """
     minions = cluster.members("alertmanager")
-    given: list[str] = []
-    config = _named(_config(said, made), cluster, made, given)
-    for minion in minions:
-        others = [cluster.target(each, PEERS) for each in minions if each != minion]
-        listens = cluster.target(minion, PEERS) if others else ""  # alone it has nobody to listen to
-        arguments = [f"--cluster.listen-address={listens}", *(f"--cluster.peer={other}" for other in others)]
-        made.run("alertmanager", minion, config=config, given=given, arguments=arguments)
-        made.tell(minion, **{f"alertmanager-{name}": name for name in given})
-        if others:
-            made.ports.setdefault(minion, {})[PEERS] = PROCESS
+    config = _config(NOBODY if written is None else written)
+    files = [str(value) for key, value in _entries(config) if _names_file(key, value)]
+    lacking = [
+        wrong(f"{KEY}: {key}", value, f"the name of a file in {FOLDER}, of mode 0600")
+        for key, value in _entries(config)
+        if _names_file(key, value) and str(value) not in cluster.given
+    ]
+    told = {"config": _rewritten(config), "given": list(dict.fromkeys(files))}
+    own = [_server(cluster, minion, minions, told) for minion in minions]
+    return join([ServicePlan(problems=(*_plain(config), *lacking)), *own])
 
 
-def _config(said: object, made: Plan) -> dict:
+def _server(cluster: Cluster, minion: str, minions: list[str], told: Mapping) -> ServicePlan:
+    others = [cluster.target(other, PEERS) for other in minions if other != minion]
+    listens = cluster.target(minion, PEERS) if others else ""  # alone it has nobody to listen to
+    arguments = [f"--cluster.listen-address={listens}", *(f"--cluster.peer={other}" for other in others)]
+    return ServicePlan(
+        parts={"alertmanager": {minion: {**told, "arguments": arguments}}},
+        secrets={minion: {f"alertmanager-{name}": name for name in told["given"]}},
+        ports={minion: {PEERS: PROCESS}} if others else {},
+    )
+
+
+def _config(written: Mapping) -> Mapping:
     """alertmanager.yml, with a route where the site wrote none."""
-    if said is None:
-        said = NOBODY
-    receivers = said.get("receivers") if isinstance(said, Mapping) else None
-    if not isinstance(receivers, list) or not all(isinstance(one, Mapping) and one.get("name") for one in receivers):
-        made.wrong(SAID, said, "a mapping with 'receivers', a list with a name each")
-        return {}
-    first = {"receiver": receivers[0]["name"], "group_by": ["alertname"]} if receivers else {}
-    return {"route": first, **said}
+    receivers = written["receivers"]
+    return {"route": {"receiver": receivers[0]["name"], "group_by": ["alertname"]} if receivers else {}, **written}
 
 
-def _named(said: object, cluster: Cluster, made: Plan, given: list[str]) -> object:
-    """The same with every secret's file where a host will have it; what is no file's name is a problem."""
-    if isinstance(said, list):
-        return [_named(one, cluster, made, given) for one in said]
-    if not isinstance(said, Mapping):
-        return said
-    return {key: _value(str(key), value, cluster, made, given) for key, value in said.items()}
+def _entries(value: object) -> Iterator[tuple[str, object]]:
+    """Every key with its value, at any depth."""
+    if isinstance(value, list):
+        for element in value:
+            yield from _entries(element)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key), inner
+            yield from _entries(inner)
 
 
-def _value(key: str, value: object, cluster: Cluster, made: Plan, given: list[str]) -> object:
-    if key in PLAIN:
-        made.problems.append(
-            f"{SAID}: {key} holds a secret: put it into a file of <pillar_root>/ceph/keys/given and write "
-            f"'{key}_file: NAME OF THAT FILE'"
-        )
-    if not key.endswith("_file") or str(value).startswith("/"):  # a path of the host's own, such as of a CA
-        return _named(value, cluster, made, given)
-    if value not in cluster.given:
-        made.wrong(f"{SAID}: {key}", value, "the name of a file in <pillar_root>/ceph/keys/given, of mode 0600")
-    elif value not in given:
-        given.append(str(value))
-    return f"{SECRETS}/{value}"
+def _plain(config: Mapping) -> Iterable[str]:
+    """Secrets that stand in the configuration itself."""
+    return (
+        f"{KEY}: {key} holds a secret: put it into a file of {FOLDER} and write '{key}_file: NAME OF THAT FILE'"
+        for key, _ in _entries(config)
+        if key in PLAIN
+    )
+
+
+def _names_file(key: str, value: object) -> bool:
+    """Whether a value names a file that the site gives; a path is of the host's own, such as of a CA."""
+    return key.endswith("_file") and not str(value).startswith("/")
+
+
+def _rewritten(value: object) -> object:
+    """The same with every given file where a host will have it."""
+    if isinstance(value, list):
+        return [_rewritten(element) for element in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: f"{SECRETS}/{inner}" if _names_file(str(key), inner) else _rewritten(inner) for key, inner in value.items()
+    }

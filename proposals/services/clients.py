@@ -3,22 +3,31 @@
 A host with the role client-cephfs gets its key from ``cephfs``; one with the role admin needs nothing of a service.
 """
 
-from proposals.services.service import Cluster, Plan, Service
+from proposals.services.service import Cluster, Service
+from proposals.services.service_plan import ServicePlan, join
 
 ROLES = ("client-iscsi", "client-nfs", "client-radosgw", "benchmark")  # each has packages in pillar/ceph/os
 # docs.ceph.com, rbd/rbd-mirroring (rbd-mirror daemon)
 MIRROR_CAPS = {"mon": "profile rbd-mirror", "osd": "profile rbd"}
 
 
-def plan(cluster: Cluster, made: Plan) -> None:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan the programs of client roles, and the keys of hosts with the role rbd-mirror."""
-    for minion in cluster.members(*ROLES):
-        made.run("clients", minion, roles=[role for role in ROLES if role in cluster.roles[minion]])
-    for minion in cluster.members("rbd-mirror"):
-        entity = f"client.rbd-mirror.{cluster.hostname(minion)}"
-        made.run("rbd-mirror", minion, entity=entity)
-        made.entities[entity] = MIRROR_CAPS
-        made.tell(minion, **{"rbd-mirror": [entity]})
+    programs = {
+        minion: {"roles": [role for role in ROLES if role in cluster.roles[minion]]}
+        for minion in cluster.members(*ROLES)
+    }
+    mirrors = [_mirror(cluster, minion) for minion in cluster.members("rbd-mirror")]
+    return join([ServicePlan(parts={"clients": programs} if programs else {}), *mirrors])
 
 
-SERVICE = Service(name="clients", settings=(), plan=plan, parts=("clients", "rbd-mirror"))
+def _mirror(cluster: Cluster, minion: str) -> ServicePlan:
+    entity = f"client.rbd-mirror.{cluster.hostname(minion)}"
+    return ServicePlan(
+        parts={"rbd-mirror": {minion: {"entity": entity}}},
+        entities={entity: MIRROR_CAPS},
+        secrets={minion: {"rbd-mirror": [entity]}},
+    )
+
+
+SERVICE = Service(name="clients", plan=plan, parts=("clients", "rbd-mirror"))

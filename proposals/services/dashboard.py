@@ -9,51 +9,55 @@ the master's host makes a certificate with every manager's name and address. Cep
 ``dashboard create-self-signed-cert`` names no host (src/pybind/mgr/mgr_util.py), so no client could check it.
 """
 
-import re
+from collections.abc import Mapping
 
-from proposals.services import iscsi, monitoring
-from proposals.services.service import Cluster, Plan, Service
+from proposals.services import given, iscsi, monitoring
+from proposals.services.service import Cluster, Service
+from proposals.services.service_plan import ServicePlan, join
 
-KEYS = ("port", "user")
 PORT = 8443  # docs.ceph.com, mgr/dashboard: ssl_server_port
-USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 PASSWORD = "dashboard.admin"
 
 
-def plan(cluster: Cluster, made: Plan) -> None:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan the managers' module, its certificate and settings, its admin's password and who may know it."""
-    admins = cluster.members("openattic")
-    if not admins and "dashboard" not in cluster.settings:
-        return
-    said = made.settings("dashboard", cluster.settings.get("dashboard"), KEYS)
-    port = made.port("dashboard: port", said.get("port"), PORT)
-    user = str(said.get("user", "admin"))
-    if not USER.fullmatch(user):
-        made.wrong("dashboard: user", user, "a name of letters, digits, '.', '_', '@', '-'")
-    given = made.certificate("dashboard", cluster)
+    settings = cluster.settings["dashboard"]
+    if not cluster.members("openattic") and "dashboard" not in cluster.settings.written:
+        return ServicePlan()
+    files, problems = given.certificate("dashboard", cluster)
     managers = cluster.members("mgr")
-    for minion in managers:
-        made.run("dashboard-mgr", minion)
-        made.ports.setdefault(minion, {})[port] = "ceph-mgr"
-    made.passwords.add(PASSWORD)
-    options = {"ssl": "true", **({"ssl_server_port": str(port)} if "port" in said else {}), **_links(cluster)}
-    for minion in cluster.members("master")[:1]:
-        made.run(
-            "dashboard",
-            minion,
-            port=said.get("port"),
-            user=user,
-            options={"mgr": {f"mgr/dashboard/{option}": value for option, value in options.items()}},
-            certificate="given" if given else "made",
-            names=cluster.names(managers),  # any of them may be the active one
-            gateways=_gateways(cluster),
-        )
-        if cluster.members("igw"):
-            made.tell(minion, **{"dashboard-iscsi": iscsi.API_PASSWORD})
-        made.tell(minion, **{name: name for name in given})
-    for minion in cluster.members("openattic", "master"):
-        made.run("dashboard-access", minion)
-        made.tell(minion, dashboard=PASSWORD)
+    return join(
+        [
+            ServicePlan(
+                parts={"dashboard-mgr": {minion: {} for minion in managers}} if managers else {},
+                ports={minion: {settings["port"] or PORT: "ceph-mgr"} for minion in managers},
+                passwords=frozenset({PASSWORD}),
+                problems=tuple(problems),
+            ),
+            *(_settled(cluster, minion, settings, files) for minion in cluster.members("master")[:1]),
+            *(_access(minion) for minion in cluster.members("openattic", "master")),
+        ]
+    )
+
+
+def _settled(cluster: Cluster, minion: str, settings: Mapping, files: list[str]) -> ServicePlan:
+    """What the master's host tells the cluster: the module's settings, its certificate and admin."""
+    port = {"ssl_server_port": str(settings["port"])} if settings["port"] else {}
+    options = {"ssl": "true", **port, **_links(cluster)}
+    told = {
+        "port": settings["port"],
+        "user": settings["user"],
+        "options": {"mgr": {f"mgr/dashboard/{option}": value for option, value in options.items()}},
+        "certificate": "given" if files else "made",
+        "names": cluster.names(cluster.members("mgr")),  # any of them may be the active one
+        "gateways": _gateways(cluster),
+    }
+    api = {"dashboard-iscsi": iscsi.API_PASSWORD} if cluster.members("igw") else {}
+    return ServicePlan(parts={"dashboard": {minion: told}}, secrets={minion: {**api, **{file: file for file in files}}})
+
+
+def _access(minion: str) -> ServicePlan:
+    return ServicePlan(parts={"dashboard-access": {minion: {}}}, secrets={minion: {"dashboard": PASSWORD}})
 
 
 def _links(cluster: Cluster) -> dict[str, str]:
@@ -72,7 +76,6 @@ def _gateways(cluster: Cluster) -> dict[str, list[str]]:
 
 SERVICE = Service(
     name="dashboard",
-    settings=("dashboard",),
     plan=plan,
     parts=("dashboard-mgr", "dashboard", "dashboard-access"),
 )

@@ -7,7 +7,9 @@ Servers of one role (``ganesha``, and each name of ``ganesha_configurations``) a
 from collections.abc import Iterable, Mapping
 
 from proposals.services import nfs_exports
-from proposals.services.service import Cluster, Plan, Service
+from proposals.services.service import Cluster, Service
+from proposals.services.service_plan import ServicePlan, join
+from proposals.settings.reader import SiteSettings
 
 POOL = ".nfs"  # cephadm's, so that `ceph nfs` of a later release finds it
 PORT, PROCESS = 2049, "ganesha.nfsd"
@@ -17,54 +19,57 @@ ROLE = "ganesha"
 NO_CACHE = {"MDCACHE": {"Dir_Chunk": 0}}
 
 
-def configurations(settings: Mapping) -> list[str]:
+def configurations(settings: SiteSettings) -> list[str]:
     """The roles whose hosts are NFS servers: ``ganesha`` is always one, the site names the others."""
-    said = settings.get("ganesha_configurations")
-    return list(dict.fromkeys([ROLE, *(map(str, said) if isinstance(said, list | Mapping) else ())]))
+    return list(dict.fromkeys([ROLE, *settings["ganesha_configurations"]]))
 
 
-def plan(cluster: Cluster, made: Plan) -> None:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan NFS servers: what each exports, its key, the pool of their grace databases."""
-    roles, said = configurations(cluster.settings), cluster.settings.get("ganesha_configurations")
-    if said is not None and not isinstance(said, list | Mapping):
-        made.wrong("ganesha_configurations", said, "names of roles such as [silver]")
+    roles = configurations(cluster.settings)
     servers = {minion: [role for role in roles if role in has] for minion, has in sorted(cluster.roles.items())}
     servers = {minion: has for minion, has in servers.items() if has}
-    exports = nfs_exports.read(cluster, roles, made)
+    exports, problems = nfs_exports.read(cluster, roles)
     if exports and not servers:
-        made.problems.append("nfs_exports: no minion has the role ganesha: add a role-ganesha line to policy.cfg")
-    for minion, has in servers.items():
-        if len(has) > 1:
-            made.problems.append(f"{minion}: has the roles {' and '.join(has)}: a host runs one NFS server")
-        mine = [export for export in exports if has[0] in export["roles"]]
-        if not mine:
-            made.problems.append(
-                f"{minion}: nothing is exported by {has[0]}: write nfs_exports such as {{/cephfs: {{file_system: "
-                "cephfs}}, or take the role away"
-            )
-        _serve(cluster, made, minion, has[0], mine)
+        problems.append("nfs_exports: no minion has the role ganesha: add a role-ganesha line to policy.cfg")
+    own = [_server(cluster, minion, has, exports) for minion, has in servers.items()]
+    return join([ServicePlan(problems=tuple(problems)), *own])
 
 
-def _serve(cluster: Cluster, made: Plan, minion: str, role: str, exports: list[dict]) -> None:
-    """One server: its part, key, secrets and port."""
-    host = cluster.hostname(minion)
+def _server(cluster: Cluster, minion: str, roles: list[str], exports: list[dict]) -> ServicePlan:
+    """One server, with what its role exports: its part, key, secrets and port."""
+    role, host = roles[0], cluster.hostname(minion)
     user = f"{role}.{host}"
-    made.pools[POOL] = {"application": "nfs"}
-    made.ports[minion] = {PORT: PROCESS}
-    made.entities[f"client.{user}"] = _caps(role, exports)
-    secrets = {secret for export in exports for secret in export["secrets"].values()}
-    made.tell(minion, ganesha=[f"client.{user}"], **{secret: secret for secret in sorted(secrets)})
-    made.run(
-        "ganesha",
-        minion,
-        name=host,
-        namespace=role,
-        pool=POOL,
-        user=user,
-        blocks={"RGW": _library(user)} if secrets else NO_CACHE,
-        exports=[_block(export, user) for export in exports],
-        ids={export["pseudo"]: export["id"] for export in exports},
+    exports = [export for export in exports if role in export["roles"]]
+    secrets = sorted({secret for export in exports for secret in export["secrets"].values()})
+    told = {
+        "name": host,
+        "namespace": role,
+        "pool": POOL,
+        "user": user,
+        "blocks": {"RGW": _library(user)} if secrets else NO_CACHE,
+        "exports": [_block(export, user) for export in exports],
+        "ids": {export["pseudo"]: export["id"] for export in exports},
+    }
+    return ServicePlan(
+        parts={"ganesha": {minion: told}},
+        entities={f"client.{user}": _caps(role, exports)},
+        secrets={minion: {"ganesha": [f"client.{user}"], **{secret: secret for secret in secrets}}},
+        pools={POOL: {"application": "nfs"}},
+        ports={minion: {PORT: PROCESS}},
+        problems=tuple(_against(minion, roles, exports)),
     )
+
+
+def _against(minion: str, roles: list[str], exports: list[dict]) -> Iterable[str]:
+    """What stands against a server."""
+    if len(roles) > 1:
+        yield f"{minion}: has the roles {' and '.join(roles)}: a host runs one NFS server"
+    if not exports:
+        yield (
+            f"{minion}: nothing is exported by {roles[0]}: write nfs_exports such as {{/cephfs: {{file_system: "
+            "cephfs}}, or take the role away"
+        )
 
 
 def _library(user: str) -> dict[str, str]:
@@ -98,7 +103,6 @@ def _caps(role: str, exports: Iterable[Mapping]) -> dict[str, str]:
 
 SERVICE = Service(
     name="ganesha",
-    settings=("nfs_exports", "ganesha_configurations", "rgw_users"),
     plan=plan,
     parts=("ganesha",),
     units={"ganesha": ("nfs-ganesha.service",)},

@@ -16,49 +16,43 @@ not wanted::
       grafana: true
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
-from proposals.services import alerting
-from proposals.services.service import Cluster, Command, Plan, Service
+from proposals.services import alerting, given
+from proposals.services.service import Cluster, Command, Service
+from proposals.services.service_plan import ServicePlan, join
 
-KEYS = ("scrape_interval", "retention", "custom_alerts", "alertmanager", "grafana")
-INTERVAL = 15  # seconds: what Ceph's module expects where nothing else is said (src/pybind/mgr/prometheus/module.py)
 PORTS = {"ceph": 9283, "node": 9100, "prometheus": 9090, "alertmanager": 9093, "grafana": 3000}
+INTERVAL = 15  # seconds: what Ceph's module expects where nothing else is said (src/pybind/mgr/prometheus/module.py)
 RULES = "/etc/prometheus/site"
-RULE_FILE = re.compile(r"salt://(?:[A-Za-z0-9][A-Za-z0-9._-]*/)*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*\.ya?ml)")
-RETENTION = re.compile(r"[1-9][0-9]{0,4}[hdwy]")
 OPTION = "mgr/prometheus/scrape_interval"
 GRAFANA_PASSWORD = "grafana.admin"
 
 
-def plan(cluster: Cluster, made: Plan) -> None:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan who watches, whom, by which rules, and who is told."""
     watchers, alerters = cluster.members("prometheus"), cluster.members("alertmanager")
-    said = made.settings("monitoring", cluster.settings.get("monitoring"), KEYS)
+    settings = cluster.settings["monitoring"]
     if not watchers:
-        if alerters or said:
-            made.problems.append("monitoring: no minion has the role prometheus: add a line to policy.cfg")
-        return
-    interval, arguments = _seconds(said.get("scrape_interval"), made), _retention(said.get("retention"), made)
-    rules = _rules(said.get("custom_alerts"), made)
-    config = _prometheus(cluster, interval, rules)
-    for minion in sorted(cluster.roles):
-        made.run("node-exporter", minion)
-        _listens(made, minion, "node", "prometheus-node or node_exporter")
-    for minion in watchers:
-        made.run("prometheus", minion, config=config, rules=rules, arguments=arguments)
-        _listens(made, minion, "prometheus", "prometheus")
-    for minion in cluster.members("mgr"):
-        _listens(made, minion, "ceph", "ceph-mgr")
-    alerting.plan(cluster, made, said.get("alertmanager"))
-    for minion in alerters:
-        _listens(made, minion, "alertmanager", alerting.PROCESS)
-    if said.get("grafana") not in (None, False, True):
-        made.wrong("monitoring: grafana", said["grafana"], "true or false")
-    elif said.get("grafana"):
-        _grafana(cluster, made, watchers)
-    made.cluster = {"scrape_interval": interval}
+        asked = alerters or "monitoring" in cluster.settings.written
+        lacking = "monitoring: no minion has the role prometheus: add a line to policy.cfg"
+        return ServicePlan(problems=(lacking,) if asked else ())
+    exporters = sorted(cluster.roles)
+    return join(
+        [
+            ServicePlan(
+                parts={"node-exporter": {minion: {} for minion in exporters}},
+                cluster={"scrape_interval": settings["scrape_interval"]},
+            ),
+            _listening(exporters, "node", "prometheus-node or node_exporter"),
+            _watching(cluster, watchers, settings),
+            _listening(watchers, "prometheus", "prometheus"),
+            _listening(cluster.members("mgr"), "ceph", "ceph-mgr"),
+            alerting.plan(cluster, settings["alertmanager"]),
+            _listening(alerters, "alertmanager", alerting.PROCESS),
+            *([_grafana(cluster, watchers)] if settings["grafana"] else []),
+        ]
+    )
 
 
 def commands(told: Mapping, found: Mapping) -> Iterable[Command]:
@@ -76,10 +70,9 @@ def commands(told: Mapping, found: Mapping) -> Iterable[Command]:
 
 def urls(cluster: Cluster) -> dict[str, str]:
     """Where each of the programs that people look at answers, of those that are planned: ``{prometheus: http://…}``."""
-    said = cluster.settings.get("monitoring")
     watchers, alerters = cluster.members("prometheus"), cluster.members("alertmanager")
     found = {"prometheus": watchers, "alertmanager": alerters if watchers else []}
-    if isinstance(said, Mapping) and said.get("grafana") is True:
+    if cluster.settings["monitoring"]["grafana"]:
         found["grafana"] = watchers
     schemes = {"grafana": "https"}  # it is shown inside of the dashboard, where a browser wants TLS
     return {
@@ -112,7 +105,7 @@ def _prometheus(cluster: Cluster, interval: int, rules: list[list[str]]) -> dict
         "global": {
             "scrape_interval": f"{interval}s",
             "evaluation_interval": f"{interval}s",
-            "external_labels": {"cluster": str(cluster.settings.get("fsid"))},
+            "external_labels": {"cluster": str(cluster.settings["fsid"])},
         },
         "rule_files": ["/etc/prometheus/ceph/*.yml", *(path for path, _ in rules)],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": alerters}]}]},
@@ -120,48 +113,37 @@ def _prometheus(cluster: Cluster, interval: int, rules: list[list[str]]) -> dict
     }
 
 
-def _grafana(cluster: Cluster, made: Plan, watchers: list[str]) -> None:
+def _watching(cluster: Cluster, watchers: list[str], settings: Mapping) -> ServicePlan:
+    """Prometheus: its configuration, the site's own rule files (where each lies on a host, and its source)."""
+    rules = [[f"{RULES}/{source.rpartition('/')[2]}", source] for source in settings["custom_alerts"]]
+    kept = settings["retention"]
+    told = {
+        "config": _prometheus(cluster, settings["scrape_interval"], rules),
+        "rules": rules,
+        "arguments": [f"--storage.tsdb.retention.time={kept}"] if kept else [],
+    }
+    return ServicePlan(parts={"prometheus": dict.fromkeys(watchers, told)})
+
+
+def _grafana(cluster: Cluster, watchers: list[str]) -> ServicePlan:
     """Grafana beside each Prometheus, with Ceph's dashboards; from a package source that the site has."""
-    given = made.certificate("grafana", cluster)
-    made.passwords.add(GRAFANA_PASSWORD)
-    for minion in watchers:
-        certificate = {"certificate": "given" if given else "made", "names": cluster.names([minion])}
-        made.run("grafana", minion, port=PORTS["grafana"], **certificate)
-        made.tell(minion, grafana=GRAFANA_PASSWORD, **{name: name for name in given})
-        _listens(made, minion, "grafana", "grafana or grafana-server")
+    files, problems = given.certificate("grafana", cluster)
+    told = {"port": PORTS["grafana"], "certificate": "given" if files else "made"}
+    own = ServicePlan(
+        parts={"grafana": {minion: {**told, "names": cluster.names([minion])} for minion in watchers}},
+        secrets={minion: {"grafana": GRAFANA_PASSWORD, **{file: file for file in files}} for minion in watchers},
+        passwords=frozenset({GRAFANA_PASSWORD}),
+        problems=tuple(problems),
+    )
+    return join([own, _listening(watchers, "grafana", "grafana or grafana-server")])
 
 
-def _listens(made: Plan, minion: str, what: str, process: str) -> None:
-    made.ports.setdefault(minion, {})[PORTS[what]] = process
-
-
-def _seconds(said: object, made: Plan) -> int:
-    if said is not None and (type(said) is not int or not 5 <= said <= 300):
-        made.wrong("monitoring: scrape_interval", said, "whole seconds, 5 to 300")
-        return INTERVAL
-    return INTERVAL if said is None else said
-
-
-def _retention(said: object, made: Plan) -> list[str]:
-    if said is None:
-        return []
-    if not RETENTION.fullmatch(str(said)):
-        made.wrong("monitoring: retention", said, "a time such as 36h, 90d, 8w or 1y")
-    return [f"--storage.tsdb.retention.time={said}"]
-
-
-def _rules(said: object, made: Plan) -> list[list[str]]:
-    """The site's own rule files: where each lies on a host, and its source."""
-    found = [(one, RULE_FILE.fullmatch(str(one))) for one in (said if isinstance(said, list) else [said])]
-    for one, part in found if said is not None else ():
-        if not part:
-            made.wrong("monitoring: custom_alerts", one, "a list of rule files such as salt://site/our-rules.yml")
-    return [[f"{RULES}/{part['name']}", str(one)] for one, part in found if part]
+def _listening(minions: Iterable[str], what: str, process: str) -> ServicePlan:
+    return ServicePlan(ports={minion: {PORTS[what]: process} for minion in minions})
 
 
 SERVICE = Service(
     name="monitoring",
-    settings=("monitoring",),
     plan=plan,
     commands=commands,
     parts=("node-exporter", "prometheus", "alertmanager", "grafana"),

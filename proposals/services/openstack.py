@@ -10,11 +10,11 @@ Pools and users are called as DeepSea's were: ``mycloud-cloud-images``, ``client
 import uuid
 from collections.abc import Mapping
 
-from proposals.services.service import Cluster, Plan, Service
+from proposals.services.service import Cluster, Service
+from proposals.services.service_plan import ServicePlan, join
+from proposals.settings.block import KINDS
 from proposals.text import names
 
-KEYS = ("prefix", "pools")
-POOLS = ("images", "volumes", "backups", "vms")
 # Who writes where, and reads where (docs.ceph.com, rbd/rbd-openstack); Nova has a key of its own there, not Cinder's.
 # Images are read by those that clone them.
 USERS = {
@@ -26,35 +26,39 @@ USERS = {
 SECRETS = ("cinder", "nova")  # whose keys libvirt holds on every compute host
 
 
-def plan(cluster: Cluster, made: Plan) -> None:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan pools, keys with what they may do, and what the master's host writes down for OpenStack's hosts."""
-    wanted = cluster.settings.get("openstack")
-    if wanted is None or wanted is False:
-        return
-    said = {} if wanted is True else made.settings("openstack", wanted, KEYS)
-    prefix = said.get("prefix", "")
-    if prefix and not names.PROFILE.fullmatch(str(prefix)):
-        made.wrong("openstack: prefix", prefix, "letters, digits, '.', '_' and '-'")
-        return
-    before = f"{prefix}-" if prefix else ""
-    given = made.settings("openstack: pools", said.get("pools"), POOLS)
-    pools = {kind: f"{before}cloud-{kind}" for kind in POOLS}
-    for kind, name in pools.items():
-        made.pools[name] = {
-            "application": "rbd",
-            **made.settings(f"openstack: pools: {kind}", given.get(kind)),
-        }
-        if "erasure" in made.pools[name]:
-            made.problems.append(f"openstack: pools: {kind}: images' metadata needs replicas: leave erasure out")
+    settings = cluster.settings["openstack"]
+    if settings is None:
+        return ServicePlan()
+    before = f"{settings['prefix']}-" if settings["prefix"] else ""
+    pools = {kind: f"{before}cloud-{kind}" for kind in KINDS}
     users = {user: f"{before}{user}" for user in USERS}
-    for user, (writes, reads) in USERS.items():
-        made.entities[f"client.{users[user]}"] = _caps([pools[one] for one in writes], [pools[one] for one in reads])
-    fsid = str(cluster.settings.get("fsid"))
-    keyrings = {f"ceph.client.{name}.keyring": [f"client.{name}"] for name in users.values()}
-    keys = {f"client.{users[user]}.key": f"client.{users[user]}" for user in SECRETS}
-    for minion in cluster.members("master"):
-        made.run("openstack", minion, pools=pools, users=users, secrets=_secrets(users, fsid), files=[*keyrings, *keys])
-        made.tell(minion, **{f"openstack/{name}": what for name, what in {**keyrings, **keys}.items()})
+    entities = {
+        f"client.{users[user]}": _caps([pools[kind] for kind in writes], [pools[kind] for kind in reads])
+        for user, (writes, reads) in USERS.items()
+    }
+    wanted = ServicePlan(
+        pools={name: {"application": "rbd", **settings["pools"][kind]} for kind, name in pools.items()},
+        entities=entities,
+        problems=tuple(
+            f"openstack: pools: {kind}: images' metadata needs replicas: leave erasure out"
+            for kind in KINDS
+            if "erasure" in settings["pools"][kind]
+        ),
+    )
+    return join([wanted, *(_written(cluster, minion, pools, users) for minion in cluster.members("master"))])
+
+
+def _written(cluster: Cluster, minion: str, pools: Mapping[str, str], users: Mapping[str, str]) -> ServicePlan:
+    """What the master's host writes down: keyrings, libvirt's secrets, lines for each service's configuration."""
+    secrets: dict[str, list[str] | str] = {f"ceph.client.{name}.keyring": [f"client.{name}"] for name in users.values()}
+    secrets |= {f"client.{users[user]}.key": f"client.{users[user]}" for user in SECRETS}
+    uuids = _secrets(users, str(cluster.settings["fsid"]))
+    return ServicePlan(
+        parts={"openstack": {minion: {"pools": pools, "users": users, "secrets": uuids, "files": [*secrets]}}},
+        secrets={minion: {f"openstack/{name}": what for name, what in secrets.items()}},
+    )
 
 
 def _caps(writes: list[str], reads: list[str]) -> dict[str, str]:
@@ -73,4 +77,4 @@ def _secrets(users: Mapping[str, str], fsid: str) -> dict[str, str]:
     return {user: str(uuid.uuid5(space, f"client.{users[user]}")) for user in SECRETS}
 
 
-SERVICE = Service(name="openstack", settings=("openstack",), plan=plan, parts=("openstack",))
+SERVICE = Service(name="openstack", plan=plan, parts=("openstack",))

@@ -1,12 +1,13 @@
 """All services, in the order in which they come up: what another needs first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from proposals.services import cephfs, clients, dashboard, ganesha, iscsi, monitoring, openstack
 from proposals.services.radosgw import gateways
 from proposals.services.service import Service
+from proposals.settings.reader import SiteSettings
 from proposals.text.errors import ArgumentError
-from proposals.text.names import PROFILE, nearest, shown
+from proposals.text.names import nearest, shown
 
 SERVICES: tuple[Service, ...] = (
     cephfs.SERVICE,
@@ -19,13 +20,11 @@ SERVICES: tuple[Service, ...] = (
     dashboard.SERVICE,
 )
 ALL = "services"  # ceph.stage.services brings up all
-SETTINGS = tuple(sorted({key for service in SERVICES for key in service.settings}))
 
 
-def roles(settings: Mapping[str, object]) -> list[str]:
+def roles(settings: SiteSettings) -> list[str]:
     """Return the roles of gateways and NFS servers: the usual ones, and those that a site names itself."""
-    found = [*gateways.configurations(settings), *ganesha.configurations(settings)]
-    return sorted({name for name in found if PROFILE.fullmatch(name) and ".." not in name})
+    return sorted({*gateways.configurations(settings), *ganesha.configurations(settings)})
 
 
 def named(names: Iterable[str] | None) -> list[Service]:

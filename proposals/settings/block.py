@@ -50,8 +50,11 @@ CLOUD = Group(
         Setting("prefix", NAME, "begins the names of pools and users, followed by '-'"),
         Setting(
             "pools",
-            Group(tuple(Setting(kind, POOL_OPTIONS, f"how the pool cloud-{kind} is made") for kind in KINDS)),
+            Group(
+                tuple(Setting(kind, POOL_OPTIONS, f"how the pool cloud-{kind} is made", default={}) for kind in KINDS)
+            ),
             "how pools are made where they are missing",
+            default={},
         ),
     )
 )
@@ -60,6 +63,7 @@ SETTINGS = (
         "iscsi_targets",
         Named(TARGET, TARGETS, "{iqn.2026-11.com.example:backup: {images: {rbd/backup: 100G}}}", "TARGET"),
         "iSCSI targets that every gateway serves; what else the gateways have stays",
+        default={},
         place=LAYER,
     ),
     Setting(
@@ -67,6 +71,7 @@ SETTINGS = (
         Switch(CLOUD),
         "pools and keys for Cinder, its backups, Glance and Nova",
         source="docs.ceph.com, rbd/rbd-openstack",
+        default=False,
         place=LAYER,
     ),
 )

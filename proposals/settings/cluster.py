@@ -75,6 +75,7 @@ SETTINGS = (
         Named(WORD, Named(WORD, VALUE, "{osd_max_backfills: 2}", "OPTION"), "{osd: {osd_max_backfills: 2}}", "SECTION"),
         "Ceph's central configuration, by section and option; an option goes again when its line goes",
         source="docs.ceph.com, rados/configuration/ceph-conf",
+        default={},
         place=LAYER,
     ),
     Setting(

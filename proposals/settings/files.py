@@ -15,7 +15,7 @@ PART = r"[A-Za-z0-9][A-Za-z0-9._+@-]*"
 DIRECTORY = re.compile(rf"/|(/{PART})+")
 MOUNTED = Text("a path such as /cephfs", re.compile(rf"/*{PART}(/{PART})*/*").fullmatch)
 S3_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # of buckets, S3 users and their keys
-S3 = Text("letters, digits, '.', '_', '-'", S3_NAME.fullmatch)
+S3 = Text("a name of letters, digits, '.', '_', '-'", S3_NAME.fullmatch)
 BUCKET = Text("a bucket's name", lambda text: text == "/" or S3_NAME.fullmatch(text))
 CLIENT = Text("an address or network such as 192.168.1.0/24", ipaddress.ip_network)
 
@@ -89,6 +89,7 @@ SETTINGS = (
         "ganesha_configurations",
         Names(NAME, Group(()), "[silver]"),
         "roles of NFS servers beside ganesha, with exports and a grace database of their own",
+        default={},
         place=LAYER,
     ),
 )

@@ -169,11 +169,17 @@ class Switch:
 
 def read_row(row: Setting, said: Mapping, key: str) -> Read:
     """Return what a row's key says in a mapping, its default where that is nothing, and what is wrong with it."""
-    value = said.get(row.key)
-    if value is None and not (row.key in said and isinstance(row.kind, Group) and row.kind.bare):
+    if not says(row, said):
         return default(row), [wrong(key, None, row.kind.expected)] if row.required else []
-    found, wrongs = row.kind.read(key, value)
+    found, wrongs = row.kind.read(key, said[row.key])
     return default(row) if wrongs and found is None else found, wrongs
+
+
+def says(row: Setting, said: Mapping) -> bool:
+    """Return whether a mapping says anything of a row: a group without content does not, unless its key alone does."""
+    if isinstance(row.kind, Group):
+        return row.key in said if row.kind.bare else said.get(row.key) not in (None, {})
+    return said.get(row.key) is not None
 
 
 def default(row: Setting) -> object:

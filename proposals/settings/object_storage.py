@@ -9,7 +9,7 @@ from proposals.settings.pools import POOL_OPTIONS
 from proposals.text.names import LABEL
 
 KEYSTONE = "docs.ceph.com, radosgw/keystone"
-S3_NAME = Text("letters, digits, '.', '_', '-'", re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch)
+S3_NAME = Text("a name of letters, digits, '.', '_', '-'", re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch)
 # It becomes a line of ceph.conf, so it holds no line's end, comment or quote.
 LINE = Text("a name without '#', quotes or line ends", lambda text: text and LABEL.fullmatch(text) and "#" not in text)
 URL = Text(
@@ -93,16 +93,24 @@ SETTINGS = (
         "rgw_configurations",
         Names(NAME, GATEWAY, "{rgw: {port: 8080}}"),
         "gateways beside rgw, or with other ports: each name is a role",
+        default={},
         place=LAYER,
     ),
     Setting(
         "rgw_pools",
-        Group(tuple(Setting(pool, POOL_OPTIONS, f"the zone's pool of this name ({pool})") for pool in POOLS)),
-        "how the zone's pools are made where they are missing",
+        Group(tuple(Setting(pool, POOL_OPTIONS, f"how the zone's pool {pool} is made", default={}) for pool in POOLS)),
+        "how the zone's pools are made where they are missing, by their names in the zone",
         source="docs.ceph.com, radosgw/layout and radosgw/pools",
+        default={},
         place=LAYER,
     ),
-    Setting("rgw_users", Named(S3_NAME, USER, "{alice: {}}"), "users of the gateways, each with one key", place=LAYER),
+    Setting(
+        "rgw_users",
+        Named(S3_NAME, USER, "{alice: {}}"),
+        "users of the gateways, each with one key",
+        default={},
+        place=LAYER,
+    ),
     Setting("rgw_frontend", FRONT, "one address before several gateways, by HAProxy and keepalived", place=LAYER),
     Setting("rgw_keystone", IDENTITY, "OpenStack's users at the gateways", source=KEYSTONE, place=LAYER),
 )

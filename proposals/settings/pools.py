@@ -57,6 +57,7 @@ SETTINGS = (
         "pools",
         Named(POOL_NAME, POOL, "{images: {application: rbd}}"),
         "pools that deploy makes where they are missing; what exists is never changed",
+        default={},
         place=LAYER,
     ),
     Setting(
@@ -64,6 +65,7 @@ SETTINGS = (
         Named(Text("a minion id or a glob", bool), PLACE, "{'osdnode[12]': {rack: r1}}", "MINION"),
         "where storage hosts stand in the CRUSH map; of two lines that match a host the later counts",
         source=CRUSH,
+        default={},
         place=LAYER,
     ),
 )

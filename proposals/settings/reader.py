@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from proposals.settings.cluster import CONFIG
 from proposals.settings.kinds import unknown
-from proposals.settings.mappings import NEAR, read_row
+from proposals.settings.mappings import NEAR, read_row, says
 from proposals.settings.table import SETTINGS
 from proposals.text.names import closest, shown
 
@@ -17,10 +18,22 @@ OURS = ("ceph_", "rgw_", "nfs_", "ganesha_", "iscsi_", "crush_", "stage_prep_")
 
 @dataclass(frozen=True)
 class SiteSettings:
-    """What a site wrote, read: every key of the table, defaults included; ``problems`` by key."""
+    """What a site wrote, read.
 
-    values: Mapping[str, object]
+    values
+        Every key of the table, defaults included.
+    problems
+        What is wrong, by key.
+    written
+        The keys of which the site says anything.
+    """
+
+    values: Mapping[str, Any]
     problems: Mapping[str, list[str]]
+    written: frozenset[str]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
 
     def lines(self) -> list[str]:
         """Every problem, in the table's order."""
@@ -29,12 +42,10 @@ class SiteSettings:
 
 def read(written: Mapping[str, object]) -> SiteSettings:
     """Read settings, merged as Salt merges them; keys that are not in the table are not looked at."""
-    values, problems = {}, {}
-    for row in SETTINGS:
-        values[row.key], wrongs = read_row(row, written, row.key)
-        if wrongs:
-            problems[row.key] = wrongs
-    return SiteSettings(values, problems)
+    reads = {row.key: read_row(row, written, row.key) for row in SETTINGS}
+    values = {key: value for key, (value, _) in reads.items()}
+    problems = {key: wrongs for key, (_, wrongs) in reads.items() if wrongs}
+    return SiteSettings(values, problems, frozenset(row.key for row in SETTINGS if says(row, written)))
 
 
 def merged(

@@ -67,7 +67,8 @@ SETTINGS = (
         "monitoring",
         MONITORING,
         "Prometheus, Alertmanager, Grafana, where a minion has the role prometheus",
+        default={},
         place=LAYER,
     ),
-    Setting("dashboard", DASHBOARD, "the Ceph Dashboard; the role openattic asks for it too", place=LAYER),
+    Setting("dashboard", DASHBOARD, "the Ceph Dashboard; the role openattic asks for it too", default={}, place=LAYER),
 )

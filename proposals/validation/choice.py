@@ -7,15 +7,18 @@ from proposals.files import atomic, documents
 from proposals.pillar import generation
 from proposals.pillar.generation_disk import ANY_KEY
 from proposals.policy import merging
-from proposals.services.table import SETTINGS
+from proposals.settings import reader
 from proposals.text import names
 from proposals.text.errors import ArgumentError, PolicyError
 from proposals.validation import subject, table
 from proposals.validation.check import ERROR, POLICY, Check, Finding, run
 
-FIRST = ("unknown_role", "fsid", "network_shape")  # configure's checks, which read these, wait until they are right
-# settings that a site's own layer gives, beside what policy.cfg chose
-SITE_KEYS = ("small_site", "redundancy", *SETTINGS)
+FIRST = (
+    "unknown_role",
+    "fsid",
+    "network_shape",
+    "settings",
+)  # configure's checks, which read these, wait until they are right
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,7 @@ def judge(
     """
     chosen = {target: merging.merge(sources.values()) for target, sources in contents.items()}
     plain = subject.chosen(chosen)
-    settings = {**plain.settings, **{key: own[key] for key in SITE_KEYS if key in own}}
-    looked = subject.chosen(chosen, settings)
+    looked = subject.chosen(chosen, reader.merged(plain.settings, own))
     found = run(rows(), looked)
     if any(one.check in FIRST for one in found):
         return Judged(found, None, looked.roles)

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 from proposals.policy.roles import ROLES
 from proposals.services import ganesha, table
+from proposals.settings.cluster import NETWORKS
 from proposals.text.names import UUID, nearest
-from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
+from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, Words, at
 from proposals.validation.subject import Subject
 
 # Roles that run a daemon beside the admin's own (docs/reference/roles.md); the master's host shall run none of them.
@@ -17,7 +18,7 @@ SMALL = f"or say 'small_site: true' in {SITE} where the site is small on purpose
 
 def unknown_role(subject: Subject) -> Iterable[Found]:
     """Roles that nothing acts on."""
-    known = set(ROLES) | set(table.roles(subject.settings))
+    known = set(ROLES) | set(table.roles(subject.site))
     for minion, has in sorted(subject.roles.items()):
         for role in has:
             if role not in known:
@@ -32,12 +33,9 @@ def fsid_shape(subject: Subject) -> Iterable[Found]:
 
 
 def site_settings(subject: Subject) -> Iterable[Found]:
-    """Settings of validation itself that are not understood."""
-    small, redundancy = subject.settings.get("small_site", False), subject.settings.get("redundancy", 3)
-    if not isinstance(small, bool):
-        yield at(key="small_site", found=small, expected="true or false")
-    if subject.hosts_needed() is None:
-        yield at(key="redundancy", found=redundancy, expected="a number of replicas such as 3, or K+M such as 4+2")
+    """Settings that are not understood; the fsid and the networks have checks of their own."""
+    for key, lines in subject.site.problems.items():
+        yield from (at(problem=Words(line)) for line in lines if key not in ("fsid", *NETWORKS))
 
 
 def master_one(subject: Subject) -> Iterable[Found]:
@@ -75,14 +73,14 @@ def mgr_few(subject: Subject) -> Iterable[Found]:
 def storage_few(subject: Subject) -> Iterable[Found]:
     """Fewer storage hosts than the redundancy has parts."""
     count, needed = len(subject.members("storage")), subject.hosts_needed()
-    if needed and count < needed:
+    if count < needed:
         yield at(count=count, needed=needed)
 
 
 def storage_spare(subject: Subject) -> Iterable[Found]:
     """No storage host to spare: after the loss of one, nothing can be made whole again."""
     count, needed = len(subject.members("storage")), subject.hosts_needed()
-    if needed and count == needed:
+    if count == needed:
         yield at(count=count, needed=needed, more=needed + 1)
 
 
@@ -99,7 +97,7 @@ def storage_role(subject: Subject) -> Iterable[Found]:
 
 def nfs_beside_mds(subject: Subject) -> Iterable[Found]:
     """Hosts with an NFS server and a metadata server."""
-    servers = {minion for role in ganesha.configurations(subject.settings) for minion in subject.members(role)}
+    servers = {minion for role in ganesha.configurations(subject.site) for minion in subject.members(role)}
     yield from (at(minion) for minion in sorted(servers.intersection(subject.members("mds"))))
 
 
@@ -117,9 +115,9 @@ CHECKS = (
         fsid_shape,
     ),
     Check(
-        *("settings", ERROR, POLICY, "small_site and redundancy are understood"),
-        "{key} is '{found}', expected {expected}",
-        f"correct it in {SITE}",
+        *("settings", ERROR, POLICY, "every setting of the site is understood"),
+        "{problem}",
+        f"correct it in {SITE}, or where the site's pillar has it (docs/reference/settings.md)",
         site_settings,
     ),
     Check(

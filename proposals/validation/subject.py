@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from proposals.files.site import minion_of
 from proposals.networking import assigned_check
+from proposals.settings import reader
+from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 from proposals.validation.facts import Facts
-
-REPLICAS = 3  # of a pool where the site does not say; Ceph's osd_pool_default_size
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Subject:
     took: float = 0.0
     files: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def small_site(self) -> bool:
-        """Whether the site is small on purpose."""
-        return self.settings.get("small_site") is True
+    @cached_property
+    def site(self) -> SiteSettings:
+        """The settings, read: with defaults, and what is wrong with them."""
+        return reader.read(self.settings)
 
     def members(self, *roles: str) -> list[str]:
         """The minions that have any of these roles, sorted."""
@@ -54,17 +55,9 @@ class Subject:
         """A network of the settings; None where it is absent or not one (a check of its own says so)."""
         return addresses.network(self.settings.get(key))
 
-    def hosts_needed(self) -> int | None:
-        """How many storage hosts the chosen redundancy needs; None where the setting is not understood."""
-        return hosts_needed(self.settings.get("redundancy", REPLICAS))
-
-
-def hosts_needed(redundancy: object) -> int | None:
-    """Return the hosts that N replicas (``3``) or erasure coding (``4+2``) need, one a part; None for other text."""
-    parts = str(redundancy).split("+")
-    if len(parts) > 2 or not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
-        return None
-    return sum(int(part) for part in parts)
+    def hosts_needed(self) -> int:
+        """How many storage hosts the redundancy needs: one for each of N replicas, or of K+M parts."""
+        return sum(int(part) for part in self.site["redundancy"].split("+"))
 
 
 def chosen(files: Mapping[str, Mapping], settings: Mapping[str, object] | None = None) -> Subject:

@@ -10,6 +10,7 @@ from conftest import PILLAR
 from proposals.pillar import conf
 from proposals.services import planning
 from proposals.services.service import Cluster
+from proposals.settings import reader
 
 FILES = sorted((Path(__file__).parent.parent / "fixtures" / "conf").glob("*.yaml"))
 SOURCE = "ceph/configuration/files"
@@ -24,9 +25,10 @@ def rendered(minion, with_pillar, tmp_path):
             name: {"hostname": name, "addresses": [f"{address}/24"]} for name, address in case["inventory"].items()
         }
         mons = sorted(name for name, roles in case["roles"].items() if "mon" in roles)
-        told, problems = conf.derived(mons, hosts, case["settings"])
-        planned = planning.plan(Cluster(case["roles"], hosts, case["settings"]))
-        assert problems == planned.problems == []
+        settings = reader.read(case["settings"])
+        told, problems = conf.derived(mons, hosts, settings)
+        planned = planning.plan(Cluster(case["roles"], hosts, settings))
+        assert [*problems, *settings.lines(), *planned.whole.problems] == []
         told["sections"] = planned.conf()
         modules = with_pillar(**{**PILLAR, **case["settings"], "ceph": told})
         target = tmp_path / "ceph.conf"

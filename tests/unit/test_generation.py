@@ -90,7 +90,7 @@ PROFILE = "stack/default/ceph/minions/node1.yml"
         (change("stack/default/ceph/cluster.yml", "public_network", value="10.9.0.0/24"), "node1: no address in"),
         (
             change("stack/default/ceph/cluster.yml", "public_network", value="10.0.0.1/24"),
-            "10.0.0.1/24 is not a network",
+            "public_network is 10.0.0.1/24: expected a network such as",
         ),
         (change(PROFILE, "ceph", "storage", "osds", "/dev/sdx", value={}), "node1: /dev/sdx is not in the inventory"),
         (

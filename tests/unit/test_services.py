@@ -5,8 +5,10 @@ import yaml
 from planning import FIXTURES
 
 from proposals.services import cephfs, monitoring, planning, service_answers
-from proposals.services.service import Cluster, Plan, Service
-from proposals.services.table import SERVICES, SETTINGS, named, roles
+from proposals.services.service import Cluster, Service
+from proposals.services.service_plan import ServicePlan
+from proposals.services.table import SERVICES, named, roles
+from proposals.settings import reader
 
 CASES = [
     pytest.param(case, id=f"{path.stem}-{case['name']}")
@@ -24,23 +26,25 @@ def plan(roles, settings=None, given=()):
         }
         for number, minion in enumerate(sorted(roles), start=1)
     }
-    return planning.plan(Cluster(roles, hosts, {"public_network": "10.0.0.0/24", **(settings or {})}, frozenset(given)))
+    read = reader.read({"public_network": "10.0.0.0/24", **(settings or {})})
+    made = planning.plan(Cluster(roles, hosts, read, frozenset(given)))
+    return made, [*read.lines(), *made.whole.problems]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_plan(case):
-    made = plan(case["roles"], case.get("settings"), case.get("given", ()))
+    made, problems = plan(case["roles"], case.get("settings"), case.get("given", ()))
     wrong = case.get("wrong", [])
-    assert len(made.problems) == len(wrong), made.problems
-    assert [said for said, part in zip(made.problems, wrong, strict=True) if part not in said] == []
+    assert len(problems) == len(wrong), problems
+    assert [line for line, part in zip(problems, wrong, strict=True) if part not in line] == []
     if "services" in case:
         assert list(made.plans) == case["services"]
     every = {
         "parts": {part: told for one in made.plans.values() for part, told in one.parts.items()},
         "pools": {name: said for one in made.plans.values() for name, said in one.pools.items()},
-        "entities": made.entities(),
-        "secrets": {minion: made.secrets(minion) for minion in case["roles"]},
-        "passwords": sorted(made.passwords()),
+        "entities": made.whole.entities,
+        "secrets": {minion: made.whole.secrets.get(minion, {}) for minion in case["roles"]},
+        "passwords": sorted(made.whole.passwords),
         "conf": made.conf(),
         "cluster": {name: one.cluster for name, one in made.plans.items()},
         "ports": {name: one.ports for name, one in made.plans.items()},
@@ -53,18 +57,18 @@ def test_a_plan(case):
 
 def test_two_that_want_one_port(monkeypatch):
     def wants(process):
-        return lambda _, made: made.ports.update({"node1": {8443: process}})
+        return lambda _: ServicePlan(ports={"node1": {8443: process}})
 
-    services = (Service("one", (), wants("radosgw")), Service("two", (), wants("ceph-mgr")))
+    services = (Service("one", wants("radosgw")), Service("two", wants("ceph-mgr")))
     monkeypatch.setattr(planning, "SERVICES", services)
-    (problem,) = plan({"node1": []}).problems
+    _, (problem,) = plan({"node1": []})
     assert problem == "node1: port 8443 is wanted by ceph-mgr and radosgw: give one of them another port"
 
 
 def test_the_roles_that_a_site_names():
-    said = {"rgw_configurations": {"secure": None, "../x": None}, "ganesha_configurations": ["silver"]}
-    assert roles(said) == ["ganesha", "rgw", "secure", "silver"]
-    assert roles({"rgw_configurations": ["public"]}) == ["ganesha", "public", "rgw"]
+    written = {"rgw_configurations": {"secure": None, "../x": None}, "ganesha_configurations": ["silver"]}
+    assert roles(reader.read(written)) == ["ganesha", "rgw", "secure", "silver"]
+    assert roles(reader.read({"rgw_configurations": ["public"]})) == ["ganesha", "public", "rgw"]
 
 
 def test_file_systems_are_made_once():
@@ -112,7 +116,7 @@ def test_what_fails_on_a_host_is_named_once():
 
 
 def test_a_plan_that_asks_for_nothing_is_none():
-    assert Plan() == Plan() and plan({"node1": ["mon"]}).plans == {}
+    assert ServicePlan() == ServicePlan() and plan({"node1": ["mon"]})[0].plans == {}
 
 
 def test_what_a_state_warns_of_is_said():
@@ -139,10 +143,10 @@ def test_the_exporter_of_the_managers_is_enabled_once():
     assert list(monitoring.commands(told, there)) == []
 
 
-@pytest.mark.parametrize("key", SETTINGS)
+@pytest.mark.parametrize("key", reader.KEYS)
 def test_no_setting_ends_in_a_traceback(key):
     """Bad input is a problem with words, whatever its kind, where every role asks for its service."""
     every = {"node1": ["mds", "rgw", "ganesha", "igw", "openattic", "prometheus", "alertmanager", "master", "mgr"]}
     for value in (None, 7, "x", True, [1], [None], [[]], {"a": 1}, {1: None}):
         plan(every, {key: value})
-        roles({key: value})
+        roles(reader.read({key: value}))

@@ -142,4 +142,5 @@ def test_ids_are_unique_and_every_row_says_what_to_do():
     [(3, 3), ("4+2", 6), ("8+3", 11), (0, None), ("2+", None), (True, None), ("-1", None), ("²", None)],
 )
 def test_hosts_that_a_redundancy_needs(text, hosts):
-    assert subject.hosts_needed(text) == hosts
+    made = subject.Subject({}, {"redundancy": text}, {})
+    assert (None if made.site.problems else made.hosts_needed()) == hosts

@@ -6,16 +6,18 @@ Without ``minions``, on the hosts of the gateways themselves. With ``tls`` HAPro
 the gateways on unread. ``gateways`` names the configuration that stands behind, where there are several.
 """
 
-import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from proposals.networking.nics import NAME
+from proposals.services import given
 from proposals.services.radosgw.gateway import Gateway
-from proposals.services.service import Cluster, Plan
+from proposals.services.service import Cluster
+from proposals.services.service_plan import ServicePlan, join
+from proposals.settings.kinds import wrong
+from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 
-KEYS = ("address", "port", "tls", "ca", "minions", "gateways", "router_id")
 FOLDER = "/etc/ceph/rgw-frontend"
 HEALTH = ("option httpchk GET /swift/healthcheck", "http-check expect status 200")
 # A request that reached no gateway, or one that died on it, goes to another; not POST: it may have been done
@@ -25,115 +27,135 @@ AGAIN = (
     "retry-on conn-failure empty-response",
     "http-request disable-l7-retry if METH_POST",
 )
+CA_FORM = "the certificate that the gateways' one is signed with, in PEM,"
 
 
-def plan(cluster: Cluster, gateways: list[Gateway], made: Plan) -> None:
-    """Plan HAProxy and keepalived."""
-    said = made.settings("rgw_frontend", cluster.settings["rgw_frontend"], KEYS)
-    behind = _behind(said, gateways, made)
-    address = _address(said, cluster, made)
-    if not behind or address is None:
-        return
-    tls = "tls" in said
-    port = made.port("rgw_frontend: port", said.get("port"), 443 if tls or behind[0].tls else 80)
-    files = made.tls("rgw_frontend: tls", said["tls"], cluster) if tls else {}
-    if tls and behind[0].tls:
-        form = "the certificate that the gateways' one is signed with, in PEM,"
-        if ca := made.given("rgw_frontend: ca", said.get("ca", "rgw-ca.pem"), cluster, form):
-            files["ca.pem"] = ca
-    minions = _minions(said, cluster, behind, made)
-    links = {minion: _link(cluster.hosts.get(minion, {}), address) for minion in minions}
-    made.problems += [
-        f"{minion}: has no address in a network that holds {address} of rgw_frontend: choose other minions or another "
-        "address, and run ceph.stage.discovery where the host's networks changed"
-        for minion, link in links.items()
-        if link is None
-    ]
-    if None in links.values():
-        return
-    router = made.number("rgw_frontend: router_id", said.get("router_id", address.packed[-1] or 1), 1, 255)
-    made.problems += [
-        f"{one.minion}: rgw_frontend wants port {port}, which the gateway {one.configuration} has there: give one of "
-        "them another port"
-        for one in gateways
-        if (one.minion in minions and one.port == port)
-    ]
-    for place, minion in enumerate(minions):
-        name, own = links[minion]
-        made.tell(minion, **{f"rgw-frontend/{file}": what for file, what in files.items()})
-        made.ports.setdefault(minion, {})[port] = "haproxy"
-        made.run(
-            "rgw-frontend",
-            minion,
-            files=sorted(files),
-            mode="http" if tls or not behind[0].tls else "tcp",
-            bind=f"{address}:{port} transparent{f' ssl crt {FOLDER}/tls.pem' if tls else ''}",
-            backend=[*HEALTH, *(AGAIN if tls or not behind[0].tls else ())],
-            servers=[_server(gateway, cluster, tls) for gateway in behind],
-            address=str(address),
-            interface=name,
-            own=own,
-            peers=[links[other][1] for other in minions if other != minion],
-            router_id=router,
-            priority=100 - min(place, 98),
-            port=port,
-        )
+def plan(cluster: Cluster, gateways: list[Gateway]) -> ServicePlan:
+    """Plan HAProxy and keepalived; nothing where the site names no address."""
+    settings = cluster.settings["rgw_frontend"]
+    if settings is None:
+        return ServicePlan()
+    behind = [gateway for gateway in gateways if settings["gateways"] in (None, gateway.configuration)]
+    problems = [*_not_alike(settings, behind), *_taken(settings["address"], cluster)]
+    if problems or settings["address"] is None:
+        return ServicePlan(problems=tuple(problems))
+    port = settings["port"] or (443 if settings["tls"] or behind[0].tls else 80)
+    files, problems = _files(settings, behind, cluster)
+    minions, none = _minions(settings, cluster, behind)
+    links = {minion: _link(cluster.hosts.get(minion, {}), settings["address"]) for minion in minions}
+    against = [*none, *_apart(settings, links), *_clashes(minions, port, gateways)]
+    if problems or against:
+        return ServicePlan(problems=(*problems, *against))
+    told = _told(settings, cluster, behind, files, port)
+    hosts = {minion: link for minion, link in links.items() if link}
+    return join(_host(minion, hosts, told, files, port) for minion in minions)
 
 
-def floating(settings: Mapping[str, object]) -> set[str]:
+def floating(settings: SiteSettings) -> set[str]:
     """The addresses that keepalived moves from host to host."""
-    said = settings.get("rgw_frontend")
-    return {str(said["address"])} if isinstance(said, Mapping) and "address" in said else set()
+    front = settings["rgw_frontend"]
+    return {front["address"]} if front and front["address"] else set()
 
 
-def _behind(said: Mapping, gateways: list[Gateway], made: Plan) -> list[Gateway]:
-    """The gateways behind: all of one configuration, or all where they are alike."""
-    name = said.get("gateways")
-    behind = [one for one in gateways if name in (None, one.configuration)]
+def _not_alike(settings: Mapping, behind: list[Gateway]) -> Iterable[str]:
+    """No gateway behind, or some that differ: those of one configuration, or all where they are alike, stand there."""
     if not behind:
-        made.problems.append(
-            f"rgw_frontend: no minion has the role {name}: add a line to policy.cfg or name another one as 'gateways'"
+        yield (
+            f"rgw_frontend: no minion has the role {settings['gateways']}: add a line to policy.cfg or name another "
+            "one as 'gateways'"
         )
-    if len({bool(one.tls) for one in behind}) > 1:
-        made.problems.append(
+    if len({bool(gateway.tls) for gateway in behind}) > 1:
+        yield (
             "rgw_frontend: some gateways speak TLS and some do not: name the configuration that stands behind, such "
             f"as 'gateways: {behind[0].configuration}'"
         )
-        return []
-    return behind
 
 
-def _address(said: Mapping, cluster: Cluster, made: Plan) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that clients use: nobody's yet."""
-    try:
-        address = ipaddress.ip_address(str(said.get("address")))
-    except ValueError:
-        made.wrong("rgw_frontend: address", said.get("address"), "an address that no host has, such as 192.168.124.100")
-        return None
+def _taken(address: str | None, cluster: Cluster) -> Iterable[str]:
+    """The address that clients use is no host's yet."""
     for minion, host in sorted(cluster.hosts.items()):
-        if any(addresses.ip(own) == address for own in host.get("addresses", ())):
-            made.problems.append(f"rgw_frontend: address {address} is that of {minion}: choose one that no host has")
-            return None
-    return address
+        if address and any(addresses.ip(own) == addresses.ip(address) for own in host.get("addresses", ())):
+            yield f"rgw_frontend: address {address} is that of {minion}: choose one that no host has"
 
 
-def _minions(said: Mapping, cluster: Cluster, behind: list[Gateway], made: Plan) -> list[str]:
+def _files(settings: Mapping, behind: list[Gateway], cluster: Cluster) -> tuple[dict[str, str], list[str]]:
+    """HAProxy's certificate, where it ends TLS, and the one by which it checks gateways that speak it too."""
+    if not settings["tls"]:
+        return {}, []
+    files, problems = given.tls("rgw_frontend: tls", settings["tls"], cluster)
+    if behind[0].tls:
+        problems = problems + given.required("rgw_frontend: ca", settings["ca"], cluster, CA_FORM)
+        files["ca.pem"] = settings["ca"]
+    return files, problems
+
+
+def _minions(settings: Mapping, cluster: Cluster, behind: list[Gateway]) -> tuple[list[str], list[str]]:
     """The hosts that run HAProxy."""
-    if "minions" not in said:
-        return sorted({one.minion for one in behind})
-    found = sorted(minion for minion in cluster.roles if fnmatchcase(minion, str(said["minions"])))
-    if not found:
-        made.wrong("rgw_frontend: minions", said["minions"], "a glob that matches minions of policy.cfg")
-    return found
+    if settings["minions"] is None:
+        return sorted({gateway.minion for gateway in behind}), []
+    found = sorted(minion for minion in cluster.roles if fnmatchcase(minion, settings["minions"]))
+    expected = "a glob that matches minions of policy.cfg"
+    return found, [] if found else [wrong("rgw_frontend: minions", settings["minions"], expected)]
 
 
-def _link(host: Mapping, address) -> tuple[str, str] | None:
+def _link(host: Mapping, address: str) -> tuple[str, str] | None:
     """The interface of a host whose network holds an address, and the host's own address there."""
     for nic in host.get("ceph_nics", ()):
         for own in nic.get("addresses", ()):
             if addresses.beside(address, own) and NAME.fullmatch(str(nic.get("name"))):
                 return nic["name"], str(addresses.ip(own))
     return None
+
+
+def _apart(settings: Mapping, links: Mapping[str, object]) -> Iterable[str]:
+    """Hosts that have no link for the address."""
+    for minion, link in links.items():
+        if link is None:
+            yield (
+                f"{minion}: has no address in a network that holds {settings['address']} of rgw_frontend: choose other "
+                "minions or another address, and run ceph.stage.discovery where the host's networks changed"
+            )
+
+
+def _clashes(minions: list[str], port: int, gateways: list[Gateway]) -> Iterable[str]:
+    """Gateways that hold the port on a host of HAProxy."""
+    for gateway in gateways:
+        if gateway.minion in minions and gateway.port == port:
+            yield (
+                f"{gateway.minion}: rgw_frontend wants port {port}, which the gateway {gateway.configuration} has "
+                "there: give one of them another port"
+            )
+
+
+def _told(settings: Mapping, cluster: Cluster, behind: list[Gateway], files: Mapping[str, str], port: int) -> dict:
+    """What every host of HAProxy is told alike."""
+    address, tls = addresses.ip(settings["address"]), bool(settings["tls"])
+    http = tls or not behind[0].tls
+    return {
+        "files": sorted(files),
+        "mode": "http" if http else "tcp",
+        "bind": f"{address}:{port} transparent{f' ssl crt {FOLDER}/tls.pem' if tls else ''}",
+        "backend": [*HEALTH, *(AGAIN if http else ())],
+        "servers": [_server(gateway, cluster, tls) for gateway in behind],
+        "address": str(address),
+        "router_id": settings["router_id"] or address.packed[-1] or 1,
+        "port": port,
+    }
+
+
+def _host(
+    minion: str, links: Mapping[str, tuple[str, str]], told: Mapping, files: Mapping[str, str], port: int
+) -> ServicePlan:
+    """HAProxy and keepalived of one host; the first by name has the address where all are well."""
+    name, own = links[minion]
+    place = sorted(links).index(minion)
+    peers = [address for other, (_, address) in links.items() if other != minion]
+    mine = {"interface": name, "own": own, "peers": peers, "priority": 100 - min(place, 98)}
+    return ServicePlan(
+        parts={"rgw-frontend": {minion: {**told, **mine}}},
+        secrets={minion: {f"rgw-frontend/{file}": what for file, what in files.items()}},
+        ports={minion: {port: "haproxy"}},
+    )
 
 
 def _server(gateway: Gateway, cluster: Cluster, ends: bool) -> dict[str, str]:

@@ -8,13 +8,15 @@
 
 from collections.abc import Mapping
 
+from proposals.services import given
 from proposals.services.radosgw import frontend, keystone, users
 from proposals.services.radosgw.gateway import Gateway
-from proposals.services.service import Cluster, Plan, Service
-from proposals.text import names
+from proposals.services.service import Cluster, Service
+from proposals.services.service_plan import ServicePlan, join
+from proposals.settings.reader import SiteSettings
+from proposals.text.names import shown
 
 DEFAULT = "rgw"  # the role's own name is always one of a gateway
-KEYS = ("port", "tls")
 PORT, TLS_PORT = 80, 443
 FOLDER = "/var/lib/ceph/radosgw/ceph-{}"
 # As docs.ceph.com, man/8/radosgw, but of pools those alone whose application is rgw, as cephadm does it
@@ -33,97 +35,107 @@ POOLS = {
 KEYED = {"pg_num_min": 8, "pg_autoscale_bias": 4}
 
 
-def configurations(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """What the site says of each named gateway; ``rgw`` is always one. DeepSea's form is a list of names."""
-    said = settings.get("rgw_configurations") or {}
-    given = said if isinstance(said, Mapping) else dict.fromkeys(map(str, said)) if isinstance(said, list) else {}
-    return {DEFAULT: None, **{str(name): wanted for name, wanted in given.items()}}
+def configurations(settings: SiteSettings) -> dict[str, Mapping]:
+    """What the site says of each named gateway; ``rgw`` is always one."""
+    return {DEFAULT: {"port": None, "tls": None}, **settings["rgw_configurations"]}
 
 
-def plan(cluster: Cluster, made: Plan) -> None:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan gateways, their keys, certificates and sections of ceph.conf; pools; users."""
-    gateways = _gateways(cluster, made)
+    gateways, problems = _gateways(cluster)
     if not gateways:
-        made.problems += [
-            f"{key}: no minion has a gateway's role: add a role-rgw line to policy.cfg"
-            for key in ("rgw_users", "rgw_frontend", "rgw_keystone")
-            if cluster.settings.get(key)
+        asked = [key for key in ("rgw_users", "rgw_frontend", "rgw_keystone") if cluster.settings[key]]
+        lacking = (f"{key}: no minion has a gateway's role: add a role-rgw line to policy.cfg" for key in asked)
+        return ServicePlan(problems=(*problems, *lacking))
+    pools, wrong_pools = _pools(cluster.settings["rgw_pools"])
+    identity, wrong_identity = keystone.plan(cluster)
+    return join(
+        [
+            ServicePlan(pools=pools, problems=(*problems, *wrong_pools, *wrong_identity)),
+            *(_gateway(gateway, identity) for gateway in gateways),
+            *(_host(minion, gateways, identity) for minion in sorted({gateway.minion for gateway in gateways})),
+            users.plan(cluster),
+            frontend.plan(cluster, gateways),
         ]
-        return
-    made.pools |= _pools(cluster.settings.get("rgw_pools"), made)
-    identity = keystone.plan(cluster, made)
-    for gateway in gateways:
-        _run(gateway, identity, made)
-    made.cluster = {"users": users.plan(cluster, made)}
-    if cluster.settings.get("rgw_frontend"):
-        frontend.plan(cluster, gateways, made)
+    )
 
 
-def _gateways(cluster: Cluster, made: Plan) -> list[Gateway]:
+def _gateways(cluster: Cluster) -> tuple[list[Gateway], list[str]]:
     """Every daemon, and what stands against it."""
     found: list[Gateway] = []
-    said = cluster.settings.get("rgw_configurations")
-    if said is not None and not isinstance(said, list | Mapping):
-        made.wrong("rgw_configurations", said, "names of gateways, or a mapping such as {rgw: {port: 8080}}")
-    for name, wanted in configurations(cluster.settings).items():
-        key = f"rgw_configurations: {names.shown(name)}"
-        if not names.PROFILE.fullmatch(name):
-            made.wrong("rgw_configurations", name, "a name of letters, digits, '.', '_', '-'")
-            continue
-        given = made.settings(key, wanted, KEYS)
-        members = cluster.members(name)
-        tls = made.tls(f"{key}: tls", given["tls"], cluster) if "tls" in given and members else {}
-        port = made.port(f"{key}: port", given.get("port"), TLS_PORT if "tls" in given else PORT)
+    problems: list[str] = []
+    for name, written in configurations(cluster.settings).items():
+        members, tls = cluster.members(name), {}
+        if written["tls"] and members:
+            tls, wrongs = given.tls(f"rgw_configurations: {shown(name)}: tls", written["tls"], cluster)
+            problems += wrongs
+        port = written["port"] or (TLS_PORT if written["tls"] else PORT)
         for minion in members:
-            other = next((each for each in found if (each.minion, each.port) == (minion, port)), None)
+            other = next((gateway for gateway in found if (gateway.minion, gateway.port) == (minion, port)), None)
             if other:
-                made.problems.append(
+                problems.append(
                     f"{minion}: the gateways {other.configuration} and {name} want port {port}: give one of them "
                     "another port in rgw_configurations"
                 )
             found.append(Gateway(minion, cluster.hostname(minion), name, port, tls))
-    return found
+    return found, problems
 
 
-def _run(gateway: Gateway, identity: keystone.Keystone, made: Plan) -> None:
-    """Let a host run one gateway, with all files that it reads in one folder of its own."""
+def _host(minion: str, gateways: list[Gateway], identity: keystone.Keystone) -> ServicePlan:
+    """A host's gateways: one part, which names them all."""
+    trusted = list(identity.trusted)
+    told = [
+        {
+            "name": gateway.name,
+            "folder": FOLDER.format(gateway.name),
+            "files": sorted(_files(gateway, identity)),
+            "port": gateway.port,
+        }
+        for gateway in gateways
+        if gateway.minion == minion
+    ]
+    return ServicePlan(
+        parts={"rgw": {minion: {"gateways": told, "trusted": trusted}}},
+        secrets={minion: {name: name for name in trusted}},
+    )
+
+
+def _files(gateway: Gateway, identity: keystone.Keystone) -> dict[str, list[str] | str]:
+    """All that a gateway reads at its start, in one folder of its own."""
+    return {"keyring": [f"client.{gateway.name}"], **identity.files, **gateway.tls}
+
+
+def _gateway(gateway: Gateway, identity: keystone.Keystone) -> ServicePlan:
+    """One gateway's key, files, port and section of ceph.conf."""
     entity, folder = f"client.{gateway.name}", FOLDER.format(gateway.name)
-    files: dict[str, list[str] | str] = {"keyring": [entity], **identity.files, **gateway.tls}
     listens = f"port={gateway.port}"
     if gateway.tls:
         listens = f"ssl_port={gateway.port} ssl_certificate={folder}/tls.pem ssl_private_key={folder}/tls.pem.key"
-    made.entities[entity] = CAPS
-    made.tell(gateway.minion, **{f"{gateway.name}/{name}": what for name, what in files.items()})
-    made.ports.setdefault(gateway.minion, {})[gateway.port] = "radosgw"
-    told = made.parts.get("rgw", {}).get(gateway.minion, {"gateways": [], "trusted": list(identity.trusted)})
-    told["gateways"] = [
-        *told["gateways"],
-        {"name": gateway.name, "folder": folder, "files": sorted(files), "port": gateway.port},
-    ]
-    made.run("rgw", gateway.minion, **told)
-    if identity.trusted:
-        made.tell(gateway.minion, **{name: name for name in identity.trusted})
-    made.conf[entity] = {
-        "fragment": gateway.configuration,
-        "options": {"rgw_frontends": f"beast {listens}", **identity.options(folder)},
-    }
+    options = {"rgw_frontends": f"beast {listens}", **identity.options(folder)}
+    files = {f"{gateway.name}/{name}": what for name, what in _files(gateway, identity).items()}
+    return ServicePlan(
+        entities={entity: CAPS},
+        secrets={gateway.minion: files},
+        ports={gateway.minion: {gateway.port: "radosgw"}},
+        conf={entity: {"fragment": gateway.configuration, "options": options}},
+    )
 
 
-def _pools(said: object, made: Plan) -> dict[str, dict]:
+def _pools(written: Mapping[str, Mapping]) -> tuple[dict[str, dict], list[str]]:
     """The zone's pools: made before a gateway could make them by defaults that do not fit."""
-    given = made.settings("rgw_pools", said, tuple(POOLS))
-    pools = {}
-    for kind, name in POOLS.items():
-        wanted = made.settings(f"rgw_pools: {kind}", given.get(kind))
-        if "erasure" in wanted and kind != "data":
-            made.problems.append(f"rgw_pools: {kind}: its keys need replicas: erasure coding is for data alone")
-        pools[name] = {"application": "rgw", **(KEYED if kind in ("meta", "log", "index") else {}), **wanted}
-    return pools
+    pools = {
+        name: {"application": "rgw", **(KEYED if kind in ("meta", "log", "index") else {}), **written[kind]}
+        for kind, name in POOLS.items()
+    }
+    return pools, [
+        f"rgw_pools: {kind}: its keys need replicas: erasure coding is for data alone"
+        for kind in POOLS
+        if "erasure" in written[kind] and kind != "data"
+    ]
 
 
 SERVICE = Service(
     name="radosgw",
-    settings=("rgw_configurations", "rgw_pools", "rgw_users", "rgw_frontend", "rgw_keystone"),
     plan=plan,
     on_master="ceph.service.rgw-users",
     parts=("rgw", "rgw-frontend", "client-radosgw"),

@@ -8,29 +8,13 @@ Other keys of a user, and users that are not named here, are the admin's own and
 master as the password ``rgw_users.NAME``; a site gives its own as the file of that name.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from proposals.services.service import Cluster, Plan
-from proposals.text import names
+from proposals.services.service import Cluster
+from proposals.services.service_plan import ServicePlan, join
+from proposals.text.names import shown
 
-KEYS = ("display_name", "access_key", "max_buckets", "caps")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-# docs.ceph.com, radosgw/admin (add or remove admin capabilities)
-CAPS = (
-    "users",
-    "buckets",
-    "metadata",
-    "usage",
-    "zone",
-    "info",
-    "bilog",
-    "mdlog",
-    "datalog",
-    "user-policy",
-    "amz-cache",
-)
-PERMS = {"*": "*", "read": "read", "write": "write", "read, write": "*"}
+EVERYTHING = {"read, write": "*"}  # as radosgw-admin shows it
 
 
 def secret(user: str) -> str:
@@ -38,43 +22,36 @@ def secret(user: str) -> str:
     return f"rgw_users.{user}"
 
 
-def plan(cluster: Cluster, made: Plan) -> list[dict]:
+def plan(cluster: Cluster) -> ServicePlan:
     """Plan the users: what the master's host makes of them, without secrets; who knows these."""
-    users = []
-    for name, said in made.settings("rgw_users", cluster.settings.get("rgw_users")).items():
-        if not NAME.fullmatch(name):
-            made.wrong("rgw_users", name, "a name of letters, digits, '.', '_', '-'")
-            continue
-        users.append(_user(name, made.settings(f"rgw_users: {name}", said, KEYS), made))
-    keys = [user["access_key"] for user in users]
-    for key in sorted({key for key in keys if keys.count(key) > 1}):
-        made.problems.append(f"rgw_users: access_key {key} is given to several users: a key belongs to one")
+    users = [_user(name, written) for name, written in cluster.settings["rgw_users"].items()]
     clients = cluster.members("client-radosgw")
-    for minion in clients:
-        made.run("client-radosgw", minion, users=users)
-    for name in [user["name"] for user in users]:
-        made.passwords.add(secret(name))
-        for minion in {*cluster.members("master"), *clients}:
-            made.tell(minion, **{secret(name): secret(name)})
-    return users
+    told = ServicePlan(
+        parts={"client-radosgw": {minion: {"users": users} for minion in clients}} if clients else {},
+        cluster={"users": users},
+        problems=tuple(_twins([user["access_key"] for user in users])),
+    )
+    knowing = sorted({*cluster.members("master"), *clients})
+    return join([told, *(_secret(secret(user["name"]), knowing) for user in users)])
 
 
-def _user(name: str, said: Mapping, made: Plan) -> dict:
+def _secret(name: str, minions: list[str]) -> ServicePlan:
+    return ServicePlan(passwords=frozenset({name}), secrets={minion: {name: name} for minion in minions})
+
+
+def _twins(keys: list[str]) -> Iterable[str]:
+    """Access keys of several users."""
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield f"rgw_users: access_key {key} is given to several users: a key belongs to one"
+
+
+def _user(name: str, written: Mapping) -> dict:
     """One user, with every key."""
-    access_key, buckets = str(said.get("access_key", name)), said.get("max_buckets")
-    if not NAME.fullmatch(access_key):
-        made.wrong(f"rgw_users: {name}: access_key", access_key, "letters, digits, '.', '_', '-'")
-    if buckets is not None and (type(buckets) is not int or buckets < 1):
-        made.wrong(f"rgw_users: {name}: max_buckets", buckets, "a whole number from 1 on")
-    caps = made.settings(f"rgw_users: {name}: caps", said.get("caps"), CAPS)
-    for kind, perm in caps.items():
-        if perm not in PERMS:
-            made.wrong(f"rgw_users: {name}: caps: {kind}", perm, f"one of {', '.join(map(repr, PERMS))}")
     return {
         "name": name,
-        "display_name": names.shown(said.get("display_name", name)),
-        "access_key": access_key,
+        "display_name": shown(written["display_name"] or name),
+        "access_key": written["access_key"] or name,
         "secret": secret(name),
-        "max_buckets": buckets,
-        "caps": {kind: PERMS.get(perm) for kind, perm in sorted(caps.items())},
+        "max_buckets": written["max_buckets"],
+        "caps": {kind: EVERYTHING.get(perm, perm) for kind, perm in sorted(written["caps"].items())},
     }
