@@ -2,22 +2,13 @@
 # newer than it; nothing restarts it here, where its neighbours would be restarted at the same time.
 include:
   - ceph.configuration
+  - ceph.service.rgw.trust
 
 ceph-service-rgw-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['rgw'] | tojson }}
-{%- for name in pillar['ceph']['services']['rgw']['trusted'] %}
-
-ceph-service-rgw-trust-{{ name }}:
-  host_secret.managed:
-    - name: {{ pillar['ceph_os']['trust']['folder'] }}/{{ name }}.crt
-    - use: {{ name }}
-    - mode: '0644'
-  cmd.run:
-    - name: {{ pillar['ceph_os']['trust']['command'] }}
-    - onchanges:
-      - host_secret: ceph-service-rgw-trust-{{ name }}
-{%- endfor %}
+    - require_in:
+      - sls: ceph.service.rgw.trust
 {%- for gateway in pillar['ceph']['services']['rgw']['gateways'] %}
 {%- for file in gateway['files'] %}
 

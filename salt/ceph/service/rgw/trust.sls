@@ -1,0 +1,12 @@
+# Certificates of those whom the gateways ask, such as Keystone, trusted by this host.
+{%- for name in pillar['ceph']['services']['rgw']['trusted'] %}
+ceph-service-rgw-trust-{{ name }}:
+  host_secret.managed:
+    - name: {{ pillar['ceph_os']['trust']['folder'] }}/{{ name }}.crt
+    - use: {{ name }}
+    - mode: '0644'
+  cmd.run:
+    - name: {{ pillar['ceph_os']['trust']['command'] }}
+    - onchanges:
+      - host_secret: ceph-service-rgw-trust-{{ name }}
+{%- endfor %}
