@@ -91,7 +91,6 @@ def running(cluster: Product) -> Iterator[Master]:
     made.run(f"mkdir -p {SITE}/ceph/host/packages && echo 'file_roots: {{base: [{SITE}]}}' > {CONF}")
     made.step("true")
     made.restart()
-    made.run(PREP)
     yield made
     made.run(f"rm -r {SITE} {CONF}")
     made.restart()
@@ -123,7 +122,7 @@ def test_the_console_is_clean_and_the_status_right(master: Master) -> None:
 
 
 def test_a_second_stage_names_the_first(master: Master) -> None:
-    master.step("sleep 15")
+    master.step("sleep 10")
     master.start(PREP)
     master.in_step()
     began = master.last("stage")

@@ -24,6 +24,7 @@ PYTEST = (
 
 
 def git(*words: str) -> str:
+    """What git answers."""
     return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -41,36 +42,50 @@ def begun(part: tuple[int, int]) -> tuple[str, Path]:
 def lint(path: Path) -> None:
     """`make lint` as one result."""
     start = time.monotonic()
-    outcome = "failed" if subprocess.run(["make", "lint"], cwd=CHECKOUT, check=False).returncode else "passed"
+    failed = subprocess.run(["make", "lint"], cwd=CHECKOUT, check=False).returncode
+    outcome, why = ("failed", "run it: it prints where") if failed else ("passed", "")
     seconds = round(time.monotonic() - start, 1)
-    record.append(path, {"test": "make lint", "outcome": outcome, "seconds": seconds, "why": "see what it printed"})
+    record.append(path, {"test": "make lint", "outcome": outcome, "seconds": seconds, "why": why})
 
 
 def results(commit: str) -> dict[str, record.Result]:
+    """The newest result of each test on a commit, of all parts."""
     return record.read(*sorted(FOLDER.glob(f"{commit}.*.jsonl"), key=lambda path: path.stat().st_mtime))
 
 
+def run(path: Path, part: tuple[int, int]) -> bool:
+    """Run all of it, one thing after the other; whether pytest itself got through each."""
+    options = ["-p", "tests.suite.record", f"--record={path}", f"--part={part[0]}/{part[1]}", GO_ON]
+    through = True
+    for chosen in PYTEST:
+        code = subprocess.run([sys.executable, "-m", "pytest", *options, *chosen], cwd=CHECKOUT, check=False).returncode
+        through &= code in (0, 1, 5)  # all passed, some failed, nothing left to run
+    return through
+
+
 def main(words: list[str]) -> int:
-    """Run it; 0 where all tests that ran have passed."""
+    """Run it; 0 where all tests that ran have passed. The report is written where it is interrupted, too."""
     parser = argparse.ArgumentParser(prog="python -m tests.suite", description="Every test there is.")
     parser.add_argument("--part", type=parts.parse, default=(1, 1), metavar="I/N", help="a share: 2/4")
     part = parser.parse_args(words).part
     commit, path = begun(part)
-    if part[0] == 1 and results(commit).get("make lint", {}).get("outcome") != "passed":
-        lint(path)
-    unread = False
-    for chosen in PYTEST:
-        options = ["-p", "tests.suite.record", f"--record={path}", f"--part={part[0]}/{part[1]}", GO_ON]
-        code = subprocess.run([sys.executable, "-m", "pytest", *options, *chosen], cwd=CHECKOUT, check=False).returncode
-        unread |= code not in (0, 1, 5)  # passed, failed, nothing left to run; else pytest itself did not get far
-    found = results(commit)
-    report.write(FOLDER, commit, found)
-    print((FOLDER / "report.txt").read_text())
-    failed = unread or any(result["outcome"] == "failed" for result in found.values())
-    if part == (1, 1) and not failed:
+    through = False
+    try:
+        if part[0] == 1 and results(commit).get("make lint", {}).get("outcome") != "passed":
+            lint(path)
+        through = run(path, part)
+    finally:
+        found = results(commit)
+        report.write(FOLDER, commit, found)
+        print((FOLDER / "report.txt").read_text())
+    good = through and not any(result["outcome"] == "failed" for result in found.values())
+    if good and part == (1, 1):
         parts.keep(CHECKOUT, {file: row["seconds"] for file, row in report.by_file(found.values()).items()})
-    return int(failed)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the next run goes on from here")
