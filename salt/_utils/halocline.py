@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 KEY = re.compile(r"AQ[A-Za-z0-9+/]{36,}={0,2}")  # a cephx key in base64: ceph-volume prints those that it makes
 LONGEST = 2000  # characters at most of what a failed program printed
 # What Ceph's programs print where no monitor answers (src/pybind/ceph_argparse.py, src/ceph.in, src/mon/MonClient.cc).
-UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclient.*) timed out")
+UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclient.*) timed out|^timed out$", re.M)
 ASK_MONITORS = ("ceph", "rados", "rbd", "radosgw-admin", "ceph-volume")
 NO_MONITOR = "no monitor answered: look at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
 NO_END = "run it there by hand to see what it waits for, then run the stage again"
