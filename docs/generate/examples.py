@@ -6,6 +6,7 @@ An example is a line of a ``CLI Example:`` or of a code block; a mention, a comm
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from docs.generate import commands
@@ -23,12 +24,13 @@ class Example(NamedTuple):
     whole: bool
 
 
-def everywhere() -> Iterator[Example]:
+@cache
+def everywhere() -> tuple[Example, ...]:
     """All examples of this repository, in files' order."""
-    for path in sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py")):
-        yield from of_code(str(path.relative_to(ROOT)), path.read_text())
-    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]):
-        yield from of_page(str(path.relative_to(ROOT)), path.read_text())
+    code = sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))
+    pages = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    found = [each for path in code for each in of_code(str(path.relative_to(ROOT)), path.read_text())]
+    return (*found, *(each for path in pages for each in of_page(str(path.relative_to(ROOT)), path.read_text())))
 
 
 def wrong() -> Iterator[tuple[Example, str]]:
