@@ -130,7 +130,7 @@ def _call(host: str, path: str, form: dict | None = None, what: str = "read") ->
     """Call the API: GET without a form, else PUT. Passwords are in header and body, never in its address."""
     port = __pillar__["ceph"]["services"]["igw"]["port"]
     data = None if form is None else urllib.parse.urlencode(form).encode()
-    request = urllib.request.Request(  # noqa: S310
+    request = urllib.request.Request(
         f"http://{host}:{port}/api/{path}", data=data, method="GET" if data is None else "PUT"
     )
     login = f"{USER}:{__pillar__['ceph_secrets']['iscsi-api']}".encode()

@@ -4,9 +4,9 @@ Ours sort before a host's own files and shadow them for their interfaces; taken 
 Sources: systemd.netdev(5), systemd.network(5).
 """
 
-import subprocess
+from collections.abc import Mapping, Sequence
 
-from salt.exceptions import CommandExecutionError
+import halocline
 
 FOLDER = "/etc/systemd/network"
 PREFIX = "05-halocline-"
@@ -20,20 +20,20 @@ BOND = {
 }
 
 
-def keeps():
-    """Whether systemd-networkd keeps this host's network.
+def active() -> bool:
+    """Return whether systemd-networkd runs on this host.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_networkd.keeps
+        salt 'osdnode1' links_networkd.active
     """
     return _active("systemd-networkd")
 
 
-def files(network):
-    """Return ``{path: text}`` of the links that a host is told (``ceph:network``).
+def files(network: Mapping) -> dict[str, str]:
+    """Return ``{path: text}`` of the links that are planned for a host (``ceph:network``).
 
     network
         The planner's ``links``, by name.
@@ -49,7 +49,7 @@ def files(network):
     for name, link in links.items():
         if link["kind"] != "ethernet":
             texts[f"{name}.netdev"] = _netdev(name, link)
-        vlans = sorted(each for each, other in links.items() if other.get("lower") == name)
+        vlans = sorted(vlan for vlan, other in links.items() if other.get("lower") == name)
         texts[f"{name}.network"] = _network(name, link, vlans)
         for port in link.get("ports", ()):
             match = _section("Match", {"Name": port})
@@ -59,7 +59,7 @@ def files(network):
     return {f"{FOLDER}/{PREFIX}{name}": text for name, text in texts.items()}
 
 
-def _netdev(name, link):
+def _netdev(name: str, link: Mapping) -> str:
     """A link that networkd makes: a bond or a VLAN."""
     text = _section("NetDev", {"Name": name, "Kind": link["kind"], "MTUBytes": link["mtu"]})
     if link["kind"] == "vlan":
@@ -68,22 +68,22 @@ def _netdev(name, link):
     return text + _section("Bond", {**options, "MIIMonitorSec": f"{link['miimon']}ms"})
 
 
-def _network(name, link, vlans):
+def _network(name: str, link: Mapping, vlans: Sequence[str]) -> str:
     """What lies on a link: its addresses, the VLANs above it."""
     lines = [("VLAN", vlan) for vlan in vlans] + [("Address", address) for address in link["addresses"]]
     lines += [("Gateway", link["gateway"])] if link.get("gateway") else []
     # networkd waits for no router and no DHCP server: the plan's addresses are all there are
-    lines += [("LinkLocalAddressing", "ipv6"), ("IPv6AcceptRA", "no"), ("ConfigureWithoutCarrier", "yes")]
-    lines = [each for each in lines if each[0] != "ConfigureWithoutCarrier" or link["kind"] == "bond"]
+    lines += [("LinkLocalAddressing", "ipv6"), ("IPv6AcceptRA", "no")]
+    lines += [("ConfigureWithoutCarrier", "yes")] if link["kind"] == "bond" else []
     match = _section("Match", {"Name": name}) + _section("Link", {"MTUBytes": link["mtu"]})
     return match + "[Network]\n" + "".join(f"{key}={value}\n" for key, value in lines)
 
 
-def _section(title, values):
+def _section(title: str, values: Mapping) -> str:
     return f"[{title}]\n" + "".join(f"{key}={value}\n" for key, value in values.items()) + "\n"
 
 
-def load(new, changed, deleted):
+def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> None:
     """Make networkd take up files that were written or removed.
 
     A reload configures the links whose files differ, and no others. It does not bring ports into a bond that was
@@ -103,7 +103,7 @@ def load(new, changed, deleted):
     _run(*(("systemctl", "restart", "systemd-networkd") if deleted else ("networkctl", "reload")))
 
 
-def undo(ports):
+def undo(ports: Sequence[str]) -> list[str]:
     """Return the shell commands that make networkd take up its files as they were.
 
     ports
@@ -118,11 +118,9 @@ def undo(ports):
     return ["systemctl restart systemd-networkd"]
 
 
-def _run(*words):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+def _run(*words: str) -> None:
+    halocline.run(words, limit=LIMIT)
 
 
-def _active(unit):
-    return not subprocess.run(["systemctl", "is-active", "--quiet", unit], timeout=LIMIT, check=False).returncode
+def _active(unit: str) -> bool:
+    return halocline.status(["systemctl", "is-active", "--quiet", unit], limit=LIMIT) == 0

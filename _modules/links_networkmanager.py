@@ -5,10 +5,10 @@ Sources: nm-settings-keyfile(5), nmcli(1).
 """
 
 import ipaddress
-import subprocess
 import uuid
+from collections.abc import Mapping, Sequence
 
-from salt.exceptions import CommandExecutionError
+import halocline
 
 FOLDER = "/etc/NetworkManager/system-connections"
 PREFIX = "halocline-"
@@ -17,20 +17,20 @@ LIMIT = 90  # seconds one command may take
 BOND = ("mode", "miimon", "lacp_rate", "xmit_hash_policy", "min_links")
 
 
-def keeps():
-    """Whether NetworkManager keeps this host's network.
+def active() -> bool:
+    """Return whether NetworkManager runs on this host.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_networkmanager.keeps
+        salt 'osdnode1' links_networkmanager.active
     """
     return _active("NetworkManager")
 
 
-def files(network):
-    """Return ``{path: text}`` of the links that a host is told (``ceph:network``).
+def files(network: Mapping) -> dict[str, str]:
+    """Return ``{path: text}`` of the links that are planned for a host (``ceph:network``).
 
     network
         The planner's ``links``, by name.
@@ -50,12 +50,12 @@ def files(network):
     return {f"{FOLDER}/{PREFIX}{name}.nmconnection": text for name, text in texts.items()}
 
 
-def _connection(name, kind, more=None):
-    known = {"id": f"{PREFIX}{name}", "uuid": uuid.uuid5(NAMESPACE, name), "type": kind, "interface-name": name}
-    return _section("connection", {**known, "autoconnect-priority": 100, **(more or {})})
+def _connection(name: str, kind: str, more: Mapping | None = None) -> str:
+    values = {"id": f"{PREFIX}{name}", "uuid": uuid.uuid5(NAMESPACE, name), "type": kind, "interface-name": name}
+    return _section("connection", {**values, "autoconnect-priority": 100, **(more or {})})
 
 
-def _kind(link):
+def _kind(link: Mapping) -> str:
     """The section of the link's own kind."""
     mtu = _section("ethernet", {"mtu": link["mtu"]})
     if link["kind"] == "bond":
@@ -65,30 +65,29 @@ def _kind(link):
     return mtu
 
 
-def _addresses(link):
+def _addresses(link: Mapping) -> str:
     """The two sections of addresses; without one of its kind nothing is asked of the network either."""
     text = ""
     for version, idle in ((4, "disabled"), (6, "link-local")):
-        mine = [each for each in link["addresses"] if ipaddress.ip_interface(each).version == version]
-        values = {f"address{at}": each for at, each in enumerate(mine, 1)}
+        addresses = [address for address in link["addresses"] if ipaddress.ip_interface(address).version == version]
+        values = {f"address{number}": address for number, address in enumerate(addresses, 1)}
         if link.get("gateway") and ipaddress.ip_address(link["gateway"]).version == version:
             values["gateway"] = link["gateway"]
-        text += _section(f"ipv{version}", {**values, "method": "manual" if mine else idle})
+        text += _section(f"ipv{version}", {**values, "method": "manual" if addresses else idle})
     return text
 
 
-def _section(title, values):
+def _section(title: str, values: Mapping) -> str:
     return f"[{title}]\n" + "".join(f"{key}={value}\n" for key, value in values.items()) + "\n"
 
 
-def load(new, changed, deleted):
+def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> None:
     """Make NetworkManager take up files that were written or removed.
 
     new
         Links, and ports of new bonds, that get a connection of ours for the first time.
     changed
         Links that have one already and whose files differ: applied in place, traffic goes on.
-
     deleted
         Links that were deleted; they are among the new ones where they are to come again.
 
@@ -106,7 +105,7 @@ def load(new, changed, deleted):
             _run("nmcli", "device", "reapply", name)
 
 
-def undo(ports):
+def undo(ports: Sequence[str]) -> list[str]:
     """Return the shell commands that make NetworkManager take up its files as they were.
 
     ports
@@ -121,11 +120,9 @@ def undo(ports):
     return ["nmcli connection reload", *(f"nmcli --wait 30 device connect {port}" for port in ports)]
 
 
-def _run(*words):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+def _run(*words: str) -> None:
+    halocline.run(words, limit=LIMIT)
 
 
-def _active(unit):
-    return not subprocess.run(["systemctl", "is-active", "--quiet", unit], timeout=LIMIT, check=False).returncode
+def _active(unit: str) -> bool:
+    return halocline.status(["systemctl", "is-active", "--quiet", unit], limit=LIMIT) == 0

@@ -1,12 +1,11 @@
 """What this host sees of the network: who answers, whole frames too, and how fast."""
 
-import concurrent.futures
 import ipaddress
 import json
-import subprocess
-import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 NET = Path("/sys/class/net")
@@ -17,7 +16,7 @@ BUFFER = "64K"  # of each stream, as the Mellanox paper measured
 LIMIT = 20  # seconds one command may take beyond what it was asked for
 
 
-def places(networks):
+def places(networks: Mapping[str, str]) -> dict[str, dict]:
     """Return where this host is in each network: ``{kind: {address, name, mtu, speed}}``.
 
     networks
@@ -29,18 +28,18 @@ def places(networks):
 
         salt 'osdnode1' links_proof.places '{public: 192.168.124.0/24}'
     """
-    links, found = __salt__["links_kernel.found"](), {}
+    links, answer = __salt__["links_kernel.links"](), {}
     for kind, text in networks.items():
         network = ipaddress.ip_network(text)
         for name, link in sorted(links.items()):
-            for one in link.get("addr_info", ()):
-                address = ipaddress.ip_address(one["local"])
-                if address.version == network.version and address in network and kind not in found:
-                    found[kind] = {"address": str(address), "name": name, "mtu": link["mtu"], "speed": _speed(name)}
-    return found
+            for entry in link.get("addr_info", ()):
+                address = ipaddress.ip_address(entry["local"])
+                if address.version == network.version and address in network and kind not in answer:
+                    answer[kind] = {"address": str(address), "name": name, "mtu": link["mtu"], "speed": _speed(name)}
+    return answer
 
 
-def _speed(name):
+def _speed(name: str) -> int | None:
     """Mb/s of an interface, as the kernel has it; None where it does not know."""
     try:
         speed = int((NET / name / "speed").read_text())
@@ -49,7 +48,7 @@ def _speed(name):
     return speed if 0 < speed < 2**32 - 1 else None
 
 
-def ping(targets, mtu=None):
+def ping(targets: Mapping[str, str], mtu: int | None = None) -> dict[str, bool]:
     """Ping every other host, side by side; return ``{host: whether it answered}``.
 
     targets
@@ -64,31 +63,31 @@ def ping(targets, mtu=None):
         salt 'osdnode1' links_proof.ping '{osdnode2: 192.168.124.32}' 9000
     """
     others = {host: address for host, address in targets.items() if host != __grains__["id"]}
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip(others, pool.map(lambda address: _answers(address, mtu), others.values()), strict=True))
+    answers = halocline.side_by_side(_answers, [(address, mtu) for address in others.values()], AT_ONCE)
+    return dict(zip(others, answers, strict=True))
 
 
-def _answers(address, mtu):
+def _answers(address: str, mtu: int | None) -> bool:
     """Whether two of three pings are answered: one may be lost while a neighbour is looked up."""
     whole = ["-M", "do", "-s", str(mtu - HEADERS[ipaddress.ip_address(address).version])] if mtu else []
     words = ["ping", "-n", "-q", "-c", "3", "-i", "0.2", "-W", "1", *whole, address]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    return any(f", {count} received" in done.stdout for count in (2, 3))
+    out = halocline.run(words, ok=None, limit=LIMIT)
+    return any(f", {count} received" in out for count in (2, 3))
 
 
-def mine(function, arguments):
-    """Run a function of this module with the arguments that stand under this host's id.
+def for_host(function: str, arguments: Mapping[str, Sequence]) -> bool | float | str:
+    """Run ``serve`` or ``rate`` with the arguments under this host's id: one job, other arguments on each host.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_proof.mine links_proof.ping '{osdnode1: [{osdnode2: 192.168.124.32}]}'
+        salt 'osdnode1' links_proof.for_host links_proof.serve '{osdnode1: [192.168.100.31, [5201], 60]}'
     """
     return {"links_proof.serve": serve, "links_proof.rate": rate}[function](*arguments[__grains__["id"]])
 
 
-def serve(address, ports, seconds):
+def serve(address: str, ports: Sequence[int], seconds: float) -> bool:
     """Start an iperf3 server for each port; they end by themselves after so many seconds, whatever happens.
 
     CLI Example:
@@ -100,11 +99,11 @@ def serve(address, ports, seconds):
     stop()
     script = " ".join(f"iperf3 -s -B {ipaddress.ip_address(address)} -p {int(port)} &" for port in ports)
     unit = ["--unit", UNIT, "--collect", f"--property=RuntimeMaxSec={int(seconds)}"]
-    _run("systemd-run", *unit, "sh", "-c", f"{script} wait")
+    halocline.run(["systemd-run", *unit, "sh", "-c", f"{script} wait"], limit=LIMIT)
     return True
 
 
-def rate(address, port, seconds, streams):
+def rate(address: str, port: int, seconds: float, streams: int) -> float | str:
     """Measure towards a server; return Mb/s that arrived there, or why there was no measurement.
 
     CLI Example:
@@ -113,20 +112,23 @@ def rate(address, port, seconds, streams):
 
         salt 'osdnode1' links_proof.rate 192.168.100.32 5201 3 16
     """
-    words = ["iperf3", "-J", "-c", str(address), "-p", str(port), "-t", str(seconds), "-P", str(streams), "-l", BUFFER]
-    end, said = time.monotonic() + LIMIT / 2, {}
-    while time.monotonic() < end:
-        done = subprocess.run(
-            [*words, "--connect-timeout", "3000"], capture_output=True, text=True, timeout=seconds + LIMIT, check=False
-        )
-        said = json.loads(done.stdout or "{}")
-        if not said.get("error"):
-            return round(said["end"]["sum_received"]["bits_per_second"] / 1e6, 1)
-        time.sleep(0.5)  # the server is about to start, or ends the measurement before
-    return f"iperf3: {said.get('error')}"
+    command = ["iperf3", "-J", "-c", str(address), "-p", str(port), "-t", str(seconds), "-P", str(streams)]
+    command += ["-l", BUFFER, "--connect-timeout", "3000"]
+
+    def measure() -> float:
+        out = halocline.run(command, ok=None, limit=seconds + LIMIT)
+        measured = json.loads(out or '{"error": "it printed nothing"}')
+        if error := measured.get("error"):
+            raise CommandExecutionError(f"iperf3: {error}")
+        return round(measured["end"]["sum_received"]["bits_per_second"] / 1e6, 1)
+
+    try:  # the server is about to start, or ends the measurement before
+        return halocline.until(measure, LIMIT / 2, pause=0.5)
+    except CommandExecutionError as err:
+        return str(err)
 
 
-def stop():
+def stop() -> bool:
     """End the servers that ``serve`` started, where they still run.
 
     CLI Example:
@@ -135,12 +137,13 @@ def stop():
 
         salt 'osdnode1' links_proof.stop
     """
-    subprocess.run(["systemctl", "stop", UNIT], capture_output=True, timeout=LIMIT, check=False)
+    halocline.run(["systemctl", "stop", UNIT], ok=None, limit=LIMIT)
     return True
 
 
-def bonds():
-    """Return this host's bonds: mode, partner, and of each port link, speed, LACP state, errors; what is wrong.
+def bonds() -> dict[str, dict]:
+    """Return this host's bonds: ``{name: {mode, partner, ports, problems}}``; of each port link, speed in Mb/s, LACP
+    state and count of errors.
 
     CLI Example:
 
@@ -148,38 +151,32 @@ def bonds():
 
         salt 'osdnode1' links_proof.bonds
     """
-    links = __salt__["links_kernel.found"]()
+    links = __salt__["links_kernel.links"]()
     return {name: _bond(name, link, links) for name, link in links.items() if _kind(link) == "bond"}
 
 
-def _kind(link):
+def _kind(link: Mapping) -> str | None:
     return link.get("linkinfo", {}).get("info_kind")
 
 
-def _bond(name, link, links):
+def _bond(name: str, link: Mapping, links: Mapping) -> dict:
     data = link["linkinfo"].get("info_data", {})
-    ports = {port: _port(port, one) for port, one in links.items() if one.get("master") == name}
+    ports = {port: _port(port, other) for port, other in links.items() if other.get("master") == name}
     network = {"links": {name: {"kind": "bond", "ports": list(ports), "mode": data.get("mode")}}}
     network["links"][name]["lacp_rate"] = data.get("ad_lacp_rate", "fast")
-    out = [f"{name}: port {port} has no link" for port, one in ports.items() if not one["link"]]
+    problems = [f"{name}: port {port} has no link" for port, state in ports.items() if not state["link"]]
     partner = data.get("ad_info", {}).get("partner_mac")
     return {
         "mode": data.get("mode"),
         "partner": partner,
         "ports": ports,
-        "problems": out + __salt__["links_kernel.unready"](network, links),
+        "problems": problems + __salt__["links_kernel.unready"](network, links),
     }
 
 
-def _port(name, link):
+def _port(name: str, link: Mapping) -> dict:
     data = link["linkinfo"].get("info_slave_data", {})
     counts = [NET / name / "statistics" / key for key in ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")]
     errors = sum(int(count.read_text()) for count in counts if count.exists())
     lacp = f"{data.get('ad_actor_oper_port_state')}/{data.get('ad_partner_oper_port_state')}"
     return {"link": "NO-CARRIER" not in link["flags"], "speed": _speed(name), "lacp": lacp, "errors": errors}
-
-
-def _run(*words):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")

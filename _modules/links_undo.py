@@ -1,4 +1,4 @@
-"""The way back of a network change: what was is kept, and a timer of systemd puts it back unless it is called off.
+"""The rollback of a network change: the old files are kept, and a timer of systemd puts them back unless called off.
 
 The timer belongs to the host's first process and outlives a minion that is killed; a unit at boot does the same where
 the host went down in between. Whoever renames the record first, the timer or the minion, decides.
@@ -6,9 +6,10 @@ the host went down in between. Whoever renames the record first, the timer or th
 
 import json
 import shutil
-import subprocess
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 HOME = Path("/var/lib/halocline/links")
@@ -18,17 +19,17 @@ UNIT = "links-undo-timer"
 LIMIT = 60  # seconds one command may take
 
 
-def arm(files, links, commands, seconds):
-    """Keep what is and start the timer; nothing has been changed yet.
+def arm(files: Sequence[str], links: Sequence[str], commands: Sequence[str], seconds: float) -> None:
+    """Keep the files as they are and start the timer; nothing has been changed yet.
 
     files
         Paths that are about to be written or removed.
     links
-        Links that the way back deletes: those that are about to be made.
+        Links that the rollback deletes: those that are about to be made.
     commands
-        Shell commands that make the network's keeper take up its files as they were.
+        Shell commands that make the network's backend take up its files as they were.
     seconds
-        When the way back is taken unless it is called off.
+        When the rollback comes unless it is called off.
 
     CLI Example:
 
@@ -37,7 +38,7 @@ def arm(files, links, commands, seconds):
         salt 'osdnode1' links_undo.arm '[]' '[]' '[]' 60
     """
     if RECORD.exists() or UNDOING.exists():
-        raise CommandExecutionError(f"a change is under way, or its way back: look at {HOME}; run again in a minute")
+        raise CommandExecutionError(f"a change is under way, or its rollback: look at {HOME}; run again in a minute")
     draft = HOME / "undo.new"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True, mode=0o700)
@@ -59,8 +60,8 @@ def arm(files, links, commands, seconds):
     _run("systemd-run", f"--unit={UNIT}", "--collect", *when, SCRIPT, f"not confirmed within {seconds} s")
 
 
-def confirm():
-    """Call the way back off; False where it has been taken already.
+def confirm() -> bool:
+    """Call the rollback off; False where it has begun already.
 
     CLI Example:
 
@@ -68,7 +69,7 @@ def confirm():
 
         salt 'osdnode1' links_undo.confirm
     """
-    _run("systemctl", "stop", f"{UNIT}.timer", check=False)
+    _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
     done = HOME / "confirmed"
     shutil.rmtree(done, ignore_errors=True)
     try:
@@ -80,21 +81,21 @@ def confirm():
     return True
 
 
-def back(reason):
-    """Take the way back now.
+def roll_back(reason: str) -> None:
+    """Roll back now.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_undo.back 'asked for'
+        salt 'osdnode1' links_undo.roll_back 'asked for'
     """
-    _run("systemctl", "stop", f"{UNIT}.timer", check=False)
+    _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
     _run(SCRIPT, reason)
 
 
-def undone():
-    """Return why the last change was undone by this host; None where none was, or one was confirmed since.
+def undone() -> str | None:
+    """Return why this host rolled back the last change; None where it did not, or one was confirmed since.
 
     CLI Example:
 
@@ -105,7 +106,7 @@ def undone():
     return (UNDONE / "reason").read_text().strip() if (UNDONE / "reason").exists() else None
 
 
-def applied():
+def applied() -> dict:
     """Return what was applied and confirmed last: ``{files: [...], links: {...}}``.
 
     CLI Example:
@@ -118,7 +119,7 @@ def applied():
     return json.loads(path.read_text()) if path.exists() else {"files": [], "links": {}}
 
 
-def remember(files, links):
+def remember(files: Collection[str], links: Mapping) -> None:
     """Remember what is applied now.
 
     CLI Example:
@@ -133,7 +134,7 @@ def remember(files, links):
     draft.rename(HOME / "applied.json")
 
 
-def keep(path):
+def keep(path: str) -> None:
     """Keep a file that is not ours and is about to be replaced, once and for good.
 
     CLI Example:
@@ -148,7 +149,5 @@ def keep(path):
         shutil.copy2(path, kept)
 
 
-def _run(*words, check=True):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if check and done.returncode:
-        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+def _run(*words: str, ok: Collection[int] | None = (0,)) -> None:
+    halocline.run(words, ok=ok, limit=LIMIT)

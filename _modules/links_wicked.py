@@ -1,32 +1,32 @@
 """Planned links as wicked's ifcfg files, and how wicked is made to take them up.
 
-wicked knows one file an interface: a host's own is replaced, and kept for the way back.
+wicked knows one file an interface: a host's own is replaced, and kept for the rollback.
 Sources: ifcfg(5), ifcfg-bonding(5), ifcfg-vlan(5), ifroute(5).
 """
 
-import subprocess
+from collections.abc import Mapping, Sequence
 
-from salt.exceptions import CommandExecutionError
+import halocline
 
 FOLDER = "/etc/sysconfig/network"
 LIMIT = 120  # seconds one command may take
 BOND = ("mode", "miimon", "lacp_rate", "xmit_hash_policy", "min_links")
 
 
-def keeps():
-    """Whether wicked keeps this host's network.
+def active() -> bool:
+    """Return whether wicked runs on this host.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_wicked.keeps
+        salt 'osdnode1' links_wicked.active
     """
     return _active("wickedd")
 
 
-def files(network):
-    """Return ``{path: text}`` of the links that a host is told (``ceph:network``).
+def files(network: Mapping) -> dict[str, str]:
+    """Return ``{path: text}`` of the links that are planned for a host (``ceph:network``).
 
     network
         The planner's ``links``, by name.
@@ -49,23 +49,23 @@ def files(network):
     return {f"{FOLDER}/{name}": text for name, text in texts.items()}
 
 
-def _link(link):
-    values = {f"IPADDR{f'_{at}' if at else ''}": address for at, address in enumerate(link["addresses"])}
+def _link(link: Mapping) -> dict:
+    values = {f"IPADDR{f'_{number}' if number else ''}": address for number, address in enumerate(link["addresses"])}
     values["MTU"] = link["mtu"]
     if link["kind"] == "vlan":
         values |= {"ETHERDEVICE": link["lower"], "VLAN_ID": link["id"]}
     if link["kind"] == "bond":
         options = " ".join(f"{key}={link[key]}" for key in BOND if key in link)
         values |= {"BONDING_MASTER": "yes", "BONDING_MODULE_OPTS": options}
-        values |= {f"BONDING_SLAVE_{at}": port for at, port in enumerate(link["ports"])}
+        values |= {f"BONDING_SLAVE_{number}": port for number, port in enumerate(link["ports"])}
     return values
 
 
-def _values(values):
+def _values(values: Mapping) -> str:
     return "".join(f"{key}='{value}'\n" for key, value in values.items())
 
 
-def load(new, changed, deleted):
+def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> None:
     """Make wicked take up files that were written or removed: it finds by itself what has changed.
 
     CLI Example:
@@ -74,13 +74,10 @@ def load(new, changed, deleted):
 
         salt 'osdnode1' links_wicked.load '[bond0]' '[]' '[]'
     """
-    words = ("wicked", "ifreload", *(changed or new or ("all",)))
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if done.returncode:
-        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
+    halocline.run(["wicked", "ifreload", *(changed or new or ("all",))], limit=LIMIT)
 
 
-def undo(ports):
+def undo(ports: Sequence[str]) -> list[str]:
     """Return the shell commands that make wicked take up its files as they were.
 
     CLI Example:
@@ -92,5 +89,5 @@ def undo(ports):
     return ["wicked ifreload all", *(f"wicked ifup {port}" for port in ports)]
 
 
-def _active(unit):
-    return not subprocess.run(["systemctl", "is-active", "--quiet", unit], timeout=LIMIT, check=False).returncode
+def _active(unit: str) -> bool:
+    return halocline.status(["systemctl", "is-active", "--quiet", unit], limit=LIMIT) == 0

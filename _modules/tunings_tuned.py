@@ -4,10 +4,10 @@ Sources: tuned.conf(5), tuned-adm(8), tuned-profiles(7).
 """
 
 import shutil
-import subprocess
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from salt.exceptions import CommandExecutionError
+import halocline
 
 FOLDER, HOME = Path("/etc/tuned"), Path("/var/lib/halocline/tunings")
 CONTAINER = Path("/run/systemd/container")
@@ -20,7 +20,7 @@ COMMANDS = {  # a setting that TuneD has no plugin for, as a shell command
 }
 
 
-def files(name, settings, before=None):
+def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return ``{file name: text}`` of a profile.
 
     name
@@ -37,38 +37,38 @@ def files(name, settings, before=None):
         salt 'osdnode1' tunings_tuned.files ceph-latency '[]'
     """
     table = __pillar__["ceph_tunings"][name]
-    use = [one for one in settings if not one["left"]]
+    use = [setting for setting in settings if not setting["left"]]
     sections = {
         "main": [f"summary={table['summary']}"] + ([f"include={table['include']}"] if table.get("include") else [])
     }
-    sections["sysctl"] = [f"{one['on']}={one['value']}" for one in use if one["kind"] == "sysctl"]
-    sections["sysfs"] = [f"{one['path']}={one['value']}" for one in use if one["kind"] == "sysfs"]
-    words = [one["value"] for one in use if one["kind"] == "cmdline"]
+    sections["sysctl"] = [f"{setting['on']}={setting['value']}" for setting in use if setting["kind"] == "sysctl"]
+    sections["sysfs"] = [f"{setting['path']}={setting['value']}" for setting in use if setting["kind"] == "sysfs"]
+    words = [setting["value"] for setting in use if setting["kind"] == "cmdline"]
     sections["bootloader"] = [f"cmdline=+{' '.join(words)}"] if words else []
-    own = [one for one in use if one["kind"] in COMMANDS]
+    own = [setting for setting in use if setting["kind"] in COMMANDS]
     sections["script"] = ["script=${i:PROFILE_DIR}/script.sh"] if own else []
     text = "\n".join(
         f"[{title}]\n" + "".join(f"{line}\n" for line in lines) for title, lines in sections.items() if lines
     )
-    found = {"tuned.conf": f"# Made from the pillar's ceph_tunings; changes here are lost.\n{text}"}
+    texts = {"tuned.conf": f"# Made from the pillar's ceph_tunings; changes here are lost.\n{text}"}
     if own:
-        found["script.sh"] = _script(own, before or {})
-    return found
+        texts["script.sh"] = _script(own, before or {})
+    return texts
 
 
-def _script(own, before):
+def _script(own: Sequence[Mapping], before: Mapping[str, str]) -> str:
     """What TuneD calls with start and with stop; what fails is seen when the value is read back."""
-    start = [COMMANDS[one["kind"]].format(**one) for one in own]
+    start = [COMMANDS[setting["kind"]].format(**setting) for setting in own]
     stop = [
-        COMMANDS[one["kind"]].format(on=one["on"], value=value)
-        for one in own
-        if (value := before.get(f"{one['on']} {one['kind']}"))
+        COMMANDS[setting["kind"]].format(on=setting["on"], value=value)
+        for setting in own
+        if (value := before.get(f"{setting['on']} {setting['kind']}"))
     ]
     lines = ["#!/bin/sh", 'case "$1" in', "start)", *start, ";;", "stop)", *stop, ";;", "esac", "exit 0"]
     return "\n".join(lines) + "\n"
 
 
-def active():
+def active() -> str | None:
     """Return the profile that TuneD runs; None where it runs none or is not there.
 
     CLI Example:
@@ -79,11 +79,11 @@ def active():
     """
     if CONTAINER.exists() or not shutil.which("tuned-adm"):
         return None
-    said = _run("tuned-adm", "active", check=False)
-    return said.partition("Current active profile:")[2].strip() or None
+    out = _run("tuned-adm", "active", ok=None)
+    return out.partition("Current active profile:")[2].strip() or None
 
 
-def apply(name, texts):
+def apply(name: str, texts: Mapping[str, str]) -> None:
     """Make TuneD run a profile with these files; the one that ran before is remembered, once.
 
     CLI Example:
@@ -104,7 +104,7 @@ def apply(name, texts):
     _run("tuned-adm", "profile", name)
 
 
-def remove():
+def remove() -> None:
     """Take our profiles away; TuneD restores what was, and runs what it ran before us.
 
     CLI Example:
@@ -121,7 +121,7 @@ def remove():
     shutil.rmtree(HOME, ignore_errors=True)
 
 
-def there(name):
+def there(name: str) -> dict[str, str]:
     """Return the files of a profile as they lie on this host.
 
     CLI Example:
@@ -134,8 +134,5 @@ def there(name):
     return {path.name: path.read_text() for path in folder.iterdir()} if folder.is_dir() else {}
 
 
-def _run(*words, check=True):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
-    if check and done.returncode:
-        raise CommandExecutionError(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
+def _run(*words: str, ok: Collection[int] | None = (0,)) -> str:
+    return halocline.run(words, ok=ok, limit=LIMIT)

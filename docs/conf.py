@@ -1,7 +1,7 @@
 """How Sphinx builds the site and the man pages (``make docs``)."""
 
 project = "Halocline"
-author = copyright = "The Halocline authors"  # noqa: A001  (Sphinx's name)
+author = copyright = "The Halocline authors"
 extensions = ["myst_parser"]
 exclude_patterns = ["generate"]
 html_theme = "alabaster"

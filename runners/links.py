@@ -5,12 +5,12 @@ import time
 from proposals import answer
 from proposals.networking import proof
 
-LIMIT = 180  # seconds one host may take to apply its links, the way back included; the same for the cluster to recover
+LIMIT = 180  # seconds one host may take to apply its links, the rollback included; the same for the cluster to recover
 
 
 @answer.answers
 def deploy(minions=(), test=False, **_):
-    """Apply the planned links where they differ: the deploy stage's step. Each host has its own way back.
+    """Apply the planned links where they differ: the deploy stage's step. Each host has its own rollback.
 
     Host by host where a cluster runs, the next one when the cluster is as it was before; all at once where none does;
     the master's own host last. The others are asked once and left alone.

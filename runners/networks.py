@@ -230,8 +230,9 @@ def _clients(pairs, hosts, seconds, streams, rates, failed):
 
 def _each(arguments_, function):
     """Run a function on several minions, each with its own arguments, in one job: they look theirs up by their id."""
-    answered = __salt__["minions.ask"](sorted(arguments_), ["links_proof.mine"], [[function, arguments_]], timeout=120)
-    return {host: answered.get(host, {}).get("links_proof.mine", "did not answer") for host in arguments_}
+    job = "links_proof.for_host"
+    answered = __salt__["minions.ask"](sorted(arguments_), [job], [[function, arguments_]], timeout=120)
+    return {host: answered.get(host, {}).get(job, "did not answer") for host in arguments_}
 
 
 def _places():

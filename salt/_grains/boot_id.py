@@ -5,7 +5,7 @@ from pathlib import Path
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def boot_id():
+def boot_id() -> dict[str, str]:
     """Return ``{boot_id: UUID}``; empty where the kernel does not say. What was seen in another boot is stale.
 
     CLI Example:

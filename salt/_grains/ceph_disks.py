@@ -5,6 +5,7 @@ reading (labels, signatures) is ``disks.inspect``. The form is the planner's inp
 """
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 FORMAT = 1
@@ -17,7 +18,7 @@ TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virti
 CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # names of content: udev rules 69-dm-lvm, 63-md-raid-arrays, 55-dm
 
 
-def ceph_disks():
+def ceph_disks() -> dict:
     """Return ``{ceph_disks_format: 1, ceph_disks: [...]}``; one odd disk never hides the others."""
     mounts, swaps = _mounts(), _swaps()
     disks = []
@@ -33,7 +34,7 @@ def ceph_disks():
     return {"ceph_disks_format": FORMAT, "ceph_disks": disks}
 
 
-def _disk(block, mounts, swaps):
+def _disk(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) -> dict | None:
     """Describe one whole disk; ``None`` where it is not this host's or has no medium."""
     node = DEV / block.name.replace("!", "/")
     if not node.exists():  # seen in sysfs, but not given to this host (containers share sysfs)
@@ -65,7 +66,7 @@ def _disk(block, mounts, swaps):
     return disk
 
 
-def _text(path):
+def _text(path: Path) -> str:
     """The stripped text of a small file, empty where it is absent or cannot be read."""
     try:
         return path.read_text(errors="replace").strip()
@@ -73,7 +74,7 @@ def _text(path):
         return ""
 
 
-def _udev(block):
+def _udev(block: Path) -> tuple[dict[str, str], list[str]]:
     """udev's properties and links of a block device, from its database (/run/udev/data/bMAJOR:MINOR)."""
     properties, links = {}, []
     for line in _text(UDEV / f"b{_text(block / 'dev')}").splitlines():
@@ -85,7 +86,7 @@ def _udev(block):
     return properties, links
 
 
-def _stable_name(links):
+def _stable_name(links: Sequence[str]) -> str | None:
     """The by-id name to keep: the WWN's where there is one, else the first by kind and name.
 
     Only names of the hardware: those of what lies on a disk (lvm-pv-uuid-…) come and go with that.
@@ -99,7 +100,7 @@ def _stable_name(links):
     return names[0] if names else None
 
 
-def _transport(block, udev):
+def _transport(block: Path, udev: Mapping[str, str]) -> str:
     """sata, sas, nvme, virtio, usb, loop or unknown: udev's ID_BUS, else the subsystem."""
     if udev.get("ID_BUS") in TRANSPORTS:
         return TRANSPORTS[udev["ID_BUS"]]
@@ -109,7 +110,7 @@ def _transport(block, udev):
     return "unknown"
 
 
-def _in_use(block, mounts, swaps):
+def _in_use(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) -> list[str]:
     """The reasons, of the list in docs/reference/inventory.md, why this disk is not free."""
     reasons = []
     partitions = sorted(path.parent for path in block.glob("*/partition"))
@@ -128,13 +129,13 @@ def _in_use(block, mounts, swaps):
     return list(dict.fromkeys(reasons))
 
 
-def _device_number(name):
+def _device_number(name: str) -> str:
     """``major:minor`` of a disk or partition by its kernel name."""
-    found = [BLOCK / name, *BLOCK.glob(f"*/{name}")]
-    return next((_text(path / "dev") for path in found if path.exists()), "")
+    paths = [BLOCK / name, *BLOCK.glob(f"*/{name}")]
+    return next((_text(path / "dev") for path in paths if path.exists()), "")
 
 
-def _holder(holder):
+def _holder(holder: Path) -> str:
     """Name what stands on a disk: an LVM volume, a RAID, a multipath device or something else."""
     uuid, name = _text(holder / "dm/uuid"), _text(holder / "dm/name")
     if uuid.startswith("LVM-"):
@@ -146,7 +147,7 @@ def _holder(holder):
     return f"held by {name or holder.name}"
 
 
-def _mounts():
+def _mounts() -> dict[str, list[str]]:
     """``{major:minor: [mount point, ...]}`` of this host (proc(5), mountinfo)."""
     mounts = {}
     for line in _text(PROC / "self/mountinfo").splitlines():
@@ -158,7 +159,7 @@ def _mounts():
     return mounts
 
 
-def _swaps():
+def _swaps() -> set[str]:
     """``{major:minor}`` of the swap devices."""
     swaps = set()
     for line in _text(PROC / "swaps").splitlines()[1:]:

@@ -6,6 +6,7 @@ bonds, bridges and VLANs are all listed, each with what it is made of.
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,7 @@ PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 UP = 1  # IFF_UP, linux/if.h
 
 
-def ceph_nics():
+def ceph_nics() -> dict[str, list[dict]]:
     """Return ``{ceph_nics: [...]}``, sorted by name; one odd port never hides the others.
 
     Each has ``name``, ``kind`` (``ethernet``, ``infiniband`` or the kernel's word: ``bond``, ``bridge``, ``vlan`` …),
@@ -45,7 +46,7 @@ def ceph_nics():
     return {"ceph_nics": nics}
 
 
-def _nic(port, vlans):
+def _nic(port: Path, vlans: Mapping[str, int]) -> dict | None:
     """Describe one interface but for its addresses; ``None`` where it could carry no cluster."""
     if not port.is_dir():  # bonding_masters is a file
         return None
@@ -77,7 +78,7 @@ def _nic(port, vlans):
     return nic
 
 
-def _text(path):
+def _text(path: Path) -> str:
     """The stripped text of a small file, empty where it is absent or cannot be read (speed of a port that is down)."""
     try:
         return path.read_text(errors="replace").strip()
@@ -85,42 +86,42 @@ def _text(path):
         return ""
 
 
-def _positive(path):
+def _positive(path: Path) -> int | None:
     """A number of zero or more; None for -1, or the same unsigned: what the kernel does not know."""
     text = _text(path)
     return int(text) if text.isdecimal() and int(text) < 2**32 - 1 else None
 
 
-def _link(path):
+def _link(path: Path) -> str | None:
     """The name that a symbolic link leads to."""
     return path.resolve().name if path.exists() else None
 
 
-def _path(port, index):
+def _path(port: Path, index: str | None) -> str | None:
     """Where the port sits: udev's ID_PATH, else the last PCI address on its way."""
     for line in _text(UDEV / f"n{index}").splitlines():
         if line.startswith("E:ID_PATH="):
             return line.partition("=")[2]
-    found = PCI.findall(str((port / "device").resolve())) if (port / "device").exists() else []
-    return f"pci-{found[-1]}" if found else None
+    addresses = PCI.findall(str((port / "device").resolve())) if (port / "device").exists() else []
+    return f"pci-{addresses[-1]}" if addresses else None
 
 
-def _vlans():
+def _vlans() -> dict[str, int]:
     """``{interface: VLAN number}``, of the table ``name | number | device`` (linux/net/8021q/vlanproc.c)."""
     rows = [line.split("|") for line in _text(VLANS).splitlines()]
     return {row[0].strip(): int(row[1]) for row in rows if len(row) == 3 and row[1].strip().isdigit()}
 
 
-def _addresses():
+def _addresses() -> dict[str, list[str]]:
     """``{interface: [address/prefix]}``; those of an alias (eth0:1) belong to its interface."""
-    found = {}
-    for name, listed in psutil.net_if_addrs().items():
-        for entry in listed:
+    addresses = {}
+    for name, entries in psutil.net_if_addrs().items():
+        for entry in entries:
             try:
                 address = ipaddress.ip_address(entry.address.partition("%")[0])
                 mask = int(ipaddress.ip_address(entry.netmask))
             except (ValueError, TypeError):  # a MAC, or without netmask
                 continue
             if not address.is_link_local:
-                found.setdefault(name.partition(":")[0], []).append(f"{address}/{mask.bit_count()}")
-    return {name: sorted(listed) for name, listed in found.items()}
+                addresses.setdefault(name.partition(":")[0], []).append(f"{address}/{mask.bit_count()}")
+    return {name: sorted(listed) for name, listed in addresses.items()}

@@ -3,7 +3,7 @@
 WORDS = ("text", "error")
 
 
-def output(data, **_):
+def output(data: object, **_: object) -> str:
     """Return the words of an answer; of one without words, the answer itself.
 
     CLI Example:

@@ -4,8 +4,10 @@ Salt's own ``salt.runner`` reports every run as a change and drops the runner's 
 say that nothing changed.
 """
 
+from collections.abc import Mapping
 
-def runner(name, check=None, **kwargs):
+
+def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
     """Run a runner function and take its answer: ``changes`` where it made some, its ``text`` as comment.
 
     name
@@ -24,7 +26,7 @@ def runner(name, check=None, **kwargs):
     return _taken(ret, check if __opts__["test"] else name, arguments)
 
 
-def _taken(ret, name, arguments):
+def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     """Run it as a part of this orchestration, whose events then name it, and read the answer."""
     done = __salt__["saltutil.runner"](
         name, kwarg=arguments, full_return=True, __orchestration_jid__=__orchestration_jid__

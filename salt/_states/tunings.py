@@ -1,87 +1,73 @@
 """This host's TuneD profile as a state."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from salt.exceptions import CommandExecutionError
+import halocline
 
 BEFORE = Path("/var/lib/halocline/tunings/values.json")  # of what no plugin of TuneD restores
 
 
-def applied(name):
+@halocline.state
+def applied(name: str) -> dict:
     """This host runs the TuneD profile that its role and hardware ask for, or none of ours; judged by reading back.
 
-    What its kernel or hardware lacks, and what needs a reboot, is said. ``name`` is only a name.
+    What its kernel or hardware lacks, and what needs a reboot, is part of the comment. ``name`` is only a name.
     """
-    ret = {"name": name, "result": True, "changes": {}, "comment": ""}
-    wanted, active = __salt__["tunings.wanted"](), __salt__["tunings_tuned.active"]()
-    if not wanted:
-        return _taken_away(ret, active)
+    profile, active = __salt__["tunings.wanted"](), __salt__["tunings_tuned.active"]()
+    if not profile:
+        return _taken_away(name, active)
     settings = __salt__["tunings.settings"]()
-    if not any(not one["left"] for one in settings):
-        ret["comment"] = f"{wanted}: nothing of it can be set here: {_left(settings)}"
-        return ret
-    texts = __salt__["tunings_tuned.files"](wanted, settings, _before(settings))
-    drifted = [one for one in __salt__["tunings.check"]() if one["state"] == "drift"]
-    if active == wanted and __salt__["tunings_tuned.there"](wanted) == texts and not drifted:
-        return _told(ret, wanted, settings)
-    changes = {f"{one['id']} {one['on']}": {"old": one["found"], "new": one["wanted"]} for one in drifted}
-    changes |= {"profile": {"old": active, "new": wanted}} if active != wanted else {}
+    if all(setting["left"] for setting in settings):
+        return halocline.unchanged(name, f"{profile}: nothing of it can be set here: {_left(settings)}")
+    texts = __salt__["tunings_tuned.files"](profile, settings, _before(settings))
+    drifted = [setting for setting in __salt__["tunings.check"]() if setting["state"] == "drift"]
+    if active == profile and __salt__["tunings_tuned.there"](profile) == texts and not drifted:
+        return _judged(name, profile, settings, {})
+    changes = {f"{row['id']} {row['on']}": {"old": row["found"], "new": row["wanted"]} for row in drifted}
+    changes |= {"profile": {"old": active, "new": profile}} if active != profile else {}
     if __opts__["test"]:
-        ret.update(result=None, changes=changes, comment=f"{wanted} would be applied")
-        return ret
-    try:
-        __salt__["tunings_tuned.apply"](wanted, texts)
-    except CommandExecutionError as err:
-        ret.update(result=False, comment=str(err))
-        return ret
-    ret["changes"] = changes or {"profile": "written again"}
-    return _told(ret, wanted, settings)
+        return halocline.changed(name, f"{profile} would be applied", changes, True)
+    __salt__["tunings_tuned.apply"](profile, texts)
+    return _judged(name, profile, settings, changes or {"profile": "written again"})
 
 
-def _before(settings):
+def _before(settings: Sequence[Mapping]) -> dict[str, str]:
     """The values that hardware had before us, kept once: our script puts them back."""
-    known = json.loads(BEFORE.read_text()) if BEFORE.exists() else {}
-    own = [one for one in settings if not one["left"] and one["kind"] in ("ring", "pause", "pci", "drive")]
-    new = {key: __salt__["tunings.real"](one) for one in own if (key := f"{one['on']} {one['kind']}") not in known}
+    kept = json.loads(BEFORE.read_text()) if BEFORE.exists() else {}
+    own = [row for row in settings if not row["left"] and row["kind"] in ("ring", "pause", "pci", "drive")]
+    new = {key: __salt__["tunings.real"](row) for row in own if (key := f"{row['on']} {row['kind']}") not in kept}
     if new and not __opts__["test"]:
         BEFORE.parent.mkdir(parents=True, exist_ok=True)
-        BEFORE.write_text(json.dumps({**known, **new}))
-    return {**known, **new}
+        BEFORE.write_text(json.dumps({**kept, **new}))
+    return {**kept, **new}
 
 
-def _taken_away(ret, active):
-    """No profile is wanted: one of ours goes, and what was before comes back."""
+def _taken_away(name: str, active: str | None) -> dict:
+    """No profile is planned: one of ours goes, and what was before comes back."""
     if active not in __pillar__.get("ceph_tunings", {}):
-        ret["comment"] = "no profile is planned for this host"
-        return ret
-    ret["changes"] = {"profile": {"old": active, "new": None}}
+        return halocline.unchanged(name, "no profile is planned for this host")
+    changes = {"profile": {"old": active, "new": None}}
     if __opts__["test"]:
-        ret.update(result=None, comment=f"{active} would be taken away")
-        return ret
-    try:
-        __salt__["tunings_tuned.remove"]()
-    except CommandExecutionError as err:
-        ret.update(result=False, changes={}, comment=str(err))
-        return ret
-    ret["comment"] = f"{active} is taken away, what was before is restored"
-    return ret
+        return halocline.changed(name, f"{active} would be taken away", changes, True)
+    __salt__["tunings_tuned.remove"]()
+    return halocline.changed(name, f"{active} is taken away, what was before is restored", changes, False)
 
 
-def _told(ret, wanted, settings):
-    """The comment: what holds, what does not although it was set, what is left out, what waits for a reboot."""
-    found = __salt__["tunings.check"]()
+def _judged(name: str, profile: str, settings: Sequence[Mapping], changes: dict) -> dict:
+    """The answer by what is read back: what holds, what does not although it was set, is left out, needs a reboot."""
+    rows = __salt__["tunings.check"]()
     drifted = [
-        f"{one['id']} on {one['on']} is {one['found']}, not {one['wanted']}" for one in found if one["state"] == "drift"
+        f"{row['id']} on {row['on']} is {row['found']}, not {row['wanted']}" for row in rows if row["state"] == "drift"
     ]
-    waits = [one["on"] for one in found if one["state"] == "reboot"]
-    lines = [f"{wanted}: {sum(one['state'] == 'ok' for one in found)} settings hold"]
+    waiting = [row["on"] for row in rows if row["state"] == "reboot"]
+    lines = [f"{profile}: {sum(row['state'] == 'ok' for row in rows)} settings hold"]
     lines += [f"set, and not so when read back: {', '.join(drifted)}"] if drifted else []
-    lines += [f"reboot this host to have {' '.join(waits)}"] if waits else []
-    lines += [f"left out: {_left(settings)}"] if any(one["left"] for one in settings) else []
-    ret.update(result=not drifted, comment="\n".join(lines))
-    return ret
+    lines += [f"reboot this host to have {' '.join(waiting)}"] if waiting else []
+    lines += [f"left out: {_left(settings)}"] if any(row["left"] for row in settings) else []
+    return {"name": name, "result": not drifted, "changes": changes, "comment": "\n".join(lines)}
 
 
-def _left(settings):
-    return "; ".join(f"{one['id']} ({one['left']})" for one in settings if one["left"])
+def _left(settings: Sequence[Mapping]) -> str:
+    return "; ".join(f"{row['id']} ({row['left']})" for row in settings if row["left"])

@@ -88,7 +88,7 @@ def until(
             return look()
         except retry as err:
             if time.monotonic() >= end:
-                raise type(err)(f"after {limit} s: {err}" if limit else str(err)) from err
+                raise type(err)(f"after {round(limit, 1):g} s: {err}" if limit else str(err)) from err
         time.sleep(pause)
 
 

@@ -19,7 +19,7 @@ from lab.containers import Done
 from lab.session import Session
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "lab"))
-from bus import cost  # noqa: E402 - beside the lab's tests
+from bus import cost
 
 CEPH = "/srv/pillar/ceph"
 STAGES = ("prep", "discovery", "configure")

@@ -8,7 +8,7 @@ from proposals.networking import arguments, fragments, plan
 from proposals.reference import machines
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-KEEPERS = ("networkd", "networkmanager", "wicked")
+BACKENDS = ("networkd", "networkmanager", "wicked")
 GUIDE = ("cluster-network=192.168.100.0/24", "cluster-vlan=3001", "gateway=192.168.124.1")
 
 

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from saltlinks import FIXTURES, KEEPERS, apollo
+from salt.exceptions import CommandExecutionError
+from saltlinks import BACKENDS, FIXTURES, apollo
 
 KERNEL = FIXTURES / "networking/kernel"
 PLANNED = {
@@ -35,11 +36,11 @@ def changed(**links):
     return {**PLANNED, "links": told}
 
 
-@pytest.mark.parametrize("keeper", KEEPERS)
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("host", ["osdnode1", "monnode1"])
-def test_the_guides_network_is_rendered(modules, keeper, host):
-    golden = FIXTURES / "networking/apollo" / host / keeper
-    files = modules[f"links_{keeper}.files"](apollo(host))
+def test_the_guides_network_is_rendered(modules, backend, host):
+    golden = FIXTURES / "networking/apollo" / host / backend
+    files = modules[f"links_{backend}.files"](apollo(host))
     assert {path.rpartition("/")[2]: text for path, text in files.items()} == {
         path.name: path.read_text() for path in golden.iterdir()
     }
@@ -101,9 +102,9 @@ def test_a_bond_without_any_link_is_told(modules):
 
 @pytest.fixture
 def host(with_pillar, python_module, tmp_path, monkeypatch):
-    """A host whose kernel is a recorded one; a function of the plan, who keeps the network, changes to the record."""
+    """A host whose kernel is a recorded one; a function of the plan, the backends that run, changes to the record."""
 
-    def load(network, keepers=("networkd",), container=False, **links):
+    def load(network, backends=("networkd",), container=False, **links):
         found = recorded("bonded")
         for name, change in links.items():
             found[name] = {**found[name], **change}
@@ -117,9 +118,9 @@ def host(with_pillar, python_module, tmp_path, monkeypatch):
                 [dict(one) for one in found.values()] if "address" in words else routes * ("-6" not in words)
             ),
         )
-        for keeper in KEEPERS:
-            backend = python_module(f"links_{keeper}")
-            monkeypatch.setattr(backend, "_active", lambda _, keeper=keeper: keeper in keepers)
+        for backend in BACKENDS:
+            module = python_module(f"links_{backend}")
+            monkeypatch.setattr(module, "_active", lambda _, backend=backend: backend in backends)
         return with_pillar(ceph={"network": network})
 
     return load
@@ -149,8 +150,8 @@ def test_nothing_stands_against_nothing(host):
     ("network", "given", "told"),
     [
         (wider(), {"container": True}, "this is a container, its network is its host's to keep"),
-        (wider(), {"keepers": ()}, "none of networkd, networkmanager, wicked runs"),
-        (wider(), {"keepers": ("networkd", "wicked")}, "networkd, wicked run: start the one that keeps it"),
+        (wider(), {"backends": ()}, "none of networkd, networkmanager, wicked runs"),
+        (wider(), {"backends": ("networkd", "wicked")}, "networkd, wicked run: start the one that keeps the network"),
         (wider(), {"p1": {"max_mtu": 4096}}, "p1 can do an MTU of 4096, 9001 is planned: nothing is applied"),
         (wider(), {"p1": {"master": "br0"}}, "p1 is a member of br0: take it out of there or out of the plan"),
         (wider(ports={"p1": None, "p2": None, "p9": None}), {}, "there is no port p9: run ceph.stage.discovery"),
@@ -164,3 +165,63 @@ def test_nothing_stands_against_nothing(host):
 def test_what_stands_against_a_change_is_one_line(host, network, given, told):
     (line,) = host(network, **given)["links.check"]()
     assert told in line
+
+
+@pytest.fixture
+def applied(host, python_module, tmp_path, monkeypatch):
+    """Apply the wider plan with programs that only write down how they were called; ``networkctl`` does this too."""
+
+    def apply(networkctl, kernel):
+        for name in ("systemd-run", "systemctl", "sync", "links-undo", "networkctl"):
+            (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >>{tmp_path}/called\n')
+            (tmp_path / name).chmod(0o755)
+        (tmp_path / "networkctl").write_text(f"#!/bin/sh\n{networkctl}\n")
+        (tmp_path / "files").mkdir()
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        monkeypatch.setattr(python_module("links"), "LEAST", 0)
+        monkeypatch.setattr(python_module("links_networkd"), "FOLDER", str(tmp_path / "files"))
+        for name in ("RECORD", "UNDOING", "UNDONE", "BEFORE"):
+            monkeypatch.setattr(python_module("links_undo"), name, tmp_path / name.lower())
+        monkeypatch.setattr(python_module("links_undo"), "SCRIPT", str(tmp_path / "links-undo"))
+        modules = host(wider())
+        before, reloaded = python_module("links_kernel")._ip, tmp_path / "reloaded"
+
+        def ip(*words):
+            return kernel(before(*words)) if reloaded.exists() else before(*words)
+
+        monkeypatch.setattr(python_module("links_kernel"), "_ip", ip)
+        monkeypatch.setattr(python_module("links_plan"), "NET", tmp_path)
+        (tmp_path / "bond0/bonding").mkdir(parents=True)
+        return modules["links.apply"](1)
+
+    return apply
+
+
+def test_a_change_that_the_kernel_takes_is_confirmed(applied, modules, tmp_path):
+    def kernel(found):
+        return [{**link, "mtu": 9001} if link.get("ifname") == "bond0" else link for link in found]
+
+    changes = applied(f"touch {tmp_path}/reloaded", kernel)
+    assert "MTU" in changes["bond0"] and changes[f"{tmp_path}/files/05-halocline-bond0.network"] == "is written"
+    assert "MTUBytes=9001" in (tmp_path / "files/05-halocline-bond0.network").read_text()
+    called = (tmp_path / "called").read_text().splitlines()
+    assert any(line.startswith("systemd-run --unit=links-undo-timer --collect --on-active=1") for line in called)
+    assert [line for line in called if line.startswith("links-undo")] == [] and not (tmp_path / "record").exists()
+    assert "bond0" in modules["links_undo.applied"]()["links"]
+    assert modules["links.changes"]() == {}
+
+
+@pytest.mark.parametrize(
+    ("networkctl", "why"),
+    [
+        ("exit 0", "bond0 has MTU 9000, not 9001"),
+        ("echo no such bus >&2; exit 4", "'networkctl reload' on .*: exit status 4: no such bus"),
+    ],
+)
+def test_a_change_that_fails_is_rolled_back(applied, modules, tmp_path, networkctl, why):
+    with pytest.raises(CommandExecutionError, match=f"^rolled back, the network is as it was: .*{why}"):
+        applied(networkctl, None)
+    called = (tmp_path / "called").read_text().splitlines()
+    (line,) = [line for line in called if line.startswith("links-undo")]  # the script that puts everything back
+    assert line.startswith(("links-undo bond0 has MTU", "links-undo 'networkctl reload'"))
+    assert modules["links_undo.applied"]()["links"] == {}

@@ -51,7 +51,7 @@ def host(with_pillar, python_module, tmp_path, monkeypatch):
         module = python_module("tunings")
         for key, value in (("PROC", proc), ("SYS", sys), ("CONTAINER", dev / "sdb" if container else dev / "none")):
             monkeypatch.setattr(module, key, value)
-        monkeypatch.setattr(module, "_said", lambda *words: TOLD.get(words[:2], ""))
+        monkeypatch.setattr(module, "_printed", lambda *words: TOLD.get(words[:2], ""))
         return with_pillar(ceph=ceph)
 
     return load

@@ -148,7 +148,7 @@ def test_what_loses_the_master_is_undone_by_the_host_itself(plain: Host) -> None
     before = plain.files()
     done = plain.apply(seconds=60, **cut(plain))
     assert done["result"] is False
-    assert done["comment"].startswith("undone"), done
+    assert done["comment"].startswith("rolled back"), done
     undone(plain, before)
 
 

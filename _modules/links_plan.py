@@ -1,0 +1,117 @@
+"""What stands against a change of this host's links, and the steps that it takes. Everything here only reads."""
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+NET = Path("/sys/class/net")
+LIVE = ("miimon", "xmit_hash_policy", "min_links")  # options that the bonding driver changes while ports are up
+
+
+def obstacles(network: Mapping, links: Mapping) -> list[str]:
+    """Return what stands against applying planned links, one line each.
+
+    network
+        ``ceph:network`` of the pillar.
+    links
+        What ``links_kernel.links`` answered.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_plan.obstacles '{links: {}, ports: {}}' '{}'
+    """
+    return _ports(network, links) + _routes(network, links)
+
+
+def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
+    """Return ``{deleted, made, options, commands}``: the links to delete first; those that are made, which a rollback
+    deletes; the options of bonds that stay, as ``{file: value}``, and the shell commands that put them back.
+
+    network, links
+        As for ``obstacles``.
+    before
+        The links that were applied last.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_plan.steps '{links: {}}' '{}' '{}'
+    """
+    remade = _remade(network, links, __salt__["links_kernel.differences"](network, links, before))
+    gone = [name for name in before if name not in network["links"] and name in links]
+    new = [name for name in network["links"] if name not in links] + remade
+    made = [name for name in new if network["links"][name]["kind"] != "ethernet"]
+    deleted = [*_above(links, remade + gone), *remade, *gone]
+    return {
+        "deleted": deleted,
+        "made": [*_above(links, made), *made],
+        "options": {
+            f"{NET}/{name}/bonding/{key}": str(value) for name, key, value in _options(network, links, deleted)
+        },
+        "commands": [
+            f"echo {data[key]} >{NET}/{name}/bonding/{key}"
+            for name, key, _ in _options(network, links, remade)
+            if key in (data := links[name].get("linkinfo", {}).get("info_data", {}))
+        ],
+    }
+
+
+def _ports(network: Mapping, links: Mapping) -> list[str]:
+    """Ports that are not there, not where the plan saw them, held by something else, or too small."""
+    problems = []
+    mtu = {port: link["mtu"] for name, link in network["links"].items() for port in link.get("ports", (name,))}
+    bonds = {port: name for name, link in network["links"].items() for port in link.get("ports", ())}
+    for port, path in network["ports"].items():
+        there = links.get(port)
+        if not there:
+            problems.append(f"there is no port {port}: run ceph.stage.discovery and networks.populate again")
+            continue
+        place = (NET / port / "device").resolve().name if (NET / port / "device").exists() else None
+        if path and place and path.removeprefix("pci-") != place:
+            problems.append(
+                f"{port} sits at {place}, the plan saw it at {path}: has its card been exchanged? Plan again"
+            )
+        master = there.get("master")
+        if master and master != bonds.get(port):
+            problems.append(f"{port} is a member of {master}: take it out of there or out of the plan")
+        if (planned := mtu.get(port, 0)) > there.get("max_mtu", planned):
+            problems.append(f"{port} can do an MTU of {there['max_mtu']}, {planned} is planned: nothing is applied")
+    return problems
+
+
+def _routes(network: Mapping, links: Mapping) -> list[str]:
+    """Default routes that would be lost: they lie on what a bond takes, and the plan names no gateway."""
+    taken = set(network["ports"]) | set(network["links"])
+    planned = any(link.get("gateway") for link in network["links"].values())
+    return [
+        f"the default route by {', '.join(map(str, link['gateways']))} lies on {name} and the plan names no gateway: "
+        f"networks.populate gateway={link['gateways'][0]} ..."
+        for name, link in links.items()
+        if name in taken and link.get("gateways") and not planned
+    ]
+
+
+def _remade(network: Mapping, links: Mapping, differences: Mapping[str, list[str]]) -> list[str]:
+    """Links that exist otherwise than any backend would change them in place: deleted and made again."""
+    remade = []
+    for name, words in differences.items():
+        planned = network["links"].get(name)
+        if planned and name in links and planned["kind"] != "ethernet":
+            hard = [line for line in words if line.startswith(("is VLAN", "is a "))]
+            hard += [line for line in words if line.startswith("has ") and line.split()[1] in ("mode", "lacp_rate")]
+            remade += [name] if hard else []
+    return remade
+
+
+def _above(links: Mapping, names: Collection[str]) -> list[str]:
+    """VLANs on links that are deleted: they go with them."""
+    return [name for name, link in links.items() if link.get("link") in names and name not in names]
+
+
+def _options(network: Mapping, links: Mapping, others: Collection[str]) -> Iterator[tuple[str, str, object]]:
+    """Name, option and planned value of each bond that is there and stays as it is; ``others`` do not."""
+    for name, link in network["links"].items():
+        if link["kind"] == "bond" and name in links and name not in others:
+            yield from ((name, key, link[key]) for key in LIVE if key in link)
