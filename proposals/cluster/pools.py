@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 from proposals.cluster.crush import ROOT, TYPES
 from proposals.text import names
@@ -56,7 +57,7 @@ def plan(said: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
 class _Pool:
     """One pool as a site says it, with what it leaves out."""
 
-    def __init__(self, name: str, said: object, tree: Iterable[Mapping]) -> None:
+    def __init__(self, name: str, said: Any, tree: Iterable[Mapping]) -> None:
         self.name, self.said = name, said if isinstance(said, Mapping) else {}
         if not isinstance(said, Mapping) or not said.get("application"):
             self.wrong("has no application: expected such as {application: rbd}")
@@ -74,7 +75,7 @@ class _Pool:
             what = f"{self.domain}s with OSDs{f' of class {self.cls}' if self.cls else ''}"
             self.wrong(f"needs {self.size or 1} {what}, there are {self.domains}")
 
-    def wrong(self, why: str) -> None:
+    def wrong(self, why: str) -> NoReturn:
         raise PolicyError(f"pools: {names.shown(self.name)}: {why}")
 
     def _code(self) -> tuple[int, int] | None:

@@ -52,7 +52,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)
 
 
 @uncollected()
-def parse_yaml(text: str, name: str, text_keys: bool = False) -> object:
+def parse_yaml(text: str, name: str, text_keys: bool = False) -> Any:
     """The value of YAML ``text``; ``name`` is what the message calls it.
 
     ``text_keys``: keys are read as text, whatever YAML makes of ``1`` or ``no``. Raises StoreError."""
@@ -94,7 +94,7 @@ def _limit(text: str, name: str) -> None:
 
 
 @uncollected()
-def parse_json(text: str, path: str | Path) -> object:
+def parse_json(text: str, path: str | Path) -> Any:
     """The value of JSON ``text``; of a file called YAML that begins with a brace, too. Raises StoreError."""
     try:
         return json.loads(text)
@@ -102,7 +102,7 @@ def parse_json(text: str, path: str | Path) -> object:
         return _flow_yaml(text, path, error)
 
 
-def _flow_yaml(text: str, path: str | Path, error: Exception) -> object:
+def _flow_yaml(text: str, path: str | Path, error: Exception) -> Any:
     """YAML may begin with a brace too; a file that is neither is told as the JSON that it seems to be."""
     if str(path).endswith((".yaml", ".yml")):
         return parse_yaml(text, str(path))

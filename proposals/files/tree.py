@@ -3,6 +3,7 @@
 import os
 from glob import glob  # Path.glob also matches hidden files, and "**" in any depth
 from pathlib import Path
+from typing import Any
 
 from proposals.files import atomic
 from proposals.files.documents import parse_yaml
@@ -11,7 +12,7 @@ from proposals.text.errors import PolicyError
 FRAGMENTS = (".sls", ".yml")
 
 
-def read_yaml(path: str | Path) -> object:
+def read_yaml(path: str | Path) -> Any:
     """The value of a YAML file, plain data only. Raises StoreError with the line where it is broken."""
     return parse_yaml(atomic.read_text(path), str(path))
 

@@ -114,7 +114,7 @@ def build(
     return Generation(name, texts, members, roles, hostnames, planned)
 
 
-def _services(planned: ServicePlans, roles: list[str], minion: str) -> dict[str, dict]:
+def _services(planned: ServicePlans, roles: list[str], minion: str) -> dict[str, Mapping]:
     """What a minion is told of services; the master's host also what is planned of the cluster itself."""
     cluster = {name: plan.cluster for name, plan in planned.plans.items() if plan.cluster and "master" in roles}
     return {**cluster, **planned.told(minion)}

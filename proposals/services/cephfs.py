@@ -84,7 +84,7 @@ def _pools(name: str, system: Mapping) -> dict[str, dict]:
     return {**pools, f"{name}_data": {"application": "cephfs", **system["data"]}}
 
 
-def _client_caps(systems: Mapping[str, dict]) -> dict[str, str]:
+def _client_caps(systems: Mapping[str, Mapping]) -> dict[str, str]:
     """What ``ceph fs authorize NAME client / rw`` gives (docs.ceph.com, cephfs/client-auth), for every file system."""
     return {
         service: ", ".join(cap.format(name=name) for name in systems)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from proposals.text.errors import InventoryError
 from proposals.text.names import shown
@@ -63,7 +64,7 @@ def read(answer: object) -> Facts:
     return Facts(**{key: answer[key] for key in FORM})
 
 
-def _has(value: object, form: object) -> bool:
+def _has(value: Any, form: Any) -> bool:
     """Whether a value is of a form."""
     if isinstance(form, list):
         return isinstance(value, list | tuple) and all(_has(one, form[0]) for one in value)

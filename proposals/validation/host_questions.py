@@ -5,13 +5,14 @@ with the number of hosts, and one job asks them all.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from proposals.text import addresses
 from proposals.validation.subject import Subject
 
 # Ports of Ceph's daemons (docs.ceph.com, rados/configuration/network-config-ref): fixed ones with the process that
 # shall hold them; of the range 6800-7300 (ms_bind_port_min, ms_bind_port_max) both ends.
-PROBES = (
+PROBES: tuple[dict[str, Any], ...] = (
     {"roles": ["mon"], "on": "public_network", "ports": [3300, 6789], "process": "ceph-mon"},
     {"roles": ["mgr", "mds", "storage"], "on": "public_network", "ports": [6800, 7300], "process": ""},
     {"roles": ["storage"], "on": "cluster_network", "ports": [6800, 7300], "process": ""},

@@ -1,6 +1,6 @@
 """Checks of what a host has to give: memory, space, ports that nothing blocks or takes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from proposals.text.sizes import GIB
 from proposals.validation.check import ERROR, HOSTS, WARNING, Check, Found, at
@@ -38,11 +38,11 @@ def mon_space(subject: Subject) -> Iterable[Found]:
             yield at(minion, **_space(space))
 
 
-def _spaces(subject: Subject) -> Iterable[tuple[str, dict]]:
+def _spaces(subject: Subject) -> Iterable[tuple[str, Mapping]]:
     yield from ((minion, subject.hosts[minion].space) for minion in subject.members("mon") if minion in subject.hosts)
 
 
-def _space(space: dict) -> dict:
+def _space(space: Mapping) -> dict:
     share = 100 * space["free"] // space["total"] if space["total"] > 0 else 0
     return {"path": space["path"], "free": f"{space['free'] / GIB:.1f}", "share": share}
 

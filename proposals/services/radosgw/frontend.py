@@ -130,6 +130,7 @@ def _clashes(minions: list[str], port: int, gateways: list[Gateway]) -> Iterable
 def _told(settings: Mapping, cluster: Cluster, behind: list[Gateway], files: Mapping[str, str], port: int) -> dict:
     """What every host of HAProxy is told alike."""
     address, tls = addresses.ip(settings["address"]), bool(settings["tls"])
+    last = address.packed[-1] if address else 0
     http = tls or not behind[0].tls
     return {
         "files": sorted(files),
@@ -138,7 +139,7 @@ def _told(settings: Mapping, cluster: Cluster, behind: list[Gateway], files: Map
         "backend": [*HEALTH, *(AGAIN if http else ())],
         "servers": [_server(gateway, cluster, tls) for gateway in behind],
         "address": str(address),
-        "router_id": settings["router_id"] or address.packed[-1] or 1,
+        "router_id": settings["router_id"] or last or 1,
         "port": port,
     }
 

@@ -65,7 +65,8 @@ def _gateways(cluster: Cluster) -> tuple[list[Gateway], list[str]]:
     found: list[Gateway] = []
     problems: list[str] = []
     for name, written in configurations(cluster.settings).items():
-        members, tls = cluster.members(name), {}
+        members = cluster.members(name)
+        tls: Mapping[str, str] = {}
         if written["tls"] and members:
             tls, wrongs = given.tls(f"rgw_configurations: {shown(name)}: tls", written["tls"], cluster)
             problems += wrongs
