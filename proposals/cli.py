@@ -129,7 +129,7 @@ def _verb(
     return verb
 
 
-def _planned(options: argparse.Namespace, root: str | None = None) -> plan.Plan:
+def _planned(options: argparse.Namespace, root: str | None = None) -> plan.DiskPlan:
     wanted = arguments.parse(options.pairs)
     stored = store.stored_proposal(root, wanted.name) if root else None
     return plan.peek(_inventory(options.inventory), wanted, stored)

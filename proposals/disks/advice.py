@@ -1,128 +1,159 @@
 """What is worth knowing beside the answer: about one host, and about all of them together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from proposals.disks import shortages
-from proposals.disks.allocate import Allocation
-from proposals.disks.arguments import Arguments
-from proposals.disks.shape import DATA, EXCLUDE, Placed
-from proposals.disks.values import Planned, State
-from proposals.text.notes import HINT, WARNING, Note, Notes, several
+from proposals.disks import idle, room, shortages
+from proposals.disks.arguments import DiskArguments
+from proposals.disks.shape import DATA, EXCLUDE
+from proposals.disks.values import Placement, PlannedHost
+from proposals.text.notes import HINT, WARNING, Note, Way, counted, several
 from proposals.text.sizes import GIB, gib
 
 OSD_MEMORY = 4 * GIB  # osd_memory_target, Ceph's default: what one OSD aims to use
 SMALL_DB = 100  # a DB under 1/100 of its data disk: Ceph's documentation asks for 1 to 4 %
 ODD_LEFTOVER = 2  # a leftover so many times smaller or larger than the other data disks unbalances a pool
+GROUPS = 4  # of hosts, told in one line
+OVER, MEMORY = "DB devices over db-ratio", "memory"
 
 
-def host(
-    state: State, allocation: Allocation | None, new: Sequence[Placed], arguments: Arguments, notes: Notes
-) -> None:
-    """Notes on one host's plan; ``new`` are its OSDs that do not lie on the disks yet, stored ones too."""
-    disks = state.shape.disks
-    if arguments.osds_per_device > 1 and any(disks[one.data].cls == "hdd" for one in new):
-        notes.warn(f"osds-per-device={arguments.osds_per_device} is for flash: hard disks carry one OSD each")
-    fast = {*allocation.tiers.db, *allocation.tiers.wal} if allocation and arguments.data else ()
-    both = sum(1 for at in {*fast} - {one.data for one in new} if disks[at].mask & DATA)
-    if both:
-        verb = "disk matches" if both == 1 else "disks match"
-        notes.warn(f"{both} {verb} data and also db or wal: serving DB or WAL")
-    for label, gone in sorted({stray.label: stray.gone for stray in state.shape.strays}.items()):
-        notes.warn(shortages.strays_text({label: gone}))
-    low = [one for one in new if one.db_size and one.db_size * SMALL_DB < disks[one.data].size]
-    if low and not arguments.filestore:
-        size, disk = min((one.db_size, disks[one.data].size) for one in low)
-        text = f"a DB of {gib(size)} GiB is under 1 % of its data disk of {gib(disk)} GiB: RocksDB may spill onto it"
-        (notes.hint if arguments.fast_size[1] else notes.warn)(text)
-    if allocation and allocation.over:
-        count = len(allocation.over)
-        needed = -(-len(allocation.tiers.db) // len(allocation.tiers.wal))
-        notes.hint(f"{count} DB devices unused: db-ratio={arguments.db_ratio} is reached; db-ratio={needed} uses all")
-    _leftovers(state, new, notes)
-
-
-def _leftovers(state: State, new: Sequence[Placed], notes: Notes) -> None:
-    disks = state.shape.disks
-    usual = Counter(disks[one.data].size for one in (*state.shape.existing, *new) if one.db is not None)
-    if not usual:
-        return
-    size = max(usual, key=lambda each: (usual[each], each))
-    alone = {disks[one.data].size for one in new if one.db is None and one.wal is None}
-    odd = sorted(one for one in alone if one * ODD_LEFTOVER < size or one > size * ODD_LEFTOVER)
-    if odd:
-        sizes = ", ".join(f"{gib(one)} GiB" for one in odd)
-        notes.warn(f"leftovers of {sizes} beside data disks of {gib(size)} GiB: their fill and load will differ much")
-
-
-def general(planned: Iterable[Planned], arguments: Arguments) -> list[Note]:
-    """Notes on all targeted hosts together."""
-    hosts = list(planned)
-    notes = [Note(WARNING, text) for text in _without_effect(hosts, arguments)]
-    notes += _memory(hosts)
-    notes += _groups(
-        "hosts chose different layouts", [(one.plan.layout, one.host.id) for one in hosts if one.plan.layout]
+def host(placement: Placement) -> tuple[Note, ...]:
+    """Notes on one host's plan, beside those on data disks that are left over."""
+    return (
+        *_over(placement),
+        *_strays(placement),
+        *_low(placement),
+        *_no_flash(placement),
+        *_both(placement),
+        *_leftovers(placement),
+        *idle.notes(placement),
     )
-    disks = [(_disks(one), one.host.id) for one in hosts if one.plan.layout]
+
+
+def _over(placement: Placement) -> list[Note]:
+    """DB devices that no WAL device takes."""
+    allocation, arguments = placement.allocation, placement.state.arguments
+    if not allocation or not allocation.over or len(allocation.over) == len(allocation.devices):
+        return []
+    needed = -(-len(allocation.tiers.db) // len(allocation.tiers.wal))
+    ways = ((Way(f"db-ratio={needed}", (("db-ratio", needed),)),),) if needed > arguments.db_ratio else ()
+    text = f"{counted(len(allocation.over), 'DB device')} unused: {room.over(allocation, arguments)}"
+    return [Note(HINT, text, OVER, ways, "uses all", _data_disks(placement))]
+
+
+def _strays(placement: Placement) -> list[Note]:
+    gone = {stray.label: stray.gone for stray in placement.state.shape.strays}
+    return [Note(WARNING, shortages.strays_text({label: why})) for label, why in sorted(gone.items())]
+
+
+def _low(placement: Placement) -> list[Note]:
+    state = placement.state
+    ratios = [
+        (osd.db_size / state.shape.disks[osd.data].size, osd.db_size, state.shape.disks[osd.data].size)
+        for osd in state.placed
+        if osd.db_size and osd.db_size * SMALL_DB < state.shape.disks[osd.data].size
+    ]
+    if not ratios or state.arguments.filestore:
+        return []
+    _, db, data = min(ratios)
+    text = f"a DB of {gib(db)} GiB is under 1 % of its data disk of {gib(data)} GiB: RocksDB may spill onto it"
+    return [Note(HINT if state.arguments.fast_size[1] else WARNING, text)]
+
+
+def _no_flash(placement: Placement) -> list[Note]:
+    count, disks = placement.state.arguments.osds_per_device, placement.state.shape.disks
+    if count == 1 or not any(disks[osd.data].cls == "hdd" for osd in placement.state.placed):
+        return []
+    return [Note(WARNING, f"osds-per-device={count} is for flash: hard disks carry one OSD each")]
+
+
+def _both(placement: Placement) -> list[Note]:
+    state, allocation = placement.state, placement.allocation
+    if not allocation or not state.arguments.data:
+        return []
+    fast = {*allocation.tiers.db, *allocation.tiers.wal} - {osd.data for osd in state.placed}
+    both = sum(1 for at in fast if state.shape.disks[at].mask & DATA)
+    verb = "matches" if both == 1 else "match"
+    text = f"{counted(both, 'disk')} {verb} data and also db or wal: serving DB or WAL"
+    return [Note(WARNING, text)] if both and (state.placed or state.shape.existing) else []
+
+
+def _leftovers(placement: Placement) -> list[Note]:
+    state, disks = placement.state, placement.state.shape.disks
+    usual = Counter(disks[osd.data].size for osd in (*state.shape.existing, *state.placed) if osd.db is not None)
+    if not usual:
+        return []
+    size = max(usual, key=lambda one: (usual[one], one))
+    alone = {disks[osd.data].size for osd in state.placed if osd.db is None and osd.wal is None}
+    odd = sorted(one for one in alone if one * ODD_LEFTOVER < size or one > size * ODD_LEFTOVER)
+    sizes = ", ".join(f"{gib(one)} GiB" for one in odd)
+    text = f"leftovers of {sizes} beside data disks of {gib(size)} GiB: their fill and load will differ much"
+    return [Note(WARNING, text)] if odd else []
+
+
+def _data_disks(placement: Placement) -> int:
+    return len({osd.data for osd in (*placement.state.shape.existing, *placement.state.placed)})
+
+
+def memory(planned: PlannedHost) -> list[Note]:
+    """That a host has less memory than its OSDs aim to use."""
+    osds, has = len(planned.plan.osds) + len(planned.shape.existing), planned.host.memory
+    if not has or osds * OSD_MEMORY <= has:
+        return []
+    needs = f"{counted(osds, 'OSD')} x {gib(OSD_MEMORY)} GiB (osd_memory_target) = {gib(osds * OSD_MEMORY)} GiB"
+    text = f"{needs}, and the host has {gib(has)} GiB: lower osd_memory_target or add memory"
+    return [Note(WARNING, text, MEMORY)]
+
+
+def general(planned: Sequence[PlannedHost], arguments: DiskArguments) -> list[Note]:
+    """Notes on all targeted hosts together."""
+    notes = [Note(WARNING, text) for text in _without_effect(planned, arguments)]
+    if not any(one.plan.layout for one in planned):
+        notes.append(Note(WARNING, "no OSD is planned: no targeted host has a free disk that may be data"))
+    layouts = [(one.plan.layout, one.host.id) for one in planned if one.plan.layout]
+    notes += _groups("hosts chose different layouts", layouts)
+    disks = [(_disks(one), one.host.id) for one in planned if one.plan.layout]
     return notes + _groups("hosts differ in their disks", disks)
 
 
-def _without_effect(hosts: list[Planned], arguments: Arguments) -> list[str]:
-    new = [one for host in {id(each.plan): each for each in hosts}.values() for one in host.plan.osds]
-    db, wal = any(one.db is not None for one in new), any(one.wal is not None for one in new)
-    found = []
-    if arguments.exclude and not any(facts.mask & EXCLUDE for one in hosts for facts in one.shape.disks):
-        found.append(f"exclude={arguments.exclude.text} matches no disk")
+def _without_effect(planned: Sequence[PlannedHost], arguments: DiskArguments) -> list[str]:
+    new = [osd for one in {id(each.plan): each for each in planned}.values() for osd in one.plan.osds]
+    db, wal = any(osd.db is not None for osd in new), any(osd.wal is not None for osd in new)
+    lines = []
+    if arguments.exclude and not any(disk.mask & EXCLUDE for one in planned for disk in one.shape.disks):
+        lines.append(f"exclude={arguments.exclude.text} matches no disk")
     if arguments.filestore:
-        found += [
-            f"{name} has no effect: filestore has no WAL" for name in ("wal", "wal-size") if name in arguments.typed
-        ]
+        useless = [name for name in ("wal", "wal-size") if name in arguments.typed]
+        lines += [f"{name} has no effect: filestore has no WAL" for name in useless]
     sizes = (
         ("db-size", arguments.db_size, db and not arguments.filestore),
         ("wal-size", arguments.wal_size, wal),
         ("journal-size", arguments.journal_size, db and arguments.filestore),
     )
-    found += [
-        f"{name} has no effect: no new OSD has such a part" for name, typed, used in sizes if typed and new and not used
-    ]
+    useless = [name for name, typed, used in sizes if typed and new and not used]
+    lines += [f"{name} has no effect: no new OSD has such a part" for name in useless]
     if arguments.wal and new and not wal:
-        found.append(f"wal={arguments.wal.text} has no effect: no layout with such a WAL fits")
-    return found
+        lines.append(f"wal={arguments.wal.text} has no effect: no layout with such a WAL fits")
+    return lines
 
 
-def _memory(hosts: list[Planned]) -> list[Note]:
-    short: dict[tuple[int, int], list[str]] = {}
-    for one in hosts:
-        osds = len(one.plan.osds) + len(one.shape.existing)
-        if one.host.memory and osds * OSD_MEMORY > one.host.memory:
-            short.setdefault((osds, one.host.memory), []).append(one.host.id)
-    return [
-        Note(
-            WARNING,
-            f"{several(names)}: {osds} OSDs x 4 GiB (osd_memory_target) = {osds * 4} GiB, and the host has "
-            f"{gib(memory)} GiB: lower osd_memory_target or add memory",
-        )
-        for (osds, memory), names in short.items()
-    ]
+def _disks(one: PlannedHost) -> str:
+    """``54 x hdd 5589 GiB, 6 x ssd 745.2 GiB``: the disks that Ceph may use, sizes that print alike together."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for disk, seen in sorted(zip(one.shape.disks, one.host.disks, strict=True), key=lambda pair: pair[0][:2]):
+        if disk.reason is None or seen.residents:
+            counts[disk.cls, gib(disk.size)] += 1
+    return ", ".join(f"{count} x {cls} {size} GiB" for (cls, size), count in counts.items())
 
 
-def _disks(one: Planned) -> str:
-    """``54 x hdd 5589 GiB, 6 x ssd 745.2 GiB``: the disks that Ceph may use."""
-    counts = Counter(
-        (facts.cls, facts.size)
-        for facts, disk in zip(one.shape.disks, one.host.disks, strict=True)
-        if facts.reason is None or disk.residents
-    )
-    return ", ".join(f"{count} x {cls} {gib(size)} GiB" for (cls, size), count in sorted(counts.items()))
-
-
-def _groups(title: str, pairs: list[tuple[str, str]]) -> list[Note]:
+def _groups(title: str, pairs: Iterable[tuple[str, str]]) -> list[Note]:
     groups: dict[str, list[str]] = {}
     for key, name in pairs:
         groups.setdefault(key, []).append(name)
     if len(groups) < 2:
         return []
     listed = sorted(groups.items(), key=lambda group: (-len(group[1]), group[1]))
-    return [Note(HINT, f"{title}: " + "; ".join(f"{key} on {several(names)}" for key, names in listed))]
+    lines = [f"{key} on {several(names)}" for key, names in listed[:GROUPS]]
+    rest = [name for _, names in listed[GROUPS:] for name in names]
+    more = [f"{len(listed) - GROUPS} other kinds on {counted(len(rest), 'host')}"] if rest else []
+    return [Note(HINT, f"{title}: " + "; ".join([*lines, *more]))]

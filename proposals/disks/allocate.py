@@ -4,7 +4,7 @@ import heapq
 from collections import Counter
 from typing import NamedTuple
 
-from proposals.disks.arguments import Arguments
+from proposals.disks.arguments import DiskArguments
 from proposals.disks.layouts import Tiers
 from proposals.disks.shape import Facts, Placed
 from proposals.disks.slots import Device, Neighbours, build
@@ -18,35 +18,37 @@ class Allocation(NamedTuple):
     unplaced: tuple[int, ...]
     devices: tuple[Device, ...]
     clashing: tuple[Device, ...]  # left out: their neighbours' sizes are not those that were typed
-    over: tuple[int, ...]  # DB devices beyond db-ratio
+    over: tuple[int, ...]  # DB devices that no WAL device takes
+    wals: tuple[Device, ...]  # the WAL devices of three tiers
 
 
-def parts(disk: Facts, arguments: Arguments) -> int:
+def parts(disk: Facts, arguments: DiskArguments) -> int:
     """OSDs on one data disk: several only on flash."""
     return 1 if disk.cls == "hdd" else arguments.osds_per_device
 
 
 def allocate(
-    disks: tuple[Facts, ...], tiers: Tiers, neighbours: Neighbours, arguments: Arguments, limit: int | None
+    disks: tuple[Facts, ...], tiers: Tiers, neighbours: Neighbours, arguments: DiskArguments, limit: int | None
 ) -> Allocation:
     """Give the data disks of ``tiers`` to its devices. ``limit``: at most so many data disks (None: all)."""
-    per_disk = max((parts(disks[at], arguments) for at in tiers.data), default=1)
     wal_only = not tiers.db and bool(tiers.wal)
     carries = "wal" if wal_only else tiers.carries
-    main = [build(at, disks[at].size, carries, neighbours, arguments, per_disk) for at in (tiers.db or tiers.wal)]
-    over: tuple[int, ...] = ()
-    if tiers.db and tiers.wal:
-        behind = [build(at, disks[at].size, "wal", neighbours, arguments, per_disk) for at in tiers.wal]
-        over = _put_behind(main, behind, neighbours, arguments)
+    main_tier = tiers.db or tiers.wal
+    served = {at for device in main_tier for at in neighbours.disks.get(device, ()) if isinstance(at, int)}
+    per_disk = max((parts(disks[at], arguments) for at in (*tiers.data, *served)), default=1)
+    main = [build(at, disks[at].size, carries, neighbours, arguments, per_disk) for at in main_tier]
+    three = tiers.wal if tiers.db else ()
+    wals = [build(at, disks[at].size, "wal", neighbours, arguments, per_disk) for at in three]
+    over = _put_behind(main, wals, neighbours, arguments) if wals else ()
     usable = [device for device in main if device.at not in over]
     data = sorted(tiers.data, key=lambda at: (-disks[at].size, at))
     wanted = data if limit is None else data[:limit]
     placed, left = spread(disks, wanted, [device for device in usable if not device.clash], arguments)
     clashing = tuple(device for device in usable if device.clash)
-    return Allocation(tiers, tuple(placed), tuple(left), tuple(main), clashing, over)
+    return Allocation(tiers, tuple(placed), tuple(left), tuple(main), clashing, over, tuple(wals))
 
 
-def _put_behind(main: list[Device], behind: list[Device], neighbours: Neighbours, arguments: Arguments) -> tuple:
+def _put_behind(main: list[Device], behind: list[Device], neighbours: Neighbours, arguments: DiskArguments) -> tuple:
     """Give each DB device its WAL device; return the positions of those over the ceiling."""
     by_position = {device.at: device for device in behind}
     for device in main:
@@ -69,7 +71,7 @@ def _put_behind(main: list[Device], behind: list[Device], neighbours: Neighbours
 
 
 def spread(
-    disks: tuple[Facts, ...], data: list[int], devices: list[Device], arguments: Arguments
+    disks: tuple[Facts, ...], data: list[int], devices: list[Device], arguments: DiskArguments
 ) -> tuple[list[Placed], list[int]]:
     """Each disk, the larger first, to the device with fewest OSDs, then fewest data bytes, then by id."""
     heap = [(device.osds, device.bytes, device.at, device) for device in devices]

@@ -15,7 +15,7 @@ LAYOUTS = ("standalone", "nvme-ssd", "nvme-spinner", "ssd-spinner", "nvme-ssd-sp
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class DiskArguments:
     """What was asked, understood. Sizes are bytes; None is "not given"."""
 
     name: str = "default"
@@ -49,8 +49,8 @@ class Arguments:
         return self.format == "filestore"
 
 
-def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
-    """Arguments from ``["ratio=9", "db-size=40g"]`` or from ``{"ratio": 9, "db_size": "40g"}``.
+def parse(pairs: Iterable[str] | Mapping[str, object]) -> DiskArguments:
+    """DiskArguments from ``["ratio=9", "db-size=40g"]`` or from ``{"ratio": 9, "db_size": "40g"}``.
 
     Values may be typed as Salt's command line types them (numbers, booleans); what cannot be turned back
     into what was typed is refused with the advice to quote it. Raises ArgumentError.
@@ -61,14 +61,14 @@ def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
     return _arguments(values, {key: typed[key] for key in sorted(typed) if key not in ("name", "force")})
 
 
-def _arguments(values: dict[str, object], typed: dict[str, object]) -> Arguments:
+def _arguments(values: dict[str, object], typed: dict[str, object]) -> DiskArguments:
     layout = next((name for name in LAYOUTS if values.get(name)), None)
     plain = {key.replace("-", "_"): value for key, value in values.items() if key not in (*LAYOUTS, "journal")}
     if "journal" in values:
         plain["db"] = values["journal"]
     if plain.get("format") == "filestore":
         plain |= {"wal": None, "wal_size": None}  # filestore has no WAL: advice says so
-    return Arguments(**plain, layout=layout, typed=MappingProxyType(typed))
+    return DiskArguments(**plain, layout=layout, typed=MappingProxyType(typed))
 
 
 def _check_together(values: dict[str, object]) -> None:

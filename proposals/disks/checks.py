@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from proposals.disks.arguments import Arguments
+from proposals.disks.arguments import DiskArguments
 from proposals.disks.filters import KEYS, Filter
 from proposals.disks.layouts import CLASSES, WORDS
 from proposals.inventory.disk import Disk
@@ -15,7 +15,7 @@ from proposals.text.sizes import GIB, both
 SHOWN = 6  # values or sizes named in one message
 
 
-def filters(found: Inventory, arguments: Arguments) -> None:
+def filters(found: Inventory, arguments: DiskArguments) -> None:
     """Raise FilterError for a data, db or wal filter that no usable disk of any targeted host matches."""
     for name in ("data", "db", "wal"):
         wanted: Filter | None = getattr(arguments, name)
@@ -24,7 +24,7 @@ def filters(found: Inventory, arguments: Arguments) -> None:
             raise FilterError(_nothing(word, wanted, list(_usable(found)), found))
 
 
-def layout(planned: Iterable, arguments: Arguments) -> None:
+def layout(planned: Iterable, arguments: DiskArguments) -> None:
     """Raise PlanError where a layout is forced that no targeted host can make."""
     if arguments.layout in (None, "standalone"):
         return

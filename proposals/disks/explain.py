@@ -1,8 +1,8 @@
 """One disk: every step of why it became what it is."""
 
-from proposals.disks.arguments import Arguments
+from proposals.disks.arguments import DiskArguments
 from proposals.disks.filters import KEYS, Filter
-from proposals.disks.plan import Plan, Planned
+from proposals.disks.plan import DiskPlan, PlannedHost
 from proposals.disks.shape import label
 from proposals.inventory.disk import Disk
 from proposals.text import names
@@ -12,7 +12,7 @@ from proposals.text.sizes import both, gib, terabytes
 PURPOSES = ("exclude", "data", "db", "wal")
 
 
-def disk(plan: Plan, host: str, word: str) -> dict:
+def disk(plan: DiskPlan, host: str, word: str) -> dict:
     """Role, reason, OSDs and the steps that led there; ``word`` is the disk's id, device or serial.
 
     Raises ArgumentError for a host or disk that the plan does not know, naming the nearest.
@@ -32,7 +32,7 @@ def disk(plan: Plan, host: str, word: str) -> dict:
     return {"host": host, "disk": found.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
 
 
-def _position(planned: Planned, word: str) -> int:
+def _position(planned: PlannedHost, word: str) -> int:
     known = {}
     for at, disk in enumerate(planned.host.disks):
         for name in (disk.id, disk.device, disk.serial, disk.id.rpartition("/")[2], disk.device.rpartition("/")[2]):
@@ -56,7 +56,7 @@ def _seen(disk: Disk) -> list[str]:
     return steps
 
 
-def _filters(disk: Disk, arguments: Arguments) -> list[str]:
+def _filters(disk: Disk, arguments: DiskArguments) -> list[str]:
     steps = []
     for purpose in PURPOSES:
         wanted: Filter | None = getattr(arguments, purpose)
@@ -68,7 +68,7 @@ def _filters(disk: Disk, arguments: Arguments) -> list[str]:
     return steps
 
 
-def _layouts(planned: Planned) -> list[str]:
+def _layouts(planned: PlannedHost) -> list[str]:
     steps = []
     for one in planned.plan.candidates:
         numbers = f"{one.osds} OSDs, {terabytes(one.behind_bytes)} behind a DB, at most {one.lost_at_most} lost at once"

@@ -1,73 +1,75 @@
 """What became of what was planned or deployed before."""
 
-from __future__ import annotations
+from collections.abc import Collection, Mapping
 
-from collections.abc import Mapping
-
+from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import Origin
-from proposals.disks.values import Planned
+from proposals.text.argument_readers import words
+from proposals.text.notes import WARNING, Note, several
 
-SHOWN = 3  # disks named in one line
+PLACE = ("db", "wal", "db_size", "wal_size")
 
 
-def moves(before: Mapping, now: Mapping) -> list[str]:
+class Stored:
+    """A stored proposal beside the arguments of this run."""
+
+    def __init__(self, stored: Mapping | None, arguments: DiskArguments) -> None:
+        self.hosts: Mapping[str, Mapping] = stored.get("hosts", {}) if stored else {}
+        self.arguments = stored.get("arguments") if stored else None
+        self.typed = dict(arguments.typed)
+
+    def asked(self, host: str) -> object:
+        """The arguments that a host was planned with: those of the proposal, or of the run that it is kept from."""
+        return self.hosts[host].get("arguments", self.arguments)
+
+    def same(self, host: str) -> Mapping | None:
+        """What is stored of a host, where it was planned with the arguments of this run."""
+        return self.hosts[host] if host in self.hosts and self.asked(host) == self.typed else None
+
+    def kept(self, covered: Collection[str]) -> list[Note]:
+        """The hosts that this run does not cover and that keep what other arguments planned."""
+        groups: dict[str, list[str]] = {}
+        for host in sorted(self.hosts):
+            asked = self.asked(host)
+            if host not in covered and self.hosts[host].get("osds") and asked != self.typed:
+                groups.setdefault(words(asked if isinstance(asked, Mapping) else {}), []).append(host)
+        return [
+            Note(WARNING, f"{several(hosts)}: not covered by this run, kept as planned with {asked}")
+            for asked, hosts in groups.items()
+        ]
+
+
+def moves(before: Mapping | None, now: Mapping) -> list[Note]:
     """What a host's stored plan (``before``) placed elsewhere than the new one does, where it is not deployed."""
-    placed = {(osd["data"], _part(now["osds"], at)): osd for at, osd in enumerate(now["osds"])}
-    gone, moved = [], []
-    listed = before.get("osds", ())
-    for at, osd in enumerate(listed):
-        if osd["existing"]:
-            continue
-        new = placed.get((osd["data"], _part(listed, at)))
-        if new is None:
-            gone.append(osd["data"])
-        elif not new["existing"] and any(osd[key] != new[key] for key in ("db", "wal", "db_size", "wal_size")):
-            moved.append(osd["data"])
-    lines = [_line("are placed or sized otherwise than the stored proposal has them", moved)] if moved else []
-    return lines + ([_line("of the stored proposal are no longer planned", gone)] if gone else [])
+    placed = {osd["uuid"]: osd for osd in now["osds"]}
+    waiting = [osd for osd in before["osds"] if not osd["existing"]] if before else []
+    gone = sum(osd["uuid"] not in placed for osd in waiting)
+    moved = sum(any(osd[key] != placed[osd["uuid"]][key] for key in PLACE) for osd in waiting if osd["uuid"] in placed)
+    lines = []
+    if moved:
+        lines.append(f"{_osds(moved, 'is', 'are')} placed or sized otherwise than the stored proposal has it")
+    if gone:
+        lines.append(f"{_osds(gone, 'is', 'are')} no longer planned, and the stored proposal has it")
+    return [Note(WARNING, line) for line in lines]
 
 
-def recalled(origins: tuple[Origin, ...], before: Mapping | None) -> tuple[Origin, ...]:
-    """Origins of existing OSDs with the format and encryption that the stored proposal made them with.
-
-    An inventory need not tell them; where nobody does, they are BlueStore and not encrypted."""
-    stored = {osd["uuid"]: osd for osd in before["osds"]} if before else {}
-    found = []
-    for origin in origins:
-        known = stored.get(origin.uuid, {})
-        format_ = origin.format or known.get("format") or "bluestore"
-        found.append(origin._replace(format=format_, encryption=origin.encryption or known.get("encryption")))
-    return tuple(found)
+def _osds(count: int, one: str, many: str) -> str:
+    return f"1 OSD that is not deployed {one}" if count == 1 else f"{count} OSDs that are not deployed {many}"
 
 
-def fallen(planned: Planned, before: Mapping) -> list[str]:
-    """All OSDs that fall with each DB or WAL device that does not answer or is gone.
+def recalled(origins: tuple[Origin, ...], before: Mapping, here: Collection[str]) -> tuple[Origin, ...]:
+    """Origins of existing OSDs with what the stored proposal (``before``: its part of the host) knows of them.
 
-    ``before`` is the host's part of a stored proposal: it tells where a DB was that no disk shows any more."""
-    disks, facts = planned.host.disks, planned.shape.disks
-    here = {disk.id for disk in disks}
-    stored = {(osd["data"], osd["uuid"]): osd for osd in before.get("osds", ())}
-    behind: dict[tuple[str, str], list[str]] = {}
-    for one, origin in zip(planned.shape.existing, planned.origins, strict=True):
-        name = f"OSD {origin.osd_id}" if origin.osd_id is not None else f"OSD {origin.uuid}"
-        known = stored.get((disks[one.data].id, origin.uuid), {})
-        dead = {(disks[at].id, facts[at].reason) for at in (one.db, one.wal) if at is not None and facts[at].reason}
-        missing = [known.get(key) for key in ("db", "wal") if getattr(one, key) is None]
-        dead |= {(device, "is not there any more") for device in missing if device and device not in here}
-        for device in dead:
-            behind.setdefault(device, []).append(name)
-    return [f"{device}: {reason}: with it fall {', '.join(osds)}" for (device, reason), osds in sorted(behind.items())]
+    An inventory need not tell format and encryption; where nobody does, they are BlueStore and not encrypted. It
+    cannot tell devices that are not ``here`` any more."""
+    stored = {osd["uuid"]: osd for osd in before.get("osds", ())}
+    return tuple(_recalled(origin, stored.get(origin.fsid, {}), here) for origin in origins)
 
 
-def _part(osds, at: int) -> int:
-    """Which OSD of its data disk the one at this place is: they stand side by side."""
-    first = at
-    while first and osds[first - 1]["data"] == osds[at]["data"]:
-        first -= 1
-    return at - first
-
-
-def _line(what: str, data: list[str]) -> str:
-    named = ", ".join(one.rpartition("/")[2] for one in data[:SHOWN])
-    more = f" and {len(data) - SHOWN} more" if len(data) > SHOWN else ""
-    return f"{len(data)} OSDs that are not deployed {what}: {named}{more}"
+def _recalled(origin: Origin, known: Mapping, here: Collection[str]) -> Origin:
+    devices = {known.get("db"), known.get("wal"), *known.get("missing", ())} - {None}
+    return origin._replace(
+        format=origin.format or known.get("format") or "bluestore",
+        encryption=origin.encryption or known.get("encryption"),
+        missing=tuple(sorted(device for device in devices if device not in here)),
+    )

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from proposals.disks.arguments import Arguments
+from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import DATA, DB, EXCLUDE, WAL, Facts, Shape
 from proposals.inventory.disk import SPEED
 from proposals.text.errors import PlanError
@@ -46,19 +46,20 @@ def pool(shape: Shape, busy: set[int], carriers: set[int]) -> Pool:
     return Pool(shape.disks, tuple(at for at in fast if at not in carriers), fast)
 
 
-def candidates(pool: Pool, arguments: Arguments) -> list[Tiers]:
+def candidates(pool: Pool, arguments: DiskArguments) -> list[Tiers]:
     """The layouts to try on these disks, in the order that decides between equals."""
     if arguments.layout == "standalone":
         return []
     if arguments.layout:
         return [tier for tier in (_by_class(pool, arguments, arguments.layout),) if tier]
     if arguments.data and arguments.db:
-        return [_by_filters(pool, arguments)]
+        tiers = _by_filters(pool, arguments)
+        return [tiers] if tiers.db or tiers.wal else []
     found = (_by_class(pool, arguments, layout) for layout in CLASSES)
     return [tier for tier in found if tier]
 
 
-def _by_filters(pool: Pool, arguments: Arguments) -> Tiers:
+def _by_filters(pool: Pool, arguments: DiskArguments) -> Tiers:
     """``data`` and ``db`` both given: they alone decide, whatever the classes."""
     db = tuple(at for at in pool.fast if pool.disks[at].mask & DB)
     wal = tuple(at for at in pool.fast if arguments.wal and pool.disks[at].mask & WAL)
@@ -67,7 +68,7 @@ def _by_filters(pool: Pool, arguments: Arguments) -> Tiers:
     return _tiers(pool, arguments, data, db, wal)
 
 
-def _by_class(pool: Pool, arguments: Arguments, layout: str) -> Tiers | None:
+def _by_class(pool: Pool, arguments: DiskArguments, layout: str) -> Tiers | None:
     slow, fast, faster = CLASSES[layout]
     if faster and arguments.filestore:
         return None
@@ -86,7 +87,7 @@ def _by_class(pool: Pool, arguments: Arguments, layout: str) -> Tiers | None:
     return _tiers(pool, arguments, data, db, wal, layout)
 
 
-def _tiers(pool: Pool, arguments: Arguments, data, db, wal, layout: str | None = None) -> Tiers:
+def _tiers(pool: Pool, arguments: DiskArguments, data, db, wal, layout: str | None = None) -> Tiers:
     common = set(db) & set(wal)
     if common and set(db) != set(wal):
         sizes = ", ".join(sorted({f"{gib(pool.disks[at].size)} GiB" for at in common}))
@@ -97,7 +98,8 @@ def _tiers(pool: Pool, arguments: Arguments, data, db, wal, layout: str | None =
     small: tuple[int, ...] = ()
     if not arguments.db and db:
         largest = max(pool.disks[at].size for at in db)
-        small = tuple(at for at in db if pool.disks[at].size * 2 < largest)
+        free = set(pool.free)  # a device that carries DBs already offers what is left
+        small = tuple(at for at in db if pool.disks[at].size * 2 < largest and at in free)
         db = tuple(at for at in db if at not in small)
     if common:
         wal = ()

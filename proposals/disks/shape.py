@@ -2,11 +2,12 @@
 
 Hosts with equal shapes get equal plans, so each shape is planned once (docs/concepts/planner.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from proposals.disks.arguments import Arguments
-from proposals.inventory.disk import KIND, Disk
+from proposals.disks.arguments import DiskArguments
+from proposals.disks.fsids import fsid
+from proposals.inventory.disk import KIND, Disk, Resident
 from proposals.inventory.inventory import Host
 
 DATA, DB, WAL, EXCLUDE = 1, 2, 4, 8  # which filters a disk matches; a filter not given matches
@@ -22,7 +23,7 @@ class Facts(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """One OSD by positions of its disks. Sizes are bytes; ``fixed`` where it lay there before this plan."""
+    """One OSD by positions of its disks, the ``part``-th of its data disk. Sizes are bytes."""
 
     data: int
     part: int
@@ -30,7 +31,6 @@ class Placed(NamedTuple):
     wal: int | None
     db_size: int | None
     wal_size: int | None
-    fixed: bool = False
 
 
 class Stray(NamedTuple):
@@ -44,28 +44,34 @@ class Stray(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Everything of a host that its plan depends on, hashable."""
+    """Everything of a host that its plan depends on, hashable.
+
+    ``pinned`` is what a stored plan with the same arguments placed, ``layout`` the layout that it chose."""
 
     disks: tuple[Facts, ...]
     existing: tuple[Placed, ...]
     pinned: tuple[Placed, ...]
     strays: tuple[Stray, ...]
+    layout: str | None = None
 
 
 class Origin(NamedTuple):
-    """What the plan does not depend on: what is told of an OSD beside its place."""
+    """What the plan does not depend on: what is told of an OSD beside its place.
 
-    uuid: str | None
+    ``missing`` are ids of its DB and WAL devices that are not there any more."""
+
+    fsid: str | None
     osd_id: int | None
     existing: bool
     format: str | None
     encryption: str | None
+    missing: tuple[str, ...] = ()
 
 
 class Masks:
     """Which filters a disk matches; equal disks are asked once."""
 
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(self, arguments: DiskArguments) -> None:
         given = ((DATA, arguments.data), (DB, arguments.db), (WAL, arguments.wal), (EXCLUDE, arguments.exclude))
         self.filters = [(bit, wanted) for bit, wanted in given if wanted]
         self.always = sum(bit for bit, wanted in given if not wanted and bit != EXCLUDE)
@@ -93,74 +99,99 @@ def build(host: Host, masks: Masks, stored: Mapping | None) -> tuple[Shape, tupl
         existing, origins, strays = _existing(host, facts)
     else:
         existing, origins, strays = (), (), ()
-    pinned = _pinned(host, stored, {one.data for one in existing}) if stored else ()
-    return Shape(tuple(facts), existing, pinned, strays), origins
+    pinned = _pinned(host, stored, facts) if stored else ()
+    return Shape(tuple(facts), existing, pinned, strays, _layout(stored) if stored else None), origins
 
 
 def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple[Origin, ...], tuple[Stray, ...]]:
     """OSDs that lie on the disks; marks in ``facts`` the data disks whose OSD is gone."""
-    parts: dict[str, dict] = {}
-    found, strays, parts_on = [], [], {}
+    parts_of: dict[str, dict[str, tuple[int, Resident]]] = {}
+    strays: list[Stray] = []
     for at, disk in enumerate(host.disks):
-        for one in disk.residents:
-            if one.role not in (roles := parts.setdefault(one.owner, {})):
-                roles[one.role] = (at, one)
-            elif one.role == "data":
-                facts[at] = facts[at]._replace(reason=f"holds data of {label(one)}, which another disk holds too")
+        for part in disk.residents:
+            roles = parts_of.setdefault(part.owner, {})
+            if part.role not in roles:
+                roles[part.role] = (at, part)
+            elif part.role == "data":
+                facts[at] = facts[at]._replace(reason=f"holds data of {label(part)}, which another disk holds too")
             else:
-                strays.append(Stray(at, one.role, one.size, label(one), f"has another {one.role} elsewhere"))
-    for osd in sorted(parts, key=lambda osd: _order(parts[osd])):
-        roles = parts[osd]
+                strays.append(Stray(at, part.role, part.size, label(part), f"has another {part.role} elsewhere"))
+    osds, origins, count_on = [], [], {}
+    for owner in sorted(parts_of, key=lambda owner: _order(parts_of[owner])):
+        roles = parts_of[owner]
         at, data = roles.get("data", (None, None))
         if data is None or data.state != "in-use":
             strays += _strays(roles, f"is {data.state}" if data else "has no data disk here")
             if data is not None and facts[at].reason is None:
                 facts[at] = facts[at]._replace(reason=_left(data))
             continue
-        db, wal = roles.get("db"), roles.get("wal")
-        part = parts_on[at] = parts_on.get(at, -1) + 1
-        sizes = [one[1].size if one else None for one in (db, wal)]
-        placed = Placed(at, part, db and db[0], wal and wal[0], *sizes, True)
-        found.append((placed, Origin(data.fsid, data.osd_id, True, data.format, data.encryption)))
-    return tuple(one[0] for one in found), tuple(one[1] for one in found), tuple(strays)
+        (db, db_size), (wal, wal_size) = (_place(roles.get(role)) for role in ("db", "wal"))
+        count_on[at] = count_on.get(at, -1) + 1
+        osds.append(Placed(at, count_on[at], db, wal, db_size, wal_size))
+        origins.append(Origin(data.fsid, data.osd_id, True, data.format, data.encryption))
+    return tuple(osds), tuple(origins), tuple(strays)
 
 
-def _order(roles: dict) -> tuple:
-    at, one = roles.get("data") or min(roles.values(), key=lambda value: value[0])
-    return (at, one.offset, one.owner)
+def _place(part: tuple[int, Resident] | None) -> tuple[int | None, int | None]:
+    return (part[0], part[1].size) if part else (None, None)
 
 
-def _left(data) -> str:
+def _order(roles: Mapping[str, tuple[int, Resident]]) -> tuple:
+    at, part = roles.get("data") or min(roles.values(), key=lambda place: place[0])
+    return (at, part.offset, part.owner)
+
+
+def _left(data: Resident) -> str:
     return f"holds the data of {label(data)}, which is {data.state}: free it with disk.wipe"
 
 
-def label(one) -> str:
+def label(osd: Resident | Origin) -> str:
     """How a message names an OSD: ``OSD 12``, or by its fsid where no id is known."""
-    return f"OSD {one.osd_id}" if one.osd_id is not None else f"OSD {one.fsid}"
+    return f"OSD {osd.osd_id}" if osd.osd_id is not None else f"OSD {osd.fsid}"
 
 
-def _strays(roles: dict, gone: str) -> list[Stray]:
-    return [Stray(at, role, one.size, label(one), gone) for role, (at, one) in sorted(roles.items()) if role != "data"]
+def _strays(roles: Mapping[str, tuple[int, Resident]], gone: str) -> list[Stray]:
+    lying = sorted((role, place) for role, place in roles.items() if role != "data")
+    return [Stray(at, role, part.size, label(part), gone) for role, (at, part) in lying]
 
 
-def _pinned(host: Host, stored: Mapping, taken: set[int]) -> tuple[Placed, ...]:
-    """What the stored proposal placed, as far as its disks are still there and free."""
+def _layout(stored: Mapping) -> str | None:
+    """The layout that a stored plan chose; older ones tell only which it became."""
+    candidates = [one for one in stored.get("candidates", ()) if one.get("chosen")]
+    layout = candidates[0]["layout"] if candidates else stored.get("layout")
+    return layout if isinstance(layout, str) else None
+
+
+def _pinned(host: Host, stored: Mapping, facts: Sequence[Facts]) -> tuple[Placed, ...]:
+    """What the stored proposal placed and is not deployed, as far as its disks are still there.
+
+    A data disk on which a part of its OSDs was deployed keeps the slots of the others."""
+    here = _still_here(host, stored, facts)
+    planned: dict[str, list[Mapping]] = {}
+    for osd in stored.get("osds", ()):
+        planned.setdefault(osd["data"], []).append(osd)
+    osds = []
+    for id_, listed in planned.items():
+        lying = {part.owner for part in host.disks[here[id_]].residents} if id_ in here else set()
+        if id_ not in here or not lying <= {osd["uuid"] for osd in listed}:
+            continue
+        parts = {fsid(host.id, host.disks[here[id_]], part): part for part in range(len(listed))}
+        for at, osd in enumerate(listed):
+            devices = [osd[key] for key in ("db", "wal") if osd.get(key)]
+            if not osd.get("existing") and osd["uuid"] not in lying and all(one in here for one in devices):
+                db, wal = here.get(osd.get("db")), here.get(osd.get("wal"))
+                part = parts.get(osd["uuid"], at)
+                osds.append(Placed(here[id_], part, db, wal, osd.get("db_size"), osd.get("wal_size")))
+    return tuple(osds)
+
+
+def _still_here(host: Host, stored: Mapping, facts: Sequence[Facts]) -> dict[str, int]:
+    """Position by id of each usable disk that is the one of the stored proposal."""
     recorded = {disk.get("id"): disk for disk in stored.get("disks", ())}
     here = {}
     for at, disk in enumerate(host.disks):
         known = recorded.get(disk.id)
         same = known and known.get("size") == disk.size and known.get("serial", disk.serial) == disk.serial
-        if same and disk.reason is None:
+        if same and facts[at].reason is None:
             here[disk.id] = at
-    found, parts_on = [], {}
-    for osd in stored.get("osds", ()):
-        wanted = [osd["data"], *(osd[key] for key in ("db", "wal") if osd.get(key))]
-        if osd.get("existing") or not all(one in here for one in wanted) or here[osd["data"]] in taken:
-            continue
-        if host.disks[here[osd["data"]]].residents:
-            continue
-        at = here[osd["data"]]
-        part = parts_on[at] = parts_on.get(at, -1) + 1
-        db, wal = here.get(osd.get("db")), here.get(osd.get("wal"))
-        found.append(Placed(at, part, db, wal, osd.get("db_size"), osd.get("wal_size"), True))
-    return tuple(found)
+    return here

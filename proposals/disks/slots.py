@@ -3,13 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from proposals.disks.arguments import Arguments
+from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import Placed, Shape
 from proposals.text.sizes import GIB, MIB
 
 OVERHEAD = 16 * MIB  # partition tables, alignment, LVM's header
 WAL_SIZE = 2 * GIB  # what Ceph's RocksDB settings fill at most, doubled
 JOURNAL_SIZE = 5 * GIB  # Ceph's own default
+
+
+def capacity(size: int) -> int:
+    """Bytes for slots on a device of ``size`` bytes: whole GiB, without what tables and headers take."""
+    return max(0, (size - OVERHEAD) // GIB * GIB)
 
 
 class Device:
@@ -23,7 +28,7 @@ class Device:
         self.at = at
         self.size = size
         self.db = self.wal = 0
-        self.room = max(0, (size - OVERHEAD) // GIB * GIB)
+        self.room = capacity(size)
         self.disks = self.osds = self.bytes = 0
         self.behind: Device | None = None  # the WAL device of a DB device, where there are three tiers
         self.served = 0  # DB devices that a WAL device serves
@@ -64,23 +69,24 @@ class Neighbours:
         self.bytes: Counter[int] = Counter()
         self.wal_of: dict[int, list[int]] = {}
         self.strays: dict[int, dict[str, str]] = {}  # device -> OSD -> what became of it
-        for one in placed:
-            self._add(one, shape.disks[one.data].size)
+        for osd in placed:
+            self.add(osd, shape.disks[osd.data].size)
         for stray in shape.strays:
             self._note(stray.disk, stray.role, stray.size, stray.label)
             known = self.strays.setdefault(stray.disk, {})
             self.osds[stray.disk] += stray.label not in known
             known[stray.label] = stray.gone
 
-    def _add(self, one: Placed, size: int) -> None:
-        for at, role, bytes_ in ((one.db, "db", one.db_size), (one.wal, "wal", one.wal_size)):
+    def add(self, osd: Placed, size: int) -> None:
+        """Count ``osd``, whose data disk has ``size`` bytes, for the devices of its DB and WAL."""
+        for at, role, bytes_ in ((osd.db, "db", osd.db_size), (osd.wal, "wal", osd.wal_size)):
             if at is not None:
-                self._note(at, role, bytes_, one.data)
-        for at in {one.db, one.wal} - {None}:
+                self._note(at, role, bytes_, osd.data)
+        for at in {osd.db, osd.wal} - {None}:
             self.osds[at] += 1
             self.bytes[at] += size
-        if one.db is not None and one.wal is not None and one.db != one.wal:
-            self.wal_of.setdefault(one.db, []).append(one.wal)
+        if osd.db is not None and osd.wal is not None and osd.db != osd.wal:
+            self.wal_of.setdefault(osd.db, []).append(osd.wal)
 
     def _note(self, at: int, role: str, size: int | None, owner: object) -> None:
         self.disks.setdefault(at, set()).add(owner)
@@ -96,29 +102,26 @@ class Neighbours:
         return max(sizes, key=lambda size: (sizes[size], size)) if sizes else 0
 
 
-def build(at: int, size: int, carries: str, neighbours: Neighbours, arguments: Arguments, parts: int) -> Device:
-    """The device at position ``at``; ``carries`` is "db", "wal" or "db+wal", ``parts`` the OSDs a data disk."""
+def build(at: int, size: int, carries: str, neighbours: Neighbours, arguments: DiskArguments, parts: int) -> Device:
+    """The device at position ``at``; ``carries`` is "db", "wal" or "db+wal", ``parts`` the OSDs a data disk.
+
+    Without a typed size a DB is an equal share of the device for each slot that the ratio allows, less the WAL;
+    where that is under 1 GiB, the device has no slot."""
     device = Device(at, size)
-    wal_size = arguments.wal_size or WAL_SIZE
     if at in neighbours.disks:
         _like_neighbours(device, carries, neighbours, arguments)
-    if carries != "db" and not device.wal and at not in neighbours.disks:
-        device.wal = wal_size
+    if not device.wal and (carries == "wal" or (carries == "db+wal" and at not in neighbours.disks)):
+        device.wal = arguments.wal_size or WAL_SIZE
     if carries != "wal" and not device.db:
         typed = arguments.fast_size[1] or (JOURNAL_SIZE if arguments.filestore else None)
-        device.db = typed or _share(device, arguments.ratio * parts)
-    if carries == "wal" and not device.wal:
-        device.wal = wal_size
+        share = (device.room // (arguments.ratio * parts) - device.wal) // GIB * GIB
+        device.db = typed or max(0, share)
+        device.wal = device.wal if device.db else 0
     device.room -= neighbours.taken[at] + neighbours.unsized[at] * device.slot
     return device
 
 
-def _share(device: Device, slots: int) -> int:
-    """An equal share of the device for each slot that the ratio allows, less the WAL, in whole GiB."""
-    return max(0, (device.room // slots - device.wal) // GIB * GIB)
-
-
-def _like_neighbours(device: Device, carries: str, neighbours: Neighbours, arguments: Arguments) -> None:
+def _like_neighbours(device: Device, carries: str, neighbours: Neighbours, arguments: DiskArguments) -> None:
     at = device.at
     device.disks = len(neighbours.disks[at])
     device.osds, device.bytes = neighbours.osds[at], neighbours.bytes[at]

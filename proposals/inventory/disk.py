@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from proposals.text import names
@@ -12,6 +13,10 @@ ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore
 LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
 RESERVED = "reserved: "
 ODD_ENTRY = "an entry of its OSDs is not understood"
+_FAULT = re.compile(
+    r"(^|; )(does not answer|size 0|has no (size|device)|size is not|does not say whether|an entry|entry is not)"
+    r"|not (an )?acceptable"
+)
 _BLANKS = re.compile(r" *\t *")
 STATES = ("in-use", "destroyed", "orphan")
 LARGEST = (1 << 63) - 1  # bytes of a disk, as the kernel counts them; more is no size
@@ -54,6 +59,12 @@ class Disk(NamedTuple):
 
 
 KIND = slice(2, 8)  # of a Disk, what equal disks share: size, class, rotation, transport, vendor, model
+
+
+@cache
+def is_fault(reason: str) -> bool:
+    """Whether a disk's reason says that it failed, is silent or is told badly, and not that it is in use."""
+    return bool(_FAULT.search(reason))
 
 
 def parse(raw: object) -> Disk:

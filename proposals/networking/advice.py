@@ -16,11 +16,11 @@ TIMES = 2, 4  # the cluster network should have so many times the public one's c
 def general(planned: Iterable[HostNetwork], wanted: Arguments, networks: Networks) -> list[Note]:
     """Notes on all hosts together: equal hosts share a line."""
     hosts = list(planned)
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[Note, list[str]] = {}
     for one in hosts:
         for note in (*_capacity(one, networks), *_load(one, networks)):
             found.setdefault(note, []).append(one.host.id)
-    notes = [Note(level, f"{several(names)}: {text}") for (level, text), names in found.items()]
+    notes = [Note(note.level, f"{several(names)}: {note.text}") for note, names in found.items()]
     return notes + _switches(hosts, wanted) + _jumbo(hosts, networks) + _differ(hosts)
 
 

@@ -8,17 +8,19 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from proposals.disks.plan import Plan, Planned
+from proposals.disks import losses
+from proposals.disks.plan import DiskPlan, PlannedHost
 from proposals.files.site import minion_file
 from proposals.policy.roles import FOLDERS
 from proposals.settings.cluster import NETWORKS
 from proposals.text import names
 from proposals.text.errors import ArgumentError
+from proposals.text.notes import WARNING
 
 _PLAIN = re.compile(r"/dev/[A-Za-z0-9/._-]+")
 
 
-def profile(plan: Plan, answer: Mapping) -> dict[str, dict[str, str]]:
+def profile(plan: DiskPlan, answer: Mapping) -> dict[str, dict[str, str]]:
     """Host -> the files of its part of the profile, by path relative to ``profile-NAME``.
 
     ``answer`` is the plan's JSON form."""
@@ -75,20 +77,22 @@ def _key(path: str) -> str:
     return path if _PLAIN.fullmatch(path) else json.dumps(path)
 
 
-def stored(plan: Plan, answer: Mapping, files: Mapping[str, str], kept: Mapping[str, Mapping]) -> str:
+def stored(plan: DiskPlan, answer: Mapping, files: Mapping[str, str], kept: Mapping[str, Mapping]) -> str:
     """The text of proposal.json: the answer, what is known of each disk, and hashes of the files written.
 
-    ``kept`` are hosts of the proposal before that this plan does not cover."""
+    ``kept`` are hosts of the proposal before that this plan does not cover. What moved since then is not stored:
+    populating again would change nothing and find nothing moved."""
     hosts = {planned.host.id: _with_names(answer["hosts"][planned.host.id], planned) for planned in plan.hosts}
     hosts |= {host: dict(planned) for host, planned in kept.items()}
     head = json.dumps({"name": answer["name"], "arguments": answer["arguments"]})[:-1]
     rows = ",\n".join(f"{json.dumps(name)}: {_compact(hosts[name])}" for name in sorted(hosts))
     hashes = ",\n".join(f"{json.dumps(path)}: {json.dumps(files[path])}" for path in sorted(files))
-    tail = ", ".join(f"{json.dumps(key)}: {json.dumps(answer[key])}" for key in ("warnings", "hints", "summary"))
+    told = {"warnings": plan.lines(WARNING), "hints": answer["hints"], "summary": losses.summary(hosts)}
+    tail = json.dumps(told)[1:-1]
     return f'{head}, "hosts": {{\n{rows}\n}}, {tail}, "files": {{\n{hashes}\n}}}}\n'
 
 
-def _with_names(host: Mapping, planned: Planned) -> dict:
+def _with_names(host: Mapping, planned: PlannedHost) -> dict:
     disks = []
     for entry, disk in zip(host["disks"], planned.host.disks, strict=True):
         told = {"device": disk.device, "serial": disk.serial, "wwn": disk.wwn}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from proposals.disks.plan import Plan
+from proposals.disks.plan import DiskPlan
 from proposals.files import atomic, tree
 from proposals.files.site import minion_file
 from proposals.policy import policy
@@ -24,12 +24,12 @@ MASTERS = ("salt", "admin")
 WORDS = (*MASTERS, "mon", *(word for words in NAMED.values() for word in words))
 
 
-def text(root: str | Path, plan: Plan) -> str:
+def text(root: str | Path, plan: DiskPlan) -> str:
     """The proposed policy.cfg for all hosts that have fragments under ``root``."""
     return "\n".join(["# Chosen by populate, yours to change: one glob a line.", *lines(root, plan)]) + "\n"
 
 
-def lines(root: str | Path, plan: Plan) -> list[str]:
+def lines(root: str | Path, plan: DiskPlan) -> list[str]:
     """The lines that choose: cluster, roles, config, profile."""
     hosts = _hosts(root)
     storage = {one.host.id for one in plan.hosts if one.plan.osds or one.shape.existing}
@@ -44,7 +44,7 @@ def lines(root: str | Path, plan: Plan) -> list[str]:
     return chosen
 
 
-def lacking(root: str | Path, plan: Plan) -> list[str]:
+def lacking(root: str | Path, plan: DiskPlan) -> list[str]:
     """Messages with the cluster, config and profile lines whose files policy.cfg does not choose yet."""
     return missing(root, [line for line in lines(root, plan) if not line.startswith("role-")])
 

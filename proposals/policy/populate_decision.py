@@ -10,7 +10,7 @@ from difflib import unified_diff
 from functools import partial
 from typing import Any, NamedTuple
 
-from proposals.disks.plan import Plan
+from proposals.disks.plan import DiskPlan
 from proposals.policy import fragments
 from proposals.policy.fragments import digest
 from proposals.text.errors import StoreError
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
     stored: Callable[[Mapping[str, str], Mapping[str, Mapping]], str]
 
 
-def wanted(plan: Plan) -> Wanted:
+def wanted(plan: DiskPlan) -> Wanted:
     """The files that ``plan`` asks for."""
     answer = plan.as_dict()
     texts = fragments.profile(plan, answer)

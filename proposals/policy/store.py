@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from proposals.disks.plan import Plan
+from proposals.disks.plan import DiskPlan
 from proposals.files import atomic
 from proposals.files.documents import parse_json, parse_yaml
 from proposals.files.gc_paused import uncollected
@@ -48,7 +48,7 @@ def stored_network(root: str | Path, name: str) -> dict | None:
 
 
 @uncollected()
-def populate(root: str | Path, plan: Plan, force: bool = False, propose_policy: bool = True) -> Report:
+def populate(root: str | Path, plan: DiskPlan, force: bool = False, propose_policy: bool = True) -> Report:
     """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.
 
     ``propose_policy``: whether a policy.cfg is written where there is none. Files that were edited stay
@@ -108,7 +108,7 @@ def _change(folder: Path, name: str, before: Mapping, decided: Decision) -> None
         atomic.write(folder / "proposal.json", decided.proposal)
 
 
-def _policy(root: Path, plan: Plan) -> list[str]:
+def _policy(root: Path, plan: DiskPlan) -> list[str]:
     path = root / "policy.cfg"
     if path.exists():
         return policy_draft.lacking(root, plan)

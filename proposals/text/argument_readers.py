@@ -54,6 +54,12 @@ def read(
     return values, typed
 
 
+def words(typed: Mapping[str, object]) -> str:
+    """Arguments in their remembered form, as they are typed: ``ratio=9 leftovers=true``."""
+    listed = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in typed.items())
+    return " ".join(listed) or "no arguments"
+
+
 def _pairs(pairs: Iterable[str] | Mapping[str, object]) -> Iterable[tuple[str, object]]:
     if isinstance(pairs, Mapping):
         yield from ((str(key), value) for key, value in pairs.items() if not str(key).startswith("__"))

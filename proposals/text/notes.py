@@ -7,26 +7,38 @@ WARNING, HINT = "warning", "hint"
 NAMED = 4  # hosts named in one line; of more the number is told
 
 
+class Way(NamedTuple):
+    """What an admin may do about a note: ``typed`` are arguments and their values as in proposal.json, ``more`` the
+    disks to add to the host, each told as the position of one that it is like."""
+
+    text: str
+    typed: tuple[tuple[str, object], ...] = ()
+    more: tuple[int, ...] = ()
+
+
 class Note(NamedTuple):
-    """A warning or hint about a host; the same note of several hosts is one line."""
+    """A warning or hint about a host; the same note of several hosts is one line.
+
+    ``ways`` are told only where they have been tried: of the ways in each inner tuple the first that ends what
+    ``kind`` is about and leaves the host with at least ``disks`` data disks. ``gain`` is what they are good for."""
 
     level: str
     text: str
+    kind: str = ""
+    ways: tuple[tuple[Way, ...], ...] = ()
+    gain: str = ""
+    disks: int = 0
 
 
-class Notes:
-    """Collects notes while one host is planned."""
+def line(note: Note) -> str:
+    """A note as it is told: ``24 data disks unused: ratio=5 is reached; ratio=9 uses all 54``."""
+    ways = " or ".join(way.text for way, *_ in note.ways)
+    return f"{note.text}; {ways} {note.gain}".rstrip() if ways else note.text
 
-    def __init__(self) -> None:
-        self.found: list[Note] = []
 
-    def warn(self, text: str) -> None:
-        """Something that the admin should look at."""
-        self.found.append(Note(WARNING, text))
-
-    def hint(self, text: str) -> None:
-        """Something that would make more of the disks."""
-        self.found.append(Note(HINT, text))
+def counted(count: int, noun: str) -> str:
+    """``1 data disk``, ``24 data disks``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def several(hosts: list[str]) -> str:
@@ -42,5 +54,5 @@ def merged(by_host: Mapping[str, Iterable[Note]], level: str) -> list[str]:
     for host, notes in by_host.items():
         for note in notes:
             if note.level == level:
-                hosts.setdefault(note.text, []).append(host)
+                hosts.setdefault(line(note), []).append(host)
     return [f"{several(names)}: {text}" for text, names in hosts.items()]

@@ -99,6 +99,13 @@ def gib(size: int) -> str:
     return f"{tenths // 10}" if tenths % 10 == 0 else f"{tenths / 10:.1f}"
 
 
+def typed(size: int) -> str | None:
+    """``40g``, ``37.5g`` as ``38400m``: what an admin types for exactly these bytes; None where nothing says them."""
+    if size <= 0 or size % EXTENT:
+        return None
+    return f"{size // MIB}m" if size % GIB else f"{size // GIB}g"
+
+
 def both(size: int) -> str:
     """``745.2 GiB = 800.2 GB``: as kernels and as labels count."""
     label = f"{size / 1e12:.2f} TB" if size >= 10**12 else f"{size / 1e9:.1f} GB"

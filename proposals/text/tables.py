@@ -7,11 +7,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proposals.text.notes import several
+from proposals.text.notes import counted, several
 from proposals.text.sizes import gib, terabytes
 
 PIPE_WIDTH = 160  # columns where nobody says how wide: a file, a pager
 NUMERIC = ("OSDs", "disks", "data", "DB", "WAL", "unused", "GiB", "matches", "line", "raw", "of host", "of cluster")
+TRIED = ("layout", "osds", "data_disks", "behind_bytes", "lost_at_most", "why_not", "chosen")  # of a candidate
 LOST = ("raw", "of host", "of cluster")
 MANY = 24  # hosts; of more, equal ones share a line
 BY_ID = "/dev/disk/by-id/"
@@ -112,12 +113,11 @@ def candidates(answer: Mapping) -> Table:
     groups: dict[tuple, list[str]] = {}
     for name, host in answer["hosts"].items():
         for one in host.get("candidates", ()):
-            groups.setdefault(tuple(one.values()), []).append(name)
-    table = _table(
-        "layouts that were tried", "hosts", "layout", "OSDs", "disks", "raw behind a DB", "lost at most", "fits"
-    )
-    for (layout, osds, disks, behind, lost, _, why_not), hosts in groups.items():
-        _row(table, several(hosts), layout, osds, disks, terabytes(behind), f"{lost} OSDs", why_not or "yes")
+            groups.setdefault(tuple(one.get(key) for key in TRIED), []).append(name)
+    table = _table("layouts that were tried", "hosts", "layout", "OSDs", "disks", "raw behind a DB", "lost at most", "")
+    for (layout, osds, disks, behind, lost, why_not, chosen), hosts in groups.items():
+        what = "chosen" if chosen else why_not or "fits"
+        _row(table, several(hosts), layout, osds, disks, terabytes(behind), counted(lost, "OSD"), what)
     return table
 
 

@@ -22,9 +22,10 @@ DISK = disk.parse(
 )
 
 
-@pytest.mark.parametrize("module", [arguments, networking])
-def test_a_default_that_is_told_is_the_one_that_holds(module):
-    holds = module.Arguments()
+@pytest.mark.parametrize(
+    ("module", "holds"), [(arguments, arguments.DiskArguments()), (networking, networking.Arguments())]
+)
+def test_a_default_that_is_told_is_the_one_that_holds(module, holds):
     values = {name: getattr(holds, name.replace("-", "_"), False) for name in module.ARGUMENTS}
     sizes = {"wal-size": slots.WAL_SIZE, "journal-size": slots.JOURNAL_SIZE}
     expected = {

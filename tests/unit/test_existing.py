@@ -82,7 +82,7 @@ def test_without_destroying_the_new_disk_waits(planned, deployed):
 
 def test_another_size_beside_neighbours_is_refused_with_both_numbers(deployed):
     replace_first(deployed, keep_slot=False)
-    with pytest.raises(PlanError, match="db-size=30g, but what lies on its DB devices has 40 GiB.*1 data disk would"):
+    with pytest.raises(PlanError, match="db-size=30g, but the OSDs on its DB devices have 40 GiB.*1 data disk would"):
         peek(deployed, ARGS.replace("40g", "30g"))
 
 

@@ -1,0 +1,34 @@
+"""Disks that failed, are silent or are told badly: what is said of them, and what falls with them."""
+
+from collections import Counter
+
+from proposals.disks.shape import label
+from proposals.disks.values import PlannedHost
+from proposals.inventory.disk import is_fault
+from proposals.text.notes import WARNING, Note, counted
+
+FAULT = "faults"
+DEAD = ("does not answer", "size 0")  # begins the reason of a disk behind which nothing runs
+
+
+def notes(planned: PlannedHost) -> list[Note]:
+    """Warnings on one host's faulty disks; equal ones of several hosts become one line."""
+    disks, facts = planned.host.disks, planned.shape.disks
+    behind: dict[tuple[str, str], list[str]] = {}  # dead or missing DB or WAL device -> OSDs
+    for osd, origin in zip(planned.shape.existing, planned.origins, strict=True):
+        dead = {
+            disks[at].id: facts[at].reason
+            for at in (osd.db, osd.wal)
+            if at is not None and (facts[at].reason or "").startswith(DEAD)
+        }
+        for device in {**dead, **dict.fromkeys(origin.missing, "is not there any more")}.items():
+            behind.setdefault(device, []).append(label(origin))
+    told = {device for device, _ in behind}
+    counts = Counter(
+        (one.cls, one.reason)
+        for one, disk in zip(facts, disks, strict=True)
+        if one.reason and is_fault(one.reason) and disk.id not in told
+    )
+    lines = [f"{device}: {why}: with it fall {', '.join(osds)}" for (device, why), osds in sorted(behind.items())]
+    lines += [f"{counted(count, cls)}: {reason}" for (cls, reason), count in sorted(counts.items())]
+    return [Note(WARNING, line, FAULT) for line in lines]

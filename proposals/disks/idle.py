@@ -1,0 +1,57 @@
+"""DB and WAL devices of which most stays empty, or that carry more than others."""
+
+from proposals.disks.allocate import allocate
+from proposals.disks.layouts import candidates
+from proposals.disks.shape import Shape
+from proposals.disks.slots import capacity
+from proposals.disks.states import state
+from proposals.disks.values import Placement
+from proposals.text.notes import HINT, Note, Way, counted
+from proposals.text.sizes import GIB, gib
+
+IDLE = "idle DB devices"
+MUCH = 2  # told where more than one part of so many stays empty
+
+
+def notes(placement: Placement) -> list[Note]:
+    """Notes on room that no slot takes, and on what a more even spread would gain."""
+    return [*_idle(placement), *_uneven(placement)] if placement.allocation else []
+
+
+def _idle(placement: Placement) -> list[Note]:
+    """DB devices that the ratio leaves half empty, with the DB that would fill them."""
+    now, allocation = placement.state, placement.allocation
+    if now.arguments.fast_size[1] or now.arguments.filestore or allocation.unplaced or now.shape.existing:
+        return []
+    devices = [device for device in allocation.devices if device.osds and device.db]
+    empty = [device for device in devices if device.room * MUCH > capacity(device.size)]
+    if not empty:
+        return []
+    size = min(capacity(device.size) // device.osds - device.wal for device in devices) // GIB
+    room, holds = (_range(numbers) for numbers in zip(*((one.room, capacity(one.size)) for one in empty), strict=True))
+    text = f"{room} of {holds} GiB idle on {'each of ' * (len(empty) > 1)}{counted(len(empty), 'DB device')}"
+    ways = ((Way(f"db-size={size}g", (("db-size", size),)),),)
+    return [Note(HINT, text, IDLE, ways, "fits", len({osd.data for osd in now.placed}))]
+
+
+def _range(sizes: tuple[int, ...]) -> str:
+    low, high = gib(min(sizes)), gib(max(sizes))
+    return low if low == high else f"{low} to {high}"
+
+
+def _uneven(placement: Placement) -> list[Note]:
+    """What exists is never moved; where all disks planned anew would lie more evenly, a hint says so."""
+    now, allocation = placement.state, placement.allocation
+    total = sum(device.osds for device in allocation.devices)
+    most = max((device.osds for device in allocation.devices), default=0)
+    if not allocation.devices or most <= -(-total // len(allocation.devices)):
+        return []
+    fresh = state(Shape(now.shape.disks, (), (), ()), now.arguments)
+    for tiers in candidates(fresh.pool, now.arguments):
+        if set(tiers.db) == set(allocation.tiers.db) and set(tiers.wal) == set(allocation.tiers.wal):
+            anew = allocate(now.shape.disks, tiers, fresh.neighbours, now.arguments, fresh.limit)
+            even = max((device.osds for device in anew.devices), default=0)
+            if even < most and sum(device.osds for device in anew.devices) >= total:
+                text = f"one DB device carries {most} OSDs as they were made; spread anew at most {even} would fall"
+                return [Note(HINT, text)]
+    return []
