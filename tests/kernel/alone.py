@@ -16,6 +16,7 @@ from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.store import CHECKOUT
 from proposals.pillar import conf, secrets
+from proposals.settings import reader
 
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-0000000000a1"
 ADDRESS, NETWORK = "10.77.7.1", "10.77.7.0/24"  # on a dummy port: daemons of one guest need no cable
@@ -69,9 +70,8 @@ class Cluster:
         """Tell the guest its pillar: OSDs and disks as a profile has them are added to those told already."""
         for key, value in storage.items():
             self.told[key] = {**self.told[key], **value} if isinstance(value, Mapping) else value
-        told, _ = conf.derived(
-            ["osds"], {"osds": {"hostname": "osds", "addresses": [f"{ADDRESS}/24"]}}, {"public_network": NETWORK}
-        )
+        inventory = {"osds": {"hostname": "osds", "addresses": [f"{ADDRESS}/24"]}}
+        told, _ = conf.derived(["osds"], inventory, reader.read({"public_network": NETWORK}))
         pillar = {
             "fsid": FSID,
             "public_network": NETWORK,
