@@ -43,21 +43,21 @@ def problem(
     size = identity["size"]
     if group and group["uuid"] == __salt__["osd_names.pv_uuid"](disk):
         there = {volume["slot"] for volume in group["volumes"]}
-        why = __salt__["osd_lvm_parts.strangers"](disk, group) or _mixed("lvm", planned)
-        return why or room(__salt__["osd_lvm_parts.blocks"](size, group), planned, there)
+        why = _strange_volume(disk, group) or _mixed("lvm", planned)
+        return why or room(__salt__["osd_space.in_group"](size, group), planned, there)
     table = __salt__["disks.partitions"](disk)
     if table and table["guid"] == __salt__["osd_names.table_guid"](disk):
         there = {part["uuid"] for part in table["partitions"]}
-        why = __salt__["osd_raw_parts.strangers"](table) or _mixed("raw", planned)
-        return why or room(__salt__["osd_raw_parts.blocks"](size, table), planned, there)
-    return _unclean(disk, in_use) or room(__salt__["osd_raw_parts.blocks"](size, None), planned)
+        why = _strange_partition(table) or _mixed("raw", planned)
+        return why or room(__salt__["osd_space.between_partitions"](size, table), planned, there)
+    return _unclean(disk, in_use) or room(__salt__["osd_space.between_partitions"](size, None), planned)
 
 
 def room(blocks: Sequence[Sequence[int]], planned: Planned, there: Collection[str] = ()) -> str | None:
-    """Return why planned parts find no room, each placed as ``osd_raw_parts.place`` does it; ``None`` where all do.
+    """Return why planned parts find no room, each placed as ``osd_space.place`` does it; ``None`` where all do.
 
     blocks
-        The free stretches, as ``osd_raw_parts.blocks`` and ``osd_lvm_parts.blocks`` return them.
+        The free stretches, in ``osd_space``'s form.
     planned
         As for ``problem``.
     there
@@ -67,12 +67,31 @@ def room(blocks: Sequence[Sequence[int]], planned: Planned, there: Collection[st
     """
     free = [list(block) for block in blocks]
     for part in (part for _, part in planned if part["partuuid"] not in there):
-        if __salt__["osd_raw_parts.place"](free, part["size"]) is None:
+        if __salt__["osd_space.place"](free, part["size"]) is None:
             largest = max(block[1] for block in free) / 2**30
             return (
                 f"has no room: {largest:.1f} GiB in one piece are left, {(part['size'] or 0) / 2**30:.1f} GiB are "
                 "planned on it: run discovery and populate again"
             )
+    return None
+
+
+def _strange_partition(table: Mapping) -> str | None:
+    """What lies in our own table that this cluster did not make; ``None`` where nothing does."""
+    for part in table["partitions"]:
+        if not __salt__["osd_names.ours"](part):
+            name = part["name"] or part["type"]
+            return f"carries partition {part['number']} ({name}), which this cluster did not make"
+    return None
+
+
+def _strange_volume(disk: str, group: Mapping) -> str | None:
+    """What lies in our own volume group that this cluster did not make; ``None`` where nothing does."""
+    if group["group"] not in ("", __salt__["osd_names.group"](disk)) or not group["alone"]:
+        return f"is part of volume group {group['group']}, which this cluster did not make so"
+    for volume in group["volumes"]:
+        if __salt__["osd_names.owner"](volume["name"], volume["slot"]) is None:
+            return f"carries logical volume {group['group']}/{volume['name']}, which this cluster did not make"
     return None
 
 

@@ -9,26 +9,6 @@ from pathlib import Path
 import halocline
 
 LIMIT = 60  # seconds one command may take
-EXTENT = 4 << 20  # bytes: LVM's default
-HEADER = 1 << 20  # bytes at the beginning of a physical volume that LVM keeps (pvcreate(8), --dataalignment)
-
-
-def strangers(disk: str, group: Mapping) -> str | None:
-    """Return what lies in our own volume group that this cluster did not make; ``None`` where nothing does.
-
-    disk
-        The by-id name.
-    group
-        What ``disks_lvm.groups`` says of it.
-
-    CLI Example: for ``osd_guard.problem``.
-    """
-    if group["group"] not in ("", __salt__["osd_names.group"](disk)) or not group["alone"]:
-        return f"is part of volume group {group['group']}, which this cluster did not make so"
-    for volume in group["volumes"]:
-        if __salt__["osd_names.owner"](volume["name"], volume["slot"]) is None:
-            return f"carries logical volume {group['group']}/{volume['name']}, which this cluster did not make"
-    return None
 
 
 def make(todo: Sequence[Mapping]) -> list[int]:
@@ -88,16 +68,6 @@ def close(volume: Mapping) -> None:
     """
     if Path(f"/dev/mapper/{volume['uuid']}").exists():
         _run(["cryptsetup", "close", volume["uuid"]])
-
-
-def blocks(size: int, group: Mapping | None) -> list[list[int]]:
-    """Return the free stretches of a disk as ``osd_raw_parts.blocks`` does; one, as LVM needs none in one piece.
-
-    CLI Example: for ``osd_guard.problem``.
-    """
-    if group and group["group"]:
-        return [[0, group["free"]]]
-    return [[0, (size - HEADER) // EXTENT * EXTENT]]
 
 
 def _add(group: str, fsid: str, role: str, part: Mapping) -> None:

@@ -11,9 +11,6 @@ from salt.exceptions import CommandExecutionError
 Planned = tuple[str, str, Mapping]  # an OSD's fsid, the role of one of its parts, that part
 
 LIMIT = 60  # seconds one command may take
-ALIGNED = 1 << 20  # bytes: where sgdisk lets partitions begin
-TAIL = 33 * 512  # bytes at the end of a disk that the second table takes (UEFI specification, 5.3)
-SMALLEST = 1 << 30  # bytes that a part of no fixed size must find
 ALONE = (
     3  # seconds until the kernel's and udev's names of a new partition must be there, or the kernel is told by partx
 )
@@ -47,60 +44,6 @@ def remove(disk: str, numbers: Sequence[int]) -> bool:
     return True
 
 
-def strangers(table: Mapping) -> str | None:
-    """Return what lies in our own table that this cluster did not make; ``None`` where nothing does.
-
-    table
-        What ``disks.partitions`` says.
-
-    CLI Example: for ``osd_guard.problem``.
-    """
-    for part in table["partitions"]:
-        if not __salt__["osd_names.ours"](part):
-            name = part["name"] or part["type"]
-            return f"carries partition {part['number']} ({name}), which this cluster did not make"
-    return None
-
-
-def blocks(size: int, table: Mapping | None) -> list[list[int]]:
-    """Return the free stretches of a disk of that many bytes: ``[[start, bytes], ...]``.
-
-    table
-        What ``disks.partitions`` says; ``None`` where there is none.
-
-    CLI Example: for ``osd_guard.problem``.
-    """
-    taken = sorted((part["start"], part["size"]) for part in (table or {"partitions": []})["partitions"])
-    free, begin = [], ALIGNED
-    for start, length in [*taken, (size - TAIL, 0)]:
-        free.append([begin, max(0, start - begin)])
-        begin = -(-(start + length) // ALIGNED) * ALIGNED
-    return free
-
-
-def place(free: list[list[int]], size: int | None) -> int | None:
-    """Take room for a part from free stretches; return where it begins, ``None`` where it fits nowhere.
-
-    It gets the smallest stretch that holds it, such as the slot of an OSD that was replaced, so that large parts find
-    room as long as there is any; a part of no fixed size gets the largest whole.
-
-    free
-        As ``blocks`` returns it; what is taken goes.
-    size
-        Bytes, or ``None``.
-
-    CLI Example: for ``osd_guard.problem``.
-    """
-    fitting = [block for block in free if block[1] >= (size or SMALLEST)]
-    if not fitting:
-        return None
-    block = min(fitting, key=lambda block: block[1]) if size else max(fitting, key=lambda block: block[1])
-    start, length = block
-    taken = -(-size // ALIGNED) * ALIGNED if size else length
-    block[0], block[1] = start + taken, max(0, length - taken)
-    return start
-
-
 def make(todo: Sequence[Mapping]) -> list[int]:
     """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
 
@@ -132,10 +75,10 @@ def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
     command = ["sgdisk"]
     if not table["guid"]:
         command += ["--clear", f"--disk-guid={__salt__['osd_names.table_guid'](disk)}"]
-    free = blocks(__salt__["disks_kernel.identity"](disk)["size"], table)
+    free = __salt__["osd_space.between_partitions"](__salt__["disks_kernel.identity"](disk)["size"], table)
     for fsid, role, part in new:
         number += 1
-        start = place(free, part["size"])
+        start = __salt__["osd_space.place"](free, part["size"])
         if start is None:
             raise CommandExecutionError(f"{disk} has no room for the {role} of OSD {fsid}")
         end = f"+{part['size'] // 1024}K" if part["size"] else "0"

@@ -68,7 +68,7 @@ def test_an_unknown_way_is_refused(storage):
 
 
 def test_the_planner_and_its_hosts_count_in_the_same_extents(python_module):
-    assert {python_module(name).EXTENT for name in ("osd_plan", "osd_lvm_parts")} == {EXTENT}
+    assert {python_module(name).EXTENT for name in ("osd_plan", "osd_space")} == {EXTENT}
 
 
 def test_names_tell_whose_they_are(storage):
@@ -94,15 +94,15 @@ def test_what_the_planner_fits_finds_room(modules, extents, more):
     """Slots of whole extents that leave 16 MiB free fit, on partitions and on volumes."""
     sizes = [extent * EXTENT for extent in extents]
     device = sum(sizes) + HEAD + more
-    for slots in ("osd_raw_parts", "osd_lvm_parts"):
-        blocks = modules[f"{slots}.blocks"](device, None)
+    for space in ("osd_space.between_partitions", "osd_space.in_group"):
+        blocks = modules[space](device, None)
         assert modules["osd_guard.room"](blocks, parts(*sizes)) is None
         assert "has no room" in modules["osd_guard.room"](blocks, parts(*sizes, HEAD + more))
 
 
 def test_room_is_counted_between_partitions(modules):
     table = {"partitions": [{"start": MIB, "size": GIB}, {"start": 3 * GIB, "size": GIB}]}
-    blocks = modules["osd_raw_parts.blocks"](6 * GIB, table)
+    blocks = modules["osd_space.between_partitions"](6 * GIB, table)
     assert [round(length / GIB, 2) for _, length in blocks] == [0, 2, 2]
     assert modules["osd_guard.room"](blocks, parts(900 * MIB, 900 * MIB, 900 * MIB)) is None
     assert modules["osd_guard.room"](blocks, parts(3 * GIB)).startswith("has no room: 2.0 GiB in one piece")
@@ -110,7 +110,7 @@ def test_room_is_counted_between_partitions(modules):
 
 
 def test_a_part_gets_the_smallest_room_that_holds_it(modules):
-    place = modules["osd_raw_parts.place"]
+    place = modules["osd_space.place"]
     free = [[MIB, 8 * GIB], [20 * GIB, 2 * GIB], [40 * GIB, 4 * GIB]]
     assert [place(free, 2 * GIB), place(free, 3 * GIB), place(free, None), place(free, None)] == [
         20 * GIB,
