@@ -1,5 +1,6 @@
 """What every tier of tests shares."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,13 @@ def checkout() -> Path:
 
 
 @pytest.fixture(scope="session")
-def salt_factories_config(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """Where pytest-salt-factories keeps its masters and minions, and that their processes import this checkout."""
+def salt_factories_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict]:
+    """Where pytest-salt-factories keeps its masters and minions; their processes, and theirs, import this checkout."""
     apart = dict.fromkeys(("coverage_db_path", "coverage_rc_path"))  # else it measures coverage, of itself
     root = tmp_path_factory.mktemp("salt")
-    return {"root_dir": root, "code_dir": CHECKOUT, "inject_sitecustomize": False, **apart}
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", str(CHECKOUT))
+        yield {"root_dir": root, "code_dir": CHECKOUT, "inject_sitecustomize": False, **apart}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,0 +1,131 @@
+"""A real master with real minions: what crosses the wire, which a module loaded into this process cannot show."""
+
+import ipaddress
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from saltmaster import CHECKOUT, Master
+
+from proposals.files import atomic
+
+pytestmark = pytest.mark.processes
+FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
+CLAIMS = {"id": "salt", "minion_id": "salt", "roles": ["master", "admin"]}  # that node1 makes: it would be the other
+CHOSEN = {
+    "policy.cfg": """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/salt.sls
+role-mon/cluster/node1.sls
+role-mgr/cluster/node1.sls
+profile-own/cluster/node1.sls
+config/stack/default/ceph/cluster.yml
+""",
+    "profile-own/cluster/node1.sls": "roles: [storage]\n",
+}
+KINDS = {"modules": "_modules", "states": "_states", "grains": "_grains", "utils": "_utils", "output": "_output"}
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master that runs. Its site's own grains see no disk of this machine and one port: a lab's come and go."""
+    made = salt_factories.salt_master_daemon("wire", factory_class=Master)
+    routes = [line.split() for line in Path("/proc/net/route").read_text().splitlines()]
+    port = next(name for name, destination, *_ in routes if destination == "00000000")
+    ports = made.root / "ports"
+    ports.mkdir()
+    (ports / port).symlink_to(f"/sys/class/net/{port}")
+    for name, seen, instead in (("ceph_disks", "/sys/block", "/nowhere"), ("ceph_nics", "/sys/class/net", str(ports))):
+        grain = (CHECKOUT / f"salt/_grains/{name}.py").read_text()
+        assert f'"{seen}"' in grain
+        atomic.write(made.root / f"salt/_grains/{name}.py", grain.replace(f'"{seen}"', f'"{instead}"'))
+    with made.started():
+        yield made
+
+
+@pytest.fixture(scope="module")
+def minions(master):
+    """``salt``, and ``node1`` that claims to be it; both run, as hosts of their own."""
+    made = {
+        name: master.salt_minion_daemon(name, overrides={"grains": {**CLAIMS, "host": name}})
+        for name in ("salt", "node1")
+    }
+    with made["salt"].started(), made["node1"].started():
+        yield made
+
+
+@pytest.fixture(scope="module")
+def synced(master, minions):
+    """What the prep stage's sync changed on each minion, the first time and the second."""
+    cli = master.salt_cli()
+    answers = [cli.run("state.apply", "ceph.host.sync", minion_tgt="*") for _ in range(2)]
+    assert [answer.returncode for answer in answers] == [0, 0], answers
+    return [[state["changes"] for states in answer.data.values() for state in states.values()] for answer in answers]
+
+
+def test_sync_brings_all_of_ours_once(synced):
+    first, second = synced
+    for kind, folder in KINDS.items():
+        expected = {f"{kind}.{path.stem}" for path in (CHECKOUT / "salt" / folder).glob("*.py")}
+        assert expected and [set(changes[kind]) for changes in first] == [expected] * 2
+    assert second == [{}, {}]
+
+
+@pytest.fixture(scope="module")
+def discovered(master, minions, synced):
+    """The discovery stage's answer, where the site says which of this machine's networks is the cluster's."""
+    ports = minions["node1"].salt_call_cli().run("host_nics.inspect").data
+    network = next(str(ipaddress.ip_interface(address).network) for port in ports for address in port["addresses"])
+    cluster = {"fsid": FSID, "public_network": network, "cluster_network": network}
+    atomic.write(master.pillar / "proposals/config/stack/default/ceph/cluster.yml", yaml.safe_dump(cluster))
+    return master.typed("state.orch", "ceph.stage.discovery")
+
+
+def test_discovery_stores_what_the_minions_are(master, discovered):
+    assert (discovered.returncode, discovered.stderr) == (0, "")
+    for minion in ("salt", "node1"):
+        host = json.loads((master.pillar / f"inventory/{minion}.json").read_text())
+        assert host["hostname"] == minion
+        assert host["addresses"] and host["ceph_nics"] and host["memory"]
+        assert host["ceph_disks"] == []
+
+
+def test_a_second_run_changes_nothing_and_is_logged_from_the_bus(master, discovered):
+    done = master.typed("stage.run", "discovery")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("stage discovery: done, nothing changed\n")
+    log = max((master.root / "run-logs").iterdir())
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert sorted(record["minion"] for record in records if record["event"] == "minion") == ["node1", "salt"]
+    assert (records[0]["stage"], records[-1]["event"], records[-1]["result"]) == ("discovery", "end", "done")
+
+
+@pytest.fixture(scope="module")
+def configured(master, discovered):
+    for path, text in CHOSEN.items():
+        atomic.write(master.pillar / "proposals" / path, text)
+    return master.typed("state.orch", "ceph.stage.configure")
+
+
+def test_configure_tells_the_minions(master, configured):
+    assert (configured.returncode, configured.stderr) == (0, ""), configured
+    assert "2 minions" in configured.stdout, configured
+    again = master.typed("state.orch", "ceph.stage.configure")
+    assert again.returncode == 0 and "nothing changed" in again.stdout, again
+
+
+def secrets(minion, **claims):
+    """The uses of the secrets that a minion is told; their values are masked on the way to its console."""
+    return set(minion.salt_call_cli().run("pillar.items", **claims).data["ceph_secrets"])
+
+
+@pytest.mark.parametrize("claims", [{}, {"pillar": CLAIMS}, {"pillarenv": "other"}])
+def test_a_minion_is_told_its_own_whatever_it_claims(minions, configured, claims):
+    assert "admin" in secrets(minions["salt"])
+    assert secrets(minions["node1"], **claims) == {"mon", "mgr", "bootstrap-osd"}
+
+
+def test_a_minion_that_takes_anothers_name_is_told_nothing(minions, configured):
+    answer = minions["node1"].salt_call_cli().run("--id=salt", "pillar.items")
+    assert answer.returncode != 0 and answer.data is None
