@@ -3,41 +3,29 @@
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from proposals.text import names
+from proposals.settings import reader
+from proposals.settings.pools import TYPES
 from proposals.text.errors import PolicyError
 
-# Small to large: Ceph's default types between host and root (docs.ceph.com, rados/operations/crush-map).
-TYPES = ("chassis", "rack", "row", "pdu", "pod", "room", "datacenter", "zone", "region")
 ROOT = "default"
 
 
-def locations(said: object, hostnames: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def locations(written: object, hostnames: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return each host's place: ``{host name: {type: bucket}}``, of those that have one.
 
-    said
+    written
         The site's ``crush_locations``: ``{minion id or glob: {rack: r1, row: a}}``; later lines win.
     hostnames
         The host name of each storage minion.
 
     Raises PolicyError where it is not understood.
     """
+    places, problems = reader.only("crush_locations", written)
+    if problems:
+        raise PolicyError("\n".join(problems))
     found: dict[str, dict[str, str]] = {}
-    if not isinstance(said, Mapping):
-        raise PolicyError(f"crush_locations is {names.shown(said)}: expected 'MINION: {{rack: NAME}}' lines")
-    for pattern, place in said.items():
-        if not isinstance(place, Mapping) or not place:
-            raise PolicyError(f"crush_locations: {names.shown(pattern)} has no place: expected such as {{rack: r1}}")
-        for kind, bucket in place.items():
-            if kind not in TYPES:
-                near = names.nearest(str(kind), TYPES)
-                raise PolicyError(f"crush_locations: {names.shown(pattern)}: unknown type '{names.shown(kind)}'{near}")
-            if not names.PROFILE.fullmatch(str(bucket)):
-                raise PolicyError(
-                    f"crush_locations: {names.shown(pattern)}: '{names.shown(bucket)}' is no bucket's name"
-                )
-        for minion, host in hostnames.items():
-            if fnmatchcase(minion, str(pattern)):
-                found[host] = {str(kind): str(bucket) for kind, bucket in place.items()}
+    for pattern, place in places.items():
+        found |= {host: place for minion, host in hostnames.items() if fnmatchcase(minion, pattern)}
     return found
 
 

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from proposals.text import names
+from proposals.settings import reader
+from proposals.settings.hosts import PREP
 from proposals.text.errors import ArgumentError
+
+KEYS = ("stage_prep_master", "stage_prep_minion", "ready_timeout")
 
 
 @dataclass(frozen=True)
@@ -15,30 +18,22 @@ class Wanted:
     reboot: bool = False
 
 
-# The values of stage_prep_master and stage_prep_minion (pillar/ceph/defaults.sls).
-WORDS = {
-    "default-no-update-no-reboot": Wanted(),
-    "default-update-no-reboot": Wanted(update=True),
-    "default-no-update-reboot": Wanted(reboot=True),
-    "default-update-reboot": Wanted(update=True, reboot=True),
-}
+WORDS = dict(
+    zip(PREP, (Wanted(), Wanted(update=True), Wanted(reboot=True), Wanted(update=True, reboot=True)), strict=True)
+)
 
 
 def wanted(pillar: Mapping, minions: Iterable[str], master: str) -> dict[str, Wanted]:
     """Return what is allowed on each minion; the master's own host is never rebooted: that would end the stage.
 
-    Raises ArgumentError for a value that is none of ``WORDS``.
+    Raises ArgumentError for settings of prep that are not understood.
     """
-    keys = ("stage_prep_master", "stage_prep_minion")
-    of_master, of_minion = (_word(key, pillar.get(key, "default-no-update-no-reboot")) for key in keys)
-    chosen = dict.fromkeys(minions, of_minion)
-    return {**chosen, master: Wanted(update=of_master.update)} if master in chosen else chosen
-
-
-def _word(key: str, value: object) -> Wanted:
-    if not isinstance(value, str) or value not in WORDS:
-        raise ArgumentError(f"{key}: '{names.shown(value)}' is not known{names.nearest(str(value), WORDS)}")
-    return WORDS[value]
+    settings = reader.read({key: pillar.get(key) for key in KEYS})
+    if settings.problems:
+        raise ArgumentError("\n".join(settings.lines()))
+    chosen = dict.fromkeys(minions, WORDS[settings["stage_prep_minion"]])
+    update = WORDS[settings["stage_prep_master"]].update
+    return {**chosen, master: Wanted(update=update)} if master in chosen else chosen
 
 
 def due(allowed: Mapping[str, Wanted], looked: Mapping[str, Mapping]) -> dict[str, list[str]]:

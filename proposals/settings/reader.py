@@ -10,7 +10,8 @@ from proposals.settings.mappings import NEAR, read_row, says
 from proposals.settings.table import SETTINGS
 from proposals.text.names import closest, shown
 
-KEYS = tuple(row.key for row in SETTINGS)
+ROWS = {row.key: row for row in SETTINGS}
+KEYS = tuple(ROWS)
 # Of the pillar that is served only these count: policy.cfg chooses the others anew, and configure wrote into `ceph`.
 SERVED = tuple(row.key for row in SETTINGS if row.place != CONFIG and row.key != "ceph")
 OURS = ("ceph_", "rgw_", "nfs_", "ganesha_", "iscsi_", "crush_", "stage_prep_")
@@ -46,6 +47,11 @@ def read(written: Mapping[str, object]) -> SiteSettings:
     values = {key: value for key, (value, _) in reads.items()}
     problems = {key: wrongs for key, (_, wrongs) in reads.items() if wrongs}
     return SiteSettings(values, problems, frozenset(row.key for row in SETTINGS if says(row, written)))
+
+
+def only(key: str, value: object) -> tuple[Any, list[str]]:
+    """Read one setting by itself; return what it says, or its default, and what is wrong with it."""
+    return read_row(ROWS[key], {key: value}, key)
 
 
 def merged(

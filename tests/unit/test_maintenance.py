@@ -38,7 +38,12 @@ def test_monitors_come_first_the_masters_host_last():
     assert maintenance.order(LOOKED, LOOKED, MASTER) == ["mon2", "osd1", "admin"]
 
 
-@pytest.mark.parametrize("value", ["default-update-rebot", True, None, ["default-update-reboot"]])
-def test_another_word_is_refused_with_the_nearest(value):
-    with pytest.raises(ArgumentError, match="stage_prep_minion: .* is not known.*default-"):
+@pytest.mark.parametrize("value", ["default-update-rebot", True, ["default-update-reboot"]])
+def test_another_word_is_refused_with_those_that_there_are(value):
+    with pytest.raises(ArgumentError, match="stage_prep_minion is .*: expected one of default-no-update-no-reboot, "):
         allowed(stage_prep_minion=value)
+
+
+def test_a_wait_that_is_none_is_refused_before_anything_is_done():
+    with pytest.raises(ArgumentError, match="ready_timeout is soon: expected a number of seconds"):
+        allowed(ready_timeout="soon")
