@@ -11,13 +11,13 @@ from proposals import answer
 from proposals.files import atomic, tree
 from proposals.files.site import site
 from proposals.inventory import existing_cluster, inventory_join, kept
+from proposals.pillar import chosen
 from proposals.policy import store
 from proposals.services.radosgw import frontend
 from proposals.services.table import roles
 from proposals.settings import reader
 from proposals.text import names as accepted
 from proposals.text.errors import InventoryError, ProposalError, StoreError
-from proposals.validation import choice
 
 JOB = ["disks.inspect", "host_nics.inspect", "host_ceph.inspect", "grains.item"]
 ARGUMENTS = [[], [], [], ["host", "mem_total", "boot_id"]]
@@ -43,7 +43,7 @@ def collect(**_):
     """
     paths = site(__opts__)
     expected = __salt__["minions.ours"]()
-    settings = reader.read(__salt__["minions.pillar"]() | choice.site_settings(paths.root))
+    settings = reader.read(__salt__["minions.pillar"]() | chosen.own_settings(paths.root))
     hosts, traces = _look(expected, frontend.floating(settings))
     silent = sorted(set(expected) - set(hosts))
     if not hosts:

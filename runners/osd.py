@@ -5,7 +5,7 @@ from proposals.cluster import report
 from proposals.files import tree
 from proposals.files.site import MINIONS, site
 from proposals.inventory import kept
-from proposals.pillar import generation
+from proposals.pillar import chosen
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 
@@ -100,7 +100,7 @@ def _not_safe(osd, why):
 def _planned(paths):
     """The planned OSDs of the generation that is served; a minion may be told other things than OSDs."""
     told = (paths.current / MINIONS).glob("*.yml")
-    return generation.planned_osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in told})
+    return chosen.osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in told})
 
 
 def _text(line):

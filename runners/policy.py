@@ -4,14 +4,12 @@ import salt.pillar
 import salt.utils.minions
 
 from proposals import answer
-from proposals.files import tree
 from proposals.files.site import site
-from proposals.inventory import kept
-from proposals.pillar import generation, generation_disk
-from proposals.policy import merging, policy
+from proposals.pillar import chosen, generation, generation_disk, problems
+from proposals.policy import policy
 from proposals.text import tables
 from proposals.text.errors import PolicyError
-from proposals.validation import choice
+from proposals.validation import judging
 from proposals.validation.check import status, text
 
 
@@ -43,9 +41,9 @@ def check(minion=None, **_):
         salt-run policy.check osdnode1
     """
     paths = site(__opts__)
-    hosts = kept.load_inventory(paths.inventory)["hosts"]
-    judged = choice.judge(_contents(paths.proposals), hosts, __opts__["id"], _own(paths), generation_disk.given(paths))
-    told = choice.told(paths.proposals, str(minion), judged) if minion is not None else {}
+    choice = _chosen(paths)
+    judged = judging.judge(choice)
+    told = judging.told(choice, str(minion), judged) if minion is not None else {}
     lines = [f"{each}: {', '.join(roles) or 'no role'}" for each, roles in sorted(judged.roles.items())]
     lines = [generation.dump(told).rstrip()] if told else lines
     lines.append(text(judged.findings, f"policy.cfg for {len(judged.roles)} hosts"))
@@ -67,11 +65,8 @@ def push(**_):
         salt-run policy.push
     """
     paths = site(__opts__)
-    contents = _contents(paths.proposals)
-    chosen = {target: merging.merge(sources.values()) for target, sources in contents.items()}
-    hosts = kept.load_inventory(paths.inventory)["hosts"]
-    shared = generation.shared_disks(contents)
-    made = generation.build(chosen, hosts, __opts__["id"], shared, _own(paths), generation_disk.given(paths))
+    choice = _chosen(paths)
+    made = generation.build(choice)
     changes = {"secrets": told} if (told := generation_disk.tell(paths, made)) else {}
     folder = generation_disk.prepare(paths, made)
     _check(folder, made)
@@ -83,22 +78,14 @@ def push(**_):
     lines = [f"{minion}: {', '.join(roles) or 'no role'}" for minion, roles in sorted(made.roles.items())]
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
     lines += [f"{minion}: does not answer; it will be told when it does" for minion in silent]
+    lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     return {"text": "\n".join([*lines, f"generation {made.name} {state}"]), "changes": changes}
 
 
-def _own(paths):
-    """The settings of the site's own layer: as they are served, and as they will be."""
-    served = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
-    return served | choice.site_settings(paths.root)
-
-
-def _contents(root):
-    """What policy.cfg selects: ``{target: {source: content}}``, in policy's order."""
-    resolved = policy.resolve(root)
-    return {
-        target: {source: tree.read_yaml(root / source) for source in sources}
-        for target, sources in resolved.targets.items()
-    }
+def _chosen(paths):
+    """All that configure makes a generation of."""
+    pillar = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
+    return chosen.read(paths, __opts__["id"], pillar)
 
 
 def _refresh(made):

@@ -21,6 +21,7 @@ from proposals import answer
 from proposals.files import tree
 from proposals.files.site import MINIONS, site
 from proposals.inventory import kept
+from proposals.pillar import chosen as choices
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, host_questions, subject, table
 
@@ -63,7 +64,8 @@ def deploy(test=False, **_):
 
 @answer.answers
 def prep(test=False, **_):
-    """Run the checks for ``ceph.stage.prep``, before anything is configured: of the files in the master's file roots.
+    """Run the checks for ``ceph.stage.prep``, before anything is configured: of prep's settings, and of the files in
+    the master's file roots. Errors stop it.
 
     test
         How a stage in test mode calls it; it only looks, so it does the same then.
@@ -75,10 +77,12 @@ def prep(test=False, **_):
         salt-run validate.prep
     """
     files = _files()
-    rows = [row for row in table.CHECKS if row.looks_at == check.FILES]
-    findings = check.run(rows, subject.Subject({}, {}, {}, files=files))
-    text = check.text(findings, f"{len(files)} files of ceph/ in the master's file roots")
-    return {"text": text, "findings": [finding.as_dict() for finding in findings]}
+    pillar = __salt__["minions.pillar"]()
+    rows = [row for row in table.CHECKS if row.looks_at in (check.FILES, check.SITE)]
+    findings = check.run(rows, subject.of_prep(pillar, choices.own_files(site(__opts__).root), files))
+    text = check.text(findings, f"prep's settings, and {len(files)} files of ceph/ in the master's file roots")
+    told = {"text": text, "findings": [finding.as_dict() for finding in findings]}
+    return {"retcode": 2, **told} if check.status(findings) == 2 else told
 
 
 @answer.answers
@@ -145,7 +149,7 @@ def _served(paths):
         for path in sorted((paths.current / folder).iterdir())
     }
     inventory = kept.load_inventory(paths.inventory)["hosts"]
-    made = subject.chosen(files, own)
+    made = subject.of(files, own, choices.own_files(paths.root))
     return dataclasses.replace(
         made,
         generation=own.get("ceph", {}).get("generation"),

@@ -8,7 +8,7 @@ import yaml
 
 from docs.generate.functions import Function
 from proposals.settings.kinds import Setting
-from proposals.validation.check import POLICY, Check
+from proposals.validation.check import LOOKS, Check
 
 
 def row(*values: object) -> str:
@@ -28,7 +28,7 @@ def inline(text: str) -> str:
 
 def check(each: Check) -> str:
     """The row of one validation check."""
-    where = "what was chosen" if each.looks_at == POLICY else "the hosts"
+    where = LOOKS[each.looks_at]
     source = f" ({each.source})" if each.source else ""
     allowed = " *" if each.size else ""
     return row(f"`{each.id}`", f"{each.severity}{allowed}", where, f"{each.about}{source}", each.fix)

@@ -12,6 +12,7 @@ from pathlib import Path
 from proposals.files import atomic
 from proposals.files.site import Site
 from proposals.pillar import secrets
+from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
 
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
@@ -64,11 +65,6 @@ def tell(site: Site, made: Generation) -> list[str]:
     for name in written:
         atomic.write(site.secrets / name, wanted[name], mode=0o600)
     return written
-
-
-def given(site: Site) -> frozenset[str]:
-    """The names of the files that the site gave: certificates and passwords."""
-    return frozenset(path.name for path in site.given.glob("*") if path.is_file())
 
 
 def _given_texts(site: Site) -> dict[str, str]:

@@ -1,12 +1,8 @@
 """Merging what policy.cfg selects into one pillar a minion, by the rules of Salt's ``stack``."""
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from proposals.files import tree
-from proposals.policy import policy
-from proposals.policy.policy import Resolution
 from proposals.text.errors import PolicyError
 from proposals.text.names import check_minion_id, shown
 
@@ -80,14 +76,17 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def minion(selected: Resolution | str | Path, minion_id: str) -> dict:
-    """The pillar that policy.cfg selects for one minion; ``selected`` is a resolution or the ``proposals`` folder.
+def minion(contents: Mapping[str, Mapping[str, dict]], minion_id: str) -> dict:
+    """The pillar that policy.cfg selects for one minion; ``contents`` as ``policy.resolve`` gives them.
 
     Raises PolicyError, ArgumentError for a minion id that is none."""
     check_minion_id(minion_id)
-    resolution = selected if isinstance(selected, Resolution) else policy.resolve(selected)
-    assigned = merge(_documents(resolution, f"cluster/{minion_id}.sls"))
-    merged = _dicts(merge(_documents(resolution, "stack/default/global.yml")), {})
+
+    def documents(target: str) -> Iterable[dict]:
+        return contents.get(target, {}).values()
+
+    assigned = merge(documents(f"cluster/{minion_id}.sls"))
+    merged = _dicts(merge(documents("stack/default/global.yml")), {})
     cluster, roles = assigned.get("cluster"), assigned.get("roles", [])
     if isinstance(cluster, str) and cluster != "unassigned":
         layers = [
@@ -96,12 +95,6 @@ def minion(selected: Resolution | str | Path, minion_id: str) -> dict:
             f"{cluster}/minions/{minion_id}.yml",
         ]
         for layer in layers:
-            for document in _documents(resolution, f"stack/default/{layer}"):
+            for document in documents(f"stack/default/{layer}"):
                 merged = _dicts(merged, document)
     return _dicts(assigned, merged)
-
-
-def _documents(resolution: Resolution, target: str) -> list[dict]:
-    sources = resolution.targets.get(target, ())
-    documents = (tree.read_yaml(resolution.root / source) for source in sources)
-    return [document for document in documents if isinstance(document, dict)]

@@ -35,12 +35,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What policy.cfg selects. ``targets``: path without its first folder -> sources, in policy's order."""
+    """What policy.cfg selects. ``contents``: path without its first folder -> {source: content}, in policy's order."""
 
-    root: Path
-    targets: dict[str, list[str]]
+    contents: dict[str, dict[str, dict]]
     lines: tuple[Line, ...]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> dict[str, list[str]]:
+        """The sources of each target."""
+        return {target: list(sources) for target, sources in self.contents.items()}
 
     def as_dict(self) -> dict:
         """The answer as ``python -m proposals policy`` prints it (docs/reference/policy.md)."""
@@ -113,30 +117,28 @@ def _expression(text: str) -> regex.Pattern:
 def resolve(root: str | Path) -> Resolution:
     """What ``root``/policy.cfg selects; ``root`` is the ``proposals`` folder.
 
-    Every line must match, and every file it selects be readable YAML. Raises PolicyError.
+    Every line must match, and every file it selects be readable YAML; each is read once. Raises PolicyError.
 
     CLI: ``python -m proposals policy ROOT``"""
     path = Path(root) / "policy.cfg"
     if not path.is_file():
         raise PolicyError(f"{path} does not exist: populate writes a proposed one (salt-run proposal.populate)")
-    lines: list[Line] = []
-    warnings: list[str] = []
-    targets: dict[str, list[str]] = {}
-    readable: dict[str, object] = {}
+    read = _Documents(Path(root))
+    contents: dict[str, dict[str, dict]] = {}
+    lines, warnings = [], []
     for line in parse(atomic.read_text(path)):
         try:
             matches = tuple(select(root, line))
             for source in matches:
-                if not _document(Path(root) / source, readable):
+                content = read[source]
+                if content is None:
                     warnings.append(f"policy.cfg line {line.number}: {source} is empty and skipped")
-                    continue
-                sources = targets.setdefault(source.partition("/")[2] or source, [])
-                if source not in sources:
-                    sources.append(source)
+                else:
+                    contents.setdefault(source.partition("/")[2] or source, {})[source] = content
         except (PolicyError, StoreError) as error:
             raise PolicyError(f"policy.cfg line {line.number}: {error}") from error
         lines.append(Line(line.number, line.pattern, line.filters, matches))
-    return Resolution(Path(root), {key: targets[key] for key in sorted(targets)}, tuple(lines), tuple(warnings))
+    return Resolution({target: contents[target] for target in sorted(contents)}, tuple(lines), tuple(warnings))
 
 
 def select(root: str | Path, line: Line) -> list[str]:
@@ -183,12 +185,23 @@ def _hint(root: str | Path, pattern: str) -> str:
     return f"; {first} holds {', '.join(below[:3])} ..." if below else f"; {first} holds no files"
 
 
-def _document(path: Path, known: dict[str, object]) -> object:
-    text = atomic.read_text(path)
-    if not text.strip():
-        return None
-    if text not in known:
-        known[text] = documents.parse_yaml(text, path.name)
-        if not isinstance(known[text], dict):
-            raise PolicyError(f"{path.name} is not a mapping: 'key: value' lines were expected")
-    return known[text] or {"": None}
+class _Documents(dict[str, dict | None]):
+    """The content of each file below a folder, None of an empty one: read once; equal texts are parsed once."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self.root = root
+        self.parsed: dict[str, dict] = {}
+
+    def __missing__(self, source: str) -> dict | None:
+        text = atomic.read_text(self.root / source)
+        self[source] = self._parsed(text, Path(source).name) if text.strip() else None
+        return self[source]
+
+    def _parsed(self, text: str, name: str) -> dict:
+        if text not in self.parsed:
+            content = documents.parse_yaml(text, name)
+            if not isinstance(content, dict):
+                raise PolicyError(f"{name} is not a mapping: 'key: value' lines were expected")
+            self.parsed[text] = content
+        return self.parsed[text]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from proposals.settings.kinds import NAME, Choice, Own, Setting, Text, Whole
 from proposals.settings.mappings import Many, Named
 
-PLACE = "site.sls"
+PLACE, MINIONS = "site.sls", "minions.sls"
 # What prep does to a host: DeepSea's words.
 PREP = (
     "default-no-update-no-reboot",
@@ -21,7 +21,7 @@ SETTINGS = (
         Text("a Salt compound match such as 'osd*'", bool),
         "which minions are ours; no other minion is ever sent a job",
         default="*",
-        place="minions.sls",
+        place=MINIONS,
     ),
     Setting(
         "ceph_repos",

@@ -8,8 +8,13 @@ from proposals.text.notes import several
 from proposals.validation.subject import Subject
 
 ERROR, WARNING, ALLOWED = "error", "warning", "allowed"
-# what a check looks at: what was chosen, what the hosts answered, or the files of the master's file roots
-POLICY, HOSTS, FILES = "policy", "hosts", "files"
+POLICY, SITE, HOSTS, FILES = "policy", "site", "hosts", "files"
+LOOKS = {  # what a check looks at
+    POLICY: "what was chosen",
+    SITE: "the site's settings",
+    HOSTS: "what the hosts answered",
+    FILES: "the master's file roots",
+}
 
 LONGEST = 200  # characters of one value in a message: it may come from a minion
 

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 
 from proposals.policy.roles import ROLES
 from proposals.services import ganesha, table
-from proposals.settings.cluster import NETWORKS
 from proposals.text.names import UUID, nearest
-from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, Words, at
+from proposals.validation.check import ERROR, POLICY, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 
 # Roles that run a daemon beside the admin's own (docs/reference/roles.md); the master's host shall run none of them.
@@ -30,12 +29,6 @@ def fsid_shape(subject: Subject) -> Iterable[Found]:
     fsid = subject.settings.get("fsid")
     if not re.fullmatch(UUID, str(fsid)):
         yield at(found=fsid or "none")
-
-
-def site_settings(subject: Subject) -> Iterable[Found]:
-    """Settings that are not understood; the fsid and the networks have checks of their own."""
-    for key, lines in subject.site.problems.items():
-        yield from (at(problem=Words(line)) for line in lines if key not in ("fsid", *NETWORKS))
 
 
 def master_one(subject: Subject) -> Iterable[Found]:
@@ -113,12 +106,6 @@ CHECKS = (
         "fsid is {found}, expected a UUID such as 5bd9f8f0-5f5e-4a0e-9a5e-0123456789ab",
         "select config/stack/default/ceph/cluster.yml in policy.cfg; ceph.stage.discovery writes it",
         fsid_shape,
-    ),
-    Check(
-        *("settings", ERROR, POLICY, "every setting of the site is understood"),
-        "{problem}",
-        f"correct it in {SITE}, or where the site's pillar has it (docs/reference/settings.md)",
-        site_settings,
     ),
     Check(
         *("master_one", ERROR, POLICY, "exactly one minion is master"),

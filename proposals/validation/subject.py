@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from proposals.files.site import minion_of
+from proposals.files.site import minion_file
 from proposals.networking import assigned_check
+from proposals.pillar import chosen
 from proposals.settings import reader
+from proposals.settings.hosts import MINIONS, PLACE
+from proposals.settings.hosts import SETTINGS as PREP
 from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 from proposals.validation.facts import Facts
@@ -24,6 +27,8 @@ class Subject:
         The host names that discovery saw; daemons are named after them.
     links
         Addresses, with prefix length, that a chosen network proposal gives each minion.
+    own
+        The contents of the site's own files, by path below ``<pillar_root>/ceph``.
     salt
         The master's version of Salt.
     took
@@ -41,6 +46,7 @@ class Subject:
     salt: str = ""
     took: float = 0.0
     files: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Mapping] = field(default_factory=dict)
 
     @cached_property
     def site(self) -> SiteSettings:
@@ -60,32 +66,33 @@ class Subject:
         return sum(int(part) for part in self.site["redundancy"].split("+"))
 
 
-def chosen(files: Mapping[str, Mapping], settings: Mapping[str, object] | None = None) -> Subject:
-    """Return the subject that a choice makes, without any host's facts.
+def of(files: Mapping[str, Mapping], settings: Mapping[str, object], own: Mapping[str, Mapping]) -> Subject:
+    """Return the subject that a choice makes, or a generation that is served, without any host's facts.
 
     files
         Content by target path (``cluster/ID.sls``, ``stack/default/...``), chosen or served.
     settings
-        The site's settings where they are known merged; without, those of the files.
+        The site's settings, merged.
+    own
+        As ``Subject`` takes it.
     """
-    roles, osds, links = {}, {}, {}
-    for path, content in files.items():
-        folder, _, file = path.partition("/")
-        if folder == "cluster" and content.get("cluster") != "unassigned":
-            given = content.get("roles") or []
-            roles[file.removesuffix(".sls")] = [str(role) for role in given] if isinstance(given, list) else []
-        elif minion := minion_of(path):
-            osds[minion], links[minion] = _planned(content), assigned_check.addresses(content)
-    if settings is None:
-        layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")
-        settings = {key: value for layer in layers for key, value in files.get(layer, {}).items()}
-    return Subject(roles, settings, {minion: count for minion, count in osds.items() if count}, links=links)
+    osds = {minion: sum(map(_count, planned.values())) for minion, planned in chosen.osds(files).items()}
+    links = {minion: assigned_check.addresses(files[minion_file(minion)]) for minion in chosen.networks(files)}
+    return Subject(chosen.roles(files), settings, osds, links=links, own=own)
 
 
-def _planned(content: Mapping) -> int:
-    """How many OSDs a minion's layout names; DeepSea's short form has no uuids."""
-    place: object = content
-    for key in ("ceph", "storage", "osds"):
-        place = place.get(key) if isinstance(place, Mapping) else None
-    osds = place.values() if isinstance(place, Mapping) else ()
-    return sum(len(osd.get("uuids") or [None]) if isinstance(osd, Mapping) else 1 for osd in osds)
+def of_prep(pillar: Mapping[str, object], own: Mapping[str, Mapping], files: Mapping[str, str]) -> Subject:
+    """Return the subject that prep looks at, before anything is configured: settings of its own alone count.
+
+    pillar
+        The master's.
+    own, files
+        As ``Subject`` takes them.
+    """
+    settings = {row.key: pillar[row.key] for row in PREP if row.key in pillar}
+    return Subject({}, settings, {}, files=files, own={path: own[path] for path in (PLACE, MINIONS) if path in own})
+
+
+def _count(osd: Mapping) -> int:
+    """How many OSDs of a disk a layout names; DeepSea's short form, of one, has no uuids."""
+    return len(osd.get("uuids") or [None])

@@ -2,10 +2,10 @@
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
-from proposals.validation import hosts, moved, networks, resources, roles
+from proposals.validation import hosts, moved, networks, resources, roles, settings
 from proposals.validation.check import Check
 
-CHECKS = (*roles.CHECKS, *networks.CHECKS, *hosts.CHECKS, *resources.CHECKS, *moved.CHECKS)
+CHECKS = (*roles.CHECKS, *settings.CHECKS, *networks.CHECKS, *hosts.CHECKS, *resources.CHECKS, *moved.CHECKS)
 
 
 def find(name: object) -> Check:

@@ -13,11 +13,8 @@ from salt.loader.lazy import LazyLoader
 from saltfactories.cli.run import SaltRun
 from saltfactories.daemons.master import SaltMaster
 
-from proposals.files import tree
 from proposals.files.site import site
-from proposals.inventory import kept
-from proposals.pillar import generation, generation_disk
-from proposals.policy import merging, policy
+from proposals.pillar import chosen, generation, generation_disk
 
 CHECKOUT = Path(__file__).parent.parent.parent
 LIMIT = 60  # seconds for a command
@@ -92,11 +89,7 @@ def side_by_side(run: Callable[..., ProcessResult], cases: Iterable[list[str]]) 
 def serve(opts: Mapping) -> None:
     """Serve what policy.cfg chooses now, as configure does under a master's options; no minion is told."""
     paths = site(opts)
-    chosen = {
-        target: merging.merge([tree.read_yaml(paths.proposals / source) for source in sources])
-        for target, sources in policy.resolve(paths.proposals).targets.items()
-    }
-    built = generation.build(chosen, kept.load_inventory(paths.inventory)["hosts"], opts["id"])
+    built = generation.build(chosen.read(paths, opts["id"], {}))
     generation_disk.tell(paths, built)
     generation_disk.serve(paths, generation_disk.prepare(paths, built))
     generation_disk.forget(paths, built)

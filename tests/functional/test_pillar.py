@@ -11,7 +11,7 @@ from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
-from proposals.policy import merging, store
+from proposals.policy import merging, policy, store
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\
@@ -112,7 +112,7 @@ def test_each_minion_is_told_its_roles_and_disks(compiled):
 @pytest.mark.parametrize("minion", HOSTS)
 def test_policy_shows_what_salt_tells(opts, compiled, minion):
     found = compiled[minion]
-    shown = merging.minion(site(opts).proposals, minion)
+    shown = merging.minion(policy.resolve(site(opts).proposals).contents, minion)
     for key in ("roles", "cluster", "fsid", "public_network"):
         assert found[key] == shown[key]
     assert found["ceph"].get("storage") == shown.get("ceph", {}).get("storage")

@@ -71,6 +71,20 @@ def test_a_step_that_the_site_replaces_where_it_lay_before_is_named(salt_factori
     assert finding["message"] in said["text"] and said.get("retcode", 0) == 0
 
 
+def test_prep_stops_at_its_own_settings_alone(salt_factories):
+    master = salt_factories.salt_master_daemon("settings", factory_class=Master)
+    check = master.runners()["validate.prep"]
+    (master.pillar / "stack/ceph").mkdir(parents=True)
+    (master.pillar / "site.sls").write_text("ready_timeout: soon\nstage_prep_minons: default-update-no-reboot\n")
+    (master.pillar / "stack/ceph/cluster.yml").write_text("rgw_frontent: {}\nsmall_site: maybe\n")
+    said = check()
+    assert said["retcode"] == 2
+    assert [(finding["check"], finding["message"]) for finding in said["findings"]] == [
+        ("settings", "ready_timeout is soon: expected a number of seconds from 1 to 86400"),
+        ("misspelt", "stage_prep_minons: no such setting: did you mean 'stage_prep_minion'?"),
+    ]
+
+
 KERNELS = [  # that runs, of which there are images; whether a reboot is due
     ("6.1.0-18-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], False),
     ("6.1.0-9-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], True),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proposals.pillar import generation
+from proposals.pillar import generation, problems
 from proposals.policy.roles import ROLES
 from proposals.services import clients
 from proposals.text import names
@@ -97,7 +97,7 @@ def test_the_quick_check_of_a_line_is_that_of_its_texts(device, id_, labels, odd
 def test_there_is_one_list_of_roles():
     """Nobody else lists them all, and whoever names some names known ones."""
     known = {*ROLES, "all"}
-    assert {*generation.NEEDED, *generation.STAGES, *clients.ROLES} <= known
+    assert {*problems.NEEDED, *generation.STAGES, *clients.ROLES} <= known
     for path in (CHECKOUT / "proposals").rglob("*.py"):
         text = path.read_text()
         asked = [call.args for call in calls(text) if ast.unparse(call.func).endswith(".members")]

@@ -17,7 +17,7 @@ from proposals.cli import main
 from proposals.disks import arguments, plan
 from proposals.files.site import minion_file
 from proposals.inventory import disk
-from proposals.pillar import generation
+from proposals.pillar import chosen
 from proposals.policy import policy, populate_decision
 from proposals.settings import reader
 
@@ -127,8 +127,7 @@ def test_yaml_is_read_by_its_reader(text):
         assert plan.peek(content, arguments.parse([])).as_dict()["summary"]["osds"] == 1
     elif "osds" in (content.get("ceph") or {}).get("storage", {}):
         fragment = minion_file("osdnode1")
-        assert generation.planned_osds({fragment: content})["osdnode1"]
-        assert not generation.shared_disks({fragment: {"profile-a/x": content}})
+        assert chosen.osds({fragment: content})["osdnode1"]
     else:
         assert reader.read(content).lines() + reader.misspelt(content) + reader.unread(content) == []
         assert set(content) <= set(reader.KEYS)

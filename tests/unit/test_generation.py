@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from proposals.files.site import minion_file
-from proposals.pillar import generation
+from proposals.pillar import chosen, generation
+from proposals.pillar.chosen import Chosen
 from proposals.text.errors import PolicyError
 
 DATA, SSD = "/dev/disk/by-id/wwn-0x1", "/dev/disk/by-id/wwn-0x2"
@@ -39,8 +40,11 @@ CHOSEN = {
 }
 
 
-def build(chosen=CHOSEN, inventory=INVENTORY):
-    return generation.build(chosen, inventory, "salt_master")
+def build(chosen=CHOSEN, inventory=INVENTORY, twice=False, **more):
+    """The generation of a choice that one folder holds; ``twice``: and another one again."""
+    folders = ("one", "other")[: 1 + twice]
+    contents = {target: {f"{name}/{target}": content for name in folders} for target, content in chosen.items()}
+    return generation.build(Chosen(contents, inventory, "salt_master", **more))
 
 
 def test_members_monitors_and_the_number_of_osds():
@@ -58,7 +62,7 @@ def test_members_monitors_and_the_number_of_osds():
 def test_a_minion_that_is_told_other_things_has_no_osds():
     """A monitor's kernel settings or network alone, beside a profile's OSDs."""
     told = {**CHOSEN, minion_file("node2"): {"ceph": {"tuning": {"profile": "ceph-latency"}}}}
-    assert list(generation.planned_osds(told)) == ["node1"]
+    assert list(chosen.osds(told)) == ["node1"]
     assert list(build(told).members["storage"]) == ["node1"]
 
 
@@ -123,11 +127,21 @@ def test_two_hosts_of_one_name_are_refused():
 
 
 def test_a_disk_in_two_profiles_is_named():
-    fragment = CHOSEN[PROFILE]
-    assert generation.shared_disks({PROFILE: {"profile-a/x": fragment}}) == []
-    found = generation.shared_disks({PROFILE: {"profile-a/x": fragment, "profile-b/x": fragment}})
-    assert (
-        found[0] == f"node1: {DATA} is in profile-a and in profile-b: let policy.cfg select one of them for this host"
-    )
-    with pytest.raises(PolicyError, match="is in profile-a and in profile-b"):
-        generation.build(CHOSEN, INVENTORY, "salt_master", found)
+    with pytest.raises(PolicyError, match=f"node1: {DATA} is in one and in other: let policy.cfg select one of them"):
+        build(twice=True)
+
+
+OWN = "stack/ceph/cluster.yml"
+
+
+def test_the_sites_own_layer_has_the_last_word():
+    """A network of its own, which monitors are asked to have an address in."""
+    with pytest.raises(PolicyError, match="node1: no address in public_network 10.9.0.0/24"):
+        build(own={OWN: {"public_network": "10.9.0.0/24"}})
+
+
+def test_a_misspelt_key_of_the_sites_own_layer_is_refused():
+    with pytest.raises(PolicyError, match="stack/ceph/cluster.yml: smal_site: no such setting: did you mean 'small_"):
+        build(own={OWN: {"smal_site": True}})
+    assert build(own={OWN: {"apache": {"port": 80}}}).name == build().name
+    assert build(pillar={"smal_site": True}).name == build().name  # the site's pillar may hold what it likes

@@ -8,7 +8,7 @@ from planning import FSID, GUIDE, apollo, inventory
 
 from proposals.disks import arguments, plan
 from proposals.files import atomic, tree
-from proposals.policy import fragments, merging, policy_draft, store
+from proposals.policy import fragments, merging, policy, policy_draft, store
 from proposals.text.errors import StoreError
 from proposals.text.sizes import GIB
 
@@ -146,7 +146,7 @@ def test_the_proposed_policy_is_the_guides(tmp_path):
         "profile-apollo/cluster/*.sls",
         "profile-apollo/stack/default/ceph/minions/*.yml",
     ]
-    assert merging.minion(tmp_path, "saltmaster")["roles"] == ["master", "admin"]
+    assert merging.minion(policy.resolve(tmp_path).contents, "saltmaster")["roles"] == ["master", "admin"]
 
 
 def test_an_existing_policy_stays_and_lacking_lines_are_told(tmp_path):

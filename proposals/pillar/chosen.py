@@ -1,0 +1,153 @@
+"""All that configure makes a generation of: what policy.cfg chooses, the hosts, the site's own words; read once.
+
+A served generation is looked at in the same way: ``roles``, ``osds`` and ``networks`` read files by target path,
+chosen or served.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from proposals.files import atomic, documents
+from proposals.files.site import Site, minion_of
+from proposals.inventory import kept
+from proposals.networking import assigned_check
+from proposals.policy import merging, policy
+from proposals.settings import reader
+from proposals.settings.cluster import LAYER
+from proposals.settings.hosts import MINIONS, PLACE
+from proposals.settings.reader import SiteSettings
+
+LAYERS = ("stack/global.yml", LAYER)  # of the site's own, in Salt's order: they have the last word
+FILES = (*LAYERS, PLACE, MINIONS)  # in which a site writes settings, below <pillar_root>/ceph
+TEMPLATE = ("{{", "{%", "{#")  # what Salt would render
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen.
+
+    contents
+        ``{target: {source: content}}``, in policy's order.
+    hosts
+        The hosts as discovery stored them.
+    orchestrator
+        The id under which the master compiles its own pillar: it alone is told who has which role.
+    pillar
+        That pillar, as it is served now.
+    own
+        The contents of the site's own files, by path; they may not be served yet.
+    given
+        The names of the certificates and passwords that the site gave.
+    """
+
+    contents: Mapping[str, Mapping[str, dict]]
+    hosts: Mapping[str, Mapping]
+    orchestrator: str
+    pillar: Mapping[str, object] = field(default_factory=dict)
+    own: Mapping[str, Mapping] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+
+    @cached_property
+    def files(self) -> dict[str, dict]:
+        """The merged content by target path."""
+        return {target: merging.merge(sources.values()) for target, sources in self.contents.items()}
+
+    @cached_property
+    def roles(self) -> dict[str, list[str]]:
+        """The roles of each minion that policy.cfg gives to the cluster."""
+        return roles(self.files)
+
+    @cached_property
+    def osds(self) -> dict[str, dict[str, Mapping]]:
+        """The planned OSDs of each minion that has any."""
+        return osds(self.files)
+
+    @cached_property
+    def written(self) -> dict[str, object]:
+        """The site's settings as they stand, merged."""
+        layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")
+        chosen = {key: value for layer in layers for key, value in self.files.get(layer, {}).items()}
+        return reader.merged(chosen, self.pillar, [self.own[path] for path in LAYERS if path in self.own])
+
+    @cached_property
+    def settings(self) -> SiteSettings:
+        """The same, read: with defaults, and what is wrong with them."""
+        return reader.read(self.written)
+
+
+def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
+    """Read what policy.cfg chooses and all that a generation is made of beside it. Raises PolicyError, InventoryError.
+
+    Arguments are those of ``Chosen``.
+    """
+    contents = policy.resolve(site.proposals).contents
+    hosts = kept.load_inventory(site.inventory)["hosts"]
+    return Chosen(contents, hosts, orchestrator, pillar, own_files(site.root), given(site))
+
+
+def own_files(root: Path) -> dict[str, Mapping]:
+    """Return the contents of the site's own files, by path below ``<pillar_root>/ceph``, which is ``root``.
+
+    A file with templates in it is Salt's to read, and says nothing before it is served.
+    """
+    texts = {path: atomic.read_text(root / path) for path in FILES if (root / path).is_file()}
+    plain = {path: text for path, text in texts.items() if not any(mark in text for mark in TEMPLATE)}
+    contents = {path: documents.parse_yaml(text, str(root / path)) for path, text in plain.items()}
+    return {path: content for path, content in contents.items() if isinstance(content, Mapping)}
+
+
+def own_settings(root: Path) -> dict[str, object]:
+    """Return the settings of the site's own layer that may not be served yet."""
+    own = own_files(root)
+    return {key: value for path in LAYERS for key, value in own.get(path, {}).items()}
+
+
+def given(site: Site) -> frozenset[str]:
+    """Return the names of the files that the site gave: certificates and passwords."""
+    return frozenset(path.name for path in site.given.glob("*") if path.is_file())
+
+
+def roles(files: Mapping[str, Mapping]) -> dict[str, list[str]]:
+    """Return the roles of each minion that is part of the cluster.
+
+    files
+        Content by target path (``cluster/ID.sls``, ``stack/default/...``), chosen or served.
+    """
+    found = {}
+    for target, content in files.items():
+        folder, _, file = target.partition("/")
+        if folder == "cluster" and file.endswith(".sls") and content.get("cluster") != "unassigned":
+            listed = content.get("roles")
+            found[file.removesuffix(".sls")] = list(map(str, listed)) if isinstance(listed, list) else []
+    return found
+
+
+def osds(files: Mapping[str, Mapping]) -> dict[str, dict[str, Mapping]]:
+    """Return the planned OSDs of each minion that has any: ``{minion: {data disk: what}}``; files as for ``roles``."""
+    found = {}
+    for target, content in files.items():
+        planned = _within(content, "ceph", "storage", "osds")
+        if (minion := minion_of(target)) and planned:
+            found[minion] = {disk: osd if isinstance(osd, Mapping) else {} for disk, osd in planned.items()}
+    return found
+
+
+def networks(files: Mapping[str, Mapping]) -> dict[str, object]:
+    """Return ``ceph:network`` of each minion that has one; files as for ``roles``."""
+    found = {minion_of(target): assigned_check.of(content) for target, content in files.items()}
+    return {minion: network for minion, network in found.items() if minion and network is not None}
+
+
+def recorded(content: Mapping) -> Mapping[str, Mapping]:
+    """Return the size and serial of each disk that a minion's layout names."""
+    return _within(content, "ceph", "storage", "disks")
+
+
+def _within(content: Mapping, *keys: str) -> Mapping:
+    """The mapping at some keys; an empty one where there is none."""
+    for key in keys:
+        inner = content.get(key)
+        content = inner if isinstance(inner, Mapping) else {}
+    return content

@@ -1,0 +1,112 @@
+"""What stands against a choice, before a generation is made of it: one line each, with the next step."""
+
+from collections.abc import Iterable, Mapping
+
+from proposals.files.site import minion_file
+from proposals.networking import assigned_check
+from proposals.pillar import chosen
+from proposals.pillar.chosen import Chosen
+from proposals.policy.roles import ROLES
+from proposals.services import table
+from proposals.settings import reader
+from proposals.settings.cluster import NETWORKS
+
+NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
+PARTS = ("db", "wal", "journal")  # what of an OSD may lie on another disk than its data
+
+
+def found(choice: Chosen) -> list[str]:
+    """Return every problem of a choice, in the order in which one would mend them."""
+    return [
+        *_shared_disks(choice.contents),
+        *(f"{path}: {line}" for path, line in misspelt(choice.own)),
+        *choice.settings.lines(),
+        *_roles(choice),
+        *_disks(choice),
+        *_networks(choice.files),
+        *_lacking(choice.written),
+        *_twins(choice),
+    ]
+
+
+def misspelt(own: Mapping[str, Mapping]) -> list[tuple[str, str]]:
+    """Return each key of the site's own files that is nearly a setting's, with its file: ``(path, line)``."""
+    return [(path, line) for path, content in own.items() for line in reader.misspelt(content)]
+
+
+def unread(own: Mapping[str, Mapping]) -> list[tuple[str, str]]:
+    """Return each key there that looks like one of ours and is read by nothing, with its file."""
+    return [(path, line) for path, content in own.items() for line in reader.unread(content)]
+
+
+def _shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> Iterable[str]:
+    """Disks that two profiles of one host name: merged, each would be planned twice."""
+    for target, sources in sorted(contents.items()):
+        by_disk: dict[tuple[str, str], list[str]] = {}
+        for source, content in sources.items():
+            for minion, osds in chosen.osds({target: content}).items():
+                for disk in _named(osds):
+                    by_disk.setdefault((minion, disk), []).append(source.partition("/")[0])
+        for (minion, disk), folders in sorted(by_disk.items()):
+            if len(folders) > 1:
+                them = " and in ".join(folders)
+                yield f"{minion}: {disk} is in {them}: let policy.cfg select one of them for this host"
+
+
+def _named(osds: Mapping[str, Mapping]) -> set[str]:
+    """Every disk that a host's OSDs lie on."""
+    return {osd[part] for osd in osds.values() for part in PARTS if osd.get(part)} | set(osds)
+
+
+def _roles(choice: Chosen) -> Iterable[str]:
+    """Roles that nothing acts on, and those that no cluster can be without."""
+    known = {*ROLES, *table.roles(choice.settings)}
+    for minion, has in sorted(choice.roles.items()):
+        for role in has:
+            if role not in known:
+                yield f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"
+    given = {role for has in choice.roles.values() for role in has}
+    yield from (f"no minion has the role {role}: add a line to policy.cfg" for role in NEEDED if role not in given)
+
+
+def _disks(choice: Chosen) -> Iterable[str]:
+    """Disks that a profile names and discovery saw otherwise, or not at all."""
+    for minion, osds in sorted(choice.osds.items()):
+        seen = {disk["id"]: disk for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+        recorded = chosen.recorded(choice.files[minion_file(minion)])
+        for disk in sorted(_named(osds)):
+            if disk not in seen:
+                yield f"{minion}: {disk} is not in the inventory: run ceph.stage.discovery again"
+            elif disk not in recorded:
+                yield f"{minion}: {disk} has no size and serial in its profile: run proposal.populate again"
+            elif seen[disk]["in_use"] and not seen[disk]["osds"] and not _half_made(seen[disk]):
+                yield f"{minion}: {disk} is not free ({', '.join(seen[disk]['in_use'])}): take it out of the profile"
+
+
+def _half_made(disk: Mapping) -> bool:
+    """Partitions or volumes alone may be our own of an interrupted run: deploy looks closely before it writes."""
+    reasons = set(disk["in_use"])
+    volumes = {reason for reason in reasons if reason.startswith("LVM member of ceph-")}
+    return reasons == {"has partitions"} or (bool(volumes) and reasons <= {*volumes, "holds LVM2_member"})
+
+
+def _networks(files: Mapping[str, Mapping]) -> Iterable[str]:
+    for minion, network in sorted(chosen.networks(files).items()):
+        yield from (f"{minion}: {line}" for line in assigned_check.problems(network))
+
+
+def _lacking(written: Mapping[str, object]) -> Iterable[str]:
+    for key in ("fsid", *NETWORKS):
+        if not written.get(key):
+            yield f"{key} is not set: select config/stack/default/ceph/cluster.yml"
+
+
+def _twins(choice: Chosen) -> Iterable[str]:
+    """Daemons are named after hosts: two hosts of one name would be one daemon."""
+    by_name: dict[str, list[str]] = {}
+    for minion in sorted(choice.roles):
+        if minion in choice.hosts:
+            by_name.setdefault(choice.hosts[minion]["hostname"], []).append(minion)
+    for name, minions in by_name.items():
+        if len(minions) > 1:
+            yield f"{' and '.join(minions)} share the host name {name}"

@@ -1,0 +1,60 @@
+"""What policy.cfg would make, judged before configure: the rows about what was chosen, then configure's own checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proposals.files import documents
+from proposals.pillar import generation
+from proposals.pillar.chosen import Chosen
+from proposals.pillar.generation_disk import ANY_KEY
+from proposals.policy import merging
+from proposals.text import names
+from proposals.text.errors import ArgumentError, PolicyError
+from proposals.validation import subject, table
+from proposals.validation.check import ERROR, POLICY, SITE, Check, Finding, run
+
+# Configure's checks, which read these, wait until they are right.
+FIRST = ("unknown_role", "fsid", "network_shape", "settings", "misspelt")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is wrong, and the generation that configure would make: None where it would refuse."""
+
+    findings: list[Finding]
+    made: generation.Generation | None
+    roles: Mapping[str, list[str]]
+
+
+def judge(chosen: Chosen) -> Judged:
+    """Return what is wrong with a choice."""
+    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own))
+    if any(finding.check in FIRST for finding in findings):
+        return Judged(findings, None, chosen.roles)
+    try:
+        made = generation.build(chosen)
+    except PolicyError as err:
+        lines = str(err).splitlines()[1:] or [str(err)]
+        refused = [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
+        return Judged(refused + findings, None, chosen.roles)
+    return Judged(findings, made, chosen.roles)
+
+
+def rows() -> list[Check]:
+    """The checks that need no host's answer."""
+    return [check for check in table.CHECKS if check.looks_at in (POLICY, SITE)]
+
+
+def told(chosen: Chosen, minion: str, judged: Judged) -> dict:
+    """Return what a minion would be told: ``{pillar, secrets}``; of secrets the names alone.
+
+    Raises ArgumentError for a minion that policy.cfg does not choose.
+    """
+    if minion not in judged.roles:
+        near = names.nearest(minion, judged.roles)
+        raise ArgumentError(f"'{names.shown(minion)}' is no minion that policy.cfg gives to the cluster{near}")
+    pillar = merging.minion(chosen.contents, minion)
+    if not judged.made:
+        return {"pillar": pillar, "secrets": []}
+    derived = documents.parse_yaml(judged.made.files["stack/default/ceph/derived.yml"], "derived.yml")
+    return {"pillar": merging.merge([pillar, derived]), "secrets": sorted(judged.made.secrets(minion, ANY_KEY))}
