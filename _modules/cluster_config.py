@@ -13,10 +13,10 @@ Place = tuple[str, str]  # section and option
 KEPT = "halocline/config"
 
 
-def changes(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
+def changes(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     """Return what has to change: ``{set: [[section, option, value]], remove: [[section, option]]}``.
 
-    wanted
+    options
         Pillar's ``ceph_config``: ``{section: {option: value}}``; sections as ``ceph config set`` takes them, such as
         ``osd``, ``osd.3``, ``osd/class:hdd``.
     kept
@@ -28,11 +28,11 @@ def changes(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
 
         salt 'saltmaster' cluster_config.changes '{osd: {osd_max_backfills: 2}}'
     """
-    return _todo(wanted, _kept(kept))
+    return _todo(options, _kept(kept))
 
 
-def apply(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
-    """Bring the central configuration to ``wanted`` (arguments as for ``changes``); return what was changed.
+def apply(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
+    """Bring the central configuration to ``options`` (arguments as for ``changes``); return what was changed.
 
     Interrupted, the next run sets the same again.
 
@@ -43,7 +43,7 @@ def apply(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
         salt 'saltmaster' cluster_config.apply '{osd: {osd_max_backfills: 2}}'
     """
     before = _kept(kept)
-    todo = _todo(wanted, before)
+    todo = _todo(options, before)
     for section, option, value in todo["set"]:
         __salt__["cluster_cli.tell"](["config", "set", section, option, value])
     for section, option in todo["remove"]:
@@ -56,8 +56,8 @@ def apply(wanted: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     return todo
 
 
-def _todo(wanted: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:
-    flat = {(section, option): _text(value) for section, options in wanted.items() for option, value in options.items()}
+def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:
+    flat = {(section, option): _text(value) for section, values in options.items() for option, value in values.items()}
     stored = _stored() if flat else {}
     changed = [place for place, value in flat.items() if before.get(place) != [value, stored.get(place, "")]]
     return {

@@ -23,7 +23,7 @@ END = "-----END CERTIFICATE-----"
 
 
 def pending(
-    certificate: str, key: str, port: int | None = None, given: bool = False, instead_of: Collection[str] = ()
+    certificate: str, key: str, port: int | None = None, from_site: bool = False, instead_of: Collection[str] = ()
 ) -> list[str]:
     """Return what keeps the dashboard from being served as planned, a line each; none where it is.
 
@@ -31,8 +31,8 @@ def pending(
         Files on this host, PEM.
     port
         The managers' TCP port for it; without one the cluster's setting.
-    given
-        Whether the site gave them. Else a certificate that somebody gave the cluster by hand stays.
+    from_site
+        Whether they are the site's. Else a certificate that somebody gave the cluster by hand stays.
     instead_of
         Modules that cannot run beside it.
 
@@ -42,7 +42,7 @@ def pending(
 
         salt 'saltmaster' cluster_dashboard.pending /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    enabled, planned = _enabled(), _planned(certificate, key, given)
+    enabled, planned = _enabled(), _planned(certificate, key, from_site)
     lines = [f"module {name} is enabled" for name in instead_of if name in enabled]
     lines += [f"the {name} is another one" for name, text in planned.items() if _stored(f"{STORE}{name}") != text]
     if "dashboard" not in enabled:
@@ -51,7 +51,7 @@ def pending(
 
 
 def serve(
-    certificate: str, key: str, port: int | None = None, given: bool = False, instead_of: Collection[str] = ()
+    certificate: str, key: str, port: int | None = None, from_site: bool = False, instead_of: Collection[str] = ()
 ) -> None:
     """Let the managers serve the dashboard (arguments as for ``pending``); raise where they do not.
 
@@ -61,7 +61,7 @@ def serve(
 
         salt 'saltmaster' cluster_dashboard.serve /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    tell, enabled, planned = __salt__["cluster_cli.tell"], _enabled(), _planned(certificate, key, given)
+    tell, enabled, planned = __salt__["cluster_cli.tell"], _enabled(), _planned(certificate, key, from_site)
     for name in sorted(enabled & set(instead_of)):
         tell(["mgr", "module", "disable", name])
     if planned["crt"] == _read(certificate):  # the one before too: a run may end between this and the next
@@ -160,10 +160,10 @@ def _enabled() -> set[str]:
     return set(__salt__["cluster_cli.ask"](["mgr", "module", "ls"])["enabled_modules"])
 
 
-def _planned(certificate: str, key: str, given: bool) -> dict[str, str]:
+def _planned(certificate: str, key: str, from_site: bool) -> dict[str, str]:
     """What the managers are to serve: this host's files, or what somebody gave the cluster by hand and no stage did."""
     stored = {name: _stored(f"{STORE}{name}") for name in ("crt", "key")}
-    if stored["crt"] and not given and _digest(stored["crt"]) not in (_stored(OURS) or ""):
+    if stored["crt"] and not from_site and _digest(stored["crt"]) not in (_stored(OURS) or ""):
         return stored
     return {"crt": _read(certificate), "key": _read(key)}
 

@@ -4,7 +4,7 @@ from salt.exceptions import CommandExecutionError
 
 
 def states() -> list[dict]:
-    """Return each OSD that the cluster knows: ``[{id, uuid, host, state, up, in}]``; ``uuid`` is its fsid.
+    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, up, in}]``.
 
     ``state`` is ``in-use``, or ``destroyed`` (``ceph osd destroy``), which leaves it no fsid; its id waits for another
     disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
@@ -22,7 +22,7 @@ def states() -> list[dict]:
     return [
         {
             "id": osd["osd"],
-            "uuid": None if "destroyed" in osd["state"] else osd["uuid"],
+            "fsid": None if "destroyed" in osd["state"] else osd["uuid"],
             "host": hosts.get(osd["osd"]),
             "state": "destroyed" if "destroyed" in osd["state"] else "in-use",
             "up": bool(osd["up"]),
@@ -75,7 +75,7 @@ def destroy(osd_id: int, fsid: str) -> dict[str, int]:
         salt 'saltmaster' cluster_osds.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
     """
     same_id = [osd for osd in states() if osd["id"] == osd_id]
-    if [osd["uuid"] for osd in same_id] != [fsid]:
+    if [osd["fsid"] for osd in same_id] != [fsid]:
         raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
     if why := unsafe(osd_id)["unsafe"]:
         raise CommandExecutionError(why)

@@ -20,11 +20,11 @@ HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid n
 
 def inspect(device: str) -> dict:
     """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, group, volumes,
-    osds, uuids}``.
+    osds, fsids}``.
 
     ``in_use`` tells why it must not be wiped. ``group`` is the volume group that would go with the disk: one on no
     other disk, of volumes of OSDs alone, which nothing has open; ``volumes`` what else LVM keeps there. ``osds`` are
-    the BlueStore labels on it, those of DBs and WALs with the cluster that the data label beside them names; ``uuids``
+    the BlueStore labels on it, those of DBs and WALs with the cluster that the data label beside them names; ``fsids``
     every OSD that it may belong to. Only reads.
 
     device
@@ -63,7 +63,7 @@ def inspect(device: str) -> dict:
         "group": group,
         "volumes": content.get("volumes", []),
         "osds": osds,
-        "uuids": sorted({*(osd["fsid"] for osd in osds), *named}),
+        "fsids": sorted({*(osd["fsid"] for osd in osds), *named}),
     }
 
 

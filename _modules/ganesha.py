@@ -1,4 +1,4 @@
-"""NFS-Ganesha on this host: asked over D-Bus what it exports, told to read its exports again."""
+"""NFS-Ganesha on this host: asked over D-Bus what it exports, made to read its exports again."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 START = 60  # seconds until a server that starts answers; it takes 5
-REREAD = 10  # seconds until it serves what it was told to read again; a file system is mounted in 1
+REREAD = 10  # seconds until it serves what it reads again; a file system is mounted in 1
 PAUSE = 0.5  # seconds between two looks
 LIMIT = 30  # seconds one command may take
 ASK = ["busctl", "--system", "--json=short", "call", "org.ganesha.nfsd", "/org/ganesha/nfsd/ExportMgr"]

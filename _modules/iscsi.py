@@ -1,4 +1,4 @@
-"""iSCSI gateways, asked and told through the API of this one (rbd-target-api), which tells the others."""
+"""iSCSI gateways, by the API of the one on this host (rbd-target-api), which passes changes on to the others."""
 
 import base64
 import json

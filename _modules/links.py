@@ -109,7 +109,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     files = __salt__["links_files.differences"](backend, network)
     steps = __salt__["links_plan.steps"](network, links, before["links"])
     commands = steps["commands"] + __salt__[f"{backend}.undo"](sorted(network["ports"]))
-    __salt__["links_undo.arm"]([*files["written"], *files["removed"]], steps["made"], commands, seconds)
+    __salt__["links_undo.arm"]([*files["written"], *files["removed"]], steps["created"], commands, seconds)
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)

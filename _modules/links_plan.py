@@ -25,8 +25,8 @@ def obstacles(network: Mapping, links: Mapping) -> list[str]:
 
 
 def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
-    """Return ``{deleted, made, options, commands}``: the links to delete first; those that are made, which a rollback
-    deletes; the options of bonds that stay, as ``{file: value}``, and the shell commands that put them back.
+    """Return ``{deleted, created, options, commands}``: the links to delete first; those that are made, which a
+    rollback deletes; the options of bonds that stay, as ``{file: value}``, and the shell commands that put them back.
 
     network, links
         As for ``obstacles``.
@@ -42,11 +42,11 @@ def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
     remade = _remade(network, links, __salt__["links_kernel.differences"](network, links, before))
     gone = [name for name in before if name not in network["links"] and name in links]
     new = [name for name in network["links"] if name not in links] + remade
-    made = [name for name in new if network["links"][name]["kind"] != "ethernet"]
+    created = [name for name in new if network["links"][name]["kind"] != "ethernet"]
     deleted = [*_above(links, remade + gone), *remade, *gone]
     return {
         "deleted": deleted,
-        "made": [*_above(links, made), *made],
+        "created": [*_above(links, created), *created],
         "options": {
             f"{NET}/{name}/bonding/{key}": str(value) for name, key, value in _options(network, links, deleted)
         },

@@ -114,8 +114,8 @@ def deploy() -> dict[str, dict]:
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
     __salt__["osd_plan.needs_aio"](todo)
-    ids = __salt__["osd_register.waiting"](todo)
-    todo = [{**osd, "id": ids.get(osd["fsid"])} for osd in todo]
+    waiting = __salt__["osd_register.waiting"](todo)
+    todo = [{**osd, "id": waiting.get(osd["fsid"])} for osd in todo]
     held = []
     try:
         for method, parts in PARTS.items():
@@ -126,11 +126,11 @@ def deploy() -> dict[str, dict]:
         for descriptor in held:
             os.close(descriptor)
     outcome = {osd["fsid"]: answer for osd, answer in zip(todo, answers, strict=True)}
-    made = {fsid: answer for fsid, answer in outcome.items() if isinstance(answer, int)}
-    units = [f"ceph-osd@{made[osd['fsid']]}" for osd in todo if osd["fsid"] in made and osd["method"] == "raw"]
+    ids = {fsid: answer for fsid, answer in outcome.items() if isinstance(answer, int)}
+    units = [f"ceph-osd@{ids[osd['fsid']]}" for osd in todo if osd["fsid"] in ids and osd["method"] == "raw"]
     if units:  # one call: each makes systemd read all its units anew
         halocline.run(["systemctl", "enable", *units])
-    return {"made": made, "failed": {fsid: answer for fsid, answer in outcome.items() if fsid not in made}}
+    return {"made": ids, "failed": {fsid: answer for fsid, answer in outcome.items() if fsid not in ids}}
 
 
 def report() -> dict[str, dict]:

@@ -11,9 +11,7 @@ from salt.exceptions import CommandExecutionError
 Planned = tuple[str, str, Mapping]  # an OSD's fsid, the role of one of its parts, that part
 
 LIMIT = 60  # seconds one command may take
-ALONE = (
-    3  # seconds until the kernel's and udev's names of a new partition must be there, or the kernel is told by partx
-)
+ALONE = 3  # seconds until the names of a new partition must be there, or partx tells the kernel
 NODES = 27  # seconds until they must be there then
 LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
 STEADY, PAUSE = 4, 0.1  # looks that must find all names, seconds between two

@@ -69,7 +69,7 @@ def _serial(typed):
 
 def _states(seen):
     """What the cluster knows of its OSDs, and why it cannot be asked; not asked where no OSD is on the disk."""
-    if not seen["uuids"]:
+    if not seen["fsids"]:
         return [], ""
     try:
         return __salt__["minions.cluster"]("cluster_osds.states"), ""

@@ -64,11 +64,11 @@ def replace(osd_id):
     if osd["state"] != "destroyed":
         if why := __salt__["minions.cluster"]("cluster_osds.unsafe", [osd_id])["unsafe"]:
             return answer.bad(_not_safe(osd, why))
-        __salt__["minions.one"](minion, "osd_retire.stop", [osd_id, osd["uuid"]])
-        __salt__["minions.cluster"]("cluster_osds.destroy", [osd_id, osd["uuid"]])
+        __salt__["minions.one"](minion, "osd_retire.stop", [osd_id, osd["fsid"]])
+        __salt__["minions.cluster"]("cluster_osds.destroy", [osd_id, osd["fsid"]])
     freed = __salt__["minions.one"](minion, "osd_retire.free", [osd_id])["freed"]
     log = __salt__["stage_log.of"]("osd.replace")
-    __salt__["stage_log.add"](log, "replaced", osd=osd_id, uuid=osd["uuid"], minion=minion, freed=freed)
+    __salt__["stage_log.add"](log, "replaced", osd=osd_id, fsid=osd["fsid"], minion=minion, freed=freed)
     return {
         "text": f"osd.{osd_id} of {minion} is given up; freed: {', '.join(freed) or 'nothing was left'}\n"
         "change its disk (one that stays: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "

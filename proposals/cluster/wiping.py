@@ -36,7 +36,7 @@ def _strangers(seen: Mapping, fsid: str | None) -> list[str]:
 
 def _known(seen: Mapping, states: Iterable[Mapping] | None, silent: str) -> list[str]:
     """OSDs that the cluster has not given up."""
-    if not seen["uuids"]:
+    if not seen["fsids"]:
         return []
     if states is None:
         return [f"it carries OSDs, and the cluster cannot say whether it needs them: {silent}"]
@@ -44,7 +44,7 @@ def _known(seen: Mapping, states: Iterable[Mapping] | None, silent: str) -> list
         f"osd.{one['id']} lies on it, which the cluster knows: 'salt-run osd.replace {one['id']}' gives it up, where "
         "that is safe"
         for one in states
-        if one["uuid"] in seen["uuids"]
+        if one["fsid"] in seen["fsids"]
     ]
 
 

@@ -163,7 +163,7 @@ def settle(hosts: Mapping[str, Mapping], states: Iterable[Mapping], fsid: str | 
     fsid
         Our cluster's: OSDs of another one are not its to judge.
     """
-    used = {one["uuid"]: one["id"] for one in states if one["state"] == "in-use"}
+    used = {one["fsid"]: one["id"] for one in states if one["state"] == "in-use"}
     given_up = {one["id"] for one in states if one["state"] == "destroyed"}
     for host in hosts.values():
         for osd in [osd for disk in host["ceph_disks"] for osd in disk["osds"]]:

@@ -22,12 +22,12 @@ def deployed(name: str) -> dict:
             return halocline.changed(name, f"{len(lines)} OSDs would be made", lines, True)
         return halocline.unchanged(name, "all planned OSDs are there")
     outcome = __salt__["osd.deploy"]()
-    made, failed = outcome["made"], outcome["failed"]
-    changes = {f"osd.{osd_id}": fsid for fsid, osd_id in made.items()}
+    ids, failed = outcome["made"], outcome["failed"]
+    changes = {f"osd.{osd_id}": fsid for fsid, osd_id in ids.items()}
     if failed:
         why = "\n".join(f"OSD {fsid}: {error}" for fsid, error in failed.items())
-        comment = f"made {len(made)} OSDs; {len(failed)} failed, run the stage again when the cause is gone:\n{why}"
+        comment = f"made {len(ids)} OSDs; {len(failed)} failed, run the stage again when the cause is gone:\n{why}"
         return {"name": name, "result": False, "changes": changes, "comment": comment}
-    if made:
-        return halocline.changed(name, f"made {len(made)} OSDs", changes, False)
+    if ids:
+        return halocline.changed(name, f"made {len(ids)} OSDs", changes, False)
     return halocline.unchanged(name, "all planned OSDs are there")

@@ -181,13 +181,13 @@ def test_a_disk_whose_volumes_are_used_is_not_wiped(cluster: Cluster) -> None:
 
 def test_a_disk_of_an_osd_that_was_given_up_is_wiped_of_its_volumes(cluster: Cluster) -> None:
     seen = cluster.call("disks_wipe.inspect", "/dev/ubdb")
-    assert (seen["in_use"], seen["group"], seen["uuids"]) == ([], "ceph-ubdb", [UUIDS["bare"]])
+    assert (seen["in_use"], seen["group"], seen["fsids"]) == ([], "ceph-ubdb", [UUIDS["bare"]])
     (label,) = (osd["offset"] for osd in seen["osds"])
     assert "bluestore block device" in cluster.run(f"dd if=/dev/ubdb bs=1M skip={label >> 20} count=1 | strings").out
     cluster.run(_wiping("ubdb", seen))
     assert "bluestore" not in cluster.run(f"dd if=/dev/ubdb bs=1M skip={label >> 20} count=1 | strings").out
     after = cluster.call("disks_wipe.inspect", "/dev/ubdb")
-    assert (after["signatures"], after["osds"], after["group"], after["uuids"]) == ([], [], None, [])
+    assert (after["signatures"], after["osds"], after["group"], after["fsids"]) == ([], [], None, [])
     assert cluster.run("vgs --noheadings --options vg_name").out.split().count("ceph-ubdb") == 0
     assert cluster.ceph("osd ls") == [0, 1, 2]
 

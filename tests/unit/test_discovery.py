@@ -85,11 +85,11 @@ def test_slots_without_any_label_are_no_osds_yet():
 
 
 def test_osds_that_the_cluster_gave_up_are_named():
-    """By the uuid, and where it has none such any more, by the id; another cluster's are not judged."""
+    """By the fsid, and where it has none such any more, by the id; another cluster's are not judged."""
     labels = [label(fsid="used", id=1), label(fsid="gone", id=2), label(fsid="strange", id=1), label("db", None)]
     labels += [label(fsid="theirs", cluster=OTHER, id=2), label("wal", fsid="used", begun=True)]
     host = inventory_join.host(looked([], osds=labels, partitions=6, signatures=[]), [], "x")
-    states = [{"id": 1, "uuid": "used", "state": "in-use"}, {"id": 2, "uuid": None, "state": "destroyed"}]
+    states = [{"id": 1, "fsid": "used", "state": "in-use"}, {"id": 2, "fsid": None, "state": "destroyed"}]
     inventory_join.settle({"x": host}, states, OURS)
     found = [osd.get("state") for osd in host["ceph_disks"][0]["osds"]]
     assert found == [None, "destroyed", "orphan", "orphan", None, None]

@@ -68,7 +68,7 @@ def test_any_answer_is_a_host_or_one_message(path, value):
     good = inventory_join.host(ANSWER["looked"], ANSWER["nics"], "node1", 1 << 34, None)
     hosts = {"node1": good, "node2": host}
     traces = {"node1": ANSWER["trace"], **({"node2": trace} if trace else {})}
-    inventory_join.settle(hosts, [{"uuid": "x", "id": 3, "state": "destroyed"}], FSID)
+    inventory_join.settle(hosts, [{"fsid": "x", "id": 3, "state": "destroyed"}], FSID)
     assert inventory_join.networks(hosts, "node1")["public_network"] == "192.168.124.0/24"
     try:
         existing_cluster.cluster(hosts, traces, FSID)

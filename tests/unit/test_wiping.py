@@ -16,9 +16,9 @@ CLEAN |= {
     "group": None,
     "volumes": [],
     "osds": [],
-    "uuids": [],
+    "fsids": [],
 }
-STATES = [{"id": 3, "uuid": "aaa", "state": "in-use"}, {"id": 4, "uuid": None, "state": "destroyed"}]
+STATES = [{"id": 3, "fsid": "aaa", "state": "in-use"}, {"id": 4, "fsid": None, "state": "destroyed"}]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
