@@ -1,9 +1,9 @@
 """Advice on the network, with the papers' figures (reference: Mellanox, "Deploying Ceph with High Performance
 Networks", 2014; the SUSE Enterprise Storage guide for HPE Apollo 4510)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from proposals.networking.arguments import Arguments
+from proposals.networking.arguments import NetworkArguments
 from proposals.networking.bonding import gbits
 from proposals.networking.hostplan import HostNetwork, Networks
 from proposals.text.notes import HINT, WARNING, Note, several
@@ -13,64 +13,64 @@ FLASH = 40_000  # Mb/s that a node with flash for data needs at least
 TIMES = 2, 4  # the cluster network should have so many times the public one's capacity
 
 
-def general(planned: Iterable[HostNetwork], wanted: Arguments, networks: Networks) -> list[Note]:
+def general(hosts: Sequence[HostNetwork], wanted: NetworkArguments, networks: Networks) -> list[Note]:
     """Notes on all hosts together: equal hosts share a line."""
-    hosts = list(planned)
-    found: dict[Note, list[str]] = {}
-    for one in hosts:
-        for note in (*_capacity(one, networks), *_load(one, networks)):
-            found.setdefault(note, []).append(one.host.id)
-    notes = [Note(note.level, f"{several(names)}: {note.text}") for note, names in found.items()]
+    hosts_by_note: dict[Note, list[str]] = {}
+    for planned in hosts:
+        for note in (*_capacity(planned, networks), *_load(planned, networks)):
+            hosts_by_note.setdefault(note, []).append(planned.host.id)
+    notes = [Note(note.level, f"{several(names)}: {note.text}") for note, names in hosts_by_note.items()]
     return notes + _switches(hosts, wanted) + _jumbo(hosts, networks) + _differ(hosts)
 
 
-def speed(one: HostNetwork, name: str | None) -> int:
+def speed(planned: HostNetwork, name: str | None) -> int:
     """What an interface carries at most, in Mb/s; 0 where unknown. A VLAN carries what lies below it."""
-    links = {link.name: link for link in one.links}
+    links = {link.name: link for link in planned.links}
     while name in links and links[name].lower:
         name = links[name].lower
     if name in links and links[name].ports:
-        return sum(one.host.nics[port].speed or 0 for port in links[name].ports)
-    nic = one.host.nics.get(name or "")
+        return sum(planned.host.nics[port].speed or 0 for port in links[name].ports)
+    nic = planned.host.nics.get(name or "")
     return (nic.speed or 0) if nic else 0
 
 
-def _base(one: HostNetwork, name: str | None) -> str | None:
-    return next((link.lower for link in one.links if link.name == name and link.lower), name)
+def _base(planned: HostNetwork, name: str | None) -> str | None:
+    return next((link.lower for link in planned.links if link.name == name and link.lower), name)
 
 
-def _capacity(one: HostNetwork, networks: Networks) -> Iterable[Note]:
+def _capacity(planned: HostNetwork, networks: Networks) -> Iterable[Note]:
     """The cluster network against the public one."""
-    public, cluster = (one.carrier(network) for network in networks)
-    if one.bond and public in one.host.nics and speed(one, public) < speed(one, one.bond.name):
+    public, cluster = (planned.carrier(network) for network in networks)
+    if planned.bond and public in planned.host.nics and speed(planned, public) < speed(planned, planned.bond.name):
         yield Note(
             HINT,
-            f"the public network stays on {public}, {gbits(speed(one, public))}: give its address to a port of "
-            f"{one.bond.name} and run ceph.stage.discovery again to have it there",
+            f"the public network stays on {public}, {gbits(speed(planned, public))}: give its address to a port of "
+            f"{planned.bond.name} and run ceph.stage.discovery again to have it there",
         )
     if not public or not cluster:
         return
-    if _base(one, public) == _base(one, cluster):
+    if _base(planned, public) == _base(planned, cluster):
         yield Note(
             HINT,
-            f"public and cluster network share {_base(one, public)}, {gbits(speed(one, public))}: the papers give the "
-            f"cluster network {TIMES[0]} to {TIMES[1]} times the public one's capacity, here both take what they need",
+            f"public and cluster network share {_base(planned, public)}, {gbits(speed(planned, public))}: the papers "
+            f"give the cluster network {TIMES[0]} to {TIMES[1]} times the public one's capacity, here both take what "
+            "they need",
         )
-    elif ours := speed(one, public):
-        times = speed(one, cluster) / ours
+    elif ours := speed(planned, public):
+        times = speed(planned, cluster) / ours
         if times < TIMES[0]:
             yield Note(
                 WARNING,
                 f"the cluster network has {times:g} times the capacity of the public one "
-                f"({gbits(speed(one, cluster))} on {cluster}, {gbits(ours)} on {public}): {TIMES[0]} to {TIMES[1]} "
+                f"({gbits(speed(planned, cluster))} on {cluster}, {gbits(ours)} on {public}): {TIMES[0]} to {TIMES[1]} "
                 "times is advised, each write goes on to the other replicas there",
             )
 
 
-def _load(one: HostNetwork, networks: Networks) -> Iterable[Note]:
+def _load(planned: HostNetwork, networks: Networks) -> Iterable[Note]:
     """What the node's disks can write against what its network carries."""
-    hard, flash = one.host.disks
-    carries = speed(one, one.carrier(networks.cluster) or one.carrier(networks.public))
+    hard, flash = planned.host.disks
+    carries = speed(planned, planned.carrier(networks.cluster) or planned.carrier(networks.public))
     if not carries:
         return
     writes = hard * HARD_DISK
@@ -84,8 +84,8 @@ def _load(one: HostNetwork, networks: Networks) -> Iterable[Note]:
         yield Note(WARNING, f"{flash} flash disks behind {gbits(carries)}: flash needs at least {gbits(FLASH)}")
 
 
-def _switches(hosts: list[HostNetwork], wanted: Arguments) -> list[Note]:
-    if not wanted.mode or not any(one.bond for one in hosts):
+def _switches(hosts: Sequence[HostNetwork], wanted: NetworkArguments) -> list[Note]:
+    if not wanted.mode or not any(planned.bond for planned in hosts):
         return []
     if wanted.switches == 1:
         return [
@@ -99,37 +99,39 @@ def _switches(hosts: list[HostNetwork], wanted: Arguments) -> list[Note]:
     ]
 
 
-def _jumbo(hosts: list[HostNetwork], networks: Networks) -> list[Note]:
+def _jumbo(hosts: Sequence[HostNetwork], networks: Networks) -> list[Note]:
     """MTUs that differ within a network lose large messages without a word."""
     notes = []
     for network in (networks.public, networks.cluster):
         by_mtu: dict[int, list[str]] = {}
-        for one in hosts:
-            if name := one.carrier(network):
-                by_mtu.setdefault(_mtu(one, name), []).append(one.host.id)
+        for planned in hosts:
+            if name := planned.carrier(network):
+                by_mtu.setdefault(_mtu(planned, name), []).append(planned.host.id)
         if len(by_mtu) > 1:
-            told = "; ".join(f"{mtu} on {several(names)}" for mtu, names in sorted(by_mtu.items()))
+            mtus = "; ".join(f"{mtu} on {several(names)}" for mtu, names in sorted(by_mtu.items()))
             notes.append(
-                Note(WARNING, f"the MTU differs in {network}: {told}: large messages would be lost without a word")
+                Note(WARNING, f"the MTU differs in {network}: {mtus}: large messages would be lost without a word")
             )
-    most = max((link.mtu for one in hosts for link in one.links), default=0)
+    most = max((link.mtu for planned in hosts for link in planned.links), default=0)
     if most > 1500:
         notes.append(Note(HINT, f"MTU {most}: the switches must let through 9216; networks.jumbo proves it"))
     return notes
 
 
-def _mtu(one: HostNetwork, name: str) -> int:
-    planned: Mapping[str, int] = {link.name: link.mtu for link in one.links}
-    return planned.get(name) or one.host.nics[name].mtu
+def _mtu(host: HostNetwork, name: str) -> int:
+    mtus: Mapping[str, int] = {link.name: link.mtu for link in host.links}
+    return mtus.get(name) or host.host.nics[name].mtu
 
 
-def _differ(hosts: list[HostNetwork]) -> list[Note]:
+def _differ(hosts: Sequence[HostNetwork]) -> list[Note]:
     groups: dict[str, list[str]] = {}
-    for one in hosts:
-        told = [
-            f"{link.name} of {len(link.ports)} x {gbits(speed(one, link.ports[0]))}" for link in one.links if link.ports
+    for planned in hosts:
+        bonds = [
+            f"{link.name} of {len(link.ports)} x {gbits(speed(planned, link.ports[0]))}"
+            for link in planned.links
+            if link.ports
         ]
-        groups.setdefault(", ".join(told) or "no bond", []).append(one.host.id)
+        groups.setdefault(", ".join(bonds) or "no bond", []).append(planned.host.id)
     if len(groups) < 2:
         return []
     return [

@@ -19,7 +19,7 @@ VLAN = range(1, 4095)  # IEEE 802.1Q: 0 and 4095 are reserved
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class NetworkArguments:
     """What was asked, understood. None is "not given"; ``mode`` None makes no bond."""
 
     name: str = "default"
@@ -43,20 +43,20 @@ class Arguments:
     typed: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def parse(pairs: Iterable[str] | Mapping[str, object]) -> Arguments:
-    """Arguments from ``["cluster-vlan=3001"]`` or ``{"cluster_vlan": 3001}``. Raises ArgumentError.
+def parse(pairs: Iterable[str] | Mapping[str, object]) -> NetworkArguments:
+    """The arguments of ``["cluster-vlan=3001"]`` or ``{"cluster_vlan": 3001}``. Raises ArgumentError.
 
     CLI: ``python -m proposals networks peek INVENTORY cluster-vlan=3001 cluster-network=192.168.100.0/24``"""
     values, typed = argument_readers.read(pairs, ARGUMENTS)
     remembered = {key: typed[key] for key in sorted(typed) if key not in ("name", "force")}
-    wanted = Arguments(
+    wanted = NetworkArguments(
         **{key.replace("-", "_"): value for key, value in values.items()}, typed=MappingProxyType(remembered)
     )
     _check_together(wanted)
     return wanted
 
 
-def _check_together(wanted: Arguments) -> None:
+def _check_together(wanted: NetworkArguments) -> None:
     check_apart(wanted.public_network, wanted.cluster_network)
     if wanted.cluster_vlan and wanted.cluster_vlan == wanted.public_vlan:
         raise ArgumentError(f"cluster-vlan and public-vlan are both {wanted.cluster_vlan}: two networks need two VLANs")
@@ -87,30 +87,30 @@ def _number(known: range, what: str) -> argument_readers.Reader:
 
 def network(name: str, value: object) -> tuple[Network, str]:
     """A network such as 192.168.100.0/24. Raises ArgumentError that shows what it may have meant."""
-    said = argument_readers.text(name, value)
+    typed = argument_readers.text(name, value)
     try:
-        return ipaddress.ip_network(said), said
+        return ipaddress.ip_network(typed), typed
     except ValueError as error:
         near = ""
-        if "/" in said:
+        if "/" in typed:
             try:
-                near = f": did you mean {ipaddress.ip_interface(said).network}?"
+                near = f": did you mean {ipaddress.ip_interface(typed).network}?"
             except ValueError:
                 near = ""
         example = near or ": one such as 192.168.100.0/24 was expected"
-        raise ArgumentError(f"{name}={names.shown(said)} is not a network{example}") from error
+        raise ArgumentError(f"{name}={names.shown(typed)} is not a network{example}") from error
 
 
 def _ports(name: str, value: object) -> tuple[object, object]:
-    said = argument_readers.text(name, value)
-    listed = [one.strip() for one in said.split(",")]
-    for at, one in enumerate(listed):
-        if not NAME.fullmatch(one.replace("*", "x").replace("?", "x")):
+    typed = argument_readers.text(name, value)
+    listed = [port.strip() for port in typed.split(",")]
+    for at, port in enumerate(listed):
+        if not NAME.fullmatch(port.replace("*", "x").replace("?", "x")):
             raise ArgumentError(
-                f"{name}: '{names.shown(one)}' is not a port's name or a glob, as in {name}=ens1f0,ens2f*"
+                f"{name}: '{names.shown(port)}' is not a port's name or a glob, as in {name}=ens1f0,ens2f*"
             )
-        if one in listed[:at]:
-            raise ArgumentError(f"{name}: port {one} is named twice: a bond holds each port once")
+        if port in listed[:at]:
+            raise ArgumentError(f"{name}: port {port} is named twice: a bond holds each port once")
     return tuple(listed), ",".join(listed)
 
 

@@ -112,16 +112,16 @@ def _listed(link: Mapping, key: str) -> list:
 
 def _overlaps(links: Mapping) -> list[str]:
     """Two links in networks that share addresses: the kernel would answer over either."""
-    found = []
+    networks = []
     for name, link in links.items():
         for text in _listed(link, "addresses"):
             try:
-                found.append((ipaddress.ip_interface(str(text)).network, name))
+                networks.append((ipaddress.ip_interface(str(text)).network, name))
             except ValueError:
                 continue
     return [
         f"{one} on {name} and {other} on {second} overlap: one link a network"
-        for at, (one, name) in enumerate(found)
-        for other, second in found[at + 1 :]
+        for at, (one, name) in enumerate(networks)
+        for other, second in networks[at + 1 :]
         if name != second and one.version == other.version and one.overlaps(other)
     ]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 
-from proposals.networking.arguments import Arguments
-from proposals.networking.nics import PORTS, Host, Nic
+from proposals.networking.arguments import NetworkArguments
+from proposals.networking.nics import PORTS, HostPorts, Nic
 from proposals.text.errors import PlanError
 
 
@@ -14,7 +14,7 @@ def gbits(speed: int | None) -> str:
     return "unknown speed" if not speed else f"{speed / 1000:g} Gb/s"
 
 
-def choose(host: Host, wanted: Arguments) -> tuple[tuple[Nic, ...], Mapping[str, str]]:
+def choose(host: HostPorts, wanted: NetworkArguments) -> tuple[tuple[Nic, ...], Mapping[str, str]]:
     """The bond's ports, by name, and for each port left out the reason; no ports where no two fit together.
 
     Typed names decide; else what a bond of that name has already; else the fastest ports of one speed and driver, one
@@ -31,7 +31,7 @@ def choose(host: Host, wanted: Arguments) -> tuple[tuple[Nic, ...], Mapping[str,
     return by_name, {name: reasons.get(name) or otherwise(ports[name]) for name in rest}
 
 
-def _best(free: list[Nic], wanted: Arguments) -> list[Nic]:
+def _best(free: list[Nic], wanted: NetworkArguments) -> list[Nic]:
     """The ports to take of those that are free; what is bonded stays so, with a cable out too."""
     members = [nic for nic in free if nic.master == wanted.bond]
     if len(members) > 1:
@@ -48,7 +48,7 @@ def _best(free: list[Nic], wanted: Arguments) -> list[Nic]:
     return _spread(max(fitting, key=lambda group: (group[0].speed or 0, len(group), _used(group))))[: wanted.width]
 
 
-def _unfit(nic: Nic, wanted: Arguments, host: Host) -> str | None:
+def _unfit(nic: Nic, wanted: NetworkArguments, host: HostPorts) -> str | None:
     """Why a port can be in no bond of ours."""
     if nic.reason:
         return nic.reason
@@ -64,23 +64,25 @@ def _unfit(nic: Nic, wanted: Arguments, host: Host) -> str | None:
     return None if nic.speed else "its speed is not known"
 
 
-def _typed(host: Host, ports: Mapping[str, Nic], reasons: Mapping[str, str], wanted: Arguments) -> list[Nic]:
+def _typed(
+    host: HostPorts, ports: Mapping[str, Nic], reasons: Mapping[str, str], wanted: NetworkArguments
+) -> list[Nic]:
     named = [nic for name, nic in sorted(ports.items()) if any(fnmatchcase(name, one) for one in wanted.ports)]
-    told = f"ports={','.join(wanted.ports)}"
+    argument = f"ports={','.join(wanted.ports)}"
     exact = [one for one in wanted.ports if "*" not in one and "?" not in one and one not in ports]
     if exact:
         raise PlanError(f"{host.id}: there is no port {exact[0]}; there are {', '.join(sorted(ports)) or 'none'}")
     for nic in named:
         if nic.name in reasons:
-            raise PlanError(f"{host.id}: {told}: {nic.name} cannot be in a bond: {reasons[nic.name]}")
+            raise PlanError(f"{host.id}: {argument}: {nic.name} cannot be in a bond: {reasons[nic.name]}")
     if len(named) < 2:
-        found = named[0].name if named else "none"
+        matched = named[0].name if named else "none"
         raise PlanError(
-            f"{host.id}: {told} matches {found}, a bond needs two ports; there are {', '.join(sorted(ports))}"
+            f"{host.id}: {argument} matches {matched}, a bond needs two ports; there are {', '.join(sorted(ports))}"
         )
     if len({nic.speed for nic in named if nic.speed}) > 1:
         speeds = ", ".join(f"{nic.name} {gbits(nic.speed)}" for nic in named)
-        raise PlanError(f"{host.id}: {told}: ports of different speed make no {wanted.mode} bond: {speeds}")
+        raise PlanError(f"{host.id}: {argument}: ports of different speed make no {wanted.mode} bond: {speeds}")
     return named
 
 
@@ -95,7 +97,7 @@ def _spread(group: list[Nic]) -> list[Nic]:
     return [nic for _, nic in sorted(enumerate(ordered), key=lambda at: (cards[: at[0]].count(at[1].card), at[0]))]
 
 
-def _left(nic: Nic, chosen: list[Nic], wanted: Arguments) -> str:
+def _left(nic: Nic, chosen: list[Nic], wanted: NetworkArguments) -> str:
     if not chosen:
         return "no other port has its speed and driver: a bond needs two"
     first = max(chosen, key=lambda one: one.speed or 0)

@@ -16,7 +16,7 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
     """Add the verbs of ``networks``; ``read`` gives an inventory, ``show`` prints an answer."""
     verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=type(parser))
 
-    def peeked(options: argparse.Namespace) -> plan.Plan:
+    def peeked(options: argparse.Namespace) -> plan.NetworkPlan:
         return plan.peek(read(options.inventory), arguments.parse(options.pairs))
 
     def peek(options: argparse.Namespace) -> int:
@@ -29,27 +29,27 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
         show(options, done.as_dict(), report)
         return done.status
 
-    def found(options: argparse.Namespace) -> dict:
+    def stored_network(options: argparse.Namespace) -> dict:
         known = store.stored_network(options.root, options.name)
         if known is None:
             raise ProposalError(f"no network proposal '{options.name}' in {options.root}: networks populate writes one")
         return known
 
     def stored(options: argparse.Namespace) -> int:
-        show(options, found(options), tables.proposal)
+        show(options, stored_network(options), tables.proposal)
         return 0
 
     def switch(options: argparse.Namespace) -> int:
         ports = tree.read_yaml(options.ports) if options.ports else None
-        print(switches.text(found(options), options.system, ports), end="")
+        print(switches.text(stored_network(options), options.system, ports), end="")
         return 0
 
     verb(verbs, "peek", peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
-    added = verb(verbs, "populate", populate, "write the network proposal", ("inventory",), arguments.ARGUMENTS)
-    added.add_argument("--root", required=True, help="the folder 'proposals'")
+    populate_verb = verb(verbs, "populate", populate, "write the network proposal", ("inventory",), arguments.ARGUMENTS)
+    populate_verb.add_argument("--root", required=True, help="the folder 'proposals'")
     verb(verbs, "show", stored, "show a stored network proposal", ("root", "name"))
-    told = verb(
+    switch_verb = verb(
         verbs, "switch", switch, "print the switches' configuration for a stored network proposal", ("root", "name")
     )
-    told.add_argument("--as", dest="system", required=True, help=" or ".join(switches.SYSTEMS))
-    told.add_argument("--ports", help="a YAML file: which cable is where (HOST: {PORT: SWITCH 1/7})")
+    switch_verb.add_argument("--as", dest="system", required=True, help=" or ".join(switches.SYSTEMS))
+    switch_verb.add_argument("--ports", help="a YAML file: which cable is where (HOST: {PORT: SWITCH 1/7})")

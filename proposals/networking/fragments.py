@@ -8,7 +8,7 @@ import yaml
 
 from proposals.files.site import minion_file
 from proposals.networking.hostplan import HostNetwork, Link
-from proposals.networking.plan import Plan
+from proposals.networking.plan import NetworkPlan
 from proposals.policy.populate_decision import Wanted
 from proposals.settings.cluster import NETWORKS
 from proposals.text.addresses import beside
@@ -17,50 +17,52 @@ Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 CLUSTER = "stack/default/ceph/cluster.yml"
 
 
-def wanted(plan: Plan) -> Wanted:
+def wanted(plan: NetworkPlan) -> Wanted:
     """The files that a plan asks for, by path relative to ``network-NAME``."""
     answer = plan.as_dict()
-    told = {key: answer["networks"][key] for key in NETWORKS if answer["networks"][key]}
-    files = {CLUSTER: _text(told)} if told else {}
-    for one in plan.hosts:
-        if one.links:
-            files[minion_file(one.host.id)] = _text({"ceph": {"network": network(one, plan)}})
-    return Wanted(plan.arguments.name, frozenset(one.host.id for one in plan.hosts), files, partial(_stored, answer))
+    networks = {key: answer["networks"][key] for key in NETWORKS if answer["networks"][key]}
+    files = {CLUSTER: _text(networks)} if networks else {}
+    for planned in plan.hosts:
+        if planned.links:
+            files[minion_file(planned.host.id)] = _text({"ceph": {"network": network(planned, plan)}})
+    return Wanted(
+        plan.arguments.name, frozenset(planned.host.id for planned in plan.hosts), files, partial(_stored, answer)
+    )
 
 
-def network(one: HostNetwork, plan: Plan) -> dict:
+def network(planned: HostNetwork, plan: NetworkPlan) -> dict:
     """What one host is told: its links, where each port must sit, its gateway."""
-    links = {link.name: _link(link, plan) for link in one.links}
-    ports = {port for link in one.links for port in link.ports or ((link.name,) if link.kind == "ethernet" else ())}
-    told: dict = {"links": links, "ports": {name: one.host.nics[name].path for name in sorted(ports)}}
-    gateway = plan.arguments.gateway or one.host.gateway
-    if gateway and (link := _toward(one, gateway)):
+    links = {link.name: _link(link, plan) for link in planned.links}
+    ports = {port for link in planned.links for port in link.ports or ((link.name,) if link.kind == "ethernet" else ())}
+    assigned: dict = {"links": links, "ports": {name: planned.host.nics[name].path for name in sorted(ports)}}
+    gateway = plan.arguments.gateway or planned.host.gateway
+    if gateway and (link := _toward(planned, gateway)):
         links[link]["gateway"] = gateway
-    return told
+    return assigned
 
 
-def _link(link: Link, plan: Plan) -> dict:
+def _link(link: Link, plan: NetworkPlan) -> dict:
     wanted = plan.arguments
-    told: dict = {"kind": link.kind, "mtu": link.mtu, "addresses": list(link.addresses)}
+    assigned: dict = {"kind": link.kind, "mtu": link.mtu, "addresses": list(link.addresses)}
     if link.kind == "vlan":
-        told |= {"lower": link.lower, "id": link.id}
+        assigned |= {"lower": link.lower, "id": link.id}
     if link.kind == "bond":
-        told |= {"ports": list(link.ports), "mode": wanted.mode, "miimon": 100}
+        assigned |= {"ports": list(link.ports), "mode": wanted.mode, "miimon": 100}
         if wanted.mode == "802.3ad":
-            told |= {"lacp_rate": wanted.lacp_rate, "xmit_hash_policy": wanted.hash, "min_links": 1}
-    return told
+            assigned |= {"lacp_rate": wanted.lacp_rate, "xmit_hash_policy": wanted.hash, "min_links": 1}
+    return assigned
 
 
-def _toward(one: HostNetwork, gateway: str) -> str | None:
+def _toward(planned: HostNetwork, gateway: str) -> str | None:
     """The link whose network a gateway lies in."""
-    for link in one.links:
+    for link in planned.links:
         if any(beside(gateway, each) for each in link.addresses):
             return link.name
     return None
 
 
-def _text(told: Mapping) -> str:
-    return yaml.dump(told, Dumper=Dumper, sort_keys=False, default_flow_style=None, width=200)
+def _text(content: Mapping) -> str:
+    return yaml.dump(content, Dumper=Dumper, sort_keys=False, default_flow_style=None, width=200)
 
 
 def _stored(answer: Mapping, files: Mapping[str, str], kept: Mapping[str, Mapping]) -> str:

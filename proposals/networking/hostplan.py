@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from proposals.networking import bonding
-from proposals.networking.arguments import JUMBO, Arguments
-from proposals.networking.nics import PORTS, Address, Host, Nic
+from proposals.networking.arguments import JUMBO, NetworkArguments
+from proposals.networking.nics import PORTS, Address, HostPorts, Nic
 from proposals.text.addresses import Network, within
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note
@@ -31,7 +31,7 @@ class Link(NamedTuple):
 class HostNetwork(NamedTuple):
     """The plan of one host. ``roles``: for each interface what becomes of it and, where it is unused, why."""
 
-    host: Host
+    host: HostPorts
     links: tuple[Link, ...]
     roles: Mapping[str, tuple[str, str | None]]
     notes: tuple[Note, ...]
@@ -62,7 +62,7 @@ class Networks(NamedTuple):
     cluster: Network | None
 
 
-def plan(host: Host, wanted: Arguments, networks: Networks) -> HostNetwork:
+def plan(host: HostPorts, wanted: NetworkArguments, networks: Networks) -> HostNetwork:
     """Plan one host. Raises PlanError where what was asked cannot be done there."""
     return _Planning(host, wanted, networks).done()
 
@@ -70,7 +70,7 @@ def plan(host: Host, wanted: Arguments, networks: Networks) -> HostNetwork:
 class _Planning:
     """Gathers one host's links step by step."""
 
-    def __init__(self, host: Host, wanted: Arguments, networks: Networks) -> None:
+    def __init__(self, host: HostPorts, wanted: NetworkArguments, networks: Networks) -> None:
         self.host, self.wanted, self.networks = host, wanted, networks
         self.roles: dict[str, tuple[str, str | None]] = {}
         self.notes: list[Note] = []
@@ -193,8 +193,10 @@ class _Planning:
         ports = {
             name: nic for name, nic in self.host.nics.items() if nic.kind in PORTS and not nic.reason and not nic.master
         }
-        own = next((nic for nic in ports.values() if any(within(one, public) for one in nic.addresses)), None)
-        theirs = next((nic for nic in ports.values() if any(within(one, cluster) for one in nic.addresses)), None)
+        own = next((nic for nic in ports.values() if any(within(address, public) for address in nic.addresses)), None)
+        theirs = next(
+            (nic for nic in ports.values() if any(within(address, cluster) for address in nic.addresses)), None
+        )
         new: Address | None = None
         if not theirs and self._needs_cluster():
             free = [nic for nic in ports.values() if nic.link and not nic.addresses and self._named(nic)]
@@ -204,7 +206,7 @@ class _Planning:
                     f"no free port with link for the cluster network {cluster}: cluster-vlan= puts it on the public one"
                 )
             new = self._computed() if theirs else None
-        for nic in {one.name: one for one in (own, theirs) if one}.values():
+        for nic in {address.name: address for address in (own, theirs) if address}.values():
             self._plain(nic, new if nic is theirs else None)
 
     def _named(self, nic: Nic) -> bool:
@@ -215,7 +217,11 @@ class _Planning:
         tagged = bool(new and vlan)
         roles = (("public", self.networks.public), ("cluster", self.networks.cluster))
         addresses = [*nic.addresses, *([new] if new and not tagged else [])]
-        inside = [role for role, network in roles if any(within(one, network) for one in (*nic.addresses, new) if one)]
+        inside = [
+            role
+            for role, network in roles
+            if any(within(address, network) for address in (*nic.addresses, new) if address)
+        ]
         self.roles[nic.name] = (" and ".join(inside) or "kept", None)
         self.links.append(Link(nic.name, "ethernet", mtu, _texts(addresses)))
         if tagged:

@@ -40,7 +40,7 @@ class Nic(NamedTuple):
         return self.path.rpartition(".")[0] if self.path else self.name
 
 
-class Host(NamedTuple):
+class HostPorts(NamedTuple):
     """A minion with its interfaces by name. ``disks``: how many hard disks and flash disks Ceph has or may get."""
 
     id: str
@@ -49,7 +49,7 @@ class Host(NamedTuple):
     disks: tuple[int, int]
 
 
-def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> tuple[Host, ...]:
+def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> tuple[HostPorts, ...]:
     """The hosts of an inventory that ``target`` (a glob) or ``targets`` name, sorted by id.
 
     Raises InventoryError where it is none, or a host has no ``ceph_nics``."""
@@ -67,48 +67,48 @@ def _matches(host: str, target: str | None) -> bool:
     return target is None or fnmatchcase(host, target)
 
 
-def _host(name: str, raw: object) -> Host:
+def _host(name: str, raw: object) -> HostPorts:
     answer = raw if isinstance(raw, Mapping) else {}
-    found = answer.get("ceph_nics")
-    if not isinstance(found, list):
+    listed = answer.get("ceph_nics")
+    if not isinstance(listed, list):
         raise InventoryError(
-            f"{name}: 'ceph_nics', a list of network ports, was expected; found {names.shown(found)}: "
+            f"{name}: 'ceph_nics', a list of network ports, was expected; found {names.shown(listed)}: "
             "run ceph.stage.prep and ceph.stage.discovery again"
         )
-    nics = sorted((_nic(one) for one in found), key=lambda nic: (nic.name, nic.reason or ""))
+    nics = sorted((_nic(one) for one in listed), key=lambda nic: (nic.name, nic.reason or ""))
     twice = [nic.name for at, nic in enumerate(nics) if at and nics[at - 1].name == nic.name]
     if twice:
         raise InventoryError(f"{name}: port {twice[0]} is listed twice: run ceph.stage.discovery again")
     gateway = answer.get("gateway")
-    return Host(name, {nic.name: nic for nic in nics}, gateway if _is_ip(gateway) else None, _disks(answer))
+    return HostPorts(name, {nic.name: nic for nic in nics}, gateway if _is_ip(gateway) else None, _disks(answer))
 
 
 def _nic(raw: object) -> Nic:
     """One entry; what is odd in it makes it unusable with that reason, shown escaped."""
-    told = raw if isinstance(raw, Mapping) else {}
-    name, reason = told.get("name"), None
+    entry = raw if isinstance(raw, Mapping) else {}
+    name, reason = entry.get("name"), None
     if not isinstance(name, str) or not NAME.fullmatch(name) or ".." in name:
         name, reason = names.shown(name), "its name is not accepted: letters, digits, '.', '_' and '-' are"
-    elif told.get("error"):
-        reason = f"cannot be read: {names.shown(told['error'])}"
-    addresses, wrong = _addresses(told.get("addresses"))
+    elif entry.get("error"):
+        reason = f"cannot be read: {names.shown(entry['error'])}"
+    addresses, wrong = _addresses(entry.get("addresses"))
     for key in ("driver", "path", "master", "kind"):
-        if told.get(key) is not None and not names.is_label(told[key]):
-            reason = reason or f"its {key} is not accepted: {names.shown(told[key])}"
+        if entry.get(key) is not None and not names.is_label(entry[key]):
+            reason = reason or f"its {key} is not accepted: {names.shown(entry[key])}"
     return Nic(
         name,
-        kind=_label(told.get("kind")) or "ethernet",
-        speed=_number(told.get("speed")),
-        numa_node=_number(told.get("numa_node")),
-        max_mtu=_number(told.get("max_mtu")),
-        vlan=_number(told.get("vlan")),
-        driver=_label(told.get("driver")),
-        path=_label(told.get("path")),
-        master=_label(told.get("master")),
-        mtu=_number(told.get("mtu")) or 1500,
-        link=told.get("link") if isinstance(told.get("link"), bool) else None,
+        kind=_label(entry.get("kind")) or "ethernet",
+        speed=_number(entry.get("speed")),
+        numa_node=_number(entry.get("numa_node")),
+        max_mtu=_number(entry.get("max_mtu")),
+        vlan=_number(entry.get("vlan")),
+        driver=_label(entry.get("driver")),
+        path=_label(entry.get("path")),
+        master=_label(entry.get("master")),
+        mtu=_number(entry.get("mtu")) or 1500,
+        link=entry.get("link") if isinstance(entry.get("link"), bool) else None,
         addresses=addresses,
-        lower=tuple(str(one) for one in told.get("lower") or () if isinstance(one, str) and NAME.fullmatch(one)),
+        lower=tuple(str(one) for one in entry.get("lower") or () if isinstance(one, str) and NAME.fullmatch(one)),
         reason=reason or (f"its address is not one: {wrong}" if wrong else None),
     )
 
@@ -122,13 +122,13 @@ def _label(value: object) -> str | None:
 
 
 def _addresses(raw: object) -> tuple[tuple[Address, ...], str | None]:
-    found = []
+    addresses = []
     for text in raw if isinstance(raw, list) else ():
         try:
-            found.append(ipaddress.ip_interface(str(text)))
+            addresses.append(ipaddress.ip_interface(str(text)))
         except ValueError:
-            return tuple(found), names.shown(text)
-    return tuple(sorted(found, key=lambda one: (one.version, one))), None
+            return tuple(addresses), names.shown(text)
+    return tuple(sorted(addresses, key=lambda one: (one.version, one))), None
 
 
 def _is_ip(text: object) -> bool:

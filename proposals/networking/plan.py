@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from proposals.networking import advice, hostplan, nics
-from proposals.networking.arguments import Arguments, check_apart, network
+from proposals.networking.arguments import NetworkArguments, check_apart, network
 from proposals.networking.hostplan import HostNetwork, Networks
 from proposals.settings.cluster import NETWORKS
 from proposals.text.addresses import Ip, Network
@@ -15,10 +15,10 @@ from proposals.text.notes import HINT, WARNING, Note, merged
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NetworkPlan:
     """The answer of ``networks.peek``."""
 
-    arguments: Arguments
+    arguments: NetworkArguments
     networks: Networks
     hosts: tuple[HostNetwork, ...]
     general: tuple[Note, ...]
@@ -26,7 +26,7 @@ class Plan:
     def as_dict(self) -> dict:
         """The answer as plain data, in one order."""
         public, cluster = self.networks
-        hosts = {one.host.id: self._host(one) for one in self.hosts}
+        hosts = {planned.host.id: self._host(planned) for planned in self.hosts}
         return {
             "name": self.arguments.name,
             "arguments": dict(self.arguments.typed),
@@ -36,23 +36,25 @@ class Plan:
             "hints": self._lines(HINT),
             "summary": {
                 "hosts": len(hosts),
-                "bonds": sum(bool(one.bond) for one in self.hosts),
+                "bonds": sum(bool(planned.bond) for planned in self.hosts),
                 "ports": sum(len(host["ports"]) for host in hosts.values()),
                 "unused": sum(port["role"] == "unused" for host in hosts.values() for port in host["ports"]),
             },
         }
 
-    def _host(self, one: HostNetwork) -> dict:
+    def _host(self, planned: HostNetwork) -> dict:
         ports = [
             {"name": nic.name, "kind": nic.kind, "speed": nic.speed, "driver": nic.driver, "path": nic.path}
-            | dict(zip(("role", "reason"), one.roles[nic.name], strict=True))
-            for nic in one.host.nics.values()
+            | dict(zip(("role", "reason"), planned.roles[nic.name], strict=True))
+            for nic in planned.host.nics.values()
         ]
-        links = [{key: value for key, value in link._asdict().items() if value not in (None, ())} for link in one.links]
+        links = [
+            {key: value for key, value in link._asdict().items() if value not in (None, ())} for link in planned.links
+        ]
         for link in links:
             link["addresses"] = list(link.get("addresses", ()))
             link |= {"ports": list(link["ports"])} if "ports" in link else {}
-        return {"links": links, "reached_by": one.carrier(self.networks.public), "ports": ports}
+        return {"links": links, "reached_by": planned.carrier(self.networks.public), "ports": ports}
 
     def _lines(self, level: str) -> list[str]:
         told = [note.text for note in self.general if note.level == level]
@@ -63,7 +65,7 @@ def _text(network: object) -> str | None:
     return str(network) if network else None
 
 
-def peek(raw: Mapping, wanted: Arguments, targets: Collection[str] | None = None) -> Plan:
+def peek(raw: Mapping, wanted: NetworkArguments, targets: Collection[str] | None = None) -> NetworkPlan:
     """Plan the networks of an inventory's hosts; nothing is written.
 
     ``targets`` names the hosts (a runner has matched them); without it ``target`` is a glob. The two networks are
@@ -77,18 +79,18 @@ def peek(raw: Mapping, wanted: Arguments, targets: Collection[str] | None = None
         raise PlanError("cluster-vlan needs to know the cluster network: give cluster-network=192.168.100.0/24 or so")
     planned = tuple(hostplan.plan(host, wanted, networks) for host in hosts)
     _check_addresses(planned)
-    return Plan(wanted, networks, planned, tuple(advice.general(planned, wanted, networks)))
+    return NetworkPlan(wanted, networks, planned, tuple(advice.general(planned, wanted, networks)))
 
 
-def _networks(known: Mapping, wanted: Arguments, hosts: tuple[nics.Host, ...]) -> Networks:
-    told = [network(key, known[key])[0] if known.get(key) else None for key in NETWORKS]
-    public = wanted.public_network or told[0] or _most_shared(hosts)
-    cluster = wanted.cluster_network or told[1]
+def _networks(known: Mapping, wanted: NetworkArguments, hosts: tuple[nics.HostPorts, ...]) -> Networks:
+    stored = [network(key, known[key])[0] if known.get(key) else None for key in NETWORKS]
+    public = wanted.public_network or stored[0] or _most_shared(hosts)
+    cluster = wanted.cluster_network or stored[1]
     check_apart(public, cluster)
     return Networks(public, None if cluster == public else cluster)
 
 
-def _most_shared(hosts: tuple[nics.Host, ...]) -> Network | None:
+def _most_shared(hosts: tuple[nics.HostPorts, ...]) -> Network | None:
     """The IPv4 network that most hosts have an address in (discovery's rule)."""
     shared = Counter(
         net
@@ -102,11 +104,11 @@ def _most_shared(hosts: tuple[nics.Host, ...]) -> Network | None:
 def _check_addresses(planned: tuple[HostNetwork, ...]) -> None:
     """Raise PlanError for an address that two hosts would have."""
     owners: dict[Ip, str] = {}
-    for one in planned:
-        for text in sorted({text for link in one.links for text in link.addresses}):
+    for host in planned:
+        for text in sorted({text for link in host.links for text in link.addresses}):
             address = ipaddress.ip_interface(text).ip
-            if owners.setdefault(address, one.host.id) != one.host.id:
+            if owners.setdefault(address, host.host.id) != host.host.id:
                 raise PlanError(
-                    f"{owners[address]} and {one.host.id} would both have {address}: correct the address of one of "
+                    f"{owners[address]} and {host.host.id} would both have {address}: correct the address of one of "
                     "them and run ceph.stage.discovery again"
                 )

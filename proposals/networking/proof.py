@@ -19,13 +19,13 @@ def rounds(hosts: Sequence[str]) -> list[list[tuple[str, str]]]:
 
     The circle method of round-robin tournaments: one host stands still, the others go round."""
     circle: list[str | None] = sorted(hosts) + ([None] if len(hosts) % 2 else [])
-    found = []
+    played = []
     for _ in range(len(circle) - 1):
         half = len(circle) // 2
         pairs = zip(circle[:half], reversed(circle[half:]), strict=True)
-        found.append([(one, other) for one, other in pairs if one and other])
+        played.append([(one, other) for one, other in pairs if one and other])
         circle = [circle[0], circle[-1], *circle[1:-1]]
-    return [each for each in found if each]
+    return [each for each in played if each]
 
 
 def unreached(matrix: Mapping[str, Mapping[str, bool]]) -> list[str]:
@@ -33,25 +33,25 @@ def unreached(matrix: Mapping[str, Mapping[str, bool]]) -> list[str]:
 
     matrix
         ``{from: {to: whether it answered}}``; a host that is missing did not answer the question itself."""
-    bad = {(one, other) for one, row in matrix.items() for other, good in row.items() if not good}
-    everyone = sorted({*matrix, *(other for row in matrix.values() for other in row)})
+    bad = {(source, target) for source, row in matrix.items() for target, good in row.items() if not good}
+    everyone = sorted({*matrix, *(target for row in matrix.values() for target in row)})
     cut = _odd(bad, everyone)
     lines = [f"{host}: reaches and is reached by nobody: is it cut off?" for host in cut]
     rest = sorted(pair for pair in bad if not set(pair) & set(cut))
-    return lines + [f"{one} does not reach {other}" for one, other in rest]
+    return lines + [f"{source} does not reach {target}" for source, target in rest]
 
 
 def _odd(bad: set[tuple[str, str]], everyone: list[str]) -> list[str]:
     """Hosts whose pairs with all healthy others are bad, worst first taken away; with two hosts none is odder."""
-    left, found = list(everyone), []
+    left, cut = list(everyone), []
     while len(left) > 2:
         counts = {host: sum(host in pair and set(pair) <= set(left) for pair in bad) for host in left}
         worst = max(left, key=lambda host: counts[host])
         if counts[worst] < 2 * (len(left) - 1) * 3 // 4:
             break
         left.remove(worst)
-        found.append(worst)
-    return found
+        cut.append(worst)
+    return cut
 
 
 def small(hosts: Mapping[str, Mapping], size: int) -> list[str]:

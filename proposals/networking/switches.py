@@ -52,13 +52,13 @@ def text(answer: Mapping, system: str, ports: object = None) -> str:
     CLI: ``python -m proposals networks switch ROOT apollo --as mlnx-os``"""
     if system not in SYSTEMS:
         raise ArgumentError(f"as={shown(system)} is not known{nearest(str(system), SYSTEMS)}")
-    found = [
+    texts = [
         f"! {one.name}{PAIR if one.paired and one.lacp else ''}\n" + "\n".join(SYSTEMS[system](one)) + "\n"
         for one in switches(answer, ports)
     ]
-    if not found:
+    if not texts:
         raise ArgumentError("the plan has no bond: there is nothing to tell a switch")
-    return "\n".join(found)
+    return "\n".join(texts)
 
 
 def switches(answer: Mapping, ports: object = None) -> list[Switch]:
@@ -96,21 +96,21 @@ def _map(bonds: Mapping[str, Mapping], ports: object) -> dict[str, dict[str, tup
     """The cables that a port map names."""
     if not isinstance(ports, Mapping):
         raise ArgumentError(f"the port map is not one: 'HOST: {{PORT: SWITCH 1/7}}' was expected, found {shown(ports)}")
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    cables: dict[str, dict[str, tuple[str, str]]] = {}
     taken: dict[tuple[str, str], str] = {}
     for host, link in sorted(bonds.items()):
-        told = ports.get(host)
+        by_port = ports.get(host)
         for port in link["ports"]:
-            said = told.get(port) if isinstance(told, Mapping) else None
-            words = str(said).split()
+            place = by_port.get(port) if isinstance(by_port, Mapping) else None
+            words = str(place).split()
             if len(words) != 2 or not all(is_label(word) for word in words):
                 raise ArgumentError(f"port map: {host} {port}: a switch and its port, as in 'leaf1 1/7', was expected")
             cable = (words[0], words[1])
             if cable in taken:
                 raise ArgumentError(f"port map: {' '.join(cable)} is given to {taken[cable]} and to {host} {port}")
             taken[cable] = f"{host} {port}"
-            found.setdefault(host, {})[port] = cable
-    return found
+            cables.setdefault(host, {})[port] = cable
+    return cables
 
 
 def _mlnx_os(switch: Switch) -> Iterable[str]:

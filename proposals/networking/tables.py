@@ -51,18 +51,18 @@ def _ports(host: Mapping) -> Iterator[tuple]:
 def matrix(title: str, hosts: Sequence[str], answers: Mapping[str, Mapping[str, bool]]) -> str:
     """Who reaches whom, as text: ``.`` answered, ``X`` did not, ``?`` was not asked."""
 
-    def cell(one: str, other: str) -> str:
-        return "-" if one == other else {True: ".", False: "X", None: "?"}[answers.get(one, {}).get(other)]
+    def cell(source: str, target: str) -> str:
+        return "-" if source == target else {True: ".", False: "X", None: "?"}[answers.get(source, {}).get(target)]
 
     return _square(title, hosts, cell)
 
 
-def rates(title: str, hosts: Sequence[str], found: Mapping[tuple[str, str], float]) -> str:
+def rates(title: str, hosts: Sequence[str], measured: Mapping[tuple[str, str], float]) -> str:
     """What each pair carries, in Mb/s."""
 
-    def cell(one: str, other: str) -> str:
-        rate = found.get((one, other), found.get((other, one)))
-        return "-" if one == other else "?" if rate is None else f"{rate:.0f}"
+    def cell(source: str, target: str) -> str:
+        rate = measured.get((source, target), measured.get((target, source)))
+        return "-" if source == target else "?" if rate is None else f"{rate:.0f}"
 
     return _square(f"{title}, Mb/s", hosts, cell)
 

@@ -139,7 +139,7 @@ def _disk(host: int, number: int, group: Mapping) -> dict:
     else:
         name, wwn = f"sd{letters(number)}", f"0x5000c500{host:04x}{number:04x}"
         id_ = f"wwn-{wwn}"
-    found = {
+    disk = {
         "device": f"/dev/{name}",
         "id": f"/dev/disk/by-id/{id_}",
         "serial": f"S{host:04X}{number:04X}",
@@ -148,7 +148,7 @@ def _disk(host: int, number: int, group: Mapping) -> dict:
         "in_use": [],
         "osds": [],
     }
-    return {**found, **group}
+    return {**disk, **group}
 
 
 def letters(number: int) -> str:

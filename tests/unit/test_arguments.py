@@ -23,7 +23,7 @@ DISK = disk.parse(
 
 
 @pytest.mark.parametrize(
-    ("module", "holds"), [(arguments, arguments.DiskArguments()), (networking, networking.Arguments())]
+    ("module", "holds"), [(arguments, arguments.DiskArguments()), (networking, networking.NetworkArguments())]
 )
 def test_a_default_that_is_told_is_the_one_that_holds(module, holds):
     values = {name: getattr(holds, name.replace("-", "_"), False) for name in module.ARGUMENTS}
