@@ -1,14 +1,17 @@
 """``salt-run daemon.*``: daemons that run with an older configuration than they would start with, and their restart."""
 
-from proposals import answer
+from collections.abc import Sequence
+from typing import Any
+
 from proposals.text.errors import ProposalError
+from runners.engine import answer, jobs, minions
 
 KINDS = ("mon", "mgr", "osd", "mds", "client")  # in Ceph's order (docs.ceph.com, install/upgrading-ceph)
 STEADY = 600  # seconds until the cluster must be steady again after one host's daemons
 
 
 @answer.answers
-def pending(**_):
+def pending(**_: Any) -> dict[str, Any]:
     """Name the daemons that a restart would change, with their options; nothing is restarted.
 
     CLI Example:
@@ -29,7 +32,7 @@ def pending(**_):
 
 
 @answer.answers
-def restart(test=False):
+def restart(test: bool = False) -> dict[str, Any]:
     """Restart the daemons that wait for it: monitors, managers, OSDs, others; one host at a time, while all is steady.
 
     Steady is: all monitors in quorum, every OSD that is in is up, all placement groups active and clean. A host is a
@@ -55,48 +58,45 @@ def restart(test=False):
     ]
     if test:
         return {"text": "\n".join(f"would restart {', '.join(names)} of {minion}" for _, minion, names in steps)}
-    done = {}
+    done: dict[str, list[str]] = {}
     for kind, minion, names in steps:
         try:
             _restart(kind, minion, names)
         except ProposalError as err:
-            said = [
-                f"{', '.join(names)} of {minion}: {err}",
-                *(f"restarted: {host}: {each}" for host, each in done.items()),
-            ]
-            return {**answer.bad("\n".join([*said, "run it again when the cause is gone"])), "changes": done}
+            lines = [f"{', '.join(names)} of {minion}: {err}"]
+            lines += [f"restarted: {', '.join(restarted)} of {host}" for host, restarted in done.items()]
+            return {**answer.bad("\n".join([*lines, "run it again when the cause is gone"])), "changes": done}
         done.setdefault(minion, []).extend(names)
     lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()]
     return {"text": "\n".join(lines), "changes": done}
 
 
-def _restart(kind, minion, names):
+def _restart(kind: str, minion: str, names: Sequence[str]) -> None:
     """One host's daemons of one kind, before and after which the cluster is steady."""
-    __salt__["minions.cluster"]("cluster_health.steady", [STEADY], timeout=STEADY + 60)
+    _steady()
     if kind in ("mon", "osd", "mds"):
         ids = [name.partition(".")[2] for name in names]
-        __salt__["minions.cluster"]("cluster_health.stoppable", [kind, ids])
-    __salt__["minions.one"](minion, "daemons.restart", [names])
-    __salt__["minions.cluster"]("cluster_health.steady", [STEADY], timeout=STEADY + 60)
-    left = sorted(set(names) & set(__salt__["minions.one"](minion, "daemons.pending")))
+        jobs.cluster(__opts__, "cluster_health.stoppable", [kind, ids])
+    jobs.one(__opts__, minion, "daemons.restart", [names])
+    _steady()
+    left = sorted(set(names) & set(jobs.one(__opts__, minion, "daemons.pending")))
     if left:
         raise ProposalError(
             f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
         )
 
 
-def _pending():
+def _steady() -> None:
+    """Wait until the cluster is steady."""
+    jobs.cluster(__opts__, "cluster_health.steady", [STEADY], timeout=STEADY + 60)
+
+
+def _pending() -> dict[str, dict]:
     """Which daemons of which minion wait, with what: asked in one job, after one question to the cluster."""
-    startup = __salt__["minions.cluster"]("cluster_config.startup")
-    members = __salt__["minions.members"]()["all"]
-    answered = __salt__["minions.ask"](members, ["daemons.pending"], [[startup]])
-    wrong = {minion: given["daemons.pending"] for minion, given in answered.items()}
-    wrong = [f"{minion}: {said}" for minion, said in sorted(wrong.items()) if not isinstance(said, dict)]
-    wrong += [f"{minion} does not answer" for minion in sorted(set(members) - set(answered))]
-    if wrong:
-        raise ProposalError("which daemons wait for a restart cannot be told: " + "; ".join(wrong))
-    return {minion: given["daemons.pending"] for minion, given in sorted(answered.items()) if given["daemons.pending"]}
+    startup = jobs.cluster(__opts__, "cluster_config.startup")
+    replies = jobs.ask(__opts__, minions.members(__opts__)["all"], "daemons.pending", [startup])
+    return {minion: daemons for minion, daemons in replies.whole().items() if daemons}
 
 
-def _shown(value):
+def _shown(value: object) -> object:
     return "not set" if value is None else value

@@ -2,35 +2,25 @@
 
 import datetime
 import json
-import time
 import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import salt.cache
-
-from proposals import answer
-from proposals.files import atomic, tree
-from proposals.files.site import site
+from proposals.files import atomic, site, tree
 from proposals.inventory import existing_cluster, inventory_join, kept
 from proposals.pillar import chosen
 from proposals.policy import store
+from proposals.services import table
 from proposals.services.radosgw import frontend
-from proposals.services.table import roles
 from proposals.settings import reader
-from proposals.text import names as accepted
-from proposals.text.errors import InventoryError, ProposalError, StoreError
+from proposals.text.errors import ProposalError, StoreError
+from runners.engine import answer, jobs, look, minions, replies
 
-JOB = ["disks.inspect", "host_nics.inspect", "host_ceph.inspect", "grains.item"]
-ARGUMENTS = [[], [], [], ["host", "mem_total", "boot_id"]]
-LOOKS = {
-    "disks.inspect": ("disks", dict),
-    "host_nics.inspect": ("network ports", list),
-    "host_ceph.inspect": ("files of Ceph", dict),
-    "grains.item": ("grains", dict),
-}  # what each answers
+Hosts = dict[str, dict]
 
 
 @answer.answers
-def collect(**_):
+def collect(**_: Any) -> dict[str, Any]:
     """Ask every minion of ours, in one job, what it is; write ``inventory/`` and the fragments of ``proposals/``.
 
     A minion that does not answer keeps what was stored of it and is named.
@@ -41,13 +31,13 @@ def collect(**_):
 
         salt-run discovery.collect
     """
-    paths = site(__opts__)
-    expected = __salt__["minions.ours"]()
-    settings = reader.read(__salt__["minions.pillar"]() | chosen.own_settings(paths.root))
-    hosts, traces = _look(expected, frontend.floating(settings))
-    silent = sorted(set(expected) - set(hosts))
+    paths = site.site(__opts__)
+    expected = minions.ours(__opts__)
+    settings = reader.read(minions.pillar(__opts__) | chosen.own_settings(paths.root))
+    hosts, traces, problems = look.at(__opts__, expected, frontend.floating(settings))
     if not hosts:
-        return answer.bad(f"no minion answered, of {len(expected)} that are ours: look at 'salt-run manage.status'")
+        text = f"no minion can be looked at, of {len(expected)} that are ours: see 'salt-run manage.status'"
+        return answer.bad("\n".join([text, *replies.lines(problems)]))
     stored = kept.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     known = {minion: host for minion, host in stored.items() if minion in expected}
     fsid, messages = existing_cluster.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
@@ -55,41 +45,23 @@ def collect(**_):
     messages += _settle(hosts, fsid, asker)
     config = _settings(paths, {**known, **hosts}, fsid, traces, asker)
     written = _store(paths, known, hosts)
-    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), roles=roles(settings), **config)
+    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), roles=table.roles(settings), **config)
     lines = [_line(minion, host) for minion, host in hosts.items()]
     lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
-    lines += messages + [f"{minion}: does not answer; what was stored of it stays" for minion in silent]
+    lines += [*messages, *(f"{line}; what was stored of it stays" for line in replies.lines(problems))]
     lines.append(f"inventory: {'stored ' + ', '.join(written) if written else 'nothing changed'}")
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
 
 
 @answer.answers
-def look(minions):
-    """Return what minions are now, ``{minion: host}`` as in the inventory, and store nothing; the silent are left out.
-
-    minions
-        A list of minion ids.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt-run discovery.look '[node1]' --out json
-    """
-    return _look(minions)[0]
-
-
-@answer.answers
-def stale(minions, hosts=None):
+def stale(asked: Sequence[str] | None = None) -> list[str]:
     """Return which of these minions the inventory does not tell of as they are now, one line for each reason.
 
     Nobody is asked: when discovery looked, and which boot it saw, stands in the inventory; which boot it is now in the
     grains that a minion sends when it starts.
 
-    minions
-        A list of minion ids.
-    hosts
-        Of the inventory, where they are read already.
+    asked
+        A list of minion ids; without it, every minion of ours.
 
     CLI Example:
 
@@ -97,69 +69,36 @@ def stale(minions, hosts=None):
 
         salt-run discovery.stale '[node1, node2]'
     """
-    folder = site(__opts__).inventory
-    if hosts is None:
-        hosts = kept.load_inventory(folder)["hosts"] if folder.is_dir() else {}
-    cache = salt.cache.factory(__opts__)
-    boots = {minion: (cache.fetch("grains", minion) or {}).get("boot_id") for minion in minions if minion in hosts}
-    return inventory_join.stale(minions, hosts, boots, kept.looked(folder), time.time())
+    folder = site.site(__opts__).inventory
+    hosts = kept.load_inventory(folder)["hosts"] if folder.is_dir() else {}
+    return look.stale(__opts__, minions.ours(__opts__) if asked is None else asked, hosts)
 
 
-def _look(minions, floating=()):
-    """Ask minions, in one job, what they are: hosts of the inventory, and what tells of a cluster on each."""
-    answered = __salt__["minions.ask"](minions, JOB, ARGUMENTS)
-    for function, (what, form) in LOOKS.items():
-        wrong = [minion for minion, given in sorted(answered.items()) if not isinstance(given.get(function), form)]
-        if wrong:
-            said = accepted.shown(answered[wrong[0]].get(function), 300)
-            raise ProposalError(
-                f"{', '.join(wrong)}: cannot look at their {what}: {said}; "
-                "has 'salt-run state.orch ceph.stage.prep' run?"
-            )
-    hosts = {accepted.check_minion_id(each): _host(each, given, floating) for each, given in sorted(answered.items())}
-    return hosts, {minion: given["host_ceph.inspect"] for minion, given in answered.items()}
-
-
-def _asker(paths, traces, fsid):
+def _asker(paths: site.Site, traces: Mapping[str, Mapping], fsid: str | None) -> str | None:
     """Who asks the cluster: the host with the role master, which we gave its key; before that, one that has it."""
-    masters = __salt__["minions.members"]()["master"] if paths.current.is_dir() else []
+    masters = minions.members(__opts__)["master"] if paths.current.is_dir() else []
     return next(
         (minion for minion in masters if traces.get(minion, {}).get("admin")), existing_cluster.asker(traces, fsid)
     )
 
 
-def _settle(hosts, fsid, asker):
-    """Ask a running cluster which OSDs it gave up, once; where that cannot be, it is said and all count as in use."""
+def _settle(hosts: Hosts, fsid: str | None, asker: str | None) -> list[str]:
+    """Ask a running cluster, once, which OSDs are destroyed; where it cannot be asked, all count as in use."""
     osds = [osd for host in hosts.values() for disk in host["ceph_disks"] for osd in disk["osds"]]
     if not osds:
         return []
     if asker is None:
-        return ["which OSDs the cluster gave up cannot be told: no minion that answers holds the admin's key"]
+        return [
+            "no minion that answers holds the admin's key: which OSDs are destroyed is not known, all count as in use"
+        ]
     try:
-        inventory_join.settle(hosts, __salt__["minions.one"](asker, "cluster_osds.states"), fsid)
+        inventory_join.settle(hosts, jobs.one(__opts__, asker, "cluster_osds.states", kind=list), fsid)
     except ProposalError as err:
-        return [f"which OSDs the cluster gave up cannot be told: {err}"]
+        return [f"which OSDs are destroyed is not known, all count as in use: {err}"]
     return []
 
 
-def _host(minion, given, floating):
-    """One minion's answers as a host of the inventory. Raises InventoryError where they have another form."""
-    grains = given["grains.item"]
-    memory = grains.get("mem_total")
-    try:
-        return inventory_join.host(
-            given["disks.inspect"],
-            given["host_nics.inspect"],
-            grains["host"],
-            memory * 2**20 if memory else None,
-            grains.get("boot_id") or None,
-            floating,
-        )
-    except (AttributeError, KeyError, TypeError) as err:
-        raise InventoryError(f"{minion}: its answer is not of the form expected ({err}): run ceph.stage.prep") from err
-
-
-def _store(paths, known, hosts):
+def _store(paths: site.Site, known: Hosts, hosts: Hosts) -> list[str]:
     """Write what changed, with the time of that change; a file's own time is that of the last look."""
     written = []
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -173,20 +112,23 @@ def _store(paths, known, hosts):
     return written
 
 
-def _settings(paths, hosts, fsid, traces, asker):
+def _settings(
+    paths: site.Site, hosts: Hosts, fsid: str | None, traces: Mapping[str, Mapping], asker: str | None
+) -> dict[str, Any]:
     """What the config fragments say: an existing cluster's fsid and networks, else what the hosts' addresses tell."""
-    master = next((minion for minion in hosts if minion == __opts__["id"].removesuffix("_master")), None)
+    master = minions.master(__opts__)
+    here = master if master in hosts else None
     networks = existing_cluster.networks(traces, fsid)
     if networks is None and asker and not _kept(paths):
-        networks = existing_cluster.configured(__salt__["minions.one"](asker, "cluster_cli.ask", [["config", "dump"]]))
+        networks = existing_cluster.configured(jobs.one(__opts__, asker, "cluster_cli.ask", [["config", "dump"]]))
     return {
         "fsid": fsid or str(uuid.uuid4()),
-        "networks": networks or inventory_join.networks(hosts, master),
-        "time_server": master,
+        "networks": networks or inventory_join.networks(hosts, here),
+        "time_server": here,
     }
 
 
-def _kept(paths):
+def _kept(paths: site.Site) -> dict[str, Any]:
     """What discovery kept of the cluster when it first ran: fsid and networks; empty before that."""
     path = paths.proposals / "config/stack/default/ceph/cluster.yml"
     kept = tree.read_yaml(path) if path.exists() else {}
@@ -197,6 +139,6 @@ def _kept(paths):
     return kept
 
 
-def _line(minion, host):
+def _line(minion: str, host: Mapping[str, Any]) -> str:
     free = sum(1 for disk in host["ceph_disks"] if not disk["in_use"] and not disk["osds"])
     return f"{minion}: {len(host['ceph_disks'])} disks, {free} free; {', '.join(host['addresses'])}"

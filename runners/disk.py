@@ -1,17 +1,17 @@
 """``salt-run disk.*``: one disk of one host."""
 
 import getpass
+from typing import Any
 
-from proposals import answer
 from proposals.cluster import wiping
-from proposals.files import tree
-from proposals.files.site import site
+from proposals.files import site, tree
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
+from runners.engine import answer, jobs, stage_lock, stage_log
 
 
 @answer.answers
-def wipe(host, device, serial=None, yes=False):
+def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = False) -> dict[str, Any]:
     """Wipe a disk: tables, labels, signatures, verified and logged. Without ``yes=true`` it only says what it would do.
 
     Refused is a disk that is mounted, held, locked, swap, or carries an OSD that the cluster has not given up or
@@ -34,31 +34,30 @@ def wipe(host, device, serial=None, yes=False):
         salt-run disk.wipe osdnode1 /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 serial=ZAD0A1B2 yes=true
     """
     host, device, serial = names.check_minion_id(host), _device(device), _serial(serial)
-    if running := __salt__["stage_lock.holder"]():
-        return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
-    seen = __salt__["minions.one"](host, "disks_wipe.inspect", [device])
+    stage_lock.free(__opts__)
+    seen = jobs.one(__opts__, host, "disks_wipe.inspect", [device], kind=dict)
     states, silent = _states(seen)
     refused = wiping.refusals(seen, serial, states, _fsid(), silent)
     if refused:
         return answer.bad("\n".join([f"{host} {device} is not wiped:", *refused]))
-    told = wiping.described(host, seen)
+    described = wiping.described(host, seen)
     if yes is not True:
-        return {"text": f"{told}\nwould be wiped, and all on it lost: yes=true does it"}
-    log = __salt__["stage_log.of"]("disk.wipe")
-    about = {"user": getpass.getuser(), "host": host, "disk": seen}
-    __salt__["stage_log.add"](log, "wipe", **about)
-    __salt__["minions.one"](host, "disks_wipe.wipe", [device, seen])
-    __salt__["stage_log.add"](log, "wiped", host=host, device=seen["device"], serial=serial)
-    return {"text": f"{told}\nis wiped and reads as empty; 'salt-run state.orch ceph.stage.discovery' looks at it anew"}
+        return {"text": f"{described}\nwould be wiped, and all on it lost: yes=true does it"}
+    log = stage_log.of(__opts__, "disk.wipe")
+    stage_log.add(log, "wipe", user=getpass.getuser(), host=host, disk=seen)
+    jobs.one(__opts__, host, "disks_wipe.wipe", [device, seen])
+    stage_log.add(log, "wiped", host=host, device=seen["device"], serial=serial)
+    again = "'salt-run state.orch ceph.stage.discovery' looks at it anew"
+    return {"text": f"{described}\nis wiped and reads as empty; {again}"}
 
 
-def _device(text):
+def _device(text: object) -> str:
     if names.is_device(text):
         return text
     raise ArgumentError(f"'{names.shown(text)}' is not a disk's name: expected /dev/... (see 'salt-run proposal.show')")
 
 
-def _serial(typed):
+def _serial(typed: object) -> str:
     """The serial as typed: salt-run reads words as YAML, which makes a number of one that looks like it."""
     if typed is None:
         raise ArgumentError("serial=... is missing: the disk's serial number, so that no other disk can be meant")
@@ -67,16 +66,16 @@ def _serial(typed):
     raise ArgumentError(f"serial={typed} is not taken for text: quote it twice, as in serial=\"'{typed}'\"")
 
 
-def _states(seen):
+def _states(seen: dict[str, Any]) -> tuple[list[dict] | None, str]:
     """What the cluster knows of its OSDs, and why it cannot be asked; not asked where no OSD is on the disk."""
     if not seen["fsids"]:
         return [], ""
     try:
-        return __salt__["minions.cluster"]("cluster_osds.states"), ""
+        return jobs.cluster(__opts__, "cluster_osds.states", kind=list), ""
     except ProposalError as err:
         return None, str(err)
 
 
-def _fsid():
-    kept = site(__opts__).proposals / "config/stack/default/ceph/cluster.yml"
+def _fsid() -> str | None:
+    kept = site.site(__opts__).proposals / "config/stack/default/ceph/cluster.yml"
     return tree.read_yaml(kept).get("fsid") if kept.exists() else None

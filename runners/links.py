@@ -1,15 +1,17 @@
-"""``salt-run links.deploy``: planned links come to be, host by host where a cluster runs."""
+"""``salt-run links.deploy``: apply the planned links, host by host where a cluster runs."""
 
-import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from proposals import answer
 from proposals.networking import proof
+from runners.engine import answer, jobs, replies, waiting
+from runners.engine import minions as minions_
 
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included; the same for the cluster to recover
 
 
 @answer.answers
-def deploy(minions=(), test=False, **_):
+def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[str, Any]:
     """Apply the planned links where they differ: the deploy stage's step. Each host has its own rollback.
 
     Host by host where a cluster runs, the next one when the cluster is as it was before; all at once where none does;
@@ -26,81 +28,70 @@ def deploy(minions=(), test=False, **_):
 
         salt-run links.deploy '[osdnode1]' test=True
     """
-    found, silent = _reports(minions)
-    if silent:
-        return answer.bad(f"{', '.join(silent)}: did not answer: look at 'salt-run manage.status', run the stage again")
-    problems = [f"{host}: {line}" for host, one in found.items() for line in one["problems"]]
+    reports = _reports(minions)
+    problems = replies.lines(reports.problems)
+    problems += [f"{host}: {line}" for host, report in reports.answers.items() for line in report["problems"]]
     if problems:
         return answer.bad("\n".join(problems))
-    differ = {host: one["changes"] for host, one in found.items() if one["changes"]}
+    differ = {host: report["changes"] for host, report in reports.answers.items() if report["changes"]}
     if not differ:
-        return {"text": f"the links of {len(found)} hosts are as planned"}
+        return {"text": f"the links of {len(reports.answers)} hosts are as planned"}
     if test:
-        return {"text": "\n".join(f"{host}: {_words(what)}" for host, what in differ.items()), "changes": differ}
-    running = any(one["daemons"] for one in found.values())
-    lines = []
-    for group in proof.turns(sorted(differ), _master(), running):
+        return {"text": "\n".join(f"{host}: {_words(changes)}" for host, changes in differ.items()), "changes": differ}
+    running = any(report["daemons"] for report in reports.answers.values())
+    lines: list[str] = []
+    for group in proof.turns(sorted(differ), minions_.master(__opts__), running):
         before = _health() if running else []
-        said = _apply(group)
-        if said:
-            return answer.bad("\n".join([*lines, *said]))
+        if failures := _apply(group):
+            return answer.bad("\n".join([*lines, *failures]))
         lines += [f"{host}: {_words(differ[host])}" for host in group]
-        if running and (worse := _settled(before)):
-            return answer.bad("\n".join([*lines, f"stopped after {', '.join(group)}, the cluster is worse: {worse}"]))
+        if running and (worse := waiting.until_none(lambda before=before: _worse(before), LIMIT, 2)):
+            text = f"stopped after {', '.join(group)}, the cluster is worse: {'; '.join(worse)}"
+            return answer.bad("\n".join([*lines, text]))
     return {"text": "\n".join(lines), "changes": differ}
 
 
-def _apply(group):
+def _apply(group: Sequence[str]) -> list[str]:
     """Apply on some hosts; return what went wrong, by host. A lost answer is asked for again."""
-    answered = __salt__["minions.ask"](group, ["state.apply"], [["ceph.host.networks"]], timeout=LIMIT)
-    found, silent = _reports(group)
-    end = time.monotonic() + LIMIT
-    while silent and time.monotonic() < end:
-        time.sleep(2)
-        found, silent = _reports(group)
-    told = [f"{host}: does not answer any more: it undoes the change by itself; look at its console" for host in silent]
-    for host, one in found.items():
-        if one["changes"]:
-            why = one["undone"] or _failed(answered.get(host, {})) or _words(one["changes"])
-            told.append(f"{host}: the planned links did not come to be, what was there is there again: {why}")
-    return told
+    applied = jobs.ask(__opts__, group, "state.apply", ["ceph.host.networks"], timeout=LIMIT)
+    reports = replies.Replies({}, [])
+
+    def unknown() -> list[replies.Problem]:
+        nonlocal reports
+        reports = _reports(group)
+        return reports.problems
+
+    lost = waiting.until_none(unknown, LIMIT, 2)
+    failures = [f"{minion}: does not answer any more: it rolls back by itself; see its console" for minion, *_ in lost]
+    why = {problem.minion: problem.text for problem in applied.failed}
+    why |= {host: _failed(states) for host, states in applied.answers.items()}
+    for host, report in reports.answers.items():
+        if changes := report["changes"]:
+            reason = report["undone"] or why.get(host) or _words(changes)
+            failures.append(f"{host}: the new links failed and were rolled back: {reason}")
+    return failures
 
 
-def _failed(answered):
-    """The comments of the states that failed, or what Salt said in their place."""
-    states = answered.get("state.apply")
-    if not isinstance(states, dict):
-        return str(states or "")
-    return "; ".join(one["comment"] for one in states.values() if one.get("result") is False)
+def _failed(states: Mapping[str, Mapping]) -> str:
+    """The comments of the states that failed."""
+    return "; ".join(state["comment"] for state in states.values() if state.get("result") is False)
 
 
-def _reports(minions):
-    """``links.report`` of each minion, in one job, and those that did not answer."""
-    answered = __salt__["minions.ask"](list(minions), ["links.report"]) if minions else {}
-    found = {
-        host: one["links.report"] for host, one in sorted(answered.items()) if isinstance(one.get("links.report"), dict)
-    }
-    return found, sorted(set(minions) - set(found))
+def _reports(minions: Sequence[str]) -> replies.Replies:
+    """What each minion plans, has and lacks of its links."""
+    return jobs.ask(__opts__, minions, "links.report")
 
 
-def _master():
-    return __opts__["id"].removesuffix("_master")
-
-
-def _health():
+def _health() -> list[str]:
     """What keeps the cluster from being whole, as the master's own host sees it."""
-    answered = __salt__["minions.ask"]([_master()], ["cluster_health.problems"], [[0]])
-    found = answered.get(_master(), {}).get("cluster_health.problems")
-    return found if isinstance(found, list) else [str(found)]
+    found = jobs.ask(__opts__, [minions_.master(__opts__)], "cluster_health.problems", [0], list)
+    return [*(line for problems in found.answers.values() for line in problems), *replies.lines(found.problems)]
 
 
-def _settled(before):
-    """Wait until nothing is wrong that was not before; return what still is after the limit."""
-    end = time.monotonic() + LIMIT
-    while (worse := sorted(set(_health()) - set(before))) and time.monotonic() < end:
-        time.sleep(2)
-    return "; ".join(worse)
+def _worse(before: Sequence[str]) -> list[str]:
+    """What is wrong and was not before."""
+    return sorted(set(_health()) - set(before))
 
 
-def _words(changes):
+def _words(changes: Mapping[str, str]) -> str:
     return "; ".join(f"{name} {what}" for name, what in sorted(changes.items()))

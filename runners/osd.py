@@ -1,17 +1,19 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
-from proposals import answer
+from collections.abc import Mapping
+from typing import Any
+
 from proposals.cluster import report
-from proposals.files import tree
-from proposals.files.site import MINIONS, site
+from proposals.files import site, tree
 from proposals.inventory import kept
 from proposals.pillar import chosen
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
+from runners.engine import answer, jobs, minions, replies, stage_lock, stage_log
 
 
 @answer.answers
-def report_(**_):
+def report_(**_: Any) -> answer.Output:
     """Show every planned OSD's real data, DB and WAL beside the plan; exit status 1 where one differs.
 
     CLI Example:
@@ -20,25 +22,20 @@ def report_(**_):
 
         salt-run osd.report
     """
-    planned, members = _planned(site(__opts__)), __salt__["minions.members"]()
-    hosts = __salt__["minions.ask"](members["storage"], ["osd.report"])
-    admins = __salt__["minions.ask"](members["master"], ["cluster_osds.metadata"])
-    metadata = next((given["cluster_osds.metadata"] for given in admins.values()), None)
-    if not isinstance(metadata, list):
-        return answer.bad(f"{', '.join(members['master'])} cannot ask the cluster ('ceph osd metadata'): {metadata}")
-    lines = report.report(planned, {minion: given["osd.report"] for minion, given in hosts.items()}, metadata)
-    wrong = [line for line in lines if line["problems"]]
-    text = "\n".join(
-        [*(_text(line) for line in lines), f"{len(lines) - len(wrong)} of {len(lines)} OSDs are as planned"]
-    )
-    return answer.told(text, {"osds": lines}, __opts__.get("output"), status=1 if wrong else 0)
+    planned, members = _planned(site.site(__opts__)), minions.members(__opts__)
+    hosts = jobs.ask(__opts__, members["storage"], "osd.report")
+    metadata = jobs.ask(__opts__, members["master"], "cluster_osds.metadata", kind=list).whole()
+    osds = report.report(planned, hosts.answers, next(iter(metadata.values())))
+    good = sum(not osd["problems"] for osd in osds)
+    lines = [*map(_text, osds), *replies.lines(hosts.problems), f"{good} of {len(osds)} OSDs are as planned"]
+    return answer.Answer("\n".join(lines), {"osds": osds}, status=0 if good == len(osds) else 1)
 
 
 __func_alias__ = {"report_": "report"}
 
 
 @answer.answers
-def replace(osd_id):
+def replace(osd_id: int) -> dict[str, Any]:
     """Give up an OSD whose disk is to be replaced, and free its slot; the next new disk of its host takes its id.
 
     Refused while Ceph does not call it safe to destroy. Run again after any interruption.
@@ -54,21 +51,20 @@ def replace(osd_id):
     """
     if type(osd_id) is not int:
         raise ArgumentError(f"'{names.shown(osd_id)}' is not an OSD's number: expected one such as 12")
-    if running := __salt__["stage_lock.holder"]():
-        return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
-    known = __salt__["minions.cluster"]("cluster_osds.states")
-    osd = next((each for each in known if each["id"] == osd_id), None)
+    stage_lock.free(__opts__)
+    states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
+    osd = next((osd for osd in states if osd["id"] == osd_id), None)
     if osd is None:
         return answer.bad(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
-    minion = _minion(site(__opts__), osd)
+    minion = _minion(site.site(__opts__), osd)
     if osd["state"] != "destroyed":
-        if why := __salt__["minions.cluster"]("cluster_osds.unsafe", [osd_id])["unsafe"]:
+        if why := jobs.cluster(__opts__, "cluster_osds.unsafe", [osd_id], dict)["unsafe"]:
             return answer.bad(_not_safe(osd, why))
-        __salt__["minions.one"](minion, "osd_retire.stop", [osd_id, osd["fsid"]])
-        __salt__["minions.cluster"]("cluster_osds.destroy", [osd_id, osd["fsid"]])
-    freed = __salt__["minions.one"](minion, "osd_retire.free", [osd_id])["freed"]
-    log = __salt__["stage_log.of"]("osd.replace")
-    __salt__["stage_log.add"](log, "replaced", osd=osd_id, fsid=osd["fsid"], minion=minion, freed=freed)
+        jobs.one(__opts__, minion, "osd_retire.stop", [osd_id, osd["fsid"]])
+        jobs.cluster(__opts__, "cluster_osds.destroy", [osd_id, osd["fsid"]])
+    freed = jobs.one(__opts__, minion, "osd_retire.free", [osd_id], dict)["freed"]
+    log = stage_log.of(__opts__, "osd.replace")
+    stage_log.add(log, "replaced", osd=osd_id, fsid=osd["fsid"], minion=minion, freed=freed)
     return {
         "text": f"osd.{osd_id} of {minion} is given up; freed: {', '.join(freed) or 'nothing was left'}\n"
         "change its disk (one that stays: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
@@ -76,7 +72,7 @@ def replace(osd_id):
     }
 
 
-def _minion(paths, osd):
+def _minion(paths: site.Site, osd: Mapping[str, Any]) -> str:
     """The minion on whose host an OSD lives, by the host name that discovery saw."""
     hosts = kept.load_inventory(paths.inventory)["hosts"]
     found = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
@@ -88,7 +84,7 @@ def _minion(paths, osd):
     return found[0]
 
 
-def _not_safe(osd, why):
+def _not_safe(osd: Mapping[str, Any], why: str) -> str:
     osd_id = osd["id"]
     out = f"'ceph osd out {osd_id}', " if osd["in"] else ""
     return (
@@ -97,13 +93,13 @@ def _not_safe(osd, why):
     )
 
 
-def _planned(paths):
+def _planned(paths: site.Site) -> dict[str, dict]:
     """The planned OSDs of the generation that is served; a minion may be told other things than OSDs."""
-    told = (paths.current / MINIONS).glob("*.yml")
-    return chosen.osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in told})
+    files = (paths.current / site.MINIONS).glob("*.yml")
+    return chosen.osds({f"{site.MINIONS}/{path.name}": tree.read_yaml(path) for path in files})
 
 
-def _text(line):
+def _text(line: Mapping[str, Any]) -> str:
     where = " ".join(
         f"{role} {line[role]} {_size(line[f'{role}_size'])}" for role in ("data", "db", "wal") if line[role]
     )
@@ -111,5 +107,5 @@ def _text(line):
     return f"osd.{line['id']} {line['host']} {where}: {state}"
 
 
-def _size(size):
+def _size(size: int | None) -> str:
     return f"{size / 2**30:.1f} GiB" if size else "-"

@@ -1,20 +1,24 @@
 """``salt-run policy.*``: what policy.cfg chooses, and the pillar made of it."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 import salt.pillar
 import salt.utils.minions
 
-from proposals import answer
-from proposals.files.site import site
+from proposals.files import site
 from proposals.pillar import chosen, generation, generation_disk, problems
 from proposals.policy import policy
 from proposals.text import tables
 from proposals.text.errors import PolicyError
+from proposals.validation import check as checks
 from proposals.validation import judging
-from proposals.validation.check import status, text
+from runners.engine import answer, jobs, minions, replies
 
 
 @answer.answers
-def show(**_):
+def show(**_: Any) -> answer.Answer:
     """Show what each line of policy.cfg matches.
 
     CLI Example:
@@ -23,12 +27,12 @@ def show(**_):
 
         salt-run policy.show
     """
-    shown = policy.resolve(site(__opts__).proposals).as_dict()
-    return answer.told(answer.printed(tables.policy, shown), shown, __opts__.get("output"))
+    shown = policy.resolve(site.site(__opts__).proposals).as_dict()
+    return answer.Answer(tables.printed(tables.policy, shown), shown)
 
 
 @answer.answers
-def check(minion=None, **_):
+def check(minion: str | None = None, **_: Any) -> answer.Answer:
     """Show what is wrong with what policy.cfg chooses and, of one minion, what it would be told; change nothing.
 
     Exit status 1 where there are warnings only, 2 where there are errors.
@@ -40,19 +44,17 @@ def check(minion=None, **_):
         salt-run policy.check
         salt-run policy.check osdnode1
     """
-    paths = site(__opts__)
-    choice = _chosen(paths)
+    choice = _chosen(site.site(__opts__))
     judged = judging.judge(choice)
-    told = judging.told(choice, str(minion), judged) if minion is not None else {}
-    lines = [f"{each}: {', '.join(roles) or 'no role'}" for each, roles in sorted(judged.roles.items())]
-    lines = [generation.dump(told).rstrip()] if told else lines
-    lines.append(text(judged.findings, f"policy.cfg for {len(judged.roles)} hosts"))
-    data = {"findings": [one.as_dict() for one in judged.findings], "roles": judged.roles, **told}
-    return answer.told("\n".join(lines), data, __opts__.get("output"), status(judged.findings))
+    pillar = judging.told(choice, str(minion), judged) if minion is not None else {}
+    lines = [generation.dump(pillar).rstrip()] if pillar else _roles(judged.roles)
+    lines.append(checks.text(judged.findings, f"policy.cfg for {len(judged.roles)} hosts"))
+    data = {"findings": [finding.as_dict() for finding in judged.findings], "roles": judged.roles, **pillar}
+    return answer.Answer("\n".join(lines), data, checks.status(judged.findings))
 
 
 @answer.answers
-def push(**_):
+def push(**_: Any) -> dict[str, Any]:
     """Make a new generation of the pillar from policy.cfg, check it, then serve it: the configure stage.
 
     The same choice makes the same generation, and nothing changes. The old generation is served until the new one
@@ -64,49 +66,51 @@ def push(**_):
 
         salt-run policy.push
     """
-    paths = site(__opts__)
+    paths = site.site(__opts__)
     choice = _chosen(paths)
-    made = generation.build(choice)
-    changes = {"secrets": told} if (told := generation_disk.tell(paths, made)) else {}
-    folder = generation_disk.prepare(paths, made)
-    _check(folder, made)
+    built = generation.build(choice)
+    changes: dict[str, Any] = {"secrets": written} if (written := generation_disk.tell(paths, built)) else {}
+    folder = generation_disk.prepare(paths, built)
+    _check(folder, built)
     if generation_disk.serve(paths, folder):
-        changes["generation"] = made.name
-    if gone := generation_disk.forget(paths, made):
+        changes["generation"] = built.name
+    if gone := generation_disk.forget(paths, built):
         changes["secrets taken away"] = gone
-    silent = _refresh(made)
-    lines = [f"{minion}: {', '.join(roles) or 'no role'}" for minion, roles in sorted(made.roles.items())]
-    state = "is served now" if "generation" in changes else "was served already, nothing changed"
-    lines += [f"{minion}: does not answer; it will be told when it does" for minion in silent]
+    lines = [*_roles(built.roles), *_refresh(built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
-    return {"text": "\n".join([*lines, f"generation {made.name} {state}"]), "changes": changes}
+    state = "is served now" if "generation" in changes else "was served already, nothing changed"
+    return {"text": "\n".join([*lines, f"generation {built.name} {state}"]), "changes": changes}
 
 
-def _chosen(paths):
+def _roles(roles: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"{minion}: {', '.join(names) or 'no role'}" for minion, names in sorted(roles.items())]
+
+
+def _chosen(paths: site.Site) -> chosen.Chosen:
     """All that configure makes a generation of."""
-    pillar = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
-    return chosen.read(paths, __opts__["id"], pillar)
+    return chosen.read(paths, __opts__["id"], minions.pillar(__opts__))
 
 
-def _refresh(made):
-    """Let the minions fetch what they are told, in one job; return those that do not answer."""
-    answered = __salt__["minions.ask"](made.members["all"], ["saltutil.refresh_pillar"], [[True, 30]])
-    return sorted(set(made.members["all"]) - set(answered))
+def _refresh(built: generation.Generation) -> list[str]:
+    """Let the minions fetch their pillar, in one job; return a line for each that did not."""
+    found = jobs.ask(__opts__, built.members["all"], "saltutil.refresh_pillar", [True, 30], object)
+    lines = [f"{minion}: does not answer; it fetches its pillar when its minion starts" for minion in found.silent]
+    return [*lines, *replies.lines(found.failed)]
 
 
-def _check(folder, made):
+def _check(folder: Path, built: generation.Generation) -> None:
     """Compile every minion's pillar from a generation that is not served yet, as Salt will."""
     opts = dict(__opts__)
     opts["ext_pillar"] = [{"stack": [str(folder / "assignment.cfg"), str(folder / "stack.cfg")]}]
-    for minion in sorted(made.roles):
+    for minion in sorted(built.roles):
         _, grains, _ = salt.utils.minions.get_minion_data(minion, opts)
-        told = salt.pillar.Pillar(opts, grains or {}, minion, "base").compile_pillar()
-        if told.get("_errors"):
+        pillar = salt.pillar.Pillar(opts, grains or {}, minion, "base").compile_pillar()
+        if pillar.get("_errors"):
             raise PolicyError(
-                f"{minion}: its pillar cannot be compiled: {told['_errors']}; the old one is still served"
+                f"{minion}: its pillar cannot be compiled: {pillar['_errors']}; the old one is still served"
             )
-        if told.get("ceph", {}).get("generation") != made.name:
+        if pillar.get("ceph", {}).get("generation") != built.name:
             raise PolicyError(
-                f"{minion}: its pillar does not carry generation {made.name}: does a file under stack/ceph "
+                f"{minion}: its pillar does not carry generation {built.name}: does a file under stack/ceph "
                 "overwrite 'ceph'? The old one is still served"
             )

@@ -1,21 +1,25 @@
-"""``salt-run proposal.*``: what could become of the disks, and what is to."""
+"""``salt-run proposal.*``: plan disks, store and show plans."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import salt.utils.args
 
-from proposals import answer
 from proposals.disks import arguments, plan
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
-from proposals.files.site import site
+from proposals.files import site
 from proposals.inventory import compare, kept
 from proposals.policy import store
 from proposals.text import tables
 from proposals.text.errors import ArgumentError, PlanError
+from runners.engine import answer, look, minions, replies
 
 
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
-def peek(**kwargs):
+def peek(**kwargs: Any) -> answer.Answer:
     """Show what a proposal would be; write nothing.
 
     CLI Example:
@@ -24,15 +28,15 @@ def peek(**kwargs):
 
         salt-run proposal.peek name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' data=5000-7000
     """
-    made, _, _, stale = _plan(kwargs)
-    shown = made.as_dict()
-    text = "\n".join([answer.printed(tables.proposal, shown), *stale])
-    return answer.told(text, {**shown, **({"messages": stale} if stale else {})}, __opts__.get("output"))
+    planned, _, _, stale = _plan(kwargs)
+    shown = planned.as_dict()
+    text = "\n".join([tables.printed(tables.proposal, shown), *stale])
+    return answer.Answer(text, {**shown, **({"messages": stale} if stale else {})})
 
 
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
-def populate(**kwargs):
+def populate(**kwargs: Any) -> answer.Answer:
     """Write a proposal: profile fragments, ``proposal.json`` and, where there is none, a policy.cfg.
 
     CLI Example:
@@ -41,18 +45,18 @@ def populate(**kwargs):
 
         salt-run proposal.populate name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' db-size=40g
     """
-    made, parsed, root, stale = _plan(kwargs)
-    report = store.populate(root, made, force=parsed.force)
-    shown, messages = made.as_dict(), [*stale, *report.messages]
-    text = "\n".join([answer.printed(tables.proposal, shown), *messages])
-    return answer.told(text, {**shown, "messages": messages}, __opts__.get("output"), report.status)
+    planned, parsed, root, stale = _plan(kwargs)
+    report = store.populate(root, planned, force=parsed.force)
+    shown, messages = planned.as_dict(), [*stale, *report.messages]
+    text = "\n".join([tables.printed(tables.proposal, shown), *messages])
+    return answer.Answer(text, {**shown, "messages": messages}, report.status)
 
 
 @answer.answers
-def default(**_):
+def default(**_: Any) -> dict[str, Any]:
     """Write the proposal ``default``, with no arguments, and no policy.cfg: the discovery stage's last step.
 
-    One that cannot be made, or whose files were edited, is said and is no failure.
+    Where it cannot be made, or its files were edited, a warning says so; that is no failure.
 
     CLI Example:
 
@@ -61,19 +65,19 @@ def default(**_):
         salt-run proposal.default
     """
     try:
-        made, _, root, _ = _plan({})
-        report = store.populate(root, made, propose_policy=False)
+        planned, _, root, _ = _plan({})
+        report = store.populate(root, planned, propose_policy=False)
     except PlanError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
     lines = ["warning: " + message for message in report.messages] if report.status else []
-    total = made.as_dict()["summary"]
+    total = planned.as_dict()["summary"]
     lines.append(f"proposal 'default': {total['osds']} OSDs on {total['hosts']} hosts (salt-run proposal.show)")
-    changes = {key: list(each) for key in ("written", "removed") if (each := getattr(report, key))}
+    changes = {key: list(files) for key in ("written", "removed") if (files := getattr(report, key))}
     return {"text": "\n".join(lines), "changes": changes}
 
 
 @answer.answers
-def show(name="default", **_):
+def show(name: str = "default", **_: Any) -> answer.Answer:
     """Show a stored proposal.
 
     CLI Example:
@@ -83,12 +87,12 @@ def show(name="default", **_):
         salt-run proposal.show apollo
     """
     stored = _stored(name)
-    return answer.told(answer.printed(tables.proposal, stored), stored, __opts__.get("output"))
+    return answer.Answer(tables.printed(tables.proposal, stored), stored)
 
 
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
-def explain(host, disk, **kwargs):
+def explain(host: str, disk: str, **kwargs: Any) -> answer.Answer:
     """Show every step of why one disk becomes what it does; further arguments are the planner's.
 
     host
@@ -102,13 +106,13 @@ def explain(host, disk, **kwargs):
 
         salt-run proposal.explain osdnode1 /dev/sdc name=apollo ratio=9
     """
-    made, _, _, _ = _plan(kwargs)
-    found = explain_.disk(made, str(host), str(disk))
-    return answer.told(answer.printed(tables.explanation, found), found, __opts__.get("output"))
+    planned, _, _, _ = _plan(kwargs)
+    steps = explain_.disk(planned, str(host), str(disk))
+    return answer.Answer(tables.printed(tables.explanation, steps), steps)
 
 
 @answer.answers
-def diff(old, new=None, live=False, **_):
+def diff(old: str, new: str | None = None, live: bool = False, **_: Any) -> answer.Answer:
     """Compare two stored proposals, or one with what discovery saw last; exit status 1 where they differ.
 
     live
@@ -126,18 +130,18 @@ def diff(old, new=None, live=False, **_):
     before, silent = _stored(old), []
     if live:
         asked = _minions(before["arguments"].get("target"))
-        other = {"hosts": __salt__["discovery.look"](asked)}
-        silent = [f"{minion}: does not answer" for minion in asked if minion not in other["hosts"]]
+        looked = look.at(__opts__, asked)
+        other, silent = {"hosts": looked.hosts}, replies.lines(looked.problems)
         before["hosts"] = {name: host for name, host in before["hosts"].items() if name in other["hosts"]}
     else:
-        other = kept.load_inventory(site(__opts__).inventory) if new is None else _stored(new)
-    found = {**compare.differences(before, other), **({"messages": silent} if silent else {})}
-    text = "\n".join([answer.printed(tables.differences, found), *silent])
-    return answer.told(text, found, __opts__.get("output"), 0 if found["same"] and not silent else 1)
+        other = kept.load_inventory(site.site(__opts__).inventory) if new is None else _stored(new)
+    changes = {**compare.differences(before, other), **({"messages": silent} if silent else {})}
+    text = "\n".join([tables.printed(tables.differences, changes), *silent])
+    return answer.Answer(text, changes, 0 if changes["same"] and not silent else 1)
 
 
 @answer.answers
-def export(name="default", **kwargs):
+def export(name: str = "default", **kwargs: Any) -> answer.Answer:
     """Print a stored proposal for another tool: ``as=cephadm`` (a service specification) or ``as=ceph-volume``.
 
     as
@@ -153,26 +157,26 @@ def export(name="default", **kwargs):
     if kwargs:
         raise ArgumentError(f"export: '{next(iter(kwargs))}' is not an argument; known are name, as")
     text = export_.text(_stored(name), form)
-    return answer.told(text, {"as": form, "text": text}, __opts__.get("output"))
+    return answer.Answer(text, {"as": form, "text": text})
 
 
-def _stored(name):
-    """A stored proposal; one that is not there is told with those that are."""
-    return store.finished_proposal(site(__opts__).proposals, str(name))
+def _stored(name: str) -> dict[str, Any]:
+    """A stored proposal; ArgumentError that lists those that are there where it is not."""
+    return store.finished_proposal(site.site(__opts__).proposals, str(name))
 
 
-def _minions(target):
+def _minions(target: str | None) -> list[str]:
     """Those of our minions that a target names; all where there is none."""
-    ours = __salt__["minions.ours"]()
-    return [minion for minion in __salt__["minions.match"](target) if minion in ours] if target else ours
+    ours = minions.ours(__opts__)
+    return [minion for minion in minions.match(__opts__, target) if minion in ours] if target else ours
 
 
-def _plan(kwargs):
+def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.DiskPlan, arguments.DiskArguments, Path, list[str]]:
     """The plan for what discovery stored, its arguments, the proposals folder, and what is stale in the inventory."""
-    paths = site(__opts__)
+    paths = site.site(__opts__)
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
     inventory = kept.load_inventory(paths.inventory)
     targets = _minions(parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
-    made = plan.peek(inventory, parsed, stored=stored, targets=targets)
-    return made, parsed, paths.proposals, __salt__["discovery.stale"](targets, inventory["hosts"])
+    planned = plan.peek(inventory, parsed, stored=stored, targets=targets)
+    return planned, parsed, paths.proposals, look.stale(__opts__, targets, inventory["hosts"])

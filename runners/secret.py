@@ -1,16 +1,17 @@
 """``salt-run secret.*``: the cluster's keys."""
 
-from proposals import answer
-from proposals.files.site import site
-from proposals.pillar import generation_disk
-from proposals.pillar.secrets import is_entity
+from typing import Any
+
+from proposals.files import site
+from proposals.pillar import generation_disk, secrets
+from runners.engine import answer, stage_lock
 
 KEYS = ("ceph.stage.configure", "ceph.stage.deploy", "ceph.stage.restart")
 PASSWORDS = ("ceph.stage.configure", "ceph.stage.services")
 
 
 @answer.answers
-def rotate(name):
+def rotate(name: str) -> dict[str, Any]:
     """Make a fresh key for one of the cluster's entities, or a fresh password, in place of the one that it has.
 
     The next configure tells it to whom it concerns, the next deploy to the cluster; a daemon takes it with the restart
@@ -26,9 +27,8 @@ def rotate(name):
 
         salt-run secret.rotate client.admin
     """
-    if running := __salt__["stage_lock.holder"]():
-        return answer.bad(f"stage {running['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
+    stage_lock.free(__opts__)
     name = str(name)
-    generation_disk.rotate(site(__opts__), name)
-    stages = ", ".join(f"'salt-run state.orch {stage}'" for stage in (KEYS if is_entity(name) else PASSWORDS))
+    generation_disk.rotate(site.site(__opts__), name)
+    stages = ", ".join(f"'salt-run state.orch {stage}'" for stage in (KEYS if secrets.is_entity(name) else PASSWORDS))
     return {"text": f"{name} has a fresh key on the master; now run {stages}"}

@@ -1,17 +1,21 @@
 """``salt-run service.*``: gateways, file systems, the dashboard, monitoring. Planned in ``proposals/services``."""
 
-from proposals import answer
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from proposals.cluster import pools
-from proposals.services import service_answers
-from proposals.services.table import named
+from proposals.services import service_answers, table
+from proposals.services.service import Service
+from proposals.services.service_answers import Done
 from proposals.text.errors import ProposalError
+from runners.engine import answer, ceph, jobs, minions, replies
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
 NOTHING = "no minion has a role of these services: nothing to do"
 
 
 @answer.answers
-def check(services=None, test=False):
+def check(services: str | Sequence[str] | None = None, test: bool = False) -> dict[str, Any]:
     """Check what can be checked before services come up, and touch nothing: a step of their stages.
 
     What the cluster can hold, whether every host is told what the master tells, and who holds the ports that they
@@ -29,22 +33,22 @@ def check(services=None, test=False):
 
         salt-run service.check '[cephfs]'
     """
-    wanted, steps, told = _steps(services)
+    chosen, steps, pillar = _steps(services)
     if not steps:
         return {"text": NOTHING}
-    found = __salt__["crush.known"](test)
+    found = ceph.found(__opts__, test)
     for step in steps.values() if found is not None else ():
         pools.plan(step["pools"], found)
-    answered = __salt__["minions.ask"](told["members"]["all"], ["host_services.running"])
-    problems = service_answers.problems(steps, answered, told["generation"])
-    if problems:
+    running = jobs.ask(__opts__, pillar["members"]["all"], "host_services.running")
+    problems = replies.lines(running.failed)
+    if problems := problems + service_answers.problems(steps, running.answers, pillar["generation"]):
         return answer.bad("\n".join(problems))
-    lines = [f"{', '.join(steps)}: nothing stands against it", *service_answers.left(wanted, steps, answered)]
+    lines = [f"{', '.join(steps)}: can be brought up", *service_answers.left(chosen, steps, running.answers)]
     return {"text": "\n".join(lines)}
 
 
 @answer.answers
-def up(services=None, test=False):
+def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[str, Any]:
     """Bring services up, one after the other; what fails is named, and the others come up: a step of their stages.
 
     Of each: its pools, what it needs of the cluster, then its parts, each on all of its hosts side by side. What is
@@ -61,25 +65,26 @@ def up(services=None, test=False):
 
         salt-run service.up '[cephfs]' test=True
     """
-    wanted, steps, told = _steps(services)
+    chosen, steps, pillar = _steps(services)
     if not steps:
         return {"text": NOTHING}
-    done = [_apply("keys", "ceph.cluster.keys", told["members"]["master"], test)]
-    for service in wanted:
+    master = pillar["members"]["master"]
+    done = [_apply("keys", "ceph.cluster.keys", master, test)]
+    for service in chosen:
         if service.name in steps:
-            done += _bring(service, steps[service.name], told["members"]["master"], test)
-    text = "\n".join(one.text() for one in done)
-    changes = {one.what: one.changes for one in done if one.changes}
-    if any(one.failed for one in done):
+            done += _bring(service, steps[service.name], master, test)
+    text = "\n".join(part.text() for part in done)
+    changes = {part.what: part.changes for part in done if part.changes}
+    if any(part.failed for part in done):
         return {"retcode": 1, "error": text, "changes": changes}
     return {"text": text, "changes": changes}
 
 
-def _bring(service, step, master, test):
+def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[Done]:
     """What came of each part of a service. Its hosts are left as they are where the cluster lacks what it needs."""
     first = [(_pools, step["pools"]), (_commands, service.commands), (_on_master, service.on_master)]
     done = []
-    for bring in (each for each, asked in first if asked):
+    for bring in (bring for bring, planned in first if planned):
         done.append(bring(service, step, master, test))
         if done[-1].failed:
             return done
@@ -89,45 +94,43 @@ def _bring(service, step, master, test):
     ]
 
 
-def _pools(service, step, _master, test):
+def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> Done:
     """Make the pools of a service that are missing."""
-    return _ceph(f"{service.name}: pools", test, lambda: pools.plan(step["pools"], __salt__["crush.known"](False))[0])
+    return _ceph(f"{service.name}: pools", test, lambda: pools.plan(step["pools"], ceph.found(__opts__, False))[0])
 
 
-def _on_master(service, _step, master, test):
+def _on_master(service: Service, _: Mapping[str, Any], master: Sequence[str], test: bool) -> Done:
     """What the master's own host does to the cluster."""
     return _apply(service.name, service.on_master, master, test)
 
 
-def _commands(service, step, _master, test):
+def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> Done:
     """Give the cluster what else a service needs."""
-    return _ceph(
-        f"{service.name}: cluster",
-        test,
-        lambda: list(service.commands(step["cluster"], __salt__["minions.cluster"](f"cluster_{service.name}.inspect"))),
-    )
+    inspect = f"cluster_{service.name}.inspect"
+    plan = lambda: list(service.commands(step["cluster"], jobs.cluster(__opts__, inspect)))  # noqa: E731
+    return _ceph(f"{service.name}: cluster", test, plan)
 
 
-def _ceph(what, test, plan):
+def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]]]) -> Done:
     """Run the commands that a plan makes of what is found."""
     try:
-        answered = __salt__["crush.done"](plan(), test, "is as planned")
+        ran = ceph.run(__opts__, plan(), test, "is as planned")
     except ProposalError as err:
-        return service_answers.Done(what, failed=[str(err)])
-    return service_answers.Done(what, changes=answered.get("changes", {}), said=answered["text"])
+        return Done(what, failed=[str(err)])
+    return Done(what, changes=ran.get("changes", {}), said=ran["text"])
 
 
-def _apply(what, sls, minions, test):
+def _apply(what: str, sls: str, hosts: Sequence[str], test: bool) -> Done:
     """Apply an SLS on minions, side by side, in one job."""
-    arguments = [[sls, {"__kwarg__": True, "test": test}]]
-    answered = __salt__["minions.ask"](minions, ["state.apply"], arguments, timeout=LIMIT)
-    return service_answers.applied(what, minions, answered)
+    arguments = [sls, {"__kwarg__": True, "test": test}]
+    applied = jobs.ask(__opts__, hosts, "state.apply", arguments, timeout=LIMIT)
+    return service_answers.applied(what, applied.answers, replies.lines(applied.problems))
 
 
-def _steps(services):
-    """The chosen services, what the master is told of those that anybody runs, and all that it is told."""
-    told = __salt__["minions.pillar"]()["ceph"]
-    __salt__["minions.members"]()  # says so where nothing is configured yet
-    wanted = named(services)
-    planned = told.get("services", {})
-    return wanted, {one.name: planned[one.name] for one in wanted if one.name in planned}, told
+def _steps(services: str | Sequence[str] | None) -> tuple[list[Service], dict[str, Any], dict[str, Any]]:
+    """The chosen services, the master's pillar of those that any host runs, and all of its pillar."""
+    pillar = minions.pillar(__opts__)["ceph"]
+    minions.members(__opts__)  # says so where nothing is configured yet
+    chosen = table.named(services)
+    planned = pillar.get("services", {})
+    return chosen, {service.name: planned[service.name] for service in chosen if service.name in planned}, pillar

@@ -5,22 +5,27 @@ import io
 import json
 import os
 import tarfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import salt.version
 
-from proposals import answer
 from proposals.files import site as sites
 from proposals.pillar import redaction
 from proposals.text.errors import ProposalError
+from runners.engine import answer, jobs, minions, replies, stage_log
 
 TAIL = 2 << 20  # bytes: the end of a log file says what happened last
-VERSIONS = ["test.version", "grains.item", "pkg.version"]
-ARGUMENTS = [[], ["osfinger", "kernelrelease", "num_cpus", "mem_total"], ["ceph-common"]]
+VERSIONS = (
+    jobs.Question("test.version", kind=str),
+    jobs.Question("grains.item", ["osfinger", "kernelrelease", "num_cpus", "mem_total"]),
+    jobs.Question("pkg.version", ["ceph-common"], str),
+)
 
 
 @answer.answers
-def collect():
+def collect() -> answer.Output:
     """Pack logs, versions, policy and proposals into one file beside the run logs (0600); secrets are masked.
 
     Keys, passwords and the generated pillar's secrets are not read at all; what stands of them in a log is masked.
@@ -33,41 +38,39 @@ def collect():
     """
     paths = sites.site(__opts__)
     hide = redaction.hider(redaction.known(paths))
-    logs = __salt__["stage_log.paths"]()
-    files = {f"runs/{Path(log).name}": Path(log) for log in logs}
+    files = {f"runs/{log.name}": log for log in stage_log.paths(__opts__)}
     files["salt-master.log"] = Path(__opts__["log_file"])
     for name, folder in (("proposals", paths.proposals), ("inventory", paths.inventory)):
         files.update({f"{name}/{path.relative_to(folder)}": path for path in _plain_files(folder)})
     packed = {name: _tail(path) for name, path in sorted(files.items()) if path.is_file()}
     packed["versions.json"] = json.dumps(_versions(), indent=1)
     time = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
-    made = _pack(Path(__opts__["halocline_log_dir"]) / f"support-{time}.tar.gz", packed, hide)
-    return answer.told(
-        f"{made}: {len(packed)} files", {"file": str(made), "files": sorted(packed)}, __opts__.get("output")
-    )
+    archive = _pack(Path(__opts__["halocline_log_dir"]) / f"support-{time}.tar.gz", packed, hide)
+    return answer.Answer(f"{archive}: {len(packed)} files", {"file": str(archive), "files": sorted(packed)})
 
 
-def _plain_files(folder):
+def _plain_files(folder: Path) -> list[Path]:
     """Files below a folder that are not links: a link may lead to anything."""
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
 
 
-def _tail(path):
+def _tail(path: Path) -> str:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - TAIL))
         return file.read().decode(errors="replace")
 
 
-def _versions():
-    """What runs where: the master, and every minion of ours that answers, asked in one job."""
+def _versions() -> dict[str, Any]:
+    """What runs where: the master, and every minion of ours, asked in one job."""
+    found: dict[str, Any] = {"master": dict(salt.version.versions_information()["Salt Version"])}
     try:
-        minions = __salt__["minions.ask"](__salt__["minions.ours"](), VERSIONS, ARGUMENTS, timeout=15)
+        versions = jobs.ask_several(__opts__, minions.ours(__opts__), VERSIONS, timeout=15)
     except ProposalError as err:  # a ticket is needed most where the master does not run
-        minions = str(err)
-    return {"master": dict(salt.version.versions_information()["Salt Version"]), "minions": minions}
+        return {**found, "problems": [str(err)]}
+    return {**found, "minions": versions.answers, "problems": replies.lines(versions.problems)}
 
 
-def _pack(path, packed, hide):
+def _pack(path: Path, packed: Mapping[str, str], hide: Callable[[str], str]) -> Path:
     """Write the archive: whole or not at all, for its owner alone from its first byte on."""
     draft = path.with_suffix(".part")
     try:

@@ -1,12 +1,14 @@
 """``salt-run tuning.*``: kernel settings, wanted against real."""
 
-from proposals import answer
+from typing import Any
+
+from runners.engine import answer, jobs, minions, replies
 
 SIGNS = {"ok": "ok", "drift": "DRIFT", "reboot": "after a reboot", "left": "left out"}
 
 
 @answer.answers
-def check(**_):
+def check(**_: Any) -> answer.Answer:
     """Show every setting that is not as its host's profile wants it; exit status 1 where one has drifted.
 
     CLI Example:
@@ -16,25 +18,21 @@ def check(**_):
         salt-run tuning.check
         salt-run tuning.check --out json
     """
-    asked = __salt__["minions.ours"]()
-    answered = __salt__["minions.ask"](asked, ["tunings.wanted", "tunings.check"])
-    lines, data, drifted = [], {}, 0
-    for host in asked:
-        found = answered.get(host, {}).get("tunings.check")
-        if not isinstance(found, list):
-            lines.append(f"{host}: {found or 'does not answer'}")
-            drifted += 1
-            continue
-        name = answered[host].get("tunings.wanted")
-        data[host] = {"profile": name, "settings": found}
-        drift = sum(one["state"] == "drift" for one in found)
-        drifted += drift
-        good = sum(one["state"] == "ok" for one in found)
-        lines.append(f"{host}: {name or 'no profile'}" + (f", {good} of {len(found)} settings hold" if name else ""))
-        lines += [_line(one) for one in found if one["state"] != "ok"]
-    return answer.told("\n".join(lines), data, __opts__.get("output"), 1 if drifted else 0)
+    questions = [jobs.Question("tunings.wanted", kind=str | None), jobs.Question("tunings.check", kind=list)]
+    found = jobs.ask_several(__opts__, minions.ours(__opts__), questions)
+    lines, data, drifted = [], {}, bool(found.problems)
+    for host, answers in found.answers.items():
+        name, settings = answers["tunings.wanted"], answers["tunings.check"]
+        data[host] = {"profile": name, "settings": settings}
+        states = [setting["state"] for setting in settings]
+        drifted = drifted or "drift" in states
+        held = f", {states.count('ok')} of {len(states)} settings hold" if name else ""
+        lines.append(f"{host}: {name or 'no profile'}{held}")
+        lines += [_line(setting) for setting in settings if setting["state"] != "ok"]
+    lines += replies.lines(found.problems)
+    return answer.Answer("\n".join(lines), data, 1 if drifted else 0)
 
 
-def _line(one):
-    why = one["why"] or f"is {one['found']}, wanted {one['wanted']}"
-    return f"  {SIGNS[one['state']]}: {one['id']} ({one['on']}): {why}"
+def _line(setting: dict[str, Any]) -> str:
+    why = setting["why"] or f"is {setting['found']}, wanted {setting['wanted']}"
+    return f"  {SIGNS[setting['state']]}: {setting['id']} ({setting['on']}): {why}"

@@ -4,18 +4,22 @@
 the cluster has to be well and to say ``ok-to-stop``, ``noout`` is set for that host, and taken away when it is back.
 """
 
-import time
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Any
 
-from proposals import answer
 from proposals.cluster import maintenance
 from proposals.text.errors import ProposalError
+from runners.engine import answer, jobs, minions, waiting
 
 LONG = 3600  # seconds that a host's package manager may take
-POLL = 5
+POLL = 5  # seconds
+NOTHING = "no host needs updates or a reboot: nothing changed"
+Allowed = Mapping[str, maintenance.Wanted]
 
 
 @answer.answers
-def apply(test=False, **_):
+def apply(test: bool = False, **_: Any) -> dict[str, Any]:
     """Update and reboot what is due and allowed; nothing where the pillar allows nothing.
 
     test
@@ -27,10 +31,9 @@ def apply(test=False, **_):
 
         salt-run updates.apply test=True
     """
-    master = __opts__["id"].removesuffix("_master")
-    pillar = __salt__["minions.pillar"]()
-    allowed = maintenance.wanted(pillar, __salt__["minions.ours"](), master)
-    if not any(each.update or each.reboot for each in allowed.values()):
+    master, pillar = minions.master(__opts__), minions.pillar(__opts__)
+    allowed = maintenance.wanted(pillar, minions.ours(__opts__), master)
+    if not any(wanted.update or wanted.reboot for wanted in allowed.values()):
         return {"text": "neither updates nor reboots are asked for: nothing changed"}
     looked = _look(sorted(allowed), refresh=not test)
     due = maintenance.due(allowed, looked)
@@ -38,7 +41,8 @@ def apply(test=False, **_):
     if why := looked.get(master, {}).get("reboot"):
         lines.append(f"{master}: is due a reboot ({why}): reboot it when no stage is running")
     if test or not due:
-        return {"text": "\n".join([*lines, f"{len(due)} hosts are due something: nothing changed"])}
+        lines.append(f"{len(due)} hosts need updates or a reboot; nothing done in test mode" if due else NOTHING)
+        return {"text": "\n".join(lines)}
     limit = pillar["ready_timeout"]
     if any(seen["daemons"] or seen["foreign"] for seen in looked.values()):
         _one_by_one(maintenance.order(due, looked, master), allowed, looked, _asker(looked, master), limit)
@@ -47,51 +51,47 @@ def apply(test=False, **_):
     return {"text": "\n".join(lines), "changes": due}
 
 
-def _one_by_one(minions, allowed, looked, asker, limit):
+def _one_by_one(
+    hosts: Sequence[str], allowed: Allowed, looked: Mapping[str, Mapping], asker: str, limit: float
+) -> None:
     """Hosts of a running cluster; the first that does not come back well ends it."""
-    _ask([asker], "cluster_maintenance.end")
-    for minion in minions:
-        _ask([asker], "cluster_maintenance.begin", [looked[minion]["host"], limit], limit)
+    _ask([asker], "cluster_maintenance.end", kind=list)
+    for minion in hosts:
+        _ask([asker], "cluster_maintenance.begin", [looked[minion]["host"], limit], list, limit)
         try:
             _maintain([minion], allowed, limit)
         finally:
-            _ask([asker], "cluster_maintenance.end")
-    _ask([asker], "cluster_maintenance.well", [limit], limit)
+            _ask([asker], "cluster_maintenance.end", kind=list)
+    _ask([asker], "cluster_maintenance.well", [limit], bool, limit)
 
 
-def _maintain(minions, allowed, limit):
+def _maintain(hosts: Sequence[str], allowed: Allowed, limit: float) -> None:
     """Update, look again, reboot: each one job for all of these hosts; ``limit`` is in seconds."""
-    if updated := [minion for minion in minions if allowed[minion].update]:
-        states = _ask(updated, "state.sls", ["ceph.host.updates"], LONG)
-        failed = {minion: words for minion, states in states.items() if (words := _failed(states))}
+    if updated := [minion for minion in hosts if allowed[minion].update]:
+        applied = _ask(updated, "state.sls", ["ceph.host.updates"], timeout=LONG)
+        failed = {minion: words for minion, states in applied.items() if (words := _failed(states))}
         if failed:
             raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))
-    looked = _look(minions, refresh=False)
-    if reboots := [minion for minion in minions if allowed[minion].reboot and looked[minion]["reboot"]]:
-        _await(_ask(reboots, "host_updates.reboot"), limit)
+    looked = _look(hosts, refresh=False)
+    if reboots := [minion for minion in hosts if allowed[minion].reboot and looked[minion]["reboot"]]:
+        _await(_ask(reboots, "host_updates.reboot", kind=str), limit)
 
 
-def _await(booted, limit):
+def _await(booted: Mapping[str, str], limit: float) -> None:
     """Wait until hosts answer after a boot that is not the one in ``booted``."""
-    deadline = time.monotonic() + limit
-    while booted:
-        if time.monotonic() > deadline:
-            raise ProposalError(
-                f"{', '.join(sorted(booted))}: rebooted, and not back after {limit} s (ready_timeout): look at the "
-                "console, then run the stage again"
-            )
-        time.sleep(POLL)
-        now = __salt__["minions.ask"](sorted(booted), ["host_updates.boot"], timeout=POLL)
-        booted = {minion: before for minion, before in booted.items() if _boot(now, minion) in (None, before)}
+
+    def away() -> list[str]:
+        boots = jobs.ask(__opts__, booted, "host_updates.boot", kind=str, timeout=POLL).answers
+        return [minion for minion, before in booted.items() if boots.get(minion) in (None, before)]
+
+    if left := waiting.until_none(away, limit, POLL):
+        raise ProposalError(
+            f"{', '.join(sorted(left))}: rebooted, and not back after {limit} s (ready_timeout): look at the "
+            "console, then run the stage again"
+        )
 
 
-def _boot(answered, minion):
-    """What a minion says of its boot; None where it says nothing, or stumbles while it starts."""
-    said = answered.get(minion, {}).get("host_updates.boot")
-    return said if isinstance(said, str) and len(said.split()) == 2 else None
-
-
-def _asker(looked, master):
+def _asker(looked: Mapping[str, Mapping], master: str) -> str:
     """A minion that may ask the cluster; the master's own where it may."""
     asks = sorted((minion for minion, seen in looked.items() if seen["asks"]), key=lambda minion: minion != master)
     if not asks:
@@ -104,33 +104,21 @@ def _asker(looked, master):
     return asks[0]
 
 
-def _look(minions, refresh=True):
-    return _ask(minions, "host_updates.inspect", [refresh], LONG)
+def _look(hosts: Sequence[str], refresh: bool = True) -> dict[str, Any]:
+    return _ask(hosts, "host_updates.inspect", [refresh], timeout=LONG)
 
 
-def _ask(minions, function, arguments=(), timeout=60):
+def _ask(
+    hosts: Sequence[str],
+    function: str,
+    arguments: Sequence[Any] = (),
+    kind: type | UnionType = dict,
+    timeout: float = 60,
+) -> dict[str, Any]:
     """One function on minions in one job, each of which has to answer without an error."""
-    answered = __salt__["minions.ask"](minions, [function], [list(arguments)], timeout=timeout)
-    given = {minion: answered.get(minion, {}).get(function, "does not answer") for minion in minions}
-    # of several functions Salt answers a traceback where one fails: its last line says why
-    wrong = [
-        f"{minion}: {function}: {said.strip().splitlines()[-1].rpartition('Error: ')[2]}"
-        for minion, said in given.items()
-        if _is_wrong(function, said)
-    ]
-    if wrong:
-        raise ProposalError("\n".join([*wrong, "when the cause is gone, run the stage again"]))
-    return given
+    return jobs.ask(__opts__, hosts, function, arguments, kind, timeout).whole()
 
 
-def _is_wrong(function, said):
-    """Whether a text is what Salt says of an error: of these functions only ``host_updates.reboot`` answers one."""
-    expected = {"host_updates.reboot": 2}.get(function)
-    return isinstance(said, str) and (expected is None or len(said.split()) != expected)
-
-
-def _failed(states):
-    """What failed of a state run, in words; a list is what the compiler says."""
-    if isinstance(states, list):
-        return "; ".join(map(str, states))
+def _failed(states: Mapping[str, Mapping]) -> str:
+    """What failed of a state run, in words."""
     return "; ".join(str(state["comment"]) for state in states.values() if state["result"] is False)

@@ -12,24 +12,22 @@ redundancy
 
 import dataclasses
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import salt.pillar
 import salt.version
 
-from proposals import answer
-from proposals.files import tree
-from proposals.files.site import MINIONS, site
+from proposals.files import site, tree
 from proposals.inventory import kept
 from proposals.pillar import chosen as choices
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, host_questions, subject, table
-
-JOB = "host.facts"
+from runners.engine import answer, jobs, minions
 
 
 @answer.answers
-def all_(**_):
+def all_(**_: Any) -> answer.Answer:
     """Run every check; the hosts are asked in one job.
 
     CLI Example:
@@ -39,12 +37,11 @@ def all_(**_):
         salt-run validate.all
         salt-run validate.all --out json
     """
-    found, looked = _run(table.CHECKS)
-    return _told(found, looked, check.status(found))
+    return _answer(*_run(table.CHECKS))
 
 
 @answer.answers
-def deploy(test=False, **_):
+def deploy(test: bool = False, **_: Any) -> dict[str, Any]:
     """Run every check for ``ceph.stage.deploy``: errors stop it, warnings are shown.
 
     test
@@ -56,14 +53,14 @@ def deploy(test=False, **_):
 
         salt-run validate.deploy
     """
-    found, looked = _run(table.CHECKS)
-    told = {"text": check.text(found, looked), "findings": [one.as_dict() for one in found]}
+    findings, looked = _run(table.CHECKS)
     # The stage takes the text whatever --out was named for the stage.
-    return {"retcode": 2, **told} if check.status(found) == 2 else told
+    shown = {"text": check.text(findings, looked), "findings": [finding.as_dict() for finding in findings]}
+    return {"retcode": 2, **shown} if check.status(findings) == 2 else shown
 
 
 @answer.answers
-def prep(test=False, **_):
+def prep(test: bool = False, **_: Any) -> dict[str, Any]:
     """Run the checks for ``ceph.stage.prep``, before anything is configured: of prep's settings, and of the files in
     the master's file roots. Errors stop it.
 
@@ -77,16 +74,17 @@ def prep(test=False, **_):
         salt-run validate.prep
     """
     files = _files()
-    pillar = __salt__["minions.pillar"]()
     rows = [row for row in table.CHECKS if row.looks_at in (check.FILES, check.SITE)]
-    findings = check.run(rows, subject.of_prep(pillar, choices.own_files(site(__opts__).root), files))
+    findings = check.run(
+        rows, subject.of_prep(minions.pillar(__opts__), choices.own_files(site.site(__opts__).root), files)
+    )
     text = check.text(findings, f"prep's settings, and {len(files)} files of ceph/ in the master's file roots")
-    told = {"text": text, "findings": [finding.as_dict() for finding in findings]}
-    return {"retcode": 2, **told} if check.status(findings) == 2 else told
+    shown = {"text": text, "findings": [finding.as_dict() for finding in findings]}
+    return {"retcode": 2, **shown} if check.status(findings) == 2 else shown
 
 
 @answer.answers
-def show(name=None, **_):
+def show(name: str | None = None, **_: Any) -> answer.Answer:
     """Show all checks; of one, named by its id, what it asks for, where that comes from, and what it finds now.
 
     CLI Example:
@@ -97,36 +95,34 @@ def show(name=None, **_):
         salt-run validate.show mtu
     """
     if name is None:
-        lines = [f"{one.id:<17} {one.severity:<8} {one.about}" for one in table.CHECKS]
-        rows = [{"check": one.id, "severity": one.severity, "about": one.about} for one in table.CHECKS]
-        return answer.told("\n".join(lines), {"checks": rows}, __opts__.get("output"))
-    one = table.find(name)
-    found, looked = _run([one])
-    told = [f"{one.id} ({one.severity}): {one.about}", *([f"source: {one.source}"] if one.source else [])]
-    told += ["'small_site: true' allows it"] if one.size else []
-    return _told(found, looked, check.status(found), "\n".join(told))
+        lines = [f"{row.id:<17} {row.severity:<8} {row.about}" for row in table.CHECKS]
+        rows = [{"check": row.id, "severity": row.severity, "about": row.about} for row in table.CHECKS]
+        return answer.Answer("\n".join(lines), {"checks": rows})
+    row = table.find(name)
+    about = [f"{row.id} ({row.severity}): {row.about}", *([f"source: {row.source}"] if row.source else [])]
+    about += ["'small_site: true' allows it"] if row.size else []
+    return _answer(*_run([row]), about)
 
 
 __func_alias__ = {"all_": "all"}
 
 
-def _told(found, looked, status, before=""):
+def _answer(findings: list[check.Finding], looked: str, before: Sequence[str] = ()) -> answer.Answer:
     """Findings as text or as data."""
-    data = {"findings": [one.as_dict() for one in found], "looked": looked}
-    text = "\n".join([*([before] if before else []), check.text(found, looked)])
-    return answer.told(text, data, __opts__.get("output"), status)
+    text = "\n".join([*before, check.text(findings, looked)])
+    data = {"findings": [finding.as_dict() for finding in findings], "looked": looked}
+    return answer.Answer(text, data, check.status(findings))
 
 
-def _run(checks):
+def _run(checks: Sequence[check.Check]) -> tuple[list[check.Finding], str]:
     """What checks find of the generation that is served, and what they looked at."""
-    chosen = dataclasses.replace(_served(site(__opts__)), files=_files())
-    if any(one.looks_at == check.HOSTS for one in checks):
+    chosen = dataclasses.replace(_served(site.site(__opts__)), files=_files())
+    if any(row.looks_at == check.HOSTS for row in checks):
         chosen = _asked(chosen)
-    found = check.run(checks, chosen)
-    return found, f"{len(checks)} checks of {len(chosen.roles)} hosts"
+    return check.run(checks, chosen), f"{len(checks)} checks of {len(chosen.roles)} hosts"
 
 
-def _files():
+def _files() -> dict[str, str]:
     """The files below ``ceph/`` that the master serves, each with its place; of a repository, as Salt names it."""
     roots = [Path(root) for root in __opts__["file_roots"].get("base", ())]
     paths = [path for path in __salt__["fileserver.file_list"]() if path.startswith("ceph/")]
@@ -135,39 +131,38 @@ def _files():
     }
 
 
-def _served(paths):
+def _served(paths: site.Site) -> subject.Subject:
     """Who is what in the generation that is served, with the site's settings as Salt merges them."""
     if not paths.current.is_dir():
         raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
-    own = salt.pillar.get_pillar(__opts__, {}, __opts__["id"], "base").compile_pillar()
+    own = minions.pillar(__opts__)
     if own.get("_errors"):
         raise PolicyError(f"the master's own pillar cannot be compiled: {own['_errors']}")
-    folders = ("cluster", MINIONS)
+    folders = ("cluster", site.MINIONS)
     files = {
         f"{folder}/{path.name}": tree.read_yaml(path)
         for folder in folders
         for path in sorted((paths.current / folder).iterdir())
     }
     inventory = kept.load_inventory(paths.inventory)["hosts"]
-    made = subject.of(files, own, choices.own_files(paths.root))
     return dataclasses.replace(
-        made,
+        subject.of(files, own, choices.own_files(paths.root)),
         generation=own.get("ceph", {}).get("generation"),
         hostnames={minion: host["hostname"] for minion, host in inventory.items() if "hostname" in host},
         salt=salt.version.__version__,
     )
 
 
-def _asked(chosen):
+def _asked(chosen: subject.Subject) -> subject.Subject:
     """The same with what every host answers: one job, whatever their number."""
-    asked = host_questions.ask(chosen, kept.load_inventory(site(__opts__).inventory)["hosts"])
+    questions = host_questions.ask(chosen, kept.load_inventory(site.site(__opts__).inventory)["hosts"])
     reference = time.time()
-    answered = __salt__["minions.ask"](sorted(chosen.roles), [JOB], [[reference, *asked.values()]])
+    replies = jobs.ask(__opts__, chosen.roles, "host.facts", [reference, *questions.values()])
     took = time.time() - reference
-    hosts, failed = {}, {minion: "does not answer" for minion in chosen.roles if minion not in answered}
-    for minion, given in answered.items():
+    hosts, failed = {}, {problem.minion: problem.text for problem in replies.problems}
+    for minion, found in replies.answers.items():
         try:
-            hosts[minion] = facts.read(given.get(JOB))
+            hosts[minion] = facts.read(found)
         except InventoryError as err:
             failed[minion] = str(err)
     return dataclasses.replace(chosen, hosts=hosts, failed=failed, took=took)

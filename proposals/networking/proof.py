@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+Rates = dict[tuple[str, str], float]  # Mb/s by pair: client, server
 PORT = 5201  # iperf3's own, and those after it
 REACHED = 0.9  # of a link: 9.48 to 9.78 of 10 GbE, 36.82 to 38.43 of 40 GbE (Mellanox, 16 streams of 64 KiB)
 
@@ -26,6 +27,41 @@ def rounds(hosts: Sequence[str]) -> list[list[tuple[str, str]]]:
         played.append([(one, other) for one, other in pairs if one and other])
         circle = [circle[0], circle[-1], *circle[1:-1]]
     return [each for each in played if each]
+
+
+def schedule(hosts: Sequence[str]) -> list[dict[str, tuple[str, int]]]:
+    """Which hosts measure towards which port of which server, side by side: every pair once, no host in two pairs.
+
+    ``[{client: (server, port)}]``, a mapping a round."""
+    return [{client: (server, PORT) for client, server in pairs} for pairs in rounds(hosts)]
+
+
+def all_against_first(hosts: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """All hosts towards the first one at once, each on a port of its own: ``{client: (server, port)}``."""
+    first, *others = sorted(hosts)
+    return {host: (first, PORT + number) for number, host in enumerate(others, start=1)}
+
+
+def served(hosts: Sequence[str]) -> dict[str, list[int]]:
+    """The ports on which each host has to serve for both."""
+    return {host: list(range(PORT, PORT + len(hosts))) if host == min(hosts) else [PORT] for host in hosts}
+
+
+def rates(clients: Mapping[str, tuple[str, int]], answers: Mapping[str, object]) -> tuple[Rates, list[str]]:
+    """What one round measured, Mb/s by pair, and why there is no measurement of the other pairs.
+
+    clients
+        A round of ``schedule``.
+    answers
+        By client: Mb/s, or why it could not measure."""
+    found, failed = {}, []
+    for client, (server, _) in clients.items():
+        rate = answers.get(client)
+        if isinstance(rate, int | float):
+            found[client, server] = float(rate)
+        else:
+            failed.append(f"{client} to {server}: {rate or 'no answer'}")
+    return found, failed
 
 
 def unreached(matrix: Mapping[str, Mapping[str, bool]]) -> list[str]:

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from proposals.answer import printed
 from proposals.networking.bonding import gbits
-from proposals.text.tables import _console, _grouped, _row, _table
+from proposals.text.tables import _console, _grouped, _row, _table, printed
 
 
 def proposal(answer: Mapping) -> None:

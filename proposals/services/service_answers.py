@@ -1,4 +1,4 @@
-"""What hosts answer while services come up, read: what stands against it, what was done, what failed."""
+"""Reads the hosts' answers while services start: blockers, changes, failures."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,8 +6,6 @@ from fnmatch import fnmatch
 
 from proposals.services.service import Service
 from proposals.text.names import shown
-
-RUNNING = "host_services.running"
 
 
 @dataclass(frozen=True)
@@ -30,47 +28,37 @@ class Done:
         return "\n".join(f"{self.what}: {line}" for line in [*lines, *self.warned])
 
 
-def applied(what: str, minions: Iterable[str], answered: Mapping[str, Mapping]) -> Done:
+def applied(what: str, answers: Mapping[str, Mapping[str, Mapping]], problems: Iterable[str]) -> Done:
     """Return what came of ``state.apply`` on minions.
 
-    answered
-        ``minions.ask``'s answer; who is not in it did not answer.
+    answers
+        By minion: the results of its states.
+    problems
+        What is wrong with the minions that gave no result, a line each.
     """
-    changes, failed, warned = {}, [], []
-    for minion in sorted(minions):
-        if minion not in answered:
-            failed.append(f"{minion}: does not answer: look at its salt-minion, then run the stage again")
-            continue
-        states = answered[minion].get("state.apply")
-        if not isinstance(states, dict):  # the SLS could not be rendered: Salt's own words
-            said = "; ".join(map(str, states)) if isinstance(states, list) else str(states)
-            failed.append(f"{minion}: {said.strip()}")
-            continue
+    changes, failed, warned = {}, list(problems), []
+    for minion, states in sorted(answers.items()):
         failed += [
-            f"{minion}: {one.get('__id__')}: {str(one.get('comment')).strip()}"
-            for one in sorted(states.values(), key=lambda one: one["__run_num__"])
-            if one["result"] is False and not one.get("comment", "").startswith("One or more requisite failed")
+            f"{minion}: {state.get('__id__')}: {str(state.get('comment')).strip()}"
+            for state in sorted(states.values(), key=lambda state: state["__run_num__"])
+            if state["result"] is False and not state.get("comment", "").startswith("One or more requisite failed")
         ]
-        warned += [f"{minion}: {line}" for one in states.values() for line in one.get("warnings", ())]
-        if changed := {one["__id__"] for one in states.values() if one["changes"]}:
+        warned += [f"{minion}: {line}" for state in states.values() for line in state.get("warnings", ())]
+        if changed := {state["__id__"] for state in states.values() if state["changes"]}:
             changes[minion] = sorted(changed)
     return Done(what, changes, failed, warned=warned)
 
 
-def problems(steps: Mapping[str, Mapping], answered: Mapping[str, Mapping], generation: str) -> list[str]:
+def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], generation: str) -> list[str]:
     """Return what stands against services on the hosts that answered: an old pillar, a port that another one holds.
 
     steps
         What the master is told, by service.
-    answered
+    answers
         ``host_services.running`` of each host that answered.
     """
     found = []
-    for minion, given in sorted(answered.items()):
-        running = _running(given)
-        if running is None:
-            found.append(f"{minion}: {shown(given.get(RUNNING))}: run ceph.stage.prep again")
-            continue
+    for minion, running in sorted(answers.items()):
         if running["generation"] != generation:
             has = shown(running["generation"] or "none")
             found.append(
@@ -89,23 +77,16 @@ def problems(steps: Mapping[str, Mapping], answered: Mapping[str, Mapping], gene
     return found
 
 
-def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answered: Mapping[str, Mapping]) -> list[str]:
+def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
     """Return a line for each daemon that a host still runs without the role: removal is the admin's own step."""
     lines = []
     for service in wanted:
         parts = steps.get(service.name, {}).get("parts", {})
         for part, globs in service.units.items():
-            for minion, given in sorted(answered.items()):
-                running = _running(given)
-                for unit in running["units"] if running and minion not in parts.get(part, ()) else ():
+            for minion, running in sorted(answers.items()):
+                for unit in running["units"] if minion not in parts.get(part, ()) else ():
                     if any(fnmatch(unit, glob) for glob in globs):
                         lines.append(
                             f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone"
                         )
     return lines
-
-
-def _running(given: Mapping) -> Mapping | None:
-    """What a host said that it runs; None where it said something else."""
-    running = given.get(RUNNING)
-    return running if isinstance(running, dict) else None

@@ -1,7 +1,9 @@
 """Answers as tables for people."""
 
+import contextlib
+import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +25,13 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+
+def printed(show: Callable, *arguments: object) -> str:
+    """Return what a function of ours prints: a runner's text goes through Salt's outputter, not past it."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        show(*arguments)
+    return out.getvalue().rstrip()
 
 
 def _console() -> Console:

@@ -21,7 +21,8 @@ from wanted import CHECKOUT, DROP_IN, HOME, wanted
 PYTHON = (3, 11)
 LISTED = 10  # paths that one message names
 LOADS = (
-    "import proposals.cli, rich, salt.config as c; o = c.master_config({!r}); assert {!r} in o['file_roots']['base']"
+    "import proposals.cli, runners.engine.jobs, rich, salt.config as c; o = c.master_config({!r}); "
+    "assert {!r} in o['file_roots']['base']"
 )
 
 

@@ -5,7 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
-LIBRARY = Path("/var/lib/halocline/python")  # what Salt's Python is to find: `proposals`, and nothing else of the tree
+LIBRARY = Path("/var/lib/halocline/python")  # where Salt's Python finds our packages, and nothing else of the tree
 RECORD = LIBRARY.parent / "installed.json"
 
 

@@ -14,7 +14,8 @@ from record import LIBRARY, InstallError, found
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 HOME = Path("/srv/halocline")  # as srv/master.d/halocline.conf has it
-PARTS = ("proposals", "runners", "_modules", "salt", "pillar", "srv", "docs", "README.md", "LICENSE", "setup.cfg")
+PACKAGES = ("proposals", "runners")  # what Salt's Python is to find
+PARTS = (*PACKAGES, "_modules", "salt", "pillar", "srv", "docs", "README.md", "LICENSE", "setup.cfg")
 DROP_IN = "zz-halocline.conf"  # Salt joins drop-ins in the order of their names: the site's own roots come first
 HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's own words, which come first.\n"
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
@@ -37,7 +38,7 @@ def wanted(config, link, record):
             {str(HOME): f"-> {CHECKOUT}"} if link else {str(HOME / name): found(CHECKOUT / name) for name in _tree()}
         )
     files |= {str(LIBRARY / name): content for name, content in _libraries(record)}
-    files[str(LIBRARY / "proposals")] = f"-> {HOME}/proposals"
+    files |= {str(LIBRARY / name): f"-> {HOME}/{name}" for name in PACKAGES}
     files[str(Path(sysconfig.get_path("purelib")) / "halocline.pth")] = f"{LIBRARY}\n".encode()
     kinds = ("master", "minion") if (config / "minion.d").is_dir() else ("master",)
     return files | {str(config / f"{kind}.d" / DROP_IN): _drop_in(config, kind).encode() for kind in kinds}

@@ -1,0 +1,59 @@
+"""A stage's orchestration as Salt tells of it: what was typed, what it printed, which state runs are left of one."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
+
+
+def typed(words: Iterable[Any]) -> list[str]:
+    """Return an orchestration's arguments as typed; of an inline pillar its keys alone: its values may be secrets.
+
+    words
+        ``fun_args`` of Salt's job.
+    """
+    shown = []
+    for word in words:
+        if isinstance(word, dict):
+            pairs = {key: value for key, value in word.items() if key != "orchestration_jid"}
+            pillar = pairs.pop("pillar", None)
+            shown += [f"{key}={value}" for key, value in sorted(pairs.items())]
+            shown += [f"pillar={sorted(pillar)}"] if isinstance(pillar, dict) else []
+        else:
+            shown.append(str(word))
+    return shown
+
+
+def states(printed: str) -> list[dict[str, Any]] | None:
+    """Return an orchestration's states in order, of what it printed as JSON; None where that is something else."""
+    begins = printed.find("{")
+    try:
+        found = next(iter(json.loads(printed[begins:])["data"].values())) if begins >= 0 else None
+    except (ValueError, KeyError):
+        return None
+    return sorted(found.values(), key=lambda state: state["__run_num__"]) if isinstance(found, dict) else None
+
+
+def failure(printed: str, errors: str) -> str:
+    """Return why a stage that has no run log failed: its failed steps' words, else all that it printed.
+
+    printed, errors
+        Its standard output and standard error.
+    """
+    found = states(printed)
+    if found is None:
+        return printed.strip() or errors.strip()
+    return "\n".join(state["comment"] for state in found if state["result"] is False)
+
+
+def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return the state runs among what a minion says that runs on it (``saltutil.running``), in short."""
+    found = [job for job in running if str(job["fun"]).startswith("state.")]
+    return [{"jid": job["jid"], "fun": job["fun"], "what": " ".join(map(str, job["arg"][:1]))} for job in found]
+
+
+def named(jobs: Jobs) -> str:
+    """Return state runs by minion in words, the first of each."""
+    first = {minion: runs[0] for minion, runs in sorted(jobs.items())}
+    return ", ".join(f"{minion} ({run['fun']} {run['what']}, job {run['jid']})" for minion, run in first.items())

@@ -1,0 +1,116 @@
+"""Events of Salt's bus, for one orchestration, as the records of its run log.
+
+Records: ``stage`` (who, what), ``waits``, ``step``, ``job``, ``minion`` (start, end, result, reason), ``result`` (of a
+step), ``stop``, ``end``. What minions return is not kept, but for the reasons of failures.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+LONGEST = 2000  # characters of one reason
+Record = dict[str, Any]
+
+
+def record(event: str, **more: Any) -> Record:
+    """Return a record of an event of now."""
+    return {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "event": event, **more}
+
+
+class Run:
+    """One orchestration, by its job's id: what its events say."""
+
+    def __init__(self, jid: str) -> None:
+        self.jid = jid
+        self.step: dict[str, Any] = {}
+        self.jobs: dict[str, dict[str, str]] = {}
+
+    def records(self, tag: Sequence[str], data: Mapping[str, Any]) -> list[Record]:
+        """Return the records that one event makes.
+
+        tag
+            The event's tag, split at its slashes.
+        data
+            What the event carries.
+        """
+        if tag[:3] == ["salt", "run", self.jid]:
+            if tag[3] == "args":
+                return [self._step(data)]
+            return list(_end(data["return"])) if tag[3] == "ret" else []
+        if tag[:2] == ["salt", "job"] and tag[3:] == ["new"]:
+            return self._job(data)
+        if tag[:2] == ["salt", "job"] and tag[3:4] == ["ret"] and tag[2] in self.jobs:
+            return [_minion(data, self.jobs[tag[2]])]
+        return []
+
+    def _step(self, data: Mapping[str, Any]) -> Record:
+        what = data["args"]["arg"][0] if data["type"] == "state" else data["name"]
+        self.step = {"step": data["name"], "what": what, "runner": data["type"] == "runner"}
+        return record("step", step=data["name"], what=what)
+
+    def _job(self, data: Mapping[str, Any]) -> list[Record]:
+        """A job is this step's where it does what the step asks: its SLS, or several functions for a runner."""
+        ours = (
+            isinstance(data["fun"], list)
+            if self.step.get("runner")
+            else data["fun"] == "state.sls" and data["arg"][:1] == [self.step.get("what")]
+        )
+        if not ours or not self.step:
+            return []
+        self.jobs[data["jid"]] = {"step": self.step["step"], "start": data["_stamp"]}
+        return [record("job", step=self.step["step"], job=data["jid"], minions=sorted(data["minions"]))]
+
+
+def _minion(data: Mapping[str, Any], job: Mapping[str, str]) -> Record:
+    """What one minion returned to a job of a step."""
+    reason, changes = _outcome(data["return"], data.get("success", True))
+    return record(
+        "minion",
+        step=job["step"],
+        job=data["jid"],
+        minion=data["id"],
+        start=job["start"],
+        end=data["_stamp"],
+        result="failed" if reason else "done",
+        changes=changes,
+        **({"reason": reason[:LONGEST]} if reason else {}),
+    )
+
+
+def _end(answer: Any) -> Iterator[Record]:
+    """What the orchestration returned: the result of each step, and of the whole."""
+    if not isinstance(answer, dict) or "data" not in answer:  # ended by a signal, or its SLS cannot be read
+        yield record("end", result="interrupted", reason=_last_line(answer))
+        return
+    states = next(iter(answer["data"].values()))
+    if not isinstance(states, dict):
+        yield record("end", result="failed", reason="; ".join(map(str, states))[:LONGEST])
+        return
+    failed = None
+    for tag, state in sorted(states.items(), key=lambda item: item[1]["__run_num__"]):
+        more = {} if state["result"] else {"reason": str(state["comment"])[:LONGEST]}
+        seconds = round(state.get("duration", 0) / 1000, 1)
+        word = "done" if state["result"] else "failed"
+        name = state["name"] if tag.startswith("step_|-") else state["__id__"]
+        yield record("result", step=name, result=word, seconds=seconds, changed=bool(state["changes"]), **more)
+        failed = name if state["result"] is False else failed
+    changed = any(state["changes"] for state in states.values())
+    reason = {"reason": f"in step {failed}"} if failed else {}
+    yield record("end", result="failed" if failed else "done", changed=changed, **reason)
+
+
+def _outcome(returned: Any, success: Any) -> tuple[str, int]:
+    """Why one minion failed (empty where it did not), and how many states changed something."""
+    if isinstance(returned, dict) and all(isinstance(state, dict) and "result" in state for state in returned.values()):
+        wrong = [state for state in returned.values() if state["result"] is False]
+        reason = "; ".join(f"{state.get('__id__')}: {state.get('comment')}" for state in wrong)
+        return reason, sum(1 for state in returned.values() if state.get("changes"))
+    if isinstance(success, dict):  # several functions: a truth for each
+        return "; ".join(f"{name}: {returned.get(name)}" for name, good in success.items() if not good), 0
+    if isinstance(returned, list):
+        return "; ".join(map(str, returned)), 0
+    return "" if success else str(returned), 0
+
+
+def _last_line(text: Any) -> str:
+    return (str(text).strip().splitlines() or [""])[-1][:LONGEST]

@@ -1,0 +1,97 @@
+"""What a runner answers: data, or one message with an exit status. Nothing of Salt is imported."""
+
+import atexit
+import functools
+import inspect
+import logging
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from proposals.text import names
+from proposals.text.argument_readers import Argument, described
+from proposals.text.errors import ArgumentError, ProposalError
+
+OUTPUTTER = "answer"  # salt/_output/answer.py: prints the text alone
+
+
+class Answer(NamedTuple):
+    """An answer for whoever asks: its text for a person, its data where ``--out`` was typed.
+
+    ``status`` is the exit status; 1 is "look at this".
+    """
+
+    text: str
+    data: Mapping[str, Any]
+    status: int = 0
+
+
+Output = Answer | dict[str, Any]  # of a runner: the latter as Salt takes it: text, changes, or retcode and error
+
+
+def bad(message: str, status: int = 2) -> dict[str, Any]:
+    """Return a bad answer: salt-run takes ``retcode`` as its exit status and prints the message."""
+    return {"retcode": status, "error": message}
+
+
+def answers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a runner function answer, and never raise, what is wrong with its arguments or what planning refuses.
+
+    Salt itself ends with status 0 where an argument is missing or unknown: so it is shown a function that takes
+    any, and they are checked here. ``**_`` takes none; Salt's own (``__pub_user`` …) are left out.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def answering(*args: Any, **kwargs: Any) -> Any:
+        _quiet_exit()
+        typed = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+        try:
+            _check(signature, function.__name__.rstrip("_"), args, typed)
+            answer = function(*args, **typed)
+        except ProposalError as err:
+            answer = bad(str(err))
+        return _shaped(answer, (function.__globals__.get("__opts__") or {}).get("output"))
+
+    del answering.__wrapped__  # Salt follows it and would refuse arguments itself
+    return answering
+
+
+def takes(arguments: Mapping[str, Argument]) -> Callable[[Callable], Callable]:
+    """Tell what a function's arguments mean where ``salt-run -d`` shows it: in its docstring, before the example."""
+
+    def documented(function: Callable) -> Callable:
+        about, example, more = function.__doc__.partition("    CLI Example:")
+        function.__doc__ = f"{about}{textwrap.indent(described(arguments), ' ' * 4)}\n\n{example}{more}"
+        return function
+
+    return documented
+
+
+@functools.cache
+def _quiet_exit() -> None:
+    """Disable logging at interpreter exit: Salt prints "unclosed ..." to the console there."""
+    atexit.register(logging.disable)
+
+
+def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping[str, Any]) -> None:
+    """Raise ArgumentError where a function cannot be called with these arguments."""
+    kinds = {key: parameter.kind for key, parameter in signature.parameters.items() if key != "_"}
+    known = [key for key, kind in kinds.items() if kind != inspect.Parameter.VAR_KEYWORD]
+    unknown = [key for key in kwargs if key not in known]
+    if unknown and len(known) == len(kinds):
+        near = names.nearest(unknown[0], known) if known else "; it takes none"
+        raise ArgumentError(f"{name}: '{names.shown(unknown[0])}' is not an argument{near}")
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as err:
+        raise ArgumentError(f"{name}: {err}; expected {', '.join(known) or 'no argument'}") from err
+
+
+def _shaped(answer: Any, output: str | None) -> Any:
+    """Choose text or data; name our outputter where there is a text to print and the admin named no other."""
+    if isinstance(answer, Answer):
+        shown = dict(answer.data) if output else {"text": answer.text}
+        answer = {"retcode": answer.status, **shown} if answer.status else shown
+    words = isinstance(answer, dict) and ("error" in answer or "text" in answer)
+    return {**answer, "outputter": OUTPUTTER} if words and not output else answer

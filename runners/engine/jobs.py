@@ -1,0 +1,98 @@
+"""One way to ask minions: one job, whose replies are answers and problems.
+
+Like all of ``runners/engine`` this is plain Python that no ``salt-run`` command reaches: Salt's loader skips a folder
+without ``__init__.py``. Functions take the master's options first, a runner's ``__opts__``.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from types import UnionType
+from typing import Any
+
+import salt.client
+import salt.exceptions
+
+from proposals.text.errors import ProposalError
+from runners.engine import minions, stage_lock
+from runners.engine.replies import Question, Replies, judged
+
+# What Salt's client raises where no master takes a job, or not this user's.
+REFUSED = (
+    salt.exceptions.SaltClientError,
+    salt.exceptions.SaltReqTimeoutError,
+    salt.exceptions.AuthenticationError,
+)
+
+
+def ask(
+    opts: Mapping,
+    asked: Collection[str],
+    function: str,
+    arguments: Sequence[Any] = (),
+    kind: type | UnionType = dict,
+    timeout: float = 60,
+) -> Replies:
+    """Run a function on minions in one job; return what each answered, and the problems of the others.
+
+    opts
+        The master's options.
+    asked
+        Ids of minions. Those that the running stage found silent when it began are not asked again.
+    function, arguments
+        What to run, with its arguments in order.
+    kind
+        The type of the function's answer; anything else is a problem.
+    timeout
+        Seconds to wait for an answer. A minion that still works on it is waited for.
+
+    Raises ProposalError where the master takes no job.
+    """
+    replies = ask_several(opts, asked, [Question(function, arguments, kind)], timeout)
+    return Replies({minion: answer[function] for minion, answer in replies.answers.items()}, replies.problems)
+
+
+def ask_several(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Replies:
+    """Run several functions on minions in one job; each answer is ``{function: answer}``. Else as ``ask``."""
+    awake = sorted(set(asked) - set(stage_lock.silent(opts)))
+    # Always a list: by that a run's log knows the jobs of a runner's step.
+    functions, arguments = [each.function for each in questions], [list(each.arguments) for each in questions]
+    return judged(asked, questions, _returned(opts, awake, functions, arguments, timeout) if awake else {})
+
+
+def one(
+    opts: Mapping,
+    minion: str,
+    function: str,
+    arguments: Sequence[Any] = (),
+    kind: type | UnionType = dict | list,
+    timeout: float = 300,
+) -> Any:
+    """Return one minion's answer; ProposalError with its own words where it fails. Else as ``ask``."""
+    ours = minions.ours(opts)
+    if minion not in ours:
+        raise ProposalError(f"{minion} is not managed by Halocline: {minions.listed(ours)}")
+    returned = {
+        name: {**reply, "ret": {function: reply.get("ret")}, "retcode": {function: reply.get("retcode")}}
+        for name, reply in _returned(opts, [minion], function, list(arguments), timeout).items()
+        if isinstance(reply, Mapping)
+    }
+    return judged([minion], [Question(function, arguments, kind)], returned).whole()[minion][function]
+
+
+def cluster(
+    opts: Mapping,
+    function: str,
+    arguments: Sequence[Any] = (),
+    kind: type | UnionType = dict | list,
+    timeout: float = 300,
+) -> Any:
+    """Return what the host with the role master answers, which holds the admin's key. Else as ``one``."""
+    return one(opts, minions.members(opts)["master"][0], function, arguments, kind, timeout)
+
+
+def _returned(opts: Mapping, asked: list[str], functions: str | list[str], arguments: list, timeout: float) -> dict:
+    """What one Salt job returns, in full; ProposalError where the master takes none."""
+    try:
+        with salt.client.get_local_client(mopts=opts) as client:
+            return client.cmd(asked, functions, arguments, tgt_type="list", timeout=timeout, full_return=True)
+    except REFUSED as err:
+        raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err

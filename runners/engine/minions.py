@@ -1,0 +1,80 @@
+"""Which minions are ours, which role each has, and what the site tells its own master."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import salt.pillar
+import salt.utils.minions
+
+from proposals.files import tree
+from proposals.files.site import site
+from proposals.text.errors import PolicyError, ProposalError
+
+SHIPPED = "*"  # of pillar/ceph/minions.sls
+
+
+def ours(opts: Mapping) -> list[str]:
+    """Return the accepted minions that ``ceph_minions`` matches, sorted.
+
+    Raises ProposalError where this master serves something else already and nobody said which minions are ours.
+    """
+    target = pillar(opts)["ceph_minions"]
+    own_file = site(opts).root / "minions.sls"
+    if target == SHIPPED and not own_file.exists() and (other := _other_top(opts)):
+        accepted = ", ".join(match(opts, "*")) or "none"
+        raise ProposalError(
+            f"this master serves its minions something else already ({other}): which of them are Halocline's? Write "
+            f"for example \"ceph_minions: 'osd*'\" into {own_file}; accepted are {accepted}"
+        )
+    return match(opts, target)
+
+
+def listed(minions: Collection[str]) -> str:
+    """Return our minions as a message names them."""
+    return f"managed are {', '.join(sorted(minions))}" if minions else "no minion is yet (salt-key --accept-all)"
+
+
+def match(opts: Mapping, target: str) -> list[str]:
+    """Return the accepted minions that a Salt compound match names, sorted."""
+    return sorted(salt.utils.minions.CkMinions(opts).check_minions(target, "compound")["minions"])
+
+
+def master(opts: Mapping) -> str:
+    """Return the id of the minion on the master's own host, as a master derives its own id from it."""
+    return opts["id"].removesuffix("_master")
+
+
+def pillar(opts: Mapping) -> dict[str, Any]:
+    """Return the master's own pillar: what stages, and runners, are told by the site.
+
+    Raises ProposalError where the master does not serve Halocline's pillar.
+    """
+    own = salt.pillar.get_pillar(opts, {}, opts["id"], "base").compile_pillar()
+    if "ceph_minions" not in own:
+        raise ProposalError(
+            f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): is "
+            "srv/master.d/halocline.conf in the master's master.d, and the master restarted since?"
+        )
+    return own
+
+
+def members(opts: Mapping) -> dict[str, list[str]]:
+    """Return the minions of each role in the generation that is served; PolicyError where there is none."""
+    assigned = site(opts).current / "stack" / "default" / "ceph" / "minions" / f"{opts['id']}.yml"
+    if not assigned.exists():
+        raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
+    return tree.read_yaml(assigned)["ceph"]["members"]
+
+
+def _roots(opts: Mapping, kind: str) -> list[Path]:
+    """The site's own folders among ``file_roots`` or ``pillar_roots``: all but ours."""
+    roots = [Path(root) for root in opts[kind]["base"]]
+    return [root for root in roots if not any((root / "ceph" / name).exists() for name in ("stack.cfg", "stage"))]
+
+
+def _other_top(opts: Mapping) -> Path | None:
+    """A top file that is not ours: this master has had its work before us."""
+    name = opts["state_top"].removeprefix("salt://")
+    tops = [root / name for kind in ("file_roots", "pillar_roots") for root in _roots(opts, kind)]
+    return next((top for top in tops if top.exists()), None)

@@ -1,0 +1,123 @@
+"""What minions return to one job: answers of the type that was asked for, and one problem for each of the others."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import UnionType
+from typing import Any, NamedTuple
+
+from proposals.text.errors import ProposalError
+
+SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
+SYNC = "run ceph.stage.prep, which brings its modules up to date"
+MISSING = "\nTypeError: 'str' object is not callable"  # Salt, of a job of several functions: there is no such function
+LONGEST = 2000  # characters of one line of what a minion says
+# A traceback: below its last frame, the exception's name and words.
+RAISED = re.compile(r'.*\n  File "[^\n]*\n(?: +[^\n]*\n)*(?P<kind>[\w.]+): (?P<words>.*)', re.DOTALL)
+
+
+class Question(NamedTuple):
+    """A function of a minion's with its arguments, and the type of what it answers."""
+
+    function: str
+    arguments: Sequence[Any] = ()
+    kind: type | UnionType = dict
+
+
+class Problem(NamedTuple):
+    """Why there is no answer of a minion, and what to do."""
+
+    minion: str
+    text: str
+    silent: bool = False
+
+
+class Replies(NamedTuple):
+    """Answers by minion, and the problems; both in the order of the minions' ids, each minion in one of them."""
+
+    answers: dict[str, Any]
+    problems: list[Problem]
+
+    @property
+    def silent(self) -> list[str]:
+        """The minions that did not answer at all."""
+        return [problem.minion for problem in self.problems if problem.silent]
+
+    @property
+    def failed(self) -> list[Problem]:
+        """The problems of minions that answered, but not what was asked."""
+        return [problem for problem in self.problems if not problem.silent]
+
+    def whole(self) -> dict[str, Any]:
+        """Return the answers; ProposalError that names every problem where there is one."""
+        if self.problems:
+            raise ProposalError("\n".join(lines(self.problems)))
+        return self.answers
+
+
+def lines(problems: Iterable[Problem]) -> list[str]:
+    """Return what a person reads of problems; minions with the same one share a line."""
+    minions: dict[str, list[str]] = {}
+    for problem in problems:
+        minions.setdefault(problem.text, []).append(problem.minion)
+    return [f"{', '.join(names)}: {text}" for text, names in minions.items()]
+
+
+def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapping[str, Any]) -> Replies:
+    """Return the replies to a job; each answer is ``{function: answer}``.
+
+    minions
+        Who was asked.
+    questions
+        What was asked, in one job.
+    returned
+        What Salt's client returns with ``full_return`` of a job of several functions: ``{minion: {ret: {function:
+        answer}, retcode: {function: status}, out}}``. A function that raised has a traceback and no status.
+    """
+    answers, problems = {}, []
+    for minion in sorted(minions):
+        reply = returned.get(minion)
+        if not isinstance(reply, Mapping) or reply.get("out") == "no_return":
+            problems.append(Problem(minion, SILENT, silent=True))
+        elif wrong := [text for question in questions if (text := _wrong(question, reply))]:
+            problems.append(Problem(minion, "; ".join(wrong)))
+        else:
+            answers[minion] = {question.function: reply["ret"][question.function] for question in questions}
+    return Replies(answers, problems)
+
+
+def _wrong(question: Question, reply: Mapping) -> str:
+    """What is wrong with an answer; empty where nothing is."""
+    answer, status = (_part(reply.get(key), question.function) for key in ("ret", "retcode"))
+    if isinstance(answer, str) and status != 0:
+        return _words(question.function, answer)
+    if isinstance(answer, question.kind):
+        return ""
+    if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
+        return "; ".join(_shown(line) for line in answer)
+    return f"{question.function} answered {_shown(answer)}, expected {_name(question.kind)}: {SYNC}"
+
+
+def _part(part: Any, function: str) -> Any:
+    """What a reply holds for a function; a minion that could not begin the job has words alone."""
+    return part.get(function) if isinstance(part, Mapping) else part
+
+
+def _words(function: str, text: str) -> str:
+    """What a person reads of an error: our modules raise Salt's own errors, whose words are whole."""
+    words = text.strip().removeprefix("ERROR: ")
+    if words == f"'{function}' is not available." or words.endswith(MISSING):
+        return f"it has no {function}: {SYNC}"
+    if raised := RAISED.fullmatch(words):
+        words = raised["words"].strip()
+        if not raised["kind"].startswith("salt.exceptions."):
+            words = f"{function}: {raised['kind']}: {words} (its log has more)"
+    return "\n".join(_shown(line) for line in words.splitlines())
+
+
+def _shown(text: object) -> str:
+    """What a minion says, without what a terminal would take for a command, and not without end."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in str(text)[:LONGEST])
+
+
+def _name(kind: type | UnionType) -> str:
+    return getattr(kind, "__name__", str(kind))

@@ -1,0 +1,145 @@
+"""One stage at a time on this master.
+
+The kernel holds the lock for the process that runs the orchestration and drops it when that process ends, however it
+ends: nothing stale is ever left. What stands beside it in ``stage.json`` only says who holds it. (A POSIX record
+lock: it does not pass to forked children, and goes when the process closes *any* descriptor of that file; so only
+this file opens it, and never closes what holds it.)
+"""
+
+import contextlib
+import datetime
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import salt.payload
+
+from proposals.stages.orchestrations import typed
+from proposals.text.errors import ProposalError
+
+ORCHESTRATIONS = ("runner.state.orch", "runner.state.orchestrate", "runner.state.sls")
+PROBES = 5  # tries of 0.1 s: whoever asks for the holder has the lock for a blink
+Job = dict[str, Any]  # of a stage: stage, user, jid, pid, born, since, arguments; log and silent once they are known
+
+
+def holder(opts: Mapping) -> Job | None:
+    """Return who runs a stage now, or None.
+
+    opts
+        The master's options.
+    """
+    job = noted(opts)
+    if not job or job["pid"] == os.getpid():
+        return job if job and runs(job) else None
+    with (_folder(opts) / "stage.lock").open("a+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return job
+    return None
+
+
+def free(opts: Mapping) -> None:
+    """Raise ProposalError where a stage is running: for a command that must not work beside one."""
+    if job := holder(opts):
+        raise ProposalError(f"stage {job['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
+
+
+def take(opts: Mapping, stage: str) -> Job | None:
+    """Take the lock for the orchestration that this process runs; return its job.
+
+    Without an orchestration (a runner typed by hand) there is nothing to lock: None. Raises ProposalError that says
+    who has the lock where another process does.
+
+    stage
+        The stage's name.
+    """
+    job = _job(opts)
+    if job is None:
+        return None
+    holding = holder(opts)
+    if not (holding and holding["pid"] == os.getpid()) and not _lock(opts):
+        raise ProposalError(f"stage {stage}: {_held(noted(opts))}")
+    now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    return note(opts, {**job, "stage": stage, "since": now, "born": born(os.getpid())})
+
+
+def note(opts: Mapping, job: Job) -> Job:
+    """Write who holds the lock; for the process that took it."""
+    draft = _folder(opts) / f"stage.json.{os.getpid()}"
+    draft.write_text(json.dumps(job))
+    draft.replace(_folder(opts) / "stage.json")
+    return job
+
+
+def runs(job: Job) -> bool:
+    """Return whether a stage's process still runs."""
+    return born(job["pid"]) == job["born"]
+
+
+def born(pid: int) -> int | None:
+    """Return when a process began, in the kernel's ticks; None where it does not run. A pid alone may be reused."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])  # proc(5): state is field 3, starttime 22
+
+
+def _lock(opts: Mapping) -> bool:
+    fd = os.open(_folder(opts) / "stage.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for _ in range(PROBES):
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.1)
+        else:
+            return True
+    os.close(fd)
+    return False
+
+
+def _held(job: Job | None) -> str:
+    if not job:
+        return "another stage begins just now: see 'salt-run stage.watch'"
+    return (
+        f"stage {job['stage']} is running, started by {job['user']} at {job['since']} "
+        f"(job {job['jid']}, process {job['pid']}): wait for it ('salt-run stage.watch' shows it) or end it "
+        "with 'salt-run stage.stop'"
+    )
+
+
+def _folder(opts: Mapping) -> Path:
+    folder = Path(opts["cachedir"]) / "halocline"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def silent(opts: Mapping) -> list[str]:
+    """Return the minions that did not answer when the stage that this process runs began."""
+    job = noted(opts)
+    return job.get("silent", []) if job and job["pid"] == os.getpid() and runs(job) else []
+
+
+def noted(opts: Mapping) -> Job | None:
+    """Return who took the lock last, whether it still runs or not; None where nobody has."""
+    try:
+        return json.loads((_folder(opts) / "stage.json").read_text())
+    except FileNotFoundError:
+        return None
+
+
+def _job(opts: Mapping) -> Job | None:
+    """The orchestration of this process, as Salt's job tracker has it: who, what, which job."""
+    for path in (Path(opts["cachedir"]) / "proc").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # others' end while we look
+            written = path.read_bytes()
+            job = salt.payload.loads(written) if written else {}
+            if job.get("pid") != os.getpid() or job.get("fun") not in ORCHESTRATIONS:
+                continue
+            return {"jid": job["jid"], "pid": job["pid"], "user": job["user"], "arguments": typed(job["fun_args"])}
+    return None

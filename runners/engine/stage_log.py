@@ -1,0 +1,87 @@
+"""What each run of a stage leaves, ``STAGE-TIME.jsonl``, one record a line (``proposals/stages/records.py``)."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from proposals.stages.records import Record, record
+from proposals.text.errors import ProposalError
+from runners.engine.stage_lock import Job
+
+
+def new(opts: Mapping, job: Job) -> Path:
+    """Make the log of a stage's run, named after the stage and the job's time; return its path.
+
+    Readable by root and its group alone. Raises ProposalError where it cannot be written.
+
+    opts
+        The master's options.
+    job
+        What ``stage_lock.take`` returned.
+    """
+    stem = f"{job['stage']}-{job['jid'][:8]}T{job['jid'][8:14]}"
+    for name in (stem, f"{stem}.{job['jid'][14:]}"):
+        path = _folder(opts) / f"{name}.jsonl"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640))
+        except FileExistsError:
+            continue
+        except OSError as err:
+            raise ProposalError(f"the run log {path} cannot be written: {err.strerror}") from err
+        append(path, record("stage", **{key: job[key] for key in ("stage", "jid", "pid", "user", "arguments")}))
+        return path
+    raise ProposalError(f"the run log {stem}.jsonl is there already")
+
+
+def add(path: str | Path, event: str, **more: Any) -> None:
+    """Add a record of now to a log."""
+    append(path, record(event, **more))
+
+
+def append(path: str | Path, line: Record, hide: Callable[[str], str] = str) -> None:
+    """Append one record in one write: what reads along never sees half of it.
+
+    hide
+        Masks secrets in the line.
+    """
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(fd, (hide(json.dumps(line)) + "\n").encode())
+    finally:
+        os.close(fd)
+
+
+def paths(opts: Mapping) -> list[Path]:
+    """Return the logs that are there, the oldest first."""
+    return sorted(_folder(opts).glob("*-*.jsonl"), key=lambda path: path.name.rpartition("-")[2])
+
+
+def read(path: str | Path) -> list[Record]:
+    """Return the records of a log."""
+    lines = Path(path).read_text(errors="replace").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be half written
+
+
+def of(opts: Mapping, command: str) -> Path:
+    """Return the log of what a command outside the stages does, ``COMMAND.jsonl``; made where it is absent."""
+    path = _folder(opts) / f"{command}.jsonl"
+    try:
+        path.touch(mode=0o640)
+    except OSError as err:
+        raise ProposalError(f"the log {path} cannot be written: {err.strerror}") from err
+    return path
+
+
+def _folder(opts: Mapping) -> Path:
+    folder = opts.get("halocline_log_dir")
+    if not folder:
+        raise ProposalError(
+            "the master's configuration has no halocline_log_dir: put srv/master.d/halocline.conf into its master.d"
+        )
+    try:
+        Path(folder).mkdir(mode=0o750, parents=True, exist_ok=True)
+    except OSError as err:
+        raise ProposalError(f"the run logs' folder {folder} cannot be made: {err.strerror}") from err
+    return Path(folder)

@@ -1,0 +1,80 @@
+"""Who writes a stage's run log: a process of its own, forked where the stage begins, which reads Salt's event bus.
+
+It outlives a stage that is killed, and says so in the log.
+"""
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import salt.utils.event
+
+from proposals.files.site import site
+from proposals.pillar import redaction
+from proposals.stages.records import Record, Run, record
+from runners.engine import stage_lock, stage_log
+
+logger = logging.getLogger(__name__)
+
+LINGER = 2  # seconds to read on after the stage's process has gone
+
+
+def start(opts: Mapping, job: stage_lock.Job) -> Path:
+    """Begin the log of a stage's run and fork its recorder; return the log's path once the bus is heard.
+
+    opts
+        The master's options.
+    job
+        What ``stage_lock.take`` returned.
+    """
+    path = stage_log.new(opts, job)
+    ready, tell = os.pipe()
+    child = os.fork()
+    if not child:
+        _recorder(opts, path, job, tell)
+    os.close(tell)
+    os.waitpid(child, 0)  # it has forked the recorder, which nobody waits for
+    os.read(ready, 1)  # it hears the bus, or has failed
+    os.close(ready)
+    return path
+
+
+def _recorder(opts: Mapping, path: Path, job: stage_lock.Job, tell: int) -> None:
+    """Become the recorder; never returns. Detaches from the terminal's signals and the stage's output."""
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, signal.SIG_IGN)
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        hide = redaction.hider(redaction.known(site(opts)))
+        with salt.utils.event.get_event("master", opts=opts, listen=True) as bus:
+            os.close(tell)
+            _follow(bus, job, path, lambda line: stage_log.append(path, line, hide))
+    finally:
+        if failed := sys.exception() is not None:
+            logger.error("the run log %s ends here", path, exc_info=True)
+        os._exit(failed)  # nothing of the parent's is cleaned up here
+
+
+def _follow(bus: salt.utils.event.SaltEvent, job: stage_lock.Job, path: Path, write: Callable[[Record], None]) -> None:
+    """Write what the bus tells of a job until it ends, or its process does."""
+    run = Run(job["jid"])
+    gone = None
+    while gone is None or time.monotonic() < gone + LINGER:
+        event = bus.get_event(wait=0.5, full=True)
+        for line in run.records(event["tag"].split("/"), event["data"]) if event else ():
+            write(line)
+            if line["event"] == "end":
+                return
+        if gone is None and not stage_lock.runs(job):
+            gone = time.monotonic()
+    stopped = any(line["event"] == "stop" for line in stage_log.read(path))
+    write(record("end", result="stopped" if stopped else "interrupted", reason="its process has gone"))

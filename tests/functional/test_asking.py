@@ -1,0 +1,89 @@
+"""Runners ask real minions of a real master: answers, and one problem for each other, whatever went wrong."""
+
+import json
+from contextlib import ExitStack
+
+import pytest
+from saltmaster import CHECKOUT, Master
+
+from proposals.text.errors import ProposalError
+from runners.engine import jobs
+from runners.engine.replies import SILENT, SYNC, Problem
+
+pytestmark = pytest.mark.processes
+# What a minion answers: one disk of a machine on file, and what one of another time or a broken one may answer.
+DISK = {"device": "/dev/sda", "size": 6001175126016, "rotational": True, "transport": "sata", "in_use": []}
+DISKS = "def inspect():\n    return {!r}\n"
+ODD = """
+from salt.exceptions import CommandExecutionError
+
+
+def refuses():
+    raise CommandExecutionError("the disk is locked: ask its owner\\nand come again")
+
+
+def breaks():
+    return {}["gone"]
+"""
+SAID = {"refuses": "the disk is locked: ask its owner\nand come again", "breaks": "odd.breaks: KeyError: 'gone'"}
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories, tmp_path_factory):
+    """A master with three minions of ours, the third one odd."""
+    good = {"disks.py": DISKS.format({"ceph_disks_format": 1, "ceph_disks": [DISK]})}
+    planted = {"node1": good, "node2": good, "node3": {"disks.py": DISKS.format({"ceph_disks": "x"}), "odd.py": ODD}}
+    made = salt_factories.salt_master_daemon("asking", factory_class=Master)
+    with ExitStack() as running:
+        running.enter_context(made.started())
+        for name, files in planted.items():
+            folder = tmp_path_factory.mktemp(name)
+            for file, text in files.items():
+                (folder / file).write_text(text)
+            overrides = {f"{kind}_dirs": [str(CHECKOUT / f"salt/_{kind}")] for kind in ("utils", "grains")}
+            overrides["module_dirs"] = [str(folder), str(CHECKOUT / "_modules")]
+            running.enter_context(made.salt_minion_daemon(name, overrides=overrides).started())
+        yield made
+
+
+@pytest.mark.parametrize("verb", SAID)
+def test_errors_are_the_modules_words_asked_alone_or_together(master, verb):
+    opts, minions = master.opts(), ["node1", "node3"]
+    found = jobs.ask(opts, minions, f"odd.{verb}")
+    assert found.answers == {} and [problem.minion for problem in found.problems] == minions
+    missing, raised = (problem.text for problem in found.problems)
+    assert missing == f"it has no odd.{verb}: {SYNC}" and raised.startswith(SAID[verb])
+    for minion, text in (("node1", missing), ("node3", SAID[verb])):
+        with pytest.raises(ProposalError) as error:
+            jobs.one(opts, minion, f"odd.{verb}")
+        assert text in str(error.value) and "Traceback" not in str(error.value)
+
+
+def test_answers_are_of_the_type_that_was_asked_for(master):
+    opts = master.opts()
+    assert jobs.ask(opts, ["node2", "node1"], "test.ping", kind=bool) == ({"node1": True, "node2": True}, [])
+    assert "answered True, expected list" in jobs.ask(opts, ["node1"], "test.ping", kind=list).problems[0].text
+    states = jobs.ask(opts, ["node1"], "state.apply", ["nosuch"]).problems[0].text
+    assert states == "No matching sls found for 'nosuch' in env 'base'"
+    with pytest.raises(ProposalError, match="node7 is not managed by Halocline: managed are node1, node2, node3"):
+        jobs.one(opts, "node7", "test.ping")
+
+
+def test_a_minion_that_does_not_answer_is_silent(master):
+    opts, key = master.opts(), master.accept("node4")
+    opts.update(gather_job_timeout=1)
+    found = jobs.ask(opts, ["node1", "node4"], "test.ping", kind=bool, timeout=1)
+    key.unlink()
+    assert found == ({"node1": True}, [Problem("node4", SILENT, silent=True)])
+
+
+def test_a_minion_that_answers_nonsense_holds_back_only_itself(master):
+    inventory = master.pillar / "inventory"
+    done = master.typed("discovery.collect")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.stem for path in inventory.iterdir()) == ["node1", "node2"]
+    (disk,) = json.loads((inventory / "node1.json").read_text())["ceph_disks"]
+    assert disk["size"] == DISK["size"]
+    lines = done.stdout.splitlines()
+    (odd,) = (line for line in lines if line.startswith("node3: its answer is not of the form expected"))
+    assert odd.endswith("; what was stored of it stays") and "inventory: stored node1, node2" in lines

@@ -1,0 +1,54 @@
+"""What minions return to a job becomes answers and problems; one way to wait."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from proposals.text.errors import ProposalError
+from runners.engine import replies, waiting
+from runners.engine.replies import Problem, Question
+
+CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "replies.yaml").read_text())
+
+
+def judged(returned, **kind):
+    return replies.judged(returned, [Question("odd.asked", **kind)], returned)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_a_reply_is_an_answer_or_a_problem(case):
+    found = judged({"node1": case["returned"]})
+    if "answer" in case:
+        assert found == ({"node1": {"odd.asked": case["answer"]}}, [])
+        assert found.whole() == found.answers
+        return
+    assert found == ({}, [Problem("node1", case["problem"], case.get("silent", False))])
+    assert (found.silent, found.failed) == ((["node1"], []) if case.get("silent") else ([], found.problems))
+    with pytest.raises(ProposalError) as raised:
+        found.whole()
+    assert str(raised.value) == f"node1: {case['problem']}"
+
+
+def test_a_text_is_an_answer_where_a_text_was_asked_for():
+    good, bad = ({"ret": {"odd.asked": "words"}, "retcode": {"odd.asked": status}} for status in (0, 1))
+    assert judged({"a": good, "b": bad}, kind=str) == ({"a": {"odd.asked": "words"}}, [Problem("b", "words")])
+    nothing = {"ret": {"odd.asked": None}, "retcode": {"odd.asked": 0}}
+    assert judged({"a": nothing}, kind=str | None).answers == {"a": {"odd.asked": None}}
+    assert "expected str: run" in judged({"a": nothing}, kind=str).problems[0].text
+
+
+def test_each_function_that_failed_is_named_and_equal_problems_share_a_line():
+    reply = {"ret": {"a.b": {}, "a.c": 1, "a.d": None}, "retcode": {"a.b": 0, "a.c": 0, "a.d": 0}}
+    questions = [Question("a.b"), Question("a.c", kind=list), Question("a.d")]
+    found = replies.judged(["y", "x", "z"], questions, {"x": reply, "y": reply})
+    assert [problem.minion for problem in found.problems] == ["x", "y", "z"]
+    odd, silent = replies.lines(found.problems)
+    assert odd.startswith("x, y: a.c answered 1, expected list") and "; a.d answered None, expected dict" in odd
+    assert silent == f"z: {replies.SILENT}"
+
+
+def test_waiting_ends_when_nothing_is_left_or_at_its_limit():
+    left = [["a", "b"], ["b"], []]
+    assert waiting.until_none(lambda: left.pop(0), 60, 0) == [] and left == []
+    assert waiting.until_none(lambda: "still", 0, 60) == "still"

@@ -1,0 +1,102 @@
+"""Events of Salt's bus become a run log, and a run log what a person reads; secrets stay out of both."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from proposals.files.site import Site
+from proposals.pillar import redaction
+from proposals.pillar.secrets import new_key
+from proposals.stages import orchestrations, plan_steps, presence
+from proposals.stages.lines import Progress, line
+from proposals.stages.records import Run
+from proposals.text.errors import ArgumentError
+from runners.engine import stage_log
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+CASES = yaml.safe_load((FIXTURES / "stage-events.yaml").read_text())
+PRINTED = yaml.safe_load((FIXTURES / "stage-printed.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_events_make_records_and_records_lines(case):
+    run = Run("1")
+    records = [record for tag, data in case["events"] for record in run.records(tag.split("/"), data)]
+    assert [{key: value for key, value in record.items() if key != "time"} for record in records] == case["records"]
+    assert [text for record in records if (text := line(record))] == case["shown"]
+
+
+def test_progress_names_who_is_waited_for():
+    progress = Progress(10)
+    assert progress.text(12) == "sees who answers, 2 s"
+    progress.take({"event": "step", "step": "osd"}, 20)
+    progress.take({"event": "job", "minions": ["node2", "node1"]}, 20)
+    progress.take({"event": "minion", "minion": "node1"}, 21)
+    assert progress.text(25) == "osd: 1 of 2, 5 s, waits for node2" and progress.seconds(25) == 5
+    progress.take({"event": "step", "step": "pools"}, 30)
+    assert progress.text(31) == "pools: 0 of 0, 1 s"
+
+
+@pytest.mark.parametrize("case", PRINTED, ids=lambda case: case["name"])
+def test_what_an_orchestration_printed_is_read(case):
+    states = orchestrations.states(case["printed"])
+    steps = None if states is None else [plan_steps.step(state) for state in states if not plan_steps.skipped(state)]
+    assert (None if steps is None else [text for step in steps for text in plan_steps.lines(step)]) == case["plan"]
+    assert orchestrations.failure(case["printed"], "noise of Salt\n") == case["failure"]
+
+
+def test_of_an_inline_pillar_the_keys_alone_are_kept():
+    words = ["ceph.stage.deploy", {"pillar": {"key": "hush"}, "test": True, "orchestration_jid": "1"}]
+    assert orchestrations.typed(words) == ["ceph.stage.deploy", "test=True", "pillar=['key']"]
+
+
+def test_state_runs_that_are_left_are_named():
+    running = [
+        {"jid": "7", "fun": "state.sls", "arg": ["ceph.cluster.osd"]},
+        {"jid": "8", "fun": "test.ping", "arg": []},
+    ]
+    runs = orchestrations.state_runs(running)
+    assert runs == [{"jid": "7", "fun": "state.sls", "what": "ceph.cluster.osd"}]
+    assert orchestrations.named({"node1": runs}) == "node1 (state.sls ceph.cluster.osd, job 7)"
+
+
+def test_who_has_to_answer():
+    targets = {"cluster/a.sls": ["cluster-ceph/cluster/a.sls"], "cluster/b.sls": ["role-mon/cluster/b.sls"]}
+    wanted = {needs: presence.needed(needs, ["a", "b", "c"], lambda: targets) for needs in presence.NEEDS}
+    assert wanted == {"all": {"a", "b", "c"}, "answering": set(), "policy": {"b"}}
+    with pytest.raises(ArgumentError, match="needs=some: expected one of all, answering, policy"):
+        presence.needed("some", [], dict)
+    assert "1 of 2 minions do not answer: a; start" in presence.missing("prep", ["a"], ["a", "b"])
+    assert "no minion answers, of 1" in presence.missing("prep", ["a"], ["a"])
+
+
+def test_a_log_that_was_cut_off_can_be_read(tmp_path):
+    path = tmp_path / "prep-1.jsonl"
+    path.write_text('{"event": "stage"}\n{"event": "st')
+    assert stage_log.read(path) == [{"event": "stage"}]
+
+
+def test_logs_are_in_the_order_of_their_runs(tmp_path):
+    for name in ("prep-20260102T000000", "deploy-20260101T000000", "discovery-20260103T000000"):
+        (tmp_path / f"{name}.jsonl").write_text("")
+    names = [path.name.partition("-")[0] for path in stage_log.paths({"halocline_log_dir": str(tmp_path)})]
+    assert names == ["deploy", "prep", "discovery"]
+
+
+def test_secrets_are_masked_and_the_rest_stays(tmp_path):
+    """Keys by their looks, the site's own words by comparing; a keyring's other words are no secrets."""
+    site = Site(tmp_path, tmp_path)
+    key, password = new_key(), "correct-horse-battery"
+    site.keys.parent.mkdir()
+    site.keys.write_text(json.dumps({"client.admin": key, "dashboard": password}))
+    site.secrets.mkdir()
+    (site.secrets / "node1.yml").write_text(json.dumps({"ceph_secrets": {"admin": f"[client.admin]\n\tkey = {key}\n"}}))
+    hide = redaction.hider(redaction.known(site))
+    pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----"
+    text = f"key {key}, {password}; another's {new_key()}; {pem}; [client.admin] osd.12 on node1"
+    hid = hide(text)
+    mask = redaction.MASK
+    assert hid == f"key {mask}, {mask}; another's {mask}; {mask}; [client.admin] osd.12 on node1"
+    assert redaction.hider([])("nothing to hide") == "nothing to hide"
