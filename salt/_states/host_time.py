@@ -1,6 +1,9 @@
 """How this host keeps time, as a state."""
 
+import halocline
 
+
+@halocline.state
 def rendered(name: str, source: str) -> dict:
     """A file of chrony's is what a Jinja template makes of ``settings``, the lines of ``host_time.settings``.
 

@@ -1,6 +1,7 @@
 """Programs on a minion: one that hangs, one that is missing, one that prints a key; and states that run them."""
 
 import json
+import re
 import socket
 
 import halocline
@@ -142,3 +143,68 @@ def test_a_state_says_that_no_monitor_answers(states, program, impatient, name, 
     assert answer.result is (None if test else False) and answer.changes == {}
     assert f" on {HOST}: did not end within 0.1 s; no monitor answered" in answer.comment
     assert "Traceback" not in answer.comment and KEY not in answer.comment
+
+
+HANGING = ("busctl", "ceph", "ip", "rados", "ss", "systemctl", "tuned-adm")
+OTHERS = {  # a state, its arguments, its words where the programs that it needs hang
+    "ganesha.exporting": ({"exports": {"/a": 1}}, "the NFS server does not answer: .*'busctl .*did not end within"),
+    "ganesha_grace.member": (dict.fromkeys(("user", "pool", "namespace"), "a"), "'rados .*; no monitor answered"),
+    "host_services.listening": ({"process": "radosgw", "port": 80, "unit": "a"}, "'ss -Htlnp' on .*: did not end"),
+    "iscsi.configured": ({}, "the iSCSI gateway localhost does not answer .*Connection refused"),
+    "links.applied": ({}, "'ip -d -j address' on .*: did not end within 0.1 s; run it there by hand"),
+    "links.usable": ({}, "'ip -d -j address' on .*: did not end within 0.1 s; run it there by hand"),
+    "tunings.applied": ({}, "'tuned-adm active' on .*: did not end"),
+}
+FAILS_IN_TEST_MODE_TOO = ("links.applied", "links.usable", "tunings.applied")
+PLANS = {
+    "network": {"links": {"eth9": {"kind": "ethernet", "mtu": 1500, "addresses": []}}, "ports": {"eth9": None}},
+    "services": {"iscsi-targets": {"targets": {}, "portals": []}, "igw": {"port": 1, "client": "client.a"}},
+    "monitors": [{"name": "node1"}],
+}
+
+
+@pytest.fixture(scope="module")
+def planned(minion, loaders):
+    """The states of a minion that is told of a network, gateways and monitors."""
+    pillar = {"ceph": PLANS, "ceph_secrets": {"iscsi-api": "secret"}}
+    with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(pillar)):
+        yield loaders.states
+
+
+@pytest.mark.parametrize("test", [False, True])
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_state_says_which_program_hangs(
+    planned, python_module, program, impatient, monkeypatch, tmp_path, name, test
+):
+    for hanging in HANGING:
+        program(hanging, "exec sleep 60")
+    monkeypatch.setattr(python_module("tunings_tuned"), "CONTAINER", tmp_path / "none")
+    arguments, words = OTHERS[name]
+    answer = planned[name](name="name", test=test, **arguments)
+    assert re.search(words, answer.comment), answer.comment
+    assert answer.result is (False if name in FAILS_IN_TEST_MODE_TOO or not test else None)
+    assert answer.changes == {} and "Traceback" not in answer.comment
+
+
+def test_a_monitor_that_hangs_has_no_quorum(planned, program, impatient):
+    program("ceph", "exec sleep 60")
+    answer = planned["mon.in_quorum"](name="name", timeout=0)
+    assert answer.result is False and "journalctl -u ceph-mon@node1" in answer.comment
+
+
+CALLED = {  # what runners ask of minions, and the program that hangs
+    "cluster_auth.admin_differs": ([], "ceph --name mon."),
+    "cluster_maintenance.well": ([0], "ceph"),
+    "cluster_osds.states": ([], "ceph"),
+    "cluster_pool_benchmark.groups": ([], "ceph"),
+    "osd_register.waiting": ([[]], "ceph --name client.bootstrap-osd"),
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_module_says_that_no_monitor_answers(with_pillar, program, impatient, name):
+    program("ceph", "exec sleep 60")
+    modules = with_pillar(**PILLAR)
+    arguments, command = CALLED[name]
+    with pytest.raises(CommandExecutionError, match=f"^'{command} .*' on .*: did not end .*; no monitor answered"):
+        modules[name](*arguments)
