@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
+from saltcli import salt_run
 
 from lab.guest.guests import Guest
 from lab.session import Session
@@ -66,7 +67,7 @@ def old(tiny: Session, guest: Callable[..., Guest]) -> Iterator[Guest]:
 def test_osds_on_logical_volumes_are_part_of_the_answer(tiny: Session, old: Guest) -> None:
     told = tiny.run("saltmaster", "salt-run discovery.collect").out
     assert f"fsid {FSID}, public_network 192.168.144.0/24, cluster_network 192.168.144.0/24" in told
-    shown = json.loads(tiny.run("saltmaster", "salt-run proposal.peek db=180-190 --out json").out)["hosts"]["lvm1"]
+    shown = salt_run(tiny, "proposal.peek", "db=180-190").data["hosts"]["lvm1"]
     known = {osd["uuid"]: osd["osd"] for osd in json.loads(old.run("ceph --format json osd dump").out)["osds"]}
     osds = {osd["data"]: osd for osd in shown["osds"]}
     assert {osd["uuid"] for osd in shown["osds"]} == set(known)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from saltcli import salt_run
+
 from lab.containers import Done
 from lab.guide import guide
 from lab.session import Session
@@ -142,7 +144,7 @@ class Product:
 def nothing_changed(product: Product, stage: str) -> None:
     """A stage's answer has no change in any step on any minion, and says so in words."""
     start = time.monotonic()
-    (steps,) = json.loads(product.stage(stage).out)["data"].values()
+    (steps,) = salt_run(product.session, "state.orch", stage).data["data"].values()
     print(f"\n{stage} again: {time.monotonic() - start:.1f} s")
     assert steps, f"{stage} did nothing at all"
     assert [step["changes"] for step in steps.values()] == [{}] * len(steps)

@@ -1,11 +1,11 @@
 """The guide as it stands, on the four OSD nodes, three monitors and the admin host that it was written for."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
 from product import Product, nothing_changed, until
+from saltcli import salt_run
 
 from lab.session import Session
 
@@ -37,7 +37,7 @@ def test_each_osd_has_its_own_db_and_wal_on_its_nodes_ssd(apollo: Product) -> No
         places = {(one["hostname"], one[f"bluefs_{role}_partition_path"]) for one in metadata}
         assert len(places) == OSDS
         assert {int(one[f"bluefs_{role}_size"]) for one in metadata} == {size}
-    lines = json.loads(apollo.run("saltmaster", "salt-run osd.report --out json").out)["osds"]
+    lines = salt_run(apollo.session, "osd.report").data["osds"]
     assert [line["problems"] for line in lines] == [[]] * OSDS
     assert {(line["db_size"], line["wal_size"]) for line in lines} == {tuple(SIZES.values())}
     assert set(Counter((line["host"], line["db"]) for line in lines).values()) == {BEHIND}
@@ -45,7 +45,7 @@ def test_each_osd_has_its_own_db_and_wal_on_its_nodes_ssd(apollo: Product) -> No
 
 
 def test_objects_are_written_and_read(apollo: Product) -> None:
-    told = json.loads(apollo.run("saltmaster", "salt-run pool.quick_test seconds=5 --out json").out)
+    told = salt_run(apollo.session, "pool.quick_test", "seconds=5").data
     assert int(told["write"]["total_writes_made"]) > 0 and int(told["seq"]["total_reads_made"]) > 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import yaml
 from product import PILLAR, STORAGE, Product
+from saltcli import salt_run
 from spares import spare, spoiled
 from told import told
 
@@ -71,8 +72,7 @@ def test_disks_that_hold_something_are_unused_with_that_reason(cluster: Product)
 
 def _reasons(cluster: Product) -> dict[tuple[str, str], str | None]:
     """Every disk's reason, where a disk may be chosen whatever its size."""
-    words = "salt-run proposal.peek name=any leftovers=true target='node*' --out json"
-    shown = json.loads(cluster.run("saltmaster", words).out)
+    shown = salt_run(cluster.session, "proposal.peek", "name=any", "leftovers=true", "target=node*").data
     return {(host, disk["id"]): disk["reason"] for host, each in shown["hosts"].items() for disk in each["disks"]}
 
 
@@ -112,11 +112,11 @@ def test_a_disk_whose_model_is_a_program_runs_nothing(cluster: Product) -> None:
 
 def test_the_guides_own_choice_passes_validation(cluster: Product) -> None:
     """On the running cluster: no error, and these warnings."""
-    done = cluster.run("saltmaster", "salt-run validate.all --out json", check=False)
-    findings = json.loads(done.out)["findings"]
+    done = salt_run(cluster.session, "validate.all", check=False)
+    findings = done.data["findings"]
     assert [one for one in findings if one["severity"] == "error"] == []
     assert {one["check"] for one in findings if one["severity"] == "warning"} - {"mon_space"} == WARNINGS
-    assert done.code == 1
+    assert done.returncode == 1
 
 
 @pytest.mark.big
@@ -127,7 +127,7 @@ def test_the_apollo_guide_up_to_configure(lab: Callable[[str], Session], name: s
     """Every OSD node's OSDs, nine behind each SSD, in the pillar that the minion gets."""
     product = Product(lab(name), "apollo-slice")
     product.guide(end="deploy")
-    shown = json.loads(product.run("saltmaster", "salt-run proposal.show apollo --out json").out)
+    shown = salt_run(product.session, "proposal.show", "apollo").data
     assert shown["summary"]["osds"] == osds
     assert sum(len(each["disks"]) for each in shown["hosts"].values()) == disks
     for host in (f"osdnode{number}" for number in range(1, 5)):

@@ -1,10 +1,10 @@
 """A broken policy.cfg stops configure before anything changes, with line and fix; the old pillar is still served."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 from product import PILLAR, STORAGE, Product
+from saltcli import salt
 
 POLICY = f"{PILLAR}/proposals/policy.cfg"
 TWIN = f"{PILLAR}/proposals/profile-twin"
@@ -52,7 +52,7 @@ def test_a_broken_policy_changes_nothing(policy: Product, what: str) -> None:
 
 def served(cluster: Product, generation: str) -> bool:
     """Whether every node is told this generation; its own state says so, as Salt masks printed pillar."""
-    asked = f"salt --out json --static -L {','.join(STORAGE)} state.single generation.equal told expected={generation}"
-    answers = json.loads(cluster.run("saltmaster", asked, check=False).out)
+    words = ("state.single", "generation.equal", "told", f"expected={generation}")
+    answers = salt(cluster.session, ",".join(STORAGE), "-L", *words, check=False).data
     assert sorted(answers) == list(STORAGE)
     return all(state["result"] for states in answers.values() for state in states.values())

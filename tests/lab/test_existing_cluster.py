@@ -7,6 +7,7 @@ import pytest
 import yaml
 from bus import cost
 from product import PILLAR, Product, cluster_file
+from saltcli import salt_run
 
 from lab.session import Session
 
@@ -14,7 +15,8 @@ pytestmark = pytest.mark.big
 FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b01"
 KEPT = f"{PILLAR}/proposals/config/stack/default/ceph/cluster.yml"
 DISCOVERY = "salt-run discovery.collect"
-POPULATE = "salt-run proposal.peek ratio=2 db=180-200 wal=180-200 target='node*' db-size=30g wal-size=3g data=900-"
+POPULATE = ["proposal.peek", "target=node*", "ratio=2", "db=180-200", "wal=180-200", "data=900-"]
+POPULATE += ["db-size=30g", "wal-size=3g"]
 # The steps of docs.ceph.com, install/manual-deployment: one monitor, one OSD with its DB and WAL on the SSD. The
 # cluster knows one network, though the hosts have two.
 BY_HAND = r"""
@@ -111,7 +113,7 @@ def test_beside_ours_another_clusters_disk_is_unused(byhand: Product) -> None:
     byhand.session.verb("dirty", "node2", disk, "ceph")
     told = byhand.run("saltmaster", DISCOVERY).out
     assert "another cluster's: " in told and "(node2 /dev/" in told
-    shown = json.loads(byhand.run("saltmaster", f"{POPULATE} --out json").out)["hosts"]["node2"]
+    shown = salt_run(byhand.session, *POPULATE).data["hosts"]["node2"]
     reasons = [one["reason"] for one in shown["disks"] if one["reason"]]
     assert len(reasons) == 1 and reasons[0].startswith("another cluster's OSD")
 
@@ -120,12 +122,12 @@ def test_an_osd_that_the_cluster_does_not_know_is_an_orphan(byhand: Product) -> 
     """Forgotten by the cluster, its disk is not given away: unused, with the way to free it."""
     byhand.run("node1", "ceph osd purge-new 0 --yes-i-really-mean-it")
     byhand.run("saltmaster", DISCOVERY)
-    shown = json.loads(byhand.run("saltmaster", f"{POPULATE} --out json").out)
+    shown = salt_run(byhand.session, *POPULATE).data
     assert not [osd for osd in shown["hosts"]["node1"]["osds"] if osd["existing"]]
     reasons = " ".join(one["reason"] or "" for one in shown["hosts"]["node1"]["disks"])
     assert "which is orphan: free it with disk.wipe" in reasons
 
 
 def _osds(byhand: Product, host: str) -> list[dict]:
-    shown = json.loads(byhand.run("saltmaster", f"{POPULATE} --out json").out)
+    shown = salt_run(byhand.session, *POPULATE).data
     return [osd for osd in shown["hosts"][host]["osds"] if osd["existing"]]

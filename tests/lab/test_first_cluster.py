@@ -5,6 +5,7 @@ import re
 
 import pytest
 from product import DEPLOY, PILLAR, PROFILE, STORAGE, Product, nothing_changed, planned, until
+from saltcli import salt_run
 
 STAGES = ("ceph.stage.prep", "ceph.stage.discovery", "ceph.stage.configure", DEPLOY)
 LABELS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}  # of `ceph osd metadata`
@@ -55,19 +56,18 @@ def _part(cluster: Product, host: str, disk: str, node: str) -> int:
 
 
 def test_osd_report_agrees_and_tells_a_difference(cluster: Product) -> None:
-    report = "salt-run osd.report --out json"
-    lines = json.loads(cluster.run("saltmaster", report).out)["osds"]
+    lines = salt_run(cluster.session, "osd.report").data["osds"]
     assert sorted(line["uuid"] for line in lines) == sorted(u for osds in planned(cluster).values() for u in osds)
     assert [line["problems"] for line in lines] == [[]] * 6
     served = f"{PILLAR}/current/stack/default/ceph/minions/node2.yml"
     kept = cluster.run("saltmaster", f"cat {served}").out
     try:
         cluster.run("saltmaster", f"sed -i 's/db_size: .*/db_size: 1073741824/' {served}")
-        done = cluster.run("saltmaster", report, check=False)
-        wrong = {line["host"] for line in json.loads(done.out)["osds"] if line["problems"]}
+        done = salt_run(cluster.session, "osd.report", check=False)
+        wrong = {line["host"] for line in done.data["osds"] if line["problems"]}
     finally:
         cluster.run("saltmaster", f"cat > {served} <<'EOF'\n{kept}EOF")
-    assert (done.code, wrong) == (1, {"node2"})
+    assert (done.returncode, wrong) == (1, {"node2"})
 
 
 def test_objects_can_be_written_and_read(cluster: Product) -> None:
@@ -90,7 +90,7 @@ def test_objects_can_be_written_and_read(cluster: Product) -> None:
 def test_policy_is_used_as_printed(cluster: Product) -> None:
     written = cluster.run("saltmaster", f"cat {PILLAR}/proposals/policy.cfg").out
     assert written == cluster.way.policy
-    shown = json.loads(cluster.run("saltmaster", "salt-run policy.show --out json").out)
+    shown = salt_run(cluster.session, "policy.show").data
     matched = {line["pattern"]: line["matches"] for line in shown["lines"]}
     assert list(matched) == written.split()
     assert matched == {

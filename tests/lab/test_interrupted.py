@@ -3,7 +3,6 @@
 The first cluster was made so; all other ways have a lab of their own, on which each test begins with bare hosts.
 """
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import pytest
 from clusters import SUBNETS
 from interruption import FIRST, Interrupted, interrupted, replanned
 from product import DEPLOY, STORAGE, Product, cluster_file, planned, until
+from saltcli import salt_run
 
 from lab.bare import make_bare
 from lab.containers import Done
@@ -62,8 +62,7 @@ def named_everywhere(answer: Interrupted) -> None:
 
 def completed(product: Product) -> None:
     """The same command once more, and what has to be so then."""
-    down = "salt-run manage.down --out json"
-    until(lambda: json.loads(product.run("saltmaster", down).out) == [], 60, "minions answer")
+    until(lambda: salt_run(product.session, "manage.down").data == [], 60, "minions answer")
     again = product.stage(DEPLOY, check=False)
     assert again.code == 0, again.out
     complete(product)

@@ -1,19 +1,19 @@
 """The network's proof on a running lab: the matrix is right, and the host or port that is out of order is named."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import comb
 
 import pytest
 from product import STORAGE, Product, until
+from saltcli import salt, salt_run
 
 from lab.session import Session
 
 
 def proved(session: Session, words: str) -> tuple[int, dict]:
-    done = session.run("saltmaster", f"salt-run networks.{words} --out json", check=False)
-    return done.code, json.loads(done.out)
+    done = salt_run(session, *f"networks.{words}".split(), check=False)
+    return done.returncode, done.data
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_the_guides_eight_hosts(lab) -> None:
 
 def test_a_host_knows_whether_a_cluster_runs_on_it(cluster) -> None:
     """What decides whether networks change host by host: asked of real daemons, and of a host without any."""
-    said = json.loads(cluster.run("saltmaster", "salt --static --out json '*' links.report").out)
+    said = salt(cluster.session, "*", "links.report").data
     assert {host: one["daemons"] for host, one in said.items()} == {
         "saltmaster": False,
         "client1": False,

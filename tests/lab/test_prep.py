@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from product import PILLAR, Product, until
+from saltcli import salt_run
 
 from lab import containers, daemon
 from lab.store import find
@@ -97,7 +98,7 @@ def test_updates_go_host_by_host_and_only_when_the_cluster_is_well(due: Product)
         assert seen == [("node1",), ("node2",)]
         assert not flagged(due) and "halocline" not in due.run("saltmaster", "ceph config-key ls").out
         until(due.whole, 90, "HEALTH_OK after the maintenance")
-        (steps,) = json.loads(due.stage(PREP).out)["data"].values()
+        (steps,) = salt_run(due.session, "state.orch", PREP).data["data"].values()
         assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
 
 

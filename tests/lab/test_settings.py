@@ -1,11 +1,11 @@
 """What a site sets beside its disks: ceph.conf, central configuration, places, pools; and the quick test."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 from product import DEPLOY, PILLAR, STORAGE, Product, until
+from saltcli import salt_run
 
 OWN = f"{PILLAR}/stack/ceph/cluster.yml"
 SCRUBS = "ceph_health: {osd: {osd_max_scrubs: {value: '2'}}}\n"  # a line of ceph.conf's [osd]
@@ -30,14 +30,14 @@ def settings(cluster: Product) -> list[tuple[str, str, str]]:
 
 def restarts(cluster: Product) -> dict[str, dict]:
     """Which daemons wait for a restart, by minion."""
-    return json.loads(cluster.run("saltmaster", "salt-run daemon.pending --out json").out)["daemons"]
+    return salt_run(cluster.session, "daemon.pending").data["daemons"]
 
 
 def test_the_quick_test_measures_and_leaves_nothing(cluster: Product) -> None:
     """Also where deleting pools was allowed before, and where the benchmark is killed on its way."""
     until(cluster.whole, 60, "HEALTH_OK")
     before, pools = settings(cluster), cluster.ceph("osd pool ls")
-    told = json.loads(cluster.run("saltmaster", "salt-run pool.quick_test seconds=2 pg_num=64 --out json").out)
+    told = salt_run(cluster.session, "pool.quick_test", "seconds=2", "pg_num=64").data
     assert told["pg_num"] == 64
     for way, made in (("write", "total_writes_made"), ("seq", "total_reads_made")):
         assert float(told[way]["bandwidth"]) > 0
@@ -138,7 +138,7 @@ pools:
         assert pools["slow"]["size"] == 2
         assert pools["slow"]["pg_autoscale_mode"] == "on"
         until(cluster.whole, 120, "HEALTH_OK with racks and pools")
-        (steps,) = json.loads(cluster.stage(DEPLOY).out)["data"].values()
+        (steps,) = salt_run(cluster.session, "state.orch", DEPLOY).data["data"].values()
         assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
         assert cluster.daemons() == running
     cluster.stage(DEPLOY)

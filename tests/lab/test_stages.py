@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from product import Product
+from saltcli import salt_run
 
 from lab.containers import Done
 from lab.session import Session
@@ -296,7 +297,7 @@ def test_logs_and_support_hold_no_secret(master: Master) -> None:
     assert set(modes) == {"750", "640"}
     master.run(f"echo 'planted {SECRET}' >> /var/log/salt/master; echo '# {SECRET}' > /srv/pillar/ceph/proposals/x.sls")
     master.run("mkdir -p /srv/pillar/ceph/keys && ln -sf /etc/shadow /srv/pillar/ceph/proposals/shadow.sls")
-    packed = json.loads(master.run("salt-run support.collect --out json").out)
+    packed = salt_run(master.session, "support.collect").data
     assert master.run(f"stat -c %a {packed['file']}").out == "600\n"
     master.run(f"rm -rf /tmp/support && mkdir /tmp/support && tar -C /tmp/support -xzf {packed['file']}")
     assert master.run(f"grep -rl {SECRET} /tmp/support", check=False).out == ""
