@@ -28,7 +28,10 @@ def salt_run(session: Session, *words: str, check: bool = True, limit: float = 6
 
 
 def salt(session: Session, target: str, *words: str, check: bool = True, limit: float = 600) -> ProcessResult:
-    """Run ``salt TARGET WORDS`` on a lab's master; ``data`` is what each minion answered. Arguments as above."""
+    """Run ``salt TARGET WORDS`` on a lab's master; ``data`` is what each minion answered, or one that is named alone.
+
+    Arguments as above.
+    """
     return _checked(_cli(Salt, "salt", session, limit).run(*words, minion_tgt=target), check)
 
 
