@@ -74,10 +74,11 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
         if service.name in steps:
             done += _bring(service, steps[service.name], master, test)
     text = "\n".join(part.text() for part in done)
-    changes = {part.what: part.changes for part in done if part.changes}
+    more = {"changes": {part.what: part.changes for part in done if part.changes}}
+    more |= {"plan": [part.as_step() for part in done]} if test else {}
     if any(part.failed for part in done):
-        return {"retcode": 1, "error": text, "changes": changes}
-    return {"text": text, "changes": changes}
+        return {"retcode": 1, "error": text, **more}
+    return {"text": text, **more}
 
 
 def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[Done]:
@@ -124,7 +125,7 @@ def _apply(what: str, sls: str, hosts: Sequence[str], test: bool) -> Done:
     """Apply an SLS on minions, side by side, in one job."""
     arguments = [sls, {"__kwarg__": True, "test": test}]
     applied = jobs.ask(__opts__, hosts, "state.apply", arguments, timeout=LIMIT)
-    return service_answers.applied(what, applied.answers, replies.lines(applied.problems))
+    return service_answers.applied(what, applied.answers, replies.lines(applied.problems), test)
 
 
 def _steps(services: str | Sequence[str] | None) -> tuple[list[Service], dict[str, Any], dict[str, Any]]:

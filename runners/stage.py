@@ -118,7 +118,7 @@ def plan(name: str) -> Any:
     if states is None:
         why = orchestrations.failure(*printed)
         return answer.bad(why or f"stage {stage} cannot be planned", child.returncode or 1)
-    steps = [plan_steps.step(state) for state in states if not plan_steps.skipped(state)]
+    steps = [step for state in states if not plan_steps.skipped(state) for step in plan_steps.steps(state)]
     text = [line for step in steps for line in plan_steps.lines(step)]
     if not any(step["minions"] for step in steps) and not child.returncode:
         text.append(f"stage {stage} would change nothing on the minions")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
 from proposals.services.service import Service
+from proposals.stages import plan_steps
 from proposals.text.names import shown
 
 
@@ -17,24 +18,39 @@ class Done:
     failed: list[str] = field(default_factory=list)
     said: str = ""
     warned: list[str] = field(default_factory=list)
+    would: Mapping[str, list[dict]] | None = None  # in test mode: by minion, the states that would change or fail
 
     def text(self) -> str:
         """What a person reads of it."""
+        return "\n".join(f"{self.what}: {line}" for line in self._lines())
+
+    def as_step(self) -> dict[str, object]:
+        """It as a step of a plan (``stages.plan_steps``)."""
+        minions = {minion: states for minion, states in (self.would or {}).items() if states}
+        return {"step": self.what, "comment": "\n".join(self._lines()), "fails": bool(self.failed), "minions": minions}
+
+    def _lines(self) -> list[str]:
         if self.failed:
-            lines = [f"FAILED: {line}" for line in self.failed]
-        else:
-            changed = f"{', '.join(sorted(self.changes))} changed" if self.changes else "nothing changed"
-            lines = [self.said or changed]
-        return "\n".join(f"{self.what}: {line}" for line in [*lines, *self.warned])
+            return [*(f"FAILED: {line}" for line in self.failed), *self.warned]
+        return [self.said or self._changed(), *self.warned]
+
+    def _changed(self) -> str:
+        hosts = [minion for minion, states in (self.changes if self.would is None else self.would).items() if states]
+        word = "changed" if self.would is None else "would change"
+        return f"{', '.join(sorted(hosts))} {word}" if hosts else f"nothing {word}"
 
 
-def applied(what: str, answers: Mapping[str, Mapping[str, Mapping]], problems: Iterable[str]) -> Done:
+def applied(
+    what: str, answers: Mapping[str, Mapping[str, Mapping]], problems: Iterable[str], test: bool = False
+) -> Done:
     """Return what came of ``state.apply`` on minions.
 
     answers
         By minion: the results of its states.
     problems
         What is wrong with the minions that gave no result, a line each.
+    test
+        Whether it was in test mode.
     """
     changes, failed, warned = {}, list(problems), []
     for minion, states in sorted(answers.items()):
@@ -46,6 +62,8 @@ def applied(what: str, answers: Mapping[str, Mapping[str, Mapping]], problems: I
         warned += [f"{minion}: {line}" for state in states.values() for line in state.get("warnings", ())]
         if changed := {state["__id__"] for state in states.values() if state["changes"]}:
             changes[minion] = sorted(changed)
+    if test:
+        return Done(what, failed=failed, warned=warned, would=plan_steps.by_minion(answers))
     return Done(what, changes, failed, warned=warned)
 
 

@@ -18,6 +18,8 @@ def line(record: Mapping[str, Any]) -> str | None:
             return _minion(record)
         case "result" if record["result"] == "failed":
             return f"{record['step']}: {_reason(record)}"
+        case "result" if warnings := record.get("warnings"):
+            return "\n".join(f"{record['step']}: warning: {warning}" for warning in warnings)
         case "stop":
             return f"stopped by {record['user']}"
         case "end":

@@ -4,23 +4,36 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-def step(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one step of a plan: what it says, and for each minion the states that would change something or fail.
+def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a plan that a step of an orchestration is: itself, or the parts that its runner names.
 
     state
         The step's state of the orchestration, as Salt returns it.
+
+    Each is ``{step, comment, fails, minions}``; ``minions`` as ``by_minion`` returns it.
     """
+    if parts := state.get("plan"):
+        return parts
     changes = state["changes"].get("ret", {}) if isinstance(state["changes"], dict) else {}
-    minions = {
+    about = {"step": state["__id__"], "comment": state["comment"], "fails": state["result"] is False}
+    return [{**about, "minions": by_minion(changes)}]
+
+
+def by_minion(answers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return for each minion the states that would change something or fail: ``{state, comment, fails}``.
+
+    answers
+        What an SLS in test mode returned of each minion; one that returned no states is left out.
+    """
+    return {
         minion: [
             {"state": state["__id__"], "comment": state["comment"], "fails": state["result"] is False}
             for state in sorted(states.values(), key=lambda state: state["__run_num__"])
             if state["result"] is not True
         ]
-        for minion, states in sorted(changes.items())
+        for minion, states in sorted(answers.items())
         if isinstance(states, dict)
     }
-    return {"step": state["__id__"], "comment": state["comment"], "fails": state["result"] is False, "minions": minions}
 
 
 def skipped(state: Mapping[str, Any]) -> bool:

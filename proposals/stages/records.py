@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proposals.text.notes import several
+
 LONGEST = 2000  # characters of one reason
 Record = dict[str, Any]
 
@@ -88,7 +90,9 @@ def _end(answer: Any) -> Iterator[Record]:
         return
     failed = None
     for tag, state in sorted(states.items(), key=lambda item: item[1]["__run_num__"]):
-        more = {} if state["result"] else {"reason": str(state["comment"])[:LONGEST]}
+        more: Record = {} if state["result"] else {"reason": str(state["comment"])[:LONGEST]}
+        warnings = [_warning(finding) for finding in state.get("findings", ()) if finding["severity"] == "warning"]
+        more |= {"warnings": warnings} if warnings else {}
         seconds = round(state.get("duration", 0) / 1000, 1)
         word = "done" if state["result"] else "failed"
         name = state["name"] if tag.startswith("step_|-") else state["__id__"]
@@ -97,6 +101,12 @@ def _end(answer: Any) -> Iterator[Record]:
     changed = any(state["changes"] for state in states.values())
     reason = {"reason": f"in step {failed}"} if failed else {}
     yield record("end", result="failed" if failed else "done", changed=changed, **reason)
+
+
+def _warning(finding: Mapping[str, Any]) -> str:
+    """What a check warns of, in one line."""
+    hosts = f"{several(finding['hosts'])}: " if finding["hosts"] else ""
+    return f"{hosts}{finding['message']}; {finding['fix']}"[:LONGEST]
 
 
 def _outcome(returned: Any, success: Any) -> tuple[str, int]:

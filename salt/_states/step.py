@@ -38,7 +38,7 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     ret["changes"] = answer.get("changes", {})
     ret["comment"] = answer.get("error") or answer.get("text") or ""
     ret["result"] = answer.get("retcode", 0) == 0
-    return ret
+    return ret | {key: answer[key] for key in ("plan", "findings") if key in answer}
 
 
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).

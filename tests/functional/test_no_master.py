@@ -6,6 +6,9 @@ import tarfile
 import pytest
 from saltmaster import Master, side_by_side
 
+from proposals.stages.lines import line
+from proposals.stages.records import Run
+
 pytestmark = pytest.mark.processes
 ASKING = [
     ["tuning.check"],
@@ -42,13 +45,16 @@ def test_the_steps_of_a_stage_can_be_listed_before_it_runs(master):
     assert list(steps) == [f"ceph-stage-services-{step}" for step in ("begin", "check", "up")]
 
 
-def test_a_step_that_the_site_replaces_at_its_old_path_is_named(master):
+def test_a_step_that_the_site_replaces_at_its_old_path_is_named_by_the_stage(master):
     old = master.root / "salt/ceph/mds/init.sls"
     old.parent.mkdir(parents=True)
     old.touch()
-    done = master.typed("validate.prep")
+    step = {"name": "validate.prep", "check": "validate.prep"}
+    (master.root / "salt/alone.sls").write_text(json.dumps({"checks": {"step.runner": [step]}}))
+    done = master.asked("state.orch", "alone")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{old} takes no effect any more" in done.stdout
+    result, _ = Run("1").records(["salt", "run", "1", "ret"], {"return": done.data})
+    assert f"{old} takes no effect any more" in line(result)
 
 
 def test_what_a_ticket_needs_is_packed_all_the_same(master):

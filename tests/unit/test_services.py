@@ -111,6 +111,27 @@ def test_what_fails_on_a_host_is_named_once():
     assert done.changes == {"node1": ["packages"]}
 
 
+def test_a_part_in_test_mode_is_a_step_of_the_stages_plan():
+    states = {
+        "a": {"__id__": "running", "result": None, "comment": "is set to start", "changes": {}, "__run_num__": 1},
+        "b": {"__id__": "packages", "result": True, "comment": "", "changes": {}, "__run_num__": 0},
+    }
+    done = service_answers.applied("cephfs: mds", {"node1": states}, [], test=True)
+    would = [{"state": "running", "comment": "is set to start", "fails": False}]
+    assert done.as_step() == {
+        "step": "cephfs: mds",
+        "comment": "node1 would change",
+        "fails": False,
+        "minions": {"node1": would},
+    }
+    fine = service_answers.applied("cephfs: mds", {"node1": {"b": states["b"]}}, ["node2: does not answer"], test=True)
+    assert fine.as_step() | {"fails": True} == fine.as_step() and fine.as_step()["minions"] == {}
+    assert fine.text() == "cephfs: mds: FAILED: node2: does not answer"
+    assert service_answers.applied("keys", {"node1": {"b": states["b"]}}, [], test=True).text() == (
+        "keys: nothing would change"
+    )
+
+
 def test_a_plan_that_asks_for_nothing_is_none():
     assert ServicePlan() == ServicePlan() and plan({"node1": ["mon"]})[0].plans == {}
 
