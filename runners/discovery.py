@@ -39,13 +39,14 @@ def collect(**_: Any) -> dict[str, Any]:
         text = f"no minion can be looked at, of {len(expected)} that are ours: see 'salt-run manage.status'"
         return answer.bad("\n".join([text, *replies.lines(problems)]))
     stored = kept.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
-    known = {minion: host for minion, host in stored.items() if minion in expected}
-    fsid, messages = existing_cluster.cluster({**known, **hosts}, traces, _kept(paths).get("fsid"))
+    stored = {minion: host for minion, host in stored.items() if minion in expected}
+    everyone = {**stored, **hosts}
+    fsid, messages = existing_cluster.cluster(everyone, traces, _kept(paths).get("fsid"))
     asker = _asker(paths, traces, fsid)
     messages += _settle(hosts, fsid, asker)
-    config = _settings(paths, {**known, **hosts}, fsid, traces, asker)
-    written = _store(paths, known, hosts)
-    messages += store.fragments(paths.proposals, sorted({**known, **hosts}), roles=table.roles(settings), **config)
+    config = _settings(paths, everyone, fsid, traces, asker)
+    written = _store(paths, stored, hosts)
+    messages += store.fragments(paths.proposals, sorted(everyone), roles=table.roles(settings), **config)
     lines = [_line(minion, host) for minion, host in hosts.items()]
     lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
     lines += [*messages, *(f"{line}; what was stored of it stays" for line in replies.lines(problems))]
@@ -55,7 +56,7 @@ def collect(**_: Any) -> dict[str, Any]:
 
 @answer.answers
 def stale(asked: Sequence[str] | None = None) -> list[str]:
-    """Return which of these minions the inventory does not tell of as they are now, one line for each reason.
+    """Return which of these minions the inventory does not show as they are now, one line for each reason.
 
     Nobody is asked: when discovery looked, and which boot it saw, stands in the inventory; which boot it is now in the
     grains that a minion sends when it starts.
@@ -98,12 +99,12 @@ def _settle(hosts: Hosts, fsid: str | None, asker: str | None) -> list[str]:
     return []
 
 
-def _store(paths: site.Site, known: Hosts, hosts: Hosts) -> list[str]:
+def _store(paths: site.Site, stored: Hosts, hosts: Hosts) -> list[str]:
     """Write what changed, with the time of that change; a file's own time is that of the last look."""
     written = []
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     for minion, host in hosts.items():
-        before = {key: value for key, value in known.get(minion, {}).items() if key != "time"}
+        before = {key: value for key, value in stored.get(minion, {}).items() if key != "time"}
         if before != host:
             atomic.write(paths.inventory / f"{minion}.json", json.dumps({**host, "time": now}, indent=1) + "\n")
             written.append(minion)

@@ -14,8 +14,8 @@ from runners.engine import answer, jobs, stage_lock, stage_log
 def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = False) -> dict[str, Any]:
     """Wipe a disk: tables, labels, signatures, verified and logged. Without ``yes=true`` it only says what it would do.
 
-    Refused is a disk that is mounted, held, locked, swap, or carries an OSD that the cluster has not given up or
-    that is another cluster's. The volume group of OSDs that were given up goes with its disk.
+    A disk is refused that is mounted, held, locked, swap, or carries an OSD that is not destroyed or is another
+    cluster's. The volume group of destroyed OSDs goes with its disk.
 
     host
         The minion.

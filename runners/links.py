@@ -84,8 +84,8 @@ def _reports(minions: Sequence[str]) -> replies.Replies:
 
 def _health() -> list[str]:
     """What keeps the cluster from being whole, as the master's own host sees it."""
-    found = jobs.ask(__opts__, [minions_.master(__opts__)], "cluster_health.problems", [0], list)
-    return [*(line for problems in found.answers.values() for line in problems), *replies.lines(found.problems)]
+    seen = jobs.ask(__opts__, [minions_.master(__opts__)], "cluster_health.problems", [0], list)
+    return [*(line for problems in seen.answers.values() for line in problems), *replies.lines(seen.problems)]
 
 
 def _worse(before: Sequence[str]) -> list[str]:

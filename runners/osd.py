@@ -36,7 +36,7 @@ __func_alias__ = {"report_": "report"}
 
 @answer.answers
 def replace(osd_id: int) -> dict[str, Any]:
-    """Give up an OSD whose disk is to be replaced, and free its slot; the next new disk of its host takes its id.
+    """Destroy an OSD whose disk is to be replaced, and free its slot; the next new disk of its host takes its id.
 
     Refused while Ceph does not call it safe to destroy. Run again after any interruption.
 
@@ -66,7 +66,7 @@ def replace(osd_id: int) -> dict[str, Any]:
     log = stage_log.of(__opts__, "osd.replace")
     stage_log.add(log, "replaced", osd=osd_id, fsid=osd["fsid"], minion=minion, freed=freed)
     return {
-        "text": f"osd.{osd_id} of {minion} is given up; freed: {', '.join(freed) or 'nothing was left'}\n"
+        "text": f"osd.{osd_id} of {minion} is destroyed; freed: {', '.join(freed) or 'nothing was left'}\n"
         "change its disk (one that stays: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
         "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id"
     }
@@ -75,20 +75,20 @@ def replace(osd_id: int) -> dict[str, Any]:
 def _minion(paths: site.Site, osd: Mapping[str, Any]) -> str:
     """The minion on whose host an OSD lives, by the host name that discovery saw."""
     hosts = kept.load_inventory(paths.inventory)["hosts"]
-    found = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
-    if len(found) != 1:
+    named = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
+    if len(named) != 1:
         raise ProposalError(
-            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(found)} "
+            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(named)} "
             "minions that discovery saw: expected one; run ceph.stage.discovery with that host up"
         )
-    return found[0]
+    return named[0]
 
 
 def _not_safe(osd: Mapping[str, Any], why: str) -> str:
     osd_id = osd["id"]
     out = f"'ceph osd out {osd_id}', " if osd["in"] else ""
     return (
-        f"osd.{osd_id} is not given up, its data would be at risk: {why}\n"
+        f"osd.{osd_id} is not destroyed, its data would be at risk: {why}\n"
         f"let the cluster copy it first: {out}wait until 'ceph osd safe-to-destroy {osd_id}' agrees, run this again"
     )
 

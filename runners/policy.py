@@ -93,9 +93,9 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
 
 def _refresh(built: generation.Generation) -> list[str]:
     """Let the minions fetch their pillar, in one job; return a line for each that did not."""
-    found = jobs.ask(__opts__, built.members["all"], "saltutil.refresh_pillar", [True, 30], object)
-    lines = [f"{minion}: does not answer; it fetches its pillar when its minion starts" for minion in found.silent]
-    return [*lines, *replies.lines(found.failed)]
+    refreshed = jobs.ask(__opts__, built.members["all"], "saltutil.refresh_pillar", [True, 30], object)
+    lines = [f"{minion}: does not answer; it fetches its pillar when its minion starts" for minion in refreshed.silent]
+    return [*lines, *replies.lines(refreshed.failed)]
 
 
 def _check(folder: Path, built: generation.Generation) -> None:

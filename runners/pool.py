@@ -24,17 +24,17 @@ def quick_test_(seconds: int = pool_benchmark.SECONDS, pg_num: int = pool_benchm
         salt-run pool.quick_test
         salt-run pool.quick_test seconds=30
     """
-    seconds, wanted = _number("seconds", seconds), _number("pg_num", pg_num)
-    found = jobs.cluster(__opts__, "cluster_pool_benchmark.groups")
-    groups = pool_benchmark.pg_num(found, wanted)
+    seconds, pg_num = _number("seconds", seconds), _number("pg_num", pg_num)
+    limits = jobs.cluster(__opts__, "cluster_pool_benchmark.groups")
+    groups = pool_benchmark.pg_num(limits, pg_num)
     if not groups:
         return answer.bad(
-            f"no pool fits: {found['osds']} OSDs are in, at most {found['per_osd']} placement groups each, "
-            f"{found['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
+            f"no pool fits: {limits['osds']} OSDs are in, at most {limits['per_osd']} placement groups each, "
+            f"{limits['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
         )
     timeout = 2 * seconds + 900
     measured = jobs.cluster(__opts__, "cluster_pool_benchmark.run", [groups, seconds], timeout=timeout)
-    text = pool_benchmark.text(found, groups, seconds, measured, wanted)
+    text = pool_benchmark.text(limits, groups, seconds, measured, pg_num)
     return answer.Answer(text, {"pg_num": groups, "seconds": seconds, **measured})
 
 

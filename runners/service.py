@@ -107,8 +107,10 @@ def _on_master(service: Service, _: Mapping[str, Any], master: Sequence[str], te
 
 def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> Done:
     """Give the cluster what else a service needs."""
-    inspect = f"cluster_{service.name}.inspect"
-    plan = lambda: list(service.commands(step["cluster"], jobs.cluster(__opts__, inspect)))  # noqa: E731
+
+    def plan() -> list[list[str]]:
+        return list(service.commands(step["cluster"], jobs.cluster(__opts__, f"cluster_{service.name}.inspect")))
+
     return _ceph(f"{service.name}: cluster", test, plan)
 
 

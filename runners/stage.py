@@ -5,7 +5,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from proposals.files import site as sites
 from proposals.policy import policy
@@ -25,7 +24,7 @@ INTERRUPTED = (
 @answer.answers
 def begin(
     stage: str, needs: str = "all", members: Sequence[str] | None = None, wait: float = WAIT, test: bool = False
-) -> Any:
+) -> answer.Output:
     """Begin a stage, as its first step: take the lock, see who answers, wait for what an interrupted run left.
 
     stage
@@ -68,7 +67,7 @@ def begin(
 
 
 @answer.answers
-def run(name: str) -> Any:
+def run(name: str) -> answer.Output:
     """Run a stage with live progress; its exit status is the stage's.
 
     CLI Example:
@@ -100,7 +99,7 @@ def run(name: str) -> Any:
 
 
 @answer.answers
-def plan(name: str) -> Any:
+def plan(name: str) -> answer.Output:
     """Show what a stage would do: its checks, then Salt's test mode. Touches nothing.
 
     CLI Example:
@@ -126,7 +125,7 @@ def plan(name: str) -> Any:
 
 
 @answer.answers
-def watch() -> Any:
+def watch() -> answer.Output:
     """Show the stage that runs, from its beginning, then each that is run; Ctrl-C ends it.
 
     CLI Example:
@@ -149,7 +148,7 @@ def watch() -> Any:
 
 
 @answer.answers
-def last(stage: str | None = None) -> Any:
+def last(stage: str | None = None) -> answer.Output:
     """Show how the last run went; exit status 1 where it did not end well.
 
     stage
@@ -174,7 +173,7 @@ def last(stage: str | None = None) -> Any:
 
 
 @answer.answers
-def stop() -> Any:
+def stop() -> answer.Output:
     """End the running stage and its jobs on the minions; say where they stopped. Ends an interrupted run's too.
 
     CLI Example:
@@ -223,9 +222,9 @@ def _waits(stage: str, jobs: str, limit: float, log: str | None) -> None:
 def _known(name: object) -> str:
     """The stage's own name for what was typed (``0``, ``prep``, ``ceph.stage.prep``); ProposalError otherwise."""
     word = str(name).removeprefix("ceph.stage.")
-    found = {}
+    stages = {}
     for root in reversed(__opts__["file_roots"]["base"]):
-        found.update({path.stem: path for path in Path(root, "ceph", "stage").glob("*.sls")})
-    if word not in found:
-        raise ProposalError(f"there is no stage '{names.shown(word)}'{names.nearest(word, found)}")
-    return found[word].resolve().stem  # the numbers are links to the names
+        stages.update({path.stem: path for path in Path(root, "ceph", "stage").glob("*.sls")})
+    if word not in stages:
+        raise ProposalError(f"there is no stage '{names.shown(word)}'{names.nearest(word, stages)}")
+    return stages[word].resolve().stem  # the numbers are links to the names

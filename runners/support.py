@@ -62,12 +62,12 @@ def _tail(path: Path) -> str:
 
 def _versions() -> dict[str, Any]:
     """What runs where: the master, and every minion of ours, asked in one job."""
-    found: dict[str, Any] = {"master": dict(salt.version.versions_information()["Salt Version"])}
+    here: dict[str, Any] = {"master": dict(salt.version.versions_information()["Salt Version"])}
     try:
         versions = jobs.ask_several(__opts__, minions.ours(__opts__), VERSIONS, timeout=15)
     except ProposalError as err:  # a ticket is needed most where the master does not run
-        return {**found, "problems": [str(err)]}
-    return {**found, "minions": versions.answers, "problems": replies.lines(versions.problems)}
+        return {**here, "problems": [str(err)]}
+    return {**here, "minions": versions.answers, "problems": replies.lines(versions.problems)}
 
 
 def _pack(path: Path, packed: Mapping[str, str], hide: Callable[[str], str]) -> Path:

@@ -19,9 +19,9 @@ def check(**_: Any) -> answer.Answer:
         salt-run tuning.check --out json
     """
     questions = [jobs.Question("tunings.wanted", kind=str | None), jobs.Question("tunings.check", kind=list)]
-    found = jobs.ask_several(__opts__, minions.ours(__opts__), questions)
-    lines, data, drifted = [], {}, bool(found.problems)
-    for host, answers in found.answers.items():
+    checked = jobs.ask_several(__opts__, minions.ours(__opts__), questions)
+    lines, data, drifted = [], {}, bool(checked.problems)
+    for host, answers in checked.answers.items():
         name, settings = answers["tunings.wanted"], answers["tunings.check"]
         data[host] = {"profile": name, "settings": settings}
         states = [setting["state"] for setting in settings]
@@ -29,7 +29,7 @@ def check(**_: Any) -> answer.Answer:
         held = f", {states.count('ok')} of {len(states)} settings hold" if name else ""
         lines.append(f"{host}: {name or 'no profile'}{held}")
         lines += [_line(setting) for setting in settings if setting["state"] != "ok"]
-    lines += replies.lines(found.problems)
+    lines += replies.lines(checked.problems)
     return answer.Answer("\n".join(lines), data, 1 if drifted else 0)
 
 

@@ -20,7 +20,7 @@ Allowed = Mapping[str, maintenance.Wanted]
 
 @answer.answers
 def apply(test: bool = False, **_: Any) -> dict[str, Any]:
-    """Update and reboot what is due and allowed; nothing where the pillar allows nothing.
+    """Update and reboot the hosts that need it, as far as the pillar allows it.
 
     test
         Only say what would be done.
@@ -33,13 +33,13 @@ def apply(test: bool = False, **_: Any) -> dict[str, Any]:
     """
     master, pillar = minions.master(__opts__), minions.pillar(__opts__)
     allowed = maintenance.wanted(pillar, minions.ours(__opts__), master)
-    if not any(wanted.update or wanted.reboot for wanted in allowed.values()):
+    if not any(host.update or host.reboot for host in allowed.values()):
         return {"text": "neither updates nor reboots are asked for: nothing changed"}
     looked = _look(sorted(allowed), refresh=not test)
     due = maintenance.due(allowed, looked)
     lines = [f"{minion}: {', '.join(words)}" for minion, words in due.items()]
     if why := looked.get(master, {}).get("reboot"):
-        lines.append(f"{master}: is due a reboot ({why}): reboot it when no stage is running")
+        lines.append(f"{master}: needs a reboot ({why}): reboot it when no stage is running")
     if test or not due:
         lines.append(f"{len(due)} hosts need updates or a reboot; nothing done in test mode" if due else NOTHING)
         return {"text": "\n".join(lines)}

@@ -160,9 +160,9 @@ def _asked(chosen: subject.Subject) -> subject.Subject:
     replies = jobs.ask(__opts__, chosen.roles, "host.facts", [reference, *questions.values()])
     took = time.time() - reference
     hosts, failed = {}, {problem.minion: problem.text for problem in replies.problems}
-    for minion, found in replies.answers.items():
+    for minion, answers in replies.answers.items():
         try:
-            hosts[minion] = facts.read(found)
+            hosts[minion] = facts.read(answers)
         except InventoryError as err:
             failed[minion] = str(err)
     return dataclasses.replace(chosen, hosts=hosts, failed=failed, took=took)

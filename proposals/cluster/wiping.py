@@ -35,13 +35,13 @@ def _strangers(seen: Mapping, fsid: str | None) -> list[str]:
 
 
 def _known(seen: Mapping, states: Iterable[Mapping] | None, silent: str) -> list[str]:
-    """OSDs that the cluster has not given up."""
+    """OSDs that are not destroyed."""
     if not seen["fsids"]:
         return []
     if states is None:
         return [f"it carries OSDs, and the cluster cannot say whether it needs them: {silent}"]
     return [
-        f"osd.{one['id']} lies on it, which the cluster knows: 'salt-run osd.replace {one['id']}' gives it up, where "
+        f"osd.{one['id']} lies on it, which the cluster knows: 'salt-run osd.replace {one['id']}' destroys it, where "
         "that is safe"
         for one in states
         if one["fsid"] in seen["fsids"]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 Rates = dict[tuple[str, str], float]  # Mb/s by pair: client, server
+Round = dict[str, tuple[str, int]]  # what is measured side by side, by client: server and its port
 PORT = 5201  # iperf3's own, and those after it
 REACHED = 0.9  # of a link: 9.48 to 9.78 of 10 GbE, 36.82 to 38.43 of 40 GbE (Mellanox, 16 streams of 64 KiB)
 
@@ -29,29 +30,25 @@ def rounds(hosts: Sequence[str]) -> list[list[tuple[str, str]]]:
     return [each for each in played if each]
 
 
-def schedule(hosts: Sequence[str]) -> list[dict[str, tuple[str, int]]]:
-    """Which hosts measure towards which port of which server, side by side: every pair once, no host in two pairs.
-
-    ``[{client: (server, port)}]``, a mapping a round."""
+def schedule(hosts: Sequence[str]) -> list[Round]:
+    """The rounds in which every pair of hosts measures once, no host in two pairs of a round."""
     return [{client: (server, PORT) for client, server in pairs} for pairs in rounds(hosts)]
 
 
-def all_against_first(hosts: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """All hosts towards the first one at once, each on a port of its own: ``{client: (server, port)}``."""
+def all_against_first(hosts: Sequence[str]) -> Round:
+    """All hosts towards the first one at once, each on a port of its own."""
     first, *others = sorted(hosts)
     return {host: (first, PORT + number) for number, host in enumerate(others, start=1)}
 
 
 def served(hosts: Sequence[str]) -> dict[str, list[int]]:
-    """The ports on which each host has to serve for both."""
+    """The ports on which each host has to serve for ``schedule`` and ``all_against_first``."""
     return {host: list(range(PORT, PORT + len(hosts))) if host == min(hosts) else [PORT] for host in hosts}
 
 
-def rates(clients: Mapping[str, tuple[str, int]], answers: Mapping[str, object]) -> tuple[Rates, list[str]]:
-    """What one round measured, Mb/s by pair, and why there is no measurement of the other pairs.
+def rates(clients: Round, answers: Mapping[str, object]) -> tuple[Rates, list[str]]:
+    """What one round measured, and why there is no measurement of its other pairs.
 
-    clients
-        A round of ``schedule``.
     answers
         By client: Mb/s, or why it could not measure."""
     found, failed = {}, []

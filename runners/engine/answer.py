@@ -61,7 +61,7 @@ def takes(arguments: Mapping[str, Argument]) -> Callable[[Callable], Callable]:
     """Tell what a function's arguments mean where ``salt-run -d`` shows it: in its docstring, before the example."""
 
     def documented(function: Callable) -> Callable:
-        about, example, more = function.__doc__.partition("    CLI Example:")
+        about, example, more = (function.__doc__ or "").partition("    CLI Example:")
         function.__doc__ = f"{about}{textwrap.indent(described(arguments), ' ' * 4)}\n\n{example}{more}"
         return function
 
@@ -77,15 +77,15 @@ def _quiet_exit() -> None:
 def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping[str, Any]) -> None:
     """Raise ArgumentError where a function cannot be called with these arguments."""
     kinds = {key: parameter.kind for key, parameter in signature.parameters.items() if key != "_"}
-    known = [key for key, kind in kinds.items() if kind != inspect.Parameter.VAR_KEYWORD]
-    unknown = [key for key in kwargs if key not in known]
-    if unknown and len(known) == len(kinds):
-        near = names.nearest(unknown[0], known) if known else "; it takes none"
+    named = [key for key, kind in kinds.items() if kind != inspect.Parameter.VAR_KEYWORD]
+    unknown = [key for key in kwargs if key not in named]
+    if unknown and len(named) == len(kinds):
+        near = names.nearest(unknown[0], named) if named else "; it takes none"
         raise ArgumentError(f"{name}: '{names.shown(unknown[0])}' is not an argument{near}")
     try:
         signature.bind(*args, **kwargs)
     except TypeError as err:
-        raise ArgumentError(f"{name}: {err}; expected {', '.join(known) or 'no argument'}") from err
+        raise ArgumentError(f"{name}: {err}; expected {', '.join(named) or 'no argument'}") from err
 
 
 def _shaped(answer: Any, output: str | None) -> Any:

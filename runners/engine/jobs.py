@@ -54,7 +54,8 @@ def ask_several(opts: Mapping, asked: Collection[str], questions: Sequence[Quest
     """Run several functions on minions in one job; each answer is ``{function: answer}``. Else as ``ask``."""
     awake = sorted(set(asked) - set(stage_lock.silent(opts)))
     # Always a list: by that a run's log knows the jobs of a runner's step.
-    functions, arguments = [each.function for each in questions], [list(each.arguments) for each in questions]
+    functions = [question.function for question in questions]
+    arguments = [list(question.arguments) for question in questions]
     return judged(asked, questions, _returned(opts, awake, functions, arguments, timeout) if awake else {})
 
 

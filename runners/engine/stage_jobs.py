@@ -29,14 +29,14 @@ def wait(opts: Mapping, found: Jobs, limit: float, tell: Callable[[str], None]) 
         Is called with what is waited for, in words, where that changes.
     """
     busy = [minion for minion, runs in found.items() if runs]
-    told = ""
+    shown = ""
 
     def left() -> Jobs:
-        nonlocal told
+        nonlocal shown
         still = {minion: runs for minion, runs in running(opts, busy).items() if runs}
-        if still and named(still) != told:
-            told = named(still)
-            tell(told)
+        if still and named(still) != shown:
+            shown = named(still)
+            tell(shown)
         return still
 
     return until_none(left, limit, 2) if busy else {}

@@ -140,7 +140,7 @@ def test_a_replaced_disks_osd_has_the_same_id_and_slot(cluster: Product) -> None
     cluster.run("saltmaster", f"ceph osd out {osd_id}")
     until(lambda: safe(cluster, osd_id), 120, f"osd.{osd_id} is safe to destroy")
     told = cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").out
-    assert f"osd.{osd_id} of node2 is given up" in told
+    assert f"osd.{osd_id} of node2 is destroyed" in told
     assert cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").code == 0  # again, as after an interruption
     cluster.session.verb("plug", "node2", old, "--new")
     grow(cluster)

@@ -228,6 +228,22 @@ def test_rounds_are_as_many_as_hosts_and_hold_each_host_once(count):
     assert len(pairs) == len(set(pairs)) == count * (count - 1) // 2
 
 
+def test_every_client_has_a_port_that_its_server_serves():
+    hosts = ["b", "c", "a"]
+    served = proof.served(hosts)
+    assert served == {"a": [5201, 5202, 5203], "b": [5201], "c": [5201]}
+    rounds = [*proof.schedule(hosts), proof.all_against_first(hosts)]
+    assert len(rounds) == 4 and rounds[-1] == {"b": ("a", 5202), "c": ("a", 5203)}
+    assert all(port in served[server] for clients in rounds for server, port in clients.values())
+    assert all(len(set(clients.values())) == len(clients) for clients in rounds)  # one client a port at a time
+
+
+def test_a_pair_without_a_rate_is_named_with_what_its_client_said():
+    clients = {"b": ("a", 5202), "c": ("a", 5203), "d": ("a", 5204)}
+    found = proof.rates(clients, {"b": 9500, "c": "iperf3 is not installed", "d": None})
+    assert found == ({("b", "a"): 9500.0}, ["c to a: iperf3 is not installed", "d to a: no answer"])
+
+
 def test_64_hosts_take_63_rounds():
     assert len(proof.rounds([f"h{number}" for number in range(64)])) == 63
 
