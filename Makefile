@@ -23,6 +23,7 @@ lint: .venv
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports --config setup.cfg --no-cache --no-logo
+	.venv/bin/mypy
 	find salt pillar -name '*.sls' -not -type l -exec .venv/bin/salt-lint {} +
 	$(python) -m docs.generate --check
 

@@ -39,7 +39,7 @@ def wanted(pillar: Mapping, minions: Iterable[str], master: str) -> dict[str, Wa
 def due(allowed: Mapping[str, Wanted], looked: Mapping[str, Mapping]) -> dict[str, list[str]]:
     """Return what would be done to each host that is due something, in words.
 
-    looked
+    answers
         What ``host_updates.inspect`` answered, by minion.
     """
     found = {}

@@ -9,7 +9,7 @@ SECONDS = 300  # of the reference guide, each way
 def pg_num(found: Mapping[str, int], wanted: int = WANTED) -> int:
     """Return the largest power of two, at most ``wanted``, that the OSDs may carry; 0 where not even one fits.
 
-    found
+    groups
         ``cluster_pool_benchmark.groups``'s answer: ``osds`` (in), ``per_osd`` (placement groups at most), ``used``,
         ``size``.
     """
@@ -18,13 +18,13 @@ def pg_num(found: Mapping[str, int], wanted: int = WANTED) -> int:
     return 1 << (room.bit_length() - 1) if room > 0 else 0
 
 
-def text(found: Mapping[str, int], groups: int, seconds: int, measured: Mapping[str, Mapping], wanted: int) -> str:
+def text(groups: Mapping[str, int], pg_num: int, seconds: int, measured: Mapping[str, Mapping], wanted: int) -> str:
     """Return the test's answer for a person: what was made, what was measured."""
     why = ""
-    if groups < wanted:
-        why = f" ({wanted} do not fit {found['osds']} OSDs of at most {found['per_osd']} each)"
-    lines = [f"a pool of {groups} placement groups{why}, {found['size']} replicas; {seconds} s each way"]
-    lines += [_line(what, one) for what, one in measured.items()]
+    if pg_num < wanted:
+        why = f" ({wanted} do not fit {groups['osds']} OSDs of at most {groups['per_osd']} each)"
+    lines = [f"a pool of {pg_num} placement groups{why}, {groups['size']} replicas; {seconds} s each way"]
+    lines += [_line(what, figures) for what, figures in measured.items()]
     return "\n".join([*lines, "the pool is gone again, mon_allow_pool_delete is what it was"])
 
 

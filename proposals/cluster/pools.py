@@ -13,13 +13,13 @@ KEYS = tuple(row.key for row in SET)  # what `ceph osd pool set` takes as it is
 OVERWRITES = ("rbd", "cephfs")  # applications that overwrite: an erasure-coded pool must be told
 
 
-def plan(written: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
+def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]:
     """Return the ``ceph`` commands that make the pools that are missing, and what existing ones have otherwise.
 
     written
         The site's ``pools`` (docs/reference/settings.md), or a service's. Replicas are 3, fewer where there are fewer
         failure domains; the autoscaler decides the number of placement groups, from ``pg_num`` on where it is given.
-    found
+    cluster
         ``cluster_crush.found``'s answer.
 
     Raises PolicyError where it is not understood or cannot be: more parts than failure domains. What exists is never
@@ -29,14 +29,14 @@ def plan(written: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
     wanted, problems = reader.only("pools", written)
     if problems:
         raise PolicyError("\n".join(problems))
-    there = {pool["pool_name"]: pool for pool in found["pools"]}
-    rules, profiles = set(found["rules"]), set(found["profiles"])
+    there = {pool["pool_name"]: pool for pool in cluster["pools"]}
+    rules, profiles = set(cluster["rules"]), set(cluster["profiles"])
     todo: list[list[str]] = []
-    told: list[str] = []
+    differences: list[str] = []
     for name, options in sorted(wanted.items()):
-        pool = _Pool(name, options, found["tree"])
+        pool = _Pool(name, options, cluster["tree"])
         if name in there:
-            told += pool.differs(there[name])
+            differences += pool.differs(there[name])
             # its application is the last thing that a new pool gets: making it was cut short
             if not there[name].get("applications", True):
                 todo += pool.finished()
@@ -46,7 +46,7 @@ def plan(written: object, found: Mapping) -> tuple[list[list[str]], list[str]]:
             todo.append(rule[1])
             (profiles if pool.code else rules).add(rule[0])
         todo += [pool.made(rule[0] if rule else None), *pool.finished()]
-    return todo, told
+    return todo, differences
 
 
 class _Pool:

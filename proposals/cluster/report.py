@@ -29,24 +29,26 @@ def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadat
 
 def _line(minion: str, uuid: str, wanted: Mapping, answer: Mapping, known: Mapping) -> dict:
     """One OSD: the host's own view and the cluster's must both be the plan."""
-    found = answer["osds"].get(uuid, {"id": None, "parts": {}})
-    said = known.get(found["id"])
+    osd = answer["osds"].get(uuid, {"id": None, "parts": {}})
+    metadata = known.get(osd["id"])
     problems = []
-    if found["id"] is None:
+    if osd["id"] is None:
         problems.append("is not made: run ceph.stage.deploy")
-    elif not said or "bluestore_bdev_partition_path" not in said:
+    elif not metadata or "bluestore_bdev_partition_path" not in metadata:
         problems.append("has not reported to the cluster: does its daemon run?")
     else:
         for role, (disk, size) in wanted.items():
-            problems += _part(role, disk, size, answer, found["parts"].get(role), said)
-        problems += [f"carries a {role} that is not planned" for role in found["parts"] if role not in wanted]
-    line = {"id": found["id"], "uuid": uuid, "host": minion, "problems": problems}
+            problems += _part(role, disk, size, answer, osd["parts"].get(role), metadata)
+        problems += [f"carries a {role} that is not planned" for role in osd["parts"] if role not in wanted]
+    line = {"id": osd["id"], "uuid": uuid, "host": minion, "problems": problems}
     line |= {role: wanted.get(role, (None,))[0] for role in ("data", "db", "wal")}
-    line |= {f"{role}_size": found["parts"].get(role, {}).get("size") for role in ("data", "db", "wal")}
+    line |= {f"{role}_size": osd["parts"].get(role, {}).get("size") for role in ("data", "db", "wal")}
     return line
 
 
-def _part(role: str, disk: str, size: int | None, answer: Mapping, part: Mapping | None, said: Mapping) -> list[str]:
+def _part(
+    role: str, disk: str, size: int | None, answer: Mapping, part: Mapping | None, metadata: Mapping
+) -> list[str]:
     """What is wrong with one part of an OSD."""
     if part is None:
         return [f"has no {role} partition, planned on {disk}"]
@@ -56,7 +58,7 @@ def _part(role: str, disk: str, size: int | None, answer: Mapping, part: Mapping
         problems.append(f"its {role} lies on {part['disk']}, planned on {disk} ({device})")
     if size is not None and part["size"] != size:
         problems.append(f"its {role} has {part['size']} bytes, planned {size}")
-    told = said.get(f"{LABELS[role]}_partition_path")
-    if told != part["node"]:
-        problems.append(f"the cluster says its {role} is {told}, the host {part['node']}")
+    device_of_cluster = metadata.get(f"{LABELS[role]}_partition_path")
+    if device_of_cluster != part["node"]:
+        problems.append(f"the cluster says its {role} is {device_of_cluster}, the host {part['node']}")
     return problems
