@@ -5,7 +5,7 @@ python := .venv/bin/python
 CLUSTER ?= apollo-slice
 PART ?= 1/1
 
-.PHONY: demo lab test test-all test-quick lint docs bench clean
+.PHONY: demo lab test test-all test-quick test-processes lint docs bench clean
 
 # Made again when a pin changes.
 .venv: setup.cfg pyproject.toml
@@ -30,12 +30,14 @@ lint: .venv
 test-quick: .venv
 	$(python) -m pytest tests/unit tests/functional
 
-# What labs and guests start from is made while the quick tests run; `up` waits for it.
+test-processes: .venv
+	$(python) -m pytest -m processes tests/functional
+
+# What labs and guests start from is made while the quick tests run: the first `up` waits for it.
 test: .venv
 	@$(python) tests/rig/proven.py
-	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 & making=$$!; \
-	    $(MAKE) lint test-quick && $(python) -m pytest -m processes tests/functional || { kill $$making; exit 1; }; \
-	    wait $$making || { cat build/prepare.log; exit 1; }
+	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 &
+	$(MAKE) lint test-quick test-processes
 	$(python) -m pytest -m 'not big' tests/rig tests/lab tests/kernel
 
 # All there is: goes on after a failure, runs only what has not passed on this commit, ends in build/test-all/report.txt.
