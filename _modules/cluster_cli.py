@@ -8,6 +8,7 @@ import halocline
 
 LIMIT = 60  # seconds one command may take
 CONNECT = 30  # of these, seconds to find a monitor
+STARTING = 120  # seconds until managers know a module: they start anew when one comes or goes
 
 
 def ask(words: Sequence[str], stdin: str | None = None) -> Any:
@@ -41,3 +42,27 @@ def tell(words: Sequence[str], stdin: str | None = None) -> str:
         salt 'saltmaster' cluster_cli.tell '[osd, out, "3"]'
     """
     return halocline.run(["ceph", "--connect-timeout", str(CONNECT), *words], stdin=stdin, limit=LIMIT)
+
+
+def tell_mgr(words: Sequence[str], stdin: str | None = None) -> str:
+    """The same for a command of a manager's module, which the managers do not know while they are starting.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.tell_mgr '[dashboard, ac-user-show]'
+    """
+    return halocline.until(lambda: tell(words, stdin), STARTING)
+
+
+def kept(key: str) -> str | None:
+    """Return a text that the monitors keep (``ceph config-key``); ``None`` where they keep none under that key.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.kept halocline/config
+    """
+    return tell(["config-key", "get", key]).strip() if key in ask(["config-key", "ls"]) else None

@@ -91,9 +91,7 @@ def _stored() -> dict[Place, str]:
 
 def _kept(kept: str) -> dict[Place, list]:
     """What was set last: ``{(section, option): [as typed, as Ceph stored it]}``."""
-    if kept not in __salt__["cluster_cli.ask"](["config-key", "ls"]):
-        return {}
-    rows = json.loads(__salt__["cluster_cli.tell"](["config-key", "get", kept]))
+    rows = json.loads(__salt__["cluster_cli.kept"](kept) or "[]")
     return {(section, option): value for section, option, value in rows}
 
 

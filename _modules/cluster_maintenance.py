@@ -66,9 +66,9 @@ def end() -> list[str]:
 
         salt 'saltmaster' cluster_maintenance.end
     """
-    if NOTE not in __salt__["cluster_cli.ask"](["config-key", "ls"]):
+    host = __salt__["cluster_cli.kept"](NOTE)
+    if host is None:
         return []
-    host = __salt__["cluster_cli.tell"](["config-key", "get", NOTE]).strip()
     __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
     __salt__["cluster_cli.tell"](["config-key", "rm", NOTE])
     return [host]

@@ -90,14 +90,14 @@ def _remove() -> None:
 
 def _keep() -> None:
     """Keep what the permission is, once: what an interrupted run kept is older and holds."""
-    if KEPT not in _ask(["config-key", "ls"]):
+    if __salt__["cluster_cli.kept"](KEPT) is None:
         rows = [row for row in _ask(["config", "dump"]) if (row["section"], row["name"]) == ("mon", ALLOW)]
         _ask(["config-key", "set", KEPT, rows[0]["value"] if rows else ABSENT])
 
 
 def _put_back() -> None:
-    if KEPT in _ask(["config-key", "ls"]):
-        before = __salt__["cluster_cli.tell"](["config-key", "get", KEPT]).strip()
+    before = __salt__["cluster_cli.kept"](KEPT)
+    if before is not None:
         _ask(["config", "rm", "mon", ALLOW] if before == ABSENT else ["config", "set", "mon", ALLOW, before])
         _ask(["config-key", "rm", KEPT])
 

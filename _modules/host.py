@@ -76,8 +76,7 @@ def _interfaces() -> dict[str, dict]:
 
 def _own(interfaces: Mapping[str, dict], network: str) -> dict[str, str]:
     """This host's own name with its address in a network."""
-    address = _inside(interfaces, network)
-    return {__grains__["host"]: address[1]} if address else {}
+    return {__grains__["host"]: place[1]} if (place := _inside(interfaces, network)) else {}
 
 
 def _inside(interfaces: Mapping[str, dict], network: str) -> tuple[str, str] | None:

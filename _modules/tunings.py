@@ -1,20 +1,15 @@
 """Kernel settings of this host's TuneD profile: what it is to have, what it has, what it cannot have.
 
 A profile is made for the host from the pillar's table (``ceph_tunings``): each setting becomes the path, port or disk
-that this host has. Whether it holds is read back from the kernel, never believed: TuneD passes a path that is not
-there silently, and hdparm prints "setting" when it fails.
+that this host has. Whether it holds is read back from the kernel (``tunings_hardware``), never believed.
 """
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import halocline
-from salt.exceptions import CommandExecutionError
-
 PROC, SYS = Path("/proc"), Path("/sys")
 CONTAINER = Path("/run/systemd/container")
-LIMIT = 30  # seconds one command may take
 
 
 def wanted() -> str | None:
@@ -66,12 +61,13 @@ def _expanded(row: Mapping) -> list[dict]:
 def _fitted(setting: dict) -> dict:
     """A ring no longer than its port can have; a least value only where the host has less."""
     if setting["kind"] == "ring":
-        maximums = _printed("ethtool", "-g", setting["on"]).partition("Current")[0]
-        most = dict(re.findall(r"^(RX|TX):\s+(\d+)", maximums, re.MULTILINE))
-        sizes = re.findall(r"(\w+) (\d+)", setting["value"])
-        setting["value"] = " ".join(f"{key} {min(int(size), int(most.get(key.upper(), size)))}" for key, size in sizes)
-    if setting.get("least") and (real(setting) or "").isdecimal() and int(real(setting)) > int(setting["value"]):
-        setting["left"] = f"this host has {real(setting)} already"
+        most = __salt__["tunings_hardware.rings"](setting["on"])
+        sizes = ((key, int(size)) for key, size in re.findall(r"(\w+) (\d+)", setting["value"]))
+        setting["value"] = " ".join(f"{key} {min(size, most.get(key, size))}" for key, size in sizes)
+    if setting.get("least"):
+        now = __salt__["tunings_hardware.real"](setting) or ""
+        if now.isdecimal() and int(now) > int(setting["value"]):
+            setting["left"] = f"this host has {now} already"
     return setting
 
 
@@ -96,8 +92,9 @@ def _left(setting: Mapping) -> str | None:
         return "a container shares its host's kernel: set it there"
     if "path" in setting and not Path(setting["path"]).exists():
         return "this kernel does not have it"
-    reader = READERS.get(setting["kind"])
-    return "this hardware does not have it" if reader and reader(setting) is None else None
+    if "path" not in setting and __salt__["tunings_hardware.real"](setting) is None:
+        return "this hardware does not have it"
+    return None
 
 
 def _ports() -> list[str]:
@@ -110,55 +107,6 @@ def _disks() -> list[str]:
     osds = __pillar__.get("ceph", {}).get("storage", {}).get("osds", {})
     named = {osd[key] for osd in osds.values() for key in ("db", "wal", "journal") if osd.get(key)} | set(osds)
     return sorted(Path(disk).resolve().name for disk in named if Path(disk).exists())
-
-
-def real(setting: Mapping) -> str | None:
-    """Return what the kernel or hardware has for one setting now; None where that cannot be read.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' tunings.real '{kind: sysctl, path: /proc/sys/net/core/somaxconn}'
-    """
-    if "path" in setting:
-        text = _text(Path(setting["path"]))
-        chosen = re.search(r"\[(\S+)\]", text)
-        return chosen[1] if chosen else " ".join(text.split()) or None
-    return READERS[setting["kind"]](setting)
-
-
-def _cmdline(setting: Mapping) -> str:
-    return setting["on"] if setting["on"] in _text(PROC / "cmdline").split() else "not on the command line"
-
-
-def _ring(setting: Mapping) -> str | None:
-    """``rx 8192 tx 8192``: the current settings, the second part of what ethtool prints."""
-    now = _printed("ethtool", "-g", setting["on"]).partition("Current hardware settings:")[2]
-    sizes = {key.lower(): size for key, size in re.findall(r"^(RX|TX):\s+(\d+)", now, re.MULTILINE)}
-    return " ".join(f"{key} {sizes[key]}" for key in ("rx", "tx") if key in sizes) or None
-
-
-def _pause(setting: Mapping) -> str | None:
-    state = re.search(r"^RX:\s+(on|off)", _printed("ethtool", "-a", setting["on"]), re.MULTILINE)
-    return f"rx {state[1]}" if state else None
-
-
-def _pci(setting: Mapping) -> str | None:
-    register, _, _ = setting["value"].partition("=")
-    device = (SYS / "class/net" / setting["on"] / "device").resolve().name
-    value = _printed("setpci", "-s", device, register).strip()
-    return f"{register}={value}" if re.fullmatch(r"[0-9a-f]+", value) else None
-
-
-def _drive(setting: Mapping) -> str | None:
-    """``-W1 -A1`` as hdparm reads it back."""
-    out = _printed("hdparm", "-W", "-A", f"/dev/{setting['on']}")
-    flags = [re.search(rf"{word}\s*=\s*([01])", out) for word in ("write-caching", "look-ahead")]
-    return " ".join(f"-{key}{flag[1]}" for key, flag in zip("WA", flags, strict=True)) if all(flags) else None
-
-
-READERS = {"cmdline": _cmdline, "ring": _ring, "pause": _pause, "pci": _pci, "drive": _drive}
 
 
 def check() -> list[dict]:
@@ -177,7 +125,7 @@ def check() -> list[dict]:
             "id": setting["id"],
             "on": setting["on"],
             "wanted": setting["value"],
-            "found": (now := None if setting["left"] else real(setting)),
+            "found": (now := None if setting["left"] else __salt__["tunings_hardware.real"](setting)),
             "state": _state(setting, now),
             "why": setting["left"],
         }
@@ -191,14 +139,6 @@ def _state(setting: Mapping, now: str | None) -> str:
     if now == setting["value"]:
         return "ok"
     return "reboot" if setting["kind"] == "cmdline" else "drift"
-
-
-def _printed(*words: str) -> str:
-    """What a program prints, whatever its exit status; nothing where it is not there or hangs."""
-    try:
-        return halocline.run(words, ok=None, limit=LIMIT)
-    except CommandExecutionError:
-        return ""
 
 
 def _text(path: Path) -> str:

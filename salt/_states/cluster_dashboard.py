@@ -45,11 +45,11 @@ def admin(name: str, user: str) -> dict:
 
     A password that was changed there since is left alone, until the master makes another one. ``name`` is only a name.
     """
-    if not __salt__["cluster_dashboard.password_differs"](user):
+    if not __salt__["cluster_dashboard_access.password_differs"](user):
         return halocline.unchanged(name, f"{user} was given this password before")
     if __opts__["test"]:
         return halocline.changed(name, f"{user} would be given a password", {"password": f"of {user}"}, True)
-    if __salt__["cluster_dashboard.set_password"](user):
+    if __salt__["cluster_dashboard_access.set_password"](user):
         return halocline.changed(name, f"{user} was given a password", {"password": f"of {user}"}, False)
     comment = f"the dashboard had a user {user} before: its password was left alone"
     warning = f"{comment}; 'salt-run secret.rotate dashboard.admin' sets one"
@@ -60,7 +60,7 @@ def admin(name: str, user: str) -> dict:
 def gateways(name: str, gateways: Mapping[str, Sequence[str]]) -> dict:
     """The dashboard knows these iSCSI gateways (``{host name: [user, HOST:PORT]}``); ``name`` is only a name."""
     comment = f"the dashboard knows {len(gateways)} gateways"
-    todo = __salt__["cluster_dashboard.gateways"](gateways, __opts__["test"])
+    todo = __salt__["cluster_dashboard_access.gateways"](gateways, __opts__["test"])
     if not todo:
         return halocline.unchanged(name, comment)
     return halocline.changed(name, comment, {"gateways": todo}, __opts__["test"])

@@ -37,7 +37,9 @@ def _before(settings: Sequence[Mapping]) -> dict[str, str]:
     """The values that hardware had before us, kept once: our script puts them back."""
     kept = json.loads(BEFORE.read_text()) if BEFORE.exists() else {}
     own = [row for row in settings if not row["left"] and row["kind"] in ("ring", "pause", "pci", "drive")]
-    new = {key: __salt__["tunings.real"](row) for row in own if (key := f"{row['on']} {row['kind']}") not in kept}
+    new = {
+        key: __salt__["tunings_hardware.real"](row) for row in own if (key := f"{row['on']} {row['kind']}") not in kept
+    }
     if new and not __opts__["test"]:
         BEFORE.parent.mkdir(parents=True, exist_ok=True)
         BEFORE.write_text(json.dumps({**kept, **new}))

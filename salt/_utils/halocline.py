@@ -20,6 +20,8 @@ from salt.exceptions import CommandExecutionError
 Answer = TypeVar("Answer")
 
 KEY = re.compile(r"AQ[A-Za-z0-9+/]{36,}={0,2}")  # a cephx key in base64: ceph-volume prints those that it makes
+LOGIN = re.compile(r"(?<=://)[^\s/@]+:[^\s/@]+(?=@)")  # user and password in an address
+HIDDEN = "**********"
 LONGEST = 2000  # characters at most of what a failed program printed
 # What Ceph's programs print where no monitor answers (src/pybind/ceph_argparse.py, src/ceph.in, src/mon/MonClient.cc).
 UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclient.*) timed out|^timed out$", re.M)
@@ -53,7 +55,10 @@ def run(
     done = _done(command, stdin, limit)
     if ok is None or done.returncode in ok:
         return done.stdout
-    printed = masked(done.stderr or ("" if secret else done.stdout)).strip()[-LONGEST:]
+    printed = masked(done.stderr or ("" if secret else done.stdout))
+    if stdin and stdin.strip():
+        printed = printed.replace(stdin.strip(), HIDDEN)
+    printed = printed.strip()[-LONGEST:]
     step = f"; {NO_MONITOR}" if UNREACHABLE.search(printed) else ""
     raise _error(command, f"exit status {done.returncode}: {printed}{step}")
 
@@ -64,8 +69,8 @@ def status(command: Sequence[str], *, limit: float = 60) -> int:
 
 
 def masked(text: str) -> str:
-    """Return a text without the cephx keys in it."""
-    return KEY.sub("**********", text)
+    """Return a text without the cephx keys and the passwords of addresses in it."""
+    return LOGIN.sub(HIDDEN, KEY.sub(HIDDEN, text))
 
 
 def until(
@@ -140,15 +145,24 @@ def _stated(function: Callable[..., dict], asks_cluster: bool) -> Callable[..., 
 
 
 def _done(command: Sequence[str], stdin: str | None, limit: float) -> subprocess.CompletedProcess[str]:
+    pipe = subprocess.PIPE
     try:
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        step = NO_MONITOR if command[0] in ASK_MONITORS else NO_END
-        raise _error(command, f"did not end within {limit} s; {step}") from None
+        process = subprocess.Popen(
+            command, stdin=None if stdin is None else pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
+        )
     except FileNotFoundError:
         raise _error(command, NO_PROGRAM) from None
     except OSError as err:
         raise _error(command, f"{err.strerror}; {NO_END}") from None
+    try:
+        out, err = process.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired:
+        step = NO_MONITOR if command[0] in ASK_MONITORS else NO_END
+        raise _error(command, f"did not end within {limit} s; {step}") from None
+    finally:
+        if process.poll() is None:
+            process.kill()  # and not waited for: what hangs in the kernel, over a dying disk, is not ended by this
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def _error(command: Sequence[str], why: str) -> CommandExecutionError:

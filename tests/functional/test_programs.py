@@ -36,6 +36,7 @@ def test_what_a_program_prints_is_returned(program):
     assert halocline.run([program("says", "cat; exit 3")], stdin=KEY, ok=(0, 3)) == KEY
     assert halocline.run(["says"], stdin=KEY, ok=None) == KEY
     assert halocline.status(["says"]) == 3
+    assert halocline.run([program("odd", "printf 'a\\377'")]) == "a\N{REPLACEMENT CHARACTER}"
 
 
 def test_a_program_that_hangs(program):
@@ -73,6 +74,13 @@ def test_keys_are_masked(program):
     assert "AQB" not in raised([program("ceph-volume", f"{long}; exit 7")])
 
 
+def test_what_was_given_by_standard_input_is_masked(program):
+    """A password, or an address with one, that the program repeats in its complaint."""
+    program("ceph", 'read secret; echo "no such thing: $secret" >&2; exit 22')
+    assert raised(["ceph"], stdin="a-password\n").endswith("exit status 22: no such thing: **********")
+    assert raised(["ceph", "http://admin:pass@node1:5000"]).startswith("'ceph http://**********@node1:5000' on")
+
+
 def test_secret_output_is_no_part_of_an_error(program):
     program("radosgw-admin", "echo verysecret; exit 7")
     assert "verysecret" in raised(["radosgw-admin"])
@@ -100,7 +108,7 @@ def test_waiting_ends_with_an_answer_or_the_last_error():
 
 def test_nobody_can_name_the_function_that_runs_programs(modules):
     names = {name for name in modules if name.startswith(("cluster_cli.", "halocline."))}
-    assert names == {"cluster_cli.ask", "cluster_cli.tell"}
+    assert names == {f"cluster_cli.{name}" for name in ("ask", "tell", "tell_mgr", "kept")}
 
 
 SECRETS = {"register": f"[client.admin]\nkey = {KEY}\n", "mon": f"[client.admin]\nkey = {KEY}\n", "a": "secret"}

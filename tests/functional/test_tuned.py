@@ -48,9 +48,10 @@ def host(with_pillar, python_module, tmp_path, monkeypatch):
             "network": {"ports": {"ens1f0": None}},
             "storage": storage,
         }
-        module = python_module("tunings")
-        for key, value in (("PROC", proc), ("SYS", sys), ("CONTAINER", dev / "sdb" if container else dev / "none")):
-            monkeypatch.setattr(module, key, value)
+        monkeypatch.setattr(python_module("tunings"), "CONTAINER", dev / "sdb" if container else dev / "none")
+        for module in (python_module("tunings"), python_module("tunings_hardware")):
+            monkeypatch.setattr(module, "PROC", proc)
+            monkeypatch.setattr(module, "SYS", sys)
         monkeypatch.setattr(module, "_printed", lambda *words: TOLD.get(words[:2], ""))
         return with_pillar(ceph=ceph)
 
