@@ -61,9 +61,9 @@ class Master(SaltMaster):
         """Its options, as a process of its own reads them; ``config`` is frozen, which not all of Salt bears."""
         return salt.config.master_config(self.config_file)
 
-    def runners(self) -> LazyLoader:
-        """Its runners, loaded into this process; the package's own ``Loaders`` are a minion's."""
-        return salt.loader.runner(self.opts())
+    def runners(self, **settings: Any) -> LazyLoader:
+        """Its runners, loaded into this process, with other settings; the package's own ``Loaders`` are a minion's."""
+        return salt.loader.runner({**self.opts(), **settings})
 
     def accept(self, minion: str) -> Path:
         """Let a minion's key count as accepted, none runs; the factory accepts the keys of those alone that ask."""

@@ -4,24 +4,21 @@ import ast
 import re
 
 import pytest
-import salt.config
-import salt.loader
-from saltmaster import CHECKOUT
+from saltmaster import CHECKOUT, Master
 
 RUNNERS = CHECKOUT / "runners"
 COMMANDS = CHECKOUT / "docs/reference/commands.md"
 ASKING = {"ask": 2, "one": 2, "cluster": 1, "Question": 0, "_ask": 1, "_each": 1}  # where each takes a function's name
 
 
-@pytest.fixture
-def loaded(tmp_path):
+@pytest.fixture(scope="module")
+def loaded(salt_factories):
     """A function: the names of all that Salt loads of a folder of runners."""
+    master = salt_factories.salt_master_daemon("runners", factory_class=Master)
 
     def names(folder):
-        opts = salt.config.master_config(None)
-        opts.update(runner_dirs=[str(folder)], cachedir=str(tmp_path), extension_modules=str(tmp_path / "ext"))
         nouns = {path.stem for path in folder.iterdir()}
-        return {name for name in salt.loader.runner(opts) if name.partition(".")[0] in nouns}
+        return {name for name in master.runners(runner_dirs=[str(folder)]) if name.partition(".")[0] in nouns}
 
     return names
 

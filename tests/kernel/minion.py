@@ -3,6 +3,8 @@
 import json
 import time
 
+import saltcli
+
 from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.session import Session
@@ -37,9 +39,7 @@ class Host:
         return self.guest.run(command, check=check).out
 
     def salt(self, *words: str, check: bool = True) -> dict:
-        argv = ["salt", "--static", "--out", "json", "-t", "300", self.name, *words]
-        done = self.master.run("saltmaster", argv, check=check, limit=500)
-        return json.loads(done.out or "{}").get(self.name)
+        return saltcli.salt(self.master, self.name, "-t", "300", *words, check=check, limit=500).data
 
     def apply(self, seconds: int = SECONDS, **links: dict) -> dict:
         """Apply ``ceph.host.networks`` with these links; the answer of the state ``links.applied``."""

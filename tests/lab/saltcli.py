@@ -4,7 +4,8 @@ Its commands go in as they are. Of the rest of the package nothing fits a lab, w
 not need it: ``daemons.container`` starts one daemon in a container on one network, with the tests' own Salt and
 settings mounted into it, where a node boots an image with systemd, disks and two networks; its ``Container.run`` asks
 by docker-py, which loses output (``lab.containers.run``); its ``LocalClient`` needs the master's sockets on this
-machine.
+machine. A guest of a real kernel is no process of this machine, so ``salt-call`` in it is asked as any command is
+(``tests/kernel/alone.py``).
 """
 
 from pytestshellutils.utils.processes import ProcessResult
