@@ -1,5 +1,6 @@
 """The install command: which Python a Salt runs in, what is ours and what is not, how two configurations become one."""
 
+import re
 import sys
 
 import pytest
@@ -28,6 +29,12 @@ def main(install, checkout):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_labs_image_finds_the_same_packages(install, checkout):
+    _, wanted = install
+    image = (checkout / "lab/image/Dockerfile").read_text()
+    assert tuple(re.findall(r"/srv/halocline/(\w+)", image)) == wanted.PACKAGES
 
 
 SHAPES = {
