@@ -33,4 +33,4 @@ def place(test: bool = False) -> dict[str, Any]:
     if found is None:
         return {"text": ceph.LATER}
     commands = crush.commands(planned, found["tree"])
-    return ceph.run(__opts__, commands, test, f"{len(planned)} hosts stand where crush_locations has them")
+    return ceph.run(__opts__, commands, test, f"{len(planned)} hosts are at their crush_locations")

@@ -13,8 +13,9 @@ from proposals.policy import store
 from proposals.services import table
 from proposals.services.radosgw import frontend
 from proposals.settings import reader
+from proposals.stages import replies
 from proposals.text.errors import ProposalError, StoreError
-from runners.engine import answer, jobs, look, minions, replies
+from runners.engine import answer, jobs, look, minions
 
 Hosts = dict[str, dict]
 

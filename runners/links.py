@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proposals.networking import proof
-from runners.engine import answer, jobs, replies, waiting
+from proposals.stages import replies
+from runners.engine import answer, jobs, waiting
 from runners.engine import minions as minions_
 
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included; the same for the cluster to recover

@@ -4,9 +4,10 @@ from typing import Any
 
 from proposals.files import site
 from proposals.inventory import kept
+from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, jobs, minions, replies
+from runners.engine import answer, jobs, minions
 
 
 @answer.answers

@@ -1,4 +1,4 @@
-"""``salt-run networks.*``: which ports become a bond, what lies on it, and whether the network keeps its promise."""
+"""``salt-run networks.*``: plan bonds, VLANs and addresses, store and show plans, test the networks."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -101,7 +101,7 @@ def _stored(name: str) -> dict[str, Any]:
 
 @answer.answers
 def ping(**_: Any) -> answer.Answer:
-    """Let every host ping every other on both networks; exit status 1 where a host does not answer, and which is odd.
+    """Let every host ping every other on both networks; exit status 1 where one does not answer. Odd hosts are named.
 
     CLI Example:
 

@@ -7,9 +7,10 @@ from proposals.cluster import report
 from proposals.files import site, tree
 from proposals.inventory import kept
 from proposals.pillar import chosen
+from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, minions, replies, stage_lock, stage_log
+from runners.engine import answer, jobs, minions, stage_lock, stage_log
 
 
 @answer.answers
@@ -67,7 +68,7 @@ def replace(osd_id: int) -> dict[str, Any]:
     stage_log.add(log, "replaced", osd=osd_id, fsid=osd["fsid"], minion=minion, freed=freed)
     return {
         "text": f"osd.{osd_id} of {minion} is destroyed; freed: {', '.join(freed) or 'nothing was left'}\n"
-        "change its disk (one that stays: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
+        "change its disk (to keep it: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
         "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id"
     }
 

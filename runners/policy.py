@@ -10,11 +10,12 @@ import salt.utils.minions
 from proposals.files import site
 from proposals.pillar import chosen, generation, generation_disk, problems
 from proposals.policy import policy
+from proposals.stages import replies
 from proposals.text import tables
 from proposals.text.errors import PolicyError
 from proposals.validation import check as checks
 from proposals.validation import judging
-from runners.engine import answer, jobs, minions, replies
+from runners.engine import answer, jobs, minions
 
 
 @answer.answers

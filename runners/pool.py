@@ -61,7 +61,7 @@ def make(test: bool = False) -> dict[str, Any]:
     if found is None:
         return {"text": ceph.LATER}
     commands, notes = pools.plan(asked, found)
-    done = ceph.run(__opts__, commands, test, f"{len(asked)} pools are there")
+    done = ceph.run(__opts__, commands, test, f"{len(asked)} pools exist")
     return {**done, "text": "\n".join([done["text"], *notes])}
 
 

@@ -12,9 +12,10 @@ from proposals.disks import export as export_
 from proposals.files import site
 from proposals.inventory import compare, kept
 from proposals.policy import store
+from proposals.stages import replies
 from proposals.text import tables
 from proposals.text.errors import ArgumentError, PlanError
-from runners.engine import answer, look, minions, replies
+from runners.engine import answer, look, minions
 
 
 @answer.answers

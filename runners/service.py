@@ -7,8 +7,9 @@ from proposals.cluster import pools
 from proposals.services import service_answers, table
 from proposals.services.service import Service
 from proposals.services.service_answers import Done
+from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, ceph, jobs, minions, replies
+from runners.engine import answer, ceph, jobs, minions
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
 NOTHING = "no minion has a role of these services: nothing to do"

@@ -16,8 +16,8 @@ from runners.engine import answer, minions, stage_child, stage_jobs, stage_lock,
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
 RECENT = 20  # run logs that stage.stop looks into for jobs that may still run
 INTERRUPTED = (
-    "stage {}: interrupted; what its minions do goes on: 'salt-run stage.stop' ends it, running the stage again waits "
-    "for it"
+    "stage {}: interrupted; its jobs on minions go on: 'salt-run stage.stop' ends them, running the stage again waits "
+    "for them"
 )
 
 
@@ -195,7 +195,7 @@ def stop() -> answer.Output:
     asked = sorted({minion for record in steps.values() for minion in record["minions"]})
     ended = stage_jobs.end(__opts__, steps, asked)
     text += [f"{minion}: stopped in step {steps[jid]['step']}" for minion, jid in sorted(ended.items())]
-    return {"text": "\n".join(text) or "no stage is running, nor anything that one left on its minions"}
+    return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
 
 
 def _expected(stage: str, members: Sequence[str] | None) -> list[str]:

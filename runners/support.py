@@ -13,8 +13,9 @@ import salt.version
 
 from proposals.files import site as sites
 from proposals.pillar import redaction
+from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, minions, replies, stage_log
+from runners.engine import answer, jobs, minions, stage_log
 
 TAIL = 2 << 20  # bytes: the end of a log file says what happened last
 VERSIONS = (

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from runners.engine import answer, jobs, minions, replies
+from proposals.stages import replies
+from runners.engine import answer, jobs, minions
 
 SIGNS = {"ok": "ok", "drift": "DRIFT", "reboot": "after a reboot", "left": "left out"}
 

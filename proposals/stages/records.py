@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proposals.stages.replies import words
 from proposals.text.notes import several
 
 LONGEST = 2000  # characters of one reason
@@ -109,17 +110,18 @@ def _warning(finding: Mapping[str, Any]) -> str:
     return f"{hosts}{finding['message']}; {finding['fix']}"[:LONGEST]
 
 
-def _outcome(returned: Any, success: Any) -> tuple[str, int]:
+def _outcome(returned: Any, success: Any, function: str = "") -> tuple[str, int]:
     """Why one minion failed (empty where it did not), and how many states changed something."""
+    if isinstance(success, dict):  # several functions: a truth for each
+        outcomes = [_outcome(returned.get(name), good, name) for name, good in success.items()]
+        return "; ".join(reason for reason, _ in outcomes if reason), sum(changes for _, changes in outcomes)
     if isinstance(returned, dict) and all(isinstance(state, dict) and "result" in state for state in returned.values()):
         wrong = [state for state in returned.values() if state["result"] is False]
         reason = "; ".join(f"{state.get('__id__')}: {state.get('comment')}" for state in wrong)
         return reason, sum(1 for state in returned.values() if state.get("changes"))
-    if isinstance(success, dict):  # several functions: a truth for each
-        return "; ".join(f"{name}: {returned.get(name)}" for name, good in success.items() if not good), 0
-    if isinstance(returned, list):
-        return "; ".join(map(str, returned)), 0
-    return "" if success else str(returned), 0
+    if success:
+        return "", 0
+    return "; ".join(map(str, returned)) if isinstance(returned, list) else words(function, str(returned)), 0
 
 
 def _last_line(text: Any) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 import salt.client
 import salt.exceptions
 
+from proposals.stages.replies import Question, Replies, judged
 from proposals.text.errors import ProposalError
 from runners.engine import minions, stage_lock
-from runners.engine.replies import Question, Replies, judged
 
 # What Salt's client raises where no master takes a job, or not this user's.
 REFUSED = (

@@ -8,10 +8,10 @@ import salt.cache
 
 from proposals.files.site import site
 from proposals.inventory import existing_cluster, inventory_join, kept
+from proposals.stages.replies import Problem
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_minion_id
 from runners.engine import jobs
-from runners.engine.replies import Problem
 
 TRACES = "host_ceph.inspect"  # what on a host tells of a cluster
 QUESTIONS = (

@@ -1,6 +1,4 @@
-"""Whether both networks keep their promise: every host asked, side by side; what the answers say is judged in
-``proposals/networking/proof.py``.
-"""
+"""Tests of both networks: every host is asked, side by side; ``proposals/networking/proof.py`` judges the answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,8 +6,9 @@ from typing import Any, NamedTuple
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.networking import proof, tables
+from proposals.stages import replies
 from proposals.text.errors import ArgumentError
-from runners.engine import jobs, minions, replies
+from runners.engine import jobs, minions
 
 SECONDS = 3  # of one measurement
 STREAMS = 16  # at once, of 64 KiB: what the Mellanox paper measured with

@@ -11,7 +11,6 @@ import datetime
 import fcntl
 import json
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,10 @@ import salt.payload
 
 from proposals.stages.orchestrations import typed
 from proposals.text.errors import ProposalError
+from runners.engine.waiting import until_none
 
 ORCHESTRATIONS = ("runner.state.orch", "runner.state.orchestrate", "runner.state.sls")
-PROBES = 5  # tries of 0.1 s: whoever asks for the holder has the lock for a blink
+PROBING = 0.5  # seconds: whoever asks for the holder has the lock for a blink
 Job = dict[str, Any]  # of a stage: stage, user, jid, pid, born, since, arguments; log and silent once they are known
 
 
@@ -92,15 +92,18 @@ def born(pid: int) -> int | None:
 
 def _lock(opts: Mapping) -> bool:
     fd = os.open(_folder(opts) / "stage.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    for _ in range(PROBES):
+
+    def taken() -> bool:
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(0.1)
-        else:
             return True
-    os.close(fd)
-    return False
+        return False
+
+    if until_none(taken, PROBING, 0.1):
+        os.close(fd)
+        return False
+    return True
 
 
 def _held(job: Job | None) -> str:

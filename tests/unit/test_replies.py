@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from proposals.stages import replies
+from proposals.stages.replies import Problem, Question
 from proposals.text.errors import ProposalError
-from runners.engine import replies, waiting
-from runners.engine.replies import Problem, Question
+from runners.engine import waiting
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "replies.yaml").read_text())
 

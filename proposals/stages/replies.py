@@ -89,7 +89,7 @@ def _wrong(question: Question, reply: Mapping) -> str:
     """What is wrong with an answer; empty where nothing is."""
     answer, status = (_part(reply.get(key), question.function) for key in ("ret", "retcode"))
     if isinstance(answer, str) and status != 0:
-        return _words(question.function, answer)
+        return words(question.function, answer)
     if isinstance(answer, question.kind):
         return ""
     if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
@@ -102,16 +102,18 @@ def _part(part: Any, function: str) -> Any:
     return part.get(function) if isinstance(part, Mapping) else part
 
 
-def _words(function: str, text: str) -> str:
-    """What a person reads of an error: our modules raise Salt's own errors, whose words are whole."""
-    words = text.strip().removeprefix("ERROR: ")
-    if words == f"'{function}' is not available." or words.endswith(MISSING):
+def words(function: str, text: str) -> str:
+    """Return what a person reads of the error that a function's answer is.
+
+    Our modules raise Salt's own errors, whose text is meant for a person; of others the exception's name is added."""
+    error = text.strip().removeprefix("ERROR: ")
+    if error == f"'{function}' is not available." or error.endswith(MISSING):
         return f"it has no {function}: {SYNC}"
-    if raised := RAISED.fullmatch(words):
-        words = raised["words"].strip()
+    if raised := RAISED.fullmatch(error):
+        error = raised["words"].strip()
         if not raised["kind"].startswith("salt.exceptions."):
-            words = f"{function}: {raised['kind']}: {words} (its log has more)"
-    return "\n".join(_shown(line) for line in words.splitlines())
+            error = f"{function}: {raised['kind']}: {error} (its log has more)"
+    return "\n".join(_shown(line) for line in error.splitlines())
 
 
 def _shown(text: object) -> str:
