@@ -6,7 +6,7 @@ from typing import Any
 from proposals.cluster import pools
 from proposals.services import service_answers, table
 from proposals.services.service import Service
-from proposals.services.service_answers import Done
+from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from runners.engine import answer, ceph, jobs, minions
@@ -82,7 +82,7 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     return {"text": text, **more}
 
 
-def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[Done]:
+def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[AppliedPart]:
     """What came of each part of a service. Its hosts are left as they are where the cluster lacks what it needs."""
     first = [(_pools, step["pools"]), (_commands, service.commands), (_on_master, service.on_master)]
     done = []
@@ -96,17 +96,17 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
     ]
 
 
-def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> Done:
+def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:
     """Make the pools of a service that are missing."""
     return _ceph(f"{service.name}: pools", test, lambda: pools.plan(step["pools"], ceph.found(__opts__, False))[0])
 
 
-def _on_master(service: Service, _: Mapping[str, Any], master: Sequence[str], test: bool) -> Done:
+def _on_master(service: Service, _: Mapping[str, Any], master: Sequence[str], test: bool) -> AppliedPart:
     """What the master's own host does to the cluster."""
     return _apply(service.name, service.on_master, master, test)
 
 
-def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> Done:
+def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:
     """Give the cluster what else a service needs."""
 
     def plan() -> list[list[str]]:
@@ -115,16 +115,16 @@ def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test:
     return _ceph(f"{service.name}: cluster", test, plan)
 
 
-def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]]]) -> Done:
+def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]]]) -> AppliedPart:
     """Run the commands that a plan makes of what is found."""
     try:
         ran = ceph.run(__opts__, plan(), test, "is as planned")
     except ProposalError as err:
-        return Done(what, failed=[str(err)])
-    return Done(what, changes=ran.get("changes", {}), said=ran["text"])
+        return AppliedPart(what, failed=[str(err)])
+    return AppliedPart(what, changes=ran.get("changes", {}), answer=ran["text"])
 
 
-def _apply(what: str, sls: str, hosts: Sequence[str], test: bool) -> Done:
+def _apply(what: str, sls: str, hosts: Sequence[str], test: bool) -> AppliedPart:
     """Apply an SLS on minions, side by side, in one job."""
     arguments = [sls, {"__kwarg__": True, "test": test}]
     applied = jobs.ask(__opts__, hosts, "state.apply", arguments, timeout=LIMIT)

@@ -15,7 +15,7 @@ from runners.engine import answer, jobs, minions, waiting
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5  # seconds
 NOTHING = "no host needs updates or a reboot: nothing changed"
-Allowed = Mapping[str, maintenance.Wanted]
+Allowed = Mapping[str, maintenance.Allowed]
 
 
 @answer.answers

@@ -11,7 +11,7 @@ KEYS = ("stage_prep_master", "stage_prep_minion", "ready_timeout")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Allowed:
     """What is allowed on a host."""
 
     update: bool = False
@@ -19,11 +19,11 @@ class Wanted:
 
 
 WORDS = dict(
-    zip(PREP, (Wanted(), Wanted(update=True), Wanted(reboot=True), Wanted(update=True, reboot=True)), strict=True)
+    zip(PREP, (Allowed(), Allowed(update=True), Allowed(reboot=True), Allowed(update=True, reboot=True)), strict=True)
 )
 
 
-def wanted(pillar: Mapping, minions: Iterable[str], master: str) -> dict[str, Wanted]:
+def wanted(pillar: Mapping, minions: Iterable[str], master: str) -> dict[str, Allowed]:
     """Return what is allowed on each minion; the master's own host is never rebooted: that would end the stage.
 
     Raises ArgumentError for settings of prep that are not understood.
@@ -33,10 +33,10 @@ def wanted(pillar: Mapping, minions: Iterable[str], master: str) -> dict[str, Wa
         raise ArgumentError("\n".join(settings.lines()))
     chosen = dict.fromkeys(minions, WORDS[settings["stage_prep_minion"]])
     update = WORDS[settings["stage_prep_master"]].update
-    return {**chosen, master: Wanted(update=update)} if master in chosen else chosen
+    return {**chosen, master: Allowed(update=update)} if master in chosen else chosen
 
 
-def due(allowed: Mapping[str, Wanted], looked: Mapping[str, Mapping]) -> dict[str, list[str]]:
+def due(allowed: Mapping[str, Allowed], looked: Mapping[str, Mapping]) -> dict[str, list[str]]:
     """Return what would be done to each host that is due something, in words.
 
     answers

@@ -115,23 +115,23 @@ def roles(files: Mapping[str, Mapping]) -> dict[str, list[str]]:
     files
         Content by target path (``cluster/ID.sls``, ``stack/default/...``), chosen or served.
     """
-    found = {}
+    by_minion = {}
     for target, content in files.items():
         folder, _, file = target.partition("/")
         if folder == "cluster" and file.endswith(".sls") and content.get("cluster") != "unassigned":
             listed = content.get("roles")
-            found[file.removesuffix(".sls")] = list(map(str, listed)) if isinstance(listed, list) else []
-    return found
+            by_minion[file.removesuffix(".sls")] = list(map(str, listed)) if isinstance(listed, list) else []
+    return by_minion
 
 
 def osds(files: Mapping[str, Mapping]) -> dict[str, dict[str, Mapping]]:
     """Return the planned OSDs of each minion that has any: ``{minion: {data disk: what}}``; files as for ``roles``."""
-    found = {}
+    by_minion = {}
     for target, content in files.items():
         planned = _within(content, "ceph", "storage", "osds")
         if (minion := minion_of(target)) and planned:
-            found[minion] = {disk: osd if isinstance(osd, Mapping) else {} for disk, osd in planned.items()}
-    return found
+            by_minion[minion] = {disk: osd if isinstance(osd, Mapping) else {} for disk, osd in planned.items()}
+    return by_minion
 
 
 def networks(files: Mapping[str, Mapping]) -> dict[str, object]:

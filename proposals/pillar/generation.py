@@ -14,7 +14,7 @@ from proposals.pillar import chosen, conf, problems, secrets, tunings
 from proposals.pillar.chosen import TEMPLATE, Chosen
 from proposals.services import planning, table
 from proposals.services.planning import ServicePlans
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.text.errors import PolicyError
 
 STAGES = ("master", "admin", "mon", "mgr", "storage")  # roles by which stages name their minions
@@ -48,7 +48,7 @@ def build(choice: Chosen) -> Generation:
     """Return the generation that a choice makes. Raises PolicyError with every problem found, one line each."""
     members = _members(choice)
     hostnames = {minion: choice.hosts[minion]["hostname"] for minion in choice.roles if minion in choice.hosts}
-    services = planning.plan(Cluster(choice.roles, choice.hosts, choice.settings, choice.given))
+    services = planning.plan(PlannedCluster(choice.roles, choice.hosts, choice.settings, choice.given))
     monitors, absent = conf.derived(members["mon"], choice.hosts, choice.settings)
     expected = sum(len(osd.get("uuids") or ()) for osds in choice.osds.values() for osd in osds.values())
     derived = {**monitors, "sections": services.conf(), "expected_osds": expected}

@@ -1,7 +1,7 @@
 """A generation on disk: written beside the one that is served, then served by swapping one link.
 
 ``<pillar_root>/ceph/current`` is that link; Salt's ``stack`` reads through it (srv/master.d). Files are written by
-``store``; here are only links and their order.
+``files.atomic``; here are only links and their order.
 """
 
 import json
@@ -18,14 +18,14 @@ from proposals.pillar.generation import Generation, dump
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 
 
-def prepare(site: Site, made: Generation) -> Path:
+def prepare(site: Site, generation: Generation) -> Path:
     """Write a generation beside the others, with the links that make it whole; return its folder.
 
     Written before, it is left as it is: its name is its content's.
     """
-    folder = site.generations / made.name
+    folder = site.generations / generation.name
     if not folder.is_dir():
-        atomic.write_tree(folder, made.files)
+        atomic.write_tree(folder, generation.files)
     for name in ("assignment.cfg", "stack.cfg"):
         _link(folder / name, site.shipped / name)
     _link(folder / "secrets", site.secrets)
@@ -51,16 +51,16 @@ def _link(link: Path, target: Path) -> bool:
     return True
 
 
-def tell(site: Site, made: Generation) -> list[str]:
+def tell(site: Site, generation: Generation) -> list[str]:
     """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
     for folder in (site.keys.parent, site.given, site.secrets):
         atomic.close_folder(folder)
-    known = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
+    existing = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
     own = _given_texts(site)
-    keys = secrets.keys(known, made.entities, made.services.whole.passwords - set(own))
-    if keys != known:
+    keys = secrets.keys(existing, generation.entities, generation.services.whole.passwords - set(own))
+    if keys != existing:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
-    wanted = _secrets(made, {**keys, **own})
+    wanted = _secrets(generation, {**keys, **own})
     written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
     for name in written:
         atomic.write(site.secrets / name, wanted[name], mode=0o600)
@@ -68,7 +68,7 @@ def tell(site: Site, made: Generation) -> list[str]:
 
 
 def _given_texts(site: Site) -> dict[str, str]:
-    """What the site gave, by name. A password's last line end is none of it."""
+    """The site's files by name, without a trailing newline."""
     return {name: atomic.read_text(site.given / name).rstrip("\n") for name in given(site)}
 
 
@@ -78,19 +78,19 @@ def rotate(site: Site, name: str) -> None:
     atomic.write(site.keys, json.dumps(secrets.rotated(known, name), indent=1), mode=0o600)
 
 
-def forget(site: Site, made: Generation) -> list[str]:
+def forget(site: Site, generation: Generation) -> list[str]:
     """Take away the secrets of minions that a served generation gives none; return the files that went."""
-    entitled = _secrets(made, ANY_KEY)
+    entitled = _secrets(generation, ANY_KEY)
     dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
     for path in dropped:
         atomic.remove(path)
     return [path.name for path in dropped]
 
 
-def _secrets(made: Generation, keys: Mapping[str, str]) -> dict[str, str]:
+def _secrets(generation: Generation, keys: Mapping[str, str]) -> dict[str, str]:
     """The file of each minion that may know something."""
-    told = {minion: made.secrets(minion, keys) for minion in made.roles}
-    return {f"{minion}.yml": dump({"ceph_secrets": mine}) for minion, mine in told.items() if mine}
+    by_minion = {minion: generation.secrets(minion, keys) for minion in generation.roles}
+    return {f"{minion}.yml": dump({"ceph_secrets": uses}) for minion, uses in by_minion.items() if uses}
 
 
 def _differs(path: Path, text: str) -> bool:

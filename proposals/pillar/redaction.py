@@ -18,11 +18,11 @@ LOOKS = re.compile(
 def known(paths: Site) -> set[str]:
     """Return every secret that a site keeps: its keys, and the lines of one word of what each minion may know.
 
-    (Lines of several words are a keyring's: its keys are known by their looks, the rest is no secret.)
+    (Lines of several words are a keyring's: keys in them are matched by the pattern LOOKS, the rest is no secret.)
     """
     kept = [json.loads(atomic.read_text(paths.keys))] if paths.keys.exists() else []
     kept += [tree.read_yaml(path) for path in sorted(paths.secrets.glob("*.yml"))]
-    lines = {line.strip() for one in kept for text in _texts(one) for line in text.splitlines()}
+    lines = {line.strip() for content in kept for text in _texts(content) for line in text.splitlines()}
     return {line for line in lines if len(line) >= SHORTEST and not line.startswith("[") and len(line.split()) == 1}
 
 
@@ -40,10 +40,10 @@ def hider(words: Iterable[str]) -> Callable[[str], str]:
 
 def _texts(value: object) -> Iterable[str]:
     if isinstance(value, dict):
-        for one in value.values():
-            yield from _texts(one)
+        for inner in value.values():
+            yield from _texts(inner)
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for element in value:
+            yield from _texts(element)
     elif value is not None:
         yield str(value)

@@ -42,31 +42,31 @@ def entities(mgrs: Iterable[str], more: Mapping[str, Mapping[str, str]]) -> dict
     return {**every, **{f"mgr.{name}": CAPS["mgr."] for name in sorted(mgrs)}, **more}
 
 
-def keys(known: Mapping[str, str], needed: Iterable[str], passwords: Iterable[str] = ()) -> dict[str, str]:
-    """Return every key and password that the plan needs, by entity and name; what is known stays.
+def keys(existing: Mapping[str, str], needed: Iterable[str], passwords: Iterable[str] = ()) -> dict[str, str]:
+    """Return every key and password that the plan needs, by entity and name; those that are there stay.
 
-    known
+    existing
         What an earlier configure made, and what the site gave.
     needed
         The entities.
     passwords
         The passwords' names.
     """
-    made = {name: new_key() for name in needed if name not in known}
-    return {**known, **made, **{name: new_password() for name in sorted(passwords) if name not in known}}
+    fresh = {name: new_key() for name in needed if name not in existing}
+    return {**existing, **fresh, **{name: new_password() for name in sorted(passwords) if name not in existing}}
 
 
-def rotated(known: Mapping[str, str], name: str) -> dict[str, str]:
-    """Return the keys with a fresh one for ``name``, one of ``known``.
+def rotated(existing: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the keys with a fresh one for ``name``, one of ``existing``.
 
     Raises ArgumentError for another name, and for ``mon.``: monitors know each other by it, so no order of restarts
     keeps them in quorum.
     """
     if name == "mon.":
         raise ArgumentError("mon. cannot be rotated while monitors run: they know each other by it")
-    if name not in known:
-        raise ArgumentError(f"there is no key of '{names.shown(name)}'{names.nearest(name, known)}")
-    return {**known, name: new_key() if is_entity(name) else new_password()}
+    if name not in existing:
+        raise ArgumentError(f"there is no key of '{names.shown(name)}'{names.nearest(name, existing)}")
+    return {**existing, name: new_key() if is_entity(name) else new_password()}
 
 
 def is_entity(name: str) -> bool:

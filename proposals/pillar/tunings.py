@@ -36,10 +36,10 @@ def chosen(
     gateways
         As ``profile`` takes them.
     """
-    found = {}
+    profiles = {}
     for minion, has in roles.items():
         rotates = {disk["id"]: disk.get("rotational") for disk in hosts.get(minion, {}).get("ceph_disks", ())}
         classes = ["hdd" if rotates.get(disk, True) else "flash" for disk in osds.get(minion, {})]
         if name := profile(has, classes, gateways):
-            found[minion] = name
-    return found
+            profiles[minion] = name
+    return profiles

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from proposals.services.given import FOLDER
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.kinds import wrong
 
@@ -22,7 +22,7 @@ PLAIN = frozenset(
 NOBODY: Mapping = {"receivers": [{"name": "nobody"}]}
 
 
-def plan(cluster: Cluster, written: Mapping | None) -> ServicePlan:
+def plan(cluster: PlannedCluster, written: Mapping | None) -> ServicePlan:
     """Plan every Alertmanager: its configuration, the secrets in it, and the others, who send what it could not.
 
     written
@@ -41,13 +41,13 @@ def plan(cluster: Cluster, written: Mapping | None) -> ServicePlan:
     return join([ServicePlan(problems=(*_plain(config), *lacking)), *own])
 
 
-def _server(cluster: Cluster, minion: str, minions: list[str], told: Mapping) -> ServicePlan:
+def _server(cluster: PlannedCluster, minion: str, minions: list[str], common: Mapping) -> ServicePlan:
     others = [cluster.target(other, PEERS) for other in minions if other != minion]
     listens = cluster.target(minion, PEERS) if others else ""  # alone it has nobody to listen to
     arguments = [f"--cluster.listen-address={listens}", *(f"--cluster.peer={other}" for other in others)]
     return ServicePlan(
-        parts={"alertmanager": {minion: {**told, "arguments": arguments}}},
-        secrets={minion: {f"alertmanager-{name}": name for name in told["given"]}},
+        parts={"alertmanager": {minion: {**common, "arguments": arguments}}},
+        secrets={minion: {f"alertmanager-{name}": name for name in common["given"]}},
         ports={minion: {PEERS: PROCESS}} if others else {},
     )
 

@@ -9,14 +9,14 @@
 
 from collections.abc import Iterable, Mapping
 
-from proposals.services.service import Cluster, Command, Service
+from proposals.services.service import Command, PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 
 # docs.ceph.com, cephfs/add-remove-mds and rados/operations/user-management
 MDS_CAPS = {"mon": "allow profile mds", "mgr": "allow profile mds", "mds": "allow *", "osd": "allow rwx"}
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan metadata servers, pools, file systems and the keys of hosts with the role client-cephfs."""
     servers, clients = cluster.members("mds"), cluster.members("client-cephfs")
     systems = cluster.settings["cephfs"]
@@ -39,7 +39,7 @@ def _too_few(servers: list[str], systems: Mapping[str, Mapping]) -> Iterable[str
         yield f"cephfs: {active} active metadata servers are asked for, {len(servers)} minions have the role mds"
 
 
-def _server(cluster: Cluster, minion: str) -> ServicePlan:
+def _server(cluster: PlannedCluster, minion: str) -> ServicePlan:
     host = cluster.hostname(minion)
     entity = f"mds.{host}"
     return ServicePlan(
@@ -49,7 +49,7 @@ def _server(cluster: Cluster, minion: str) -> ServicePlan:
     )
 
 
-def _client(cluster: Cluster, minion: str, systems: Mapping[str, Mapping]) -> ServicePlan:
+def _client(cluster: PlannedCluster, minion: str, systems: Mapping[str, Mapping]) -> ServicePlan:
     entity = f"client.cephfs.{cluster.hostname(minion)}"
     return ServicePlan(
         parts={"client-cephfs": {minion: {"entity": entity}}},
@@ -58,12 +58,12 @@ def _client(cluster: Cluster, minion: str, systems: Mapping[str, Mapping]) -> Se
     )
 
 
-def commands(wanted: Mapping, found: Mapping) -> Iterable[Command]:
+def commands(planned: Mapping, existing: Mapping) -> Iterable[Command]:
     """What is still to do: file systems that are missing, data pools that they lack, how many servers are active."""
-    there = {fs["name"]: fs for fs in found["file_systems"]}
-    for name, system in wanted["file_systems"].items():
-        fs = there.get(name, {"data_pools": [f"{name}_data"], "max_mds": 1, "standby_replay": False})
-        if name not in there:
+    systems = {fs["name"]: fs for fs in existing["file_systems"]}
+    for name, system in planned["file_systems"].items():
+        fs = systems.get(name, {"data_pools": [f"{name}_data"], "max_mds": 1, "standby_replay": False})
+        if name not in systems:
             yield ["fs", "new", name, f"{name}_metadata", f"{name}_data"]
         if "erasure" in system["data"] and (pool := f"{name}_data_ec") not in fs["data_pools"]:
             yield ["fs", "add_data_pool", name, pool]

@@ -3,7 +3,7 @@
 A host with the role client-cephfs gets its key from ``cephfs``; one with the role admin needs nothing of a service.
 """
 
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 
 ROLES = ("client-iscsi", "client-nfs", "client-radosgw", "benchmark")  # each has packages in pillar/ceph/os
@@ -11,7 +11,7 @@ ROLES = ("client-iscsi", "client-nfs", "client-radosgw", "benchmark")  # each ha
 MIRROR_CAPS = {"mon": "profile rbd-mirror", "osd": "profile rbd"}
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan the programs of client roles, and the keys of hosts with the role rbd-mirror."""
     programs = {
         minion: {"roles": [role for role in ROLES if role in cluster.roles[minion]]}
@@ -21,7 +21,7 @@ def plan(cluster: Cluster) -> ServicePlan:
     return join([ServicePlan(parts={"clients": programs} if programs else {}), *mirrors])
 
 
-def _mirror(cluster: Cluster, minion: str) -> ServicePlan:
+def _mirror(cluster: PlannedCluster, minion: str) -> ServicePlan:
     entity = f"client.rbd-mirror.{cluster.hostname(minion)}"
     return ServicePlan(
         parts={"rbd-mirror": {minion: {"entity": entity}}},

@@ -12,14 +12,14 @@ the master's host makes a certificate with every manager's name and address. Cep
 from collections.abc import Mapping
 
 from proposals.services import given, iscsi, monitoring
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 
 PORT = 8443  # docs.ceph.com, mgr/dashboard: ssl_server_port
 PASSWORD = "dashboard.admin"
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan the managers' module, its certificate and settings, its admin's password and who may know it."""
     settings = cluster.settings["dashboard"]
     if not cluster.members("openattic") and "dashboard" not in cluster.settings.written:
@@ -40,11 +40,11 @@ def plan(cluster: Cluster) -> ServicePlan:
     )
 
 
-def _settled(cluster: Cluster, minion: str, settings: Mapping, files: list[str]) -> ServicePlan:
+def _settled(cluster: PlannedCluster, minion: str, settings: Mapping, files: list[str]) -> ServicePlan:
     """What the master's host tells the cluster: the module's settings, its certificate and admin."""
     port = {"ssl_server_port": str(settings["port"])} if settings["port"] else {}
     options = {"ssl": "true", **port, **_links(cluster)}
-    told = {
+    part = {
         "port": settings["port"],
         "user": settings["user"],
         "options": {"mgr": {f"mgr/dashboard/{option}": value for option, value in options.items()}},
@@ -53,20 +53,20 @@ def _settled(cluster: Cluster, minion: str, settings: Mapping, files: list[str])
         "gateways": _gateways(cluster),
     }
     api = {"dashboard-iscsi": iscsi.API_PASSWORD} if cluster.members("igw") else {}
-    return ServicePlan(parts={"dashboard": {minion: told}}, secrets={minion: {**api, **{file: file for file in files}}})
+    return ServicePlan(parts={"dashboard": {minion: part}}, secrets={minion: {**api, **{file: file for file in files}}})
 
 
 def _access(minion: str) -> ServicePlan:
     return ServicePlan(parts={"dashboard-access": {minion: {}}}, secrets={minion: {"dashboard": PASSWORD}})
 
 
-def _links(cluster: Cluster) -> dict[str, str]:
+def _links(cluster: PlannedCluster) -> dict[str, str]:
     """Where the dashboard finds what watches the cluster (docs.ceph.com, mgr/dashboard: monitoring)."""
     known = {"prometheus": "PROMETHEUS_API_HOST", "alertmanager": "ALERTMANAGER_API_HOST", "grafana": "GRAFANA_API_URL"}
     return {known[what]: url for what, url in monitoring.urls(cluster).items()}
 
 
-def _gateways(cluster: Cluster) -> dict[str, list[str]]:
+def _gateways(cluster: PlannedCluster) -> dict[str, list[str]]:
     """Where ceph-iscsi's gateways are asked, and as whom. Object gateways the dashboard finds itself."""
     return {
         cluster.hostname(minion): [iscsi.API_USER, cluster.target(minion, iscsi.API_PORT)]

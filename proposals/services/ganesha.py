@@ -7,7 +7,7 @@ Servers of one role (``ganesha``, and each name of ``ganesha_configurations``) a
 from collections.abc import Iterable, Mapping
 
 from proposals.services import nfs_exports
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.reader import SiteSettings
 
@@ -24,7 +24,7 @@ def configurations(settings: SiteSettings) -> list[str]:
     return list(dict.fromkeys([ROLE, *settings["ganesha_configurations"]]))
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan NFS servers: what each exports, its key, the pool of their grace databases."""
     roles = configurations(cluster.settings)
     servers = {minion: [role for role in roles if role in has] for minion, has in sorted(cluster.roles.items())}
@@ -36,13 +36,13 @@ def plan(cluster: Cluster) -> ServicePlan:
     return join([ServicePlan(problems=tuple(problems)), *own])
 
 
-def _server(cluster: Cluster, minion: str, roles: list[str], exports: list[dict]) -> ServicePlan:
+def _server(cluster: PlannedCluster, minion: str, roles: list[str], exports: list[dict]) -> ServicePlan:
     """One server, with what its role exports: its part, key, secrets and port."""
     role, host = roles[0], cluster.hostname(minion)
     user = f"{role}.{host}"
     exports = [export for export in exports if role in export["roles"]]
     secrets = sorted({secret for export in exports for secret in export["secrets"].values()})
-    told = {
+    part = {
         "name": host,
         "namespace": role,
         "pool": POOL,
@@ -52,7 +52,7 @@ def _server(cluster: Cluster, minion: str, roles: list[str], exports: list[dict]
         "ids": {export["pseudo"]: export["id"] for export in exports},
     }
     return ServicePlan(
-        parts={"ganesha": {minion: told}},
+        parts={"ganesha": {minion: part}},
         entities={f"client.{user}": _caps(role, exports)},
         secrets={minion: {"ganesha": [f"client.{user}"], **{secret: secret for secret in secrets}}},
         pools={POOL: {"application": "nfs"}},

@@ -14,7 +14,7 @@ A password is the name of a file in ``<pillar_root>/ceph/keys/given``.
 from collections.abc import Mapping
 
 from proposals.services.given import FOLDER
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.kinds import wrong
 from proposals.text.names import shown
@@ -25,7 +25,7 @@ API_USER, API_PASSWORD = "admin", "iscsi-api"  # of all gateways' API; the name 
 GIVEN = f"the name of a file in {FOLDER} (mode 0600, 12 to 16 letters, digits and @ - _ /)"
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan gateways, the pool of their record, the pools of images, and what one gateway tells all of them."""
     gateways, written = cluster.members("igw"), cluster.settings["iscsi_targets"]
     problems = _against(cluster, written)
@@ -50,7 +50,7 @@ def plan(cluster: Cluster) -> ServicePlan:
     )
 
 
-def _gateway(cluster: Cluster, minion: str, pools: list[str]) -> ServicePlan:
+def _gateway(cluster: PlannedCluster, minion: str, pools: list[str]) -> ServicePlan:
     entity = f"client.igw.{cluster.hostname(minion)}"
     trusted = sorted(filter(None, map(cluster.address, cluster.members("mgr"))))  # for the dashboard
     lacking = f"{minion}: a gateway has no address in public_network: its initiators find none"
@@ -63,7 +63,7 @@ def _gateway(cluster: Cluster, minion: str, pools: list[str]) -> ServicePlan:
     )
 
 
-def _made(cluster: Cluster, gateways: list[str], written: Mapping[str, Mapping]) -> ServicePlan:
+def _made(cluster: PlannedCluster, gateways: list[str], written: Mapping[str, Mapping]) -> ServicePlan:
     """What the first gateway tells all of them: targets with their images, and who may use these."""
     targets = {
         iqn: {
@@ -75,10 +75,10 @@ def _made(cluster: Cluster, gateways: list[str], written: Mapping[str, Mapping])
         }
         for iqn, target in written.items()
     }
-    told = {"targets": targets, "portals": [cluster.address(minion) for minion in gateways]}
+    part = {"targets": targets, "portals": [cluster.address(minion) for minion in gateways]}
     passwords = {access["password"] for target in targets.values() for access in target["initiators"].values()}
     return ServicePlan(
-        parts={"iscsi-targets": {gateways[0]: told}},
+        parts={"iscsi-targets": {gateways[0]: part}},
         secrets={gateways[0]: {name: name for name in sorted(filter(None, passwords))}},
     )
 
@@ -95,7 +95,7 @@ def _caps(pools: list[str]) -> dict[str, str]:
     }
 
 
-def _against(cluster: Cluster, written: Mapping[str, Mapping]) -> list[str]:
+def _against(cluster: PlannedCluster, written: Mapping[str, Mapping]) -> list[str]:
     """What stands against targets: images that two of them or none has, passwords that nobody gave."""
     problems = []
     owners: dict[str, str] = {}

@@ -19,7 +19,7 @@ not wanted::
 from collections.abc import Iterable, Mapping
 
 from proposals.services import alerting, given
-from proposals.services.service import Cluster, Command, Service
+from proposals.services.service import Command, PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 
 PORTS = {"ceph": 9283, "node": 9100, "prometheus": 9090, "alertmanager": 9093, "grafana": 3000}
@@ -29,7 +29,7 @@ OPTION = "mgr/prometheus/scrape_interval"
 GRAFANA_PASSWORD = "grafana.admin"
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan who watches, whom, by which rules, and who is told."""
     watchers, alerters = cluster.members("prometheus"), cluster.members("alertmanager")
     settings = cluster.settings["monitoring"]
@@ -55,34 +55,34 @@ def plan(cluster: Cluster) -> ServicePlan:
     )
 
 
-def commands(told: Mapping, found: Mapping) -> Iterable[Command]:
+def commands(planned: Mapping, existing: Mapping) -> Iterable[Command]:
     """What is still to do: Ceph's own exporter, which is a module of the managers, and how fresh its numbers are, which
     it reads at its start.
     """
-    enabled = "prometheus" in found["modules"]
-    if other := float(found["scrape_interval"] or INTERVAL) != told["scrape_interval"]:
-        yield ["config", "set", "mgr", OPTION, str(told["scrape_interval"])]
+    enabled = "prometheus" in existing["modules"]
+    if other := float(existing["scrape_interval"] or INTERVAL) != planned["scrape_interval"]:
+        yield ["config", "set", "mgr", OPTION, str(planned["scrape_interval"])]
         if enabled:
             yield ["mgr", "module", "disable", "prometheus"]
     if other or not enabled:
         yield ["mgr", "module", "enable", "prometheus"]
 
 
-def urls(cluster: Cluster) -> dict[str, str]:
+def urls(cluster: PlannedCluster) -> dict[str, str]:
     """Where each of the programs that people look at answers, of those that are planned: ``{prometheus: http://…}``."""
     watchers, alerters = cluster.members("prometheus"), cluster.members("alertmanager")
-    found = {"prometheus": watchers, "alertmanager": alerters if watchers else []}
+    minions_of = {"prometheus": watchers, "alertmanager": alerters if watchers else []}
     if cluster.settings["monitoring"]["grafana"]:
-        found["grafana"] = watchers
+        minions_of["grafana"] = watchers
     schemes = {"grafana": "https"}  # it is shown inside of the dashboard, where a browser wants TLS
     return {
         what: f"{schemes.get(what, 'http')}://{cluster.target(minions[0], PORTS[what])}"
-        for what, minions in found.items()
+        for what, minions in minions_of.items()
         if minions
     }
 
 
-def _prometheus(cluster: Cluster, interval: int, rules: list[list[str]]) -> dict:
+def _prometheus(cluster: PlannedCluster, interval: int, rules: list[list[str]]) -> dict:
     """prometheus.yml: everybody by address, so that no name service stands between, and by Ceph's name of the host,
     which Ceph's dashboards look for (docs.ceph.com, mgr/prometheus: node exporter and instance labels).
     """
@@ -113,24 +113,24 @@ def _prometheus(cluster: Cluster, interval: int, rules: list[list[str]]) -> dict
     }
 
 
-def _watching(cluster: Cluster, watchers: list[str], settings: Mapping) -> ServicePlan:
+def _watching(cluster: PlannedCluster, watchers: list[str], settings: Mapping) -> ServicePlan:
     """Prometheus: its configuration, the site's own rule files (where each lies on a host, and its source)."""
     rules = [[f"{RULES}/{source.rpartition('/')[2]}", source] for source in settings["custom_alerts"]]
     kept = settings["retention"]
-    told = {
+    part = {
         "config": _prometheus(cluster, settings["scrape_interval"], rules),
         "rules": rules,
         "arguments": [f"--storage.tsdb.retention.time={kept}"] if kept else [],
     }
-    return ServicePlan(parts={"prometheus": dict.fromkeys(watchers, told)})
+    return ServicePlan(parts={"prometheus": dict.fromkeys(watchers, part)})
 
 
-def _grafana(cluster: Cluster, watchers: list[str]) -> ServicePlan:
+def _grafana(cluster: PlannedCluster, watchers: list[str]) -> ServicePlan:
     """Grafana beside each Prometheus, with Ceph's dashboards; from a package source that the site has."""
     files, problems = given.certificate("grafana", cluster)
-    told = {"port": PORTS["grafana"], "certificate": "given" if files else "made"}
+    part = {"port": PORTS["grafana"], "certificate": "given" if files else "made"}
     own = ServicePlan(
-        parts={"grafana": {minion: {**told, "names": cluster.names([minion])} for minion in watchers}},
+        parts={"grafana": {minion: {**part, "names": cluster.names([minion])} for minion in watchers}},
         secrets={minion: {"grafana": GRAFANA_PASSWORD, **{file: file for file in files}} for minion in watchers},
         passwords=frozenset({GRAFANA_PASSWORD}),
         problems=tuple(problems),

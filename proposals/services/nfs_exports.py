@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from proposals.services.given import FOLDER
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.settings.files import IDS
 from proposals.settings.kinds import wrong
 from proposals.text.names import shown
@@ -23,7 +23,7 @@ from proposals.text.names import shown
 MAY = {"RW": "rw", "RO": "r"}  # the capability that each access takes
 
 
-def read(cluster: Cluster, roles: list[str]) -> tuple[list[dict], list[str]]:
+def read(cluster: PlannedCluster, roles: list[str]) -> tuple[list[dict], list[str]]:
     """Return the exports that a site asks for, each with every key, and its capabilities, FSAL block and secrets; and
     what is wrong with others.
 
@@ -41,7 +41,7 @@ def read(cluster: Cluster, roles: list[str]) -> tuple[list[dict], list[str]]:
     return list(exports.values()), problems
 
 
-def _export(path: str, written: Mapping, cluster: Cluster, roles: list[str]) -> tuple[dict, list[str]]:
+def _export(path: str, written: Mapping, cluster: PlannedCluster, roles: list[str]) -> tuple[dict, list[str]]:
     """One export, and what is wrong with it."""
     where, pseudo = f"nfs_exports: {shown(path)}", "/" + path.strip("/")
     problems = [
@@ -62,7 +62,7 @@ def _export(path: str, written: Mapping, cluster: Cluster, roles: list[str]) -> 
     }, problems + wrongs
 
 
-def _of_file_system(where: str, written: Mapping, cluster: Cluster) -> tuple[dict, list[str]]:
+def _of_file_system(where: str, written: Mapping, cluster: PlannedCluster) -> tuple[dict, list[str]]:
     """What ``ceph fs authorize`` gives for a path (docs.ceph.com, cephfs/client-auth)."""
     name, path, may = written["file_system"], written["path"], MAY[written["access"]]
     systems, problems = cluster.settings["cephfs"], []
@@ -84,7 +84,7 @@ def _of_file_system(where: str, written: Mapping, cluster: Cluster) -> tuple[dic
     }, problems
 
 
-def _of_user(where: str, written: Mapping, cluster: Cluster) -> tuple[dict, list[str]]:
+def _of_user(where: str, written: Mapping, cluster: PlannedCluster) -> tuple[dict, list[str]]:
     """A gateway's library inside the server: the pools are known by their application, as cephadm's keys have it."""
     user, users, problems = written["user"], cluster.settings["rgw_users"], []
     secret = written["secret"] or f"rgw_users.{user}"

@@ -10,7 +10,7 @@ Pools and users are called as DeepSea's were: ``mycloud-cloud-images``, ``client
 import uuid
 from collections.abc import Mapping
 
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.block import KINDS
 from proposals.text import names
@@ -26,7 +26,7 @@ USERS = {
 SECRETS = ("cinder", "nova")  # whose keys libvirt holds on every compute host
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan pools, keys with what they may do, and what the master's host writes down for OpenStack's hosts."""
     settings = cluster.settings["openstack"]
     if settings is None:
@@ -38,7 +38,7 @@ def plan(cluster: Cluster) -> ServicePlan:
         f"client.{users[user]}": _caps([pools[kind] for kind in writes], [pools[kind] for kind in reads])
         for user, (writes, reads) in USERS.items()
     }
-    wanted = ServicePlan(
+    shared = ServicePlan(
         pools={name: {"application": "rbd", **settings["pools"][kind]} for kind, name in pools.items()},
         entities=entities,
         problems=tuple(
@@ -47,10 +47,10 @@ def plan(cluster: Cluster) -> ServicePlan:
             if "erasure" in settings["pools"][kind]
         ),
     )
-    return join([wanted, *(_written(cluster, minion, pools, users) for minion in cluster.members("master"))])
+    return join([shared, *(_written(cluster, minion, pools, users) for minion in cluster.members("master"))])
 
 
-def _written(cluster: Cluster, minion: str, pools: Mapping[str, str], users: Mapping[str, str]) -> ServicePlan:
+def _written(cluster: PlannedCluster, minion: str, pools: Mapping[str, str], users: Mapping[str, str]) -> ServicePlan:
     """What the master's host writes down: keyrings, libvirt's secrets, lines for each service's configuration."""
     secrets: dict[str, list[str] | str] = {f"ceph.client.{name}.keyring": [f"client.{name}"] for name in users.values()}
     secrets |= {f"client.{users[user]}.key": f"client.{users[user]}" for user in SECRETS}

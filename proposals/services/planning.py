@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.services.service_plan import ServicePlan, join
 from proposals.services.table import SERVICES
 
@@ -36,7 +36,7 @@ class ServicePlans:
         return [{"name": name, **section} for name, section in self.whole.conf.items()]
 
 
-def plan(cluster: Cluster) -> ServicePlans:
+def plan(cluster: PlannedCluster) -> ServicePlans:
     """Ask every service for its plan, and join them."""
     asked = {service.name: service.plan(cluster) for service in SERVICES}
     plans = {name: each for name, each in asked.items() if each != ServicePlan()}

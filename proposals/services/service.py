@@ -11,7 +11,7 @@ Command = list[str]  # words of a ``ceph`` command, without a secret among them
 
 
 @dataclass(frozen=True)
-class Cluster:
+class PlannedCluster:
     """What services are planned from.
 
     roles
@@ -74,7 +74,7 @@ class Service:
     """
 
     name: str
-    plan: Callable[[Cluster], ServicePlan]
+    plan: Callable[[PlannedCluster], ServicePlan]
     commands: Callable[[Mapping, Mapping], Iterable[Command]] | None = None
     on_master: str = ""
     parts: tuple[str, ...] = ()

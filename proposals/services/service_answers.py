@@ -10,13 +10,13 @@ from proposals.text.names import shown
 
 
 @dataclass(frozen=True)
-class Done:
+class AppliedPart:
     """One part of a service after it was applied."""
 
     what: str
     changes: Mapping[str, object] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
-    said: str = ""
+    answer: str = ""
     warned: list[str] = field(default_factory=list)
     would: Mapping[str, list[dict]] | None = None  # in test mode: by minion, the states that would change or fail
 
@@ -32,7 +32,7 @@ class Done:
     def _lines(self) -> list[str]:
         if self.failed:
             return [*(f"FAILED: {line}" for line in self.failed), *self.warned]
-        return [self.said or self._changed(), *self.warned]
+        return [self.answer or self._changed(), *self.warned]
 
     def _changed(self) -> str:
         hosts = [minion for minion, states in (self.changes if self.would is None else self.would).items() if states]
@@ -42,7 +42,7 @@ class Done:
 
 def applied(
     what: str, answers: Mapping[str, Mapping[str, Mapping]], problems: Iterable[str], test: bool = False
-) -> Done:
+) -> AppliedPart:
     """Return what came of ``state.apply`` on minions.
 
     answers
@@ -63,8 +63,8 @@ def applied(
         if changed := {state["__id__"] for state in states.values() if state["changes"]}:
             changes[minion] = sorted(changed)
     if test:
-        return Done(what, failed=failed, warned=warned, would=plan_steps.by_minion(answers))
-    return Done(what, changes, failed, warned=warned)
+        return AppliedPart(what, failed=failed, warned=warned, would=plan_steps.by_minion(answers))
+    return AppliedPart(what, changes, failed, warned=warned)
 
 
 def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], generation: str) -> list[str]:

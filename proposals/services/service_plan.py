@@ -60,22 +60,22 @@ def join(plans: Iterable[ServicePlan]) -> ServicePlan:
 
 def _joined(mappings: Iterable[Mapping]) -> dict:
     """Mappings of mappings as one."""
-    found: dict = {}
+    joined: dict = {}
     for mapping in mappings:
         for key, inner in mapping.items():
-            found.setdefault(key, {}).update(inner)
-    return found
+            joined.setdefault(key, {}).update(inner)
+    return joined
 
 
 def _clashes(plans: Iterable[ServicePlan]) -> list[str]:
     """Ports of a host that two processes want."""
-    wanted: dict[tuple[str, int], set[str]] = {}
+    by_port: dict[tuple[str, int], set[str]] = {}
     for plan in plans:
         for minion, ports in plan.ports.items():
             for port, process in ports.items():
-                wanted.setdefault((minion, port), set()).add(process)
+                by_port.setdefault((minion, port), set()).add(process)
     return [
         f"{minion}: port {port} is wanted by {' and '.join(sorted(processes))}: give one of them another port"
-        for (minion, port), processes in sorted(wanted.items())
+        for (minion, port), processes in sorted(by_port.items())
         if len(processes) > 1
     ]

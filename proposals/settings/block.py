@@ -4,7 +4,7 @@ import re
 
 from proposals.settings.cluster import LAYER
 from proposals.settings.kinds import GIVEN, NAME, Setting, Text
-from proposals.settings.mappings import Group, Many, Named, Switch
+from proposals.settings.mappings import Group, Many, Named, Toggle
 from proposals.settings.pools import POOL_OPTIONS
 
 IQN = re.compile(r"iqn\.\d{4}-\d{2}\.[a-z0-9.-]+(:[a-z0-9.:-]+)?")  # RFC 3720, 3.2.6.3.1
@@ -68,7 +68,7 @@ SETTINGS = (
     ),
     Setting(
         "openstack",
-        Switch(CLOUD),
+        Toggle(CLOUD),
         "pools and keys for Cinder, its backups, Glance and Nova",
         source="docs.ceph.com, rbd/rbd-openstack",
         default=False,

@@ -1,8 +1,6 @@
 """What a row of the table is, and the kinds of single values: each says what it expects, and reads what a site wrote.
 
-Own code: pydantic, msgspec and cattrs were weighed. A row's words are the reference page, the message and the rule at
-once; a wrong value must leave its neighbours readable, so that all problems are named in one run; and two of the three
-would bring a compiled wheel to every master's Python.
+Why own code and no library: docs/contributing/decisions.md.
 """
 
 import ipaddress

@@ -39,14 +39,14 @@ class Group:
         return f"a mapping of {', '.join(row.key for row in self.rows)}" if self.rows else "nothing"
 
     def read(self, key: str, value: object) -> Read:
-        said = {} if value is None else value
-        if not isinstance(said, Mapping):
+        written = {} if value is None else value
+        if not isinstance(written, Mapping):
             return None, [wrong(key, value, self.expected)]
-        values, problems = {}, self._unknown(key, said)
+        values, problems = {}, self._unknown(key, written)
         for row in self.rows:
-            found, wrongs = read_row(row, said, f"{key}: {row.key}")
+            found, wrongs = read_row(row, written, f"{key}: {row.key}")
             problems += wrongs
-            if not self.sparse or said.get(row.key) is not None:
+            if not self.sparse or written.get(row.key) is not None:
                 values[row.key] = found
         return values, problems
 
@@ -109,8 +109,8 @@ class Names(Named):
         if not isinstance(value, list):
             return super().read(key, value)
         odd = [each for each in value if isinstance(each, list | Mapping)]  # nothing that a mapping's key could be
-        said, problems = self.entries(key, dict.fromkeys(each for each in value if each not in odd))
-        return said, [wrong(f"{key}: a name", each, self.name.expected) for each in odd] + problems
+        written, problems = self.entries(key, dict.fromkeys(each for each in value if each not in odd))
+        return written, [wrong(f"{key}: a name", each, self.name.expected) for each in odd] + problems
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Forms:
     expected: str
 
     def read(self, key: str, value: object) -> Read:
-        said = value if isinstance(value, Mapping) else {}
-        group = next((each for each in self.groups if each.rows[0].key in said), None)
+        written = value if isinstance(value, Mapping) else {}
+        group = next((each for each in self.groups if each.rows[0].key in written), None)
         return group.read(key, value) if group else (None, [wrong(key, value, self.expected)])
 
     def inner(self) -> Rows:
@@ -148,7 +148,7 @@ class Forms:
 
 
 @dataclass(frozen=True)
-class Switch:
+class Toggle:
     """``true`` for the defaults, ``false`` for nothing, or a group."""
 
     group: Group

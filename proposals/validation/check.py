@@ -84,10 +84,10 @@ def run(checks: Iterable[Check], subject: Subject) -> list[Finding]:
     """Return every finding, errors first; what a row says in the same words of several hosts is one finding."""
     hosts: dict[tuple[Check, str, str], list[str]] = {}
     for check in checks:
-        for found in check.look(subject):
-            words = {key: _word(value) for key, value in found.values.items()}
-            said = (check, check.message.format(**words), check.fix.format(**words))
-            hosts.setdefault(said, []).extend(found.hosts)
+        for hit in check.look(subject):
+            words = {key: _word(value) for key, value in hit.values.items()}
+            key = (check, check.message.format(**words), check.fix.format(**words))
+            hosts.setdefault(key, []).extend(hit.hosts)
     findings = [
         Finding(check.id, _severity(check, subject), tuple(sorted(set(names))), message, fix)
         for (check, message, fix), names in hosts.items()
@@ -106,7 +106,7 @@ def _severity(check: Check, subject: Subject) -> str:
 
 def status(findings: Iterable[Finding]) -> int:
     """Return the exit status: 2 where there is an error, 1 where there are warnings only, else 0."""
-    severities = {one.severity for one in findings}
+    severities = {finding.severity for finding in findings}
     return 2 if ERROR in severities else 1 if WARNING in severities else 0
 
 
@@ -114,11 +114,13 @@ def text(findings: Iterable[Finding], looked: str) -> str:
     """Return findings as a person reads them; ``looked`` says what was looked at, for the last line."""
     findings = list(findings)
     lines = []
-    for one in findings:
-        who = f"{several(list(one.hosts))}: " if one.hosts else ""
-        lines.append(f"{one.severity:<8} {who}{one.message}  [{one.check}]")
-        if one.severity != ALLOWED:
-            lines.append(f"         -> {one.fix}")
-    count = {severity: sum(one.severity == severity for one in findings) for severity in (ERROR, WARNING, ALLOWED)}
+    for finding in findings:
+        who = f"{several(list(finding.hosts))}: " if finding.hosts else ""
+        lines.append(f"{finding.severity:<8} {who}{finding.message}  [{finding.check}]")
+        if finding.severity != ALLOWED:
+            lines.append(f"         -> {finding.fix}")
+    count = {
+        severity: sum(finding.severity == severity for finding in findings) for severity in (ERROR, WARNING, ALLOWED)
+    }
     allowed = f", {count[ALLOWED]} allowed by small_site" if count[ALLOWED] else ""
     return "\n".join([*lines, f"{looked}: errors {count[ERROR]}, warnings {count[WARNING]}{allowed}"])

@@ -29,7 +29,7 @@ FORM: Mapping = {
 
 
 @dataclass(frozen=True)
-class Facts:
+class HostFacts:
     """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last."""
 
     hostname: str
@@ -48,7 +48,7 @@ class Facts:
     listening: list[Mapping]
 
 
-def read(answer: object) -> Facts:
+def read(answer: object) -> HostFacts:
     """Return the facts of an answer. Raises InventoryError where it is none."""
     if not isinstance(answer, Mapping):
         raise InventoryError(f"it answered '{shown(answer, 200)}': has ceph.stage.prep given it our modules?")
@@ -61,17 +61,17 @@ def read(answer: object) -> Facts:
         raise InventoryError(
             f"its {', '.join(wrong) or 'clock'} is not of the form expected: run ceph.stage.prep again"
         )
-    return Facts(**{key: answer[key] for key in FORM})
+    return HostFacts(**{key: answer[key] for key in FORM})
 
 
 def _has(value: Any, form: Any) -> bool:
     """Whether a value is of a form."""
     if isinstance(form, list):
-        return isinstance(value, list | tuple) and all(_has(one, form[0]) for one in value)
+        return isinstance(value, list | tuple) and all(_has(element, form[0]) for element in value)
     if isinstance(form, Mapping):
         if not isinstance(value, Mapping):
             return False
         if "*" in form:
-            return all(isinstance(key, str) and _has(one, form["*"]) for key, one in value.items())
+            return all(isinstance(key, str) and _has(element, form["*"]) for key, element in value.items())
         return all(_has(value.get(key), inner) for key, inner in form.items())
     return isinstance(value, form) and (form is not int or type(value) is int)

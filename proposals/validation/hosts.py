@@ -55,7 +55,7 @@ def _off(seconds: float) -> str:
 
 
 def unsynchronised(subject: Subject) -> Iterable[Found]:
-    """Hosts whose kernel says that nothing sets its clock; containers cannot say."""
+    """Hosts whose kernel says that its clock is not synchronised; containers cannot say."""
     yield from (at(minion) for minion, facts in sorted(subject.hosts.items()) if facts.synchronised is False)
 
 
@@ -168,7 +168,7 @@ CHECKS = (
     ),
     Check(
         *("unsynchronised", WARNING, HOSTS, "a time service sets every clock"),
-        "nothing sets its clock",
+        "its clock is not synchronised",
         "run ceph.stage.prep, which sets up chrony, and look at 'chronyc sources' there",
         unsynchronised,
         "docs.ceph.com, install/get-packages (time synchronisation)",

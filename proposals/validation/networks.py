@@ -13,7 +13,7 @@ CLUSTER_YML = "config/stack/default/ceph/cluster.yml (or its override stack/ceph
 
 
 def network_shape(subject: Subject) -> Iterable[Found]:
-    """Networks that are none."""
+    """Settings that are not a network."""
     for key in NETWORKS:
         if subject.network(key) is None:
             yield at(key=key, found=subject.settings.get(key) or "not set")
@@ -64,16 +64,16 @@ def mtu_differs(subject: Subject) -> Iterable[Found]:
     """Interfaces in a network whose MTU is not that of most hosts there; those without link do not count."""
     for key in NETWORKS:
         network = subject.network(key)
-        found = [
+        mtus = [
             (minion, name, interface["mtu"])
             for minion in sorted(subject.hosts)
             for name, interface in _inside(subject, minion, network)
             if interface["up"]
         ]
-        counts = Counter(mtu for _, _, mtu in found)
+        counts = Counter(mtu for _, _, mtu in mtus)
         most = max(counts, key=lambda mtu: (counts[mtu], mtu), default=0)
         yield from (
-            at(minion, name=name, mtu=mtu, network=network, most=most) for minion, name, mtu in found if mtu != most
+            at(minion, name=name, mtu=mtu, network=network, most=most) for minion, name, mtu in mtus if mtu != most
         )
 
 

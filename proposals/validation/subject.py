@@ -12,7 +12,7 @@ from proposals.settings.hosts import MINIONS, PLACE
 from proposals.settings.hosts import SETTINGS as PREP
 from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
-from proposals.validation.facts import Facts
+from proposals.validation.facts import HostFacts
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Subject:
     settings: Mapping[str, object]
     osds: Mapping[str, int]
     generation: str | None = None
-    hosts: Mapping[str, Facts] = field(default_factory=dict)
+    hosts: Mapping[str, HostFacts] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     hostnames: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, list[str]] = field(default_factory=dict)

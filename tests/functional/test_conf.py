@@ -9,7 +9,7 @@ import yaml
 from conftest import PILLAR
 from proposals.pillar import conf
 from proposals.services import planning
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.settings import reader
 
 FILES = sorted((Path(__file__).parent.parent / "fixtures" / "conf").glob("*.yaml"))
@@ -27,7 +27,7 @@ def rendered(minion, with_pillar, tmp_path):
         mons = sorted(name for name, roles in case["roles"].items() if "mon" in roles)
         settings = reader.read(case["settings"])
         told, problems = conf.derived(mons, hosts, settings)
-        planned = planning.plan(Cluster(case["roles"], hosts, settings))
+        planned = planning.plan(PlannedCluster(case["roles"], hosts, settings))
         assert [*problems, *settings.lines(), *planned.whole.problems] == []
         told["sections"] = planned.conf()
         modules = with_pillar(**{**PILLAR, **case["settings"], "ceph": told})

@@ -3,7 +3,7 @@
 import pytest
 
 from proposals.cluster import maintenance
-from proposals.cluster.maintenance import Wanted
+from proposals.cluster.maintenance import Allowed
 from proposals.text.errors import ArgumentError
 
 MASTER = "admin"
@@ -19,13 +19,13 @@ def allowed(**pillar):
 
 
 def test_nothing_is_done_unasked():
-    assert set(allowed().values()) == {Wanted()}
+    assert set(allowed().values()) == {Allowed()}
     assert maintenance.due(allowed(), LOOKED) == {}
 
 
 def test_the_masters_host_is_asked_for_apart_and_never_rebooted():
     found = allowed(stage_prep_master="default-update-reboot", stage_prep_minion="default-no-update-reboot")
-    assert found == {"admin": Wanted(update=True), "osd1": Wanted(reboot=True), "mon2": Wanted(reboot=True)}
+    assert found == {"admin": Allowed(update=True), "osd1": Allowed(reboot=True), "mon2": Allowed(reboot=True)}
     assert maintenance.due(found, LOOKED) == {"admin": ["update 1 packages"], "mon2": ["reboot (a new kernel)"]}
 
 

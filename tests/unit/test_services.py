@@ -5,7 +5,7 @@ import yaml
 from planning import FIXTURES
 
 from proposals.services import cephfs, monitoring, planning, service_answers
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan
 from proposals.services.table import SERVICES, named, roles
 from proposals.settings import reader
@@ -27,7 +27,7 @@ def plan(roles, settings=None, given=()):
         for number, minion in enumerate(sorted(roles), start=1)
     }
     read = reader.read({"public_network": "10.0.0.0/24", **(settings or {})})
-    made = planning.plan(Cluster(roles, hosts, read, frozenset(given)))
+    made = planning.plan(PlannedCluster(roles, hosts, read, frozenset(given)))
     return made, [*read.lines(), *made.whole.problems]
 
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from proposals.networking.nics import NAME
 from proposals.services import given
 from proposals.services.radosgw.gateway import Gateway
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.kinds import wrong
 from proposals.settings.reader import SiteSettings
@@ -30,7 +30,7 @@ AGAIN = (
 CA_FORM = "the certificate that the gateways' one is signed with, in PEM,"
 
 
-def plan(cluster: Cluster, gateways: list[Gateway]) -> ServicePlan:
+def plan(cluster: PlannedCluster, gateways: list[Gateway]) -> ServicePlan:
     """Plan HAProxy and keepalived; nothing where the site names no address."""
     settings = cluster.settings["rgw_frontend"]
     if settings is None:
@@ -46,9 +46,9 @@ def plan(cluster: Cluster, gateways: list[Gateway]) -> ServicePlan:
     against = [*none, *_apart(settings, links), *_clashes(minions, port, gateways)]
     if problems or against:
         return ServicePlan(problems=(*problems, *against))
-    told = _told(settings, cluster, behind, files, port)
+    common = _told(settings, cluster, behind, files, port)
     hosts = {minion: link for minion, link in links.items() if link}
-    return join(_host(minion, hosts, told, files, port) for minion in minions)
+    return join(_host(minion, hosts, common, files, port) for minion in minions)
 
 
 def floating(settings: SiteSettings) -> set[str]:
@@ -71,14 +71,14 @@ def _not_alike(settings: Mapping, behind: list[Gateway]) -> Iterable[str]:
         )
 
 
-def _taken(address: str | None, cluster: Cluster) -> Iterable[str]:
+def _taken(address: str | None, cluster: PlannedCluster) -> Iterable[str]:
     """The address that clients use is no host's yet."""
     for minion, host in sorted(cluster.hosts.items()):
         if address and any(addresses.ip(own) == addresses.ip(address) for own in host.get("addresses", ())):
             yield f"rgw_frontend: address {address} is that of {minion}: choose one that no host has"
 
 
-def _files(settings: Mapping, behind: list[Gateway], cluster: Cluster) -> tuple[dict[str, str], list[str]]:
+def _files(settings: Mapping, behind: list[Gateway], cluster: PlannedCluster) -> tuple[dict[str, str], list[str]]:
     """HAProxy's certificate, where it ends TLS, and the one by which it checks gateways that speak it too."""
     if not settings["tls"]:
         return {}, []
@@ -89,7 +89,7 @@ def _files(settings: Mapping, behind: list[Gateway], cluster: Cluster) -> tuple[
     return files, problems
 
 
-def _minions(settings: Mapping, cluster: Cluster, behind: list[Gateway]) -> tuple[list[str], list[str]]:
+def _minions(settings: Mapping, cluster: PlannedCluster, behind: list[Gateway]) -> tuple[list[str], list[str]]:
     """The hosts that run HAProxy."""
     if settings["minions"] is None:
         return sorted({gateway.minion for gateway in behind}), []
@@ -127,7 +127,9 @@ def _clashes(minions: list[str], port: int, gateways: list[Gateway]) -> Iterable
             )
 
 
-def _told(settings: Mapping, cluster: Cluster, behind: list[Gateway], files: Mapping[str, str], port: int) -> dict:
+def _told(
+    settings: Mapping, cluster: PlannedCluster, behind: list[Gateway], files: Mapping[str, str], port: int
+) -> dict:
     """What every host of HAProxy is told alike."""
     address, tls = addresses.ip(settings["address"]), bool(settings["tls"])
     last = address.packed[-1] if address else 0
@@ -145,21 +147,21 @@ def _told(settings: Mapping, cluster: Cluster, behind: list[Gateway], files: Map
 
 
 def _host(
-    minion: str, links: Mapping[str, tuple[str, str]], told: Mapping, files: Mapping[str, str], port: int
+    minion: str, links: Mapping[str, tuple[str, str]], common: Mapping, files: Mapping[str, str], port: int
 ) -> ServicePlan:
     """HAProxy and keepalived of one host; the first by name has the address where all are well."""
     name, own = links[minion]
     place = sorted(links).index(minion)
     peers = [address for other, (_, address) in links.items() if other != minion]
-    mine = {"interface": name, "own": own, "peers": peers, "priority": 100 - min(place, 98)}
+    alone = {"interface": name, "own": own, "peers": peers, "priority": 100 - min(place, 98)}
     return ServicePlan(
-        parts={"rgw-frontend": {minion: {**told, **mine}}},
+        parts={"rgw-frontend": {minion: {**common, **alone}}},
         secrets={minion: {f"rgw-frontend/{file}": what for file, what in files.items()}},
         ports={minion: {port: "haproxy"}},
     )
 
 
-def _server(gateway: Gateway, cluster: Cluster, ends: bool) -> dict[str, str]:
+def _server(gateway: Gateway, cluster: PlannedCluster, ends: bool) -> dict[str, str]:
     """One line of HAProxy's: a gateway, and how its health is asked."""
     place = cluster.address(gateway.minion) or gateway.host
     speaks = f"ssl verify required ca-file {FOLDER}/ca.pem" if ends else "check-ssl verify none"

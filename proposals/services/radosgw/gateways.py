@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from proposals.services import given
 from proposals.services.radosgw import frontend, keystone, users
 from proposals.services.radosgw.gateway import Gateway
-from proposals.services.service import Cluster, Service
+from proposals.services.service import PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.reader import SiteSettings
 from proposals.text.names import shown
@@ -40,7 +40,7 @@ def configurations(settings: SiteSettings) -> dict[str, Mapping]:
     return {DEFAULT: {"port": None, "tls": None}, **settings["rgw_configurations"]}
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan gateways, their keys, certificates and sections of ceph.conf; pools; users."""
     gateways, problems = _gateways(cluster)
     if not gateways:
@@ -60,9 +60,9 @@ def plan(cluster: Cluster) -> ServicePlan:
     )
 
 
-def _gateways(cluster: Cluster) -> tuple[list[Gateway], list[str]]:
+def _gateways(cluster: PlannedCluster) -> tuple[list[Gateway], list[str]]:
     """Every daemon, and what stands against it."""
-    found: list[Gateway] = []
+    gateways: list[Gateway] = []
     problems: list[str] = []
     for name, written in configurations(cluster.settings).items():
         members = cluster.members(name)
@@ -72,20 +72,20 @@ def _gateways(cluster: Cluster) -> tuple[list[Gateway], list[str]]:
             problems += wrongs
         port = written["port"] or (TLS_PORT if written["tls"] else PORT)
         for minion in members:
-            other = next((gateway for gateway in found if (gateway.minion, gateway.port) == (minion, port)), None)
+            other = next((gateway for gateway in gateways if (gateway.minion, gateway.port) == (minion, port)), None)
             if other:
                 problems.append(
                     f"{minion}: the gateways {other.configuration} and {name} want port {port}: give one of them "
                     "another port in rgw_configurations"
                 )
-            found.append(Gateway(minion, cluster.hostname(minion), name, port, tls))
-    return found, problems
+            gateways.append(Gateway(minion, cluster.hostname(minion), name, port, tls))
+    return gateways, problems
 
 
 def _host(minion: str, gateways: list[Gateway], identity: keystone.Keystone) -> ServicePlan:
     """A host's gateways: one part, which names them all."""
     trusted = list(identity.trusted)
-    told = [
+    part = [
         {
             "name": gateway.name,
             "folder": FOLDER.format(gateway.name),
@@ -96,7 +96,7 @@ def _host(minion: str, gateways: list[Gateway], identity: keystone.Keystone) -> 
         if gateway.minion == minion
     ]
     return ServicePlan(
-        parts={"rgw": {minion: {"gateways": told, "trusted": trusted}}},
+        parts={"rgw": {minion: {"gateways": part, "trusted": trusted}}},
         secrets={minion: {name: name for name in trusted}},
     )
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proposals.services import given
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 
 FILE = "keystone-password"
 # What the settings become in ceph.conf; lists joined, flags in Ceph's words.
@@ -48,7 +48,7 @@ class Keystone:
         return {**self.common, "rgw_keystone_admin_password_path": f"{folder}/{FILE}"} if self.common else {}
 
 
-def plan(cluster: Cluster) -> tuple[Keystone, list[str]]:
+def plan(cluster: PlannedCluster) -> tuple[Keystone, list[str]]:
     """Return what ``rgw_keystone`` makes of gateways, and what stands against it."""
     settings = cluster.settings["rgw_keystone"]
     if settings is None:

@@ -10,7 +10,7 @@ master as the password ``rgw_users.NAME``; a site gives its own as the file of t
 
 from collections.abc import Iterable, Mapping
 
-from proposals.services.service import Cluster
+from proposals.services.service import PlannedCluster
 from proposals.services.service_plan import ServicePlan, join
 from proposals.text.names import shown
 
@@ -22,17 +22,17 @@ def secret(user: str) -> str:
     return f"rgw_users.{user}"
 
 
-def plan(cluster: Cluster) -> ServicePlan:
+def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan the users: what the master's host makes of them, without secrets; who knows these."""
     users = [_user(name, written) for name, written in cluster.settings["rgw_users"].items()]
     clients = cluster.members("client-radosgw")
-    told = ServicePlan(
+    everywhere = ServicePlan(
         parts={"client-radosgw": {minion: {"users": users} for minion in clients}} if clients else {},
         cluster={"users": users},
         problems=tuple(_twins([user["access_key"] for user in users])),
     )
     knowing = sorted({*cluster.members("master"), *clients})
-    return join([told, *(_secret(secret(user["name"]), knowing) for user in users)])
+    return join([everywhere, *(_secret(secret(user["name"]), knowing) for user in users)])
 
 
 def _secret(name: str, minions: list[str]) -> ServicePlan:
