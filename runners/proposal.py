@@ -6,7 +6,7 @@ from typing import Any
 
 import salt.utils.args
 
-from proposals.disks import arguments, plan
+from proposals.disks import arguments, history, plan
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
@@ -57,7 +57,8 @@ def populate(**kwargs: Any) -> answer.Answer:
 def default(**_: Any) -> dict[str, Any]:
     """Write the proposal ``default``, with no arguments, and no policy.cfg: the discovery stage's last step.
 
-    Where it cannot be made, or its files were edited, a warning says so; that is no failure.
+    One that somebody made with arguments is left alone. Where it cannot be made, or its files were edited, a warning
+    says so; that is no failure.
 
     CLI Example:
 
@@ -65,6 +66,10 @@ def default(**_: Any) -> dict[str, Any]:
 
         salt-run proposal.default
     """
+    asked = history.by_hand(store.stored_proposal(site(__opts__).proposals, "default"))
+    if asked:
+        left = f"proposal 'default' was made with {asked} and is left alone"
+        return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
     try:
         planned, _, root, _ = _plan({})
         report = store.populate(root, planned, propose_policy=False)

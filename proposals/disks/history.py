@@ -39,6 +39,12 @@ class Stored:
         ]
 
 
+def by_hand(stored: Mapping | None) -> str | None:
+    """The arguments that somebody made a stored proposal with, as they are typed; None where there are none."""
+    asked = [stored["arguments"], *(host.get("arguments") for host in stored["hosts"].values())] if stored else []
+    return next((words(typed) for typed in asked if typed), None)
+
+
 def moves(before: Mapping | None, now: Mapping) -> list[Note]:
     """What a host's stored plan (``before``) placed elsewhere than the new one does, where it is not deployed."""
     placed = {osd["uuid"]: osd for osd in now["osds"]}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 from saltmaster import Master, side_by_side
@@ -61,6 +62,22 @@ def test_every_verb_answers_once_populated(master):
     assert "stored are mine" in done["no proposal"].stdout
     assert "service_type: osd" in done["export"].stdout
     assert (root / "policy.cfg").is_file()
+
+
+def test_discovery_leaves_a_proposal_alone_that_was_made_with_arguments(master):
+    folder = master.pillar / "proposals/profile-default"
+    assert master.typed("proposal.populate", "ratio=2").returncode == 0
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = master.typed("proposal.default")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "made with ratio=2 and is left alone" in done.stdout
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    shutil.rmtree(folder)
+    assert "72 OSDs on 3 hosts" in master.typed("proposal.default").stdout
+    written = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert written and written != before
+    assert master.typed("proposal.default").returncode == 0
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == written
 
 
 def test_what_is_shown_was_planned(master):
