@@ -43,8 +43,8 @@ def allocate(
     usable = [device for device in main if device.at not in over]
     data = sorted(tiers.data, key=lambda at: (-disks[at].size, at))
     wanted = data if limit is None else data[:limit]
-    placed, left = spread(disks, wanted, [device for device in usable if not device.clash], arguments)
-    clashing = tuple(device for device in usable if device.clash)
+    placed, left = spread(disks, wanted, [device for device in usable if not device.clashes], arguments)
+    clashing = tuple(device for device in usable if device.clashes)
     return Allocation(tiers, tuple(placed), tuple(left), tuple(main), clashing, over, tuple(wals))
 
 
@@ -58,15 +58,15 @@ def _put_behind(main: list[Device], behind: list[Device], neighbours: Neighbours
             device.behind.served += 1
     over = []
     for device in sorted((one for one in main if not one.behind), key=lambda one: (-one.size, one.at)):
-        open_ = [one for one in behind if one.served < arguments.db_ratio and one.room >= one.wal and not one.clash]
+        open_ = [one for one in behind if one.served < arguments.db_ratio and one.room >= one.wal and not one.clashes]
         if not open_:
             over.append(device.at)
             continue
         device.behind = min(open_, key=lambda one: (one.served, -one.room, one.at))
         device.behind.served += 1
     for device in main:
-        if device.behind and device.behind.clash and not device.clash:
-            device.clash = device.behind.clash
+        if device.behind:
+            device.clashes = tuple(dict.fromkeys(device.clashes + device.behind.clashes))
     return tuple(over)
 
 

@@ -46,10 +46,7 @@ class _Reasons:
         if self._over_limit(at, disk):
             return f"limit-data={self.arguments.limit_data} is reached"
         if tiers and at in tiers.small:
-            return (
-                "holds less than half of the largest DB device: left out of the DB tier "
-                f"(db=class={disk.cls} takes it in)"
-            )
+            return "holds less than half of the largest DB device: left out of the DB tier where no db filter is typed"
         if tiers and at in self.allocation.over:
             return room.over(self.allocation, self.arguments)
         if at in self.fast:
@@ -65,4 +62,5 @@ class _Reasons:
         missed = [f"{name}={filter_.text}" for name, filter_ in named if filter_]
         if not disk.mask & DATA or (missed and self.tiers and self.arguments.data and self.arguments.db):
             return f"matches neither {' nor '.join(missed)}" if len(missed) > 1 else f"does not match {missed[0]}"
-        return f"layout {self.layout} does not use it (leftovers=true makes it an OSD)"
+        way = " (leftovers=true makes it an OSD)" if self.state.limit is None else ""
+        return f"layout {self.layout} does not use it{way}"

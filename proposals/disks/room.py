@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from proposals.disks.allocate import Allocation, parts
 from proposals.disks.arguments import DiskArguments
-from proposals.disks.slots import Device, capacity
+from proposals.disks.slots import WAL_SIZE, Device, capacity
 from proposals.disks.values import State
 from proposals.text.errors import PlanError
 from proposals.text.notes import Way, counted
@@ -25,12 +25,16 @@ def check(allocation: Allocation, count: int, arguments: DiskArguments) -> None:
     """Raise PlanError where no device, were it empty, has the slots of one data disk with ``count`` OSDs."""
     if not allocation.devices or any(device.disks for device in (*allocation.devices, *allocation.wals)):
         return
-    wals = allocation.wals
+    problems = []
     if not any(device.slot and capacity(device.size) >= count * device.slot for device in allocation.devices):
-        raise PlanError(_no_slot(max(allocation.devices, key=lambda one: one.size), count, arguments))
-    if wals and not any(capacity(device.size) >= count * device.wal for device in wals):
-        device = max(wals, key=lambda one: one.size)
-        raise PlanError(_does_not_fit(count, gib(device.wal), "WAL", device, "wal-size", 0))
+        problems.append(_no_slot(allocation, count, arguments))
+    if allocation.wals and not any(capacity(device.size) >= count * device.wal for device in allocation.wals):
+        device = max(allocation.wals, key=lambda one: one.size)
+        problems.append(_does_not_fit(count, gib(device.wal), "WAL", device, "wal-size", 0))
+    if problems:
+        ways = [way for _, way in problems]
+        fits = f"{' '.join(ways)} fits" if all(ways) else "the device is too small"
+        raise PlanError(f"{', and '.join(text for text, _ in problems)}: {fits}")
 
 
 def over(allocation: Allocation, arguments: DiskArguments) -> str:
@@ -46,7 +50,7 @@ def ratio_reached(state: State, allocation: Allocation, devices: Sequence[Device
     text = f"ratio={ratio} fills {counted(len(devices), 'DB device')} with {full}"
     needed = _ratio_for(state, devices, full + len(left), max(_counts(state, left)))
     wider = Way(f"ratio={needed}", (("ratio", needed),))
-    ways = ((wider, _more(-(-len(left) // ratio), devices[0])), *_small(state, allocation))
+    ways = ((wider, _more(-(-len(left) // ratio), devices[0], state)), *_small(state, allocation))
     return Why(f"no slot is left: {text} data disks", text, ways)
 
 
@@ -68,7 +72,7 @@ def too_small(state: State, allocation: Allocation, devices: Sequence[Device], l
         name = state.arguments.fast_size[0]
         ways.append((Way(f"{name}={size}g", ((name, size),)),))
     if fit:
-        more = _more(-(-len(left) // min(fit, ratio)), device)
+        more = _more(-(-len(left) // min(fit, ratio)), device, state)
         fewer = (("ratio", fit),) if fit < ratio else ()
         ways.append((more._replace(text=f"ratio={fit} and {more.text}" if fewer else more.text, typed=fewer), more))
     return Why(f"no room for its DB: {numbers}", numbers, tuple(ways))
@@ -86,39 +90,40 @@ def _wal_too_small(state: State, allocation: Allocation, left: Sequence[int]) ->
     smaller = _largest(lambda each: sum(capacity(device.size) // each for device in wals) >= wanted, size)
     evenly = min(capacity(device.size) for device in wals) // -(-wanted // len(wals)) // GIB
     sizes = tuple(Way(f"wal-size={each}g", (("wal-size", each),)) for each in (smaller, evenly) if each)
-    more = _more(-(-(wanted - fit) // max(1, capacity(wals[0].size) // size)), wals[0], "WAL")
+    more = _more(-(-(wanted - fit) // max(1, capacity(wals[0].size) // size)), wals[0], state)
     return Why(f"no room for its WAL: {numbers}", numbers, (*((sizes,) if sizes else ()), (more,)))
 
 
-def _no_slot(device: Device, count: int, arguments: DiskArguments) -> str:
-    name, size = arguments.fast_size
+def _no_slot(allocation: Allocation, count: int, arguments: DiskArguments) -> tuple[str, str]:
+    """That no device has slots for a data disk, and what to type instead; empty where nothing helps."""
+    device = max(allocation.devices, key=lambda one: one.size)
+    name, holds = arguments.fast_size[0], capacity(device.size)
     if not device.slot:  # computed, and under 1 GiB
-        each = GIB + (arguments.wal_size or 0)
-        fits = capacity(device.size) // (each * count)
-        less = f" less wal-size={gib(arguments.wal_size)}g" if arguments.wal_size else ""
-        what = f"a DB of {gib(capacity(device.size))} GiB / ratio={arguments.ratio}{less}"
-        return f"{what} would be under 1 GiB: {f'ratio={fits} fits' if fits else 'the device is too small for any DB'}"
+        beside = (arguments.wal_size or WAL_SIZE) if allocation.tiers.carries == "db+wal" else 0
+        less = f" less a WAL of {gib(beside)} GiB" if beside else ""
+        fits = holds // ((GIB + beside) * count)
+        text = f"a DB of {gib(holds)} GiB / ratio={arguments.ratio}{less} would be under 1 GiB"
+        return text, f"ratio={fits}" if fits else ""
     slot = f"({gib(device.db)} + {gib(device.wal)})" if device.db and device.wal else gib(device.slot)
     return _does_not_fit(count, slot, "slot", device, name, device.wal)
 
 
-def _does_not_fit(count: int, slot: str, what: str, device: Device, name: str, beside: int) -> str:
+def _does_not_fit(count: int, slot: str, what: str, device: Device, name: str, beside: int) -> tuple[str, str]:
     holds = capacity(device.size)
     fits = (holds // count - beside) // GIB
-    many = (
-        f"not one {what} of {slot} GiB fits"
-        if count == 1
-        else f"{count} {what}s of {slot} GiB, one for each of {count} OSDs on a data disk, do not fit"
-    )
-    return f"{many} a device of {gib(holds)} GiB: {f'{name}={fits}g fits' if fits > 0 else 'the device is too small'}"
+    text = f"not one {what} of {slot} GiB fits a device of {gib(holds)} GiB"
+    if count > 1:
+        text = f"{count} {what}s of {slot} GiB, which a data disk of {count} OSDs needs, do not fit {gib(holds)} GiB"
+    return text, f"{name}={fits}g" if fits > 0 else ""
 
 
 def _counts(state: State, data: Sequence[int]) -> list[int]:
     return [parts(state.shape.disks[at], state.arguments) for at in data]
 
 
-def _more(count: int, device: Device, what: str = "DB") -> Way:
-    return Way(f"{counted(count, f'{what} device')} more", (), (device.at,) * count)
+def _more(count: int, device: Device, state: State) -> Way:
+    like = state.shape.disks[device.at]
+    return Way(f"{counted(count, like.cls)} of {gib(like.size)} GiB more", (), (device.at,) * count)
 
 
 def _small(state: State, allocation: Allocation) -> tuple[tuple[Way, ...], ...]:

@@ -30,10 +30,11 @@ def check(state: State, allocation: Allocation) -> None:
     for device in allocation.clashing:
         waits = sum(device.can_take(count, arguments.ratio) for count in counts)
         if waits:
-            name, have, _ = device.clash
-            same = f" or say {name}={typed(have)}" if typed(have) else ""
+            same = [f"{one.argument}={typed(one.there)}" for one in device.clashes if typed(one.there)]
+            say = f" or say {' '.join(same)}" if len(same) == len(device.clashes) else ""
             would = f"{counted(waits, 'data disk')} would take a slot there"
-            raise PlanError(f"{_clash_text(device)}, and {would}: leave {name} out{same}")
+            names = " and ".join(one.argument for one in device.clashes)
+            raise PlanError(f"{_clash_text(device)}, and {would}: leave {names} out{say}")
     if counts and (arguments.layout or arguments.db or arguments.fast_size[1]):
         room.check(allocation, max(counts), arguments)
 
@@ -118,9 +119,9 @@ def _no_data(state: State, allocation: Allocation | None) -> list[Note]:
 
 
 def _clash_text(device: Device) -> str:
-    name, have, typed = device.clash
-    there = f"have {gib(have)} GiB" if have else "have none of their own"
-    return f"{name}={gib(typed)}g, but the OSDs on its DB devices {there}"
+    asked = " ".join(f"{one.argument}={typed(one.typed)}" for one in device.clashes)
+    there = " and ".join(f"{gib(one.there)} GiB" if one.there else "none of their own" for one in device.clashes)
+    return f"{asked}, but the OSDs on its DB devices have {there}"
 
 
 def _clashes(allocation: Allocation | None) -> list[Note]:

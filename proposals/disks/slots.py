@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import Placed, Shape
@@ -17,12 +18,20 @@ def capacity(size: int) -> int:
     return max(0, (size - OVERHEAD) // GIB * GIB)
 
 
+class Clash(NamedTuple):
+    """A typed size that is not that of the parts which lie on a device. Sizes are bytes."""
+
+    argument: str
+    there: int
+    typed: int
+
+
 class Device:
     """One DB or WAL device. The only mutable value of planning; it lives while one layout is tried.
 
     ``db`` and ``wal`` are the bytes of one OSD's slot here, 0 where this device carries none."""
 
-    __slots__ = ("at", "size", "db", "wal", "room", "disks", "osds", "bytes", "behind", "served", "strays", "clash")
+    __slots__ = ("at", "size", "db", "wal", "room", "disks", "osds", "bytes", "behind", "served", "strays", "clashes")
 
     def __init__(self, at: int, size: int) -> None:
         self.at = at
@@ -33,7 +42,7 @@ class Device:
         self.behind: Device | None = None  # the WAL device of a DB device, where there are three tiers
         self.served = 0  # DB devices that a WAL device serves
         self.strays: dict[str, str] = {}
-        self.clash: tuple[str, int, int] | None = None  # size's argument, neighbours' bytes, bytes typed
+        self.clashes: tuple[Clash, ...] = ()
 
     @property
     def slot(self) -> int:
@@ -129,7 +138,9 @@ def _like_neighbours(device: Device, carries: str, neighbours: Neighbours, argum
     device.db = neighbours.usual(at, "db") if carries != "wal" else 0
     device.wal = neighbours.usual(at, "wal") if carries != "db" or device.db else 0
     name, typed = arguments.fast_size
+    clashes = []
     if device.db and typed and typed != device.db:
-        device.clash = (name, device.db, typed)
-    elif arguments.wal_size and arguments.wal_size != device.wal and (device.wal or carries == "db+wal"):
-        device.clash = ("wal-size", device.wal, arguments.wal_size)
+        clashes.append(Clash(name, device.db, typed))
+    if arguments.wal_size and arguments.wal_size != device.wal and (device.wal or carries == "db+wal"):
+        clashes.append(Clash("wal-size", device.wal, arguments.wal_size))
+    device.clashes = tuple(clashes)
