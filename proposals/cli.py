@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NoReturn
 
 import yaml
@@ -88,10 +89,14 @@ def parser() -> argparse.ArgumentParser:
     """Every verb with its words."""
     top = _Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
     verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
-    _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
+    peek = _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
     populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), arguments.ARGUMENTS)
     populate.add_argument("--root", required=True, help=WORDS["root"])
-    _verb(verbs, "show", _show, "show a stored proposal", ("root", "name"))
+    show = _verb(verbs, "show", _show, "show a stored proposal", ("root", "name"))
+    for verb in (peek, populate, show):
+        verb.add_argument(
+            "--all", dest="everything", action="store_true", help="each host and device a line of its own"
+        )
     words = ("inventory", "host", "disk")
     _verb(
         verbs, "explain", _explain, "show every step of why one disk becomes what it does", words, arguments.ARGUMENTS
@@ -147,20 +152,23 @@ def _reference(options: argparse.Namespace) -> int:
 
 
 def _peek(options: argparse.Namespace) -> int:
-    answer = _planned(options).as_dict()
-    _print(options, answer, tables.proposal)
+    _print(options, _planned(options).as_dict(), partial(tables.proposal, everything=options.everything))
     return 0
 
 
 def _populate(options: argparse.Namespace) -> int:
     made = _planned(options, options.root)
     report = store.populate(options.root, made, made.arguments.force)
-    _print(options, report.as_dict(), tables.report)
+    planned = made.as_dict()
+    told = {key: planned[key] for key in ("name", "arguments", "warnings", "hints", "summary")}
+    answer = {**report.as_dict(), **told, "hosts": list(planned["hosts"])}
+    _print(options, answer, partial(tables.populated, everything=options.everything))
     return report.status
 
 
 def _show(options: argparse.Namespace) -> int:
-    _print(options, store.finished_proposal(options.root, options.name), tables.proposal)
+    stored = store.finished_proposal(options.root, options.name)
+    _print(options, stored, partial(tables.proposal, everything=options.everything))
     return 0
 
 

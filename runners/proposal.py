@@ -13,7 +13,7 @@ from proposals.files import site
 from proposals.inventory import compare, kept
 from proposals.policy import store
 from proposals.stages import replies
-from proposals.text import tables
+from proposals.text import argument_readers, tables
 from proposals.text.errors import ArgumentError, PlanError
 from runners.engine import answer, look, minions
 
@@ -21,7 +21,7 @@ from runners.engine import answer, look, minions
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
 def peek(**kwargs: Any) -> answer.Answer:
-    """Show what a proposal would be; write nothing.
+    """Show what a proposal would be; write nothing. ``all=true`` gives each host and device a line of its own.
 
     CLI Example:
 
@@ -29,9 +29,10 @@ def peek(**kwargs: Any) -> answer.Answer:
 
         salt-run proposal.peek name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' data=5000-7000
     """
+    everything = _everything(kwargs)
     planned, _, _, stale = _plan(kwargs)
     shown = planned.as_dict()
-    text = "\n".join([tables.printed(tables.proposal, shown), *stale])
+    text = "\n".join([tables.printed(tables.proposal, shown, everything), *stale])
     return answer.Answer(text, {**shown, **({"messages": stale} if stale else {})})
 
 
@@ -46,10 +47,11 @@ def populate(**kwargs: Any) -> answer.Answer:
 
         salt-run proposal.populate name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' db-size=40g
     """
+    everything = _everything(kwargs)
     planned, parsed, root, stale = _plan(kwargs)
     report = store.populate(root, planned, force=parsed.force)
     shown, messages = planned.as_dict(), [*stale, *report.messages]
-    text = "\n".join([tables.printed(tables.proposal, shown), *messages])
+    text = "\n".join([tables.printed(tables.proposal, shown, everything), *messages])
     return answer.Answer(text, {**shown, "messages": messages}, report.status)
 
 
@@ -66,7 +68,7 @@ def default(**_: Any) -> dict[str, Any]:
 
         salt-run proposal.default
     """
-    asked = history.by_hand(store.stored_proposal(site(__opts__).proposals, "default"))
+    asked = history.by_hand(store.stored_proposal(site.site(__opts__).proposals, "default"))
     if asked:
         left = f"proposal 'default' was made with {asked} and is left alone"
         return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
@@ -83,8 +85,8 @@ def default(**_: Any) -> dict[str, Any]:
 
 
 @answer.answers
-def show(name: str = "default", **_: Any) -> answer.Answer:
-    """Show a stored proposal.
+def show(name: str = "default", all: bool = False, **_: Any) -> answer.Answer:
+    """Show a stored proposal; ``all=true`` gives each host and device a line of its own.
 
     CLI Example:
 
@@ -92,8 +94,8 @@ def show(name: str = "default", **_: Any) -> answer.Answer:
 
         salt-run proposal.show apollo
     """
-    stored = _stored(name)
-    return answer.Answer(tables.printed(tables.proposal, stored), stored)
+    stored, everything = _stored(name), _everything({"all": all})
+    return answer.Answer(tables.printed(tables.proposal, stored, everything), stored)
 
 
 @answer.answers
@@ -175,6 +177,11 @@ def _minions(target: str | None) -> list[str]:
     """Those of our minions that a target names; all where there is none."""
     ours = minions.ours(__opts__)
     return [minion for minion in minions.match(__opts__, target) if minion in ours] if target else ours
+
+
+def _everything(kwargs: dict[str, Any]) -> bool:
+    """Take ``all`` out of what was typed: whether each host and device is shown by itself."""
+    return bool(argument_readers.switch("all", kwargs.pop("all", False))[0])
 
 
 def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.DiskPlan, arguments.DiskArguments, Path, list[str]]:

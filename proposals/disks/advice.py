@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from proposals.disks import idle, room, shortages
+from proposals.disks import faults, idle, room, shortages
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import DATA, EXCLUDE
 from proposals.disks.values import Placement, PlannedHost
@@ -13,8 +13,10 @@ from proposals.text.sizes import GIB, gib
 OSD_MEMORY = 4 * GIB  # osd_memory_target, Ceph's default: what one OSD aims to use
 SMALL_DB = 100  # a DB under 1/100 of its data disk: Ceph's documentation asks for 1 to 4 %
 ODD_LEFTOVER = 2  # a leftover so many times smaller or larger than the other data disks unbalances a pool
+NOTHING = "no OSD is planned: no targeted host has a free disk that may be data"
 GROUPS = 4  # of hosts, told in one line
-OVER, MEMORY = "DB devices over db-ratio", "memory"
+OVER, MEMORY, LOW = "DB devices over db-ratio", "memory", "low DB"
+ORDER = (shortages.UNUSED, OVER, faults.FAULT, MEMORY, LOW, idle.IDLE)  # what is told first
 
 
 def host(placement: Placement) -> tuple[Note, ...]:
@@ -57,7 +59,7 @@ def _low(placement: Placement) -> list[Note]:
         return []
     _, db, data = min(ratios)
     text = f"a DB of {gib(db)} GiB is under 1 % of its data disk of {gib(data)} GiB: RocksDB may spill onto it"
-    return [Note(HINT if state.arguments.fast_size[1] else WARNING, text)]
+    return [Note(HINT if state.arguments.fast_size[1] else WARNING, text, LOW)]
 
 
 def _no_flash(placement: Placement) -> list[Note]:
@@ -109,7 +111,7 @@ def general(planned: Sequence[PlannedHost], arguments: DiskArguments) -> list[No
     """Notes on all targeted hosts together."""
     notes = [Note(WARNING, text) for text in _without_effect(planned, arguments)]
     if not any(one.plan.layout for one in planned):
-        notes.append(Note(WARNING, "no OSD is planned: no targeted host has a free disk that may be data"))
+        notes.append(Note(WARNING, NOTHING, shortages.UNUSED))
     layouts = [(one.plan.layout, one.host.id) for one in planned if one.plan.layout]
     notes += _groups("hosts chose different layouts", layouts)
     disks = [(_disks(one), one.host.id) for one in planned if one.plan.layout]
@@ -153,7 +155,8 @@ def _groups(title: str, pairs: Iterable[tuple[str, str]]) -> list[Note]:
     if len(groups) < 2:
         return []
     listed = sorted(groups.items(), key=lambda group: (-len(group[1]), group[1]))
-    lines = [f"{key} on {several(names)}" for key, names in listed[:GROUPS]]
-    rest = [name for _, names in listed[GROUPS:] for name in names]
-    more = [f"{len(listed) - GROUPS} other kinds on {counted(len(rest), 'host')}"] if rest else []
-    return [Note(HINT, f"{title}: " + "; ".join([*lines, *more]))]
+    if len(listed) > GROUPS:
+        key, names = listed[0]
+        text = f"{title}: {len(listed)} kinds of hosts; the largest is {counted(len(names), 'host')} with {key}"
+        return [Note(HINT, text)]
+    return [Note(HINT, f"{title}: " + "; ".join(f"{key} on {several(names)}" for key, names in listed))]

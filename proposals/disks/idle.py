@@ -29,7 +29,9 @@ def _idle(placement: Placement) -> list[Note]:
         return []
     size = min(capacity(device.size) // device.osds - device.wal for device in devices) // GIB
     room, holds = (_range(numbers) for numbers in zip(*((one.room, capacity(one.size)) for one in empty), strict=True))
-    text = f"{room} of {holds} GiB idle on {'each of ' * (len(empty) > 1)}{counted(len(empty), 'DB device')}"
+    cls = now.shape.disks[empty[0].at].cls
+    which = f"each {cls}" if len(empty) == len(devices) else f"{len(empty)} of {counted(len(devices), cls)}"
+    text = f"{room} of {holds} GiB idle on {which}"
     ways = ((Way(f"db-size={size}g", (("db-size", size),)),),)
     return [Note(HINT, text, IDLE, ways, "fits", len({osd.data for osd in now.placed}))]
 

@@ -51,18 +51,20 @@ def candidates(pool: Pool, arguments: DiskArguments) -> list[Tiers]:
     if arguments.layout == "standalone":
         return []
     if arguments.layout:
-        return [tier for tier in (_by_class(pool, arguments, arguments.layout),) if tier]
-    if arguments.data and arguments.db:
-        tiers = _by_filters(pool, arguments)
-        return [tiers] if tiers.db or tiers.wal else []
-    found = (_by_class(pool, arguments, layout) for layout in CLASSES)
-    return [tier for tier in found if tier]
+        tried = [_by_class(pool, arguments, arguments.layout)]
+    elif arguments.data and arguments.db:
+        tried = [_by_filters(pool, arguments)]
+    else:
+        tried = [_by_class(pool, arguments, layout) for layout in CLASSES]
+    return [tiers for tiers in tried if tiers]
 
 
-def _by_filters(pool: Pool, arguments: DiskArguments) -> Tiers:
+def _by_filters(pool: Pool, arguments: DiskArguments) -> Tiers | None:
     """``data`` and ``db`` both given: they alone decide, whatever the classes."""
     db = tuple(at for at in pool.fast if pool.disks[at].mask & DB)
     wal = tuple(at for at in pool.fast if arguments.wal and pool.disks[at].mask & WAL)
+    if not db or (arguments.wal and not wal):
+        return None
     fast = {*db, *wal}
     data = tuple(at for at in pool.free if pool.disks[at].mask & DATA and at not in fast)
     return _tiers(pool, arguments, data, db, wal)
@@ -84,6 +86,8 @@ def _by_class(pool: Pool, arguments: DiskArguments, layout: str) -> Tiers | None
     carrying = set(db + wal) - set(pool.free)
     if not (data or carrying) or not (db or wal) or (faster and not (db and wal)):
         return None
+    if (arguments.db and not db) or (arguments.wal and not wal):
+        return None  # what was asked for by name is not answered by less
     return _tiers(pool, arguments, data, db, wal, layout)
 
 

@@ -45,13 +45,17 @@ def shares(host: Mapping, total: int) -> None:
 
 
 def summary(hosts: Mapping[str, Mapping]) -> dict:
-    """Hosts that have OSDs, OSDs, raw bytes (a disk of several OSDs counts once) and what pools can use of them."""
+    """Hosts that have OSDs, OSDs, raw bytes (a disk of several OSDs counts once) and what pools can use of them.
+
+    A pool keeps each part on another host: ``needs_hosts`` tells how many it needs where there are fewer."""
     used = [host for host in hosts.values() if host["osds"]]
     raw = sum(disk["size"] for host in used for disk in host["disks"] if disk["role"] == "data")
-    usable = {word: raw * part // whole for word, part, whole, _ in POOLS}
+    usable = {word: raw * part // whole for word, part, whole, needs in POOLS if len(used) >= needs}
+    lacking = {word: needs for word, _, _, needs in POOLS if len(used) < needs}
     return {
         "hosts": len(used),
         "osds": sum(len(host["osds"]) for host in used),
         "raw_bytes": raw,
         "usable_bytes": usable,
+        "needs_hosts": lacking,
     }

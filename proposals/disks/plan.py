@@ -46,7 +46,7 @@ class DiskPlan:
 
     def lines(self, level: str) -> list[str]:
         """Warnings or hints, one line for each group of equal hosts; without what moved since the stored proposal."""
-        return [note.text for note in self.general if note.level == level] + merged(self.notes, level)
+        return merged({**self.notes, "": self.general}, level, advice.ORDER)
 
     def host_dict(self, planned: PlannedHost) -> dict:
         """One host's part of the answer."""

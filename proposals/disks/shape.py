@@ -157,8 +157,9 @@ def _strays(roles: Mapping[str, tuple[int, Resident]], gone: str) -> list[Stray]
 
 def _layout(stored: Mapping) -> str | None:
     """The layout that a stored plan chose; older ones tell only which it became."""
-    candidates = [one for one in stored.get("candidates", ()) if one.get("chosen")]
-    layout = candidates[0]["layout"] if candidates else stored.get("layout")
+    candidates = stored.get("candidates")
+    listed = [one for one in candidates if isinstance(one, Mapping)] if isinstance(candidates, list) else []
+    layout = next((one.get("layout") for one in listed if one.get("chosen")), stored.get("layout"))
     return layout if isinstance(layout, str) else None
 
 

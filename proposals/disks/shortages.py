@@ -13,6 +13,7 @@ from proposals.text.errors import PlanError
 from proposals.text.notes import WARNING, Note, Way, counted
 from proposals.text.sizes import gib, typed
 
+BITS = {"db": DB, "wal": WAL}
 UNUSED = "data disks unused"  # the kind of these notes: a way out ends them all
 
 
@@ -44,7 +45,8 @@ def judge(placement: Placement) -> Shortage:
     state, allocation = placement.state, placement.allocation
     notes = [*_no_data(state, allocation), *_clashes(allocation)]
     free = [at for at in state.pool.free if state.shape.disks[at].mask & DATA]
-    left = list(allocation.unplaced) if allocation else [] if placement.standalone else free[: state.limit]
+    used = placement.standalone or placement.layout  # a layout without an allocation lacks no data disk
+    left = list(allocation.unplaced) if allocation else [] if used else free[: state.limit]
     waiting = {label: gone for device in _usable(allocation) for label, gone in device.strays.items()}
     waits, short = left[: len(waiting)], left[len(waiting) :]
     reasons = dict.fromkeys(waits, f"waits for a slot: {strays_text(waiting)}" if waits else "")
@@ -85,19 +87,22 @@ def _short(state: State, allocation: Allocation | None, left: Sequence[int]) -> 
 
 
 def _no_device(state: State, allocation: Allocation | None) -> str:
-    arguments = state.arguments
-    filters = [f"{name}={getattr(arguments, name).text}" for name in ("db", "wal") if getattr(arguments, name)]
+    arguments, disks = state.arguments, state.shape.disks
     if allocation and allocation.over:
         return room.over(allocation, arguments)
-    if filters:
-        wanted = (DB if arguments.db else 0) | (WAL if arguments.wal else 0)
-        matching = [disk for disk in state.shape.disks if disk.reason is None and disk.mask & wanted == wanted]
-        if any(not disk.mask & EXCLUDE for disk in matching):
-            return f"no disk that is faster than the data disks matches {' and '.join(filters)}"
-        excluded = f" and is not excluded by exclude={arguments.exclude.text}" if matching else ""
-        return f"no free disk of this host matches {' and '.join(filters)}{excluded}"
-    tiers = [WORDS[cls] for cls in CLASSES[arguments.layout] if cls]
-    return f"layout {arguments.layout} cannot be made here: it needs free disks of the classes {', '.join(tiers)}"
+    filters = {name: getattr(arguments, name) for name in ("db", "wal") if getattr(arguments, name)}
+    if not filters:
+        tiers = [WORDS[cls] for cls in CLASSES[arguments.layout] if cls]
+        return f"layout {arguments.layout} cannot be made here: it needs free disks of the classes {', '.join(tiers)}"
+    free = {name: [one for one in disks if one.reason is None and one.mask & BITS[name]] for name in filters}
+    missing = [name for name in filters if all(one.mask & EXCLUDE for one in free[name])]
+    words = " and ".join(f"{name}={filters[name].text}" for name in missing or filters)
+    if not missing:
+        return f"no disk that is faster than the data disks matches {words}"
+    excluded = (
+        f" and is not excluded by exclude={arguments.exclude.text}" if any(free[name] for name in missing) else ""
+    )
+    return f"no free disk of this host matches {words}{excluded}"
 
 
 def _no_data(state: State, allocation: Allocation | None) -> list[Note]:

@@ -1,5 +1,6 @@
 """Ways out are tried before they are told: whoever types one gets what it promises, and no other host loses by it."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from proposals.disks import arguments, hostplan
@@ -9,7 +10,7 @@ from proposals.disks.values import HostPlan
 from proposals.text.errors import ProposalError
 from proposals.text.notes import Note, Way
 
-TRIED = 8  # different arguments that are tried on all hosts; what else a host might type is not told
+FEW, MANY = 4, 400  # of different arguments so many are tried on all kinds of hosts, at least and times kinds
 
 Typed = tuple[tuple[str, object], ...]
 
@@ -19,18 +20,28 @@ class Trials:
 
     def __init__(self, plans: Mapping[Shape, HostPlan], typed: DiskArguments) -> None:
         self.plans, self.typed = plans, typed
-        self.harm: dict[Typed, bool] = {}
+        self.harm = dict.fromkeys(self._rare(), True)
         self.parsed: dict[Typed, DiskArguments | None] = {}
 
     def notes(self, shape: Shape) -> tuple[Note, ...]:
         """The notes of a host of this shape, with those ways out alone that keep their promise."""
         return tuple(self._kept(shape, note) if note.ways else note for note in self.plans[shape].notes)
 
+    def _rare(self) -> list[Typed]:
+        """Arguments that few kinds of hosts would gain by, where there are too many to try each on all hosts."""
+        ways = (
+            way.typed for plan in self.plans.values() for note in plan.notes for group in note.ways for way in group
+        )
+        counts = Counter(typed for typed in ways if typed)
+        return [typed for typed, _ in counts.most_common()[max(FEW, MANY // len(self.plans)) :]]
+
     def _kept(self, shape: Shape, note: Note) -> Note:
         first = (next((way for way in group if self._helps(shape, note, way)), None) for group in note.ways)
         return note._replace(ways=tuple((way,) for way in first if way))
 
     def _helps(self, shape: Shape, note: Note, way: Way) -> bool:
+        if self.harm.get(way.typed):
+            return False
         plan = self._plan(shape, way)
         if plan is None or plan.roles.count("data") < note.disks or any(one.kind == note.kind for one in plan.notes):
             return False
@@ -39,9 +50,7 @@ class Trials:
     def _harms(self, typed: Typed) -> bool:
         """Whether a host refuses ``typed``, or would have fewer data disks."""
         if typed not in self.harm:
-            self.harm[typed] = len(self.plans) > 1 and (
-                len(self.harm) >= TRIED or any(self._loses(shape, typed) for shape in self.plans)
-            )
+            self.harm[typed] = len(self.plans) > 1 and any(self._loses(shape, typed) for shape in self.plans)
         return self.harm[typed]
 
     def _loses(self, shape: Shape, typed: Typed) -> bool:

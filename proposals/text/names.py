@@ -25,7 +25,7 @@ _ASCII = "".join(map(chr, range(128)))
 _PATH_BYTES = re.sub(f"[^{_IN_PATHS}]", "", _ASCII).encode()
 _LABEL_BYTES = re.sub(f"[^{_IN_LABELS}]", "", _ASCII).encode() + b"\t"
 
-_ODD = re.compile(r"[^A-Za-z0-9 ._:+/(),#&=@'*?\[\]|!^$<>;~%-]|(?<=:) |!(?=!)|(?<=!)!")
+_ODD = re.compile(r"[^A-Za-z0-9 ._:+/(),#&=@'*?\[\]|!^$<>;~%-]|!(?=!)|(?<=!)!")
 LISTED = 30  # known words in one message
 SHOWN_AT_MOST = 60  # characters of a refused text
 
@@ -66,6 +66,13 @@ def shown(text: object, at_most: int = SHOWN_AT_MOST) -> str:
 def _escape(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+def printable(text: str) -> str:
+    """``text`` with characters that a terminal would obey escaped; line ends and all letters stay."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
 
 
 def is_minion_id(text: object) -> bool:

@@ -1,6 +1,6 @@
 """Warnings and hints: gathered host by host, told once for each group of equal hosts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 WARNING, HINT = "warning", "hint"
@@ -48,11 +48,15 @@ def several(hosts: list[str]) -> str:
     return f"{', '.join(hosts[:2])} and {len(hosts) - 2} more hosts"
 
 
-def merged(by_host: Mapping[str, Iterable[Note]], level: str) -> list[str]:
-    """One line for each note of ``level``, with the hosts that it is about, by name."""
-    hosts: dict[str, list[str]] = {}
+def merged(by_host: Mapping[str, Iterable[Note]], level: str, order: Sequence[str] = ()) -> list[str]:
+    """One line for each note of ``level``, with the hosts that it is about; kinds of ``order`` first.
+
+    Notes of host ``""`` are about all of them."""
+    hosts: dict[tuple[str, str], list[str]] = {}
     for host, notes in by_host.items():
         for note in notes:
             if note.level == level:
-                hosts.setdefault(line(note), []).append(host)
-    return [f"{several(names)}: {text}" for text, names in hosts.items()]
+                hosts.setdefault((note.kind, line(note)), []).append(host)
+    rank = {kind: place for place, kind in enumerate(order)}
+    told = sorted(hosts.items(), key=lambda item: rank.get(item[0][0], len(rank)))
+    return [f"{several(names)}: {text}" if names != [""] else text for (_, text), names in told]

@@ -17,11 +17,12 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "unit")]
 
 import advice  # noqa: E402
+import hostile  # noqa: E402
 import lives  # noqa: E402
 import plans  # noqa: E402
 import yaml  # noqa: E402
 
-CHECKS = {"plans": plans.case, "lives": lives.case, "advice": advice.case}
+CHECKS = {"plans": plans.case, "lives": lives.case, "advice": advice.case, "hostile": hostile.case}
 SEEDS = HERE.parent / "fixtures" / "fuzz.yaml"
 BATCH = 50  # cases that a process does before it looks at the clock
 SHOWN = 10  # findings told in full
