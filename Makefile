@@ -5,7 +5,7 @@ python := .venv/bin/python
 CLUSTER ?= apollo-slice
 PART ?= 1/1
 
-.PHONY: demo lab test test-all test-quick test-processes lint docs bench clean
+.PHONY: demo lab test test-all test-quick test-processes fuzz lint docs bench clean
 
 # Made again when a pin changes.
 .venv: setup.cfg pyproject.toml
@@ -33,11 +33,17 @@ test-quick: .venv
 test-processes: .venv
 	$(python) -m pytest -m processes tests/functional
 
+# The planner on random machines: CASES=100000 of each check, SECONDS=60, PROCESSES=2, CHECKS="lives advice".
+fuzz: .venv
+	$(python) -m tests.fuzz $(CHECKS) $(if $(CASES),--cases $(CASES)) $(if $(SECONDS),--seconds $(SECONDS)) \
+	    --processes $(or $(PROCESSES),1)
+
 # What labs and guests start from is made while the quick tests run: the first `up` waits for it.
 test: .venv
 	@$(python) tests/rig/proven.py
 	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 &
 	$(MAKE) lint test-quick test-processes
+	$(MAKE) fuzz SECONDS=60 PROCESSES=2
 	$(python) -m pytest -m 'not big' tests/rig tests/lab tests/kernel
 
 # All there is: goes on after a failure, runs only what has not passed on this commit, ends in build/test-all/report.txt.
