@@ -53,7 +53,7 @@ def _nothing(name: str, wanted: Filter, usable: list[Disk], found: Inventory) ->
     if term.key == "size":
         return f"{start}: there are {_sizes(name, usable)}"
     values = Counter(str(value) for disk in usable if (value := KEYS[term.key].of(disk)) is not None)
-    listed = ", ".join(f"{count} x {value}" for value, count in values.most_common(SHOWN)) or "none that say it"
+    listed = ", ".join(f"{count} x {value}" for value, count in values.most_common(SHOWN)) or "no disk that reports it"
     return f"{start}: {term.key} there is {listed}"
 
 

@@ -32,7 +32,7 @@ def cluster(
     kept
         The fsid that discovery kept before. Where it is among those found it is ours, others are left alone.
     Raises ProposalError where another cluster than ours is found and none of ours, where there are two, or one
-    without its fsid: which is ours is not ours to guess.
+    without its fsid: we do not guess which one is ours.
     """
     found: dict[str, str] = {}
     for fsid, place in (*_labels(hosts), *_traces(traces)):

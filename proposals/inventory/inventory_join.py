@@ -38,7 +38,7 @@ def host(
     boot
         The kernel's id of this boot.
     floating
-        Addresses of services that move from host to host: on whom they are now, they are nobody's own.
+        Floating addresses of services: they never count as a host's own.
     Raises InventoryError where the answers are not of this form: a minion is not trusted in it.
     """
     _check(looked, nics)

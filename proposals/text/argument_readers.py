@@ -1,5 +1,5 @@
-"""Values as typed: on a shell's line, or as Salt's command line reads them (YAML). Each reader gives two: the value
-understood, and the one form in which it is remembered."""
+"""Values as typed: on a shell's line, or as Salt's command line reads them (YAML). Each reader
+returns the parsed value and its canonical form, which proposal.json keeps."""
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping

@@ -47,7 +47,7 @@ def parse_size(name: str, text: str) -> int:
         )
     size = int(Decimal(match[1]) * UNITS[match[2] or "g"])
     if not size:
-        raise ArgumentError(f"{name}={shown(text)}: a size of zero is no size; leave {name} out for the default")
+        raise ArgumentError(f"{name}={shown(text)}: the size must be above zero; leave {name} out for the default")
     return -(-size // EXTENT) * EXTENT
 
 
