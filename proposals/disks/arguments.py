@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from proposals.disks import filters
 from proposals.text import argument_readers, sizes
@@ -61,7 +62,7 @@ def parse(pairs: Iterable[str] | Mapping[str, object]) -> DiskArguments:
     return _arguments(values, {key: typed[key] for key in sorted(typed) if key not in ("name", "force")})
 
 
-def _arguments(values: dict[str, object], typed: dict[str, object]) -> DiskArguments:
+def _arguments(values: dict[str, Any], typed: dict[str, object]) -> DiskArguments:
     layout = next((name for name in LAYOUTS if values.get(name)), None)
     plain = {key.replace("-", "_"): value for key, value in values.items() if key not in (*LAYOUTS, "journal")}
     if "journal" in values:

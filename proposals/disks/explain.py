@@ -33,7 +33,7 @@ def disk(plan: DiskPlan, host: str, word: str) -> dict:
 
 
 def _position(planned: PlannedHost, word: str) -> int:
-    known = {}
+    known: dict[str | None, int] = {}
     for at, disk in enumerate(planned.host.disks):
         for name in (disk.id, disk.device, disk.serial, disk.id.rpartition("/")[2], disk.device.rpartition("/")[2]):
             if name:
@@ -62,7 +62,7 @@ def _filters(disk: Disk, arguments: DiskArguments) -> list[str]:
         wanted: Filter | None = getattr(arguments, purpose)
         for term in wanted.terms if wanted else ():
             value = KEYS[term.key].of(disk)
-            shown = both(value) if term.key == "size" else "not known" if value is None else value
+            shown = _shown(term.key, value)
             verb = "matches" if term.matches(disk) else "does not match"
             steps.append(f"{purpose}: {term.key} is {shown}: {verb} {term.text}")
     return steps
@@ -88,3 +88,9 @@ def _outcome(disk: Disk, role: str, reason: str | None, osds: list[dict]) -> lis
         state = "exists and stays" if osd["existing"] else "new"
         steps.append(f"data of OSD {osd['uuid']} ({state}): {' and '.join(parts) or 'DB and WAL on the disk itself'}")
     return steps
+
+
+def _shown(key: str, value: Any) -> object:
+    if value is None:
+        return "not known"
+    return both(value) if key == "size" else value

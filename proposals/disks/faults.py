@@ -17,7 +17,7 @@ def notes(planned: PlannedHost) -> list[Note]:
     behind: dict[tuple[str, str], list[str]] = {}  # dead or missing DB or WAL device -> OSDs
     for osd, origin in zip(planned.shape.existing, planned.origins, strict=True):
         dead = {
-            disks[at].id: facts[at].reason
+            disks[at].id: facts[at].reason or ""
             for at in (osd.db, osd.wal)
             if at is not None and (facts[at].reason or "").startswith(DEAD)
         }

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import translate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proposals.inventory.disk import CLASSES, Disk
 from proposals.text.errors import FilterError
@@ -121,7 +121,7 @@ def _one_of(wanted: set) -> Callable[[object], bool]:
     return lambda value: value in wanted
 
 
-def _like(values: list[str]) -> Callable[[object], bool]:
+def _like(values: list[str]) -> Callable[[Any], bool]:
     # fnmatch's expression, with its own sets ([abc]) taken as plain text; it does not backtrack over stars
     pattern = re.compile("|".join(translate(value.replace("[", "[[]")) for value in values))
     return lambda value: pattern.match(value.lower()) is not None

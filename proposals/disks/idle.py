@@ -1,6 +1,6 @@
 """DB and WAL devices of which most stays empty, or that carry more than others."""
 
-from proposals.disks.allocate import allocate
+from proposals.disks.allocate import Allocation, allocate
 from proposals.disks.layouts import candidates
 from proposals.disks.shape import Shape
 from proposals.disks.slots import capacity
@@ -15,12 +15,14 @@ MUCH = 2  # told where more than one part of so many stays empty
 
 def notes(placement: Placement) -> list[Note]:
     """Notes on room that no slot takes, and on what a more even spread would gain."""
-    return [*_idle(placement), *_uneven(placement)] if placement.allocation else []
+    if placement.allocation is None:
+        return []
+    return [*_idle(placement, placement.allocation), *_uneven(placement, placement.allocation)]
 
 
-def _idle(placement: Placement) -> list[Note]:
+def _idle(placement: Placement, allocation: Allocation) -> list[Note]:
     """DB devices that the ratio leaves half empty, with the DB that would fill them."""
-    now, allocation = placement.state, placement.allocation
+    now = placement.state
     if now.arguments.fast_size[1] or now.arguments.filestore or allocation.unplaced or now.shape.existing:
         return []
     devices = [device for device in allocation.devices if device.osds and device.db]
@@ -41,9 +43,9 @@ def _range(sizes: tuple[int, ...]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _uneven(placement: Placement) -> list[Note]:
+def _uneven(placement: Placement, allocation: Allocation) -> list[Note]:
     """What exists is never moved; where all disks planned anew would lie more evenly, a hint says so."""
-    now, allocation = placement.state, placement.allocation
+    now = placement.state
     total = sum(device.osds for device in allocation.devices)
     most = max((device.osds for device in allocation.devices), default=0)
     if not allocation.devices or most <= -(-total // len(allocation.devices)):

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from proposals.disks.arguments import DiskArguments
+from proposals.disks.filters import Filter
 from proposals.disks.shape import DATA, DB, EXCLUDE, WAL, Facts, Shape
 from proposals.inventory.disk import SPEED
 from proposals.text.errors import PlanError
@@ -22,7 +23,7 @@ class Tiers(NamedTuple):
     """Positions of a host's disks by purpose. ``carries`` is what a DB device carries: "db" or "db+wal";
     with a WAL tier of its own ``wal`` holds it; with WALs alone, ``db`` is empty. ``small`` stay out."""
 
-    layout: str
+    layout: str | None
     data: tuple[int, ...]
     db: tuple[int, ...]
     wal: tuple[int, ...]
@@ -96,8 +97,8 @@ def _tiers(pool: Pool, arguments: DiskArguments, data, db, wal, layout: str | No
     if common and set(db) != set(wal):
         sizes = ", ".join(sorted({f"{gib(pool.disks[at].size)} GiB" for at in common}))
         raise PlanError(
-            f"db={arguments.db.text} and wal={arguments.wal.text} overlap in part: {len(common)} disks ({sizes}) match "
-            "both and others only one; make both match the same disks (DB and WAL share them), or none in common"
+            f"db={_text(arguments.db)} and wal={_text(arguments.wal)} overlap in part: {len(common)} disks ({sizes}) "
+            "match both and others only one; make both match the same disks (DB and WAL share them), or none in common"
         )
     small: tuple[int, ...] = ()
     if not arguments.db and db:
@@ -120,3 +121,7 @@ def name(disks: tuple[Facts, ...], data, db, wal) -> str | None:
     if len(tiers) == 1:
         return "standalone"
     return "-".join(WORDS[min((disks[at].cls for at in tier), key=SPEED.__getitem__)] for tier in tiers)
+
+
+def _text(filter_: Filter | None) -> str:
+    return filter_.text if filter_ else "none"

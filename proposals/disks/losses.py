@@ -26,7 +26,7 @@ def by_device(facts: Sequence[Facts], osds: Iterable[Placed]) -> tuple[Loss, ...
     """What falls with each DB or WAL device of a host."""
     behind: dict[int, list[int]] = {}
     for one in osds:
-        for at in {one.db, one.wal} - {None}:
+        for at in {at for at in (one.db, one.wal) if at is not None}:
             behind.setdefault(at, []).append(one.data)
     return tuple(Loss(at, len(data), sum(facts[one].size for one in set(data))) for at, data in sorted(behind.items()))
 

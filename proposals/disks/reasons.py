@@ -38,7 +38,7 @@ class _Reasons:
         if disk.reason:
             return disk.reason
         if disk.mask & EXCLUDE:
-            return f"exclude={self.arguments.exclude.text}"
+            return f"exclude={self.arguments.exclude and self.arguments.exclude.text}"
         if at in self.state.neighbours.strays:
             return shortages.strays_text(self.state.neighbours.strays[at])
         if self.short.get(at):
@@ -47,7 +47,7 @@ class _Reasons:
             return f"limit-data={self.arguments.limit_data} is reached"
         if tiers and at in tiers.small:
             return "holds less than half of the largest DB device: left out of the DB tier where no db filter is typed"
-        if tiers and at in self.allocation.over:
+        if self.allocation and at in self.allocation.over:
             return room.over(self.allocation, self.arguments)
         if at in self.fast:
             return "no data disk is left for it"

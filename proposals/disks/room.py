@@ -67,7 +67,7 @@ def too_small(state: State, allocation: Allocation, devices: Sequence[Device], l
         numbers = f"{ratio * count} x {slot} GiB = {gib(ratio * per)} GiB do not fit {gib(holds)} GiB, {fit * count} do"
     else:
         numbers = f"{gib(device.room)} of {gib(holds)} GiB are free for slots of {slot} GiB"
-    ways = []
+    ways: list[tuple[Way, ...]] = []
     if device.db and (size := _size_for(state, allocation, left, count, device.wal)):
         name = state.arguments.fast_size[0]
         ways.append((Way(f"{name}={size}g", ((name, size),)),))

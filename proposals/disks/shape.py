@@ -81,7 +81,7 @@ class Masks:
     def facts(self, disk: Disk) -> Facts:
         """What planning needs of ``disk``, with the bits of the filters that it matches or that were not given."""
         kind = None if self.by_name else (disk[KIND], disk.reason)
-        facts = self.known.get(kind)
+        facts = self.known.get(kind) if kind else None
         if facts is None:
             mask = self.always + sum(bit for bit, wanted in self.filters if wanted.matches(disk))
             facts = Facts(disk.cls, disk.size, disk.reason, mask)
@@ -116,13 +116,17 @@ def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple
                 facts[at] = facts[at]._replace(reason=f"holds data of {label(part)}, which another disk holds too")
             else:
                 strays.append(Stray(at, part.role, part.size, label(part), f"has another {part.role} elsewhere"))
-    osds, origins, count_on = [], [], {}
+    osds, origins = [], []
+    count_on: dict[int, int] = {}
     for owner in sorted(parts_of, key=lambda owner: _order(parts_of[owner])):
         roles = parts_of[owner]
-        at, data = roles.get("data", (None, None))
-        if data is None or data.state != "in-use":
-            strays += _strays(roles, f"is {data.state}" if data else "has no data disk here")
-            if data is not None and facts[at].reason is None:
+        if "data" not in roles:
+            strays += _strays(roles, "has no data disk here")
+            continue
+        at, data = roles["data"]
+        if data.state != "in-use":
+            strays += _strays(roles, f"is {data.state}")
+            if facts[at].reason is None:
                 facts[at] = facts[at]._replace(reason=_left(data))
             continue
         (db, db_size), (wal, wal_size) = (_place(roles.get(role)) for role in ("db", "wal"))
@@ -180,7 +184,7 @@ def _pinned(host: Host, stored: Mapping, facts: Sequence[Facts]) -> tuple[Placed
         for at, osd in enumerate(listed):
             devices = [osd[key] for key in ("db", "wal") if osd.get(key)]
             if not osd.get("existing") and osd["uuid"] not in lying and all(one in here for one in devices):
-                db, wal = here.get(osd.get("db")), here.get(osd.get("wal"))
+                db, wal = here.get(osd.get("db") or ""), here.get(osd.get("wal") or "")
                 part = parts.get(osd["uuid"], at)
                 osds.append(Placed(here[id_], part, db, wal, osd.get("db_size"), osd.get("wal_size")))
     return tuple(osds)

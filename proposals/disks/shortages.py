@@ -76,7 +76,7 @@ def _short(state: State, allocation: Allocation | None, left: Sequence[int]) -> 
     devices = _usable(allocation)
     start = f"{counted(len(left), 'data disk')} unused: "
     total = len({osd.data for osd in (*state.shape.existing, *state.placed)}) + len(left)
-    if not devices:
+    if allocation is None or not devices:
         reason = _no_device(state, allocation)
         ways = ((Way("leftovers=true", (("leftovers", True),)),),)
         return reason, Note(WARNING, start + reason, UNUSED, ways, "makes them OSDs without a DB device", total)
@@ -92,7 +92,7 @@ def _no_device(state: State, allocation: Allocation | None) -> str:
         return room.over(allocation, arguments)
     filters = {name: getattr(arguments, name) for name in ("db", "wal") if getattr(arguments, name)}
     if not filters:
-        tiers = [WORDS[cls] for cls in CLASSES[arguments.layout] if cls]
+        tiers = [WORDS[cls] for cls in CLASSES[arguments.layout or ""] if cls]
         return f"layout {arguments.layout} cannot be made here: it needs free disks of the classes {', '.join(tiers)}"
     free = {name: [one for one in disks if one.reason is None and one.mask & BITS[name]] for name in filters}
     missing = [name for name in filters if all(one.mask & EXCLUDE for one in free[name])]
@@ -100,7 +100,9 @@ def _no_device(state: State, allocation: Allocation | None) -> str:
     if not missing:
         return f"no disk that is faster than the data disks matches {words}"
     excluded = (
-        f" and is not excluded by exclude={arguments.exclude.text}" if any(free[name] for name in missing) else ""
+        f" and is not excluded by exclude={arguments.exclude and arguments.exclude.text}"
+        if any(free[name] for name in missing)
+        else ""
     )
     return f"no free disk of this host matches {words}{excluded}"
 

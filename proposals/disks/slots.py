@@ -91,7 +91,7 @@ class Neighbours:
         for at, role, bytes_ in ((osd.db, "db", osd.db_size), (osd.wal, "wal", osd.wal_size)):
             if at is not None:
                 self._note(at, role, bytes_, osd.data)
-        for at in {osd.db, osd.wal} - {None}:
+        for at in {at for at in (osd.db, osd.wal) if at is not None}:
             self.osds[at] += 1
             self.bytes[at] += size
         if osd.db is not None and osd.wal is not None and osd.db != osd.wal:

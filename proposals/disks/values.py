@@ -16,7 +16,7 @@ from proposals.text.notes import Note
 class Candidate(NamedTuple):
     """A layout that was tried, with the numbers that decide between it and the others."""
 
-    layout: str
+    layout: str | None
     osds: int
     data_disks: int
     behind_bytes: int  # raw capacity behind a faster DB

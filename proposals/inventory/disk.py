@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proposals.text import names
 
@@ -132,7 +132,7 @@ def _acceptable(raw: Mapping, device: str, id_: str) -> bool:
     return names.is_device(device) and names.is_device(id_) and all(names.is_label(str(one or "")) for one in labels)
 
 
-def _hostile(raw: Mapping, device: object, id_: object) -> Disk:
+def _hostile(raw: Mapping, device: Any, id_: Any) -> Disk:
     """A disk whose texts do not keep to the written patterns: unusable, everything shown escaped.
 
     The offending text is taken away and the rest read, so that OSDs on the disk stay in the answer."""

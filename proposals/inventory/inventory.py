@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proposals.inventory import paths
 from proposals.inventory.disk import LARGEST, Disk, Resident, parse
@@ -35,7 +35,7 @@ class Inventory(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
-def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> Inventory:
+def read(raw: Any, target: str | None = None, targets: Collection[str] | None = None) -> Inventory:
     """The hosts of ``raw`` (docs/reference/inventory.md) whose id matches the glob ``target`` or is in ``targets``.
 
     Raises InventoryError where ``raw`` is not an inventory or no host is targeted."""
@@ -84,7 +84,7 @@ def _targeted(listed: Mapping, target: str | None, targets: Collection[str] | No
     return wanted
 
 
-def _host(name: str, raw: object) -> Host:
+def _host(name: str, raw: Any) -> Host:
     found = raw.get("ceph_disks") if isinstance(raw, Mapping) else None
     if not isinstance(found, list):
         raise InventoryError(f"{name}: 'ceph_disks', a list of disks, was expected; found {names.shown(found)}")
@@ -166,7 +166,7 @@ def _owned(disks: tuple[Disk, ...], cluster: str | None) -> tuple[Disk, ...]:
     """``disks``, whose entries known by id alone belong to the OSD of that id, where others tell its fsid.
 
     Where several OSDs of one id lie there (one was destroyed and its id used again), it is the one in use."""
-    fsids: dict[tuple[int, bool], set[str]] = {}
+    fsids: dict[tuple[int | None, bool], set[str]] = {}
     for resident in (one for disk in disks for one in disk.residents if one.cluster in (None, cluster)):
         if resident.fsid and resident.osd_id is not None:
             fsids.setdefault((resident.osd_id, resident.state == "in-use"), set()).add(resident.fsid)
@@ -183,7 +183,7 @@ def _owned(disks: tuple[Disk, ...], cluster: str | None) -> tuple[Disk, ...]:
 def _alone(disk: Disk, host: str, cluster: str | None, shared: Mapping[str, list[str]]) -> Disk:
     """``disk``, unusable where other hosts see it too or another cluster's OSD lies on it."""
     reason = None
-    if disk.wwn in shared and not (disk.reason or "").startswith("another path"):
+    if disk.wwn and disk.wwn in shared and not (disk.reason or "").startswith("another path"):
         others = [other for other in shared[disk.wwn] if other != host]
         reason = f"a shared disk: {', '.join(map(names.shown, others[:3]))} sees it too (wwn {disk.wwn})"
     elif foreign := next((one.cluster for one in disk.residents if one.cluster not in (None, cluster)), None):
