@@ -1,5 +1,7 @@
 """One disk: every step of why it became what it is."""
 
+from typing import Any
+
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.filters import KEYS, Filter
 from proposals.disks.plan import DiskPlan, PlannedHost
