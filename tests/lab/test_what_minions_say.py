@@ -88,6 +88,7 @@ def test_a_minion_that_answers_nonsense_holds_back_only_itself(cluster: Product)
 
 def test_discovery_leaves_the_sites_own_plan_without_a_name_as_it_is(cluster: Product) -> None:
     profile = f"{PILLAR}/proposals/profile-default"
+    cluster.stage(DISCOVERY)  # what is seen from here on is what is planned with
     cluster.run("saltmaster", "salt-run proposal.populate ratio=2 db=class=ssd")
     digest = f"find {profile} -type f | sort | xargs sha256sum"
     before = cluster.run("saltmaster", digest).out
