@@ -94,6 +94,9 @@ def _term(text: str) -> Term:
     values = [part.strip() for part in value.removeprefix("!").split("|")]
     if not all(values):
         raise FilterError(f"'{shown(text)}' holds an empty value")
+    if any(part.startswith("!") for part in values):
+        meant = f"{key}=!{'|'.join(part.removeprefix('!') for part in values)}"
+        raise FilterError(f"'{shown(text)}': '!' stands once, before all values, and negates the list: {shown(meant)}")
     if key == "size":
         return Term(text, key, negated, _within([parse_range(part) for part in values]))
     if key == "rotational":

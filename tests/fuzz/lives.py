@@ -86,9 +86,11 @@ def unchanged(before: dict, raw: dict, typed: dict, stored: dict) -> dict:
 
 
 def like(place: tuple, classes: dict[str, str]) -> str:
-    """What two OSDs have in common that were made alike: the DB device, the class of the WAL's, sizes and form."""
+    """What two OSDs have in common that were made alike: the classes of their devices, sizes and form.
+
+    The device itself may be another of that class, which carries fewer OSDs."""
     _, db, wal, *more = place
-    return str((db, "with the DB" if wal == db else classes.get(wal), *more))
+    return str((classes.get(db), "with the DB" if wal == db else classes.get(wal), *more))
 
 
 def after_replacing(random: Random, before: dict, raw: dict, typed: dict, stored: dict) -> None:
