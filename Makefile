@@ -43,7 +43,7 @@ test: .venv
 	@$(python) tests/rig/proven.py
 	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 &
 	$(MAKE) lint test-quick test-processes
-	$(MAKE) fuzz SECONDS=60 PROCESSES=2
+	$(MAKE) fuzz SECONDS=60 CASES=2000 PROCESSES=2
 	$(python) -m pytest -m 'not big' tests/rig tests/lab tests/kernel
 
 # All there is: goes on after a failure, runs only what has not passed on this commit, ends in build/test-all/report.txt.

@@ -16,6 +16,13 @@ from proposals.policy.fragments import digest
 from proposals.text.errors import StoreError
 
 PENDING = "pending"  # in proposal.json while populate writes: hashes of what it is about to write
+KINDS: Mapping[str, Any] = {  # of what stands in those entries; a file that was edited may hold anything
+    **dict.fromkeys(("data", "format", "id", "class", "role", "name"), str),
+    **dict.fromkeys(("db", "wal", "encryption", "uuid", "reason"), str | None),
+    **dict.fromkeys(("db_size", "wal_size"), int | None),
+    "size": int,
+    "existing": bool,
+}
 LISTS: Mapping[str, set] = {  # of each host of a stored proposal of disks, with the keys of each entry
     "osds": {"data", "db", "wal", "db_size", "wal_size", "format", "encryption", "uuid", "existing"},
     "disks": {"id", "class", "size", "role", "reason"},
@@ -146,10 +153,14 @@ def check_stored(found: Any, path: object, lists: Mapping[str, set] = LISTS) -> 
         for key, keys in lists.items():
             listed: Any = host.get(key) if isinstance(host, dict) else None
             good = good and isinstance(listed, list)
-            good = good and all(isinstance(one, dict) and set(one) >= keys for one in listed)
+            good = good and all(_is_entry(entry, keys) for entry in listed)
     if not good:
         raise StoreError(f"{path} is not a stored proposal: restore it, or move its folder away and populate again")
     return found
+
+
+def _is_entry(entry: Any, keys: set) -> bool:
+    return isinstance(entry, dict) and set(entry) >= keys and all(isinstance(entry[key], KINDS[key]) for key in keys)
 
 
 def _host(path: str) -> str:
