@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _verb(
-    verbs,
+    verbs: argparse._SubParsersAction,
     name: str,
     run: Callable,
     what: str,

@@ -83,13 +83,13 @@ def _asked(words: list[str], whole: bool) -> str | None:
 
 def _call(function: Function, words: list[str], whole: bool) -> str | None:
     """Whether a function can be called with these words, as Salt's command line reads them."""
-    given = {word.partition("=")[0] for word in words if PAIR.match(word)} - {"key"}
+    keywords = {word.partition("=")[0] for word in words if PAIR.match(word)} - {"key"}
     known = function.keywords | {name.replace("-", "_") for name in function.takes}
-    if (unknown := sorted(given - known)) and not function.open:
+    if (unknown := sorted(keywords - known)) and not function.open:
         return f"{function.name} takes no {unknown[0]}; it takes {', '.join(sorted(function.keywords)) or 'nothing'}"
     bind = function.signature.bind if whole and words else function.signature.bind_partial
     try:
-        bind(*(word for word in words if not PAIR.match(word)), **dict.fromkeys(given))
+        bind(*(word for word in words if not PAIR.match(word)), **dict.fromkeys(keywords))
     except TypeError as error:
         return f"{function.name}: {error}"
     return None
@@ -113,12 +113,12 @@ def _lab(words: list[str], whole: bool) -> str | None:
     if not words or "VERB" in words or "--help" in words:
         return None
     before = words[: words.index("--")] if "--" in words else words
-    said = StringIO()
+    printed = StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(printed):
             lab.parser().parse_args(before)
     except SystemExit:
-        error = said.getvalue().strip().rpartition("\n")[2]
+        error = printed.getvalue().strip().rpartition("\n")[2]
         return error if whole or "are required" not in error else None
     return None
 

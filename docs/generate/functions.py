@@ -107,15 +107,15 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     defaults = [kinds.empty] * (len(plain) - len(arguments.defaults)) + [
         ast.unparse(each) for each in arguments.defaults
     ]
-    found = [
+    parameters = [
         kinds(each.arg, kinds.POSITIONAL_OR_KEYWORD, default=default)
         for each, default in zip(plain, defaults, strict=True)
     ]
     if arguments.vararg:
-        found.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
+        parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
     if arguments.kwarg:
-        found.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
-    return inspect.Signature(found)
+        parameters.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
+    return inspect.Signature(parameters)
 
 
 def _takes(node: ast.FunctionDef, tree: ast.Module) -> Mapping[str, Argument]:

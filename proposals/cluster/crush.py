@@ -53,16 +53,16 @@ def commands(wanted: Mapping[str, Mapping[str, str]], tree: Iterable[Mapping]) -
 
 def _chains(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, tuple[str, str]]]:
     """Each bucket's type and what it stands in, large ones first, so that places exist before their content."""
-    found: dict[str, tuple[str, tuple[str, str]]] = {}
+    chains: dict[str, tuple[str, tuple[str, str]]] = {}
     for host, place in sorted(wanted.items()):
         above = ("root", ROOT)
         for kind in reversed(TYPES):
             if kind in place:
-                _note(found, place[kind], kind, above)
+                _note(chains, place[kind], kind, above)
                 above = (kind, place[kind])
-        _note(found, host, "host", above)
+        _note(chains, host, "host", above)
     order = ("root", *reversed(TYPES), "host")
-    return dict(sorted(found.items(), key=lambda item: (order.index(item[1][0]), item[0])))
+    return dict(sorted(chains.items(), key=lambda item: (order.index(item[1][0]), item[0])))
 
 
 def _note(found: dict, name: str, kind: str, above: tuple[str, str]) -> None:

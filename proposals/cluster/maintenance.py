@@ -42,14 +42,14 @@ def due(allowed: Mapping[str, Allowed], looked: Mapping[str, Mapping]) -> dict[s
     answers
         What ``host_updates.inspect`` answered, by minion.
     """
-    found = {}
+    tasks = {}
     for minion, seen in sorted(looked.items()):
         update = allowed[minion].update and seen["pending"]
         words = [f"update {len(seen['pending'])} packages"] if update else []
         words += [f"reboot ({seen['reboot']})"] if allowed[minion].reboot and seen["reboot"] else []
         if words:
-            found[minion] = words
-    return found
+            tasks[minion] = words
+    return tasks
 
 
 def order(minions: Iterable[str], looked: Mapping[str, Mapping], master: str) -> list[str]:

@@ -6,14 +6,14 @@ WANTED = 1024  # of the reference guide
 SECONDS = 300  # of the reference guide, each way
 
 
-def pg_num(found: Mapping[str, int], wanted: int = WANTED) -> int:
+def pg_num(groups: Mapping[str, int], wanted: int = WANTED) -> int:
     """Return the largest power of two, at most ``wanted``, that the OSDs may carry; 0 where not even one fits.
 
     groups
         ``cluster_pool_benchmark.groups``'s answer: ``osds`` (in), ``per_osd`` (placement groups at most), ``used``,
         ``size``.
     """
-    free = (found["osds"] * found["per_osd"] - found["used"]) // found["size"] if found["osds"] else 0
+    free = (groups["osds"] * groups["per_osd"] - groups["used"]) // groups["size"] if groups["osds"] else 0
     room = min(free, wanted)
     return 1 << (room.bit_length() - 1) if room > 0 else 0
 

@@ -1,5 +1,6 @@
 """Which disks a layout would use for what: data on one class, DB on a faster one, WAL on one faster still."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from proposals.disks.arguments import DiskArguments
@@ -92,7 +93,14 @@ def _by_class(pool: Pool, arguments: DiskArguments, layout: str) -> Tiers | None
     return _tiers(pool, arguments, data, db, wal, layout)
 
 
-def _tiers(pool: Pool, arguments: DiskArguments, data, db, wal, layout: str | None = None) -> Tiers:
+def _tiers(
+    pool: Pool,
+    arguments: DiskArguments,
+    data: tuple[int, ...],
+    db: tuple[int, ...],
+    wal: tuple[int, ...],
+    layout: str | None = None,
+) -> Tiers:
     common = set(db) & set(wal)
     if common and set(db) != set(wal):
         sizes = ", ".join(sorted({f"{gib(pool.disks[at].size)} GiB" for at in common}))
@@ -113,7 +121,7 @@ def _tiers(pool: Pool, arguments: DiskArguments, data, db, wal, layout: str | No
     return Tiers(layout or name(pool.disks, data, db, wal), data, db, wal, carries, small, layout or "by filters")
 
 
-def name(disks: tuple[Facts, ...], data, db, wal) -> str | None:
+def name(disks: tuple[Facts, ...], data: Collection[int], db: Collection[int], wal: Collection[int]) -> str | None:
     """What a layout is called by the classes it takes, of several the slowest: ``nvme-ssd-spinner``."""
     tiers = [tier for tier in (wal if set(wal) != set(db) else (), db, data) if tier]
     if not data:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from proposals.disks import room, shortages
-from proposals.disks.shape import DATA, EXCLUDE
+from proposals.disks.shape import DATA, EXCLUDE, Facts
 from proposals.disks.values import Placement
 
 
@@ -53,11 +53,11 @@ class _Reasons:
             return "no data disk is left for it"
         return self._unwanted(disk)
 
-    def _over_limit(self, at, disk) -> bool:
+    def _over_limit(self, at: int, disk: Facts) -> bool:
         """Whether ``limit-data`` alone keeps a disk from being data."""
         return self.state.limit is not None and at in self.data and bool(disk.mask & DATA)
 
-    def _unwanted(self, disk) -> str:
+    def _unwanted(self, disk: Facts) -> str:
         named = [(name, getattr(self.arguments, name)) for name in ("data", "db", "wal")]
         missed = [f"{name}={filter_.text}" for name, filter_ in named if filter_]
         if not disk.mask & DATA or (missed and self.tiers and self.arguments.data and self.arguments.db):

@@ -51,14 +51,14 @@ def rates(clients: Round, answers: Mapping[str, object]) -> tuple[Rates, list[st
 
     answers
         By client: Mb/s, or why it could not measure."""
-    found, failed = {}, []
+    measured, failed = {}, []
     for client, (server, _) in clients.items():
         rate = answers.get(client)
         if isinstance(rate, int | float):
-            found[client, server] = float(rate)
+            measured[client, server] = float(rate)
         else:
             failed.append(f"{client} to {server}: {rate or 'no answer'}")
-    return found, failed
+    return measured, failed
 
 
 def unreached(matrix: Mapping[str, Mapping[str, bool]]) -> list[str]:

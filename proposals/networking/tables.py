@@ -1,6 +1,6 @@
 """Network answers as tables for people."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from proposals.networking.bonding import gbits
 from proposals.text.argument_readers import words
@@ -76,7 +76,7 @@ def rates(title: str, hosts: Sequence[str], found: Mapping[tuple[str, str], floa
     return _square(f"{title}, Mb/s", hosts, cell)
 
 
-def _square(title: str, hosts: Sequence[str], cell) -> str:
+def _square(title: str, hosts: Sequence[str], cell: Callable[[str, str], str]) -> str:
     def show(_: object) -> None:
         square = table(title, "from", *hosts)
         for one in hosts:

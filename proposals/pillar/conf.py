@@ -20,13 +20,13 @@ def derived(mons: list[str], inventory: Mapping, settings: SiteSettings) -> tupl
     """
     msgr2 = settings[MSGR2]
     monitors, problems = _monitors(mons, inventory, settings["public_network"], msgr2)
-    told = {
+    derived_settings = {
         "monitors": monitors,
         "mon_initial_members": ", ".join(each["name"] for each in monitors),
         "mon_host": ",".join(each["addrs"] if msgr2 else each["address"] for each in monitors),
         "global": {} if msgr2 else {MSGR2: "false"},
     }
-    return told, problems
+    return derived_settings, problems
 
 
 def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: bool) -> tuple[list[dict], list[str]]:

@@ -75,11 +75,11 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
     answers
         ``host_services.running`` of each host that answered.
     """
-    found = []
+    lines = []
     for minion, running in sorted(answers.items()):
         if running["generation"] != generation:
             has = shown(running["generation"] or "none")
-            found.append(
+            lines.append(
                 f"{minion}: its pillar is of generation {has}, expected {generation}: run ceph.stage.configure again"
             )
         ports = {int(port): str(process) for port, process in running["ports"]}
@@ -88,11 +88,11 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
                 names = process.split(" or ")  # a program has another name with each family
                 holder = ports.get(int(port), names[0])
                 if holder not in names:
-                    found.append(
+                    lines.append(
                         f"{minion}: port {port}, which {name} needs for {process}, is held by {shown(holder)}: end "
                         "that, or give the service another port"
                     )
-    return found
+    return lines
 
 
 def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:

@@ -110,16 +110,15 @@ def candidates(answer: Mapping, everything: bool = False) -> Table:
         "layouts that were tried", "hosts", "layout", "OSDs", "disks", "raw behind a DB", "OSDs lost at most", ""
     )
     tried = (
-        (name, _tried(*(one.get(key) for key in TRIED)))
-        for name, host in answer["hosts"].items()
-        for one in host.get("candidates", ())
+        (name, _tried(candidate)) for name, host in answer["hosts"].items() for candidate in host.get("candidates", ())
     )
     return _filled(made, glance.rows(tried, everything))
 
 
-def _tried(layout, osds, disks, behind, lost, why_not, chosen) -> tuple:
+def _tried(candidate: Mapping) -> tuple:
+    layout, osds, disks, behind, lost, why_not, chosen = (candidate.get(key) for key in TRIED)
     what = "chosen" if chosen else why_not or "fits"
-    return layout, str(osds), str(disks), terabytes(behind), str(lost), what
+    return layout, str(osds), str(disks), terabytes(behind or 0), str(lost), what
 
 
 def _unused(answer: Mapping, everything: bool) -> Table:

@@ -3,10 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from proposals.validation.check import ERROR, HOSTS, WARNING, Check, Found, at
 from proposals.validation.subject import Subject
 
+Value = TypeVar("Value")
 DRIFT = 0.05  # seconds; mon_clock_drift_allowed: from here on monitors warn (MON_CLOCK_SKEW)
 LEASE = 5.0  # seconds; mon_lease: from here on a quorum cannot hold
 OLDEST = 16  # Ceph's release (Pacific): monitors are made with --set-min-mon-release pacific
@@ -127,7 +129,7 @@ def _ceph(subject: Subject) -> Iterable[tuple[str, str, int]]:
                 yield minion, found[1], int(found[2])
 
 
-def _most(values: Iterable):
+def _most(values: Iterable[Value]) -> Value | None:
     counts = Counter(values)
     return max(counts, key=lambda value: (counts[value], str(value)), default=None)
 

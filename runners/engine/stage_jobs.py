@@ -16,19 +16,19 @@ def running(opts: Mapping, minions: Collection[str]) -> Jobs:
     return {minion: state_runs(answer) for minion, answer in replies.answers.items()}
 
 
-def wait(opts: Mapping, found: Jobs, limit: float, tell: Callable[[str], None]) -> Jobs:
+def wait(opts: Mapping, begun: Jobs, limit: float, tell: Callable[[str], None]) -> Jobs:
     """Wait until no state runs on any minion; return what still does after the limit.
 
     opts
         The master's options.
-    found
+    begun
         What ``running`` returned.
     limit
         Seconds.
     tell
         Is called with what is waited for, in words, where that changes.
     """
-    busy = [minion for minion, runs in found.items() if runs]
+    busy = [minion for minion, runs in begun.items() if runs]
     shown = ""
 
     def left() -> Jobs:

@@ -26,7 +26,7 @@ LOADS = (
 )
 
 
-def main():
+def main() -> None:
     """Find Salt's own Python and go on in it: it has Salt's configuration reader and YAML."""
     parser = argparse.ArgumentParser(
         prog="srv/install", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -50,7 +50,7 @@ def main():
         sys.exit(f"error: {err}")
 
 
-def salt_python(script):
+def salt_python(script: str | None) -> str:
     """Return the Python that runs a script: its shebang's, else (bundled with Salt) the one in the folder beside it."""
     if not script:
         raise InstallError("salt-run is not in PATH: install salt-master first, or name Salt's Python with --python")
@@ -63,7 +63,7 @@ def salt_python(script):
     raise InstallError(f"{script} does not tell a Python that has Salt: name it with --python")
 
 
-def install(config, link):
+def install(config: Path, link: bool) -> None:
     """Write what is wanted, once it is known that nothing of it is somebody else's."""
     if sys.version_info < PYTHON:
         raise InstallError(f"Salt's Python is {sys.version.split()[0]}, expected 3.11 or newer: update Salt")
@@ -84,7 +84,7 @@ def install(config, link):
     print(f"now: systemctl restart salt-master (to undo: python3 {HOME}/srv/install --undo)")
 
 
-def undo():
+def undo() -> int:
     """Take away what is recorded and as it was written; name and keep the rest. Return the exit status."""
     edited = Record().undo()
     print(f"taken away ({LIBRARY.parent} too); what the site keeps in its pillar and /var/log/halocline stays")
@@ -94,7 +94,7 @@ def undo():
     return 1 if edited else 0
 
 
-def _runs(python, code):
+def _runs(python: str | Path, code: str) -> subprocess.CompletedProcess:
     return subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False, cwd="/")
 
 

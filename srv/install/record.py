@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 LIBRARY = Path("/var/lib/halocline/python")  # where Salt's Python finds our packages, and nothing else of the tree
@@ -13,7 +14,7 @@ class InstallError(Exception):
     """The one message that a person reads."""
 
 
-def found(path):
+def found(path: str | Path) -> bytes | str | None:
     """What lies at a path: bytes, ``-> target`` of a link, ``folder``, or None."""
     path = Path(path)
     if path.is_symlink():
@@ -26,15 +27,15 @@ def found(path):
 class Record:
     """``paths``: the hashes that may lie at each path (two while an update is written); ``folders`` that were made."""
 
-    def __init__(self):
-        told = json.loads(RECORD.read_text()) if RECORD.exists() else {"paths": {}, "folders": []}
-        self.paths, self.folders = told["paths"], told["folders"]
+    def __init__(self) -> None:
+        recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {"paths": {}, "folders": []}
+        self.paths, self.folders = recorded["paths"], recorded["folders"]
 
-    def ours(self, path):
+    def ours(self, path: str) -> bool:
         """Whether what lies at a path is as it was written."""
         return (content := found(path)) is not None and _digest(content) in self.paths.get(path, ())
 
-    def write(self, files):
+    def write(self, files: Mapping[str, bytes | str]) -> None:
         """Write files and links that are not somebody else's, remove ours that are not wanted any more.
 
         files
@@ -54,7 +55,7 @@ class Record:
         self.paths = {path: [_digest(each)] for path, each in mine.items()}
         self._save()
 
-    def undo(self):
+    def undo(self) -> list[str]:
         """Remove all that is as it was written, and the folders that were made for it; return the paths that stay."""
         if not self.paths:
             raise InstallError(f"nothing is installed: {RECORD} does not exist")
@@ -67,18 +68,18 @@ class Record:
                 Path(folder).rmdir()
         return edited
 
-    def _remove(self, path):
+    def _remove(self, path: str) -> None:
         """Remove one of ours, and what Python has compiled of it."""
         if self.ours(path):
             Path(path).unlink()
         if str(Path(path).parent) in self.folders:
             shutil.rmtree(Path(path).parent / "__pycache__", ignore_errors=True)
 
-    def _save(self):
+    def _save(self) -> None:
         _put(RECORD, json.dumps({"paths": self.paths, "folders": self.folders}, indent=1, sort_keys=True).encode())
 
 
-def _put(path, content):
+def _put(path: Path, content: bytes | str) -> None:
     """Write a file or link whole or not at all; readable by all, as a master may run as another user."""
     for folder in [folder for folder in reversed(path.parents) if not folder.exists()]:
         folder.mkdir()
@@ -93,5 +94,5 @@ def _put(path, content):
     draft.replace(path)
 
 
-def _digest(content):
+def _digest(content: bytes | str) -> str:
     return content if isinstance(content, str) else hashlib.sha256(content).hexdigest()

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
+from typing import Any
 
-from record import LIBRARY, InstallError, found
+from record import LIBRARY, InstallError, Record, found
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 HOME = Path("/srv/halocline")  # as srv/master.d/halocline.conf has it
@@ -21,7 +23,7 @@ HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's ow
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
 
 
-def wanted(config, link, record):
+def wanted(config: Path, link: bool, record: Record) -> dict[str, bytes | str | None]:
     """Return everything that is to be there.
 
     config
@@ -44,7 +46,7 @@ def wanted(config, link, record):
     return files | {str(config / f"{kind}.d" / DROP_IN): _drop_in(config, kind).encode() for kind in kinds}
 
 
-def _tree():
+def _tree() -> Iterator[str]:
     """The path in the tree of every file and link of the product."""
     for part in PARTS:
         if (CHECKOUT / part).is_file():
@@ -55,7 +57,7 @@ def _tree():
             yield from (str(Path(folder, name).relative_to(CHECKOUT)) for name in sorted(names + links))
 
 
-def _libraries(record):
+def _libraries(record: Record) -> Iterator[tuple[str, bytes | str | None]]:
     """The files of the libraries that setup.cfg pins and Salt's Python lacks, from its own pip, for a place apart."""
     setup = ConfigParser()
     setup.read(CHECKOUT / "setup.cfg")
@@ -75,11 +77,11 @@ def _libraries(record):
                 yield str(path.relative_to(folder)), path.read_bytes()
 
 
-def _name(pin):
+def _name(pin: str) -> str:
     return pin.partition("==")[0]
 
 
-def _fetch(pin, folder):
+def _fetch(pin: str, folder: str) -> None:
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", folder, pin]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -90,7 +92,7 @@ def _fetch(pin, folder):
         )
 
 
-def _drop_in(config, kind):
+def _drop_in(config: Path, kind: str) -> str:
     """A drop-in of ours as this host is to have it: what its own configuration says comes first, and stays."""
     import salt.utils.dictupdate
     import yaml
@@ -110,7 +112,7 @@ def _drop_in(config, kind):
     return HEADER.format(kind) + yaml.safe_dump({key: _joined(own.get(key), each) for key, each in shipped.items()})
 
 
-def _joined(own, ours):
+def _joined(own: Any, ours: Any) -> Any:
     """Lists end with ours, dicts take ours where they have nothing, a setting stays as the site has it."""
     if own is None:
         return ours
