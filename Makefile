@@ -5,7 +5,7 @@ python := .venv/bin/python
 CLUSTER ?= apollo-slice
 PART ?= 1/1
 
-.PHONY: demo lab test test-all test-quick test-processes fuzz lint docs bench clean
+.PHONY: demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench clean
 
 # Made again when a pin changes.
 .venv: setup.cfg pyproject.toml
@@ -42,9 +42,16 @@ fuzz: .venv
 test: .venv
 	@$(python) tests/rig/proven.py
 	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 &
-	$(MAKE) lint test-quick test-processes
-	$(MAKE) fuzz SECONDS=60 CASES=2000 PROCESSES=2
+	$(MAKE) lint test-quick
+	$(MAKE) --jobs=2 test-beside test-lab
+
+test-lab: .venv
 	$(python) -m pytest -m 'not big' tests/rig tests/lab tests/kernel
+
+# While the first cluster comes up, which mostly waits; its output is shown at its end.
+test-beside: .venv
+	@mkdir -p build; ($(MAKE) test-processes && $(MAKE) fuzz SECONDS=60 CASES=2000) >build/beside.log 2>&1; \
+	    code=$$?; cat build/beside.log; exit $$code
 
 # All there is: goes on after a failure, runs only what has not passed on this commit, ends in build/test-all/report.txt.
 test-all: .venv
