@@ -21,6 +21,7 @@ import salt.version
 from proposals.files import site, tree
 from proposals.inventory import kept
 from proposals.pillar import chosen as choices
+from proposals.policy import profiles
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, host_questions, subject, table
 from runners.engine import answer, jobs, minions
@@ -145,8 +146,9 @@ def _served(paths: site.Site) -> subject.Subject:
         for path in sorted((paths.current / folder).iterdir())
     }
     inventory = kept.load_inventory(paths.inventory)["hosts"]
+    layouts = files[site.minion_file(__opts__["id"])]["ceph"].get("profiles", {})
     return dataclasses.replace(
-        subject.of(files, own, choices.own_files(paths.root)),
+        subject.of(files, own, choices.own_files(paths.root), profiles.read(paths.proposals, layouts)),
         generation=own.get("ceph", {}).get("generation"),
         hostnames={minion: host["hostname"] for minion, host in inventory.items() if "hostname" in host},
         salt=salt.version.__version__,

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 
-from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import Origin
 from proposals.text.argument_readers import words
 from proposals.text.notes import WARNING, Note, several
@@ -11,12 +10,14 @@ PLACE = ("db", "wal", "db_size", "wal_size")
 
 
 class Stored:
-    """A stored proposal beside the arguments of this run."""
+    """A stored proposal beside the arguments ``typed`` in a later run.
 
-    def __init__(self, stored: Mapping | None, arguments: DiskArguments) -> None:
+    ``target`` names hosts and plans none, so that it makes no difference between arguments."""
+
+    def __init__(self, stored: Mapping | None, typed: Mapping) -> None:
         self.hosts: Mapping[str, Mapping] = stored.get("hosts", {}) if stored else {}
         self.arguments = stored.get("arguments") if stored else None
-        self.typed = dict(arguments.typed)
+        self.typed = _planning(typed)
 
     def asked(self, host: str) -> object:
         """The arguments that a host was planned with: those of the proposal, or of the run that it is kept from."""
@@ -24,19 +25,28 @@ class Stored:
 
     def same(self, host: str) -> Mapping | None:
         """What is stored of a host, where it was planned with the arguments of this run."""
-        return self.hosts[host] if host in self.hosts and self.asked(host) == self.typed else None
+        return self.hosts[host] if host in self.hosts and _planning(self.asked(host)) == self.typed else None
 
-    def kept(self, covered: Collection[str]) -> list[Note]:
-        """The hosts that this run does not cover and that keep what other arguments planned."""
+    def kept(self, covered: Collection[str]) -> dict[str, list[str]]:
+        """The hosts that this run does not cover and that keep what other arguments planned, by these arguments."""
         groups: dict[str, list[str]] = {}
         for host in sorted(self.hosts):
             asked = self.asked(host)
-            if host not in covered and self.hosts[host].get("osds") and asked != self.typed:
+            if host not in covered and self.hosts[host].get("osds") and _planning(asked) != self.typed:
                 groups.setdefault(words(asked if isinstance(asked, Mapping) else {}), []).append(host)
-        return [
-            Note(WARNING, f"{several(hosts)}: not covered by this run, kept as planned with {asked}")
-            for asked, hosts in groups.items()
-        ]
+        return groups
+
+
+def _planning(asked: object) -> object:
+    return {key: value for key, value in asked.items() if key != "target"} if isinstance(asked, Mapping) else asked
+
+
+def kept_notes(kept: Mapping[str, list[str]]) -> list[Note]:
+    """What is told of hosts that keep what other arguments planned (``Stored.kept``)."""
+    return [
+        Note(WARNING, f"{several(hosts)}: not covered by this run, kept as planned with {asked}")
+        for asked, hosts in kept.items()
+    ]
 
 
 def by_hand(stored: Mapping | None) -> str | None:

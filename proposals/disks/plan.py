@@ -93,7 +93,7 @@ def peek(
     CLI: ``python -m proposals peek INVENTORY ratio=9 db=740-770``"""
     found = inventory.read(raw, arguments.target, targets)
     checks.filters(found, arguments)
-    before = history.Stored(stored, arguments)
+    before = history.Stored(stored, arguments.typed)
     plans: dict[Shape, HostPlan] = {}
     masks = shape.Masks(arguments)
     planned = []
@@ -107,7 +107,7 @@ def peek(
     told = ways.told(plans, arguments)
     notes = {one.host.id: [*told[one.shape], *faults.notes(one), *advice.memory(one)] for one in planned}
     unread = [Note(WARNING, f"{text}: left out") for text in found.unread]
-    general = [*unread, *before.kept(notes), *advice.general(planned, arguments)]
+    general = [*unread, *history.kept_notes(before.kept(notes)), *advice.general(planned, arguments)]
     return DiskPlan(arguments, found, tuple(planned), notes, general, before.hosts)
 
 

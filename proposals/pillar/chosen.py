@@ -13,7 +13,8 @@ from proposals.files import atomic, documents
 from proposals.files.site import Site, minion_of
 from proposals.inventory import kept
 from proposals.networking import assigned_check
-from proposals.policy import merging, policy
+from proposals.policy import merging, policy, profiles
+from proposals.policy.profiles import Profile
 from proposals.settings import reader
 from proposals.settings.cluster import LAYER
 from proposals.settings.hosts import MINIONS, PLACE
@@ -40,6 +41,8 @@ class Chosen:
         The contents of the site's own files, by path; they may not be served yet.
     given
         The names of the certificates and passwords that the site gave.
+    profiles
+        Those that give minions a layout, by name.
     """
 
     contents: Mapping[str, Mapping[str, dict]]
@@ -48,6 +51,7 @@ class Chosen:
     pillar: Mapping[str, object] = field(default_factory=dict)
     own: Mapping[str, Mapping] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> dict[str, dict]:
@@ -84,7 +88,8 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
     """
     contents = policy.resolve(site.proposals).contents
     hosts = kept.load_inventory(site.inventory)["hosts"]
-    return Chosen(contents, hosts, orchestrator, pillar, own_files(site.root), given(site))
+    own, layouts = own_files(site.root), profiles.read(site.proposals, profiles.chosen(contents))
+    return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts)
 
 
 def own_files(root: Path) -> dict[str, Mapping]:

@@ -52,7 +52,7 @@ def build(choice: Chosen) -> Generation:
     monitors, absent = conf.derived(members["mon"], choice.hosts, choice.settings)
     expected = sum(len(osd.get("uuids") or ()) for osds in choice.osds.values() for osd in osds.values())
     derived = {**monitors, "sections": services.conf(), "expected_osds": expected}
-    files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(members, services)}
+    files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(choice, members, services)}
     texts = {path: dump(content) for path, content in files.items()}
     against = [*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)]
     if against:
@@ -88,8 +88,10 @@ def _files(choice: Chosen, services: ServicePlans) -> dict[str, dict]:
     return files
 
 
-def _orchestrator(members: Mapping[str, list[str]], services: ServicePlans) -> dict:
-    return {"ceph": {"members": members, "services": services.steps()}}
+def _orchestrator(choice: Chosen, members: Mapping[str, list[str]], services: ServicePlans) -> dict:
+    """What the master is told: who is addressed by which step, and which profile gave whom its layout."""
+    layouts = {name: list(profile.minions) for name, profile in choice.profiles.items()}
+    return {"ceph": {"members": members, "services": services.steps(), **({"profiles": layouts} if layouts else {})}}
 
 
 def _services(services: ServicePlans, roles: list[str], minion: str) -> dict[str, Mapping]:

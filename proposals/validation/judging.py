@@ -28,7 +28,7 @@ class Judged:
 
 def judge(chosen: Chosen) -> Judged:
     """Return what is wrong with a choice."""
-    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own))
+    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles))
     if any(finding.check in FIRST for finding in findings):
         return Judged(findings, None, chosen.roles)
     try:

@@ -7,6 +7,7 @@ from functools import cached_property
 from proposals.files.site import minion_file
 from proposals.networking import assigned_check
 from proposals.pillar import chosen
+from proposals.policy.profiles import Profile
 from proposals.settings import reader
 from proposals.settings.hosts import MINIONS, PLACE
 from proposals.settings.hosts import SETTINGS as PREP
@@ -29,6 +30,8 @@ class Subject:
         Addresses, with prefix length, that a chosen network proposal gives each minion.
     own
         The contents of the site's own files, by path below ``<pillar_root>/ceph``.
+    profiles
+        Which of them gave minions their layouts, by name.
     salt
         The master's version of Salt.
     took
@@ -47,6 +50,7 @@ class Subject:
     took: float = 0.0
     files: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Mapping] = field(default_factory=dict)
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     @cached_property
     def site(self) -> SiteSettings:
@@ -66,19 +70,24 @@ class Subject:
         return sum(int(part) for part in self.site["redundancy"].split("+"))
 
 
-def of(files: Mapping[str, Mapping], settings: Mapping[str, object], own: Mapping[str, Mapping]) -> Subject:
+def of(
+    files: Mapping[str, Mapping],
+    settings: Mapping[str, object],
+    own: Mapping[str, Mapping],
+    profiles: Mapping[str, Profile],
+) -> Subject:
     """Return the subject that a choice makes, or a generation that is served, without any host's facts.
 
     files
         Content by target path (``cluster/ID.sls``, ``stack/default/...``), chosen or served.
     settings
         The site's settings, merged.
-    own
-        As ``Subject`` takes it.
+    own, profiles
+        As ``Subject`` takes them.
     """
     osds = {minion: sum(map(_count, planned.values())) for minion, planned in chosen.osds(files).items()}
     links = {minion: assigned_check.addresses(files[minion_file(minion)]) for minion in chosen.networks(files)}
-    return Subject(chosen.roles(files), settings, osds, links=links, own=own)
+    return Subject(chosen.roles(files), settings, osds, links=links, own=own, profiles=profiles)
 
 
 def of_prep(pillar: Mapping[str, object], own: Mapping[str, Mapping], files: Mapping[str, str]) -> Subject:

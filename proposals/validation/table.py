@@ -2,10 +2,11 @@
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
-from proposals.validation import hosts, moved, networks, resources, roles, settings
+from proposals.validation import hosts, moved, networks, profiles, resources, roles, settings
 from proposals.validation.check import Check
 
-CHECKS = (*roles.CHECKS, *settings.CHECKS, *networks.CHECKS, *hosts.CHECKS, *resources.CHECKS, *moved.CHECKS)
+_ROOMS = (roles, profiles, settings, networks, hosts, resources, moved)
+CHECKS = tuple(check for room in _ROOMS for check in room.CHECKS)
 
 
 def find(name: object) -> Check:

@@ -162,3 +162,20 @@ def test_what_is_served_is_judged_not_what_was_chosen_since(master, home):
     done = master.asked("validate.show", "mon_few")
     assert (done.returncode, findings(done)) == (2, [("mon_few", "error")])
     assert master.typed("policy.check").returncode == 0
+
+
+def test_a_host_that_other_arguments_planned_is_told(master, home):
+    serve(master.config)
+    stored = home / "proposals/profile-apollo/proposal.json"
+    before = stored.read_text()
+    assert findings(master.asked("validate.show", "plan_kept")) == []
+    kept = json.loads(before)
+    kept["hosts"]["osdnode2"]["arguments"] = {"ratio": 3}
+    try:
+        stored.write_text(json.dumps(kept))
+        assert findings(master.asked("validate.show", "plan_kept")) == [("plan_kept", "warning")]
+        assert ("plan_kept", "warning") in findings(master.asked("policy.check"))
+        stored.write_text("{")
+        assert findings(master.asked("validate.show", "plan_unread")) == [("plan_unread", "warning")]
+    finally:
+        stored.write_text(before)

@@ -7,7 +7,7 @@ import yaml
 from planning import CHECKS, FIXTURES, FSID, inventory
 
 from proposals.disks import arguments, plan
-from proposals.policy import store
+from proposals.policy import profiles, store
 from proposals.reference import machines
 
 HISTORIES = yaml.safe_load((FIXTURES / "histories.yaml").read_text())
@@ -25,6 +25,7 @@ def test_history(history, tmp_path):
         answer, report, stored = site.populate(step.get("arguments", history.get("arguments", "")))
         seen = {"same": before == places(answer), "new": sum(not osd["existing"] for osd in osds(answer))}
         seen |= {"written": len(report.written), "stored": {key: stored["summary"][key] for key in ("hosts", "osds")}}
+        seen["kept"] = profiles.read(tmp_path, {"default": sorted(stored["hosts"])})["default"].kept()
         for key, value in step.get("expect", {}).items():
             assert (CHECKS[key](answer, value) if key in CHECKS else seen[key]) == value, (number, key)
         before = places(answer)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from proposals.policy.profiles import Profile
 from proposals.text.errors import ArgumentError, InventoryError
 from proposals.validation import check, facts, host_questions, subject, table
 
@@ -45,6 +46,7 @@ def site(changes):
         else:
             place[last] = value
     given["hosts"] = {name: facts.read(answer) for name, answer in given["hosts"].items()}
+    given["profiles"] = {name: Profile(**profile) for name, profile in given.get("profiles", {}).items()}
     return subject.Subject(**given, hostnames={name: name for name in SITE["roles"]})
 
 
