@@ -2,11 +2,14 @@
 
 What was set is kept in the cluster itself (``ceph config-key``), as it was typed and as Ceph stored it: so a second
 run changes nothing though Ceph writes numbers its own way, and what pillar no longer names is taken away again. What
-others set is theirs and stays.
+others set is theirs and stays. An option that the running Ceph does not know is refused before anything is set.
 """
 
+import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from salt.exceptions import CommandExecutionError
 
 Place = tuple[str, str]  # section and option
 
@@ -58,12 +61,25 @@ def apply(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
 
 def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:
     flat = {(section, option): _text(value) for section, values in options.items() for option, value in values.items()}
+    _refuse_unknown({option for _, option in flat})
     stored = _stored() if flat else {}
     changed = [place for place, value in flat.items() if before.get(place) != [value, stored.get(place, "")]]
     return {
         "set": [[*place, flat[place]] for place in sorted(changed)],
         "remove": [list(place) for place in sorted(set(before) - set(flat))],
     }
+
+
+def _refuse_unknown(options: Collection[str]) -> None:
+    """Raise where the monitors' release does not know an option: ``ceph config ls``, modules' options among them."""
+    known = __salt__["cluster_cli.ask"](["config", "ls"]) if options else ()
+    wrong = sorted(set(options) - set(known))
+    if wrong:
+        near = {option: difflib.get_close_matches(option, known, 1) for option in wrong}
+        names = ", ".join(f"{option} (nearest: {near[option][0]})" if near[option] else option for option in wrong)
+        raise CommandExecutionError(
+            f"the running Ceph does not know {names}: nothing was set; mend ceph_config, then run this again"
+        )
 
 
 def startup() -> list[dict]:

@@ -4,6 +4,7 @@ A profile is made for the host from the pillar's table (``ceph_tunings``): each 
 that this host has. Whether it holds is read back from the kernel (``tunings_hardware``), never believed.
 """
 
+import fnmatch
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +45,7 @@ def settings(name: str | None = None) -> list[dict]:
 
 def _expanded(row: Mapping) -> list[dict]:
     """A setting for each place that a row of the table applies to."""
-    same = {"id": row["id"], "price": row.get("price"), "least": row.get("least")}
+    same = {"id": row["id"], "price": row.get("price"), "least": row.get("least"), "devices": row.get("devices", ())}
     if "sysctl" in row:
         path = PROC / "sys" / row["sysctl"].replace(".", "/")
         return [{**same, "kind": "sysctl", "on": row["sysctl"], "path": str(path), "value": row["value"]}]
@@ -90,11 +91,25 @@ def _left(setting: Mapping) -> str | None:
         return f"only by name, its price: {setting['price']} (ceph:tunings_allowed: [{setting['id']}])"
     if CONTAINER.exists():
         return "a container shares its host's kernel: set it there"
+    if setting["kind"] in ("pci", "drive") and (why := _unlisted(setting)):
+        return why
     if "path" in setting and not Path(setting["path"]).exists():
         return "this kernel does not have it"
     if "path" not in setting and __salt__["tunings_hardware.real"](setting) is None:
         return "this hardware does not have it"
     return None
+
+
+def _unlisted(setting: Mapping) -> str | None:
+    """Why nothing is written to a device: our table lists those with a known register, the site its safe drives."""
+    identity = __salt__["tunings_hardware.identity"](setting)
+    if setting["kind"] == "pci":
+        known = setting["devices"]
+        return None if identity in known else f"{identity or 'no PCI device'} is none of {', '.join(known)}"
+    models = __pillar__.get("ceph", {}).get("tunings_drives", ())
+    if any(fnmatch.fnmatchcase(identity, model) for model in models):
+        return None
+    return f"its model '{identity}' is not in ceph:tunings_drives, the drives that keep what they acknowledged"
 
 
 def _ports() -> list[str]:

@@ -43,6 +43,21 @@ def rings(port: str) -> dict[str, int]:
     return _sizes(_printed("ethtool", "-g", port).partition(CURRENT)[0])
 
 
+def identity(setting: Mapping) -> str:
+    """Return what a setting's place is: ``vendor:device`` of a port on PCI, a disk's model; empty where it has none.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_hardware.identity '{kind: drive, on: sda}'
+    """
+    if setting["kind"] == "drive":
+        return _text(SYS / "block" / setting["on"] / "device/model")
+    device = SYS / "class/net" / setting["on"] / "device"
+    return ":".join(_text(device / name).removeprefix("0x") for name in ("vendor", "device")).strip(":")
+
+
 def _cmdline(setting: Mapping) -> str:
     return setting["on"] if setting["on"] in _text(PROC / "cmdline").split() else "not on the command line"
 
@@ -63,10 +78,12 @@ def _pause(setting: Mapping) -> str | None:
 
 
 def _pci(setting: Mapping) -> str | None:
-    register, _, _ = setting["value"].partition("=")
+    """The bits of a register that the setting's mask names, as setpci(8) writes them: ``CAP_EXP+8.w=2000:7000``."""
+    register, _, bits = setting["value"].partition("=")
+    mask = bits.partition(":")[2]
     device = (SYS / "class/net" / setting["on"] / "device").resolve().name
     value = _printed("setpci", "-s", device, register).strip()
-    return f"{register}={value}" if re.fullmatch(r"[0-9a-f]+", value) else None
+    return f"{register}={int(value, 16) & int(mask, 16):x}:{mask}" if re.fullmatch(r"[0-9a-f]+", value) else None
 
 
 def _drive(setting: Mapping) -> str | None:

@@ -62,6 +62,7 @@ def setting(each: Mapping) -> str:
             what = "kernel command line" if kind == "cmdline" else f"{kind} `{each[kind]}`"
             value = f"`{each.get('value', each['cmdline'] if kind == 'cmdline' else '')}`"
     least = ", more is kept" if each.get("least") else ""
+    least += f", on {', '.join(f'`{device}`' for device in each['devices'])}" if "devices" in each else ""
     return row(f"`{each['id']}`", what, value + least, each["meaning"], each["source"], each.get("price", ""))
 
 

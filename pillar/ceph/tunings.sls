@@ -1,7 +1,7 @@
 # Kernel settings as TuneD profiles. configure chooses one for each host by its role and disks (ceph:tuning); a site
 # chooses otherwise with `ceph: {tuning: NAME}` (or none) under stack/ceph/, and adds settings of its own in this form:
 #   KIND of setting, its key, value, meaning, source; price: risky, applied only where ceph:tunings_allowed names its id; least: a host that has
-# more keeps it.
+#   more keeps it; devices: vendor:device of the ports that have this PCI register, the others are left alone.
 # What a host's kernel or hardware lacks is reported and skipped.
 ceph_tunings:
   ceph-latency:
@@ -42,8 +42,12 @@ ceph_tunings:
          meaning: 'no transparent huge pages: their compaction stalls', source: 'SUSE, IO500 at SC19'}
       - {id: rps, port: rps_cpus, value: local_cpus, meaning: 'received frames go to the CPUs next to the port', source: 'SUSE, IO500 at SC19'}
       - {id: ring, port: ring, value: 'rx 8192 tx 8192', meaning: 'frames that a port holds', source: 'SUSE, IO500 at SC19'}
-      - {id: pause, port: pause, value: 'rx on', meaning: 'a port stops sending when the switch asks', source: 'SUSE, IO500 at SC19 (load nodes)'}
-      - {id: pci_read_request, port: pci, value: '68.w=5936', meaning: 'PCI register of a ConnectX: reads of 4 KiB at a time', source: 'SUSE, IO500 at SC19'}
+      # Device Control (CAP_EXP+8), bits 14 to 12 alone: the largest read request, 5 for 4096 bytes. By vendor and device: ConnectX-4, -4 Lx, -5, -5 Ex,
+      # -6, -6 Dx, -6 Lx, -7.
+      - {id: pci_read_request, port: pci, value: 'CAP_EXP+8.w=5000:7000',
+         devices: ['15b3:1013', '15b3:1015', '15b3:1017', '15b3:1019', '15b3:101b', '15b3:101d', '15b3:101f', '15b3:1021'],
+         meaning: 'a port reads 4 KiB of memory at a time', source: 'SUSE, IO500 at SC19; PCI Express Base Specification, 7.5.3.4; pci.ids',
+         price: 'long reads keep other devices behind the same bridge waiting'}
       - {id: scheduler, disk: scheduler, value: none, meaning: 'requests go to the drive as they come', source: 'SUSE, IO500 at SC19'}
       - {id: drive_cache, disk: drive, value: '-W1 -A1', meaning: 'write cache and look-ahead of the drive',
          source: 'SUSE, IO500 at SC19', price: 'a drive without power-loss protection loses what it acknowledged'}
@@ -54,3 +58,9 @@ ceph_tunings:
          meaning: 'idle CPUs wake at once', source: 'SUSE, IO500 at SC19', price: 'more power at rest'}
       - {id: blk_mq, cmdline: scsi_mod.use_blk_mq=1, meaning: 'SCSI with several queues; newer kernels know nothing else',
          source: 'SUSE, IO500 at SC19', price: 'a boot parameter that newer kernels ignore'}
+  ceph-load:
+    summary: load generators of a benchmark, chosen by name alone
+    include: throughput-performance
+    settings:
+      - {id: pause, port: pause, value: 'rx on', meaning: 'a port stops sending when the switch asks', source: 'SUSE, IO500 at SC19'}
+      - {id: ring, port: ring, value: 'rx 4078 tx 4078', meaning: 'frames that a port holds', source: 'SUSE, IO500 at SC19'}

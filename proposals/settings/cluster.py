@@ -12,6 +12,7 @@ REDUNDANCY = re.compile(r"[1-9][0-9]{0,2}(\+[1-9][0-9]{0,2})?")
 NETWORKS = ("public_network", "cluster_network")
 NETWORKS_SOURCE = "docs.ceph.com, rados/configuration/network-config-ref"
 WORD = Text("a word without blanks", re.compile(r"\S+").fullmatch)
+MODEL = Text("a drive's model, as /sys/block/NAME/device/model has it", str.isprintable)
 VALUE = Own("a text, number, true or false", lambda value: isinstance(value, str | int | float))
 # What configure, or a chosen profile, writes beside a site's own words.
 GENERATED = ("generation", "members", "services", "expected_osds", "monitors", "mon_initial_members", "mon_host")
@@ -95,6 +96,11 @@ SETTINGS = (
                     "tuning", NAME, "the TuneD profile of hosts; none for none; chosen by role and disks as shipped"
                 ),
                 Setting("tunings_allowed", Many(NAME), "ids of kernel settings that have a price, to be applied too"),
+                Setting(
+                    "tunings_drives",
+                    Many(MODEL),
+                    "models of drives with power-loss protection, `*` for any text: drive_cache is set on these alone",
+                ),
                 Setting("network", Group((ROLLBACK,), others=("links", "ports")), "how network changes are made"),
             ),
             others=(*GENERATED, "global", "sections"),

@@ -65,7 +65,8 @@ def _minion(record: Mapping[str, Any]) -> str:
     start, end = (time.mktime(time.strptime(record[key][:19], "%Y-%m-%dT%H:%M:%S")) for key in ("start", "end"))
     more = ", changed" if record["changes"] else ""
     reason = f": {_reason(record)}" if record.get("reason") else ""
-    return f"  {record['result']:6} {end - start:5.0f} s  {record['minion']}{more}{reason}"
+    warnings = "".join(f"\n    warning: {warning}" for warning in record.get("warnings", ()))
+    return f"  {record['result']:6} {end - start:5.0f} s  {record['minion']}{more}{reason}{warnings}"
 
 
 def _reason(record: Mapping[str, Any]) -> str:

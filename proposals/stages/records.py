@@ -77,6 +77,7 @@ def _minion(data: Mapping[str, Any], job: Mapping[str, str]) -> Record:
         result="failed" if reason else "done",
         changes=changes,
         **({"reason": reason[:LONGEST]} if reason else {}),
+        **({"warnings": warnings} if (warnings := _warnings(data["return"])) else {}),
     )
 
 
@@ -122,6 +123,13 @@ def _outcome(returned: Any, success: Any, function: str = "") -> tuple[str, int]
     if success:
         return "", 0
     return "; ".join(map(str, returned)) if isinstance(returned, list) else words(function, str(returned)), 0
+
+
+def _warnings(returned: Any) -> list[str]:
+    """What a minion's states warn of (Salt's own key), in their order."""
+    states = returned.values() if isinstance(returned, dict) else ()
+    lists = (state.get("warnings") or () for state in states if isinstance(state, dict))
+    return [str(warning)[:LONGEST] for warnings in lists for warning in warnings]
 
 
 def _last_line(text: Any) -> str:

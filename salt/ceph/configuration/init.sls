@@ -5,3 +5,8 @@ ceph-configuration:
     - template: jinja
     - makedirs: True
     - mode: '0644'
+
+ceph-configuration-known:
+  host_ceph_conf.known:
+    - require:
+      - file: ceph-configuration

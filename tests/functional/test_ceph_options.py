@@ -1,0 +1,74 @@
+"""Options that the running Ceph does not know: refused before `ceph config` sets anything, warned of in ceph.conf."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
+
+STATE = Path(__file__).parents[2] / "salt/_states/host_ceph_conf.py"
+KNOWN = ["osd_max_backfills", "osd_recovery_max_active", "mgr/dashboard/ssl"]
+CONF = """[global]
+fsid = 5bd9f8f0-5f5e-4a0e-9a5e-0123456789ab
+# osd recovery threads = 1
+mon_health_preluminous_compat = true
+[osd]
+osd recovery-max active=3
+debug_osd = 0 ; quiet
+[client.rgw.a]
+rgw frontends = beast
+"""
+PRINTED = "fsid = \nosd_recovery_max_active = 0\ndebug_osd = 1/5\nrgw_frontends = beast port=7480\n"
+
+
+@pytest.fixture
+def cluster(modules: dict, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A cluster that knows these options and has none set; the commands that changed something."""
+    changed: list[list[str]] = []
+    answers = {"ls": KNOWN, "dump": []}
+    monkeypatch.setitem(modules, "cluster_cli.ask", lambda words: answers[words[1]])
+    monkeypatch.setitem(modules, "cluster_cli.tell", lambda words, stdin=None: changed.append(words))
+    monkeypatch.setitem(modules, "cluster_cli.kept", lambda key: None)
+    return changed
+
+
+def test_an_unknown_option_is_refused_before_any_is_set(modules: dict, cluster: list) -> None:
+    wanted = {"osd": {"osd_max_backfills": 2, "osd_recovery_max_activ": 1}, "mgr": {"osd_recovery_threads_x_y_z": 1}}
+    for function in ("cluster_config.changes", "cluster_config.apply"):
+        with pytest.raises(CommandExecutionError) as refused:
+            modules[function](wanted)
+        assert "osd_recovery_max_activ (nearest: osd_recovery_max_active)" in str(refused.value)
+        assert "nothing was set" in str(refused.value)
+    assert cluster == []
+
+
+def test_known_options_are_set_those_of_managers_modules_too(modules: dict, cluster: list) -> None:
+    modules["cluster_config.apply"]({"osd": {"osd_max_backfills": 2}, "mgr": {"mgr/dashboard/ssl": False}})
+    assert [words[:4] for words in cluster[:2]] == [
+        ["config", "set", "mgr", "mgr/dashboard/ssl"],
+        ["config", "set", "osd", "osd_max_backfills"],
+    ]
+
+
+def test_a_line_of_ceph_conf_that_ceph_does_not_know_is_warned_of(
+    python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, spec = python_module("host_ceph_conf"), importlib.util.spec_from_file_location("state", STATE)
+    state = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(state)
+    monkeypatch.setattr(module, "CONF", tmp_path / "ceph.conf")
+    monkeypatch.setattr(module.halocline, "run", lambda command: PRINTED)
+    assert module.unknown() == []  # there is none yet
+    module.CONF.write_text(CONF)
+    with LoaderModuleMock(
+        {state: {"__salt__": {"host_ceph_conf.unknown": module.unknown}, "__opts__": {"test": False}}}
+    ):
+        answer = state.known("options")
+        assert answer["result"] is True and answer["changes"] == {}
+        assert answer["warnings"] == [
+            "ceph.conf has mon_health_preluminous_compat: this release of Ceph does not know it and ignores it"
+        ]
+        module.CONF.write_text(CONF.replace("mon_health_preluminous_compat = true\n", ""))
+        assert state.known("options")["warnings"] == []
