@@ -1,8 +1,9 @@
 """Options that the running Ceph does not know: refused before `ceph config` sets anything, warned of in ceph.conf."""
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from salt.exceptions import CommandExecutionError
@@ -24,29 +25,35 @@ PRINTED = "fsid = \nosd_recovery_max_active = 0\ndebug_osd = 1/5\nrgw_frontends 
 
 
 @pytest.fixture
-def cluster(modules: dict, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A cluster that knows these options and has none set; the commands that changed something."""
+def cluster(python_module: Callable) -> Iterator[tuple[ModuleType, list[list[str]]]]:
+    """The module on a cluster that knows these options and has none set; the commands that changed something."""
     changed: list[list[str]] = []
     answers = {"ls": KNOWN, "dump": []}
-    monkeypatch.setitem(modules, "cluster_cli.ask", lambda words: answers[words[1]])
-    monkeypatch.setitem(modules, "cluster_cli.tell", lambda words, stdin=None: changed.append(words))
-    monkeypatch.setitem(modules, "cluster_cli.kept", lambda key: None)
-    return changed
+    asks = {
+        "cluster_cli.ask": lambda words: answers[words[1]],
+        "cluster_cli.tell": lambda words, stdin=None: changed.append(words),
+        "cluster_cli.kept": lambda key: None,
+    }
+    module = python_module("cluster_config")
+    with LoaderModuleMock({module: {"__salt__": asks}}):
+        yield module, changed
 
 
-def test_an_unknown_option_is_refused_before_any_is_set(modules: dict, cluster: list) -> None:
+def test_an_unknown_option_is_refused_before_any_is_set(cluster: tuple) -> None:
+    module, changed = cluster
     wanted = {"osd": {"osd_max_backfills": 2, "osd_recovery_max_activ": 1}, "mgr": {"osd_recovery_threads_x_y_z": 1}}
-    for function in ("cluster_config.changes", "cluster_config.apply"):
+    for function in (module.changes, module.apply):
         with pytest.raises(CommandExecutionError) as refused:
-            modules[function](wanted)
+            function(wanted)
         assert "osd_recovery_max_activ (nearest: osd_recovery_max_active)" in str(refused.value)
         assert "nothing was set" in str(refused.value)
-    assert cluster == []
+    assert changed == []
 
 
-def test_known_options_are_set_those_of_managers_modules_too(modules: dict, cluster: list) -> None:
-    modules["cluster_config.apply"]({"osd": {"osd_max_backfills": 2}, "mgr": {"mgr/dashboard/ssl": False}})
-    assert [words[:4] for words in cluster[:2]] == [
+def test_known_options_are_set_those_of_managers_modules_too(cluster: tuple) -> None:
+    module, changed = cluster
+    module.apply({"osd": {"osd_max_backfills": 2}, "mgr": {"mgr/dashboard/ssl": False}})
+    assert [words[:4] for words in changed[:2]] == [
         ["config", "set", "mgr", "mgr/dashboard/ssl"],
         ["config", "set", "osd", "osd_max_backfills"],
     ]
