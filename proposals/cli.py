@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NoReturn
 
 import yaml
 
-from proposals.disks import arguments, explain, export, plan
+from proposals.disks import arguments, explain, export, filters, plan
+from proposals.files import atomic
 from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
 from proposals.networking import cli as networks
@@ -21,7 +21,13 @@ from proposals.text import tables
 from proposals.text.argument_readers import Argument, described
 from proposals.text.errors import ProposalError
 from proposals.text.names import shown
+from proposals.text.usage import Parser
 
+EXAMPLE = {
+    "peek": "python -m proposals peek reference:apollo ratio=9 db=740-770 'target=osd*' db-size=40g",
+    "populate": "python -m proposals populate inventory/ --root proposals name=apollo ratio=9 db=740-770",
+    "explain": "python -m proposals explain reference:apollo osdnode1 /dev/sdc ratio=9 'target=osd*'",
+}
 WORDS = {  # what the words after a verb mean
     "inventory": "a file, YAML or JSON; the folder inventory/; or reference:NAME",
     "root": "the folder 'proposals'",
@@ -32,13 +38,6 @@ WORDS = {  # what the words after a verb mean
     "new": "a proposal.json or an inventory",
     "site": f"one of {', '.join(machines.CATALOGUE)}",
 }
-
-
-class _Parser(argparse.ArgumentParser):
-    """Wrong usage is one message as well."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ProposalError(f"{message} ({' '.join(self.format_usage().split())})")
 
 
 def main(words: list[str]) -> int:
@@ -60,7 +59,7 @@ def main(words: list[str]) -> int:
         return 0
     except OSError as error:
         path = f"{shown(error.filename, 200)}: " if error.filename else "the answer cannot be written: "
-        print(f"error: {path}{error.strerror}", file=sys.stderr)
+        print(f"error: {path}{atomic.why(error)}", file=sys.stderr)
         _discard_output()
         return 2 if error.filename else 1
     return status
@@ -76,19 +75,18 @@ def parse(words: list[str]) -> argparse.Namespace:
     for word in words:
         if not word.isprintable() and any("\ud800" <= char <= "\udfff" for char in word):
             raise ProposalError(f"'{shown(word)}' is not UTF-8 text")
-    known = parser()
-    options, more = known.parse_known_args(words)
+    options, more = parser().parse_known_args(words)
     if more and (not hasattr(options, "pairs") or any(word.startswith("-") for word in more)):
-        known.error(f"not understood: {' '.join(map(shown, more))}")
+        options.verb.unknown(more)
     if more:
-        options.pairs += more
+        options.pairs = [*options.pairs, *more]
     return options
 
 
 def parser() -> argparse.ArgumentParser:
     """Every verb with its words."""
-    top = _Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
-    verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=_Parser)
+    top = Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
+    verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
     peek = _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
     populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), arguments.ARGUMENTS)
     populate.add_argument("--root", required=True, help=WORDS["root"])
@@ -123,14 +121,16 @@ def _verb(
 ) -> argparse.ArgumentParser:
     """Add a verb; ``pairs`` are the arguments that it takes as key=value."""
     told = f"key=value, each once, dashes or underscores:\n\n{described(pairs)}" if pairs else None
+    if pairs is arguments.ARGUMENTS:
+        told = f"{told}\n\n{filters.SYNTAX}\n\nexample:\n    {EXAMPLE[name]}"
     raw = argparse.RawDescriptionHelpFormatter
     verb = verbs.add_parser(name, help=what, description=what, epilog=told, formatter_class=raw, allow_abbrev=False)
     for word in words:
         verb.add_argument(word, help=WORDS[word])
     if pairs:
-        verb.add_argument("pairs", nargs="*", metavar="key=value", help="arguments of the plan, below")
+        verb.add_argument("pairs", nargs="*", default=[], metavar="key=value", help="arguments of the plan, below")
     verb.add_argument("--format", choices=("text", "json", "yaml"), default=format_, help="of the answer")
-    verb.set_defaults(run=run)
+    verb.set_defaults(run=run, verb=verb)
     return verb
 
 

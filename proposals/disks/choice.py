@@ -45,10 +45,30 @@ def stands_alone(state: State) -> bool:
 
 def compared(tried: Sequence[Attempt], choice: Attempt | None, state: State) -> tuple[Candidate, ...]:
     """The candidates as the answer lists them: standalone beside those that were tried, and which was chosen."""
-    listed = [one.candidate._replace(chosen=one is choice) for one in tried]
+    listed = [
+        one.candidate._replace(chosen=one is choice, why_not=one.candidate.why_not or _outdone(one, choice, tried))
+        for one in tried
+    ]
     if not state.arguments.layout and (alone := _standalone(state)).data_disks:
-        listed.append(alone._replace(chosen=choice is None and alone.fits and stands_alone(state)))
+        taken = choice is None and alone.fits and stands_alone(state)
+        slower = None if taken else "no DB on a faster disk" if choice else "db or wal is asked for"
+        listed.append(alone._replace(chosen=taken, why_not=alone.why_not or slower))
     return tuple(listed)
+
+
+def _outdone(one: Attempt, choice: Attempt | None, tried: Sequence[Attempt]) -> str | None:
+    """Why a layout that fits was not chosen, in the numbers that decide."""
+    if one is choice:
+        return None
+    mine, best = one.candidate, choice and choice.candidate
+    if best and mine.behind_bytes < best.behind_bytes:
+        return "less raw capacity behind a DB"
+    if best and mine.behind_bytes == best.behind_bytes:
+        if mine.lost_at_most > best.lost_at_most:
+            return "more OSDs fall with one device"
+        if mine.lost_at_most == best.lost_at_most and tried.index(one) > tried.index(choice):
+            return "equal, and the chosen one comes first"
+    return "the stored plan has another layout"
 
 
 def layout_name(shape: Shape, osds: Iterable[Placed]) -> str | None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from proposals.disks import turn
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.filters import KEYS, Filter
 from proposals.disks.plan import DiskPlan, PlannedHost
@@ -30,7 +31,8 @@ def disk(plan: DiskPlan, host: str, word: str) -> dict:
     answer = plan.host_dict(planned)
     osds = [osd for osd in answer["osds"] if found.id in (osd["data"], osd["db"], osd["wal"])]
     role, reason = planned.plan.roles[at], planned.plan.reasons[at]
-    steps = [*_seen(found), *_filters(found, plan.arguments), *_layouts(planned), *_outcome(found, role, reason, osds)]
+    steps = [*_seen(found), *_filters(found, plan.arguments), *_layouts(planned)]
+    steps += [*turn.steps(planned, at), *_outcome(found, role, reason, osds)]
     return {"host": host, "disk": found.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
 
 
@@ -74,7 +76,8 @@ def _layouts(planned: PlannedHost) -> list[str]:
     steps = []
     for one in planned.plan.candidates:
         numbers = f"{one.osds} OSDs, {terabytes(one.behind_bytes)} behind a DB, at most {one.lost_at_most} lost at once"
-        steps.append(f"layout {one.layout}: {numbers}{'' if one.fits else f'; does not fit: {one.why_not}'}")
+        why = "chosen" if one.chosen else f"not chosen: {one.why_not}" if one.fits else f"does not fit: {one.why_not}"
+        steps.append(f"layout {one.layout}: {numbers}; {why}")
     return [*steps, f"layout of the host: {planned.plan.layout or 'none'}"]
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from shlex import quote
 
@@ -10,6 +11,8 @@ from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest
 from proposals.text.sizes import EXTENT
 
+# The lines for one host: the proposal's name, the host, its new OSDs, how many OSDs each data disk has
+Form = Callable[[str, str, list[Mapping], Mapping[str, int]], list[str]]
 LONGEST = 48  # characters of a disk's name in its group's, as on hosts: device-mapper takes 127 for both names
 # A device that carries OSDs already has a group, whoever made it: slots in it are taken from that one.
 GROUP = """\
@@ -30,25 +33,27 @@ def text(stored: Mapping, form: str) -> str:
         raise ArgumentError(f"--as {form} is not known{nearest(form, FORMS)}")
     lines = []
     for host in sorted(stored["hosts"]):
-        osds = [osd for osd in stored["hosts"][host]["osds"] if not osd["existing"]]
-        if osds:
-            lines += FORMS[form](stored["name"], host, osds)
+        listed = stored["hosts"][host]["osds"]
+        if osds := [osd for osd in listed if not osd["existing"]]:
+            lines += FORMS[form](stored["name"], host, osds, Counter(osd["data"] for osd in listed))
     return "\n".join(lines or [f"# proposal {stored['name']} has no new OSDs"]) + "\n"
 
 
-def _groups(osds: list[Mapping]) -> dict[tuple, list[Mapping]]:
-    """OSDs that share their devices and sizes: one service specification each, so that no disk changes its SSD."""
+def _groups(osds: list[Mapping], counts: Mapping[str, int]) -> dict[tuple, list[Mapping]]:
+    """OSDs that share their devices and sizes: one service specification each, so that no disk changes its SSD.
+
+    ``counts``: how many OSDs each data disk has, those that exist too."""
     groups: dict[tuple, list[Mapping]] = {}
     for osd in osds:
-        count = sum(1 for one in osds if one["data"] == osd["data"])
-        key = (osd["db"], osd["wal"], osd["db_size"], osd["wal_size"], osd["encryption"], count)
+        key = (osd["db"], osd["wal"], osd["db_size"], osd["wal_size"], osd["encryption"], counts[osd["data"]])
         groups.setdefault(key, []).append(osd)
     return groups
 
 
-def _cephadm(name: str, host: str, osds: list[Mapping]) -> list[str]:
+def _cephadm(name: str, host: str, osds: list[Mapping], counts: Mapping[str, int]) -> list[str]:
     lines = []
-    for number, ((db, wal, db_size, wal_size, encryption, count), members) in enumerate(_groups(osds).items(), 1):
+    groups = _groups(osds, counts)
+    for number, ((db, wal, db_size, wal_size, encryption, count), members) in enumerate(groups.items(), 1):
         if any(osd["format"] == "filestore" for osd in members):
             raise ArgumentError(
                 "cephadm makes no filestore OSDs: export --as ceph-volume, or plan with format=bluestore"
@@ -85,11 +90,10 @@ def group_name(device: str) -> str:
     return f"ceph-{name}"
 
 
-def _ceph_volume(_: str, host: str, osds: list[Mapping]) -> list[str]:
+def _ceph_volume(_: str, host: str, osds: list[Mapping], counts: Mapping[str, int]) -> list[str]:
     lines = [f"# on {host}", *GROUP.splitlines()]
-    shared = [osd["data"] for osd in osds]
     for osd in osds:
-        lines += _prepare(osd, shared.count(osd["data"]))
+        lines += _prepare(osd, counts[osd["data"]])
     return lines
 
 
@@ -118,4 +122,4 @@ def _prepare(osd: Mapping, count: int) -> list[str]:
     return [*lines, f"ceph-volume lvm prepare {store}{encrypted} {' '.join(words)}"]
 
 
-FORMS: dict[str, Callable[[str, str, list[Mapping]], list[str]]] = {"cephadm": _cephadm, "ceph-volume": _ceph_volume}
+FORMS: dict[str, Form] = {"cephadm": _cephadm, "ceph-volume": _ceph_volume}

@@ -25,10 +25,11 @@ def notes(planned: PlannedHost) -> list[Note]:
             behind.setdefault(device, []).append(label(origin))
     told = {device for device, _ in behind}
     counts = Counter(
-        (one.cls, one.reason)
+        ("disk" if disk.rotational is None else one.cls, one.reason)
         for one, disk in zip(facts, disks, strict=True)
         if one.reason and is_fault(one.reason) and disk.id not in told
     )
     lines = [f"{device}: {why}: with it fall {', '.join(osds)}" for (device, why), osds in sorted(behind.items())]
-    lines += [f"{counted(count, cls)}: {reason}" for (cls, reason), count in sorted(counts.items())]
+    for (noun, reason), count in sorted(counts.items()):
+        lines.append(f"{counted(count, noun)}{', each' if count > 1 else ''}: {reason}")
     return [Note(WARNING, line, FAULT) for line in lines]

@@ -33,6 +33,13 @@ KEYS: dict[str, Key] = {
     "path": Key(lambda disk: disk.path, "where it sits: pci-0000:3b:00.0-ata-1"),
     "id": Key(lambda disk: disk.id, "its stable name: /dev/disk/by-id/wwn-0x5000c500a1b2c3d4"),
 }
+SYNTAX = f"""filters: terms joined by commas, all of which must hold
+    740-770, 5000-, 5TB-7TB
+        a size; without a unit GiB
+    KEY=VALUE
+        KEY is one of {", ".join(KEYS)};
+        * and ? as in a shell, | between alternatives, ! before the first
+        negates them all"""
 UNIQUE = ("serial", "path", "id")  # as many values as disks
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 LONGEST = 1000  # characters of one filter

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from proposals.disks.shape import Origin
 from proposals.text.argument_readers import words
-from proposals.text.notes import WARNING, Note, several
+from proposals.text.notes import WARNING, Note, counted, several
 
 PLACE = ("db", "wal", "db_size", "wal_size")
 
@@ -58,7 +58,10 @@ def by_hand(stored: Mapping | None) -> str | None:
 def moves(before: Mapping | None, now: Mapping) -> list[Note]:
     """What a host's stored plan (``before``) placed elsewhere than the new one does, where it is not deployed."""
     placed = {osd["uuid"]: osd for osd in now["osds"]}
-    waiting = [osd for osd in before["osds"] if not osd["existing"]] if before else []
+    here = {disk["id"] for disk in now["disks"]}
+    known = [osd for osd in before["osds"] if osd["uuid"] in placed or osd["data"] in here] if before else []
+    lost = len(before["osds"]) - len(known) if before else 0
+    waiting = [osd for osd in known if not osd["existing"]]
     gone = sum(osd["uuid"] not in placed for osd in waiting)
     moved = sum(any(osd[key] != placed[osd["uuid"]][key] for key in PLACE) for osd in waiting if osd["uuid"] in placed)
     lines = []
@@ -66,6 +69,9 @@ def moves(before: Mapping | None, now: Mapping) -> list[Note]:
         lines.append(f"{_osds(moved, 'is', 'are')} placed or sized otherwise than the stored proposal has it")
     if gone:
         lines.append(f"{_osds(gone, 'is', 'are')} no longer planned, and the stored proposal has it")
+    if lost:
+        with_them = "is gone with its data disk" if lost == 1 else "are gone with their data disks"
+        lines.append(f"{counted(lost, 'OSD')} of the stored proposal {with_them}")
     return [Note(WARNING, line) for line in lines]
 
 

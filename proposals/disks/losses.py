@@ -32,8 +32,8 @@ def by_device(facts: Sequence[Facts], osds: Iterable[Placed]) -> tuple[Loss, ...
 
 
 def shares(host: Mapping, total: int) -> None:
-    """Add to each device of a host of peek's answer its share of the host's and of the cluster's raw bytes."""
-    if not host["devices"]:
+    """Set for each device of a host of peek's answer its share of the host's and of the cluster's raw bytes."""
+    if not host.get("devices"):
         return
     raw = sum(disk["size"] for disk in host["disks"] if disk["role"] == "data")
     known: dict[int, tuple[float, float]] = {}

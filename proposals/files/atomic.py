@@ -1,5 +1,6 @@
 """The only file here that opens files: read whole, written whole or not at all."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -10,6 +11,20 @@ from pathlib import Path
 from proposals.text.errors import StoreError
 from proposals.text.names import shown
 
+NEXT = {  # what to do where the system refuses a file
+    errno.ENOENT: "is the path right?",
+    errno.ENOTDIR: "a part of the path is a file where a folder was expected",
+    errno.EEXIST: "a part of the path is a file where a folder was expected",
+    errno.EISDIR: "this is a folder where a file was expected",
+    errno.ENAMETOOLONG: "shorten it",
+    errno.ELOOP: "its links lead in a circle",
+    errno.EACCES: "run this as root, or as the user who owns it",
+    errno.EPERM: "run this as root, or as the user who owns it",
+    errno.EROFS: "its file system is mounted read-only: mount it for writing",
+    errno.ENOSPC: "make room there, then run this again",
+    errno.EDQUOT: "make room there, then run this again",
+    errno.EIO: "the disk below may be dying: see dmesg",
+}
 LARGEST = 512 << 20  # bytes of one file that is read
 
 
@@ -161,4 +176,11 @@ def swap_link(link: str | Path, target: str | Path) -> None:
 
 
 def failed(verb: str, path: str | Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot {verb} {shown(path, 200)}: {error.strerror or type(error).__name__}")
+    """The one message on a file that the system refuses: what, which file, why, what to do."""
+    return StoreError(f"cannot {verb} {shown(path, 200)}: {why(error)}")
+
+
+def why(error: OSError) -> str:
+    """What the system said, and what to do about it where that is known."""
+    said = error.strerror or type(error).__name__
+    return f"{said}: {NEXT[error.errno]}" if error.errno in NEXT else said

@@ -29,4 +29,4 @@ def folders(root: str | Path) -> list[str]:
     try:
         return sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and not entry.name.startswith("."))
     except OSError as error:
-        raise PolicyError(f"{root}: {error.strerror}: the folder 'proposals' was expected") from error
+        raise PolicyError(f"cannot read {root}: {error.strerror}: the folder 'proposals' was expected") from error

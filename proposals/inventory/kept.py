@@ -1,11 +1,15 @@
 """The inventory that discovery keeps, or one of a single file: read, with the cluster that the site knows."""
 
+import os
 from pathlib import Path
 
 from proposals.files import atomic
 from proposals.files.documents import parse_json, parse_yaml
 from proposals.files.tree import read_yaml
+from proposals.text import names
 from proposals.text.errors import InventoryError, StoreError
+
+FORMS = "a file, YAML or JSON, the folder inventory/, or reference:NAME"
 
 
 def load_inventory(path: str | Path) -> dict:
@@ -18,10 +22,14 @@ def load_inventory(path: str | Path) -> dict:
         text = atomic.read_text(path)
         found = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path), text_keys=True)
     except StoreError as error:
-        raise InventoryError(str(error)) from error
+        raise InventoryError(str(error) if os.path.lexists(path) else _absent(path)) from error
     if not isinstance(found, dict):
         raise InventoryError(f"{path} is not an inventory: a mapping with 'hosts' was expected")
     return found
+
+
+def _absent(path: str | Path) -> str:
+    return f"there is no {names.shown(path, 200)}: {FORMS} was expected"
 
 
 def _inventory_folder(folder: Path) -> dict:

@@ -84,10 +84,15 @@ def stored(plan: DiskPlan, answer: Mapping, files: Mapping[str, str], kept: Mapp
     populating again would change nothing and find nothing moved."""
     hosts = {planned.host.id: _with_names(answer["hosts"][planned.host.id], planned) for planned in plan.hosts}
     hosts |= {host: dict(planned) for host, planned in kept.items()}
+    summary = losses.summary(hosts)
+    if kept:  # what falls with a device is now a share of all of them
+        for host in hosts.values():
+            host["devices"] = [dict(device) for device in host.get("devices", ())]
+            losses.shares(host, summary["raw_bytes"])
     head = json.dumps({"name": answer["name"], "arguments": answer["arguments"]})[:-1]
     rows = ",\n".join(f"{json.dumps(name)}: {_compact(hosts[name])}" for name in sorted(hosts))
     hashes = ",\n".join(f"{json.dumps(path)}: {json.dumps(files[path])}" for path in sorted(files))
-    told = {"warnings": plan.lines(WARNING), "hints": answer["hints"], "summary": losses.summary(hosts)}
+    told = {"warnings": plan.lines(WARNING), "hints": answer["hints"], "summary": summary}
     tail = json.dumps(told)[1:-1]
     return f'{head}, "hosts": {{\n{rows}\n}}, {tail}, "files": {{\n{hashes}\n}}}}\n'
 

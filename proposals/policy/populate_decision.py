@@ -14,19 +14,21 @@ from proposals.disks.plan import DiskPlan
 from proposals.policy import fragments
 from proposals.policy.fragments import digest
 from proposals.text.errors import StoreError
+from proposals.text.names import shown
 
 PENDING = "pending"  # in proposal.json while populate writes: hashes of what it is about to write
 KINDS: Mapping[str, Any] = {  # of what stands in those entries; a file that was edited may hold anything
     **dict.fromkeys(("data", "format", "id", "class", "role", "name"), str),
     **dict.fromkeys(("db", "wal", "encryption", "uuid", "reason"), str | None),
     **dict.fromkeys(("db_size", "wal_size"), int | None),
-    "size": int,
+    **dict.fromkeys(("size", "osds", "raw_bytes"), int),
     "existing": bool,
 }
 LISTS: Mapping[str, set] = {  # of each host of a stored proposal of disks, with the keys of each entry
     "osds": {"data", "db", "wal", "db_size", "wal_size", "format", "encryption", "uuid", "existing"},
     "disks": {"id", "class", "size", "role", "reason"},
 }
+DEVICES = {"id", "osds", "raw_bytes"}  # keys of each of a host's "devices", where it has them
 DIFF_LINES = 40  # of one file's difference
 
 
@@ -154,6 +156,8 @@ def check_stored(found: Any, path: object, lists: Mapping[str, set] = LISTS) -> 
             listed: Any = host.get(key) if isinstance(host, dict) else None
             good = good and isinstance(listed, list)
             good = good and all(_is_entry(entry, keys) for entry in listed)
+        devices = host.get("devices", []) if good else None
+        good = isinstance(devices, list) and all(_is_entry(entry, DEVICES) for entry in devices)
     if not good:
         raise StoreError(f"{path} is not a stored proposal: restore it, or move its folder away and populate again")
     return found
@@ -187,10 +191,14 @@ def differing(path: str, there: Any, wanted: Any) -> list[str]:
     """What a config fragment says otherwise than discovery would write it."""
     there = there if isinstance(there, dict) else {}
     return [
-        f"{path}: {key} is {there.get(key)!r}, discovery found {value!r}: kept as it is"
+        f"{path}: {key} is {_word(there.get(key))}, discovery found {_word(value)}: kept as it is"
         for key, value in (wanted or {}).items()
         if there.get(key) != value
     ]
+
+
+def _word(value: Any) -> str:
+    return "not set" if value is None else f"'{shown(value)}'"
 
 
 def report(decided: Decision, more: list[str]) -> Report:

@@ -55,7 +55,8 @@ def _told(answer: Mapping, everything: bool) -> None:
 def _total(total: Mapping) -> str:
     """``4 hosts, 120 OSDs, 720.2 TB raw: 240.1 TB with 3 replicas; EC 4+2 needs 6 hosts``."""
     usable = [f"{terabytes(size)} with {pool}" for pool, size in total.get("usable_bytes", {}).items()]
-    needs = [f"{pool} needs {hosts} hosts" for pool, hosts in total.get("needs_hosts", {}).items()]
+    lacking = total.get("needs_hosts", {}).items()
+    needs = [f"{pool} {'need' if pool.endswith('s') else 'needs'} {hosts} hosts" for pool, hosts in lacking]
     more = "; ".join(part for part in (", ".join(usable), ", ".join(needs)) if part)
     start = f"{counted(total['hosts'], 'host')}, {counted(total['osds'], 'OSD')}, {terabytes(total['raw_bytes'])} raw"
     return f"{start}: {more}" if more and total["osds"] else start
@@ -117,7 +118,7 @@ def candidates(answer: Mapping, everything: bool = False) -> Table:
 
 def _tried(candidate: Mapping) -> tuple:
     layout, osds, disks, behind, lost, why_not, chosen = (candidate.get(key) for key in TRIED)
-    what = "chosen" if chosen else why_not or "fits"
+    what = "chosen" if chosen else why_not
     return layout, str(osds), str(disks), terabytes(behind or 0), str(lost), what
 
 

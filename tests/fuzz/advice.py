@@ -11,12 +11,15 @@ from proposals.disks import arguments, plan
 from proposals.text.errors import ProposalError
 from proposals.text.sizes import gib
 
-WAY = re.compile(r"\b((?:ratio|db-ratio|db-size|wal-size|journal-size|leftovers|db|data|wal)=[^\s?:;,)]+)")
+_NAMES = "ratio|db-ratio|db-size|wal-size|journal-size|leftovers|nvme-spinner|standalone|db|data|wal"
+WAY = re.compile(rf"\b((?:{_NAMES})=[^\s?:;,)]+)")
 MORE = re.compile(r"(\d+) (\w+?)s? of ([\d.]+) GiB more")
 GAINS = {  # what a way out is good for: what is told no more then
     "uses all": "data disks? unused",
     "makes them OSDs": "data disks? unused",
-    "fits": " idle on ",
+    "fits": " idle on (?!.* WALs alone)",
+    "puts DBs there": " WALs alone",
+    "makes OSDs of the DB devices too": "of their data disks, and Ceph",
 }
 
 

@@ -90,5 +90,6 @@ CHECKS = {
     "reasons": lambda answer, wanted: _found([disk["reason"] or "" for disk in _disks(answer)], wanted),
     "warnings": lambda answer, wanted: _found(answer["warnings"], wanted),
     "hints": lambda answer, wanted: _found(answer["hints"], wanted),
+    "tried": lambda answer, _: {one["layout"]: one["why_not"] for one in answer["hosts"]["node1"]["candidates"]},
     "candidates": lambda answer, _: [one["layout"] for one in answer["hosts"]["node1"]["candidates"]],
 }

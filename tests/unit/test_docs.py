@@ -32,7 +32,7 @@ PLANTED = [
     ("salt 'osd*' osd.reprot", "there is no function osd.reprot"),
     ("salt -C 'G@os:Debian' test.pong", "there is no execution function test.pong"),
     ("python -m proposals peek reference:apollo rato=9", "'rato' is not an argument"),
-    ("python -m proposals peak reference:apollo", "invalid choice: 'peak'"),
+    ("python -m proposals peak reference:apollo", "'peak' is not a verb"),
     ("python -m lab upp tiny", "invalid choice: 'upp'"),
     ("make tset", "no target tset"),
 ]

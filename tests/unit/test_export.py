@@ -57,6 +57,15 @@ def test_a_device_that_carries_osds_keeps_its_group(tmp_path):
     assert (tmp_path / "prepared").read_text().count("--block.db somebody-elses-name/osd-db-") == 2
 
 
+def test_the_rest_of_an_interrupted_deploy_takes_the_rest_of_its_disk(tmp_path):
+    raw = inventory(node1=[{"is": "nvme1600"}])
+    answer = peek(raw, "osds-per-device=2")
+    answer["hosts"]["node1"]["osds"][0]["existing"] = True
+    ((group, *volumes),) = execute(export.text(answer, "ceph-volume"), tmp_path).values()
+    assert volumes == [f"osd-block-{answer['hosts']['node1']['osds'][1]['uuid']}"]
+    assert f"--data {group}/{volumes[0]}" in (tmp_path / "prepared").read_text()
+
+
 @pytest.mark.parametrize(
     "device", ["/dev/disk/by-id/wwn-0x5000c500a1b2c3d4", "/dev/sd,a", f"/dev/disk/by-id/{'x' * 90}"]
 )

@@ -25,6 +25,8 @@ def test_history(history, tmp_path):
         answer, report, stored = site.populate(step.get("arguments", history.get("arguments", "")))
         seen = {"same": before == places(answer), "new": sum(not osd["existing"] for osd in osds(answer))}
         seen |= {"written": len(report.written), "stored": {key: stored["summary"][key] for key in ("hosts", "osds")}}
+        stored_devices = [one for host in stored["hosts"].values() for one in host["devices"]]
+        seen["shares"] = sorted({one["cluster_share"] for one in stored_devices})
         seen["kept"] = profiles.read(tmp_path, {"default": sorted(stored["hosts"])})["default"].kept()
         for key, value in step.get("expect", {}).items():
             assert (CHECKS[key](answer, value) if key in CHECKS else seen[key]) == value, (number, key)
