@@ -192,7 +192,8 @@ def _pinned(host: Host, stored: Mapping, facts: Sequence[Facts]) -> tuple[Placed
 
 def _still_here(host: Host, stored: Mapping, facts: Sequence[Facts]) -> dict[str, int]:
     """Position by id of each usable disk that is the one of the stored proposal."""
-    recorded = {disk.get("id"): disk for disk in stored.get("disks", ())}
+    used_last = sorted(stored.get("disks", ()), key=lambda disk: disk.get("role") != "unused")
+    recorded = {disk.get("id"): disk for disk in used_last}  # of one id told twice, the path that had the role
     here = {}
     for at, disk in enumerate(host.disks):
         known = recorded.get(disk.id)

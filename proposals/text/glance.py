@@ -10,7 +10,7 @@ LINES = 3  # of warnings or hints that differ in numbers alone
 ALL = "--all shows each host and device (with salt-run: all=true)"
 _NUMBER = r"\d+(?:\.\d+)?"
 _VARIES = re.compile(rf"/dev/[^\s,;:]+|{_NUMBER}(?: to {_NUMBER})?")
-_MANY = re.compile(r"\b(device|disk|OSD|hdd|ssd|nvme)s\b")
+_MANY = re.compile(r"\b(device|disk|OSD|hdd|ssd|nvme)s\b(?:, each\b)?")
 _MORE = re.compile(r"(.*) and (\d+) more hosts")
 
 Row = tuple[str | None, ...]
