@@ -41,11 +41,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def several(hosts: list[str]) -> str:
+def several(names: list[str], more: str = "more hosts") -> str:
     """``osdnode1, osdnode2`` or ``osdnode1, osdnode2 and 118 more hosts``."""
-    if len(hosts) <= NAMED:
-        return ", ".join(hosts)
-    return f"{', '.join(hosts[:2])} and {len(hosts) - 2} more hosts"
+    if len(names) <= NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} {more}"
 
 
 def merged(by_host: Mapping[str, Iterable[Note]], level: str, order: Sequence[str] = ()) -> list[str]:

@@ -1,0 +1,34 @@
+"""What Ceph's health checks mean for a stage, by their names (docs.ceph.com, rados/operations/health-checks).
+
+Names are compared, never texts: those hold counts, which change while nothing else does.
+"""
+
+import re
+from enum import Enum, auto
+
+
+class Meaning(Enum):
+    """What a check that was not there before tells."""
+
+    REPEATS = auto()  # what is looked at itself: monitors, managers, OSDs, placement groups
+    PASSES = auto()  # that the cluster is busy
+    NOT_OURS = auto()  # what no stage makes: flags, space, crash reports, late scrubs, worn devices, odd clients
+    NEW = auto()
+
+
+REPEATS = re.compile(r"MON_DOWN|MGR_DOWN|OSD_DOWN|OSD_[A-Z]+_DOWN|PG_AVAILABILITY|PG_DEGRADED|PG_DAMAGED|OBJECT_\w+")
+PASSES = re.compile(r"SLOW_OPS|PG_SLOW_SNAP_TRIMMING|OSD_SLOW_PING_TIME_\w+|MDS_SLOW_\w+")
+NOT_OURS = re.compile(
+    r"OSDMAP_FLAGS|OSD_FLAGS"
+    r"|\w+_(NEAR_?FULL|BACKFILL_?FULL|FULL)|MON_DISK_(LOW|CRIT|BIG)|BLUEFS_\w+|BLUESTORE_\w+"
+    r"|RECENT_\w*CRASH|PG_NOT_(DEEP_)?SCRUBBED|LARGE_OMAP_OBJECTS|MANY_OBJECTS_PER_PG"
+    r"|DEVICE_HEALTH\w*|OSD_TOO_MANY_REPAIRS|TELEMETRY_CHANGED|MDS_CLIENT_\w+|AUTH_INSECURE_GLOBAL_ID_RECLAIM"
+)
+
+
+def meaning(name: str) -> Meaning:
+    """Return what a check of this name tells."""
+    for pattern, told in ((REPEATS, Meaning.REPEATS), (PASSES, Meaning.PASSES), (NOT_OURS, Meaning.NOT_OURS)):
+        if pattern.fullmatch(name):
+            return told
+    return Meaning.NEW

@@ -1,0 +1,138 @@
+"""All that a look at a cluster finds which is not as in a cluster at rest, whatever was there before."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from proposals.cluster.health import groups
+from proposals.cluster.health.checks import Meaning, meaning
+from proposals.cluster.health.seen import Check, Seen
+
+WRONG, MOVES, KNOWN = "wrong", "moves", "known"
+ERROR = "HEALTH_ERR"
+NOUNS = {"MON": "mon", "MGR": "mgr", "OSD": "osd", "PG": "groups", "OBJECT": "groups"}  # of checks that repeat
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not as in a cluster at rest.
+
+    key
+        What it is about, the same from look to look; its first word is its noun.
+    who, where
+        What a person reads of whom it is about, and of its host; the same of several is one line.
+    amount
+        How much of it: less is better.
+    strict
+        That it was there before is no excuse: a stage was to make it right.
+    passing
+        It ends by itself, and soon.
+    """
+
+    key: str
+    kind: str
+    who: str
+    says: str
+    amount: int = 1
+    where: str = ""
+    strict: bool = False
+    passing: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to run: each OSD's fsid; monitors and managers (``mon.node1``); each with its host's minion.
+
+    absent: minions that a stage leaves out because they do not answer.
+    """
+
+    osds: Mapping[str, str] = field(default_factory=dict)
+    daemons: Mapping[str, str] = field(default_factory=dict)
+    absent: Collection[str] = ()
+
+
+def found(seen: Seen, plan: Plan | None = None) -> list[Finding]:
+    """Return what a look finds.
+
+    plan
+        What is to run; without it, what the cluster itself knows.
+    """
+    looked = [*_monitors(seen, plan), *_osds(seen, plan), *_groups(seen)]
+    nouns = {finding.key.split()[0] for finding in looked}
+    return looked + [finding for name, check in sorted(seen.checks.items()) for finding in _check(name, check, nouns)]
+
+
+def _monitors(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
+    """Monitors and managers. Planned ones are to run, but for those of a host that a stage leaves out."""
+    if not seen.manager:
+        yield Finding("mgr active", WRONG, "", "no manager is active", strict=True)
+    plan = plan or Plan()
+    quorum = sum(name.startswith("mon.") for name in seen.running)
+    unnamed = seen.monitors - quorum
+    for name, minion in sorted(plan.daemons.items()):
+        if name not in seen.running:
+            unnamed -= name.startswith("mon.")
+            says = "not in quorum" if name.startswith("mon.") else "does not run, neither active nor standby"
+            yield Finding(f"{name[:3]} {name}", WRONG, name, says, strict=minion not in plan.absent)
+    if unnamed > 0:
+        yield Finding("mon quorum", WRONG, "", f"{quorum} of {seen.monitors} monitors are in quorum", unnamed)
+
+
+def _osds(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
+    known = {osd.uuid: osd for osd in seen.osds}
+    planned = plan.osds if plan else {}
+    lacking: dict[str, int] = {}
+    for uuid, minion in planned.items():
+        if uuid not in known or (known[uuid].fresh and not known[uuid].up):
+            lacking[minion] = lacking.get(minion, 0) + 1
+    for minion, count in sorted(lacking.items()):
+        yield Finding(f"osd made {minion}", WRONG, minion, f"{count} OSDs fewer than planned", count, strict=True)
+    for osd in seen.osds:
+        name, host = f"osd.{osd.id}", planned.get(osd.uuid, "")
+        if not osd.up and not osd.fresh and (osd.is_in or host):
+            yield Finding(f"osd down {osd.id}", WRONG, name, "down" if osd.is_in else "down and out", where=host)
+        elif osd.up and not osd.is_in and host:
+            kind = KNOWN if "noin" in seen.flags else WRONG
+            yield Finding(f"osd out {osd.id}", kind, name, "out, so it gets no data", where=host)
+        if planned and not host:
+            yield Finding(f"osd beside {osd.id}", KNOWN, name, "in the cluster, and in no profile that is served")
+
+
+def _groups(seen: Seen) -> Iterator[Finding]:
+    found = groups.sorted_out(seen.states)
+    for key, states, says in (
+        ("not served", found.not_served, "placement groups are not served"),
+        ("damaged", found.damaged, "placement groups are damaged"),
+    ):
+        if states:
+            count = sum(states.values())
+            yield Finding(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(states)}", count)
+    if not seen.states and seen.osds:
+        yield Finding("groups none", MOVES, "", "there is no placement group yet", passing=True)
+    if found.moving:
+        says = "; ".join(part for part in (f"data moves: {groups.told(found.moving)}", _moved(seen)) if part)
+        yield Finding("groups moving", MOVES, "", says, seen.misplaced + seen.degraded, passing=True)
+    if found.scrubbed:
+        yield Finding("groups scrubbed", MOVES, "", f"placement groups are scrubbed: {groups.told(found.scrubbed)}")
+
+
+def _moved(seen: Seen) -> str:
+    """How much is on its way."""
+    counts = {"misplaced": seen.misplaced, "missing": seen.degraded, "lost": seen.unfound}
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    speed = f", {seen.rate} objects a second" if seen.rate else ""
+    return f"of {seen.copies} copies of objects {told}{speed}" if told else ""
+
+
+def _check(name: str, check: Check, nouns: Collection[str]) -> Iterator[Finding]:
+    """One of Ceph's checks, but for those that say again what was found already."""
+    says, key = f"{name}: {check.message}", f"check {name}"
+    match Meaning.NOT_OURS if check.muted else meaning(name):
+        case Meaning.REPEATS:
+            if NOUNS[name.partition("_")[0]] not in nouns:
+                yield Finding(key, MOVES, "", f"{says} (a moment ago)", passing=True)
+        case Meaning.PASSES:
+            yield Finding(key, MOVES, "", says)
+        case Meaning.NOT_OURS:
+            yield Finding(key, KNOWN, "", f"{says}{' (muted)' if check.muted else ''}")
+        case Meaning.NEW:
+            yield Finding(key, WRONG, "", says, 2 if check.severity == ERROR else 1)

@@ -1,0 +1,48 @@
+"""What the states of placement groups mean.
+
+Their words are those of ``pg_state_string`` in Ceph's src/osd/osd_types.cc (16.2); docs.ceph.com, rados/operations/
+pg-states, says what each stands for. A state is several of them, joined by ``+``.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+NOT_SERVED = {"down", "incomplete", "stale", "unknown"}  # and every state without ``active``
+DAMAGED = {"inconsistent", "failed_repair", "recovery_unfound", "backfill_unfound", "snaptrim_error"}
+SCRUBBED = {"scrubbing", "deep"}
+SOUND = {"active", "clean"} | SCRUBBED
+
+
+class Groups(NamedTuple):
+    """How many placement groups are in each state, by what it means. One that nobody serves is in no other."""
+
+    not_served: dict[str, int]  # no client reads or writes them
+    damaged: dict[str, int]  # they serve, and have lost objects or copies
+    moving: dict[str, int]  # they serve, while copies are made, moved or trimmed
+    scrubbed: dict[str, int]  # sound, and being read to prove it
+
+
+def sorted_out(states: Mapping[str, int]) -> Groups:
+    """Return placement groups by what their state means; sound ones are left out.
+
+    states
+        How many are in each state, as ``ceph status`` names it: ``{"active+clean": 33}``.
+    """
+    found = Groups({}, {}, {}, {})
+    for state, count in states.items():
+        words = set(state.split("+"))
+        if "active" not in words or words & NOT_SERVED:
+            found.not_served[state] = count
+        elif words & DAMAGED:
+            found.damaged[state] = count
+        elif words - SOUND or "clean" not in words:
+            found.moving[state] = count
+        elif words & SCRUBBED:
+            found.scrubbed[state] = count
+    return found
+
+
+def told(states: Mapping[str, int]) -> str:
+    """Return states for a person, most first: ``20 active+remapped+backfilling, 3 active+recovering``."""
+    most = sorted(states.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{count} {state}" for state, count in most)

@@ -1,0 +1,77 @@
+"""The judge of a running cluster: what is wrong, what moves, what was known before.
+
+Every stage and command that asks whether a cluster is well asks here. Nothing here asks a minion or opens a file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from proposals.cluster.health.findings import KNOWN, MOVES, WRONG, Finding, Plan, found
+from proposals.cluster.health.seen import Seen
+from proposals.text.notes import several
+
+Before = Mapping[str, int]  # what a look found, by key, with its amount; and ``runs NAME`` for each daemon
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a look at a cluster says."""
+
+    wrong: tuple[Finding, ...] = ()
+    moves: tuple[Finding, ...] = ()
+    known: tuple[Finding, ...] = ()
+
+
+def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None) -> Verdict:
+    """Return what is wrong with a cluster, what moves, and what was known before.
+
+    plan
+        What is to run; without it, what the cluster itself knows.
+    before
+        What ``remembered`` returned before something was changed. Empty: there was no cluster, so all that is wrong
+        was made since. None: nobody looked, and Ceph's warnings count as known.
+    """
+    verdict: dict[str, list[Finding]] = {WRONG: [], MOVES: [], KNOWN: []}
+    for finding in (*found(seen, plan), *_gone(seen, plan, before or {})):
+        verdict[_kind(finding, before)].append(finding)
+    return Verdict(*map(tuple, verdict.values()))
+
+
+def remembered(seen: Seen, plan: Plan | None = None) -> dict[str, int]:
+    """Return what a look finds, as ``before`` of a later one."""
+    runs = {f"runs {name}": 1 for name in seen.running}
+    return runs | {finding.key: finding.amount for finding in found(seen, plan)}
+
+
+def unreachable(why: str) -> Verdict:
+    """Return the verdict on a cluster that does not answer."""
+    return Verdict(wrong=(Finding("answer", WRONG, "", why, strict=True),))
+
+
+def lines(findings: Iterable[Finding]) -> list[str]:
+    """Return findings as a person reads them: ``osd.3, osd.4 of node2: down``."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        named.setdefault((finding.where, finding.says), []).append(finding.who)
+    return [
+        f"{several(names, 'others')}{f' of {where}' if where else ''}: {says}" if any(names) else says
+        for (where, says), names in named.items()
+    ]
+
+
+def _kind(finding: Finding, before: Before | None) -> str:
+    """What a finding is, beside what was there before."""
+    if finding.kind != WRONG or finding.strict:
+        return finding.kind
+    if before is None:
+        return KNOWN if finding.key.startswith("check ") and finding.amount == 1 else WRONG
+    return KNOWN if finding.amount <= before.get(finding.key, 0) else WRONG
+
+
+def _gone(seen: Seen, plan: Plan | None, before: Before) -> Iterator[Finding]:
+    """Daemons that ran before and do not now, but for those that the plan names already."""
+    named = plan.daemons if plan else {}
+    for key in sorted(before):
+        name = key.removeprefix("runs ")
+        if name != key and name not in seen.running and name not in named:
+            yield Finding(f"{name[:3]} {name}", WRONG, name, "ran before, and does not now", strict=True)
