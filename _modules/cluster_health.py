@@ -1,69 +1,35 @@
-"""Whether the cluster is whole: more than the word HEALTH_OK, which a cluster without OSDs shows too."""
+"""What Ceph says of the running cluster, for the master to judge (``proposals/cluster/health``); it only looks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import halocline
-from salt.exceptions import CommandExecutionError
+
+STATUS = ("health", "quorum_names", "monmap", "mgrmap", "pgmap", "servicemap")
+OSD = ("osd", "uuid", "up", "in", "state", "up_from")
 
 
-def problems(osds: int) -> list[str]:
-    """Return what keeps the cluster from being whole, one line each; empty where nothing does.
-
-    Whole is: HEALTH_OK, an active mgr, every monitor of the map in quorum, ``osds`` OSDs up and in, at least one
-    placement group and all of them active+clean.
-
-    osds
-        How many OSDs the plan has.
+def inspect() -> dict[str, Any]:
+    """Return ``{status, osd_dump, mgr, mds}``: what ``ceph status`` and ``ceph osd dump`` print, as far as it is
+    judged, and the names of the managers and metadata servers that run.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'saltmaster' cluster_health.problems 36
+        salt 'saltmaster' cluster_health.inspect
     """
-    status = _status()
-    checks = status["health"]["checks"]
-    lines = [f"{name}: {check['summary']['message']}" for name, check in sorted(checks.items())]
-    if not lines and status["health"]["status"] != "HEALTH_OK":
-        lines.append(status["health"]["status"])
-    osdmap = status["osdmap"]
-    if not osds == osdmap["num_osds"] == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
-        lines += _osds(osds, osdmap)
-    return lines + _daemons(status) + _groups(status["pgmap"])
-
-
-def wait(osds: int, timeout: int = 300) -> bool:
-    """Wait until the cluster is whole; raise with what is not after the limit.
-
-    osds
-        How many OSDs the plan has.
-    timeout
-        Seconds to wait.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'saltmaster' cluster_health.wait 36
-    """
-    halocline.until(lambda: _none_of(lambda: problems(osds)), timeout)
-    return True
-
-
-def steady(timeout: int = 300) -> dict[str, bool]:
-    """Wait until one host's daemons may be stopped: quorum whole, OSDs up, placement groups clean; warnings may be.
-
-    timeout
-        Seconds to wait; then it raises with what is not so.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'saltmaster' cluster_health.steady
-    """
-    halocline.until(lambda: _none_of(_unsteady, "the cluster is not steady: "), timeout)
-    return {"steady": True}
+    asked = [["status"], ["osd", "dump"], ["mgr", "metadata"], ["mds", "metadata"]]
+    status, dump, *daemons = halocline.side_by_side(
+        lambda words: __salt__["cluster_cli.ask"](words), [(words,) for words in asked], len(asked)
+    )
+    mgr, mds = ([daemon.get("name") for daemon in each or ()] for each in daemons)
+    return {
+        "status": {key: status[key] for key in STATUS if key in status},
+        "osd_dump": {"flags": dump["flags"], "osds": [{key: osd[key] for key in OSD} for osd in dump["osds"]]},
+        "mgr": mgr,
+        "mds": mds,
+    }
 
 
 def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -82,47 +48,3 @@ def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
     """
     __salt__["cluster_cli.tell"]([kind, "ok-to-stop", *ids])
     return {"ok": list(ids)}
-
-
-def _none_of(look: Callable[[], list[str]], heading: str = "") -> None:
-    """Raise with the lines that a function returns, if there are any."""
-    if lines := look():
-        raise CommandExecutionError(heading + "; ".join(lines))
-
-
-def _status() -> dict:
-    return __salt__["cluster_cli.ask"](["status"])
-
-
-def _osds(planned: int, osdmap: Mapping[str, int]) -> list[str]:
-    """What is wrong with the number of OSDs; a destroyed one's id, which waits for another disk, counts for none."""
-    osds = [osd for osd in __salt__["cluster_cli.ask"](["osd", "dump"])["osds"] if "destroyed" not in osd["state"]]
-    if planned == len(osds) == osdmap["num_up_osds"] == osdmap["num_in_osds"]:
-        return []
-    return [f"{len(osds)} OSDs of {planned} planned, {osdmap['num_up_osds']} up, {osdmap['num_in_osds']} in"]
-
-
-def _daemons(status: Mapping[str, dict]) -> list[str]:
-    lines = [] if status["mgrmap"].get("available") else ["no mgr is active"]
-    if len(status["quorum_names"]) < status["monmap"]["num_mons"]:
-        lines.append(f"{len(status['quorum_names'])} of {status['monmap']['num_mons']} monitors in quorum")
-    return lines
-
-
-def _groups(pgmap: Mapping) -> list[str]:
-    if not pgmap["num_pgs"]:
-        return ["no placement group yet"]
-    return [
-        f"{state['count']} placement groups {state['state_name']}"
-        for state in pgmap.get("pgs_by_state", [])
-        if state["state_name"] != "active+clean"
-    ]
-
-
-def _unsteady() -> list[str]:
-    """What keeps one host's daemons from being stopped."""
-    status = _status()
-    osdmap, lines = status["osdmap"], _daemons(status)
-    if osdmap["num_up_osds"] < osdmap["num_in_osds"]:
-        lines.append(f"{osdmap['num_up_osds']} OSDs up, {osdmap['num_in_osds']} in")
-    return lines + _groups(status["pgmap"])

@@ -16,6 +16,7 @@ from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 RUN = Path("/run/ceph")
+WANTED = (Path("/etc/systemd/system"), Path("/run/systemd/system"))  # where links say what is started at boot
 CONF = Path("/etc/ceph/ceph.conf")
 SOCKET = re.compile(r"ceph-(?P<name>(?P<type>mon|mgr|osd|mds|client)\.(?P<id>.+?))(\.\d+\.\d+)?\.asok")
 # Where monitors are found at first: a daemon that runs has the monitors' own map.
@@ -66,6 +67,28 @@ def pending(startup: Sequence[Mapping] = ()) -> dict[str, dict[str, list]]:
         if differs:
             restarts[name] = differs
     return restarts
+
+
+def stopped() -> list[str]:
+    """Return the units of Ceph's daemons that this host starts at its boot, and that do not run now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons.stopped
+    """
+    enabled = sorted({path.name for folder in WANTED for path in folder.glob("*.wants/ceph-*@*") if _daemon(path.name)})
+    if not enabled:
+        return []
+    # A line for each unit in their order; the exit status says whether all are active.
+    states = halocline.run(["systemctl", "is-active", *enabled], ok=None, limit=LIMIT).split()
+    return [unit for unit, state in zip(enabled, states, strict=True) if state not in ("active", "activating")]
+
+
+def _daemon(unit: str) -> bool:
+    """Whether a unit is a daemon's; ``ceph-volume@`` ends when it has found its OSD."""
+    return not unit.startswith("ceph-volume@")
 
 
 def restart(names: Sequence[str]) -> dict[str, list[str]]:

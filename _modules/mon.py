@@ -99,6 +99,27 @@ def quorum(timeout: int = 60) -> list[str]:
     return halocline.until(look, timeout, pause=PAUSE)
 
 
+def joined(timeout: int = 60) -> bool:
+    """Wait until this monitor is in a quorum, whoever else is; raise where it is not after the limit.
+
+    timeout
+        Seconds to wait.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' mon.joined
+    """
+
+    def look() -> bool:
+        if _name() in _quorum():
+            return True
+        raise CommandExecutionError(f"mon.{_name()} is in no quorum: look at 'journalctl -u ceph-mon@{_name()}' there")
+
+    return halocline.until(look, timeout, pause=PAUSE)
+
+
 def _quorum() -> set[str]:
     """The names in quorum as this monitor sees them, by its admin socket; empty while there is none."""
     socket = f"/run/ceph/ceph-mon.{_name()}.asok"

@@ -1,18 +1,17 @@
 """``salt-run daemon.*``: daemons that run with an older configuration than they would start with, and their restart."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, minions
+from runners.engine import answer, daemon_restart, jobs, minions
 
+PENDING, STOPPED = NAMES = ("daemons.pending", "daemons.stopped")
 KINDS = ("mon", "mgr", "osd", "mds", "client")  # in Ceph's order (docs.ceph.com, install/upgrading-ceph)
-STEADY = 600  # seconds until the cluster must be steady again after one host's daemons
 
 
 @answer.answers
 def pending(**_: Any) -> dict[str, Any]:
-    """Name the daemons that a restart would change, with their options; nothing is restarted.
+    """Name the daemons that a restart would change, with their options, and those that are down; none is restarted.
 
     CLI Example:
 
@@ -20,23 +19,26 @@ def pending(**_: Any) -> dict[str, Any]:
 
         salt-run daemon.pending
     """
-    waiting = _pending()
+    waiting, down = _looked()
     lines = [
         f"{minion}: {name}: {option} is {_shown(now)}, would be {_shown(then)}"
         for minion, daemons in waiting.items()
         for name, options in daemons.items()
         for option, (now, then) in options.items()
     ]
-    text = "\n".join([*lines, "'salt-run state.orch ceph.stage.restart' restarts them, host by host"])
-    return {"text": text if lines else "no daemon waits for a restart", "daemons": waiting}
+    lines += ["'salt-run state.orch ceph.stage.restart' restarts them, host by host"] if lines else []
+    stopped = [f"{minion}: down: {', '.join(units)}; see 'systemctl status' there" for minion, units in down.items()]
+    text = "\n".join([*(lines or ["no daemon waits for a restart"]), *stopped])
+    return {"text": text, "daemons": waiting, "down": down, "findings": [_warning(line) for line in stopped]}
 
 
 @answer.answers
 def restart(test: bool = False) -> dict[str, Any]:
-    """Restart the daemons that wait for it: monitors, managers, OSDs, others; one host at a time, while all is steady.
+    """Restart the daemons that wait for it: monitors, managers, OSDs, others; one host after the other.
 
-    Steady is: all monitors in quorum, every OSD that is in is up, all placement groups active and clean. A host is a
-    failure domain or lies within one. What was not restarted is named, and the next run goes on.
+    A host's daemons are restarted when Ceph says ``ok-to-stop``, and the next host's when they are back and nothing is
+    wrong that was not before. A host without Ceph's leave is waited for while that may change, then left out by name,
+    and the others are restarted. Where daemons do not come back, nothing else is touched. The next run goes on.
 
     test
         Only say which.
@@ -47,7 +49,7 @@ def restart(test: bool = False) -> dict[str, Any]:
 
         salt-run daemon.restart test=true
     """
-    waiting = _pending()
+    waiting, _ = _looked()
     if not waiting:
         return {"text": "no daemon waits for a restart: nothing changed"}
     steps = [
@@ -59,43 +61,35 @@ def restart(test: bool = False) -> dict[str, Any]:
     if test:
         return {"text": "\n".join(f"would restart {', '.join(names)} of {minion}" for _, minion, names in steps)}
     done: dict[str, list[str]] = {}
+    left: list[str] = []
     for kind, minion, names in steps:
+        if why := daemon_restart.needed(__opts__, kind, names):
+            left.append(f"{minion}: not restarted {', '.join(names)}: {why}")
+            continue
         try:
-            _restart(kind, minion, names)
+            daemon_restart.restart(__opts__, kind, minion, names)
         except ProposalError as err:
-            lines = [f"{', '.join(names)} of {minion}: {err}"]
-            lines += [f"restarted: {', '.join(restarted)} of {host}" for host, restarted in done.items()]
-            return {**answer.bad("\n".join([*lines, "run it again when the cause is gone"])), "changes": done}
+            left.append(f"{minion}: {', '.join(names)}: {err}")
+            break
         done.setdefault(minion, []).extend(names)
     lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()]
+    if left:
+        text = "\n".join([*left, *lines, "run it again when the cause is gone"])
+        return {**answer.bad(text), "changes": done}
     return {"text": "\n".join(lines), "changes": done}
 
 
-def _restart(kind: str, minion: str, names: Sequence[str]) -> None:
-    """One host's daemons of one kind, before and after which the cluster is steady."""
-    _steady()
-    if kind in ("mon", "osd", "mds"):
-        ids = [name.partition(".")[2] for name in names]
-        jobs.cluster(__opts__, "cluster_health.stoppable", [kind, ids])
-    jobs.one(__opts__, minion, "daemons.restart", [names])
-    _steady()
-    left = sorted(set(names) & set(jobs.one(__opts__, minion, "daemons.pending")))
-    if left:
-        raise ProposalError(
-            f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
-        )
-
-
-def _steady() -> None:
-    """Wait until the cluster is steady."""
-    jobs.cluster(__opts__, "cluster_health.steady", [STEADY], timeout=STEADY + 60)
-
-
-def _pending() -> dict[str, dict]:
-    """Which daemons of which minion wait, with what: asked in one job, after one question to the cluster."""
+def _looked() -> tuple[dict[str, dict], dict[str, list]]:
+    """Which daemons of which minion wait, with what, and which units are down: one job, after one to the cluster."""
     startup = jobs.cluster(__opts__, "cluster_config.startup")
-    replies = jobs.ask(__opts__, minions.members(__opts__)["all"], "daemons.pending", [startup])
-    return {minion: daemons for minion, daemons in replies.whole().items() if daemons}
+    questions = (jobs.Question(PENDING, [startup]), jobs.Question(STOPPED, kind=list))
+    answers = jobs.ask_several(__opts__, minions.members(__opts__)["all"], questions).whole()
+    waiting, down = ({minion: reply[name] for minion, reply in answers.items() if reply[name]} for name in NAMES)
+    return waiting, down
+
+
+def _warning(line: str) -> dict[str, Any]:
+    return {"severity": "warning", "hosts": [], "message": line, "fix": "a daemon that is planned is to run"}
 
 
 def _shown(value: object) -> object:

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
-from runners.engine import answer, jobs, waiting
+from proposals.text.errors import ProposalError
+from runners.engine import answer, health, jobs, waiting
 from runners.engine import minions as minions_
 
-LIMIT = 180  # seconds one host may take to apply its links, the rollback included; the same for the cluster to recover
+LIMIT = 180  # seconds one host may take to apply its links, the rollback included, and the cluster without progress
 
 
 @answer.answers
@@ -42,11 +44,11 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
     running = any(report["daemons"] for report in reports.answers.values())
     lines: list[str] = []
     for group in proof.turns(sorted(differ), minions_.master(__opts__), running):
-        before = _health() if running else []
+        before = _before() if running else None
         if failures := _apply(group):
             return answer.bad("\n".join([*lines, *failures]))
         lines += [f"{host}: {_words(differ[host])}" for host in group]
-        if running and (worse := waiting.until_none(lambda before=before: _worse(before), LIMIT, 2)):
+        if before is not None and (worse := _worse(before)):
             text = f"stopped after {', '.join(group)}, the cluster is worse: {'; '.join(worse)}"
             return answer.bad("\n".join([*lines, text]))
     return {"text": "\n".join(lines), "changes": differ}
@@ -83,15 +85,19 @@ def _reports(minions: Sequence[str]) -> replies.Replies:
     return jobs.ask(__opts__, minions, "links.report")
 
 
-def _health() -> list[str]:
-    """What keeps the cluster from being whole, as the master's own host sees it."""
-    seen = jobs.ask(__opts__, [minions_.master(__opts__)], "cluster_health.problems", [0], list)
-    return [*(line for problems in seen.answers.values() for line in problems), *replies.lines(seen.problems)]
+def _before() -> judge.Before | None:
+    """What is wrong with the cluster already, as the master's own host sees it; None where it cannot be asked."""
+    try:
+        return judge.remembered(health.look(__opts__, minions_.master(__opts__)))
+    except ProposalError:
+        return None
 
 
-def _worse(before: Sequence[str]) -> list[str]:
-    """What is wrong and was not before."""
-    return sorted(set(_health()) - set(before))
+def _worse(before: judge.Before) -> list[str]:
+    """What is wrong and was not before, once it gets no better."""
+    asker = minions_.master(__opts__)
+    verdict = health.waited(lambda: health.judged(__opts__, before=before, asker=asker), LIMIT)
+    return judge.lines(verdict.wrong)
 
 
 def _words(changes: Mapping[str, str]) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from proposals.cluster import report
-from proposals.files import site, tree
+from proposals.cluster.health import judge
+from proposals.files import site
 from proposals.inventory import kept
-from proposals.pillar import chosen
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, minions, stage_lock, stage_log
+from runners.engine import answer, health, jobs, minions, planned, stage_lock, stage_log
 
 
 @answer.answers
@@ -23,10 +23,10 @@ def report_(**_: Any) -> answer.Output:
 
         salt-run osd.report
     """
-    planned, members = _planned(site.site(__opts__)), minions.members(__opts__)
+    planned_osds, members = planned.osds(site.site(__opts__)), minions.members(__opts__)
     hosts = jobs.ask(__opts__, members["storage"], "osd.report")
     metadata = jobs.ask(__opts__, members["master"], "cluster_osds.metadata", kind=list).whole()
-    osds = report.report(planned, hosts.answers, next(iter(metadata.values())))
+    osds = report.report(planned_osds, hosts.answers, next(iter(metadata.values())))
     good = sum(not osd["problems"] for osd in osds)
     lines = [*map(_text, osds), *replies.lines(hosts.problems), f"{good} of {len(osds)} OSDs are as planned"]
     return answer.Answer("\n".join(lines), {"osds": osds}, status=0 if good == len(osds) else 1)
@@ -60,7 +60,8 @@ def replace(osd_id: int) -> dict[str, Any]:
     minion = _minion(site.site(__opts__), osd)
     if osd["state"] != "destroyed":
         if why := jobs.cluster(__opts__, "cluster_osds.unsafe", [osd_id], dict)["unsafe"]:
-            return answer.bad(_not_safe(osd, why))
+            verdict = health.judged(__opts__)
+            return answer.bad("\n".join([_not_safe(osd, why), *judge.lines((*verdict.wrong, *verdict.moves))]))
         jobs.one(__opts__, minion, "osd_retire.stop", [osd_id, osd["fsid"]])
         jobs.cluster(__opts__, "cluster_osds.destroy", [osd_id, osd["fsid"]])
     freed = jobs.one(__opts__, minion, "osd_retire.free", [osd_id], dict)["freed"]
@@ -92,12 +93,6 @@ def _not_safe(osd: Mapping[str, Any], why: str) -> str:
         f"osd.{osd_id} is not destroyed, its data would be at risk: {why}\n"
         f"let the cluster copy it first: {out}wait until 'ceph osd safe-to-destroy {osd_id}' agrees, run this again"
     )
-
-
-def _planned(paths: site.Site) -> dict[str, dict]:
-    """The planned OSDs of the generation that is served; a minion may be told other things than OSDs."""
-    files = (paths.current / site.MINIONS).glob("*.yml")
-    return chosen.osds({f"{site.MINIONS}/{path.name}": tree.read_yaml(path) for path in files})
 
 
 def _text(line: Mapping[str, Any]) -> str:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from proposals.cluster import pool_benchmark, pools
+from proposals.cluster.health import judge
 from proposals.text import names
-from proposals.text.errors import ArgumentError
-from runners.engine import answer, ceph, jobs, minions
+from proposals.text.errors import ArgumentError, ProposalError
+from runners.engine import answer, ceph, health, jobs, minions
 
 
 @answer.answers
@@ -32,8 +33,13 @@ def quick_test_(seconds: int = pool_benchmark.SECONDS, pg_num: int = pool_benchm
             f"no pool fits: {limits['osds']} OSDs are in, at most {limits['per_osd']} placement groups each, "
             f"{limits['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
         )
-    timeout = 2 * seconds + 900
-    measured = jobs.cluster(__opts__, "cluster_pool_benchmark.run", [groups, seconds], timeout=timeout)
+    try:
+        jobs.cluster(__opts__, "cluster_pool_benchmark.make", [groups], bool)
+        _until_served(groups)
+        timeout = 2 * seconds + 900
+        measured = jobs.cluster(__opts__, "cluster_pool_benchmark.run", [seconds], timeout=timeout)
+    finally:
+        jobs.cluster(__opts__, "cluster_pool_benchmark.tidy", kind=bool)
     text = pool_benchmark.text(limits, groups, seconds, measured, pg_num)
     return answer.Answer(text, {"pg_num": groups, "seconds": seconds, **measured})
 
@@ -66,6 +72,18 @@ def make(test: bool = False) -> dict[str, Any]:
 
 
 __func_alias__ = {"quick_test_": "quick_test"}
+
+
+def _until_served(groups: int) -> None:
+    """Wait until the pool's placement groups are served and settled; whatever other pools do."""
+
+    def look() -> judge.Verdict:
+        states = jobs.cluster(__opts__, "cluster_pool_benchmark.states", kind=dict)
+        told = sum(count for state, count in states.items() if state != "unknown")
+        return judge.of_groups({**states, "unknown": groups - told})
+
+    if wrong := health.waited(look, settle=health.SETTLE).wrong:
+        raise ProposalError(f"its pool is not usable: {'; '.join(judge.lines(wrong))}; see 'ceph -s'")
 
 
 def _number(name: str, value: object) -> int:

@@ -9,8 +9,10 @@ from types import UnionType
 from typing import Any
 
 from proposals.cluster import maintenance
+from proposals.cluster.health import judge
+from proposals.cluster.health.findings import WRONG, Finding
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, minions, waiting
+from runners.engine import answer, health, jobs, minions, waiting
 
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5  # seconds
@@ -57,12 +59,32 @@ def _one_by_one(
     """Hosts of a running cluster; the first that does not come back well ends it."""
     _ask([asker], "cluster_maintenance.end", kind=list)
     for minion in hosts:
-        _ask([asker], "cluster_maintenance.begin", [looked[minion]["host"], limit], list, limit)
+        _until_well(asker, limit, looked[minion]["host"])
+        _ask([asker], "cluster_maintenance.begin", [looked[minion]["host"]], list)
         try:
             _maintain([minion], allowed, limit)
         finally:
             _ask([asker], "cluster_maintenance.end", kind=list)
-    _ask([asker], "cluster_maintenance.well", [limit], bool, limit)
+    _until_well(asker, limit)
+
+
+def _until_well(asker: str, limit: float, host: str | None = None) -> None:
+    """Wait until nothing is wrong with the cluster, and where a host is named until Ceph can do without it.
+
+    Raises ProposalError with what stands against it when that got no better for ``limit`` seconds.
+    """
+
+    def look() -> judge.Verdict:
+        found = health.judged(__opts__, asker=asker)
+        if host is None or found.wrong:
+            return found
+        refused = jobs.one(__opts__, asker, "cluster_maintenance.needed", [host], list)
+        wrong = tuple(Finding(f"groups needed {number}", WRONG, "", why) for number, why in enumerate(refused))
+        return judge.Verdict(wrong, found.moves, found.known)
+
+    if wrong := health.waited(look, limit).wrong:
+        why = "; ".join(judge.lines(wrong))
+        raise ProposalError(f"{host or 'the cluster'}: {why}; when the cause is gone, run the stage again")
 
 
 def _maintain(hosts: Sequence[str], allowed: Allowed, limit: float) -> None:

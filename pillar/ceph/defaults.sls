@@ -18,4 +18,3 @@ ceph:
   generation: null
   members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: [], networks: []}
   services: {}
-  expected_osds: 0

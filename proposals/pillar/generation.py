@@ -50,8 +50,7 @@ def build(choice: Chosen) -> Generation:
     hostnames = {minion: choice.hosts[minion]["hostname"] for minion in choice.roles if minion in choice.hosts}
     services = planning.plan(PlannedCluster(choice.roles, choice.hosts, choice.settings, choice.given))
     monitors, absent = conf.derived(members["mon"], choice.hosts, choice.settings)
-    expected = sum(len(osd.get("uuids") or ()) for osds in choice.osds.values() for osd in osds.values())
-    derived = {**monitors, "sections": services.conf(), "expected_osds": expected}
+    derived = {**monitors, "sections": services.conf()}
     files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(choice, members, services)}
     texts = {path: dump(content) for path, content in files.items()}
     against = [*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)]

@@ -15,7 +15,7 @@ WORD = Text("a word without blanks", re.compile(r"\S+").fullmatch)
 MODEL = Text("a drive's model, as /sys/block/NAME/device/model has it", str.isprintable)
 VALUE = Own("a text, number, true or false", lambda value: isinstance(value, str | int | float))
 # What configure, or a chosen profile, writes beside a site's own words.
-GENERATED = ("generation", "members", "services", "expected_osds", "monitors", "mon_initial_members", "mon_host")
+GENERATED = ("generation", "members", "services", "monitors", "mon_initial_members", "mon_host")
 
 HEALTH = Group(
     (

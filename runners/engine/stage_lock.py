@@ -124,8 +124,20 @@ def _folder(opts: Mapping) -> Path:
 
 def silent(opts: Mapping) -> list[str]:
     """Return the minions that did not answer when the stage that this process runs began."""
+    return kept(opts, "silent") or []
+
+
+def kept(opts: Mapping, key: str) -> Any:
+    """Return what an earlier step of the stage that this process runs kept; None where it kept nothing."""
     job = noted(opts)
-    return job.get("silent", []) if job and job["pid"] == os.getpid() and runs(job) else []
+    return job.get(key) if job and job["pid"] == os.getpid() and runs(job) else None
+
+
+def keep(opts: Mapping, key: str, value: Any) -> None:
+    """Keep something, as JSON, for later steps of the stage that this process runs; without a stage nothing is kept."""
+    job = noted(opts)
+    if job and job["pid"] == os.getpid() and runs(job):
+        note(opts, {**job, key: value})
 
 
 def noted(opts: Mapping) -> Job | None:

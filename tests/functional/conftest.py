@@ -28,7 +28,6 @@ PILLAR = {
         "mon_host": HOST["addrs"],
         "global": {},
         "sections": [],
-        "expected_osds": 1,
         "services": {
             "mds": {"name": "node1"},
             "client-cephfs": {"entity": "client.cephfs.node1"},

@@ -29,6 +29,7 @@ ONLY_LOOKS = {
     "validate.deploy",
     "ceph.host.check",
     "service.check",
+    "health.before",
 }  # what a stage may do before its last check
 SYNC = {"ceph.host.sync"}
 

@@ -1,7 +1,7 @@
 """All that a look at a cluster finds which is not as in a cluster at rest, whatever was there before."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proposals.cluster.health import groups
 from proposals.cluster.health.checks import Meaning, meaning
@@ -98,19 +98,28 @@ def _osds(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
 
 
 def _groups(seen: Seen) -> Iterator[Finding]:
-    found = groups.sorted_out(seen.states)
-    for key, states, says in (
+    if not seen.states and seen.osds:
+        yield Finding("groups none", MOVES, "", "there is no placement group yet", passing=True)
+    for finding in of_groups(seen.states):
+        more = _moved(seen) if finding.key == "groups moving" else ""
+        yield (
+            replace(finding, says=f"{finding.says}; {more}", amount=seen.misplaced + seen.degraded) if more else finding
+        )
+
+
+def of_groups(states: Mapping[str, int]) -> Iterator[Finding]:
+    """Return what is found of placement groups alone, by how many are in each state."""
+    found = groups.sorted_out({state: count for state, count in states.items() if count})
+    for key, which, says in (
         ("not served", found.not_served, "placement groups are not served"),
         ("damaged", found.damaged, "placement groups are damaged"),
     ):
-        if states:
-            count = sum(states.values())
-            yield Finding(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(states)}", count)
-    if not seen.states and seen.osds:
-        yield Finding("groups none", MOVES, "", "there is no placement group yet", passing=True)
+        if which:
+            count = sum(which.values())
+            yield Finding(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(which)}", count)
     if found.moving:
-        says = "; ".join(part for part in (f"data moves: {groups.told(found.moving)}", _moved(seen)) if part)
-        yield Finding("groups moving", MOVES, "", says, seen.misplaced + seen.degraded, passing=True)
+        count = sum(found.moving.values())
+        yield Finding("groups moving", MOVES, "", f"data moves: {groups.told(found.moving)}", count, passing=True)
     if found.scrubbed:
         yield Finding("groups scrubbed", MOVES, "", f"placement groups are scrubbed: {groups.told(found.scrubbed)}")
 

@@ -6,6 +6,7 @@ Every stage and command that asks whether a cluster is well asks here. Nothing h
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from proposals.cluster.health import findings
 from proposals.cluster.health.findings import KNOWN, MOVES, WRONG, Finding, Plan, found
 from proposals.cluster.health.seen import Seen
 from proposals.text.notes import several
@@ -37,6 +38,14 @@ def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None) ->
     return Verdict(*map(tuple, verdict.values()))
 
 
+def of_groups(states: Mapping[str, int]) -> Verdict:
+    """Return the verdict on some placement groups alone, such as a pool's; ``states`` as ``ceph`` counts them."""
+    kinds = (WRONG, MOVES)
+    return Verdict(
+        *(tuple(finding for finding in findings.of_groups(states) if finding.kind == kind) for kind in kinds)
+    )
+
+
 def remembered(seen: Seen, plan: Plan | None = None) -> dict[str, int]:
     """Return what a look finds, as ``before`` of a later one."""
     runs = {f"runs {name}": 1 for name in seen.running}
@@ -48,10 +57,10 @@ def unreachable(why: str) -> Verdict:
     return Verdict(wrong=(Finding("answer", WRONG, "", why, strict=True),))
 
 
-def lines(findings: Iterable[Finding]) -> list[str]:
+def lines(told: Iterable[Finding]) -> list[str]:
     """Return findings as a person reads them: ``osd.3, osd.4 of node2: down``."""
     named: dict[tuple[str, str], list[str]] = {}
-    for finding in findings:
+    for finding in told:
         named.setdefault((finding.where, finding.says), []).append(finding.who)
     return [
         f"{several(names, 'others')}{f' of {where}' if where else ''}: {says}" if any(names) else says

@@ -18,6 +18,7 @@ class Patience:
         self.limit, self.settle = limit, settle
         self.began = self.better = now
         self.least: dict[str, int] = {}
+        self.moving = 0
 
     def ends(self, verdict: Verdict, now: float) -> bool:
         """Whether waiting ends with this verdict, the newest."""
@@ -30,13 +31,13 @@ class Patience:
         return not unsettled or now - self.began >= self.settle
 
     def _progress(self, verdict: Verdict) -> bool:
-        """Whether anything is less than it ever was; what comes and goes is no progress the second time.
+        """Whether anything wrong is less than it ever was; what comes and goes is no progress the second time.
 
-        Data that moves counts only while something is wrong that it may mend: groups that nobody serves.
+        Data that moves, less than at the look before, counts where that may mend what is wrong: groups not served.
         """
-        mends = any(finding.key.startswith("groups") for finding in verdict.wrong)
         amounts = {finding.key: finding.amount for finding in verdict.wrong}
-        amounts |= {finding.key: finding.amount for finding in verdict.moves if mends}
-        before = self.least
-        self.least = {key: min(amounts.get(key, 0), before.get(key, amounts.get(key, 0))) for key in before | amounts}
-        return any(self.least[key] < least for key, least in before.items())
+        least = self.least
+        self.least = {key: min(amounts.get(key, 0), least.get(key, amounts.get(key, 0))) for key in least | amounts}
+        moving, self.moving = self.moving, sum(finding.amount for finding in verdict.moves)
+        mends = any(key.startswith("groups") for key in amounts)
+        return any(self.least[key] < amount for key, amount in least.items()) or (mends and self.moving < moving)

@@ -22,13 +22,14 @@ class Check:
 
 @dataclass(frozen=True)
 class Osd:
-    """An OSD of the OSD map. ``fresh``: it has an id, and never was up."""
+    """An OSD of the OSD map. ``fresh``: it never was up; ``up_from``: the map's epoch when it came up last."""
 
     id: int
     uuid: str
     up: bool
     is_in: bool
     fresh: bool
+    up_from: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ def _check(check: Mapping) -> Check:
 
 
 def _osd(osd: Mapping) -> Osd:
-    return Osd(int(osd["osd"]), str(osd["uuid"]), bool(osd["up"]), bool(osd["in"]), "new" in osd["state"])
+    up, inside, fresh = bool(osd["up"]), bool(osd["in"]), "new" in osd["state"]
+    return Osd(int(osd["osd"]), str(osd["uuid"]), up, inside, fresh, int(osd.get("up_from", 0)))
 
 
 def _gateways(status: Mapping) -> set[str]:

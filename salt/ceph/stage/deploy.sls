@@ -25,6 +25,13 @@ ceph-stage-deploy-check:
     - require:
       - step: ceph-stage-deploy-validate
 
+ceph-stage-deploy-before:
+  step.runner:
+    - name: health.before
+    - failhard: True
+    - require:
+      - salt: ceph-stage-deploy-check
+
 ceph-stage-deploy-networks:
   step.runner:
     - name: links.deploy
@@ -32,7 +39,7 @@ ceph-stage-deploy-networks:
     - minions: {{ pillar['ceph']['members']['networks'] | tojson }}
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-check
+      - step: ceph-stage-deploy-before
 
 ceph-stage-deploy-tunings:
   salt.state:
@@ -115,10 +122,8 @@ ceph-stage-deploy-pools:
       - salt: ceph-stage-deploy-osd
 
 ceph-stage-deploy-health:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
-    - tgt_type: list
-    - sls: ceph.cluster.health
+  step.runner:
+    - name: health.after
     - failhard: True
     - require:
       - step: ceph-stage-deploy-pools
@@ -128,4 +133,4 @@ ceph-stage-deploy-restarts:
     - name: daemon.pending
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-health
+      - step: ceph-stage-deploy-health

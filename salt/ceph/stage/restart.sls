@@ -1,4 +1,4 @@
-# Restart what runs with an older configuration than it would start with: one host at a time, while all is steady.
+# Restart what runs with an older configuration than it would start with: host by host, by Ceph's leave.
 ceph-stage-restart-begin:
   step.runner:
     - name: stage.begin

@@ -1,0 +1,82 @@
+"""The restart of one host's daemons of one kind: by Ceph's leave before, and until they are back after."""
+
+from collections.abc import Mapping, Sequence
+
+from proposals.cluster.health import judge, seen
+from proposals.cluster.health.findings import WRONG, Finding
+from proposals.cluster.health.judge import Verdict
+from proposals.text.errors import ProposalError
+from runners.engine import health, jobs
+
+ASKED = ("mon", "osd", "mds")  # the kinds that Ceph has an ok-to-stop for
+LEAVE = 120  # seconds without progress after which Ceph's no stands; groups peer within a few
+QUORUM = 60  # seconds for a monitor to be in quorum again
+
+
+def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
+    """Return why the cluster needs these daemons now, in Ceph's words; empty where it does not.
+
+    While data moves, that may change, and is waited for.
+
+    opts
+        The master's options.
+    kind, names
+        ``osd``, ``[osd.3, osd.4]``: of one host.
+    """
+
+    def look() -> Verdict:
+        try:
+            jobs.cluster(opts, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]])
+        except ProposalError as err:
+            found = health.judged(opts)
+            no = Finding("groups needed", WRONG, "", str(err))
+            return Verdict(wrong=(no, *found.wrong), moves=found.moves)
+        return Verdict()
+
+    if kind not in ASKED:
+        return ""
+    return next((finding.says for finding in health.waited(look, LEAVE).wrong), "")
+
+
+def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> None:
+    """Restart daemons of a host, and wait until they are back and nothing new is wrong.
+
+    Raises ProposalError with what is; arguments as above.
+    """
+    first = health.look(opts)
+    before = judge.remembered(first)
+    jobs.one(opts, minion, "daemons.restart", [names])
+    if kind == "mon":  # the others see a moment late that it was gone
+        jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
+
+    def look() -> Verdict:
+        try:
+            now = health.look(opts)
+        except ProposalError as err:
+            return judge.unreachable(str(err))
+        found = judge.judge(now, before=before)
+        wrong = (*_gone(names, first, now), *found.wrong) or _stopped(opts, minion, names)
+        return Verdict(tuple(wrong), found.moves, found.known)
+
+    if wrong := health.waited(look).wrong:
+        raise ProposalError(f"restarted, and since then: {'; '.join(judge.lines(wrong))}")
+    if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
+        raise ProposalError(
+            f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
+        )
+
+
+def _stopped(opts: Mapping, minion: str, names: Sequence[str]) -> list[Finding]:
+    """The daemons that do not run on their host, whatever the monitors still believe."""
+    running = jobs.one(opts, minion, "daemons.running")
+    return [Finding(f"runs {name}", WRONG, name, "does not run") for name in names if name not in running]
+
+
+def _gone(names: Sequence[str], first: seen.Seen, now: seen.Seen) -> list[Finding]:
+    """The OSDs that have not come up since: the monitors may not have seen yet that they went."""
+    since = {osd.id: osd.up_from for osd in first.osds}
+    return [
+        Finding(f"osd boots {osd.id}", WRONG, f"osd.{osd.id}", "has not come up again", strict=True)
+        for osd in now.osds
+        if f"osd.{osd.id}" in names and osd.up_from <= since.get(osd.id, 0)
+    ]

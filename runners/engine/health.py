@@ -1,0 +1,71 @@
+"""How the running cluster is: asked through a host with the admin's key, judged by ``proposals/cluster/health``."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from proposals.cluster.health import judge, seen
+from proposals.cluster.health.findings import Plan
+from proposals.cluster.health.judge import Before, Verdict
+from proposals.cluster.health.patience import Patience
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.text.errors import ProposalError
+from runners.engine import jobs, minions, planned, stage_lock
+
+LIMIT = 300  # seconds without progress after which what is wrong is taken to stay so
+SETTLE = 30  # seconds for what ends by itself; a new cluster needs some until all of its groups are active and clean
+PAUSES = (1, 5)  # seconds between two looks: at first, and after a minute
+
+
+def look(opts: Mapping, asker: str | None = None) -> seen.Seen:
+    """Return what the cluster says of itself; ProposalError where it does not answer.
+
+    opts
+        The master's options.
+    asker
+        The minion that asks; without, the one with the role master.
+    """
+    minion = asker or minions.members(opts)["master"][0]
+    return seen.read(jobs.one(opts, minion, "cluster_health.inspect", kind=dict))
+
+
+def judged(opts: Mapping, plan: Plan | None = None, before: Before | None = None, asker: str | None = None) -> Verdict:
+    """Return the verdict on the cluster as it is now; that it does not answer is one. Arguments as for ``judge``."""
+    try:
+        return judge.judge(look(opts, asker), plan, before)
+    except ProposalError as err:
+        return judge.unreachable(str(err))
+
+
+def waited(judged: Callable[[], Verdict], limit: float = LIMIT, settle: float = 0) -> Verdict:
+    """Look until nothing is wrong, or until it does not get better any more; return the last verdict.
+
+    judged
+        Looks.
+    limit, settle
+        As ``Patience`` takes them.
+    """
+    began = time.monotonic()
+    patience = Patience(limit, settle, began)
+    while not patience.ends(verdict := judged(), now := time.monotonic()):
+        time.sleep(PAUSES[now - began > 60])
+    return verdict
+
+
+def plan(opts: Mapping) -> Plan:
+    """Return what the generation that is served says that is to run."""
+    paths = site(opts)
+    hosts = kept.load_inventory(paths.inventory)["hosts"]
+    members = minions.members(opts)
+    osds = {
+        uuid: minion
+        for minion, disks in planned.osds(paths).items()
+        for osd in disks.values()
+        for uuid in osd.get("uuids") or ()
+    }
+    daemons = {
+        f"{kind}.{hosts.get(minion, {}).get('hostname', minion)}": minion
+        for kind in ("mon", "mgr")
+        for minion in members[kind]
+    }
+    return Plan(osds, daemons, stage_lock.silent(opts))

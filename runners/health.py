@@ -1,0 +1,75 @@
+"""``salt-run health.*``: what is wrong with the cluster, what moves, what was known before."""
+
+from typing import Any
+
+from proposals.cluster.health import judge, report
+from proposals.text.errors import ProposalError
+from runners.engine import answer, health, jobs, minions, stage_lock
+
+KEPT = "health"  # of the stage's job: what was found before its first change
+
+
+@answer.answers
+def show() -> answer.Answer:
+    """Show what is wrong with the cluster beside what is planned, and what moves; exit status 1 where something is.
+
+    Wrong is what clients feel or a plan lacks: placement groups that nobody serves, OSDs that are down, monitors out
+    of quorum, managers that do not run. Moves: data that is copied, scrubs. Known: flags, full disks, crash reports,
+    Ceph's other warnings.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run health.show
+    """
+    verdict = health.judged(__opts__, health.plan(__opts__))
+    data = {kind: judge.lines(getattr(verdict, kind)) for kind in ("wrong", "moves", "known")}
+    text = "\n".join(report.text(verdict)) or "nothing is wrong, nothing moves"
+    return answer.Answer(text, data, status=1 if verdict.wrong else 0)
+
+
+@answer.answers
+def before() -> dict[str, Any]:
+    """Remember what is wrong with the cluster before a stage changes anything: a step of that stage.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run health.before
+    """
+    made = jobs.ask(__opts__, minions.members(__opts__)["mon"], "mon.exists", kind=bool)
+    if not any(made.answers.values()):
+        stage_lock.keep(__opts__, KEPT, {})
+        return {"text": "there is no cluster yet"}
+    plan = health.plan(__opts__)
+    try:
+        seen = health.look(__opts__)
+    except ProposalError as err:
+        stage_lock.keep(__opts__, KEPT, None)
+        return {"text": f"nothing is known of the cluster before: {err}"}
+    stage_lock.keep(__opts__, KEPT, judge.remembered(seen, plan))
+    return {"text": "\n".join(["before:", *report.text(judge.judge(seen, plan))])}
+
+
+@answer.answers
+def after() -> dict[str, Any]:
+    """Wait until what was deployed is up and nothing new is wrong: the last step of a stage that changes the cluster.
+
+    It waits as long as it gets better, and 300 s beyond. What moves, and what was known before (``health.before``) or
+    is no stage's doing, is a warning.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run health.after
+    """
+    plan, kept = health.plan(__opts__), stage_lock.kept(__opts__, KEPT)
+    verdict = health.waited(lambda: health.judged(__opts__, plan, kept), settle=health.SETTLE)
+    told = "\n".join(report.text(verdict))
+    if verdict.wrong:
+        return answer.bad(f"the cluster is not as planned, and got no better for {health.LIMIT} s:\n{told}", 1)
+    good = f"{len(plan.osds)} OSDs and {len(plan.daemons)} monitors and managers are planned; nothing new is wrong"
+    return {"text": f"{good}\n{told}".rstrip(), "findings": report.warnings(verdict)}

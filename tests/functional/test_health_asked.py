@@ -1,0 +1,233 @@
+"""Runners that ask how the cluster is: a cluster that is played, Salt's own runner loader, no second is waited."""
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from saltmaster import Master
+
+from proposals.cluster.health.findings import Plan
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import health, jobs, minions, stage_lock
+
+WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
+NODES = ("node1", "node2", "node3")
+OSDS = {osd["uuid"]: NODES[osd["osd"] // 2] for osd in WHOLE["osd_dump"]["osds"]}
+DAEMONS = {f"{kind}.{node}": node for kind in ("mon", "mgr") for node in NODES}
+WAITING = {node: {f"osd.{osd['osd']}": {} for osd in WHOLE["osd_dump"]["osds"] if OSDS[osd["uuid"]] == node}
+           for node in NODES}  # fmt: skip
+
+
+class Cluster:
+    """What minions answer: the cluster of whole.json, in which a test may break something, now or later."""
+
+    def __init__(self):
+        self.now, self.seconds, self.later = copy.deepcopy(WHOLE), 0.0, []
+        self.refused, self.asked, self.waiting, self.dead = {}, [], copy.deepcopy(WAITING), set()
+        for osd in self.now["osd_dump"]["osds"]:
+            osd["up_from"] = 10
+
+    def osd(self, number, **change):
+        self.now["osd_dump"]["osds"][number].update(change)
+
+    def groups(self, **states):
+        self.now["status"]["pgmap"]["pgs_by_state"] = [
+            {"state_name": state.replace("__", "+"), "count": count} for state, count in states.items()
+        ]
+
+    def sleep(self, seconds):
+        self.seconds += seconds
+        for due in [one for one in self.later if one[0] <= self.seconds]:
+            self.later.remove(due)
+            due[1]()
+
+    def one(self, opts, minion, function, arguments=(), kind=None, timeout=0):
+        self.asked.append((minion, function, *map(str, arguments)))
+        answer = getattr(self, function.replace(".", "_"))(minion, *arguments)
+        if isinstance(answer, ProposalError):
+            raise answer
+        return answer
+
+    def cluster_health_inspect(self, _):
+        return copy.deepcopy(self.now)
+
+    def cluster_health_stoppable(self, _, kind, ids):
+        return next((ProposalError(why) for one, why in self.refused.items() if one in ids), {"ok": ids})
+
+    def cluster_maintenance_needed(self, _, host):
+        return [self.refused[host]] if host in self.refused else []
+
+    def daemons_restart(self, minion, names):
+        for name in set(names) - self.dead:
+            self.osd(int(name[4:]), up_from=20)
+        self.waiting.pop(minion)
+        return {"restarted": names}
+
+    def daemons_running(self, minion):
+        return set(WAITING[minion]) - self.dead
+
+    def daemons_pending(self, minion, *_):
+        return dict(self.waiting.get(minion, {}))
+
+    def daemons_stopped(self, _):
+        return []
+
+    def mon_exists(self, _):
+        return True
+
+    def cluster_config_startup(self, _):
+        return []
+
+    def restarted(self):
+        return [minion for minion, function, *_ in self.asked if function == "daemons.restart"]
+
+    def several(self, opts, asked, questions, timeout=0):
+        answers = {minion: {one.function: self.one(opts, minion, one.function, one.arguments) for one in questions}
+                   for minion in asked}  # fmt: skip
+        return replies.Replies(answers, [])
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+    clock = SimpleNamespace(sleep=made.sleep, monotonic=lambda: made.seconds)
+    monkeypatch.setattr(health, "time", clock)
+    monkeypatch.setattr(health, "plan", lambda opts: Plan(OSDS, DAEMONS))
+    monkeypatch.setattr(jobs, "one", made.one)
+    monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: made.one(opts, "salt", *words, **named))
+    monkeypatch.setattr(jobs, "ask_several", made.several)
+    members = {"all": NODES, "master": ["salt"], "mon": NODES}
+    monkeypatch.setattr(minions, "members", lambda opts: members)
+    kept = {}
+    monkeypatch.setattr(stage_lock, "keep", lambda opts, key, value: kept.update({key: json.loads(json.dumps(value))}))
+    monkeypatch.setattr(stage_lock, "kept", lambda opts, key: kept.get(key))
+    return made
+
+
+@pytest.fixture(scope="module")
+def runners(salt_factories):
+    return salt_factories.salt_master_daemon("health", factory_class=Master).runners()
+
+
+DOWN = {"up": 0, "state": ["exists"]}
+NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
+
+
+def test_a_host_without_cephs_leave_is_named_and_the_others_are_restarted(runners, cluster):
+    cluster.refused["2"] = NO
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and f"node2: not restarted osd.2, osd.3: {NO}" in done["error"]
+    assert done["changes"] == {"node1": ["osd.0", "osd.1"], "node3": ["osd.4", "osd.5"]}
+    assert cluster.restarted() == ["node1", "node3"]
+    assert 120 <= cluster.seconds < 200
+    assert runners["daemon.restart"]()["retcode"] == 2  # and the next run has node2 alone
+    del cluster.refused["2"]
+    assert runners["daemon.restart"]()["changes"] == {"node2": ["osd.2", "osd.3"]}
+
+
+def test_leave_is_waited_for_as_long_as_data_moves(runners, cluster):
+    cluster.refused["2"] = NO
+    for minute in range(20):
+        move = {"misplaced_objects": 2000 - 100 * minute, "misplaced_total": 15000}
+        cluster.later.append((60 * minute, lambda move=move: cluster.now["status"]["pgmap"].update(move)))
+    cluster.groups(active__clean=30, active__remapped__backfilling=3)
+    cluster.later.append((1190, cluster.refused.clear))
+    assert cluster.restarted() == [] and "retcode" not in runners["daemon.restart"]()
+    assert cluster.restarted() == list(NODES) and cluster.seconds > 1000
+
+
+@pytest.mark.parametrize("what", ["scrub", "noout", "crash"])
+def test_what_disturbs_nobody_holds_no_restart_back(runners, cluster, what):
+    check = {"severity": "HEALTH_WARN", "summary": {"message": what, "count": 1}, "muted": False}
+    if what == "scrub":
+        cluster.groups(active__clean=31, active__clean__scrubbing__deep=2)
+    else:
+        cluster.now["status"]["health"]["checks"] = {{"noout": "OSDMAP_FLAGS", "crash": "RECENT_CRASH"}[what]: check}
+    assert "retcode" not in runners["daemon.restart"]()
+    assert (cluster.restarted(), cluster.seconds) == (list(NODES), 0)
+
+
+def test_an_osd_that_was_down_before_is_no_obstacle_of_its_own(runners, cluster):
+    cluster.osd(5, **DOWN)
+    del cluster.waiting["node3"]["osd.5"]
+    assert "retcode" not in runners["daemon.restart"]() and cluster.restarted() == list(NODES)
+
+
+@pytest.mark.parametrize(("name", "why"), [("osd.1", "osd.1: has not come up again"), ("osd.0", "osd.0: does not run")])
+def test_daemons_that_do_not_come_back_end_it(runners, cluster, name, why):
+    cluster.dead.add(name)
+    if "run" in why.split()[-1]:  # up again in the map, and ended since
+        cluster.daemons_restart = lambda minion, names: [cluster.osd(int(one[4:]), up_from=20) for one in names]
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and why in done["error"] and done["changes"] == {}
+    assert cluster.restarted() == ["node1"] and cluster.seconds >= 300
+
+
+def test_groups_that_nobody_serves_since_a_restart_end_it(runners, cluster):
+    restart = cluster.daemons_restart
+    cluster.daemons_restart = lambda *words: (cluster.groups(active__clean=30, down=3), restart(*words))[1]
+    done = runners["daemon.restart"]()
+    assert "3 placement groups are not served: 3 down" in done["error"] and cluster.restarted() == ["node1"]
+
+
+def deploy(runners, cluster, then=lambda: None):
+    """What deploy's two steps say around what it does."""
+    cluster.mon_exists = lambda _: True
+    before = runners["health.before"]()
+    then()
+    return before, runners["health.after"]()
+
+
+def test_deploy_waits_for_what_it_made_and_tells_what_moves(runners, cluster):
+    cluster.osd(5, up=0, state=["exists", "new"])
+    cluster.later.append((40, lambda: cluster.osd(5, up=1, state=["exists", "up"])))
+    cluster.later.append((40, lambda: cluster.groups(active__clean=20, active__remapped__backfilling=13)))
+    _, after = deploy(runners, cluster)
+    assert "retcode" not in after and 40 <= cluster.seconds < 90
+    assert "moves  data moves: 13 active+remapped+backfilling" in after["text"]
+    assert [one["severity"] for one in after["findings"]] == ["warning"]
+
+
+def test_what_was_down_before_is_a_warning_and_what_fell_out_since_an_error(runners, cluster):
+    cluster.osd(3, **DOWN)
+    before, after = deploy(runners, cluster)
+    assert "wrong  osd.3 of node2: down" in before["text"]
+    assert "retcode" not in after and "known  osd.3 of node2: down" in after["text"]
+    _, after = deploy(runners, cluster, lambda: cluster.now.update(mgr=["node1"]))
+    assert after["retcode"] == 1 and "wrong  mgr.node2, mgr.node3: does not run" in after["error"]
+    assert "-> see 'journalctl -u ceph-mgr@*' on that host" in after["error"]
+
+
+def test_a_new_cluster_has_no_excuse(runners, cluster):
+    check = {"severity": "HEALTH_WARN", "summary": {"message": "clocks", "count": 1}, "muted": False}
+    cluster.mon_exists = lambda _: False
+    assert runners["health.before"]()["text"] == "there is no cluster yet"
+    cluster.now["status"]["health"]["checks"] = {"MON_CLOCK_SKEW": check}
+    assert "wrong  MON_CLOCK_SKEW: clocks" in runners["health.after"]()["error"]
+
+
+def test_a_cluster_that_does_not_answer_holds_back_no_deploy_and_is_an_error_at_its_end(runners, cluster):
+    cluster.cluster_health_inspect = lambda _: ProposalError("no monitor answered")
+    before, after = deploy(runners, cluster)
+    assert before["text"] == "nothing is known of the cluster before: no monitor answered"
+    assert after["retcode"] == 1 and "wrong  no monitor answered" in after["error"]
+    assert runners["health.show"]()["retcode"] == 1
+
+
+def test_a_quick_test_waits_for_its_own_pool_and_takes_it_away(runners, cluster):
+    cluster.groups(active__clean=1, active__remapped__backfilling=500, incomplete=3)  # others' business
+    made = {"peering": 64}
+    cluster.later.append((5, lambda: (made.clear(), made.update({"active+clean": 64}))))
+    cluster.cluster_pool_benchmark_groups = lambda _: {"osds": 6, "per_osd": 250, "used": 0, "size": 3}
+    cluster.cluster_pool_benchmark_make = lambda _, groups: groups == 64
+    cluster.cluster_pool_benchmark_states = lambda _: dict(made)
+    cluster.cluster_pool_benchmark_run = lambda _, seconds: {"write": {"bandwidth": 1}, "seq": {"bandwidth": 1}}
+    cluster.cluster_pool_benchmark_tidy = lambda _: True
+    assert "64 placement groups" in runners["pool.quick_test"](pg_num=64)["text"] and cluster.seconds == 5
+    made.update({"active+clean": 60})  # four groups that nobody has heard of
+    done = runners["pool.quick_test"](pg_num=64)
+    assert done["retcode"] == 2 and "4 placement groups are not served: 4 unknown" in done["error"]
+    assert [function for _, function, *_ in cluster.asked][-1] == "cluster_pool_benchmark.tidy"
