@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from salt._logging import shutdown_temp_handler
 
 pytest_plugins = ["lab.fixtures", "clusters"]  # labs, guests, and clusters on labs
 CHECKOUT = Path(__file__).parent.parent
+# No test judges by a clock, of which a busy machine has its own.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

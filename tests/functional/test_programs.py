@@ -182,6 +182,7 @@ def test_a_state_says_which_program_hangs(
 ):
     for hanging in HANGING:
         program(hanging, "exec sleep 60")
+    program("journalctl", "exit 0")  # the real one may take longer than the impatient wait
     monkeypatch.setattr(python_module("tunings_tuned"), "CONTAINER", tmp_path / "none")
     arguments, words = OTHERS[name]
     answer = planned[name](name="name", test=test, **arguments)
