@@ -3,7 +3,7 @@
 import contextlib
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from rich.table import Table
 
@@ -40,9 +40,15 @@ def proposal(answer: Mapping, everything: bool = False) -> None:
     for each in tables:
         if each.row_count:
             out.print(each)
-    if len(answer["hosts"]) > glance.ROWS and not everything:
+    if not everything and _counted(answer["hosts"].values()):
         out.print(glance.ALL)
     out.print(text(_total(answer["summary"])))
+
+
+def _counted(hosts: Collection[Mapping]) -> bool:
+    """Whether hosts or disks were counted where ``everything`` names each."""
+    unused = any(disk["role"] == "unused" for host in hosts for disk in host["disks"])
+    return unused or len(hosts) > glance.ROWS or any(len(host.get("devices", ())) > 1 for host in hosts)
 
 
 def _told(answer: Mapping, everything: bool) -> None:
@@ -124,16 +130,20 @@ def _tried(candidate: Mapping) -> tuple:
 
 def _unused(answer: Mapping, everything: bool) -> Table:
     made = table("unused disks", "host", "disks", "class", "GiB", "why")
-    unused = (
-        (name, (str(count), cls, size, reason))
-        for name, host in answer["hosts"].items()
-        for (reason, cls, size), count in sorted(
-            Counter(
-                (one["reason"], one["class"], gib(one["size"])) for one in host["disks"] if one["role"] == "unused"
-            ).items()
-        )
-    )
+    unused = ((name, cells) for name, host in answer["hosts"].items() for cells in _idle(host, everything))
     return _filled(made, glance.rows(unused, everything))
+
+
+def _idle(host: Mapping, everything: bool) -> Iterator[tuple]:
+    """Cells of each unused disk, or of each kind of them with how many there are."""
+    kinds: dict[tuple, list[str]] = {}
+    for disk in host["disks"]:
+        if disk["role"] == "unused":
+            kind = (disk["reason"], disk["class"], gib(disk["size"]))
+            kinds.setdefault(kind, []).append(disk["id"].removeprefix(BY_ID))
+    for (reason, cls, size), disks in sorted(kinds.items()):
+        for name in disks if everything else [str(len(disks))]:
+            yield name, cls, size, reason
 
 
 def explanation(answer: Mapping) -> None:

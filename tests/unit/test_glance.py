@@ -46,6 +46,15 @@ def test_many_hosts_that_all_differ_are_a_screen_and_each_stands_in_all_of_it():
     assert all(name in everything for name in hosts)
 
 
+def test_a_failed_disk_is_counted_and_stands_by_name_in_all_of_it():
+    answer = peek(inventory(a=[{"is": "hdd6", "count": 4}, {"is": "hdd6", "count": 2, "in_use": ["does not answer"]}]))
+    failed = [disk["id"].rpartition("/")[2] for disk in answer["hosts"]["a"]["disks"] if disk["role"] == "unused"]
+    few, everything = "\n".join(shown(answer)), "\n".join(shown(answer, everything=True))
+    assert "a: 2 hdds, each: does not answer" in few and glance.ALL in few and not any(name in few for name in failed)
+    assert all(name in everything for name in failed) and glance.ALL not in everything
+    assert glance.ALL not in "\n".join(shown(peek(inventory(a=[{"is": "hdd6"}]))))
+
+
 def test_hosts_whose_disks_differ_in_bytes_alone_are_one_line():
     hosts = {f"h{number}": [{"is": "hdd6", "count": 4, "size": 6001175126016 + number * 512}] for number in range(30)}
     (line,) = [line for line in shown(peek(inventory(**hosts))) if line.startswith("h0")]
