@@ -1,9 +1,11 @@
 """The keys that the cluster knows, brought in line with those that the master made."""
 
 import configparser
+import hashlib
 from collections.abc import Iterator, Sequence
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 CONNECT = 30  # of these, seconds to find a monitor
@@ -12,6 +14,8 @@ CONNECT = 30  # of these, seconds to find a monitor
 def missing() -> list[str]:
     """Return the names in this host's ``register`` keyring that the cluster lacks or knows by another key or caps.
 
+    Raises where such a key is none that the master made: keys are never replaced unasked.
+
     CLI Example:
 
     .. code-block:: bash
@@ -19,11 +23,17 @@ def missing() -> list[str]:
         salt 'saltmaster' cluster_auth.missing
     """
     registered = {entry["entity"]: entry for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
-    names = []
+    used = any(name.startswith("osd.") for name in registered)
+    names, strange = [], []
     for name, key, caps in _sections(_keyring()):
         entry = registered.get(name, {})
         if entry.get("key") != key or entry.get("caps") != caps:
             names.append(name)
+        # Monitors make bootstrap keys themselves with their store, so until an OSD was made nobody has used them.
+        unused = name.startswith("client.bootstrap-") and not used
+        if entry and entry["key"] != key and not unused and not _earlier(name, entry["key"]):
+            strange.append(name)
+    _refuse(strange)
     return names
 
 
@@ -43,6 +53,8 @@ def register() -> bool:
 def admin_differs() -> bool:
     """Return whether the cluster has another key for ``client.admin`` than this monitor's host has in pillar.
 
+    Raises as ``missing`` does.
+
     CLI Example:
 
     .. code-block:: bash
@@ -50,7 +62,10 @@ def admin_differs() -> bool:
         salt 'monnode1' cluster_auth.admin_differs
     """
     keys = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}
-    return _as_monitor(["auth", "get-key", "client.admin"]).strip() != keys["client.admin"]
+    key = _as_monitor(["auth", "get-key", "client.admin"]).strip()
+    differs = key != keys["client.admin"]
+    _refuse(["client.admin"] if differs and not _earlier("client.admin", key) else [])
+    return differs
 
 
 def set_admin() -> bool:
@@ -65,6 +80,20 @@ def set_admin() -> bool:
     keyring = __pillar__["ceph_secrets"]["mon"]
     _as_monitor(["auth", "import", "-i", "-"], stdin=keyring[keyring.index("[client.admin]") :])
     return True
+
+
+def _earlier(name: str, key: str) -> bool:
+    """Whether a key is one that ``secret.rotate`` replaced: the master tells their hashes."""
+    return hashlib.sha256(key.encode()).hexdigest() in __pillar__.get("ceph_earlier_keys", {}).get(name, ())
+
+
+def _refuse(names: Sequence[str]) -> None:
+    if names:
+        raise CommandExecutionError(
+            f"{', '.join(names)}: the cluster has another key than the master, and none that the master made: nothing "
+            "was replaced; put the keys of the master that deployed this cluster back, or write a key that was "
+            "changed by hand there, run ceph.stage.configure, then this again"
+        )
 
 
 def _as_monitor(words: Sequence[str], stdin: str | None = None) -> str:

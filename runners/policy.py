@@ -15,7 +15,7 @@ from proposals.text import tables
 from proposals.text.errors import PolicyError
 from proposals.validation import check as checks
 from proposals.validation import judging
-from runners.engine import answer, jobs, minions
+from runners.engine import answer, jobs, keys, minions
 
 
 @answer.answers
@@ -59,7 +59,7 @@ def push(**_: Any) -> dict[str, Any]:
     """Make a new generation of the pillar from policy.cfg, check it, then serve it: the configure stage.
 
     The same choice makes the same generation, and nothing changes. The old generation is served until the new one
-    is whole.
+    is whole. Refused before anything is written where a host holds keys of a cluster that the master has not.
 
     CLI Example:
 
@@ -70,6 +70,7 @@ def push(**_: Any) -> dict[str, Any]:
     paths = site.site(__opts__)
     choice = _chosen(paths)
     built = generation.build(choice)
+    unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
     changes: dict[str, Any] = {"secrets": written} if (written := generation_disk.tell(paths, built)) else {}
     folder = generation_disk.prepare(paths, built)
     _check(folder, built)
@@ -77,7 +78,7 @@ def push(**_: Any) -> dict[str, Any]:
         changes["generation"] = built.name
     if gone := generation_disk.forget(paths, built):
         changes["secrets taken away"] = gone
-    lines = [*_roles(built.roles), *_refresh(built)]
+    lines = [*_roles(built.roles), *unseen, *_refresh(built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
     return {"text": "\n".join([*lines, f"generation {built.name} {state}"]), "changes": changes}

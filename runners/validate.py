@@ -24,7 +24,7 @@ from proposals.pillar import chosen as choices
 from proposals.policy import profiles
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, host_questions, subject, table
-from runners.engine import answer, jobs, minions
+from runners.engine import answer, jobs, keys, minions
 
 
 @answer.answers
@@ -120,6 +120,10 @@ def _run(checks: Sequence[check.Check]) -> tuple[list[check.Finding], str]:
     chosen = dataclasses.replace(_served(site.site(__opts__)), files=_files())
     if any(row.looks_at == check.HOSTS for row in checks):
         chosen = _asked(chosen)
+    if any(row.looks_at == check.KEYS for row in checks):
+        held, problems = keys.look(__opts__, chosen.roles, ask=True)
+        failed = {problem.minion: problem.text for problem in problems} | dict(chosen.failed)
+        chosen = dataclasses.replace(chosen, failed=failed, **keys.beside(__opts__, held))
     return check.run(checks, chosen), f"{len(checks)} checks of {len(chosen.roles)} hosts"
 
 

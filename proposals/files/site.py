@@ -47,6 +47,11 @@ class Site:
         return self.root / "keys" / "keys.json"
 
     @property
+    def earlier(self) -> Path:
+        """Hashes of the keys that ``secret.rotate`` replaced: the cluster may hold them still."""
+        return self.root / "keys" / "earlier.json"
+
+    @property
     def given(self) -> Path:
         """What the site itself gives and only some minions may know: certificates, passwords, a file each."""
         return self.root / "keys" / "given"

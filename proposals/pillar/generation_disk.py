@@ -6,7 +6,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from proposals.files import atomic
@@ -14,6 +14,7 @@ from proposals.files.site import Site
 from proposals.pillar import secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
+from proposals.pillar.held import Keys
 
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 
@@ -55,12 +56,12 @@ def tell(site: Site, generation: Generation) -> list[str]:
     """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
     for folder in (site.keys.parent, site.given, site.secrets):
         atomic.close_folder(folder)
-    existing = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
+    existing = _kept(site.keys)
     own = _given_texts(site)
     keys = secrets.keys(existing, generation.entities, generation.services.whole.passwords - set(own))
     if keys != existing:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
-    wanted = _secrets(generation, {**keys, **own})
+    wanted = _secrets(generation, {**keys, **own}, _kept(site.earlier))
     written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
     for name in written:
         atomic.write(site.secrets / name, wanted[name], mode=0o600)
@@ -73,24 +74,46 @@ def _given_texts(site: Site) -> dict[str, str]:
 
 
 def rotate(site: Site, name: str) -> None:
-    """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError."""
-    known = json.loads(atomic.read_text(site.keys)) if site.keys.exists() else {}
-    atomic.write(site.keys, json.dumps(secrets.rotated(known, name), indent=1), mode=0o600)
+    """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError.
+
+    That the old one was the master's is kept first: the cluster holds it until the next deploy.
+    """
+    known, earlier = _kept(site.keys), _kept(site.earlier)
+    fresh = secrets.rotated(known, name)
+    if secrets.is_entity(name):
+        earlier[name] = sorted({*earlier.get(name, ()), secrets.digest(known[name])})
+        atomic.write(site.earlier, json.dumps(earlier, indent=1), mode=0o600)
+    atomic.write(site.keys, json.dumps(fresh, indent=1), mode=0o600)
+
+
+def held(site: Site) -> Keys:
+    """Return by which hashes the master's keys are known, those from before a rotation too."""
+    known = {name: secrets.digest(key) for name, key in _kept(site.keys).items() if secrets.is_entity(name)}
+    return Keys(known, _kept(site.earlier))
+
+
+def _kept(path: Path) -> dict:
+    return json.loads(atomic.read_text(path)) if path.exists() else {}
 
 
 def forget(site: Site, generation: Generation) -> list[str]:
     """Take away the secrets of minions that a served generation gives none; return the files that went."""
-    entitled = _secrets(generation, ANY_KEY)
+    entitled = _secrets(generation, ANY_KEY, {})
     dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
     for path in dropped:
         atomic.remove(path)
     return [path.name for path in dropped]
 
 
-def _secrets(generation: Generation, keys: Mapping[str, str]) -> dict[str, str]:
-    """The file of each minion that may know something."""
-    by_minion = {minion: generation.secrets(minion, keys) for minion in generation.roles}
-    return {f"{minion}.yml": dump({"ceph_secrets": uses}) for minion, uses in by_minion.items() if uses}
+def _secrets(generation: Generation, keys: Mapping[str, str], earlier: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The file of each minion that may know something; who gives the cluster keys learns which ones may be replaced."""
+    texts = {}
+    for minion in generation.roles:
+        uses = generation.secrets(minion, keys)
+        gives = {"ceph_earlier_keys": dict(earlier)} if earlier and uses.keys() & {"mon", "register"} else {}
+        if uses:
+            texts[f"{minion}.yml"] = dump({"ceph_secrets": uses, **gives})
+    return texts
 
 
 def _differs(path: Path, text: str) -> bool:

@@ -8,12 +8,13 @@ from proposals.text.notes import several
 from proposals.validation.subject import Subject
 
 ERROR, WARNING, ALLOWED = "error", "warning", "allowed"
-POLICY, SITE, HOSTS, FILES = "policy", "site", "hosts", "files"
+POLICY, SITE, HOSTS, FILES, KEYS = "policy", "site", "hosts", "files", "keys"
 LOOKS = {  # what a check looks at
     POLICY: "what was chosen",
     SITE: "the site's settings",
     HOSTS: "what the hosts answered",
     FILES: "the master's file roots",
+    KEYS: "the keys that hosts hold",
 }
 
 LONGEST = 200  # characters of one value in a message: it may come from a minion

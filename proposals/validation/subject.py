@@ -7,6 +7,7 @@ from functools import cached_property
 from proposals.files.site import minion_file
 from proposals.networking import assigned_check
 from proposals.pillar import chosen
+from proposals.pillar.held import Held, Keys
 from proposals.policy.profiles import Profile
 from proposals.settings import reader
 from proposals.settings.hosts import MINIONS, PLACE
@@ -26,6 +27,8 @@ class Subject:
         The one that the master serves.
     hostnames
         The host names that discovery saw; daemons are named after them.
+    held, keys, keys_file
+        Hashes of the keys that hosts hold, those of the master's, and where these are.
     links
         Addresses, with prefix length, that a chosen network proposal gives each minion.
     own
@@ -44,7 +47,10 @@ class Subject:
     generation: str | None = None
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    held: Mapping[str, Held] = field(default_factory=dict)
     hostnames: Mapping[str, str] = field(default_factory=dict)
+    keys: Keys = field(default_factory=Keys)
+    keys_file: str = ""
     links: Mapping[str, list[str]] = field(default_factory=dict)
     salt: str = ""
     took: float = 0.0

@@ -128,6 +128,41 @@ def test_an_osd_that_the_cluster_does_not_know_is_an_orphan(byhand: Product) -> 
     assert "which is orphan: free it with disk.wipe" in reasons
 
 
+# One that would take node1 over: all its roles, its own disks.
+POLICY = """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/salt*.sls
+role-admin/cluster/*.sls
+role-mon/cluster/node*.sls
+role-mgr/cluster/node*.sls
+config/stack/default/global.yml
+config/stack/default/ceph/cluster.yml
+profile-taken/cluster/*.sls
+profile-taken/stack/default/ceph/minions/*.yml
+"""
+
+
+def test_it_is_not_taken_over_by_configure_and_deploy(byhand: Product) -> None:
+    """Its monitor, its admin's client and its disks in policy.cfg: refused before the first change, all as before."""
+    byhand.run("saltmaster", " ".join(["salt-run proposal.populate name=taken", *POPULATE[1:]]), check=False)
+    byhand.write(f"{PILLAR}/proposals/policy.cfg", POLICY)
+    before = _its(byhand)
+    done = byhand.stage("ceph.stage.configure", check=False)
+    assert done.code == 1 and "Traceback" not in done.out + done.err
+    for entity in ("mon.", "client.admin"):
+        assert f"{entity} is the key of a cluster that exists, and the master has none: node1 " in done.out, done.out
+    assert byhand.run("saltmaster", f"ls {PILLAR}/keys/keys.json", check=False).code != 0
+    deployed = byhand.stage("ceph.stage.deploy", check=False)
+    assert deployed.code == 1 and "nothing is configured yet" in deployed.out
+    assert _its(byhand) == before
+
+
+def _its(byhand: Product) -> tuple:
+    """Keys, monitors, configuration of that cluster; what lies on every host."""
+    told = [byhand.run("node1", f"ceph --format json {words}").out for words in ("auth ls", "mon dump", "config dump")]
+    return *told, byhand.run("node1", "find /etc/ceph -type f -exec sha256sum {} + | sort").out, byhand.traces()
+
+
 def _osds(byhand: Product, host: str) -> list[dict]:
     shown = salt_run(byhand.session, *POPULATE).data
     return [osd for osd in shown["hosts"][host]["osds"] if osd["existing"]]

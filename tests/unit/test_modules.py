@@ -19,7 +19,17 @@ ALONE = {"daemons", "iscsi", "mon"}
 # What looks and changes nothing stands on nothing that changes disks, OSDs or links.
 READERS = {"disks", "disks_kernel", "disks_label", "disks_lvm", "osd_guard", "osd_names", "osd_plan", "osd_space"}
 READERS |= {"links_kernel", "links_plan", "cluster_cephfs", "cluster_health", "cluster_monitoring", "cluster_osds"}
-READERS |= {"tunings", "tunings_hardware", "host", "host_ceph", "host_iptables", "host_nft", "host_nics", "host_time"}
+READERS |= {
+    "tunings",
+    "tunings_hardware",
+    "host",
+    "host_ceph",
+    "host_iptables",
+    "host_keys",
+    "host_nft",
+    "host_nics",
+    "host_time",
+}
 WRITERS = {"disks_wipe", "osd", "osd_raw", "osd_raw_parts", "osd_lvm", "osd_lvm_parts", "osd_register", "osd_retire"}
 WRITERS |= {"links", "links_files", "links_undo", "tunings_tuned"}
 

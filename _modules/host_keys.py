@@ -1,0 +1,76 @@
+"""Which cluster's keys lie on this host: hashes of them, by which the master compares; no key leaves the host."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import halocline
+from salt.exceptions import CommandExecutionError
+
+ETC, LIB, RUN = Path("/etc/ceph"), Path("/var/lib/ceph"), Path("/run/ceph")
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MONITORS = "monitors"  # the place of what they answered
+LIMIT = 15  # seconds one question may take: one that is not answered is answered by the files
+SECTION, KEY = re.compile(r"\[(?P<name>\S+)\]"), re.compile(r"key\s*=\s*(?P<key>\S+)")
+
+
+def inspect(ask: bool = False) -> dict[str, dict[str, str]]:
+    """Return ``{place: {entity: sha256 of its key}}``: of monitors' stores, of the admin's and bootstrap keyrings.
+
+    A place is a path. A monitor's store counts without a key in it too.
+
+    ask
+        Ask this host's monitor for all that the monitors hold as well, where it is in quorum: place ``monitors``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' host_keys.inspect
+    """
+    stores = [path for path in sorted(LIB.glob("mon/*")) if (path / "store.db").is_dir()]
+    other = [path for path in sorted(LIB.glob("*/mon.*")) if UUID.fullmatch(path.parent.name)]  # cephadm's
+    held = {str(path / "keyring"): _keys(path / "keyring") for path in (*stores, *other)}
+    keyrings = (ETC / "ceph.client.admin.keyring", *sorted(LIB.glob("bootstrap-*/*.keyring")))
+    held |= {str(path): _keys(path) for path in keyrings if path.exists()}
+    own = LIB / "mon" / f"ceph-{__grains__['host']}"
+    if ask and own in stores and (answered := _answered(own)):
+        held[MONITORS] = answered
+    return held
+
+
+def _keys(path: Path) -> dict[str, str]:
+    """The entities of a keyring (ceph-authtool(8) gives its form)."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    found, name = {}, ""
+    for line in lines:
+        if section := SECTION.fullmatch(line.strip()):
+            name = section["name"]
+        elif key := KEY.fullmatch(line.strip()):
+            found[name] = _hash(key["key"])
+    return found
+
+
+def _answered(store: Path) -> dict[str, str]:
+    """What the monitors hold, asked in the name of this host's; empty where it is in no quorum."""
+    socket = RUN / f"ceph-mon.{__grains__['host']}.asok"
+    if not socket.exists():
+        return {}
+    command = ["ceph", "--name", "mon.", "--keyring", str(store / "keyring"), "--connect-timeout", str(LIMIT)]
+    try:
+        status = halocline.run(["ceph", "--admin-daemon", str(socket), "mon_status"], limit=LIMIT)
+        if json.loads(status)["state"] not in ("leader", "peon"):
+            return {}
+        known = halocline.run([*command, "auth", "ls", "--format", "json"], limit=2 * LIMIT, secret=True)
+        return {entry["entity"]: _hash(entry["key"]) for entry in json.loads(known)["auth_dump"]}
+    except (CommandExecutionError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _hash(key: str) -> str:
+    """A key is 16 random bytes: nobody finds it by its hash."""
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,89 @@
+"""The master's keys beside those that hosts hold: before configure makes any, and before deploy hands them out."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from proposals.files.site import Site, site
+from proposals.pillar import generation_disk, held
+from proposals.pillar.generation import Generation
+from proposals.stages import replies
+from proposals.text.errors import InventoryError, PolicyError
+from proposals.validation import check, subject
+from proposals.validation import keys as rows
+from runners.engine import jobs
+
+ASKED = "host_keys.inspect"
+Found = Mapping[str, held.Held]
+
+
+def look(opts: Mapping, asked: Collection[str], ask: bool) -> tuple[Found, list[replies.Problem]]:
+    """Return what minions hold, by hash, and the problems of those of which that is not known.
+
+    opts
+        The master's options.
+    asked
+        Their ids.
+    ask
+        Ask the monitors too; without, nobody waits for one that hangs.
+    """
+    returned = jobs.ask(opts, asked, ASKED, [ask])
+    found, failed = {}, list(returned.problems)
+    for minion, answer in returned.answers.items():
+        try:
+            found[minion] = held.check(answer)
+        except InventoryError as err:
+            failed.append(replies.Problem(minion, str(err)))
+    return found, failed
+
+
+def beside(opts: Mapping, found: Found) -> dict[str, Any]:
+    """Return what the check of keys looks at, as ``Subject`` takes it: what hosts hold, and the master's."""
+    paths = site(opts)
+    return {"held": found, "keys": generation_disk.held(paths), "keys_file": str(paths.keys)}
+
+
+def refuse(opts: Mapping, built: Generation, hosts: Mapping[str, Mapping], fsid: str) -> list[str]:
+    """Raise PolicyError where a generation's hosts hold keys of a cluster that the master has not; before anything is
+    written. Return a line for each host that answered, and of which that is not known.
+
+    Fresh keys are made only for a cluster that does not exist: then the hosts of its monitors must have answered, and
+    no host may have an OSD of it.
+
+    opts
+        The master's options.
+    built
+        The generation.
+    hosts
+        Of the inventory.
+    fsid
+        The cluster's.
+    """
+    found, failed = look(opts, built.roles, ask=False)
+    about = subject.Subject(built.roles, {}, {}, **beside(opts, found))
+    if findings := check.run(rows.CHECKS, about):
+        raise PolicyError(f"nothing was changed:\n{check.text(findings, 'keys')}")
+    if not set(held.CORE) <= about.keys.known.keys():
+        _fresh(site(opts), set(built.members["mon"]) - found.keys(), failed, hosts, fsid)
+    return replies.lines(problem for problem in failed if not problem.silent)
+
+
+def _fresh(
+    paths: Site, unseen: Collection[str], failed: list[replies.Problem], hosts: Mapping[str, Mapping], fsid: str
+) -> None:
+    """Refuse to make fresh keys for a cluster that exists, or may."""
+    if osds := sorted(minion for minion, host in hosts.items() if _carries(host, fsid)):
+        raise PolicyError(
+            f"nothing was changed: {', '.join(osds)}: OSDs of cluster {fsid} are there, and the master has no keys of "
+            f"it: put {paths.keys} back, as root only, from a copy of the master that deployed it; where that cluster "
+            "is gone for good, wipe its disks (disk.wipe) and run discovery again"
+        )
+    if unseen:
+        told = replies.lines(problem for problem in failed if problem.minion in unseen)
+        raise PolicyError(
+            "nothing was changed: the master has no keys yet, and makes them only when every monitor's host has said "
+            "that there is no cluster:\n" + "\n".join(told)
+        )
+
+
+def _carries(host: Mapping, fsid: str) -> bool:
+    return any(osd.get("cluster") == fsid for disk in host.get("ceph_disks", ()) for osd in disk.get("osds", ()))

@@ -1,0 +1,130 @@
+"""What a host tells of its keys, and who may replace the cluster's: Salt's loader, and a ``ceph`` that is played."""
+
+import hashlib
+import json
+
+import pytest
+from salt.exceptions import CommandExecutionError
+
+KEYS = {name: f"AQB{name[-1] * 35}==" for name in ("mon.", "client.admin", "client.bootstrap-osd", "mgr.a")}
+KEYS["mon."] = f"AQB{'m' * 35}=="
+OTHER = f"AQB{'z' * 35}=="
+
+
+def digest(key):
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def keyring(*names, **other):
+    keys = {name: other.get(name.replace(".", "_").replace("-", "_"), KEYS[name]) for name in names}
+    return "".join(f'[{name}]\n\tkey = {key}\n\tcaps mon = "allow *"\n' for name, key in keys.items())
+
+
+@pytest.fixture
+def ceph(tmp_path, monkeypatch):
+    """A function: a ``ceph`` that answers so, by a word of what it is asked."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    def play(**answers):
+        cases = "".join(f"*{word}*) cat <<'EOF'\n{text}\nEOF\n;;\n" for word, text in answers.items())
+        (tmp_path / "ceph").write_text(f'#!/bin/sh\ncase "$*" in\n{cases}esac\n')
+        (tmp_path / "ceph").chmod(0o755)
+
+    return play
+
+
+@pytest.fixture
+def host(python_module, monkeypatch, tmp_path):
+    """A host with a monitor's store, the admin's key, and a store that cephadm made."""
+    module = python_module("host_keys")
+    for name in ("ETC", "LIB", "RUN"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(module, name, tmp_path / name)
+    own = tmp_path / "LIB/mon/ceph-node1"
+    (own / "store.db").mkdir(parents=True)
+    (own / "keyring").write_text(keyring("mon.", "client.admin"))
+    (tmp_path / "LIB/mon/half-made").mkdir()
+    adm = tmp_path / "LIB/5bd9f8f0-5f5e-4a0e-9a5e-000000000002/mon.x"
+    adm.mkdir(parents=True)
+    (tmp_path / "ETC/ceph.client.admin.keyring").write_text(keyring("client.admin").replace("\t", ""))
+    (tmp_path / "RUN/ceph-mon.node1.asok").touch()
+    return {
+        "own": str(own / "keyring"),
+        "adm": str(adm / "keyring"),
+        "etc": str(tmp_path / "ETC/ceph.client.admin.keyring"),
+    }
+
+
+def test_hashes_of_what_lies_on_the_host(modules, host):
+    told = modules["host_keys.inspect"]()
+    assert told == {
+        host["own"]: {name: digest(KEYS[name]) for name in ("mon.", "client.admin")},
+        host["adm"]: {},
+        host["etc"]: {"client.admin": digest(KEYS["client.admin"])},
+    }
+    assert "AQB" not in json.dumps(told)
+
+
+def test_a_monitor_in_quorum_is_asked_for_all(modules, host, ceph):
+    known = {"auth_dump": [{"entity": "client.admin", "key": OTHER}, {"entity": "osd.0", "key": OTHER}]}
+    ceph(mon_status='{"state": "peon"}', auth=json.dumps(known))
+    told = modules["host_keys.inspect"](ask=True)
+    assert told["monitors"] == {"client.admin": digest(OTHER), "osd.0": digest(OTHER)}
+    for state, auth in (('{"state": "probing"}', known), ('{"state": "peon"}', None), ("", known)):
+        ceph(mon_status=state, auth=json.dumps(auth))
+        assert "monitors" not in modules["host_keys.inspect"](ask=True)
+
+
+def test_a_monitor_that_hangs_is_not_waited_for(modules, host, ceph, tmp_path, python_module, monkeypatch):
+    monkeypatch.setattr(python_module("host_keys"), "LIMIT", 0.2)
+    (tmp_path / "ceph").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "ceph").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert set(modules["host_keys.inspect"](ask=True)) == set(host.values())
+
+
+def registering(with_pillar, **earlier):
+    names = ("client.bootstrap-osd", "mgr.a")
+    secrets = {"register": keyring(*names), "mon": keyring("mon.", "client.admin")}
+    return with_pillar(
+        ceph_secrets=secrets, ceph_earlier_keys={name.replace("_", "."): told for name, told in earlier.items()}
+    )
+
+
+def known(**keys):
+    entries = {name.replace("__", "-").replace("_", "."): key for name, key in keys.items()}
+    caps = {"mon": "allow *"}
+    return json.dumps({"auth_dump": [{"entity": name, "key": key, "caps": caps} for name, key in entries.items()]})
+
+
+def test_a_key_that_the_master_never_made_is_not_replaced(with_pillar, ceph):
+    modules = registering(with_pillar)
+    ceph(auth=known(mgr_a=OTHER))
+    with pytest.raises(
+        CommandExecutionError, match="^mgr.a: the cluster has another key than the master.*nothing was"
+    ) as no:
+        modules["cluster_auth.missing"]()
+    assert "AQB" not in str(no.value)
+
+
+def test_one_that_was_rotated_is(with_pillar, ceph):
+    ceph(auth=known(mgr_a=OTHER, client_bootstrap__osd=KEYS["client.bootstrap-osd"]))
+    assert registering(with_pillar, mgr_a=[digest(OTHER)])["cluster_auth.missing"]() == ["mgr.a"]
+
+
+def test_the_bootstrap_key_that_monitors_made_is_replaced_until_an_osd_used_it(with_pillar, ceph):
+    modules = registering(with_pillar)
+    fresh = {"client_bootstrap__osd": OTHER, "mgr_a": KEYS["mgr.a"]}
+    ceph(auth=known(**fresh))
+    assert modules["cluster_auth.missing"]() == ["client.bootstrap-osd"]
+    ceph(auth=known(**fresh, osd_0=OTHER))
+    with pytest.raises(CommandExecutionError, match="^client.bootstrap-osd: the cluster has another key"):
+        modules["cluster_auth.missing"]()
+
+
+def test_the_admins_key_is_replaced_only_by_a_rotated_one(with_pillar, ceph):
+    for key, differs in ((KEYS["client.admin"], False), (OTHER, True)):
+        ceph(auth=key)
+        assert registering(with_pillar, client_admin=[digest(OTHER)])["cluster_auth.admin_differs"]() is differs
+    with pytest.raises(CommandExecutionError, match="^client.admin: the cluster has another key"):
+        registering(with_pillar)["cluster_auth.admin_differs"]()
