@@ -17,7 +17,6 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 60  # seconds one command may take
 RUN = Path("/run/ceph")
 WANTED = (Path("/etc/systemd/system"), Path("/run/systemd/system"))  # where links say what is started at boot
-CONF = Path("/etc/ceph/ceph.conf")
 SOCKET = re.compile(r"ceph-(?P<name>(?P<type>mon|mgr|osd|mds|client)\.(?P<id>.+?))(\.\d+\.\d+)?\.asok")
 # Where monitors are found at first: a daemon that runs has the monitors' own map.
 BOOTSTRAP = {"mon_host", "mon_initial_members"}
@@ -58,7 +57,7 @@ def pending(startup: Sequence[Mapping] = ()) -> dict[str, dict[str, list]]:
 
         salt 'osdnode1' daemons.pending
     """
-    sections = _sections()
+    sections = __salt__["host_ceph_conf.sections"]()
     restarts = {}
     for name, daemon in running().items():
         diff = _asked(Path(daemon["socket"]), "config diff")
@@ -116,13 +115,13 @@ def _differs(
     """The options that one daemon has otherwise than it would start with."""
     named = {key for section in ("global", daemon["type"], name) for key in sections.get(section, ())}
     read = {key for key, levels in diff.items() if "file" in levels}
-    would = _would(name) if (named | read) - BOOTSTRAP else {}
+    would = __salt__["host_ceph_conf.options"](name) if (named | read) - BOOTSTRAP else {}
     differs = {}
     for key in sorted((named | read) - BOOTSTRAP):
         levels = diff.get(key, {})
         now, then = levels.get("file"), would.get(key) if key in named else None
         if now is None and not levels:  # the daemon has the default, and the file says so at most
-            now = _would(name, "/dev/null").get(key)
+            now = __salt__["host_ceph_conf.options"](name, "/dev/null").get(key)
         if not _same(now, then):
             differs[key] = [now, then]
     for row in startup:
@@ -161,24 +160,6 @@ def _same(now: object, then: object) -> bool:
         return float(first) == float(second)
     except ValueError:
         return first == second
-
-
-def _sections() -> dict[str, set[str]]:
-    """The options that ceph.conf names, by section; blanks and dashes in them are underscores to Ceph."""
-    sections, section = {}, "global"
-    for line in CONF.read_text(encoding="utf-8").splitlines():
-        text = line.split("#")[0].split(";")[0].strip()
-        if text.startswith("["):
-            section = text.strip("[]").strip()
-        elif "=" in text:
-            sections.setdefault(section, set()).add(re.sub(r"[ -]+", "_", text.split("=")[0].strip()))
-    return sections
-
-
-def _would(name: str, conf: Path | str = CONF) -> dict[str, str]:
-    """All options as a daemon of this name would start with, in Ceph's own writing."""
-    lines = _run(["ceph-conf", "--conf", str(conf), "--name", name, "--show-config"]).splitlines()
-    return dict(line.split(" = ", 1) for line in lines if " = " in line)
 
 
 def _asked(path: Path, command: str) -> dict | None:

@@ -66,7 +66,7 @@ def test_a_line_of_ceph_conf_that_ceph_does_not_know_is_warned_of(
     state = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(state)
     monkeypatch.setattr(module, "CONF", tmp_path / "ceph.conf")
-    monkeypatch.setattr(module.halocline, "run", lambda command: PRINTED)
+    monkeypatch.setattr(module.halocline, "run", lambda command, limit: PRINTED)
     assert module.unknown() == []  # there is none yet
     module.CONF.write_text(CONF)
     with LoaderModuleMock(

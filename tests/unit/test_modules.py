@@ -24,6 +24,7 @@ READERS |= {
     "tunings_hardware",
     "host",
     "host_ceph",
+    "host_ceph_conf",
     "host_iptables",
     "host_keys",
     "host_nft",
