@@ -85,6 +85,8 @@ def _refuse_unknown(options: Collection[str]) -> None:
 def startup() -> list[dict]:
     """Return what is set for options that daemons read at their start alone: ``[{section, mask, name, value}]``.
 
+    Options of managers' modules (``mgr/MODULE/NAME``) are no daemon's: the module asks the monitors for them itself.
+
     CLI Example:
 
     .. code-block:: bash
@@ -95,7 +97,7 @@ def startup() -> list[dict]:
     return [
         {key: row.get(key, "") for key in ("section", "mask", "name", "value")}
         for row in rows
-        if not row["can_update_at_runtime"]
+        if not row["can_update_at_runtime"] and not row["name"].startswith("mgr/")
     ]
 
 

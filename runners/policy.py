@@ -78,6 +78,7 @@ def push(**_: Any) -> dict[str, Any]:
         changes["generation"] = built.name
     if gone := generation_disk.forget(paths, built):
         changes["secrets taken away"] = gone
+    generation_disk.prune(paths)
     lines = [*_roles(built.roles), *unseen, *_refresh(built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     state = "is served now" if "generation" in changes else "was served already, nothing changed"

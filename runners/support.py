@@ -11,12 +11,14 @@ from typing import Any
 
 import salt.version
 
+from proposals.files import pruning
 from proposals.files import site as sites
 from proposals.pillar import redaction
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from runners.engine import answer, jobs, minions, stage_log
 
+KEPT = 5  # archives
 TAIL = 2 << 20  # bytes: the end of a log file says what happened last
 VERSIONS = (
     jobs.Question("test.version", kind=str),
@@ -46,7 +48,9 @@ def collect() -> answer.Output:
     packed = {name: _tail(path) for name, path in sorted(files.items()) if path.is_file()}
     packed["versions.json"] = json.dumps(_versions(), indent=1)
     time = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
-    archive = _pack(Path(__opts__["halocline_log_dir"]) / f"support-{time}.tar.gz", packed, hide)
+    folder = Path(__opts__["halocline_log_dir"])
+    archive = _pack(folder / f"support-{time}.tar.gz", packed, hide)
+    pruning.prune(folder.glob("support-*.tar.gz"), KEPT)
     return answer.Answer(f"{archive}: {len(packed)} files", {"file": str(archive), "files": sorted(packed)})
 
 

@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from proposals.files import atomic
+from proposals.files import atomic, pruning
 from proposals.files.site import Site
 from proposals.pillar import secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
 from proposals.pillar.held import Keys
 
+KEPT = 20  # generations, beside the one that is served
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 
 
@@ -42,6 +43,13 @@ def serve(site: Site, folder: Path) -> bool:
     _link(site.root / "cluster", site.current / "cluster")
     _link(site.root / "stack" / "default", site.current / "stack" / "default")
     return changed
+
+
+def prune(site: Site, keep: int = KEPT) -> list[str]:
+    """Remove the oldest generations but never the one that is served; return the names of those that went."""
+    served = site.current.resolve()
+    old = [folder for folder in site.generations.glob("[!.]*") if folder.resolve() != served]
+    return [folder.name for folder in pruning.prune(old, keep)]
 
 
 def _link(link: Path, target: Path) -> bool:

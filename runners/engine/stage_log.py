@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from proposals.files import pruning
 from proposals.stages.records import Record, record
 from proposals.text.errors import ProposalError
 from runners.engine.stage_lock import Job
+
+KEPT = 200  # logs of stages' runs
 
 
 def new(opts: Mapping, job: Job) -> Path:
@@ -30,6 +33,7 @@ def new(opts: Mapping, job: Job) -> Path:
             continue
         except OSError as err:
             raise ProposalError(f"the run log {path} cannot be written: {err.strerror}") from err
+        pruning.prune(paths(opts), KEPT)
         append(path, record("stage", **{key: job[key] for key in ("stage", "jid", "pid", "user", "arguments")}))
         return path
     raise ProposalError(f"the run log {stem}.jsonl is there already")

@@ -59,6 +59,16 @@ def test_known_options_are_set_those_of_managers_modules_too(cluster: tuple) -> 
     ]
 
 
+def test_no_restart_is_asked_for_an_option_of_a_managers_module(
+    cluster: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _ = cluster
+    row = {"section": "mgr", "mask": "", "value": "false", "can_update_at_runtime": False}
+    rows = [row | {"name": "mgr/dashboard/ssl"}, row | {"name": "public_network"}]
+    monkeypatch.setitem(module.__salt__, "cluster_cli.ask", lambda words: rows)
+    assert [found["name"] for found in module.startup()] == ["public_network"]
+
+
 def test_a_line_of_ceph_conf_that_ceph_does_not_know_is_warned_of(
     python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

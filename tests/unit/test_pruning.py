@@ -1,0 +1,52 @@
+"""What the product itself leaves on a master: the newest are kept, what is served always."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proposals.files import pruning
+from proposals.files.site import Site
+from proposals.pillar import generation_disk
+from proposals.text.errors import StoreError
+
+
+def made(folder: Path, count: int) -> list[Path]:
+    """Folders with a file each, the oldest first."""
+    paths = [folder / f"{number:02}" for number in range(count)]
+    for age, path in enumerate(paths):
+        path.mkdir(parents=True)
+        (path / "file").touch()
+        os.utime(path, (age, age))
+    return paths
+
+
+def test_the_newest_stay(tmp_path: Path) -> None:
+    paths = made(tmp_path, 5)
+    (tmp_path / "log").touch()  # newer than all
+    assert pruning.prune(tmp_path.iterdir(), 3) == [paths[2], paths[1], paths[0]]
+    assert {path.name for path in tmp_path.iterdir()} == {"03", "04", "log"}
+
+
+def test_an_interrupted_removal_leaves_no_half_folder_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = made(tmp_path, 2)
+
+    def killed(folder: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(shutil, "rmtree", killed)
+    with pytest.raises(StoreError, match="cannot remove .*00: Input/output error"):
+        pruning.prune(tmp_path.iterdir(), 1)
+    assert not paths[0].exists() and paths[1].exists()
+
+
+def test_the_served_generation_stays_however_old_it_is(tmp_path: Path) -> None:
+    site = Site(tmp_path, tmp_path)
+    paths = made(site.generations, 6)
+    site.current.symlink_to(paths[0])
+    assert generation_disk.prune(site, keep=2) == ["03", "02", "01"]
+    assert {path.name for path in site.generations.iterdir()} == {"00", "04", "05"}
+    assert generation_disk.prune(site, keep=2) == []
