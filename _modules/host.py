@@ -59,6 +59,7 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         "space": _space(MONITORS),
         "blocked": _blocked(probes, interfaces),
         "listening": _listening(probes),
+        "monitor": __salt__["mon.exists"](),
     }
     return {**answer, "clock": [began, time.time() - reference]}
 

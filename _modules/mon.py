@@ -74,7 +74,8 @@ def retire() -> str:
 
 
 def quorum(timeout: int = 60) -> list[str]:
-    """Wait until this monitor is in a quorum with all that the pillar names; return their names.
+    """Wait until this monitor is in a quorum; return the names in it. Each monitor's host asks for itself, so all of
+    them are where all have answered; one that is away holds back none of the others.
 
     timeout
         Seconds to wait.
@@ -85,14 +86,14 @@ def quorum(timeout: int = 60) -> list[str]:
 
         salt 'monnode1' mon.quorum
     """
-    planned = {monitor["name"] for monitor in __pillar__["ceph"]["monitors"]}
 
     def look() -> list[str]:
         names = _quorum()
-        if planned <= names:
+        if _name() in names:
             return sorted(names)
+        others = {monitor["name"] for monitor in __pillar__["ceph"]["monitors"]} - {_name()}
         raise CommandExecutionError(
-            f"mon.{_name()} is not in a quorum with {', '.join(sorted(planned - names))}: "
+            f"mon.{_name()} is not in a quorum (with {', '.join(sorted(others)) or 'none'}): "
             f"look at 'journalctl -u ceph-mon@{_name()}' there and here, and at clocks and firewalls"
         )
 

@@ -31,10 +31,22 @@ def plan() -> list[dict]:
     return __salt__["osd_plan.osds"]()
 
 
+def absent() -> dict[str, str]:
+    """Return the planned OSDs that a disk is missing for, gone or unreadable: ``{fsid: why}``. Deploy makes the others.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd.absent
+    """
+    return _absent(plan())
+
+
 def check() -> dict[str, str]:
     """Look at every planned disk and return what stands against it: ``{disk: problem}``, empty where all is well.
 
-    ``osd_guard.problem`` decides. Nothing is written.
+    ``osd_guard.problem`` decides. A disk that is gone stands against nothing (``osd.absent``). Nothing is written.
 
     CLI Example:
 
@@ -46,10 +58,11 @@ def check() -> dict[str, str]:
     impossible = __salt__["osd_plan.problems"]()
     if impossible or not planned:
         return impossible
-    parts = {}
+    lost, parts = _gone(planned), {}
     for osd in planned:
         for part in osd["parts"].values():
-            parts.setdefault(part["disk"], []).append((osd["method"], part))
+            if part["disk"] not in lost:
+                parts.setdefault(part["disk"], []).append((osd["method"], part))
     in_use = __salt__["disks_kernel.in_use"]()
     groups = _groups(planned)
     calls = [(disk, in_use, parts[disk], groups.get(str(Path(disk).resolve()))) for disk in sorted(parts)]
@@ -66,8 +79,8 @@ def missing() -> list[str]:
 
         salt 'osdnode1' osd.missing
     """
-    planned = plan()
-    return [osd["fsid"] for osd in _todo(planned, _groups(planned))]
+    planned, lost = _present(plan())
+    return [*lost, *(osd["fsid"] for osd in _todo(planned, _groups(planned)))]
 
 
 def dry_run() -> dict[str, str]:
@@ -80,7 +93,7 @@ def dry_run() -> dict[str, str]:
         salt 'osdnode1' osd.dry_run
     """
     lines = {}
-    planned = plan()
+    planned, _ = _present(plan())
     groups = _groups(planned)
     for osd in _todo(planned, groups):
         parts = [
@@ -97,8 +110,8 @@ def dry_run() -> dict[str, str]:
 def deploy() -> dict[str, dict]:
     """Make and start the planned OSDs that are not made or do not run: ``{made: {fsid: id}, failed: {fsid: why}}``.
 
-    Everything is looked at again right before it is used; what exists is left alone. Run again after any
-    interruption: the same fsids give the same slots, the same ids and no second OSD.
+    Everything is looked at again right before it is used; what exists is left alone, and so is what ``absent`` names.
+    Run again after any interruption: the same fsids give the same slots, the same ids and no second OSD.
 
     CLI Example:
 
@@ -106,7 +119,7 @@ def deploy() -> dict[str, dict]:
 
         salt 'osdnode1' osd.deploy
     """
-    planned = plan()
+    planned, _ = _present(plan())
     todo = _todo(planned, _groups(planned))
     if not todo:
         return {"made": {}, "failed": {}}
@@ -151,6 +164,28 @@ def report() -> dict[str, dict]:
     osds = {osd["fsid"]: {"id": _call(osd, "made", groups), "parts": _call(osd, "parts", groups)} for osd in planned}
     disks = {part["disk"] for osd in planned for part in osd["parts"].values()}
     return {"osds": osds, "names": {disk: str(Path(disk).resolve()) for disk in sorted(disks)}}
+
+
+def _present(planned: Sequence[dict]) -> tuple[list[dict], dict[str, str]]:
+    """The planned OSDs whose disks are all there, and why others are not: ``absent``'s answer."""
+    lost = _absent(planned)
+    return [osd for osd in planned if osd["fsid"] not in lost], lost
+
+
+def _absent(planned: Sequence[Mapping]) -> dict[str, str]:
+    lost = _gone(planned)
+    return {
+        osd["fsid"]: "; ".join(why)
+        for osd in planned
+        if (why := [lost[part["disk"]] for part in osd["parts"].values() if part["disk"] in lost])
+    }
+
+
+def _gone(planned: Sequence[Mapping]) -> dict[str, str]:
+    """Why each disk of planned OSDs that is gone is."""
+    disks = sorted({part["disk"] for osd in planned for part in osd["parts"].values()})
+    reasons = halocline.side_by_side(__salt__["osd_guard.gone"], [(disk,) for disk in disks], _at_once())
+    return {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
 
 
 def _groups(planned: Sequence[Mapping]) -> dict[str, dict]:

@@ -5,9 +5,12 @@ A disk may be used if its size and serial are those of the proposal, what is pla
 uuids of this cluster). Nothing here writes.
 """
 
+import mmap
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+BLOCK = 4096  # bytes: a multiple of every disk's sectors
 Planned = Sequence[tuple[str, Mapping]]  # the way that a part is made, and the part
 
 
@@ -51,6 +54,32 @@ def problem(
         why = _strange_partition(table) or _mixed("raw", planned)
         return why or room(__salt__["osd_space.between_partitions"](size, table), planned, there)
     return _unclean(disk, in_use) or room(__salt__["osd_space.between_partitions"](size, None), planned)
+
+
+def gone(disk: str) -> str | None:
+    """Return why a disk is as good as not there: no such device, or nothing can be read at its ends; ``None`` for any
+    other. What lies on it is not looked at. It is read past the kernel's cache, which may remember a dying one.
+
+    disk
+        Its stable name.
+
+    CLI Example: for ``osd.absent``.
+    """
+    try:
+        node = os.open(disk, os.O_RDONLY | os.O_DIRECT)
+    except FileNotFoundError:
+        return f"{disk} is not on this host"
+    except OSError as err:
+        return f"{disk} cannot be read ({err.strerror})"
+    try:
+        with mmap.mmap(-1, BLOCK) as block:  # in whole pages, as O_DIRECT asks
+            for place in {0, max(0, os.lseek(node, 0, os.SEEK_END) // BLOCK - 1) * BLOCK}:
+                os.preadv(node, [block], place)
+    except OSError as err:
+        return f"{disk} cannot be read ({err.strerror})"
+    finally:
+        os.close(node)
+    return None
 
 
 def room(blocks: Sequence[Sequence[int]], planned: Planned, there: Collection[str] = ()) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 from proposals.cluster import crush
 from proposals.files import site
 from proposals.inventory import kept
-from runners.engine import answer, ceph, minions
+from runners.engine import answer, ceph, minions, taking_part
 
 
 @answer.answers
@@ -27,7 +27,8 @@ def place(test: bool = False) -> dict[str, Any]:
     if not locations:
         return {"text": "no host has a place of its own (crush_locations): nothing changed"}
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
-    storage = {minion: hosts[minion]["hostname"] for minion in minions.members(__opts__)["storage"]}
+    members = taking_part.among(__opts__, minions.members(__opts__)["storage"])
+    storage = {minion: hosts[minion]["hostname"] for minion in members}
     planned = crush.locations(locations, storage)
     found = ceph.found(__opts__, test)
     if found is None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from proposals.text.errors import ProposalError
-from runners.engine import answer, daemon_restart, jobs, minions
+from runners.engine import answer, daemon_restart, jobs, minions, taking_part
 
 PENDING, STOPPED = NAMES = ("daemons.pending", "daemons.stopped")
 KINDS = ("mon", "mgr", "osd", "mds", "client")  # in Ceph's order (docs.ceph.com, install/upgrading-ceph)
@@ -82,8 +82,9 @@ def restart(test: bool = False) -> dict[str, Any]:
 def _looked() -> tuple[dict[str, dict], dict[str, list]]:
     """Which daemons of which minion wait, with what, and which units are down: one job, after one to the cluster."""
     startup = jobs.cluster(__opts__, "cluster_config.startup")
+    asked = taking_part.among(__opts__, minions.members(__opts__)["all"])
     questions = (jobs.Question(PENDING, [startup]), jobs.Question(STOPPED, kind=list))
-    answers = jobs.ask_several(__opts__, minions.members(__opts__)["all"], questions).whole()
+    answers = jobs.ask_several(__opts__, asked, questions).whole()
     waiting, down = ({minion: reply[name] for minion, reply in answers.items() if reply[name]} for name in NAMES)
     return waiting, down
 

@@ -3,7 +3,7 @@
 import datetime
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from proposals.files import atomic, site, tree
@@ -15,7 +15,7 @@ from proposals.services.radosgw import frontend
 from proposals.settings import reader
 from proposals.stages import replies
 from proposals.text.errors import ProposalError, StoreError
-from runners.engine import answer, jobs, look, minions
+from runners.engine import answer, jobs, look, minions, taking_part
 
 Hosts = dict[str, dict]
 
@@ -35,15 +35,17 @@ def collect(**_: Any) -> dict[str, Any]:
     paths = site.site(__opts__)
     expected = minions.ours(__opts__)
     settings = reader.read(minions.pillar(__opts__) | chosen.own_settings(paths.root))
-    hosts, traces, problems = look.at(__opts__, expected, frontend.floating(settings))
+    looked = taking_part.among(__opts__, expected)
+    hosts, traces, problems = look.at(__opts__, looked, frontend.floating(settings))
+    problems += [replies.Problem(minion, replies.SILENT, True) for minion in taking_part.left(__opts__)]
     if not hosts:
-        text = f"no minion can be looked at, of {len(expected)} that are ours: see 'salt-run manage.status'"
+        text = f"no minion can be looked at, of {len(looked)} that are asked: see 'salt-run manage.status'"
         return answer.bad("\n".join([text, *replies.lines(problems)]))
     stored = kept.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     stored = {minion: host for minion, host in stored.items() if minion in expected}
     everyone = {**stored, **hosts}
     fsid, messages = existing_cluster.cluster(everyone, traces, _kept(paths).get("fsid"))
-    asker = _asker(paths, traces, fsid)
+    asker = _asker(paths, traces, fsid, looked)
     messages += _settle(hosts, fsid, asker)
     config = _settings(paths, everyone, fsid, traces, asker)
     written = _store(paths, stored, hosts)
@@ -76,12 +78,11 @@ def stale(asked: Sequence[str] | None = None) -> list[str]:
     return look.stale(__opts__, minions.ours(__opts__) if asked is None else asked, hosts)
 
 
-def _asker(paths: site.Site, traces: Mapping[str, Mapping], fsid: str | None) -> str | None:
+def _asker(paths: site.Site, traces: Mapping[str, Mapping], fsid: str | None, looked: Collection[str]) -> str | None:
     """Who asks the cluster: the host with the role master, which we gave its key; before that, one that has it."""
     masters = minions.members(__opts__)["master"] if paths.current.is_dir() else []
-    return next(
-        (minion for minion in masters if traces.get(minion, {}).get("admin")), existing_cluster.asker(traces, fsid)
-    )
+    may = [minion for minion in masters if minion not in looked or traces.get(minion, {}).get("admin")]
+    return next(iter(may), existing_cluster.asker(traces, fsid))
 
 
 def _settle(hosts: Hosts, fsid: str | None, asker: str | None) -> list[str]:

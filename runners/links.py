@@ -7,7 +7,7 @@ from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, waiting
+from runners.engine import answer, health, jobs, taking_part, waiting
 from runners.engine import minions as minions_
 
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included, and the cluster without progress
@@ -16,6 +16,8 @@ LIMIT = 180  # seconds one host may take to apply its links, the rollback includ
 @answer.answers
 def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[str, Any]:
     """Apply the planned links where they differ: the deploy stage's step. Each host has its own rollback.
+
+    Of hosts that the running stage leaves out nothing is asked.
 
     Host by host where a cluster runs, the next one when the cluster is as it was before; all at once where none does;
     the master's own host last. The others are asked once and left alone.
@@ -31,7 +33,7 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
 
         salt-run links.deploy '[osdnode1]' test=True
     """
-    reports = _reports(minions)
+    reports = _reports(taking_part.among(__opts__, minions))
     problems = replies.lines(reports.problems)
     problems += [f"{host}: {line}" for host, report in reports.answers.items() for line in report["problems"]]
     if problems:

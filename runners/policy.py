@@ -8,9 +8,9 @@ import salt.pillar
 import salt.utils.minions
 
 from proposals.files import site
-from proposals.pillar import chosen, generation, generation_disk, problems
+from proposals.pillar import carried, chosen, generation, generation_disk, problems, served
 from proposals.policy import policy
-from proposals.stages import replies
+from proposals.stages import replies, targets
 from proposals.text import tables
 from proposals.text.errors import PolicyError
 from proposals.validation import check as checks
@@ -55,34 +55,50 @@ def check(minion: str | None = None, **_: Any) -> answer.Answer:
 
 
 @answer.answers
-def push(**_: Any) -> dict[str, Any]:
+def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     """Make a new generation of the pillar from policy.cfg, check it, then serve it: the configure stage.
 
     The same choice makes the same generation, and nothing changes. The old generation is served until the new one
     is whole. Refused before anything is written where a host holds keys of a cluster that the master has not.
+
+    only
+        Salt's glob, such as ``osdnode[1-4]*``: all of policy.cfg is made, as a check, and what is served of the other
+        hosts is carried over unchanged. What is told to all hosts alike is new for all.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run policy.push
+        salt-run policy.push only='osdnode[1-4]*'
     """
     paths = site.site(__opts__)
     choice = _chosen(paths)
-    built = generation.build(choice)
+    hosts = targets.named(only, choice.roles) if only else None
+    built = generation.build(choice) if hosts is None else carried.build(choice, _served(paths), hosts)
     unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
-    changes: dict[str, Any] = {"secrets": written} if (written := generation_disk.tell(paths, built)) else {}
+    written = generation_disk.tell(paths, built, hosts)
+    changes: dict[str, Any] = {"secrets": written} if written else {}
     folder = generation_disk.prepare(paths, built)
     _check(folder, built)
     if generation_disk.serve(paths, folder):
         changes["generation"] = built.name
-    if gone := generation_disk.forget(paths, built):
+    if gone := generation_disk.forget(paths, built, hosts):
         changes["secrets taken away"] = gone
     generation_disk.prune(paths)
+    gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
+    lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
+    lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
-    return {"text": "\n".join([*lines, f"generation {built.name} {state}"]), "changes": changes}
+    text = "\n".join([*lines, f"generation {built.name} {state}"])
+    return {"text": text, "changes": changes, "findings": [each.as_dict() for each in gone_disks]}
+
+
+def _served(paths: site.Site) -> dict[str, str]:
+    """The texts that are served of single minions; none where nothing is."""
+    return served.texts(paths) if paths.current.is_dir() else {}
 
 
 def _roles(roles: Mapping[str, Sequence[str]]) -> list[str]:

@@ -9,10 +9,10 @@ from proposals.services.service import Service
 from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, ceph, jobs, minions
+from runners.engine import answer, ceph, jobs, minions, taking_part
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
-NOTHING = "no minion has a role of these services: nothing to do"
+NOTHING = "no minion of this run has a role of these services: nothing to do"
 
 
 @answer.answers
@@ -40,7 +40,7 @@ def check(services: str | Sequence[str] | None = None, test: bool = False) -> di
     found = ceph.found(__opts__, test)
     for step in steps.values() if found is not None else ():
         pools.plan(step["pools"], found)
-    running = jobs.ask(__opts__, pillar["members"]["all"], "host_services.running")
+    running = jobs.ask(__opts__, taking_part.among(__opts__, pillar["members"]["all"]), "host_services.running")
     problems = replies.lines(running.failed)
     if problems := problems + service_answers.problems(steps, running.answers, pillar["generation"]):
         return answer.bad("\n".join(problems))
@@ -90,7 +90,7 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
         done.append(bring(service, step, master, test))
         if done[-1].failed:
             return done
-    parts = [part for part in service.parts if part in step["parts"]]
+    parts = [part for part in service.parts if step["parts"].get(part)]
     return done + [
         _apply(f"{service.name}: {part}", f"ceph.service.{part}", step["parts"][part], test) for part in parts
     ]
@@ -135,6 +135,12 @@ def _steps(services: str | Sequence[str] | None) -> tuple[list[Service], dict[st
     """The chosen services, the master's pillar of those that any host runs, and all of its pillar."""
     pillar = minions.pillar(__opts__)["ceph"]
     minions.members(__opts__)  # says so where nothing is configured yet
-    chosen = table.named(services)
-    planned = pillar.get("services", {})
-    return chosen, {service.name: planned[service.name] for service in chosen if service.name in planned}, pillar
+    chosen, planned = table.named(services), pillar.get("services", {})
+    steps = {service.name: _wanted(planned[service.name]) for service in chosen if service.name in planned}
+    return chosen, {name: step for name, step in steps.items() if step}, pillar
+
+
+def _wanted(step: Mapping[str, Any]) -> dict[str, Any]:
+    """A service's step with those of its hosts that the run is to change; empty where that is none of several."""
+    parts = {part: taking_part.wanted(__opts__, hosts) for part, hosts in step["parts"].items()}
+    return {**step, "parts": parts} if any(parts.values()) or not any(step["parts"].values()) else {}

@@ -5,10 +5,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from proposals.files import site as sites
-from proposals.policy import policy
-from proposals.stages import lines, orchestrations, plan_steps, presence
+from proposals.stages import lines, orchestrations, plan_steps, presence, targets
 from proposals.text import names
 from proposals.text.errors import ProposalError
 from runners.engine import answer, minions, stage_child, stage_jobs, stage_lock, stage_log, stage_recorder, stage_show
@@ -23,16 +23,26 @@ INTERRUPTED = (
 
 @answer.answers
 def begin(
-    stage: str, needs: str = "all", members: Sequence[str] | None = None, wait: float = WAIT, test: bool = False
+    stage: str,
+    needs: str = "all",
+    members: Sequence[str] | None = None,
+    must: Sequence[str] = (),
+    only: str | None = None,
+    wait: float = WAIT,
+    test: bool = False,
 ) -> answer.Output:
     """Begin a stage, as its first step: take the lock, see who answers, wait for what an interrupted run left.
 
     stage
         The stage's name.
     needs
-        ``all``: every minion has to answer; ``policy``: those that policy.cfg gives a role; ``answering``: one.
+        ``all``: every minion has to answer; ``answering``: one.
     members
         The minions that it addresses; without it, every minion of ours.
+    must
+        Those of them without which nothing can be done: they have to answer too.
+    only
+        Salt's glob: the minions that this run changes, such as ``osdnode[1-4]*``; without it, all.
     wait
         Seconds to wait for jobs of an interrupted run.
     test
@@ -45,40 +55,49 @@ def begin(
         salt-run stage.begin prep
     """
     job, log = stage_lock.take(__opts__, stage), None
+    expected = _expected(stage, members)
+    note: dict[str, Any] = {"only": only, "hosts": targets.named(only, expected), "must": list(must)}
     if job and not test:
-        log = str(stage_recorder.start(__opts__, job))
+        log = str(stage_recorder.start(__opts__, {**job, **note}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    expected = _expected(stage, members)
     answered = stage_jobs.running(__opts__, expected)
-    silent = sorted(set(expected) - set(answered))
+    note["silent"] = silent = sorted(set(expected) - set(answered))
+    note["left"] = {minion: targets.SILENT for minion in silent if minion in note["hosts"]}
     if job:
-        stage_lock.note(__opts__, {**job, "silent": silent})
-    must = presence.needed(needs, expected, lambda: policy.resolve(sites.site(__opts__).proposals).targets)
-    if missing := sorted(must & set(silent)) if answered else silent:
+        stage_lock.note(__opts__, {**job, **note})
+    needed = presence.needed(needs, note["hosts"], must)
+    everyone = answered and len(note["left"]) < len(note["hosts"])
+    if missing := sorted(needed & set(silent)) if everyone else sorted(note["left"]):
         return answer.bad(presence.missing(stage, missing, expected))
     if left := stage_jobs.wait(__opts__, answered, wait, lambda jobs: _waits(stage, jobs, wait, log)):
         return answer.bad(
             f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
             f"{orchestrations.named(left)}; end them with 'salt-run stage.stop' and run the stage again"
         )
-    named = "".join(f"\n{minion}: does not answer; the stage goes on without it" for minion in silent)
-    return {"text": f"{len(answered)} minions answer{named}"}
+    return {"text": targets.began(note, expected, len(answered))}
 
 
 @answer.answers
-def run(name: str) -> answer.Output:
+def run(name: str, only: str | None = None) -> answer.Output:
     """Run a stage with live progress; its exit status is the stage's.
+
+    name
+        The stage's name.
+    only
+        Salt's glob: change these hosts alone, for a roll-out step by step. For plain ``state.orch`` it is a key of the
+        pillar: ``salt-run state.orch ceph.stage.deploy pillar='{"ceph_only": "osdnode[1-4]*"}'``.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run stage.run prep
+        salt-run stage.run deploy only='osdnode[1-4]*'
     """
     stage = _known(name)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = stage_child.start(__opts__, stage, out, err)
+        child = stage_child.start(__opts__, stage, out, err, *orchestrations.limited(only))
         try:
             log = stage_child.log(__opts__, child)
             quiet = bool(__opts__.get("output"))
@@ -99,18 +118,24 @@ def run(name: str) -> answer.Output:
 
 
 @answer.answers
-def plan(name: str) -> answer.Output:
+def plan(name: str, only: str | None = None) -> answer.Output:
     """Show what a stage would do: its checks, then Salt's test mode. Touches nothing.
+
+    name
+        The stage's name.
+    only
+        Salt's glob: what it would do to these hosts alone.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run stage.plan deploy
+        salt-run stage.plan deploy only='osdnode[1-4]*'
     """
     stage = _known(name)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = stage_child.start(__opts__, stage, out, err, "test=True")
+        child = stage_child.start(__opts__, stage, out, err, "test=True", *orchestrations.limited(only))
         child.wait()
         printed = stage_child.printed(out), stage_child.printed(err)
     states = orchestrations.states(printed[0])

@@ -12,7 +12,7 @@ from proposals.cluster import maintenance
 from proposals.cluster.health import judge
 from proposals.cluster.health.findings import WRONG, Finding
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, minions, waiting
+from runners.engine import answer, health, jobs, minions, taking_part, waiting
 
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5  # seconds
@@ -34,11 +34,13 @@ def apply(test: bool = False, **_: Any) -> dict[str, Any]:
         salt-run updates.apply test=True
     """
     master, pillar = minions.master(__opts__), minions.pillar(__opts__)
-    allowed = maintenance.wanted(pillar, minions.ours(__opts__), master)
+    allowed = maintenance.wanted(pillar, taking_part.among(__opts__), master)
     if not any(host.update or host.reboot for host in allowed.values()):
         return {"text": "neither updates nor reboots are asked for: nothing changed"}
-    looked = _look(sorted(allowed), refresh=not test)
-    due = maintenance.due(allowed, looked)
+    # The master's own host too, which may ask a cluster whose other hosts this run does not change.
+    asks = set(taking_part.among(__opts__, limited=False)) & {master}
+    looked = _look(sorted({*allowed, *asks}), refresh=not test)
+    due = maintenance.due(allowed, {minion: looked[minion] for minion in allowed})
     lines = [f"{minion}: {', '.join(words)}" for minion, words in due.items()]
     if why := looked.get(master, {}).get("reboot"):
         lines.append(f"{master}: needs a reboot ({why}): reboot it when no stage is running")

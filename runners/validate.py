@@ -18,13 +18,16 @@ from typing import Any
 
 import salt.version
 
-from proposals.files import site, tree
+from proposals.files import site
 from proposals.inventory import kept
 from proposals.pillar import chosen as choices
+from proposals.pillar import served
 from proposals.policy import profiles
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, host_questions, subject, table
-from runners.engine import answer, jobs, keys, minions
+from runners.engine import answer, jobs, keys, minions, taking_part
+
+SILENT = "does not answer"
 
 
 @answer.answers
@@ -54,7 +57,10 @@ def deploy(test: bool = False, **_: Any) -> dict[str, Any]:
 
         salt-run validate.deploy
     """
-    findings, looked = _run(table.CHECKS)
+    chosen = _asked(_served())
+    if chosen.first():  # none of them may be left out on the way then
+        taking_part.must(__opts__, chosen.members("mon", "master"))
+    findings, looked = _found(table.CHECKS, chosen)
     # The stage takes the text whatever --out was named for the stage.
     shown = {"text": check.text(findings, looked), "findings": [finding.as_dict() for finding in findings]}
     return {"retcode": 2, **shown} if check.status(findings) == 2 else shown
@@ -117,12 +123,18 @@ def _answer(findings: list[check.Finding], looked: str, before: Sequence[str] = 
 
 def _run(checks: Sequence[check.Check]) -> tuple[list[check.Finding], str]:
     """What checks find of the generation that is served, and what they looked at."""
-    chosen = dataclasses.replace(_served(site.site(__opts__)), files=_files())
+    chosen = _served()
     if any(row.looks_at == check.HOSTS for row in checks):
         chosen = _asked(chosen)
+    return _found(checks, chosen)
+
+
+def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list[check.Finding], str]:
+    """What checks find, and what they looked at; keys are those of every host that answers."""
     if any(row.looks_at == check.KEYS for row in checks):
-        held, problems = keys.look(__opts__, chosen.roles, ask=True)
-        failed = {problem.minion: problem.text for problem in problems} | dict(chosen.failed)
+        answering = [minion for minion in chosen.roles if chosen.away.get(minion) != SILENT]
+        held, problems = keys.look(__opts__, answering, ask=True)
+        failed = {problem.minion: problem.text for problem in problems if not problem.silent} | dict(chosen.failed)
         chosen = dataclasses.replace(chosen, failed=failed, **keys.beside(__opts__, held))
     return check.run(checks, chosen), f"{len(checks)} checks of {len(chosen.roles)} hosts"
 
@@ -136,19 +148,15 @@ def _files() -> dict[str, str]:
     }
 
 
-def _served(paths: site.Site) -> subject.Subject:
-    """Who is what in the generation that is served, with the site's settings as Salt merges them."""
+def _served() -> subject.Subject:
+    """Who is what in the generation that is served, with the site's settings as Salt merges them, and file roots."""
+    paths = site.site(__opts__)
     if not paths.current.is_dir():
         raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
     own = minions.pillar(__opts__)
     if own.get("_errors"):
         raise PolicyError(f"the master's own pillar cannot be compiled: {own['_errors']}")
-    folders = ("cluster", site.MINIONS)
-    files = {
-        f"{folder}/{path.name}": tree.read_yaml(path)
-        for folder in folders
-        for path in sorted((paths.current / folder).iterdir())
-    }
+    files = served.contents(paths)
     inventory = kept.load_inventory(paths.inventory)["hosts"]
     layouts = files[site.minion_file(__opts__["id"])]["ceph"].get("profiles", {})
     return dataclasses.replace(
@@ -156,6 +164,7 @@ def _served(paths: site.Site) -> subject.Subject:
         generation=own.get("ceph", {}).get("generation"),
         hostnames={minion: host["hostname"] for minion, host in inventory.items() if "hostname" in host},
         salt=salt.version.__version__,
+        files=_files(),
     )
 
 
@@ -165,10 +174,20 @@ def _asked(chosen: subject.Subject) -> subject.Subject:
     reference = time.time()
     replies = jobs.ask(__opts__, chosen.roles, "host.facts", [reference, *questions.values()])
     took = time.time() - reference
-    hosts, failed = {}, {problem.minion: problem.text for problem in replies.problems}
+    hosts, failed = {}, {problem.minion: problem.text for problem in replies.failed}
     for minion, answers in replies.answers.items():
         try:
             hosts[minion] = facts.read(answers)
         except InventoryError as err:
             failed[minion] = str(err)
-    return dataclasses.replace(chosen, hosts=hosts, failed=failed, took=took)
+    takes = set(taking_part.among(__opts__, chosen.roles))
+    silent = dict.fromkeys(replies.silent, SILENT)
+    return dataclasses.replace(
+        chosen,
+        hosts={minion: each for minion, each in hosts.items() if minion in takes},
+        failed={minion: why for minion, why in failed.items() if minion in takes},
+        silent={minion: why for minion, why in silent.items() if minion in takes},
+        away={**dict.fromkeys(set(chosen.roles) - takes, "only= leaves it as it is"), **silent},
+        stores=sorted(minion for minion, each in hosts.items() if each.monitor),
+        took=took,
+    )

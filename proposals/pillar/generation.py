@@ -44,15 +44,19 @@ class Generation:
         )
 
 
-def build(choice: Chosen) -> Generation:
-    """Return the generation that a choice makes. Raises PolicyError with every problem found, one line each."""
+def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
+    """Return the generation that a choice makes. Raises PolicyError with every problem found, one line each.
+
+    kept
+        Texts of files that are carried over as they are, by path.
+    """
     members = _members(choice)
     hostnames = {minion: choice.hosts[minion]["hostname"] for minion in choice.roles if minion in choice.hosts}
     services = planning.plan(PlannedCluster(choice.roles, choice.hosts, choice.settings, choice.given))
     monitors, absent = conf.derived(members["mon"], choice.hosts, choice.settings)
     derived = {**monitors, "sections": services.conf()}
     files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(choice, members, services)}
-    texts = {path: dump(content) for path, content in files.items()}
+    texts = {**{path: dump(content) for path, content in files.items()}, **(kept or {})}
     against = [*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)]
     if against:
         raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(against))

@@ -6,7 +6,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from proposals.files import atomic, pruning
@@ -60,8 +60,12 @@ def _link(link: Path, target: Path) -> bool:
     return True
 
 
-def tell(site: Site, generation: Generation) -> list[str]:
-    """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays."""
+def tell(site: Site, generation: Generation, hosts: Collection[str] | None = None) -> list[str]:
+    """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays.
+
+    hosts
+        The minions that are told anything new; None for all.
+    """
     for folder in (site.keys.parent, site.given, site.secrets):
         atomic.close_folder(folder)
     existing = _kept(site.keys)
@@ -70,7 +74,7 @@ def tell(site: Site, generation: Generation) -> list[str]:
     if keys != existing:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
     wanted = _secrets(generation, {**keys, **own}, _kept(site.earlier))
-    written = [name for name, text in wanted.items() if _differs(site.secrets / name, text)]
+    written = [name for name, text in wanted.items() if _of(name, hosts) and _differs(site.secrets / name, text)]
     for name in written:
         atomic.write(site.secrets / name, wanted[name], mode=0o600)
     return written
@@ -104,10 +108,14 @@ def _kept(path: Path) -> dict:
     return json.loads(atomic.read_text(path)) if path.exists() else {}
 
 
-def forget(site: Site, generation: Generation) -> list[str]:
-    """Take away the secrets of minions that a served generation gives none; return the files that went."""
+def forget(site: Site, generation: Generation, hosts: Collection[str] | None = None) -> list[str]:
+    """Take away the secrets of minions that a served generation gives none; return the files that went.
+
+    hosts
+        As for ``tell``.
+    """
     entitled = _secrets(generation, ANY_KEY, {})
-    dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled]
+    dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled and _of(path.name, hosts)]
     for path in dropped:
         atomic.remove(path)
     return [path.name for path in dropped]
@@ -122,6 +130,11 @@ def _secrets(generation: Generation, keys: Mapping[str, str], earlier: Mapping[s
         if uses:
             texts[f"{minion}.yml"] = dump({"ceph_secrets": uses, **gives})
     return texts
+
+
+def _of(name: str, hosts: Collection[str] | None) -> bool:
+    """Whether a file of secrets is that of one of some minions."""
+    return hosts is None or name.removesuffix(".yml") in hosts
 
 
 def _differs(path: Path, text: str) -> bool:

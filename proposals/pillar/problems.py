@@ -69,12 +69,28 @@ def _roles(choice: Chosen) -> Iterable[str]:
     yield from (f"no minion has the role {role}: add a line to policy.cfg" for role in NEEDED if role not in given)
 
 
+def gone(choice: Chosen) -> dict[str, list[str]]:
+    """Return the disks that a profile recorded and discovery did not see, by minion: pulled, or dead.
+
+    They hold back nothing: their OSDs stay planned, and deploy leaves out what is not there.
+    """
+    found = {minion: _gone(choice, minion) for minion in sorted(choice.osds)}
+    return {minion: disks for minion, disks in found.items() if disks}
+
+
+def _gone(choice: Chosen, minion: str) -> list[str]:
+    """Of one minion; nothing where discovery never saw it."""
+    seen = {disk["id"] for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+    recorded = chosen.recorded(choice.files[minion_file(minion)])
+    return sorted(disk for disk in _named(choice.osds[minion]) if seen and disk not in seen and disk in recorded)
+
+
 def _disks(choice: Chosen) -> Iterable[str]:
-    """Disks that a profile names and discovery saw otherwise, or not at all."""
+    """Disks that a profile names and discovery saw otherwise; or never, where the profile does not know them either."""
     for minion, osds in sorted(choice.osds.items()):
         seen = {disk["id"]: disk for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
         recorded = chosen.recorded(choice.files[minion_file(minion)])
-        for disk in sorted(_named(osds)):
+        for disk in sorted(_named(osds).difference(_gone(choice, minion))):
             if disk not in seen:
                 yield f"{minion}: {disk} is not in the inventory: run ceph.stage.discovery again"
             elif disk not in recorded:

@@ -39,7 +39,9 @@ def chosen(
     profiles = {}
     for minion, has in roles.items():
         rotates = {disk["id"]: disk.get("rotational") for disk in hosts.get(minion, {}).get("ceph_disks", ())}
-        classes = ["hdd" if rotates.get(disk, True) else "flash" for disk in osds.get(minion, {})]
+        planned = osds.get(minion, {})
+        seen = [disk for disk in planned if disk in rotates] or planned  # one that is gone for now changes no profile
+        classes = ["hdd" if rotates.get(disk, True) else "flash" for disk in seen]
         if name := profile(has, classes, gateways):
             profiles[minion] = name
     return profiles

@@ -9,7 +9,8 @@ def line(record: Mapping[str, Any]) -> str | None:
     """Return what a person reads of one record of a run's log; None where that is nothing."""
     match record["event"]:
         case "stage":
-            return f"{record['stage']}: begun by {record['user']}, job {record['jid']}"
+            only = f", only {record['only']}" if record.get("only") else ""
+            return f"{record['stage']}: begun by {record['user']}, job {record['jid']}{only}"
         case "waits":
             return f"waits up to {record['limit']} s for jobs of an interrupted run: {record['jobs']}"
         case "step":

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+ONLY = "ceph_only"  # the pillar's key by which a stage's SLS are told
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
 
 
@@ -23,6 +24,15 @@ def typed(words: Iterable[Any]) -> list[str]:
         else:
             shown.append(str(word))
     return shown
+
+
+def limited(only: object) -> list[str]:
+    """Return what is typed behind an orchestration's name so that it changes some hosts alone.
+
+    only
+        Salt's glob; None for all hosts.
+    """
+    return [] if only is None else [f"pillar={json.dumps({ONLY: only})}"]
 
 
 def states(printed: str) -> list[dict[str, Any]] | None:

@@ -1,35 +1,28 @@
 """Who has to answer before a stage begins, and what is said of those who do not."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import shown
 
-NEEDS = ("all", "answering", "policy")
+NEEDS = ("all", "answering")
 
 
-def needed(needs: str, expected: Collection[str], targets: Callable[[], Mapping[str, Sequence[str]]]) -> set[str]:
+def needed(needs: str, hosts: Collection[str], must: Collection[str]) -> set[str]:
     """Return the minions that have to answer.
 
     needs
-        ``all``: every minion; ``policy``: those that policy.cfg gives a role; ``answering``: none by name.
-    expected
-        The minions that the stage addresses.
-    targets
-        Resolves policy.cfg, where that matters: ``{target: files that it is merged of}``.
+        ``all``: every minion of the run; ``answering``: none by name but those of ``must``.
+    hosts
+        The minions that the run is to change.
+    must
+        Those without which nothing can be done, such as the one that asks the cluster.
 
     Raises ArgumentError for another word.
     """
     if needs not in NEEDS:
         raise ArgumentError(f"needs={shown(needs)}: expected one of {', '.join(NEEDS)}")
-    if needs != "policy":
-        return set(expected) if needs == "all" else set()
-    chosen = targets()
-    return {
-        minion
-        for minion in expected
-        if any(not file.startswith("cluster-") for file in chosen.get(f"cluster/{minion}.sls", ()))
-    }
+    return {*must, *(hosts if needs == "all" else ())}
 
 
 def missing(stage: str, silent: Sequence[str], expected: Sequence[str]) -> str:

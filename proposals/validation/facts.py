@@ -25,12 +25,14 @@ FORM: Mapping = {
     "space": {"path": str, "free": int, "total": int},
     "blocked": [{"port": int, "network": str, "rule": str, "sure": bool}],
     "listening": [{"port": int, "process": str, "wanted": str}],
+    "monitor": bool,
 }
 
 
 @dataclass(frozen=True)
 class HostFacts:
-    """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last."""
+    """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last; ``monitor``:
+    whether a monitor's store is there."""
 
     hostname: str
     salt: str
@@ -46,6 +48,7 @@ class HostFacts:
     space: Mapping
     blocked: list[Mapping]
     listening: list[Mapping]
+    monitor: bool
 
 
 def read(answer: object) -> HostFacts:

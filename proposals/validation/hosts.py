@@ -16,9 +16,20 @@ VERSION = re.compile(r"(?:\d+:)?((\d+)\.\d+(?:\.\d+)?)")  # 16.2.15+ds-0+deb12u1
 NO_SERIAL = re.compile(r"(?i)[0 .x-]*|(not|to be|default|system|none|n/a|unknown|o\.e\.m|123456).*")
 
 
-def silent(subject: Subject) -> Iterable[Found]:
-    """Hosts without facts."""
+def odd(subject: Subject) -> Iterable[Found]:
+    """Hosts that answer, but not what was asked."""
     yield from (at(minion, why=why) for minion, why in sorted(subject.failed.items()))
+
+
+def silent(subject: Subject) -> Iterable[Found]:
+    """Hosts that do not answer."""
+    yield from (at(minion) for minion in sorted(subject.silent))
+
+
+def first_monitors(subject: Subject) -> Iterable[Found]:
+    """Monitors' hosts, and the master's, that take no part in a first deploy."""
+    needed = subject.members("mon", "master") if subject.first() else ()
+    yield from (at(minion, why=subject.away[minion]) for minion in needed if minion in subject.away)
 
 
 def generation(subject: Subject) -> Iterable[Found]:
@@ -137,10 +148,22 @@ def _most(values: Iterable[Value]) -> Value | None:
 RESOLVE = "every host and the name service (/etc/hosts or DNS) shall give it the same: 'getent hosts {}' there"
 CHECKS = (
     Check(
-        *("silent", ERROR, HOSTS, "every host answers"),
+        *("facts", ERROR, HOSTS, "every host that answers says what it is"),
         "{why}",
-        "start its salt-minion ('salt-run manage.status'), run ceph.stage.prep, or take the host out of policy.cfg",
+        "run ceph.stage.prep, or take the host out of policy.cfg",
+        odd,
+    ),
+    Check(
+        *("silent", WARNING, HOSTS, "every host answers"),
+        "does not answer: stages go on without it",
+        "start its salt-minion ('salt-run manage.status'), or take the host out of policy.cfg",
         silent,
+    ),
+    Check(
+        *("first_monitors", ERROR, HOSTS, "a first deploy reaches every monitor's host, and the master's"),
+        "{why}; no monitor has a store yet, and a first deploy needs the hosts of all monitors and the master's",
+        "start its salt-minion and deploy without only=, or take its role out of policy.cfg and run configure",
+        first_monitors,
     ),
     Check(
         *("generation", ERROR, HOSTS, "every minion's pillar is the generation that the master serves"),

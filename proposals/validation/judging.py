@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proposals.files import documents
-from proposals.pillar import generation
+from proposals.pillar import generation, problems
 from proposals.pillar.chosen import Chosen
 from proposals.pillar.generation_disk import ANY_KEY
 from proposals.policy import merging
 from proposals.text import names
 from proposals.text.errors import ArgumentError, PolicyError
 from proposals.validation import subject, table
-from proposals.validation.check import ERROR, POLICY, SITE, Check, Finding, run
+from proposals.validation.check import ERROR, POLICY, SITE, WARNING, Check, Finding, run
 
 # Configure's checks, which read these, wait until they are right.
 FIRST = ("unknown_role", "fsid", "network_shape", "settings", "misspelt")
@@ -28,7 +28,7 @@ class Judged:
 
 def judge(chosen: Chosen) -> Judged:
     """Return what is wrong with a choice."""
-    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles))
+    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles)) + gone(chosen)
     if any(finding.check in FIRST for finding in findings):
         return Judged(findings, None, chosen.roles)
     try:
@@ -38,6 +38,18 @@ def judge(chosen: Chosen) -> Judged:
         refused = [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
         return Judged(refused + findings, None, chosen.roles)
     return Judged(findings, made, chosen.roles)
+
+
+def gone(choice: Chosen) -> list[Finding]:
+    """Return a warning for each host whose profile names disks that discovery did not see; their OSDs stay planned."""
+    return [
+        Finding(
+            *("disk_gone", WARNING, (minion,)),
+            f"{', '.join(disks)}: not there when discovery looked; deploy leaves out what lies on it",
+            "plug it in and run ceph.stage.discovery, or replace it (salt-run osd.replace)",
+        )
+        for minion, disks in problems.gone(choice).items()
+    ]
 
 
 def rows() -> list[Check]:

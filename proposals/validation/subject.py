@@ -1,6 +1,6 @@
 """What is validated: who has which role, the site's settings, and what the hosts answered."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,8 +19,11 @@ from proposals.validation.facts import HostFacts
 
 @dataclass(frozen=True)
 class Subject:
-    """``roles`` and ``osds`` (how many are planned) by minion; ``failed`` says why a host has no facts.
+    """``roles`` and ``osds`` (how many are planned) by minion; ``failed`` says why a host that answers has
+    no facts, ``silent`` names those that do not answer.
 
+    away
+        Why hosts take no part: they do not answer, or the running stage leaves them as they are.
     files
         What the master's file roots hold below ``ceph/``: each file's place, by its path there.
     generation
@@ -37,6 +40,8 @@ class Subject:
         Which of them gave minions their layouts, by name.
     salt
         The master's version of Salt.
+    stores
+        The hosts, of all that answer, on which a monitor's store is.
     took
         Seconds from the reference to the last answer.
     """
@@ -48,6 +53,9 @@ class Subject:
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, Held] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
+    away: Mapping[str, str] = field(default_factory=dict)
+    stores: Sequence[str] = ()
     hostnames: Mapping[str, str] = field(default_factory=dict)
     keys: Keys = field(default_factory=Keys)
     keys_file: str = ""
@@ -66,6 +74,10 @@ class Subject:
     def members(self, *roles: str) -> list[str]:
         """The minions that have any of these roles, sorted."""
         return sorted(minion for minion, has in self.roles.items() if set(has) & set(roles))
+
+    def first(self) -> bool:
+        """Whether a deploy would be the first: no host that answers has a monitor's store."""
+        return bool(self.hosts) and not self.stores
 
     def network(self, key: str) -> addresses.Network | None:
         """A network of the settings; None where it is absent or not one (a check of its own says so)."""

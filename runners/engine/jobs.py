@@ -13,7 +13,7 @@ import salt.exceptions
 
 from proposals.stages.replies import Question, Replies, judged
 from proposals.text.errors import ProposalError
-from runners.engine import minions, stage_lock
+from runners.engine import minions, taking_part
 
 # What Salt's client raises where no master takes a job, or not this user's.
 REFUSED = (
@@ -36,7 +36,7 @@ def ask(
     opts
         The master's options.
     asked
-        Ids of minions. Those that the running stage found silent when it began are not asked again.
+        Ids of minions. Those that the running stage found silent, or left out since, are not asked again.
     function, arguments
         What to run, with its arguments in order.
     kind
@@ -52,7 +52,7 @@ def ask(
 
 def ask_several(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Replies:
     """Run several functions on minions in one job; each answer is ``{function: answer}``. Else as ``ask``."""
-    awake = sorted(set(asked) - set(stage_lock.silent(opts)))
+    awake = taking_part.among(opts, asked, limited=False)
     # Always a list: by that a run's log knows the jobs of a runner's step.
     functions = [question.function for question in questions]
     arguments = [list(question.arguments) for question in questions]

@@ -23,7 +23,8 @@ from runners.engine.waiting import until_none
 
 ORCHESTRATIONS = ("runner.state.orch", "runner.state.orchestrate", "runner.state.sls")
 PROBING = 0.5  # seconds: whoever asks for the holder has the lock for a blink
-Job = dict[str, Any]  # of a stage: stage, user, jid, pid, born, since, arguments; log and silent once they are known
+# Of a stage: stage, user, jid, pid, born, since, arguments; log, and whom it changes (stages.targets), once known.
+Job = dict[str, Any]
 
 
 def holder(opts: Mapping) -> Job | None:

@@ -16,7 +16,7 @@ def created(name: str) -> dict:
 
 @halocline.state
 def in_quorum(name: str, timeout: int = 60) -> dict:
-    """The monitor is in a quorum with all planned ones, within ``timeout`` seconds; nothing is changed."""
+    """The monitor is in a quorum within ``timeout`` seconds; nothing is changed."""
     if __opts__["test"]:
         return halocline.unchanged(name, "the quorum is waited for when the monitors run")
     return halocline.unchanged(name, "in quorum: " + ", ".join(__salt__["mon.quorum"](timeout)))

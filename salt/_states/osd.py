@@ -5,9 +5,11 @@ import halocline
 
 @halocline.state
 def usable(name: str) -> dict:
-    """Every planned disk is clean or ours; nothing is changed. ``name`` is only a name."""
-    problems = __salt__["osd.check"]()
-    comment = f"{len(__salt__['osd.plan']())} OSDs are planned on disks that are as the proposal saw them"
+    """Every planned disk that is there is clean or ours; nothing is changed. ``name`` is only a name."""
+    problems, absent = __salt__["osd.check"](), __salt__["osd.absent"]()
+    planned = len(__salt__["osd.plan"]()) - len(absent)
+    comment = f"{planned} OSDs are planned on disks that are as the proposal saw them"
+    comment = "\n".join([comment, *(f"left out: OSD {fsid}: {why}" for fsid, why in absent.items())])
     if problems:
         comment = "\n".join(f"{__grains__['id']}: {disk} {problem}" for disk, problem in problems.items())
     return {"name": name, "result": not problems, "changes": {}, "comment": comment}

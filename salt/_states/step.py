@@ -1,10 +1,10 @@
-"""Steps of a stage that run on the master: a runner's answer as a state.
+"""Steps of a stage: an SLS on the hosts that take part, or a runner's answer as a state.
 
-Salt's own ``salt.runner`` reports every run as a change and drops the runner's words; a stage must be able to
-say that nothing changed.
+Salt's own ``salt.state`` takes its targets when the stage begins to be compiled, before anybody was asked who answers;
+``salt.runner`` reports every run as a change and drops the runner's words.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
@@ -24,6 +24,48 @@ def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
             return ret
         arguments = {**arguments, "test": True} if check == name else {}
     return _taken(ret, check if __opts__["test"] else name, arguments)
+
+
+def state(
+    name: str,
+    sls: str | Sequence[str],
+    hosts: Sequence[str] | None = None,
+    pillar: Mapping | None = None,
+    limited: bool = True,
+    go_on: bool = False,
+) -> dict:
+    """Apply an SLS on those of some hosts that take part in the run, side by side in one job, by ``salt.state``.
+
+    name
+        Of the step, for its run log.
+    sls
+        One, or several.
+    hosts
+        Minion ids; without it, every minion of ours.
+    pillar
+        More pillar for it.
+    limited
+        Whether the run's ``only`` limits the hosts.
+    go_on
+        Whether the stage goes on without a host that fails here: it is left out of what follows, and named at the end.
+    """
+    taking = _asked("targets.hosts", {"among": hosts, "limited": limited})
+    if isinstance(taking, dict):
+        return {"name": name, "result": False, "changes": {}, "comment": taking["error"]}
+    if not taking:
+        return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
+    ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
+    if ret["result"] is False and go_on:
+        answers = ret["changes"].get("ret", {})
+        left = _asked("targets.leave", {"step": name, "among": taking, "answers": answers})
+        ret["comment"] = f"{ret['comment']}\n{left.get('text') or left.get('error')}"
+        ret["result"] = "error" not in left
+    return ret
+
+
+def _asked(name: str, arguments: Mapping) -> dict | list:
+    """A runner's answer, where it is no step of its own."""
+    return __salt__["saltutil.runner"](name, kwarg=dict(arguments))
 
 
 def _taken(ret: dict, name: str, arguments: Mapping) -> dict:

@@ -6,9 +6,10 @@ import pytest
 import yaml
 
 from proposals.files.site import minion_file
-from proposals.pillar import chosen, generation
+from proposals.pillar import chosen, generation, problems
 from proposals.pillar.chosen import Chosen
 from proposals.text.errors import PolicyError
+from proposals.validation import judging
 
 DATA, SSD = "/dev/disk/by-id/wwn-0x1", "/dev/disk/by-id/wwn-0x2"
 INVENTORY = {
@@ -110,6 +111,21 @@ def test_problems_are_named(chosen, message):
     with pytest.raises(PolicyError) as found:
         build(chosen)
     assert message in str(found.value)
+
+
+@pytest.mark.parametrize(("disk", "at"), [(DATA, 0), (SSD, 1)])
+def test_a_disk_that_is_gone_holds_back_nothing(disk, at):
+    """One that the profile recorded and discovery did not see: its OSDs stay planned, and it is named."""
+    inventory = copy.deepcopy(INVENTORY)
+    for seen in inventory["node1"]["ceph_disks"]:
+        seen["rotational"] = True
+    whole = build(inventory=copy.deepcopy(inventory))
+    del inventory["node1"]["ceph_disks"][at]
+    assert build(inventory=inventory).name == whole.name
+    contents = {target: {f"one/{target}": content} for target, content in CHOSEN.items()}
+    assert problems.gone(Chosen(contents, inventory, "salt_master")) == {"node1": [disk]}
+    (found,) = judging.gone(Chosen(contents, inventory, "salt_master"))
+    assert (found.severity, found.hosts) == ("warning", ("node1",)) and f"{disk}: not there" in found.message
 
 
 def test_a_disk_that_is_not_free_is_named_with_its_reason():

@@ -53,6 +53,13 @@ def test_of_an_inline_pillar_the_keys_alone_are_kept():
     assert orchestrations.typed(words) == ["ceph.stage.deploy", "test=True", "pillar=['key']"]
 
 
+def test_an_orchestration_for_some_hosts_is_told_by_its_pillar():
+    assert orchestrations.limited(None) == []
+    assert orchestrations.limited("osdnode[1-4]*") == ['pillar={"ceph_only": "osdnode[1-4]*"}']
+    record = {"event": "stage", "stage": "deploy", "user": "root", "jid": "1", "only": "osdnode[1-4]*"}
+    assert line(record) == "deploy: begun by root, job 1, only osdnode[1-4]*"
+
+
 def test_state_runs_that_are_left_are_named():
     running = [
         {"jid": "7", "fun": "state.sls", "arg": ["ceph.cluster.osd"]},
@@ -64,11 +71,10 @@ def test_state_runs_that_are_left_are_named():
 
 
 def test_who_has_to_answer():
-    targets = {"cluster/a.sls": ["cluster-ceph/cluster/a.sls"], "cluster/b.sls": ["role-mon/cluster/b.sls"]}
-    wanted = {needs: presence.needed(needs, ["a", "b", "c"], lambda: targets) for needs in presence.NEEDS}
-    assert wanted == {"all": {"a", "b", "c"}, "answering": set(), "policy": {"b"}}
-    with pytest.raises(ArgumentError, match="needs=some: expected one of all, answering, policy"):
-        presence.needed("some", [], dict)
+    wanted = {needs: presence.needed(needs, ["a", "b"], ["c"]) for needs in presence.NEEDS}
+    assert wanted == {"all": {"a", "b", "c"}, "answering": {"c"}}
+    with pytest.raises(ArgumentError, match="needs=some: expected one of all, answering"):
+        presence.needed("some", [], [])
     assert "1 of 2 minions do not answer: a; start" in presence.missing("prep", ["a"], ["a", "b"])
     assert "no minion answers, of 1" in presence.missing("prep", ["a"], ["a"])
 

@@ -4,12 +4,22 @@ ceph-stage-configure-begin:
     - name: stage.begin
     - check: stage.begin
     - stage: configure
-    - needs: policy
+    - only: {{ pillar['ceph_only'] | tojson }}
+    - needs: answering
     - failhard: True
 
 ceph-stage-configure-push:
   step.runner:
     - name: policy.push
+    - only: {{ pillar['ceph_only'] | tojson }}
     - failhard: True
     - require:
       - step: ceph-stage-configure-begin
+
+ceph-stage-configure-left:
+  step.runner:
+    - name: targets.left
+    - check: targets.left
+    - failhard: True
+    - require:
+      - step: ceph-stage-configure-push

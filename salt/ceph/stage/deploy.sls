@@ -1,10 +1,14 @@
-# Stage 3: what the pillar says -> running daemons. All checks stand before the first change.
+# Stage 3: what the pillar says -> running daemons. All checks stand before the first change. A host that does not
+# answer, or fails where it says go_on, holds back only itself; the last step names it.
 ceph-stage-deploy-begin:
   step.runner:
     - name: stage.begin
     - check: stage.begin
     - stage: deploy
+    - only: {{ pillar['ceph_only'] | tojson }}
+    - needs: answering
     - members: {{ pillar['ceph']['members']['all'] | tojson }}
+    - must: {{ pillar['ceph']['members']['master'] | tojson }}
     - failhard: True
 
 ceph-stage-deploy-validate:
@@ -16,9 +20,8 @@ ceph-stage-deploy-validate:
       - step: ceph-stage-deploy-begin
 
 ceph-stage-deploy-check:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
     - sls: ceph.host.check
     - pillar: {expected_generation: {{ pillar['ceph']['generation'] | tojson }}}
     - failhard: True
@@ -30,7 +33,7 @@ ceph-stage-deploy-before:
     - name: health.before
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-check
+      - step: ceph-stage-deploy-check
 
 ceph-stage-deploy-networks:
   step.runner:
@@ -42,58 +45,64 @@ ceph-stage-deploy-networks:
       - step: ceph-stage-deploy-before
 
 ceph-stage-deploy-tunings:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
     - sls: ceph.host.tunings
+    - go_on: True
     - failhard: True
     - require:
       - step: ceph-stage-deploy-networks
 
 ceph-stage-deploy-configuration:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['all'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
     - sls: [ceph.host.packages, ceph.configuration]
+    - go_on: True
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-tunings
+      - step: ceph-stage-deploy-tunings
 
 ceph-stage-deploy-mon:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['mon'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['mon'] | tojson }}
     - sls: ceph.cluster.mon
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-configuration
+      - step: ceph-stage-deploy-configuration
 
 ceph-stage-deploy-admin:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['admin'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['admin'] | tojson }}
     - sls: ceph.cluster.admin
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-mon
+      - step: ceph-stage-deploy-mon
 
 ceph-stage-deploy-keys:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['master'] | tojson }}
-    - tgt_type: list
-    - sls: [ceph.cluster.keys, ceph.cluster.central-config]
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['master'] | tojson }}
+    - sls: ceph.cluster.keys
+    - limited: False
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-admin
+      - step: ceph-stage-deploy-admin
+
+ceph-stage-deploy-central-config:
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['master'] | tojson }}
+    - sls: ceph.cluster.central-config
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-keys
 
 ceph-stage-deploy-mgr:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['mgr'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['mgr'] | tojson }}
     - sls: ceph.cluster.mgr
+    - go_on: True
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-keys
+      - step: ceph-stage-deploy-central-config
 
 # Before the OSDs: the first of a new host stands in its rack from the beginning, and moves nothing later.
 ceph-stage-deploy-crush:
@@ -102,13 +111,13 @@ ceph-stage-deploy-crush:
     - check: crush.place
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-mgr
+      - step: ceph-stage-deploy-mgr
 
 ceph-stage-deploy-osd:
-  salt.state:
-    - tgt: {{ pillar['ceph']['members']['storage'] | tojson }}
-    - tgt_type: list
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['storage'] | tojson }}
     - sls: ceph.cluster.osd
+    - go_on: True
     - failhard: True
     - require:
       - step: ceph-stage-deploy-crush
@@ -119,7 +128,7 @@ ceph-stage-deploy-pools:
     - check: pool.make
     - failhard: True
     - require:
-      - salt: ceph-stage-deploy-osd
+      - step: ceph-stage-deploy-osd
 
 ceph-stage-deploy-health:
   step.runner:
@@ -134,3 +143,12 @@ ceph-stage-deploy-restarts:
     - failhard: True
     - require:
       - step: ceph-stage-deploy-health
+
+ceph-stage-deploy-left:
+  step.runner:
+    - name: targets.left
+    - check: targets.left
+    - cluster: True
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-restarts

@@ -4,6 +4,7 @@ ceph-stage-discovery-begin:
     - name: stage.begin
     - check: stage.begin
     - stage: discovery
+    - only: {{ pillar['ceph_only'] | tojson }}
     - needs: answering
     - failhard: True
 

@@ -4,6 +4,7 @@ ceph-stage-prep-begin:
     - name: stage.begin
     - check: stage.begin
     - stage: prep
+    - only: {{ pillar['ceph_only'] | tojson }}
     - failhard: True
 
 ceph-stage-prep-validate:
@@ -15,22 +16,18 @@ ceph-stage-prep-validate:
       - step: ceph-stage-prep-begin
 
 ceph-stage-prep-sync:
-  salt.state:
-    - tgt: {{ pillar['ceph_minions'] | tojson }}
-    - tgt_type: compound
+  step.state:
     - sls: ceph.host.sync
     - failhard: True
     - require:
       - step: ceph-stage-prep-validate
 
 ceph-stage-prep-packages:
-  salt.state:
-    - tgt: {{ pillar['ceph_minions'] | tojson }}
-    - tgt_type: compound
+  step.state:
     - sls: [ceph.host.repo, ceph.host.packages, {{ ('ceph.host.time.' ~ pillar['time_init']) | tojson }}]
     - failhard: True
     - require:
-      - salt: ceph-stage-prep-sync
+      - step: ceph-stage-prep-sync
 
 ceph-stage-prep-updates:
   step.runner:
@@ -38,4 +35,4 @@ ceph-stage-prep-updates:
     - check: updates.apply
     - failhard: True
     - require:
-      - salt: ceph-stage-prep-packages
+      - step: ceph-stage-prep-packages

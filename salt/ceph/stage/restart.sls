@@ -4,7 +4,10 @@ ceph-stage-restart-begin:
     - name: stage.begin
     - check: stage.begin
     - stage: restart
+    - only: {{ pillar['ceph_only'] | tojson }}
+    - needs: answering
     - members: {{ pillar['ceph']['members']['all'] | tojson }}
+    - must: {{ pillar['ceph']['members']['master'] | tojson }}
     - failhard: True
 
 ceph-stage-restart-daemons:
@@ -14,3 +17,11 @@ ceph-stage-restart-daemons:
     - failhard: True
     - require:
       - step: ceph-stage-restart-begin
+
+ceph-stage-restart-left:
+  step.runner:
+    - name: targets.left
+    - check: targets.left
+    - failhard: True
+    - require:
+      - step: ceph-stage-restart-daemons

@@ -1,0 +1,108 @@
+"""Which hosts a run of a stage changes: those that ``only`` names, less those that were left out on the way."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from fnmatch import filter as glob  # what Salt's own glob target is (salt/utils/minions.py)
+from typing import Any
+
+from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.names import nearest, shown
+from proposals.text.notes import several
+
+MARKS = re.compile(r"\[[^\]]*\]|[*?]")  # of a glob
+SILENT = "does not answer"
+Note = Mapping[str, Any]  # of a run, beside its lock: only, hosts, silent, left, failed, must
+
+
+def named(only: object, expected: Collection[str]) -> list[str]:
+    """Return the hosts that a pattern names, sorted; all where there is none.
+
+    only
+        Salt's glob, such as ``osdnode[1-4]*``; None or empty for all.
+    expected
+        The minions that there are to choose from.
+
+    Raises ArgumentError with what comes near where it names none.
+    """
+    if only is None or only == "":
+        return sorted(expected)
+    if type(only) not in (str, int):
+        raise ArgumentError(f"only={shown(only)}: expected minion ids as Salt's glob, such as 'osdnode[1-4]*'")
+    hosts = sorted(glob(sorted(expected), str(only)))
+    if not hosts:
+        raise ArgumentError(f"only={shown(only)}: no minion is called so{_near(MARKS.sub('', str(only)), expected)}")
+    return hosts
+
+
+def _near(stem: str, expected: Collection[str]) -> str:
+    """What a pattern without its marks comes near to, or all that there are."""
+    near = get_close_matches(stem.lower(), sorted(expected), n=4)
+    return f": did you mean {', '.join(sorted(near))}?" if near else nearest(stem, expected)
+
+
+def among(note: Note, minions: Iterable[str], limited: bool = True) -> list[str]:
+    """Return those of some minions that take part in a run, sorted; all of them where no run is noted.
+
+    note
+        The run's.
+    limited
+        Whether ``only`` limits them; what the cluster itself is told goes through its own host in any case.
+    """
+    away = {*note.get("silent", ()), *note.get("left", ())}
+    hosts = set(note["hosts"]) if limited and "hosts" in note else None
+    return sorted(minion for minion in minions if minion not in away and (hosts is None or minion in hosts))
+
+
+def named_by(note: Note, minions: Iterable[str]) -> list[str]:
+    """Return those of some minions that the run is to change, also where they are left out, sorted."""
+    hosts = note.get("hosts")
+    return sorted(minion for minion in minions if hosts is None or minion in hosts)
+
+
+def began(note: Note, expected: Collection[str], answered: int) -> str:
+    """Return what a run says at its beginning: who takes part, who answers, who is left out."""
+    lines = [f"{answered} minions answer"]
+    if note.get("only"):
+        hosts = note["hosts"]
+        lines.insert(0, f"only={shown(note['only'])}: {len(hosts)} of {len(expected)} hosts: {several(hosts)}")
+    return "\n".join([*lines, *(f"{minion}: {SILENT}; the stage goes on without it" for minion in note["left"])])
+
+
+def failures(answers: Mapping[str, Any]) -> dict[str, str]:
+    """Return why minions failed in a step, of what an SLS returned of each (``salt.state``'s changes)."""
+    reasons = {minion: _reason(answer) for minion, answer in sorted(answers.items())}
+    return {minion: why for minion, why in reasons.items() if why}
+
+
+def _reason(answer: Any) -> str:
+    """Why one failed; empty where it did not."""
+    if isinstance(answer, Mapping):
+        failed = [state for state in answer.values() if isinstance(state, Mapping) and state.get("result") is False]
+        told = [f"{state.get('__id__')}: {str(state.get('comment')).strip()}" for state in failed]
+        return "; ".join(text for text in told if "One or more requisite failed" not in text)
+    if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
+        return "; ".join(map(str, answer))
+    return "" if answer else "did not return"
+
+
+def leave(note: Note, step: str, hosts: Collection[str], failed: Mapping[str, str]) -> Note:
+    """Return a run's note with the hosts left out that failed in a step.
+
+    hosts
+        All that the step was for.
+    failed
+        Those that failed, each with its reason.
+
+    Raises ProposalError where the stage cannot go on without them: all of them failed, or one that it needs.
+    """
+    if set(hosts) <= set(failed):
+        raise ProposalError("it failed on each of its hosts")
+    if needed := sorted(set(failed) & set(note.get("must", ()))):
+        raise ProposalError(f"the stage cannot go on without {', '.join(needed)}")
+    left = {minion: f"failed in {step}: {why}" for minion, why in failed.items()}
+    return {
+        **note,
+        "left": {**note.get("left", {}), **left},
+        "failed": sorted({*note.get("failed", ()), *failed}),
+    }

@@ -1,0 +1,64 @@
+"""Which hosts the stage that this process runs changes; of a runner typed by hand, all."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from proposals.stages import targets
+from runners.engine import minions, stage_lock
+
+
+def note(opts: Mapping) -> stage_lock.Job:
+    """Return the note of the stage that this process runs (``stages.targets``); an empty one where it runs none."""
+    job = stage_lock.noted(opts)
+    return job if job and job["pid"] == os.getpid() and stage_lock.runs(job) else {}
+
+
+def among(opts: Mapping, hosts: Collection[str] | None = None, limited: bool = True) -> list[str]:
+    """Return those of some minions that take part, sorted.
+
+    opts
+        The master's options.
+    hosts
+        Ids of minions; None for every minion of ours.
+    limited
+        Whether the run's ``only`` limits them.
+    """
+    return targets.among(note(opts), minions.ours(opts) if hosts is None else hosts, limited)
+
+
+def wanted(opts: Mapping, hosts: Collection[str]) -> list[str]:
+    """Return those of some minions that the run's ``only`` names, also where they are left out, sorted."""
+    return targets.named_by(note(opts), hosts)
+
+
+def left(opts: Mapping) -> list[str]:
+    """Return the minions that the run was to change and leaves out, sorted."""
+    return sorted(note(opts).get("left", ()))
+
+
+def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str, Any]) -> dict[str, str]:
+    """Leave the hosts that failed in a step out of the rest of the run; return why, by host.
+
+    opts
+        The master's options.
+    step
+        The step's name.
+    hosts
+        Ids of the minions that it was for.
+    answers
+        What those that failed, or changed something, returned.
+
+    Raises ProposalError where the stage cannot go on without them.
+    """
+    failed = targets.failures({minion: answer for minion, answer in answers.items() if minion in hosts})
+    job = targets.leave(note(opts), step, hosts, failed)
+    if "pid" in job:
+        stage_lock.note(opts, dict(job))
+    return failed
+
+
+def must(opts: Mapping, hosts: Sequence[str]) -> None:
+    """Note minions without which the run cannot go on from now."""
+    if job := note(opts):
+        stage_lock.note(opts, {**job, "must": sorted({*job.get("must", ()), *hosts})})

@@ -1,0 +1,104 @@
+"""``salt-run targets.*``: whom a stage changes and whom it leaves out: steps and parts of steps of the stages."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proposals.files import site
+from proposals.inventory import kept
+from proposals.pillar import served
+from proposals.stages import left_out
+from proposals.text.errors import ProposalError
+from runners.engine import answer, jobs, minions, taking_part
+
+
+@answer.answers
+def hosts(among: Sequence[str] | None = None, limited: bool = True) -> list[str]:
+    """Return which minions the running stage changes: those that ``only`` names, less those that are left out.
+
+    among
+        A list of minion ids to choose from; without it, every minion of ours.
+    limited
+        Whether ``only`` limits them.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run targets.hosts '[osdnode1, osdnode2]'
+    """
+    return taking_part.among(__opts__, among, limited)
+
+
+@answer.answers
+def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave hosts that failed in a step out of the rest of the running stage; refused where it needs them.
+
+    step
+        The step's name.
+    among
+        The minions that the step was for.
+    answers
+        What each returned that failed, or changed something.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run targets.leave ceph-stage-deploy-osd '[osdnode1, osdnode2]' '{osdnode1: false}'
+    """
+    failed = taking_part.leave(__opts__, step, among, answers)
+    return {"text": "\n".join(f"{minion}: left out from here on: {why}" for minion, why in failed.items())}
+
+
+@answer.answers
+def left(cluster: bool = False, test: bool = False) -> answer.Output:
+    """Say what the running stage left out, and why: its last step.
+
+    Exit status 1 where something that was asked for could not be made; what the cluster knows already, such as an OSD
+    that was made and is down, is a warning.
+
+    cluster
+        Whether the stage makes daemons: compare with what the cluster has.
+    test
+        As the stage in test mode calls it: a cluster that is not there yet is no error then.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run targets.left cluster=true
+    """
+    note = taking_part.note(__opts__)
+    try:
+        found = _cluster(note.get("hosts")) if cluster else None
+    except ProposalError:
+        if not test:
+            raise
+        found = None
+    lines = left_out.judged(note.get("left", {}), note.get("failed", ()), found)
+    text = "\n".join(line.text() for line in lines)
+    findings = {"findings": [line.as_dict() for line in lines]}
+    if any(line.lost for line in lines) and not test:
+        return {**answer.bad(text, 1), **findings}
+    return {"text": text or "nothing was left out", **findings}
+
+
+def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
+    """What is planned on the hosts of a run, and what the cluster and they say of it."""
+    paths, members = site.site(__opts__), minions.members(__opts__)
+    run = set(members["all"] if hosts is None else hosts)
+    storage = sorted(run & set(members["storage"]))
+    hosts_ = kept.load_inventory(paths.inventory)["hosts"]
+    names = {minion: hosts_.get(minion, {}).get("hostname", minion) for minion in run}
+    states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
+    destroyed = [osd for osd in states if osd["state"] == "destroyed"]
+    absent = jobs.ask(__opts__, taking_part.among(__opts__, storage), "osd.absent")
+    return left_out.Cluster(
+        planned={minion: fsids for minion, fsids in served.fsids(paths).items() if minion in storage},
+        absent={minion: found for minion, found in absent.answers.items() if found},
+        osds={osd["fsid"]: osd["id"] for osd in states if osd["fsid"]},
+        waiting={minion: [osd["id"] for osd in destroyed if osd["host"] == name] for minion, name in names.items()},
+        monitors={minion: names[minion] for minion in members["mon"] if minion in run},
+        names=jobs.cluster(__opts__, "cluster_mons.monitors", kind=dict)["names"],
+        managers=[minion for minion in members["mgr"] if minion in run],
+    )

@@ -1,0 +1,78 @@
+"""Whom a run of a stage changes, whom it leaves out, and what it says of them at its end."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from proposals.stages import left_out, targets
+from proposals.text.errors import ArgumentError, ProposalError
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+TARGETS = yaml.safe_load((FIXTURES / "targets.yaml").read_text())
+LEFT = yaml.safe_load((FIXTURES / "left-out.yaml").read_text())
+FAILED = {"a": {"__id__": "conf", "result": False, "comment": "no space\n"}}
+LATER = {"__id__": "mon", "result": False, "comment": "One or more requisite failed: conf"}
+
+
+@pytest.mark.parametrize("case", TARGETS["only"], ids=lambda case: str(case["only"]))
+def test_a_glob_names_the_hosts_that_salt_would_target(case):
+    assert targets.named(case["only"], TARGETS["hosts"]) == case["names"]
+
+
+@pytest.mark.parametrize("case", TARGETS["refused"], ids=lambda case: str(case["only"]))
+def test_a_pattern_without_a_host_is_refused_with_what_comes_near(case):
+    with pytest.raises(ArgumentError) as refused:
+        targets.named(case["only"], TARGETS["hosts"])
+    assert case["says"] in str(refused.value)
+
+
+def test_who_takes_part():
+    note = {"hosts": ["node1", "node2", "node3"], "silent": ["node3", "mon1"], "left": {"node2": "failed"}}
+    minions = ["node3", "node2", "node1", "mon1", "mon2"]
+    assert targets.among(note, minions) == ["node1"]
+    assert targets.among(note, minions, limited=False) == ["mon2", "node1"]
+    assert targets.named_by(note, minions) == ["node1", "node2", "node3"]
+    assert targets.among({}, minions) == targets.named_by({}, minions) == sorted(minions)  # no stage runs
+
+
+def test_the_beginning_tells_who_takes_part_and_who_is_left_out():
+    note = {"only": "node*", "hosts": ["node1", "node2"], "left": {"node2": targets.SILENT}}
+    assert targets.began(note, ["mon1", "node1", "node2"], 2) == (
+        "only=node*: 2 of 3 hosts: node1, node2\n2 minions answer\nnode2: does not answer; the stage goes on without it"
+    )
+    assert targets.began({"hosts": ["node1"], "left": {}}, ["node1"], 1) == "1 minions answer"
+
+
+def test_a_host_that_fails_is_left_out_with_its_reason():
+    answers = {"node1": {"a": {"result": True}}, "node2": {**FAILED, "b": LATER}, "node3": False, "node4": ["no SLS"]}
+    failed = targets.failures(answers)
+    assert failed == {"node2": "conf: no space", "node3": "did not return", "node4": "no SLS"}
+    note = targets.leave({"left": {"node5": "x"}}, "deploy-osd", sorted(answers), failed)
+    assert sorted(note["left"]) == ["node2", "node3", "node4", "node5"] and note["failed"] == [
+        "node2",
+        "node3",
+        "node4",
+    ]
+    assert note["left"]["node2"] == "failed in deploy-osd: conf: no space"
+
+
+@pytest.mark.parametrize(
+    ("note", "failed", "says"),
+    [
+        ({}, {"node1": "x", "node2": "x"}, "it failed on each of its hosts"),
+        ({"must": ["node2", "mon"]}, {"node2": "x"}, "the stage cannot go on without node2"),
+    ],
+)
+def test_a_stage_does_not_go_on_without_what_it_needs(note, failed, says):
+    with pytest.raises(ProposalError, match=says):
+        targets.leave(note, "step", ["node1", "node2"], failed)
+
+
+@pytest.mark.parametrize("case", LEFT, ids=lambda case: case["name"])
+def test_what_was_left_out_is_known_or_lost(case):
+    cluster = left_out.Cluster(**case["cluster"]) if "cluster" in case else None
+    lines = left_out.judged(case["left"], case.get("failed", ()), cluster)
+    assert [(list(line.hosts), line.lost) for line in lines] == [(each["hosts"], each["lost"]) for each in case["says"]]
+    for line, each in zip(lines, case["says"], strict=True):
+        assert each["text"] in line.text() and line.as_dict()["severity"] == ("error" if line.lost else "warning")
