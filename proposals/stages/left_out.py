@@ -23,7 +23,7 @@ class Left(NamedTuple):
     def text(self) -> str:
         """The line as a person reads it."""
         hosts = f"{several(list(self.hosts))}: " if self.hosts else ""
-        return f"left out: {hosts}{self.message}; {self.fix}"
+        return f"{hosts}left out: {self.message}; {self.fix}"
 
     def as_dict(self) -> dict[str, object]:
         """It in the form of a check's finding (``validation.check``)."""

@@ -17,7 +17,7 @@ from proposals.files.site import site
 from proposals.pillar import chosen, generation, generation_disk
 
 CHECKOUT = Path(__file__).parent.parent.parent
-LIMIT = 60  # seconds for a command
+LIMIT = 120  # seconds for a command
 
 
 @attr.s(kw_only=True, slots=True)

@@ -129,3 +129,17 @@ def test_a_minion_is_told_its_own_whatever_it_claims(minions, configured, claims
 def test_a_minion_that_takes_anothers_name_is_told_nothing(minions, configured):
     answer = minions["node1"].salt_call_cli().run("--id=salt", "pillar.items")
     assert answer.returncode != 0 and answer.data is None
+
+
+def test_configure_for_some_hosts_leaves_the_others_files_as_they_were(master, configured):
+    current, policy = master.pillar / "current", master.pillar / "proposals/policy.cfg"
+    before = {path.name: path.read_text() for path in (current / "cluster").iterdir()}
+    policy.write_text(CHOSEN["policy.cfg"] + "role-admin/cluster/*.sls\n")
+    done = master.typed("stage.run", "configure", "only=salt")
+    after = {path.name: path.read_text() for path in (current / "cluster").iterdir()}
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert after["node1.sls"] == before["node1.sls"] and after["salt.sls"] != before["salt.sls"]
+    policy.write_text(CHOSEN["policy.cfg"])
+    assert master.typed("state.orch", "ceph.stage.configure").returncode == 0
+    refused = master.typed("policy.push", "only=nod2")
+    assert refused.returncode == 2 and refused.stdout == "only=nod2: no minion is called so: did you mean node1?\n"

@@ -1,5 +1,8 @@
 """What a host plans for its OSDs, and whether it finds room."""
 
+import errno
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -119,3 +122,61 @@ def test_a_part_gets_the_smallest_room_that_holds_it(modules):
         41 * GIB + 2 * GIB,
     ]
     assert place(free, MIB) is None
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A function: a file that stands for a disk, of so many bytes."""
+
+    def make(name, size=MIB):
+        (tmp_path / name).write_bytes(bytes(size))
+        return str(tmp_path / name)
+
+    return make
+
+
+def test_a_disk_that_is_gone_takes_its_osds_along_and_no_others(storage, disk, tmp_path):
+    """Data or DB: the OSDs on it are left out, and it stands against nothing."""
+    here, away = disk("here"), str(tmp_path / "away")
+    osds = {
+        here: {"uuids": UUIDS[:1]},
+        away: {"uuids": UUIDS[1:2]},
+        disk("third"): {"uuids": UUIDS[2:3], "db": away, "db_size": 40 * GIB},
+    }
+    modules = storage(osds=osds, disks={}, method="raw")
+    assert modules["osd.absent"]() == dict.fromkeys(UUIDS[1:3], f"{away} is not on this host")
+    assert away not in modules["osd.check"]() and here in modules["osd.check"]()  # which has no size on record here
+    assert list(modules["osd.dry_run"]()) == UUIDS[:1] and set(modules["osd.missing"]()) == set(UUIDS[:3])
+
+
+def test_a_disk_whose_ends_cannot_be_read_is_gone_too(modules, disk, python_module, monkeypatch):
+    gone = modules["osd_guard.gone"]
+    path = disk("dying")
+    assert gone(path) is None
+    read, asked = os.preadv, []
+
+    def dying(node, buffers, offset):
+        asked.append(offset)
+        if offset:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read(node, buffers, offset)
+
+    monkeypatch.setattr(python_module("osd_guard").os, "preadv", dying)
+    assert gone(path) == f"{path} cannot be read (Input/output error)"
+    assert MIB - 4096 in asked
+
+
+def test_a_foreign_disk_stops_although_another_is_gone(minion, loaders, disk, tmp_path):
+    """The state's word: what is gone is told and no failure; what is there and not as recorded is one."""
+    here, away = disk("here"), str(tmp_path / "away")
+
+    def usable(**osds):
+        told = {"fsid": FSID, "ceph": {"storage": {"osds": osds, "disks": {}, "method": "raw"}}}
+        with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(told)):
+            return loaders.states["osd.usable"](name="disks")
+
+    good = usable(**{away: {"uuids": UUIDS[:1]}})
+    assert (good.result, good.changes) == (True, {})
+    assert f"left out: OSD {UUIDS[0]}: {away} is not on this host" in good.comment
+    bad = usable(**{away: {"uuids": UUIDS[:1]}, here: {"uuids": UUIDS[1:2]}})
+    assert bad.result is False and here in bad.comment and away not in bad.comment

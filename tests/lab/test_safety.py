@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import pytest
 import yaml
 from product import DEPLOY, PROFILE, SERVED, Product, planned
-from spares import spare, spares, spoiled
+from spares import spare, spoiled
 
 BY_HAND = "6b0c2b1e-0000-4000-8000-0000000000%02d"  # uuids of OSDs that somebody wrote into a profile
 FOUND = {"filesystem": "ext4", "partitions": "gpt", "lvm": "LVM2_member", "ceph": "ceph_bluestore"}
@@ -136,18 +136,6 @@ def another_serial(cluster: Product) -> Words:
         yield "node3", disk, "ANOTHER", serial
 
 
-@contextmanager
-def exchanged(cluster: Product) -> Words:
-    """A disk that was pulled after it was chosen, another one in its place."""
-    disk = spare(cluster, "node3")
-    with edited(cluster, f"{SERVED}/node3.yml", added(disk, 9)):
-        cluster.session.verb("pull", "node3", disk["serial"])
-        cluster.session.verb("plug", "node3", disk["serial"], "--new")
-        assert disk["serial"] not in [other["serial"] for other in spares(cluster, "node3")]
-        yield "node3", disk["id"], "is not on this host"
-    cluster.stage("ceph.stage.discovery")
-
-
 WRONG: dict[str, Callable[[Product], AbstractContextManager[tuple[str, ...]]]] = {
     "filesystem": lambda cluster: unclean(cluster, "filesystem", "node1", 0, 2),
     "partitions": lambda cluster: unclean(cluster, "partitions", "node1", 1, 3),
@@ -157,7 +145,6 @@ WRONG: dict[str, Callable[[Product], AbstractContextManager[tuple[str, ...]]]] =
     "boot disk": boot_disk,
     "no room": no_room,
     "another serial": another_serial,
-    "exchanged": exchanged,
 }
 ALONE = [pytest.param((wrong,), marks=pytest.mark.big) for wrong in WRONG]
 

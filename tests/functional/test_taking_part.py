@@ -1,0 +1,126 @@
+"""Whom a stage changes: real minions, of which one is silent and one fails in a step; a stage of the site's own."""
+
+import json
+from contextlib import ExitStack
+
+import pytest
+from saltmaster import Master
+
+pytestmark = pytest.mark.processes
+# First a step that fails on node2, then one that leaves a change on whoever gets it, then what was left out.
+STAGE = """
+own-begin:
+  step.runner:
+    - name: stage.begin
+    - check: stage.begin
+    - stage: own
+    - needs: answering
+    - only: {{ pillar['ceph_only'] | tojson }}
+    - failhard: True
+own-first:
+  step.state:
+    - sls: own.first
+    - go_on: True
+    - failhard: True
+    - require:
+      - step: own-begin
+own-second:
+  step.state:
+    - sls: own.second
+    - hosts: [node1, node2, node3]
+    - failhard: True
+    - require:
+      - step: own-first
+own-left:
+  step.runner:
+    - name: targets.left
+    - check: targets.left
+    - failhard: True
+    - require:
+      - step: own-second
+"""
+STATE = """
+own-{name}:
+  test.configurable_test_state:
+    - changes: {changes}
+    - result: {{{{ {result} }}}}
+    - comment: no space
+"""
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master with two minions that run."""
+    made = salt_factories.salt_master_daemon("taking", factory_class=Master)
+    files = {
+        "ceph/stage/own.sls": STAGE,
+        "own/first.sls": STATE.format(name="first", changes=False, result="grains['id'] != 'node2'"),
+        "own/second.sls": STATE.format(name="second", changes=True, result="true"),
+    }
+    for path, text in files.items():
+        (made.root / "salt" / path).parent.mkdir(parents=True, exist_ok=True)
+        (made.root / "salt" / path).write_text(text)
+    with ExitStack() as running:
+        running.enter_context(made.started())
+        for name in ("node1", "node2"):
+            running.enter_context(made.salt_minion_daemon(name).started())
+        yield made
+
+
+@pytest.fixture
+def silent(master):
+    """A third minion that is accepted and does not run; each run waits for it."""
+    key = master.accept("node3")
+    yield "node3"
+    key.unlink()
+
+
+def changed(master):
+    """Who got the last step, by the newest run's log."""
+    log = max((master.root / "run-logs").iterdir(), key=lambda path: path.stat().st_mtime)
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    return [each["minion"] for each in records if each["event"] == "minion" and each["step"] == "own-second"]
+
+
+def test_what_is_broken_holds_back_only_itself_and_is_named_at_the_end(master, silent):
+    done = master.typed("stage.run", "own")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert changed(master) == ["node1"]
+    end = done.stdout.partition("targets.left: ")[2]
+    assert "node2: left out: failed in own-first: own-first: no space; mend that and run the stage again" in end
+    assert "node3: left out: does not answer; start its salt-minion" in end
+
+
+def test_a_silent_host_beside_those_of_a_run_is_nobodys_concern(master, silent):
+    done = master.typed("stage.run", "own", "only=node[1]*")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert "own: begun by" in done.stdout and ", only node[1]*\n" in done.stdout
+    assert changed(master) == ["node1"] and silent not in done.stdout
+
+
+def test_plain_salt_is_told_by_its_pillar(master):
+    done = master.typed("state.orch", "ceph.stage.own", 'pillar={"ceph_only": "node1"}')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "only=node1: 1 of 2 hosts: node1" in done.stdout and changed(master) == ["node1"]
+
+
+def test_a_step_that_fails_on_each_of_its_hosts_ends_the_stage(master):
+    done = master.typed("stage.run", "own", "only=node2")
+    assert done.returncode == 1 and changed(master) == []
+    assert "it failed on each of its hosts" in done.stdout
+
+
+def test_a_pattern_that_names_nobody_is_refused_before_anybody_is_asked(master):
+    before = list((master.root / "run-logs").iterdir())
+    for words in (["stage.run", "own"], ["stage.plan", "own"]):
+        done = master.typed(*words, "only=nodd*")
+        assert done.returncode == 1 and "Traceback" not in done.stdout
+        assert done.stdout.strip().endswith("only=nodd*: no minion is called so: did you mean node1, node2?")
+    assert list((master.root / "run-logs").iterdir()) == before
+
+
+def test_a_plan_tells_whom_it_is_about(master):
+    done = master.typed("stage.plan", "own", "only=node1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("own-begin: only=node1: 1 of 2 hosts: node1\n2 minions answer\n")
+    assert "would  node1: own-second" in done.stdout and "node2: own-second" not in done.stdout
