@@ -74,8 +74,9 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     """
     paths = site.site(__opts__)
     choice = _chosen(paths)
-    hosts = targets.named(only, choice.roles) if only else None
-    built = generation.build(choice) if hosts is None else carried.build(choice, _served(paths), hosts)
+    before = _served(paths) if only else {}
+    hosts = targets.named(only, {*choice.roles, *carried.minions(before)}) if only else None
+    built = generation.build(choice) if hosts is None else carried.build(choice, before, hosts)
     unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
     written = generation_disk.tell(paths, built, hosts)
     changes: dict[str, Any] = {"secrets": written} if written else {}

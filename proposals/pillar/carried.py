@@ -39,6 +39,11 @@ def build(choice: Chosen, served: Mapping[str, str], hosts: Collection[str]) -> 
     return generation.build(replace(choice, contents={**contents, **carried}), kept)
 
 
+def minions(served: Mapping[str, str]) -> set[str]:
+    """Return the minions of the generation that is served, also those that policy.cfg chooses no longer."""
+    return {path.removeprefix("cluster/").removesuffix(".sls") for path in served if path.startswith("cluster/")}
+
+
 def _other(path: str, hosts: Collection[str], orchestrator: str) -> bool:
     """Whether a file is that of one minion which is to stay as it is."""
     folder, _, name = path.rpartition("/")

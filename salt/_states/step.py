@@ -5,6 +5,7 @@ Salt's own ``salt.state`` takes its targets when the stage begins to be compiled
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
@@ -49,23 +50,26 @@ def state(
     go_on
         Whether the stage goes on without a host that fails here: it is left out of what follows, and named at the end.
     """
-    taking = _asked("targets.hosts", {"among": hosts, "limited": limited})
-    if isinstance(taking, dict):
-        return {"name": name, "result": False, "changes": {}, "comment": taking["error"]}
+    taking, why = _asked("targets.hosts", {"among": hosts, "limited": limited}, list)
+    if why:
+        return {"name": name, "result": False, "changes": {}, "comment": why}
     if not taking:
         return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
     ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
     if ret["result"] is False and go_on:
         answers = ret["changes"].get("ret", {})
-        left = _asked("targets.leave", {"step": name, "among": taking, "answers": answers})
-        ret["comment"] = f"{ret['comment']}\n{left.get('text') or left.get('error')}"
-        ret["result"] = "error" not in left
+        left, why = _asked("targets.leave", {"step": name, "among": taking, "answers": answers}, dict)
+        ret["result"] = not why
+        ret["comment"] += f"\n{why or left['text']}"
     return ret
 
 
-def _asked(name: str, arguments: Mapping) -> dict | list:
-    """A runner's answer, where it is no step of its own."""
-    return __salt__["saltutil.runner"](name, kwarg=dict(arguments))
+def _asked(name: str, arguments: Mapping, kind: type) -> tuple[Any, str]:
+    """A runner's answer where it is no step of its own; and why there is none, in its words or Salt's."""
+    answer = __salt__["saltutil.runner"](name, kwarg=dict(arguments))
+    if isinstance(answer, Mapping) and "error" in answer:
+        return answer, answer["error"]
+    return answer, "" if isinstance(answer, kind) else str(answer)
 
 
 def _taken(ret: dict, name: str, arguments: Mapping) -> dict:

@@ -66,6 +66,10 @@ def test_a_host_that_is_new_comes_with_its_own_run_and_one_that_left_goes_with_i
     assert set(carried.build(choice(more, inventory), served(grown), ["node2"]).roles) == {"node1", "node3", "salt.lab"}
 
 
+def test_whoever_is_served_can_be_named(before):
+    assert carried.minions(before) == {"node1", "node2", "salt.lab", "spare"}
+
+
 def test_all_of_the_choice_is_checked(before):
     broken = copy.deepcopy(CHOSEN)
     broken["cluster/node1.sls"]["roles"].append("monn")
