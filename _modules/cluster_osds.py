@@ -4,7 +4,7 @@ from salt.exceptions import CommandExecutionError
 
 
 def states() -> list[dict]:
-    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, up, in}]``.
+    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, new, up, in}]``; ``new``: it never was up.
 
     ``state`` is ``in-use``, or ``destroyed`` (``ceph osd destroy``), which leaves it no fsid; its id waits for another
     disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
@@ -25,6 +25,7 @@ def states() -> list[dict]:
             "fsid": None if "destroyed" in osd["state"] else osd["uuid"],
             "host": hosts.get(osd["osd"]),
             "state": "destroyed" if "destroyed" in osd["state"] else "in-use",
+            "new": "new" in osd["state"],
             "up": bool(osd["up"]),
             "in": bool(osd["in"]),
         }

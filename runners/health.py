@@ -66,7 +66,8 @@ def after() -> dict[str, Any]:
 
         salt-run health.after
     """
-    plan, kept = health.plan(__opts__), stage_lock.kept(__opts__, KEPT)
+    gone = [fsid for osds in health.gone(__opts__).values() for fsid in osds]
+    plan, kept = health.plan(__opts__, gone), stage_lock.kept(__opts__, KEPT)
     verdict = health.waited(lambda: health.judged(__opts__, plan, kept), settle=health.SETTLE)
     told = "\n".join(report.text(verdict))
     if verdict.wrong:

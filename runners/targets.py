@@ -5,10 +5,9 @@ from typing import Any
 
 from proposals.files import site
 from proposals.inventory import kept
-from proposals.pillar import served
 from proposals.stages import left_out
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, minions, taking_part
+from runners.engine import answer, health, jobs, minions, planned, taking_part
 
 
 @answer.answers
@@ -92,11 +91,14 @@ def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
     names = {minion: hosts_.get(minion, {}).get("hostname", minion) for minion in run}
     states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
     destroyed = [osd for osd in states if osd["state"] == "destroyed"]
-    absent = jobs.ask(__opts__, taking_part.among(__opts__, storage), "osd.absent")
     return left_out.Cluster(
-        planned={minion: fsids for minion, fsids in served.fsids(paths).items() if minion in storage},
-        absent={minion: found for minion, found in absent.answers.items() if found},
-        osds={osd["fsid"]: osd["id"] for osd in states if osd["fsid"]},
+        planned={
+            minion: {fsid: disk for disk, osd in osds.items() for fsid in osd.get("uuids") or ()}
+            for minion, osds in planned.osds(paths).items()
+            if minion in storage
+        },
+        absent=health.gone(__opts__),
+        osds={osd["fsid"]: osd["id"] for osd in states if osd["fsid"] and (osd["up"] or not osd["new"])},
         waiting={minion: [osd["id"] for osd in destroyed if osd["host"] == name] for minion, name in names.items()},
         monitors={minion: names[minion] for minion in members["mon"] if minion in run},
         names=jobs.cluster(__opts__, "cluster_mons.monitors", kind=dict)["names"],

@@ -1,10 +1,9 @@
-"""The generation that is served, read back: its files of single minions, and what they plan."""
+"""The generation that is served, read back: its files of single minions."""
 
 from collections.abc import Mapping
 
 from proposals.files import atomic, documents
 from proposals.files.site import MINIONS, Site
-from proposals.pillar import chosen
 
 FOLDERS = ("cluster", MINIONS)
 
@@ -21,11 +20,3 @@ def texts(site: Site) -> dict[str, str]:
 def contents(site: Site) -> dict[str, Mapping]:
     """Return the content of each of these files. Raises StoreError, also where one is broken."""
     return {path: documents.parse_yaml(text, str(site.current / path)) for path, text in texts(site).items()}
-
-
-def fsids(site: Site) -> dict[str, dict[str, str]]:
-    """Return the data disk of each planned OSD, by minion and fsid."""
-    return {
-        minion: {fsid: disk for disk, osd in osds.items() for fsid in osd.get("uuids") or ()}
-        for minion, osds in chosen.osds(contents(site)).items()
-    }

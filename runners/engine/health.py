@@ -1,7 +1,7 @@
 """How the running cluster is: asked through a host with the admin's key, judged by ``proposals/cluster/health``."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from proposals.cluster.health import judge, seen
 from proposals.cluster.health.findings import Plan
@@ -10,7 +10,7 @@ from proposals.cluster.health.patience import Patience
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions, planned, stage_lock
+from runners.engine import jobs, minions, planned, taking_part
 
 LIMIT = 300  # seconds without progress after which what is wrong is taken to stay so
 SETTLE = 30  # seconds for what ends by itself; a new cluster needs some until all of its groups are active and clean
@@ -52,8 +52,14 @@ def waited(judged: Callable[[], Verdict], limit: float = LIMIT, settle: float = 
     return verdict
 
 
-def plan(opts: Mapping) -> Plan:
-    """Return what the generation that is served says that is to run."""
+def plan(opts: Mapping, gone: Collection[str] = ()) -> Plan:
+    """Return what the generation that is served says that is to run; the hosts of the running stage are to have it.
+
+    opts
+        The master's options.
+    gone
+        The fsids of OSDs whose disks are gone.
+    """
     paths = site(opts)
     hosts = kept.load_inventory(paths.inventory)["hosts"]
     members = minions.members(opts)
@@ -68,4 +74,10 @@ def plan(opts: Mapping) -> Plan:
         for kind in ("mon", "mgr")
         for minion in members[kind]
     }
-    return Plan(osds, daemons, stage_lock.silent(opts))
+    return Plan(osds, daemons, sorted(set(members["all"]) - set(taking_part.among(opts, members["all"]))), gone)
+
+
+def gone(opts: Mapping) -> dict[str, dict[str, str]]:
+    """Return the planned OSDs whose disks are gone, by host and fsid, each with the reason: as the hosts say now."""
+    found = jobs.ask(opts, taking_part.among(opts, minions.members(opts)["storage"]), "osd.absent")
+    return {minion: osds for minion, osds in found.answers.items() if osds}

@@ -35,7 +35,7 @@ def look(changes):
 
 
 def judged(case):
-    plan = Plan(OSDS, DAEMONS, case.get("absent", ())) if case.get("plan") else None
+    plan = Plan(OSDS, DAEMONS, case.get("absent", ()), case.get("gone", ())) if case.get("plan") else None
     before = case.get("before")
     if before is not None:
         before = {} if before == "none" else judge.remembered(look(before), plan)

@@ -42,12 +42,14 @@ class Finding:
 class Plan:
     """What is to run: each OSD's fsid; monitors and managers (``mon.node1``); each with its host's minion.
 
-    absent: minions that a stage leaves out because they do not answer.
+    absent: minions that a stage leaves out; gone: fsids of OSDs whose disks are gone. The stage's last step says what
+    was not made of both (``stages.left_out``).
     """
 
     osds: Mapping[str, str] = field(default_factory=dict)
     daemons: Mapping[str, str] = field(default_factory=dict)
     absent: Collection[str] = ()
+    gone: Collection[str] = ()
 
 
 def found(seen: Seen, plan: Plan | None = None) -> list[Finding]:
@@ -81,7 +83,10 @@ def _osds(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
     known = {osd.uuid: osd for osd in seen.osds}
     planned = plan.osds if plan else {}
     lacking: dict[str, int] = {}
+    left = plan or Plan()
     for uuid, minion in planned.items():
+        if minion in left.absent or uuid in left.gone:
+            continue
         if uuid not in known or (known[uuid].fresh and not known[uuid].up):
             lacking[minion] = lacking.get(minion, 0) + 1
     for minion, count in sorted(lacking.items()):
@@ -89,7 +94,8 @@ def _osds(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
     for osd in seen.osds:
         name, host = f"osd.{osd.id}", planned.get(osd.uuid, "")
         if not osd.up and not osd.fresh and (osd.is_in or host):
-            yield Finding(f"osd down {osd.id}", WRONG, name, "down" if osd.is_in else "down and out", where=host)
+            kind = KNOWN if osd.uuid in left.gone else WRONG
+            yield Finding(f"osd down {osd.id}", kind, name, "down" if osd.is_in else "down and out", where=host)
         elif osd.up and not osd.is_in and host:
             kind = KNOWN if "noin" in seen.flags else WRONG
             yield Finding(f"osd out {osd.id}", kind, name, "out, so it gets no data", where=host)
