@@ -75,6 +75,9 @@ class Cluster:
     def daemons_stopped(self, _):
         return []
 
+    def osd_absent(self, _):
+        return {}
+
     def mon_exists(self, _):
         return True
 
@@ -95,11 +98,11 @@ def cluster(monkeypatch):
     made = Cluster()
     clock = SimpleNamespace(sleep=made.sleep, monotonic=lambda: made.seconds)
     monkeypatch.setattr(health, "time", clock)
-    monkeypatch.setattr(health, "plan", lambda opts: Plan(OSDS, DAEMONS))
+    monkeypatch.setattr(health, "plan", lambda opts, gone=(): Plan(OSDS, DAEMONS, gone=gone))
     monkeypatch.setattr(jobs, "one", made.one)
     monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: made.one(opts, "salt", *words, **named))
     monkeypatch.setattr(jobs, "ask_several", made.several)
-    members = {"all": NODES, "master": ["salt"], "mon": NODES}
+    members = {"all": NODES, "master": ["salt"], "mon": NODES, "storage": NODES}
     monkeypatch.setattr(minions, "members", lambda opts: members)
     kept = {}
     monkeypatch.setattr(stage_lock, "keep", lambda opts, key, value: kept.update({key: json.loads(json.dumps(value))}))
