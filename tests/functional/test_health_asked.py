@@ -9,9 +9,10 @@ import pytest
 from saltmaster import Master
 
 from proposals.cluster.health.findings import Plan
+from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, stage_lock
+from runners.engine import health, jobs, minions, planned, stage_lock, taking_part
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -27,6 +28,7 @@ class Cluster:
     def __init__(self):
         self.now, self.seconds, self.later = copy.deepcopy(WHOLE), 0.0, []
         self.refused, self.asked, self.waiting, self.dead = {}, [], copy.deepcopy(WAITING), set()
+        self.gone = {}  # by minion: why a disk of an OSD is not there, by fsid
         for osd in self.now["osd_dump"]["osds"]:
             osd["up_from"] = 10
 
@@ -75,8 +77,16 @@ class Cluster:
     def daemons_stopped(self, _):
         return []
 
-    def osd_absent(self, _):
-        return {}
+    def osd_absent(self, minion):
+        return self.gone.get(minion, {})
+
+    def cluster_osds_states(self, _):
+        osds = self.now["osd_dump"]["osds"]
+        return [{"id": osd["osd"], "fsid": osd["uuid"], "host": OSDS.get(osd["uuid"]), "up": bool(osd["up"])}
+                | {"state": "in-use", "new": "new" in osd["state"], "in": True} for osd in osds]  # fmt: skip
+
+    def cluster_mons_monitors(self, _):
+        return {"names": list(NODES), "quorum": self.now["status"]["quorum_names"]}
 
     def mon_exists(self, _):
         return True
@@ -98,15 +108,15 @@ def cluster(monkeypatch):
     made = Cluster()
     clock = SimpleNamespace(sleep=made.sleep, monotonic=lambda: made.seconds)
     monkeypatch.setattr(health, "time", clock)
-    monkeypatch.setattr(health, "plan", lambda opts, gone=(): Plan(OSDS, DAEMONS, gone=gone))
+    monkeypatch.setattr(health, "plan", lambda opts, gone=(): Plan(OSDS, DAEMONS, (), gone))
     monkeypatch.setattr(jobs, "one", made.one)
     monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: made.one(opts, "salt", *words, **named))
     monkeypatch.setattr(jobs, "ask_several", made.several)
-    members = {"all": NODES, "master": ["salt"], "mon": NODES, "storage": NODES}
+    members = {"all": NODES, "master": ["salt"], "mon": NODES, "mgr": NODES, "storage": NODES}
     monkeypatch.setattr(minions, "members", lambda opts: members)
-    kept = {}
-    monkeypatch.setattr(stage_lock, "keep", lambda opts, key, value: kept.update({key: json.loads(json.dumps(value))}))
-    monkeypatch.setattr(stage_lock, "kept", lambda opts, key: kept.get(key))
+    notes = {}
+    monkeypatch.setattr(stage_lock, "keep", lambda opts, key, value: notes.update({key: json.loads(json.dumps(value))}))
+    monkeypatch.setattr(stage_lock, "kept", lambda opts, key: notes.get(key))
     return made
 
 
@@ -234,3 +244,39 @@ def test_a_quick_test_waits_for_its_own_pool_and_takes_it_away(runners, cluster)
     done = runners["pool.quick_test"](pg_num=64)
     assert done["retcode"] == 2 and "4 placement groups are not served: 4 unknown" in done["error"]
     assert [function for _, function, *_ in cluster.asked][-1] == "cluster_pool_benchmark.tidy"
+
+
+@pytest.fixture
+def left(runners, cluster, monkeypatch):
+    """A function: what a deploy's last step says; where nothing is left out, of a run for all hosts."""
+    layouts = {node: {fsid: {"uuids": [fsid]} for fsid, host in OSDS.items() if host == node} for node in NODES}
+    monkeypatch.setattr(planned, "osds", lambda paths: layouts)
+    monkeypatch.setattr(kept, "load_inventory", lambda folder: {"hosts": {}})
+
+    def said(**note):
+        monkeypatch.setattr(taking_part, "note", lambda opts: note)
+        return runners["targets.left"](cluster=True)
+
+    return said
+
+
+def test_a_pulled_disk_is_a_warning_at_the_end_where_its_osd_was_made(runners, cluster, left):
+    assert left() == {"text": "nothing was left out", "findings": [], "outputter": "answer"}
+    fsid = next(iter(OSDS))
+    cluster.gone["node1"] = {fsid: "/dev/a is not on this host"}
+    cluster.osd(0, **DOWN)
+    assert runners["health.after"]().get("retcode", 0) == 0 and cluster.seconds < 60
+    done = left()
+    assert "retcode" not in done and [each["severity"] for each in done["findings"]] == ["warning"]
+    assert "node1: left out: osd.0: /dev/a is not on this host; plug it in, or let" in done["text"]
+    cluster.osd(0, state=["exists", "new"])  # of an interrupted run: it never came up
+    done = left()
+    assert done["retcode"] == 1 and "an OSD that is not made yet: /dev/a is not on this host" in done["error"]
+
+
+def test_a_silent_host_is_told_with_what_the_cluster_knows_of_it(cluster, left):
+    done = left(hosts=list(NODES), silent=["node3"], left={"node3": "does not answer"})
+    assert "retcode" not in done
+    assert "node3: left out: does not answer; the cluster knows its mon.node3, osd.4, osd.5; start" in done["text"]
+    assert ("node3", "osd.absent") not in cluster.asked and ("node1", "osd.absent") in cluster.asked
+    assert left(hosts=["node1"], silent=["node3"], left={})["text"] == "nothing was left out"
