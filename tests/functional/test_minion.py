@@ -29,7 +29,8 @@ KINDS = {"modules": "_modules", "states": "_states", "grains": "_grains", "utils
 
 @pytest.fixture(scope="module")
 def master(salt_factories):
-    """A master that runs. Its site's own grains see no disk of this machine and one port: a lab's come and go."""
+    """A master that runs. Its site's own grains see no disk of this machine and one port: a lab's come and go; its own
+    module sees the keys of a folder beside."""
     made = salt_factories.salt_master_daemon("wire", factory_class=Master)
     routes = [line.split() for line in Path("/proc/net/route").read_text().splitlines()]
     port = next(name for name, destination, *_ in routes if destination == "00000000")
@@ -40,6 +41,9 @@ def master(salt_factories):
         grain = (CHECKOUT / f"salt/_grains/{name}.py").read_text()
         assert f'"{seen}"' in grain
         atomic.write(made.root / f"salt/_grains/{name}.py", grain.replace(f'"{seen}"', f'"{instead}"'))
+    module = (CHECKOUT / "_modules/host_keys.py").read_text()
+    assert '"/etc/ceph"' in module
+    atomic.write(made.root / "salt/_modules/host_keys.py", module.replace('"/etc/ceph"', f'"{made.root}/etc-ceph"'))
     with made.started():
         yield made
 
@@ -112,6 +116,28 @@ def test_configure_tells_the_minions(master, configured):
     assert (configured.returncode, configured.stderr) == (0, ""), configured
     assert "2 minions" in configured.stdout, configured
     again = master.typed("state.orch", "ceph.stage.configure")
+    assert again.returncode == 0 and "nothing changed" in again.stdout, again
+
+
+def test_configure_makes_no_keys_for_a_cluster_that_exists(master, configured):
+    """The master's keys are gone, and hosts hold an admin's: refused by name, nothing is written."""
+    keys, written = master.pillar / "keys/keys.json", sorted(map(str, master.pillar.rglob("*")))
+    held = json.loads(keys.read_text())["client.admin"]
+    place = master.root / "etc-ceph/ceph.client.admin.keyring"
+    atomic.write(place, f"[client.admin]\n\tkey = {held}\n")
+    kept = keys.rename(master.root / "kept.json")
+    refused = master.typed("state.orch", "ceph.stage.configure")
+    shown = refused.stdout + refused.stderr
+    assert (
+        refused.returncode == 1 and "client.admin is the key of a cluster that exists, and the master has none" in shown
+    )
+    assert place.name in shown
+    assert f"put {keys} back" in shown and "Traceback" not in shown and held not in shown
+    assert not keys.exists()
+    kept.rename(keys)
+    assert sorted(map(str, master.pillar.rglob("*"))) == written
+    again = master.typed("state.orch", "ceph.stage.configure")
+    place.unlink()
     assert again.returncode == 0 and "nothing changed" in again.stdout, again
 
 
