@@ -18,17 +18,19 @@ PORTS = {  # port: its PCI vendor and device, and its Device Control register
     "virt0": (None, "", "", ""),  # not on PCI
 }
 DRIVES = {"sdb": "MZ7LH480HAHQ0D3", "sdc": "ST4000NM0035"}
-SETPCI = """#!/usr/bin/env python3
-import pathlib, sys
-_, option, device, word = sys.argv
-assert option == "-s" and word.startswith("CAP_EXP+8.w"), sys.argv
-file = pathlib.Path("{registers}", device)
-old = int(file.read_text(), 16)
-if "=" not in word:
-    print(f"{{old:04x}}")
-else:
-    value, mask = (int(part, 16) for part in word.partition("=")[2].split(":"))
-    file.write_text(f"{{old & ~mask | value & mask:04x}}")
+SETPCI = """#!/bin/sh
+[ "$1" = -s ] || exit 1
+file={registers}/$2
+old=$((0x$(cat $file)))
+case "$3" in
+CAP_EXP+8.w) printf '%04x\\n' $old ;;
+CAP_EXP+8.w=*:*)
+    bits=${{3#*=}}
+    value=$((0x${{bits%:*}})) mask=$((0x${{bits#*:}}))
+    printf '%04x' $((old & ~mask | value & mask)) >$file
+    ;;
+*) exit 1 ;;
+esac
 """
 HDPARM = """#!/bin/sh
 case "$1" in
