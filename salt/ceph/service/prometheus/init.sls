@@ -36,20 +36,22 @@ ceph-service-prometheus-arguments:
     - require:
       - pkg: ceph-service-prometheus-packages
 
-ceph-service-prometheus-running:
-  service.running:
-    - name: {{ pillar['ceph_os']['prometheus']['service'] }}
-    - enable: True
-    - require:
-      - file: ceph-service-prometheus-configuration
-    - watch:
-      - host_daemon: ceph-service-prometheus-arguments
-
+# Salt reloads only what it did not just start: a Prometheus that is still starting ends at the signal.
 ceph-service-prometheus-reloaded:
   service.running:
     - name: {{ pillar['ceph_os']['prometheus']['service'] }}
+    - enable: True
     - reload: True
     - require:
-      - service: ceph-service-prometheus-running
+      - host_daemon: ceph-service-prometheus-arguments
     - watch:
       - file: ceph-service-prometheus-configuration
+
+# It runs at the end whatever happened: a package may have started it right before the reload.
+ceph-service-prometheus-running:
+  service.running:
+    - name: {{ pillar['ceph_os']['prometheus']['service'] }}
+    - require:
+      - service: ceph-service-prometheus-reloaded
+    - watch:
+      - host_daemon: ceph-service-prometheus-arguments
