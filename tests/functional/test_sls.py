@@ -44,6 +44,15 @@ def test_sls_compiles_and_its_identifiers_spell_its_path(show_sls, sls, family):
         assert [chunk for chunk in low if not chunk["__id__"].startswith(chunk["__sls__"].replace(".", "-"))] == []
 
 
+@pytest.mark.parametrize("sls", [sls for sls in SLS if sls.startswith("ceph.service.")])
+def test_what_another_state_may_just_have_started_is_not_reloaded(show_sls, sls):
+    """Salt reloads nothing that the same state started; a daemon that is starting may end at the signal."""
+    started = set()
+    for chunk in (chunk for chunk in show_sls(sls) if chunk["state"] == "service" and chunk["fun"] == "running"):
+        assert not (chunk.get("reload") and chunk["name"] in started), chunk["__id__"]
+        started.add(chunk["name"])
+
+
 def test_the_family_chooses_the_packages(show_sls):
     told = {family: next(iter(show_sls("ceph.host.packages", family)))["pkgs"] for family in FAMILIES}
     assert "gdisk" in told["Debian"]
