@@ -135,9 +135,9 @@ class Product:
         )
         return sorted(self.run("saltmaster", command).out.splitlines())
 
-    def daemons(self) -> dict[str, list[str]]:
-        """Every Ceph daemon's process id and command line, by host."""
-        found = {host: self.run(host, "pgrep -x -a 'ceph-(osd|mon|mgr)'", check=False).out for host in STORAGE}
+    def daemons(self, hosts: Sequence[str] = STORAGE) -> dict[str, list[str]]:
+        """Every Ceph daemon's process id and command line, by host; of hosts that run."""
+        found = {host: self.run(host, "pgrep -x -a 'ceph-(osd|mon|mgr)'", check=False).out for host in hosts}
         return {host: sorted(lines.splitlines()) for host, lines in found.items()}
 
 

@@ -70,7 +70,7 @@ def test_a_pulled_disk_and_a_stopped_host_hold_back_nobody_else(cluster: Product
     until(cluster.whole, 60, "HEALTH_OK")
     with written(cluster, OWN, CACHE), written(cluster, POLICY, ADMIN):
         with pulled(cluster, "node2") as osd_id, stopped(cluster, "node3"):
-            running = {host: cluster.daemons()[host] for host in ("node1", "node2")}
+            running = cluster.daemons(("node1", "node2"))
             told = {name: stage(cluster, name) for name in STAGES}
             for name, done in told.items():
                 assert (done.code, done.err) == (0, ""), (name, done.out)
@@ -83,7 +83,7 @@ def test_a_pulled_disk_and_a_stopped_host_hold_back_nobody_else(cluster: Product
             assert "the cluster knows its mon.node3, osd." in told["deploy"].out
             assert [has(cluster, host) for host in ("node1", "node2", "client1", "saltmaster")] == [True] * 4
             assert cluster.run("client1", f"test -s {KEYRING}", check=False).code == 0
-            assert {host: cluster.daemons()[host] for host in running} == running
+            assert cluster.daemons(list(running)) == running
         assert not has(cluster, "node3")
         for name in ("discovery", "configure", "deploy"):
             done = stage(cluster, name)
@@ -106,10 +106,12 @@ def test_a_disk_that_was_exchanged_before_its_osd_was_made_is_left_alone(cluster
         (new,) = (one for one in spares(cluster, "node3") if one["serial"] not in known)
         ends = BYTES.format(node=new["node"], tail=int(new["size"]) // 2**20 - 1)
         before = cluster.run("node3", ends).out
+        cluster.run("saltmaster", "salt node3 saltutil.refresh_pillar wait=True")  # as configure does
         done = stage(cluster, "deploy")
         assert done.code == 1 and "Traceback" not in done.out
         assert f"node3: left out: an OSD that is not made yet: {disk['id']} is not on this host" in done.out
         assert cluster.run("node3", ends).out == before
+    cluster.run("saltmaster", "salt node3 saltutil.refresh_pillar wait=True")
     assert len(cluster.ceph("osd ls")) == 6
     cluster.stage("ceph.stage.discovery")
     assert cluster.stage(DEPLOY).code == 0
