@@ -25,6 +25,7 @@ import yaml  # noqa: E402
 CHECKS = {"plans": plans.case, "lives": lives.case, "advice": advice.case, "hostile": hostile.case}
 SEEDS = HERE.parent / "fixtures" / "fuzz.yaml"
 BATCH = 50  # cases that a process does before it looks at the clock
+OFTEN = 5000  # cases of a check between two lines that say how far it is
 SHOWN = 10  # findings told in full
 
 
@@ -74,8 +75,7 @@ def main(words: list[str]) -> int:
         while waiting:
             _count(total, waiting)
     for check, done in total.items():
-        told = f"{done.cases} cases, {done.planned} not refused, {len(done.findings)} findings"
-        print(f"{check:8} {told}")
+        _tell(check, done)
     return 1 if any(done.findings for done in total.values()) else 0
 
 
@@ -85,6 +85,12 @@ def _count(total: dict[str, Done], waiting: list) -> None:
     for seed, text in done.findings[: max(0, SHOWN - len(before.findings))]:
         print(f"{check}, again with: python -m tests.fuzz {check} --seed {seed} --cases 1\n{text}", flush=True)
     total[check] = Done(*(one + other for one, other in zip(before, done, strict=True)))
+    if before.cases // OFTEN < total[check].cases // OFTEN:  # what is ended before its time has told how far it came
+        _tell(check, total[check])
+
+
+def _tell(check: str, done: Done) -> None:
+    print(f"{check:8} {done.cases} cases, {done.planned} not refused, {len(done.findings)} findings", flush=True)
 
 
 def _options(words: list[str]) -> argparse.Namespace:
