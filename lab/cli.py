@@ -10,8 +10,9 @@ from lab import up as bring
 from lab.cluster import known
 from lab.demo import demo
 from lab.errors import LabError
-from lab.guest.cli import add_verbs
+from lab.guest import cli as guest
 from lab.guest.guests import root_file_system
+from lab.load import cli as load
 from lab.store import find, locked
 
 Action = Callable[[argparse.Namespace], int | None]
@@ -25,7 +26,8 @@ def parser() -> argparse.ArgumentParser:
     _hosts(verbs)
     _disks(verbs)
     _faults(verbs)
-    add_verbs(verbs)
+    load.add_verbs(verbs)
+    guest.add_verbs(verbs)
     return top
 
 

@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 from salt._logging import shutdown_temp_handler
 
-pytest_plugins = ["lab.fixtures", "clusters"]  # labs, guests, and clusters on labs
+pytest_plugins = ["lab.fixtures", "clusters", "busy"]  # labs, guests, clusters on labs, and load on those
 CHECKOUT = Path(__file__).parent.parent
 # No test judges by a clock, of which a busy machine has its own.
 hypothesis.settings.register_profile("unhurried", deadline=None)

@@ -33,6 +33,12 @@ def test_a_command_without_words_is_refused() -> None:
         main(["exec", "node1", "--cluster", "mini"])
 
 
+@pytest.mark.parametrize("rate", ["0", "21", "nan"])
+def test_a_load_that_the_machine_could_not_bear_is_refused(rate: str) -> None:
+    with pytest.raises(LabError, match="expected a number from 0.1 to 20 turns a second"):
+        main(["load", "start", "--rate", rate])
+
+
 def test_a_refusal_is_one_message(checkout: Path) -> None:
     argv = [sys.executable, "-m", "lab", "up", "nosuch"]
     done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)
