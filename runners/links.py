@@ -50,7 +50,9 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
         if failures := _apply(group):
             return answer.bad("\n".join([*lines, *failures]))
         lines += [f"{host}: {_words(differ[host])}" for host in group]
-        if before is not None and (worse := _worse(before)):
+        # One that did not answer before and does not now may be what the change is to mend: that is no reason to stop.
+        judged = running and (before is not None or _before() is not None)
+        if judged and (worse := _worse(before)):
             text = f"stopped after {', '.join(group)}, the cluster is worse: {'; '.join(worse)}"
             return answer.bad("\n".join([*lines, text]))
     return {"text": "\n".join(lines), "changes": differ}
@@ -95,8 +97,8 @@ def _before() -> judge.Before | None:
         return None
 
 
-def _worse(before: judge.Before) -> list[str]:
-    """What is wrong and was not before, once it gets no better."""
+def _worse(before: judge.Before | None) -> list[str]:
+    """What is wrong and was not before, once it gets no better; all that is wrong where nothing is known of before."""
     asker = minions_.master(__opts__)
     verdict = health.waited(lambda: health.judged(__opts__, before=before, asker=asker), LIMIT)
     return judge.lines(verdict.wrong)

@@ -12,7 +12,7 @@ from proposals.cluster.health.findings import Plan
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, stage_lock, taking_part
+from runners.engine import health, jobs, minions, planned, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -186,6 +186,51 @@ def test_groups_that_nobody_serves_since_a_restart_end_it(runners, cluster):
     assert "3 placement groups are not served: 3 down" in done["error"] and cluster.restarted() == ["node1"]
 
 
+SILENCE = ProposalError("no monitor answered")
+
+
+def networks(cluster, after):
+    """The cluster's hosts with other links than planned; ``after`` is what happens when one has changed its own."""
+    differ = dict.fromkeys(NODES, {"eth0": "mtu 1500 to 9000"})
+
+    def applied(minion, *_):
+        differ[minion] = {}
+        after(minion)
+        return {}
+
+    cluster.links_report = lambda minion: {
+        "daemons": ["osd.0"], "problems": [], "changes": differ[minion], "undone": None
+    }  # fmt: skip
+    cluster.state_apply = applied
+    return lambda: [minion for minion in NODES if not differ[minion]]
+
+
+def test_links_stop_after_the_host_that_made_the_cluster_worse(runners, cluster):
+    changed = networks(cluster, lambda minion: cluster.osd(5, **DOWN))
+    done = runners["links.deploy"](list(NODES))
+    assert done["retcode"] == 2 and "stopped after node1, the cluster is worse" in done["error"]
+    assert changed() == ["node1"]
+
+
+def test_links_are_changed_on_all_hosts_of_a_cluster_that_they_cut_off(runners, cluster):
+    """It did not answer before, and does not after the first host: the change may be what mends it."""
+    cluster.cluster_health_inspect = lambda _: SILENCE
+    changed = networks(cluster, lambda minion: None)
+    assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
+
+
+def test_links_stop_where_the_cluster_answers_again_and_something_is_wrong(runners, cluster):
+    answering, cluster.cluster_health_inspect = cluster.cluster_health_inspect, lambda _: SILENCE
+
+    def after(minion):
+        cluster.osd(5, **DOWN)
+        cluster.cluster_health_inspect = answering
+
+    changed = networks(cluster, after)
+    done = runners["links.deploy"](list(NODES))
+    assert done["retcode"] == 2 and "stopped after node1" in done["error"] and changed() == ["node1"]
+
+
 def deploy(runners, cluster, then=lambda: None):
     """What deploy's two steps say around what it does."""
     cluster.mon_exists = lambda _: True
@@ -254,7 +299,7 @@ def left(runners, cluster, monkeypatch):
     monkeypatch.setattr(kept, "load_inventory", lambda folder: {"hosts": {}})
 
     def said(**note):
-        monkeypatch.setattr(taking_part, "note", lambda opts: note)
+        monkeypatch.setattr(stage_lock, "own", lambda opts: note)
         return runners["targets.left"](cluster=True)
 
     return said
