@@ -7,7 +7,7 @@ from proposals.files import site
 from proposals.inventory import kept
 from proposals.stages import left_out
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, minions, planned, taking_part
+from runners.engine import answer, health, jobs, minions, planned, stage_lock, taking_part
 
 
 @answer.answers
@@ -67,7 +67,7 @@ def left(cluster: bool = False, test: bool = False) -> answer.Output:
 
         salt-run targets.left cluster=true
     """
-    note = taking_part.note(__opts__)
+    note = stage_lock.own(__opts__)
     try:
         found = _cluster(note.get("hosts")) if cluster else None
     except ProposalError:

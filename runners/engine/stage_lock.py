@@ -123,21 +123,20 @@ def _folder(opts: Mapping) -> Path:
     return folder
 
 
-def silent(opts: Mapping) -> list[str]:
-    """Return the minions that did not answer when the stage that this process runs began."""
-    return kept(opts, "silent") or []
+def own(opts: Mapping) -> Job:
+    """Return the note of the stage that this process runs; an empty one where it runs none."""
+    job = noted(opts)
+    return job if job and job["pid"] == os.getpid() and runs(job) else {}
 
 
 def kept(opts: Mapping, key: str) -> Any:
     """Return what an earlier step of the stage that this process runs kept; None where it kept nothing."""
-    job = noted(opts)
-    return job.get(key) if job and job["pid"] == os.getpid() and runs(job) else None
+    return own(opts).get(key)
 
 
 def keep(opts: Mapping, key: str, value: Any) -> None:
     """Keep something, as JSON, for later steps of the stage that this process runs; without a stage nothing is kept."""
-    job = noted(opts)
-    if job and job["pid"] == os.getpid() and runs(job):
+    if job := own(opts):
         note(opts, {**job, key: value})
 
 

@@ -1,17 +1,10 @@
 """Which hosts the stage that this process runs changes; of a runner typed by hand, all."""
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from proposals.stages import targets
 from runners.engine import minions, stage_lock
-
-
-def note(opts: Mapping) -> stage_lock.Job:
-    """Return the note of the stage that this process runs (``stages.targets``); an empty one where it runs none."""
-    job = stage_lock.noted(opts)
-    return job if job and job["pid"] == os.getpid() and stage_lock.runs(job) else {}
 
 
 def among(opts: Mapping, hosts: Collection[str] | None = None, limited: bool = True) -> list[str]:
@@ -24,17 +17,17 @@ def among(opts: Mapping, hosts: Collection[str] | None = None, limited: bool = T
     limited
         Whether the run's ``only`` limits them.
     """
-    return targets.among(note(opts), minions.ours(opts) if hosts is None else hosts, limited)
+    return targets.among(stage_lock.own(opts), minions.ours(opts) if hosts is None else hosts, limited)
 
 
 def wanted(opts: Mapping, hosts: Collection[str]) -> list[str]:
     """Return those of some minions that the run's ``only`` names, also where they are left out, sorted."""
-    return targets.named_by(note(opts), hosts)
+    return targets.named_by(stage_lock.own(opts), hosts)
 
 
 def left(opts: Mapping) -> list[str]:
     """Return the minions that the run was to change and leaves out, sorted."""
-    return sorted(note(opts).get("left", ()))
+    return sorted(stage_lock.own(opts).get("left", ()))
 
 
 def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str, Any]) -> dict[str, str]:
@@ -52,7 +45,7 @@ def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str
     Raises ProposalError where the stage cannot go on without them.
     """
     failed = targets.failures({minion: answer for minion, answer in answers.items() if minion in hosts})
-    job = targets.leave(note(opts), step, hosts, failed)
+    job = targets.leave(stage_lock.own(opts), step, hosts, failed)
     if "pid" in job:
         stage_lock.note(opts, dict(job))
     return failed
@@ -60,5 +53,5 @@ def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str
 
 def must(opts: Mapping, hosts: Sequence[str]) -> None:
     """Note minions without which the run cannot go on from now."""
-    if job := note(opts):
+    if job := stage_lock.own(opts):
         stage_lock.note(opts, {**job, "must": sorted({*job.get("must", ()), *hosts})})
