@@ -46,7 +46,9 @@ def _whole_labs(verbs) -> None:
     names = ", ".join(known())
     up.add_argument("which", nargs="?", default="apollo-slice", metavar="CLUSTER", help=f"{names}, or a file")
     up.add_argument("--no-accept", action="store_true", help="leave the minions' keys for salt-key")
-    shown = _verb(verbs, "demo", "bring a cluster up and type the guide's commands on it", lambda a: demo(a.which))
+    shown = _verb(
+        verbs, "demo", "bring a cluster up, type the guide's commands on it, put a load on it", lambda a: demo(a.which)
+    )
     shown.add_argument("which", nargs="?", default="apollo-slice", metavar="CLUSTER")
     _verb(verbs, "prepare", "make what labs and guests start from: image, wheels, file system", _prepare)
     down = _verb(

@@ -1,4 +1,4 @@
-"""`demo`: the guide's commands, one after the other, on a lab; then what became of the proposal's picture."""
+"""`demo`: the guide's commands, one after the other, on a lab; then what became of the picture, and a load on it."""
 
 import json
 import subprocess
@@ -6,21 +6,30 @@ import time
 
 from docker.models.containers import Container
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from lab import containers, daemon
 from lab import up as bring
 from lab.errors import LabError
 from lab.guide import Guide, guide
+from lab.load.judge import Demand
+from lab.load.shown import shown
+from lab.load.start import start
+from lab.load.stop import report, stop
 from lab.store import find
 
 STAGE = 3600  # seconds one command may take: hundreds of OSDs on a small machine
+LOAD = 20  # seconds that clients write and read
 PIPE_WIDTH = 160  # columns where nobody says how wide
 console = Console(highlight=False) if Console().is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def demo(which: str) -> int:
-    """Bring a lab up, type the guide's commands on its master, show the cluster. Returns 0 where it is whole."""
+    """Bring a lab up, type the guide's commands on its master, show the cluster and a load on it.
+
+    Returns 0 where every OSD lies as proposed and the load lost nothing.
+    """
     way = guide(which)
     times = [("lab up", _timed(lambda: bring.up(which, accept=False)))]
     lab = find(which)
@@ -31,7 +40,7 @@ def demo(which: str) -> int:
     finally:
         containers.run(master, "pkill -f '[s]alt-run stage.watch'")
         watch.wait(timeout=30)
-    whole = show(master)
+    well = show(master) and loaded(lab.name)
     for command, seconds in times:
         console.print(f"{seconds:7.1f} s  {command}", markup=False, soft_wrap=True)
     console.print(
@@ -39,7 +48,7 @@ def demo(which: str) -> int:
         f"{way.profile})\nStop it:      make clean",
         markup=False,
     )
-    return 0 if whole else 1
+    return 0 if well else 1
 
 
 def _timed(act) -> float:
@@ -83,3 +92,25 @@ def show(master: Container) -> bool:
         table.add_row(f"osd.{osd['id']}", osd["host"], *cells)
     console.print(table)
     return bool(osds) and not any(osd["problems"] for osd in osds)
+
+
+def loaded(name: str) -> bool:
+    """Let clients write and read back for LOAD seconds and print their figures; True where all is well with them.
+
+    Those whose service is there: RADOS and RBD after the guide. That a load fails is said, and hides nothing above it.
+    """
+    console.rule("[bold]clients write and read back", align="left")
+    try:
+        start(name)
+        try:
+            time.sleep(LOAD)
+        finally:
+            stop(name)
+        found = report(name, Demand())
+    except LabError as err:
+        console.print(f"[red]the cluster is as proposed, but no load could be put on it:[/] {escape(str(err))}")
+        return False
+    shown(found, console)
+    if found.problems:
+        console.print("[red]the cluster is as proposed, but its clients were not served: see the lines above")
+    return not found.problems

@@ -12,6 +12,7 @@ from lab import containers
 from lab.errors import LabError
 from lab.load.node.clients import CONF, NAME, STRIPE, USER
 
+ANSWERS = 20  # seconds for monitors to answer who connects: an election takes a few
 GROUPS = 16  # placement groups of the pool: on a small cluster each OSD leads some
 OBJECTS = 1024  # the image's
 FIRST = "cephfs"  # of several file systems
@@ -30,6 +31,16 @@ class Ground:
 
     def __init__(self, master: Container) -> None:
         self._master = master
+
+    def needed(self, lab: str) -> None:
+        """Raise LabError where no cluster answers the admin on the master; lab: its name."""
+        said = containers.run(self._master, f"ceph --connect-timeout {ANSWERS} health", limit=2 * ANSWERS)
+        if said.code:
+            why = (said.err or said.out).strip().splitlines()[-1:] or ["it says nothing"]
+            raise LabError(
+                f"load: no Ceph cluster answers on {lab}; `ceph health` on its master says: {why[0]}\n"
+                f"The guide's commands up to ceph.stage.deploy make one: `python -m lab demo {lab}` types them."
+            )
 
     def services(self, urls: Sequence[str], ca: str) -> tuple[dict[str, Any], dict[str, str]]:
         """What each client is told of the cluster, and why others are left out, by client.

@@ -39,13 +39,17 @@ def start(
     cluster: a lab's name, where several run. clients: of `rados`, `rbd`, `cephfs`, `s3`; none: all whose service is
     there. host: where they run, by default `client1` or else the master. rate: how often a second each writes an object
     and reads one. gateways, ca: the S3 gateways' addresses, where Ceph's own are not meant, and the file on the master
-    with the certificate that theirs are signed with. Raises LabError where a load runs already, a client that was named
-    has no service, or one does not begin.
+    with the certificate that theirs are signed with. Raises LabError where a client is unknown, no cluster answers, a
+    load runs already, a client that was named has no service, or one does not begin.
     """
+    if unknown := [name for name in clients if name not in CLIENTS]:
+        raise LabError(f"load: there is no client {unknown[0]!r}; expected one or more of {','.join(CLIENTS)}.")
     with locked(), ExitStack() as undo:
         place = Place(cluster)
         if place.load and place.load.stopped is None:
             raise LabError(f"a load runs on {place.lab.name} already: `python -m lab load stop` ends it.")
+        place.node(host or place.default_host)  # it is there: else what is made first would stay
+        place.ground.needed(place.lab.name)
         remove(place)
         place.forget()
         told, absent = place.ground.services(gateways, ca)
@@ -66,10 +70,8 @@ def start(
 def choose(wish: Sequence[str], told: dict[str, Any], absent: dict[str, str]) -> dict[str, Any]:
     """What is told to each client that is wished, or to all that there can be; LabError where one cannot be."""
     for name in wish:
-        if name not in CLIENTS:
-            raise LabError(f"there is no client {name!r}; expected {', '.join(CLIENTS)}.")
         if name not in told:
-            raise LabError(f"no client {name}: {absent[name]}.")
+            raise LabError(f"load: there can be no client {name}: {absent[name]}.")
     return {name: each for name, each in told.items() if not wish or name in wish}
 
 

@@ -39,6 +39,12 @@ def test_a_load_that_the_machine_could_not_bear_is_refused(rate: str) -> None:
         main(["load", "start", "--rate", rate])
 
 
+@pytest.mark.parametrize("names", ["nfs", "rados,Rbd", "rados, ,rdb"])
+def test_a_load_of_unknown_clients_is_refused_before_a_lab_is_looked_for(names: str) -> None:
+    with pytest.raises(LabError, match="there is no client '(nfs|Rbd|rdb)'; expected one or more of rados,rbd,cephfs"):
+        main(["load", "start", "--clients", names, "--cluster", "nosuch"])
+
+
 def test_a_refusal_is_one_message(checkout: Path) -> None:
     argv = [sys.executable, "-m", "lab", "up", "nosuch"]
     done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)

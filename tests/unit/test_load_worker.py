@@ -9,8 +9,9 @@ from threading import Event
 
 import pytest
 
+from lab import containers
 from lab.errors import LabError
-from lab.load.ground import gateways
+from lab.load.ground import Ground, gateways
 from lab.load.judge import Demand, judge
 from lab.load.node import ledger as lines
 from lab.load.node import worker
@@ -180,6 +181,24 @@ def test_a_client_whose_service_is_not_there_is_left_out_but_not_where_it_was_na
     told, absent = {"rados": True, "rbd": True}, {"s3": "the cluster has no gateway"}
     assert choose([], told, absent) == told
     assert choose(["rbd"], told, absent) == {"rbd": True}
-    for wish, said in (("s3", "no client s3: the cluster has no gateway."), ("nfs", "there is no client 'nfs'")):
-        with pytest.raises(LabError, match=said):
-            choose([wish], told, absent)
+    with pytest.raises(LabError, match="no client s3: the cluster has no gateway."):
+        choose(["s3"], told, absent)
+
+
+UNREADY = {
+    "no deploy yet": (1, "Error initializing cluster client: ObjectNotFound('RADOS object not found')\n"),
+    "monitors that do not answer": (1, "2026-01-02T03:04:05 0 monclient: hunting\n[errno 110] RADOS timed out\n"),
+}
+
+
+@pytest.mark.parametrize("how", UNREADY)
+def test_without_a_cluster_a_load_says_so_and_what_makes_one(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, err = UNREADY[how]
+    monkeypatch.setattr(containers, "run", lambda *_, **__: containers.Done(code, "", err))
+    with pytest.raises(LabError) as refused:
+        Ground(None).needed("mini")
+    said = str(refused.value)
+    assert said.startswith("load: no Ceph cluster answers on mini;") and err.splitlines()[-1] in said
+    assert "python -m lab demo mini" in said and "hunting" not in said
+    monkeypatch.setattr(containers, "run", lambda *_, **__: containers.Done(0, "HEALTH_WARN\n", ""))
+    Ground(None).needed("mini")
