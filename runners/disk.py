@@ -43,10 +43,9 @@ def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = Fa
     described = wiping.described(host, seen)
     if yes is not True:
         return {"text": f"{described}\nwould be wiped, and all on it lost: yes=true does it"}
-    log = stage_log.of(__opts__, "disk.wipe")
-    stage_log.add(log, "wipe", user=getpass.getuser(), host=host, disk=seen)
+    stage_log.note(__opts__, "disk.wipe", "wipe", user=getpass.getuser(), host=host, disk=seen)
     jobs.one(__opts__, host, "disks_wipe.wipe", [device, seen])
-    stage_log.add(log, "wiped", host=host, device=seen["device"], serial=serial)
+    stage_log.note(__opts__, "disk.wipe", "wiped", host=host, device=seen["device"], serial=serial)
     again = "'salt-run state.orch ceph.stage.discovery' looks at it anew"
     return {"text": f"{described}\nis wiped and reads as empty; {again}"}
 

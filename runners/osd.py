@@ -65,8 +65,8 @@ def replace(osd_id: int) -> dict[str, Any]:
         jobs.one(__opts__, minion, "osd_retire.stop", [osd_id, osd["fsid"]])
         jobs.cluster(__opts__, "cluster_osds.destroy", [osd_id, osd["fsid"]])
     freed = jobs.one(__opts__, minion, "osd_retire.free", [osd_id], dict)["freed"]
-    log = stage_log.of(__opts__, "osd.replace")
-    stage_log.add(log, "replaced", osd=osd_id, fsid=osd["fsid"], minion=minion, freed=freed)
+    more = {"osd": osd_id, "fsid": osd["fsid"], "minion": minion, "freed": freed}
+    stage_log.note(__opts__, "osd.replace", "replaced", **more)
     return {
         "text": f"osd.{osd_id} of {minion} is destroyed; freed: {', '.join(freed) or 'nothing was left'}\n"
         "change its disk (to keep it: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "

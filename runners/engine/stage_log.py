@@ -69,14 +69,18 @@ def read(path: str | Path) -> list[Record]:
     return [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be half written
 
 
-def of(opts: Mapping, command: str) -> Path:
-    """Return the log of what a command outside the stages does, ``COMMAND.jsonl``; made where it is absent."""
+def note(opts: Mapping, command: str, event: str, **more: Any) -> None:
+    """Add a record of now to the log of a command outside the stages, ``COMMAND.jsonl``; made where it is absent.
+
+    srv/logrotate.d/halocline names each of these logs; that they are rotated is why each record opens its log anew.
+    Raises ProposalError where it cannot be written.
+    """
     path = _folder(opts) / f"{command}.jsonl"
     try:
         path.touch(mode=0o640)
+        append(path, record(event, **more))
     except OSError as err:
         raise ProposalError(f"the log {path} cannot be written: {err.strerror}") from err
-    return path
 
 
 def _folder(opts: Mapping) -> Path:

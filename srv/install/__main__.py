@@ -3,9 +3,10 @@
     python3 srv/install [--link]     again after an update: what changed is replaced
     python3 /srv/halocline/srv/install --undo
 
-It writes the tree to /srv/halocline (with --link: a link to this checkout), drop-ins to master.d and minion.d, and a
-.pth file where Salt's own Python reads it: a distribution's, pip's or the vendor's bundled one. The site's own roots
-and settings stay and come first. What is not ours is never overwritten; /var/lib/halocline/installed.json says what is.
+It writes the tree to /srv/halocline (with --link: a link to this checkout), drop-ins to master.d and minion.d, a file
+for logrotate, and a .pth file where Salt's own Python reads it: a distribution's, pip's or the vendor's bundled one.
+The site's own roots and settings stay and come first. What is not ours is never overwritten;
+/var/lib/halocline/installed.json says what is.
 """
 
 import argparse

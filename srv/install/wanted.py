@@ -20,6 +20,7 @@ PACKAGES = ("proposals", "runners")  # what Salt's Python is to find
 PARTS = (*PACKAGES, "_modules", "salt", "pillar", "srv", "docs", "README.md", "LICENSE", "setup.cfg")
 DROP_IN = "zz-halocline.conf"  # Salt joins drop-ins in the order of their names: the site's own roots come first
 HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's own words, which come first.\n"
+LOGROTATE = "/etc/logrotate.d/halocline"
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
 
 
@@ -43,7 +44,9 @@ def wanted(config: Path, link: bool, record: Record) -> dict[str, bytes | str | 
     files |= {str(LIBRARY / name): f"-> {HOME}/{name}" for name in PACKAGES}
     files[str(Path(sysconfig.get_path("purelib")) / "halocline.pth")] = f"{LIBRARY}\n".encode()
     kinds = ("master", "minion") if (config / "minion.d").is_dir() else ("master",)
-    return files | {str(config / f"{kind}.d" / DROP_IN): _drop_in(config, kind).encode() for kind in kinds}
+    drop_ins = {kind: _drop_in(config, kind) for kind in kinds}
+    files[LOGROTATE] = _logrotate(drop_ins["master"]).encode()
+    return files | {str(config / f"{kind}.d" / DROP_IN): text.encode() for kind, text in drop_ins.items()}
 
 
 def _tree() -> Iterator[str]:
@@ -110,6 +113,14 @@ def _drop_in(config: Path, kind: str) -> str:
                 shipped["ext_pillar"] = json.loads(json.dumps(shipped["ext_pillar"]).replace("/srv/pillar", roots[0]))
             shipped[key]["base"] = [root for root in shipped[key]["base"] if root.startswith(f"{HOME}/")]
     return HEADER.format(kind) + yaml.safe_dump({key: _joined(own.get(key), each) for key, each in shipped.items()})
+
+
+def _logrotate(master: str) -> str:
+    """How logs of commands are rotated, where the master with this drop-in writes them."""
+    import yaml
+
+    shipped = (CHECKOUT / "srv" / "logrotate.d" / "halocline").read_text()
+    return shipped.replace("/var/log/halocline", yaml.safe_load(master)["halocline_log_dir"])
 
 
 def _joined(own: Any, ours: Any) -> Any:

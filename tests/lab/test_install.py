@@ -35,8 +35,8 @@ echo 'def answers(): return "theirs"' >/srv/site/runners/site.py
 WHAT_IS_THERE = r"""
 set -f
 apart="! -path */pki* ! -path *__pycache__* ! -name _schedule.conf"
-find /etc/salt /srv /var/lib/halocline /opt/salt/lib $apart -printf '%p %y %m %l\n' 2>/dev/null | sort
-find /etc/salt /srv /opt/salt/lib -type f $apart -exec sha256sum {} + | sort -k 2
+find /etc/salt /etc/logrotate.d /srv /var/lib/halocline /opt/salt/lib $apart -printf '%p %y %m %l\n' 2>/dev/null | sort
+find /etc/salt /etc/logrotate.d /srv /opt/salt/lib -type f $apart -exec sha256sum {} + | sort -k 2
 """
 # As its unit would: ended, gone, started.
 RESTART = (
@@ -95,6 +95,7 @@ def test_installed_restarted_used_undone(plain: Plain) -> None:
     assert plain.run(WHAT_IS_THERE).stdout == before
 
     plain.run(INSTALL)
+    assert '"/var/log/halocline/disk.wipe.jsonl"' in plain.run("cat /etc/logrotate.d/halocline").stdout
     once = plain.run(WHAT_IS_THERE).stdout
     plain.run(INSTALL)
     assert plain.run(WHAT_IS_THERE).stdout == once != before

@@ -79,6 +79,22 @@ def test_a_spoiled_disk_is_wiped_only_as_it_was_named(cluster: Product, kind: st
     assert [json.loads(line)["event"] for line in log] == ["wipe", "wiped"]
 
 
+def test_the_logs_of_commands_are_rotated_and_the_next_is_written_anew(cluster: Product) -> None:
+    """By logrotate itself, with the file that the installer puts to /etc/logrotate.d; runs' logs stay."""
+    rotate = "logrotate --force --state /run/rotated /srv/halocline/srv/logrotate.d/halocline"
+    logs = "/var/log/halocline"
+    runs = cluster.run("saltmaster", f"ls {logs}/*-*.jsonl").out
+    with spoiled(cluster, "node1", "partitions") as disk:
+        assert wipe(cluster, "node1", disk["id"], disk["serial"], "yes=true")[0] == 0
+        before = cluster.run("saltmaster", f"cat {logs}/disk.wipe.jsonl").out
+        cluster.run("saltmaster", rotate)
+        assert cluster.run("saltmaster", f"zcat {logs}/disk.wipe.jsonl.1.gz").out == before != ""
+    with spoiled(cluster, "node1", "partitions") as disk:
+        assert wipe(cluster, "node1", disk["id"], disk["serial"], "yes=true")[0] == 0
+    assert len(cluster.run("saltmaster", f"cat {logs}/disk.wipe.jsonl").out.splitlines()) == 2
+    assert cluster.run("saltmaster", f"ls {logs}/*-*.jsonl").out == runs
+
+
 def test_what_somebody_needs_is_not_wiped(cluster: Product) -> None:
     """A mounted disk, another cluster's OSD, a running OSD's data and DB: both ends stay as they were."""
     until(cluster.whole, 60, "HEALTH_OK")

@@ -125,3 +125,13 @@ def test_the_tree_is_what_a_master_needs(install):
     assert not [
         name for name in names if "__pycache__" in name or name.startswith(("tests", "lab", ".", "salt/_modules/"))
     ]
+
+
+def test_the_log_of_every_command_is_rotated_where_the_master_writes_it(install, checkout):
+    _, wanted = install
+    named = re.compile(r'stage_log\.note\(__opts__, "([^"]+)"')
+    commands = {name for path in (checkout / "runners").rglob("*.py") for name in named.findall(path.read_text())}
+    assert {"disk.wipe", "osd.replace"} <= commands
+    made = wanted._logrotate("halocline_log_dir: /srv/their logs\n")
+    assert set(re.findall(r'"(/[^"]+)"', made)) == {f"/srv/their logs/{name}.jsonl" for name in commands}
+    assert "/var/log" not in made

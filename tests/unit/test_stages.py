@@ -92,6 +92,19 @@ def test_logs_are_in_the_order_of_their_runs(tmp_path):
     assert names == ["deploy", "prep", "discovery"]
 
 
+def test_a_commands_log_is_made_anew_once_it_is_rotated(tmp_path):
+    opts = {"halocline_log_dir": str(tmp_path)}
+    path = tmp_path / "disk.wipe.jsonl"
+    stage_log.note(opts, "disk.wipe", "wipe", host="node1")
+    assert path.stat().st_mode & 0o777 == 0o640
+    for rotated in ("disk.wipe.jsonl.1", "disk.wipe.jsonl-20260101", "disk.wipe.jsonl-20260101.gz"):
+        (tmp_path / rotated).write_bytes(path.read_bytes())
+    path.unlink()
+    stage_log.note(opts, "disk.wipe", "wiped", host="node1")
+    assert [each["event"] for each in stage_log.read(path)] == ["wiped"]
+    assert stage_log.paths(opts) == []
+
+
 def test_secrets_are_masked_and_the_rest_stays(tmp_path):
     """Keys by their looks, the site's own words by comparing; a keyring's other words are no secrets."""
     site = Site(tmp_path, tmp_path)

@@ -1,7 +1,7 @@
 ceph_os:
   packages:
     tunings: [tuned, ethtool, hdparm, pciutils]
-    common: [ceph-common, gdisk]
+    common: [ceph-common, gdisk, logrotate]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     osd: [ceph-osd, cryptsetup, gdisk, lvm2, util-linux]

@@ -1,7 +1,7 @@
 ceph_os:
   packages:
     tunings: [tuned, ethtool, hdparm, pciutils]
-    common: [ceph-common, gptfdisk]
+    common: [ceph-common, gptfdisk, logrotate]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     osd: [ceph-osd, cryptsetup, gptfdisk, lvm2, util-linux]
