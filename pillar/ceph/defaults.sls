@@ -18,5 +18,5 @@ ceph_only: null
 # Before configure has run nobody is anything yet.
 ceph:
   generation: null
-  members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: [], networks: []}
+  members: {all: [], master: [], admin: [], mon: [], mgr: [], storage: [], daemons: [], networks: []}
   services: {}

@@ -72,6 +72,7 @@ def _members(choice: Chosen) -> dict[str, list[str]]:
     return {
         **members,
         "all": sorted(choice.roles),
+        "daemons": sorted({minion for role in secrets.DAEMONS for minion in members[role]}),
         "networks": sorted(set(chosen.networks(choice.files)) & set(choice.roles)),
         "admin": sorted({*members["admin"], *members["master"]}),
     }

@@ -7,15 +7,18 @@ import struct
 import time
 from collections.abc import Iterable, Mapping
 
+from proposals.services.service import CRASH
 from proposals.text import names
 from proposals.text.errors import ArgumentError
 
+DAEMONS = ("mon", "mgr", "storage")  # roles whose daemons deploy brings up
 # Capabilities as Ceph's documentation gives them (docs.ceph.com, rados/operations/user-management and
-# install/manual-deployment, mgr/administrator).
+# install/manual-deployment, mgr/administrator, mgr/crash).
 CAPS = {
     "mon.": {"mon": "allow *"},
     "client.admin": {"mon": "allow *", "osd": "allow *", "mds": "allow *", "mgr": "allow *"},
     "client.bootstrap-osd": {"mon": "profile bootstrap-osd"},
+    "client.crash": {"mon": "profile crash", "mgr": "profile crash"},
     "mgr.": {"mon": "allow profile mgr", "osd": "allow *", "mds": "allow *"},
 }
 
@@ -39,7 +42,7 @@ def entities(mgrs: Iterable[str], more: Mapping[str, Mapping[str, str]]) -> dict
     more
         Those that services ask for (``services.planning``).
     """
-    every = {name: CAPS[name] for name in ("mon.", "client.admin", "client.bootstrap-osd")}
+    every = {name: caps for name, caps in CAPS.items() if name != "mgr."}
     return {**every, **{f"mgr.{name}": CAPS["mgr."] for name in sorted(mgrs)}, **more}
 
 
@@ -116,6 +119,8 @@ def minion(
         uses["mgr"] = [f"mgr.{host}"]
     if "storage" in roles:
         uses["bootstrap-osd"] = ["client.bootstrap-osd"]
+    if set(DAEMONS) & set(roles):
+        uses |= CRASH
     if "master" in roles:
         uses["register"] = sorted(name for name in caps if name not in ("mon.", "client.admin"))
     return {

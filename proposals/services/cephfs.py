@@ -9,7 +9,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from proposals.services.service import Command, PlannedCluster, Service
+from proposals.services.service import CRASH, Command, PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 
 # docs.ceph.com, cephfs/add-remove-mds and rados/operations/user-management
@@ -45,7 +45,7 @@ def _server(cluster: PlannedCluster, minion: str) -> ServicePlan:
     return ServicePlan(
         parts={"mds": {minion: {"name": host}}},
         entities={entity: MDS_CAPS},
-        secrets={minion: {"mds": [entity]}},
+        secrets={minion: {"mds": [entity], **CRASH}},
     )
 
 

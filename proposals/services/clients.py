@@ -3,7 +3,7 @@
 A host with the role client-cephfs gets its key from ``cephfs``; one with the role admin needs nothing of a service.
 """
 
-from proposals.services.service import PlannedCluster, Service
+from proposals.services.service import CRASH, PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 
 ROLES = ("client-iscsi", "client-nfs", "client-radosgw", "benchmark")  # each has packages in pillar/ceph/os
@@ -26,7 +26,7 @@ def _mirror(cluster: PlannedCluster, minion: str) -> ServicePlan:
     return ServicePlan(
         parts={"rbd-mirror": {minion: {"entity": entity}}},
         entities={entity: MIRROR_CAPS},
-        secrets={minion: {"rbd-mirror": [entity]}},
+        secrets={minion: {"rbd-mirror": [entity], **CRASH}},
     )
 
 

@@ -7,6 +7,8 @@ from proposals.services.service_plan import ServicePlan
 from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 
+# What a host with a daemon of Ceph's may know: the name in which ceph-crash posts what a crash of it left.
+CRASH = {"crash": ["client.crash"]}
 Command = list[str]  # words of a ``ceph`` command, without a secret among them
 
 

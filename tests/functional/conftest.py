@@ -10,7 +10,7 @@ from saltfactories.utils.functional import Loaders
 
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
-EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "networks"), ["node1"])
+EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "daemons", "networks"), ["node1"])
 GATEWAY = {"name": "rgw.node1", "folder": "/var/lib/ceph/radosgw/ceph-rgw.node1", "files": ["keyring"], "port": 80}
 USER = {"name": "a", "display_name": "A", "access_key": "a", "secret": "rgw_users.a", "max_buckets": None, "caps": {}}
 # What configure would have told a minion that is everything.

@@ -149,7 +149,7 @@ def secrets(minion, **claims):
 @pytest.mark.parametrize("claims", [{}, {"pillar": CLAIMS}, {"pillarenv": "other"}])
 def test_a_minion_is_told_its_own_whatever_it_claims(minions, configured, claims):
     assert "admin" in secrets(minions["salt"])
-    assert secrets(minions["node1"], **claims) == {"mon", "mgr", "bootstrap-osd"}
+    assert secrets(minions["node1"], **claims) == {"mon", "mgr", "bootstrap-osd", "crash"}
 
 
 def test_a_minion_that_takes_anothers_name_is_told_nothing(minions, configured):

@@ -73,10 +73,10 @@ def test_what_one_minion_will_be_told(master, home):
     assert told["pillar"]["roles"] == ["mon", "mgr", "mds"]
     assert told["pillar"]["fsid"] == FSID
     assert [one["name"] for one in told["pillar"]["ceph"]["monitors"]] == ["monnode1", "monnode2", "monnode3"]
-    assert told["secrets"] == ["mds", "mgr", "mon"]
+    assert told["secrets"] == ["crash", "mds", "mgr", "mon"]
     assert not (home / "secrets").exists() and not (home / "current").exists()  # it only looked
     shown = master.asked("policy.check", "osdnode1").data
-    assert len(shown["pillar"]["ceph"]["storage"]["osds"]) == 54 and shown["secrets"] == ["bootstrap-osd"]
+    assert len(shown["pillar"]["ceph"]["storage"]["osds"]) == 54 and shown["secrets"] == ["bootstrap-osd", "crash"]
 
 
 def test_a_minion_that_policy_does_not_choose(master, home):

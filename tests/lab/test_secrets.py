@@ -21,8 +21,8 @@ WAYS = {
 # What each minion may know (docs/concepts/secrets.md), as the guide's policy.cfg gives the roles.
 MGRS = {f"mgr.{host}" for host in STORAGE}
 MAY_KNOW = {
-    "saltmaster": {"client.admin", "client.bootstrap-osd", *MGRS},
-    **{host: {"mon.", "client.admin", "client.bootstrap-osd", f"mgr.{host}"} for host in STORAGE},
+    "saltmaster": {"client.admin", "client.bootstrap-osd", "client.crash", *MGRS},
+    **{host: {"mon.", "client.admin", "client.bootstrap-osd", "client.crash", f"mgr.{host}"} for host in STORAGE},
     "client1": set(),
 }
 
@@ -32,7 +32,7 @@ def keys(cluster: Product) -> dict[str, str]:
     """Every key by its entity: the master's own record and all that Ceph knows."""
     made = json.loads(cluster.run("saltmaster", f"cat {PILLAR}/keys/keys.json").out)
     known = {each["entity"]: each["key"] for each in cluster.ceph("auth ls")["auth_dump"]}
-    assert set(made) == {"mon.", "client.admin", "client.bootstrap-osd", *MGRS}
+    assert set(made) == {"mon.", "client.admin", "client.bootstrap-osd", "client.crash", *MGRS}
     assert {f"osd.{osd_id}" for osd_id in range(6)} <= set(known)
     assert all(len(key) == 40 for key in (known | made).values())
     return known | made

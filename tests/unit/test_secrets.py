@@ -26,9 +26,9 @@ def test_known_keys_stay():
 @pytest.mark.parametrize(
     ("roles", "uses"),
     [
-        (["mon"], {"mon"}),
-        (["storage"], {"bootstrap-osd"}),
-        (["mgr"], {"mgr"}),
+        (["mon"], {"mon", "crash"}),
+        (["storage"], {"bootstrap-osd", "crash"}),
+        (["mgr"], {"mgr", "crash"}),
         (["admin"], {"admin"}),
         (["master"], {"admin", "register"}),
         (["client-cephfs"], set()),

@@ -4,6 +4,7 @@ ceph_os:
     common: [ceph-common, gdisk, logrotate]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
+    crash: [ceph-base]
     osd: [ceph-osd, cryptsetup-bin, gdisk, lvm2, util-linux]
     time: [chrony]
     mds: [ceph-mds]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from proposals.services import given
 from proposals.services.radosgw import frontend, keystone, users
 from proposals.services.radosgw.gateway import Gateway
-from proposals.services.service import PlannedCluster, Service
+from proposals.services.service import CRASH, PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.reader import SiteSettings
 from proposals.text.names import shown
@@ -97,7 +97,7 @@ def _host(minion: str, gateways: list[Gateway], identity: keystone.Keystone) -> 
     ]
     return ServicePlan(
         parts={"rgw": {minion: {"gateways": part, "trusted": trusted}}},
-        secrets={minion: {name: name for name in trusted}},
+        secrets={minion: {**CRASH, **{name: name for name in trusted}}},
     )
 
 

@@ -122,13 +122,22 @@ ceph-stage-deploy-osd:
     - require:
       - step: ceph-stage-deploy-crush
 
+ceph-stage-deploy-crash:
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['daemons'] | tojson }}
+    - sls: ceph.cluster.crash
+    - go_on: True
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-osd
+
 ceph-stage-deploy-pools:
   step.runner:
     - name: pool.make
     - check: pool.make
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-osd
+      - step: ceph-stage-deploy-crash
 
 ceph-stage-deploy-health:
   step.runner:

@@ -1,3 +1,6 @@
+include:
+  - ceph.cluster.crash
+
 ceph-service-mds-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['mds'] | tojson }}

@@ -1,4 +1,7 @@
 # The daemon's program and its key. What it mirrors, and from where, is the admin's to say (rbd mirror pool peer).
+include:
+  - ceph.cluster.crash
+
 ceph-service-rbd-mirror-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['rbd-mirror'] | tojson }}
