@@ -7,13 +7,14 @@ slot is can be read from the disk itself, after any interruption.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import halocline
 from salt.exceptions import CommandExecutionError
 
+TAG = "halocline/osd"  # of the events that tell the master how far this host is
 AT_ONCE = 8  # OSDs made side by side at most, fewer on fewer processors
 PARTS = {"raw": "osd_raw_parts", "lvm": "osd_lvm_parts"}
 OSD = {"raw": "osd_raw", "lvm": "osd_lvm"}
@@ -111,7 +112,8 @@ def deploy() -> dict[str, dict]:
     """Make and start the planned OSDs that are not made or do not run: ``{made: {fsid: id}, failed: {fsid: why}}``.
 
     Everything is looked at again right before it is used; what exists is left alone, and so is what ``absent`` names.
-    Run again after any interruption: the same fsids give the same slots, the same ids and no second OSD.
+    Run again after any interruption: the same fsids give the same slots, the same ids and no second OSD. An event tells
+    the master of each that is through.
 
     CLI Example:
 
@@ -129,12 +131,12 @@ def deploy() -> dict[str, dict]:
     __salt__["osd_plan.needs_aio"](todo)
     waiting = __salt__["osd_register.waiting"](todo)
     todo = [{**osd, "id": waiting.get(osd["fsid"])} for osd in todo]
-    held = []
+    held, tell = [], _teller(len(todo))
     try:
         for method, parts in PARTS.items():
             osds = [osd for osd in todo if osd["method"] == method]
             held += __salt__[f"{parts}.make"](osds) if osds else []
-        answers = halocline.side_by_side(_made_or_failed, [(osd,) for osd in todo], _at_once())
+        answers = halocline.side_by_side(_made_or_failed, [(osd,) for osd in todo], _at_once(), tell)
     finally:
         for descriptor in held:
             os.close(descriptor)
@@ -213,6 +215,22 @@ def _problem(disk: str, in_use: Mapping, planned: Sequence, group: Mapping | Non
         return __salt__["osd_guard.problem"](disk, recorded, in_use, planned, group)
     except (OSError, CommandExecutionError) as err:
         return f"cannot be looked at: {err}"
+
+
+def _teller(of: int) -> Callable[[int | str], None]:
+    """A function that takes each OSD's answer and tells the master how many are through; none are at first.
+
+    The run log and who watches the stage read these events (``proposals/stages/records.py``); nothing else waits for
+    them, so one that does not arrive is no failure.
+    """
+    through = {"made": 0, "failed": 0, "of": of}
+    __salt__["event.send"](TAG, dict(through))
+
+    def tell(answer: int | str) -> None:
+        through["made" if isinstance(answer, int) else "failed"] += 1
+        __salt__["event.send"](TAG, dict(through))
+
+    return tell
 
 
 def _made_or_failed(osd: Mapping) -> int | str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proposals.files import site as sites
-from proposals.stages import lines, orchestrations, plan_steps, presence, targets
+from proposals.stages import lines, orchestrations, plan_steps, presence, progress, targets
 from proposals.text import names
 from proposals.text.errors import ProposalError
 from runners.engine import answer, minions, stage_child, stage_jobs, stage_lock, stage_log, stage_recorder, stage_show
@@ -28,6 +28,7 @@ def begin(
     members: Sequence[str] | None = None,
     must: Sequence[str] = (),
     only: str | None = None,
+    steps: Sequence[str] = (),
     wait: float = WAIT,
     test: bool = False,
 ) -> answer.Output:
@@ -43,6 +44,8 @@ def begin(
         Those of them without which nothing can be done: they have to answer too.
     only
         Salt's glob: the minions that this run changes, such as ``osdnode[1-4]*``; without it, all.
+    steps
+        The names of the stage's steps, for its run log (``step.begin`` tells them).
     wait
         Seconds to wait for jobs of an interrupted run.
     test
@@ -58,7 +61,7 @@ def begin(
     expected = _expected(stage, members)
     note: dict[str, Any] = {"only": only, "hosts": targets.named(only, expected), "must": list(must)}
     if job and not test:
-        log = str(stage_recorder.start(__opts__, {**job, **note}))
+        log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
     answered = stage_jobs.running(__opts__, expected)
@@ -192,7 +195,8 @@ def last(stage: str | None = None) -> answer.Output:
         return {"text": "no stage has run yet" if stage is None else f"stage {_known(stage)} has not run yet"}
     log = str(logs[-1])
     records = stage_log.read(log)
-    text = [line for record in records if (line := lines.line(record))]
+    end = [line] if (line := lines.line(records[-1])) and records[-1]["event"] == "end" else []
+    text = [*map(names.printable, progress.told(records)), *end]
     status = 0 if records[-1].get("result") == "done" else 1
     return answer.Answer("\n".join([*text, f"({log})"]), {"log": log, "records": records}, status)
 

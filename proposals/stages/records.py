@@ -1,7 +1,8 @@
 """Events of Salt's bus, for one orchestration, as the records of its run log.
 
-Records: ``stage`` (who, what), ``waits``, ``step``, ``job``, ``minion`` (start, end, result, reason), ``result`` (of a
-step), ``stop``, ``end``. What minions return is not kept, but for the reasons of failures.
+Records: ``stage`` (who, what, its steps), ``waits``, ``step``, ``job``, ``osd`` (how far a host is), ``minion`` (start,
+end, result, reason), ``result`` (of a step), ``stop``, ``end``. What minions return is not kept, but for the reasons of
+failures.
 """
 
 import time
@@ -12,6 +13,9 @@ from proposals.stages.replies import words
 from proposals.text.notes import several
 
 LONGEST = 2000  # characters of one reason
+MOST = 10_000  # OSDs of one host: no number above this is believed
+OSD = ["halocline", "osd"]  # the tag of _modules/osd.py, split
+COUNTS = ("made", "failed", "of")  # what its events carry
 Record = dict[str, Any]
 
 
@@ -27,6 +31,7 @@ class Run:
         self.jid = jid
         self.step: dict[str, Any] = {}
         self.jobs: dict[str, dict[str, str]] = {}
+        self.through: dict[str, int] = {}  # of those that the step waits for: how many OSDs each told of, -1 at first
 
     def records(self, tag: Sequence[str], data: Mapping[str, Any]) -> list[Record]:
         """Return the records that one event makes.
@@ -43,12 +48,14 @@ class Run:
         if tag[:2] == ["salt", "job"] and tag[3:] == ["new"]:
             return self._job(data)
         if tag[:2] == ["salt", "job"] and tag[3:4] == ["ret"] and tag[2] in self.jobs:
+            self.through.pop(data["id"], None)
             return [_minion(data, self.jobs[tag[2]])]
-        return []
+        return self._osd(data) if tag == OSD else []
 
     def _step(self, data: Mapping[str, Any]) -> Record:
         what = data["args"]["arg"][0] if data["type"] == "state" else data["name"]
         self.step = {"step": data["name"], "what": what, "runner": data["type"] == "runner"}
+        self.through.clear()
         return record("step", step=data["name"], what=what)
 
     def _job(self, data: Mapping[str, Any]) -> list[Record]:
@@ -61,7 +68,21 @@ class Run:
         if not ours or not self.step:
             return []
         self.jobs[data["jid"]] = {"step": self.step["step"], "start": data["_stamp"]}
+        self.through |= dict.fromkeys(data["minions"], -1)
         return [record("job", step=self.step["step"], job=data["jid"], minions=sorted(data["minions"]))]
+
+    def _osd(self, data: Mapping[str, Any]) -> list[Record]:
+        """How many OSDs of a host are through. Any minion may send such an event: it counts of one that the step waits
+        for, and where its numbers can be and are more than before."""
+        minion, told = data.get("id"), data.get("data")
+        if not isinstance(minion, str) or minion not in self.through or not isinstance(told, Mapping):
+            return []
+        counts = {key: told[key] for key in COUNTS if type(told.get(key)) is int and 0 <= told[key] <= MOST}
+        through = counts.get("made", 0) + counts.get("failed", 0)
+        if len(counts) < len(COUNTS) or not self.through[minion] < through <= counts["of"]:
+            return []
+        self.through[minion] = through
+        return [record("osd", step=self.step["step"], minion=minion, **counts)]
 
 
 def _minion(data: Mapping[str, Any], job: Mapping[str, str]) -> Record:

@@ -34,7 +34,7 @@ def new(opts: Mapping, job: Job) -> Path:
         except OSError as err:
             raise ProposalError(f"the run log {path} cannot be written: {err.strerror}") from err
         pruning.prune(paths(opts), KEPT)
-        told = ("stage", "jid", "pid", "user", "arguments", *(["only"] if job.get("only") else []))
+        told = ("stage", "jid", "pid", "user", "arguments", *(key for key in ("only", "steps") if job.get(key)))
         append(path, record("stage", **{key: job[key] for key in told}))
         return path
     raise ProposalError(f"the run log {stem}.jsonl is there already")

@@ -1,4 +1,4 @@
-"""A stage's run for a person: lines of its log as it grows, and a live line on a terminal."""
+"""A stage's run for a person: lines of its log as it grows, and a bar over its steps on a terminal."""
 
 import json
 import sys
@@ -8,17 +8,22 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
+from rich.table import Column
 
-from proposals.stages.lines import Progress, line
+from proposals.stages.progress import Progress
 from proposals.stages.records import Record
+from proposals.text.names import printable
 
 TICK = 0.2  # seconds between looks at a log that grows
+BAR = 20  # columns
 SLOW = 30  # seconds after which plain output names who is waited for, and again
 LAST_WORDS = 5  # seconds for a log to say how its run ended after its process has gone
 
 
 def follow(path: str | Path, ended: Callable[[], bool], quiet: bool = False) -> Record | None:
-    """Print a run's log as it grows until it says how it ended; a live line below it on a terminal.
+    """Print a run's log as it grows until it says how it ended; a bar below it on a terminal.
 
     Returns the record that says how, None where there is none.
 
@@ -29,19 +34,17 @@ def follow(path: str | Path, ended: Callable[[], bool], quiet: bool = False) -> 
     quiet
         Print nothing.
     """
-    progress = Progress(time.monotonic())
+    progress = Progress()
     view = _Quiet() if quiet else _Terminal() if sys.stdout.isatty() else _Plain()
     with view:
         for record in _records(Path(path), ended):
-            now = time.monotonic()
             if record is None:
-                view.tick(progress, now)
+                view.tick(progress, time.time())
                 continue
-            progress.take(record, now)
+            for text in progress.take(record):
+                view.say(printable(text))
             if record["event"] == "end":
                 return record
-            if text := line(record):
-                view.say(text)
     return None
 
 
@@ -90,30 +93,35 @@ class _Plain(_Quiet):
         print(text, flush=True)
 
     def tick(self, progress: Progress, now: float) -> None:
-        if progress.seconds(now) < SLOW:
-            self.next = SLOW
-        elif progress.seconds(now) >= self.next:
-            self.next += SLOW
-            print(f"  … {progress.text(now)}", flush=True)
+        seconds = progress.seconds(now)
+        if seconds >= self.next:
+            print(f"  … {printable(progress.text(now))}", flush=True)
+        self.next = (int(seconds) // SLOW + 1) * SLOW
 
 
 class _Terminal(_Quiet):
-    """Lines, and below them one that lives."""
+    """Lines, and below them a bar over the steps with where the run is."""
 
     def __init__(self) -> None:
         self.console = Console(highlight=False)
-        self.status = self.console.status("")
+        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        where = TextColumn("{task.description}", markup=False, table_column=rest)
+        columns = SpinnerColumn(), BarColumn(BAR), TextColumn("{task.fields[place]}"), where
+        self.bar = Bar(*columns, console=self.console, transient=True, expand=True)
+        self.task = self.bar.add_task("", total=None, place="")
 
     def __enter__(self) -> None:
-        self.status.start()
+        self.bar.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.status.stop()
+        self.bar.stop()
 
     def say(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
 
     def tick(self, progress: Progress, now: float) -> None:
-        self.status.update(progress.text(now).replace("[", r"\["))
+        at, of = progress.place()
+        place, text = f"step {at} of {of}:" if of else "", printable(progress.text(now))
+        self.bar.update(self.task, completed=progress.share(), total=of or None, place=place, description=text)

@@ -8,6 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
+def begin(name: str, **kwargs: object) -> dict:
+    """Run the runner ``name``, in test mode too, and tell it the names of all steps of the stage: its first step."""
+    return runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], **kwargs)
+
+
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
     """Run a runner function and take its answer: ``changes`` where it made some, its ``text`` as comment.
 

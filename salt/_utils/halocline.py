@@ -97,13 +97,21 @@ def until(
         time.sleep(pause)
 
 
-def side_by_side(function: Callable[..., Answer], calls: Sequence[tuple], at_once: int) -> list[Answer]:
+def side_by_side(
+    function: Callable[..., Answer],
+    calls: Sequence[tuple],
+    at_once: int,
+    each: Callable[[Answer], object] = lambda answer: None,
+) -> list[Answer]:
     """Return a function's answers to tuples of arguments, in their order; so many are called at once.
 
-    Salt's dunders live in a context of the calling thread, so each call gets a copy of it.
+    Salt's dunders live in a context of the calling thread, so each call gets a copy of it. ``each`` is called in that
+    thread with every answer as it comes.
     """
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(contextvars.copy_context().run, function, *call) for call in calls]
+        for future in concurrent.futures.as_completed(futures):
+            each(future.result())
         return [future.result() for future in futures]
 
 

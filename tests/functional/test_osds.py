@@ -180,3 +180,24 @@ def test_a_foreign_disk_stops_although_another_is_gone(minion, loaders, disk, tm
     assert f"left out: OSD {UUIDS[0]}: {away} is not on this host" in good.comment
     bad = usable(**{away: {"uuids": UUIDS[:1]}, here: {"uuids": UUIDS[1:2]}})
     assert bad.result is False and here in bad.comment and away not in bad.comment
+
+
+def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypatch):
+    """In any order, made or failed: how many of how many, from none on."""
+    osd, answers, told = python_module("osd"), {"a": 3, "b": "no space", "c": 4}, []
+    asked = {
+        "event.send": lambda tag, data: told.append((tag, data)),
+        "osd_plan.needs_aio": lambda osds: None,
+        "osd_register.waiting": lambda osds: {},
+        "osd_lvm_parts.make": lambda osds: [],
+    }
+    todo = [{"fsid": fsid, "method": "lvm", "parts": {}} for fsid in answers]
+    found = {"plan": todo, "check": {}, "_absent": {}, "_groups": {}, "_todo": todo}
+    for name, answer in found.items():
+        monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
+    monkeypatch.setattr(osd, "__salt__", asked)
+    monkeypatch.setattr(osd, "_made_or_failed", lambda one: answers[one["fsid"]])
+    assert osd.deploy() == {"made": {"a": 3, "c": 4}, "failed": {"b": "no space"}}
+    assert {tag for tag, _ in told} == {"halocline/osd"} and told[0][1] == {"made": 0, "failed": 0, "of": 3}
+    assert [data["made"] + data["failed"] for _, data in told] == [0, 1, 2, 3]
+    assert told[-1][1] == {"made": 2, "failed": 1, "of": 3}

@@ -7,12 +7,12 @@ import pytest
 from saltmaster import Master
 
 pytestmark = pytest.mark.processes
-# First a step that fails on node2, then one that leaves a change on whoever gets it, then what was left out.
+# First a step that fails on node2, then one that leaves a change on whoever gets it and tells of its OSDs as osd.deploy
+# does, then what was left out.
 STAGE = """
 own-begin:
-  step.runner:
+  step.begin:
     - name: stage.begin
-    - check: stage.begin
     - stage: own
     - needs: answering
     - only: {{ pillar['ceph_only'] | tojson }}
@@ -46,6 +46,15 @@ own-{name}:
     - result: {{{{ {result} }}}}
     - comment: no space
 """
+OSDS = """
+own-osds:
+  module.run:
+    - event.send:
+      - tag: halocline/osd
+      - data: {made: 1, failed: 0, of: 2}
+    - test.sleep:
+      - length: 1
+"""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +64,7 @@ def master(salt_factories):
     files = {
         "ceph/stage/own.sls": STAGE,
         "own/first.sls": STATE.format(name="first", changes=False, result="grains['id'] != 'node2'"),
-        "own/second.sls": STATE.format(name="second", changes=True, result="true"),
+        "own/second.sls": STATE.format(name="second", changes=True, result="true") + OSDS,
     }
     for path, text in files.items():
         (made.root / "salt" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +105,18 @@ def test_a_silent_host_beside_those_of_a_run_is_nobodys_concern(master, silent):
     assert (done.returncode, done.stderr) == (0, ""), done
     assert "own: begun by" in done.stdout and ", only node[1]*\n" in done.stdout
     assert changed(master) == ["node1"] and silent not in done.stdout
+
+
+def test_each_step_and_each_osd_is_told(master):
+    done = master.typed("stage.run", "own", "only=node1")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.isascii() and "\x1b" not in done.stdout
+    lines = done.stdout.splitlines()
+    steps = [line for line in lines if line.startswith("step ")]
+    names = ("stage.begin", "own-first", "own-second", "targets.left")
+    assert steps == [f"step {at} of 4: {name}" for at, name in enumerate(names, 1)][1:]  # the log begins with the first
+    assert lines[lines.index("step 3 of 4: own-second") + 1] == "  node1 1 of 2 OSDs"
+    again = master.typed("stage.last")
+    assert [line for line in again.stdout.splitlines() if line.startswith("step ")] == steps
 
 
 def test_plain_salt_is_told_by_its_pillar(master):

@@ -1,6 +1,7 @@
 """Events of Salt's bus become a run log, and a run log what a person reads; secrets stay out of both."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,15 @@ from proposals.files.site import Site
 from proposals.pillar import redaction
 from proposals.pillar.secrets import new_key
 from proposals.stages import orchestrations, plan_steps, presence
-from proposals.stages.lines import Progress, line
+from proposals.stages.lines import line
+from proposals.stages.progress import Progress
 from proposals.stages.records import Run
 from proposals.text.errors import ArgumentError
 from runners.engine import stage_log
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CASES = yaml.safe_load((FIXTURES / "stage-events.yaml").read_text())
+PROGRESS = yaml.safe_load((FIXTURES / "stage-progress.yaml").read_text())
 PRINTED = yaml.safe_load((FIXTURES / "stage-printed.yaml").read_text())
 
 
@@ -28,15 +31,44 @@ def test_events_make_records_and_records_lines(case):
     assert [text for record in records if (text := line(record))] == case["shown"]
 
 
-def test_progress_names_who_is_waited_for():
-    progress = Progress(10)
-    assert progress.text(12) == "sees who answers, 2 s"
-    progress.take({"event": "step", "step": "osd"}, 20)
-    progress.take({"event": "job", "minions": ["node2", "node1"]}, 20)
-    progress.take({"event": "minion", "minion": "node1"}, 21)
-    assert progress.text(25) == "osd: 1 of 2, 5 s, waits for node2" and progress.seconds(25) == 5
-    progress.take({"event": "step", "step": "pools"}, 30)
-    assert progress.text(31) == "pools: 0 of 0, 1 s"
+def told(entry):
+    """The records that an entry of a progress case stands for."""
+    names = [f"node{number}" for number in range(1, entry["hosts"] + 1)] if "hosts" in entry else []
+    record = {"time": at(entry["at"]), **{key: entry[key] for key in entry if key not in ("at", "hosts", "says")}}
+    if record["event"] == "minion":
+        record = {"result": "failed" if "reason" in entry else "done", "changes": 0, **record}
+        record |= {"start": at(entry["at"] - 1), "end": at(entry["at"])}
+        return [{"minion": name, **record} for name in names] or [record]
+    return [{"minions": names, **record}] if record["event"] == "job" else [record]
+
+
+def at(second):
+    return f"2026-11-22T12:{second // 60:02}:{second % 60:02}+0000"
+
+
+@pytest.mark.parametrize("case", PROGRESS, ids=lambda case: case["name"])
+def test_a_run_is_told_as_it_goes_on(case):
+    progress, now = Progress(), 0
+    for entry in case["records"]:
+        if "text" in entry:
+            assert progress.text(now + entry["after"]) == entry["text"]
+            assert progress.share() == pytest.approx(entry["share"], abs=0.01)
+            continue
+        records = told(entry)
+        now = datetime.strptime(records[0]["time"], "%Y-%m-%dT%H:%M:%S%z").timestamp()
+        assert [text for record in records for text in progress.take(record)] == entry.get("says", [])
+
+
+def test_a_run_with_many_reasons_names_a_few_of_them():
+    progress = Progress()
+    for entry in ({"event": "step", "step": "osd", "at": 0}, {"event": "job", "hosts": 500, "at": 0}):
+        progress.take(told(entry)[0])
+    for number in range(1, 501):
+        entry = {"event": "minion", "minion": f"node{number}", "reason": f"/dev/sd{number}: no space", "at": 1}
+        assert progress.take(told(entry)[0]) == []
+    said = progress.take({"event": "end", "time": at(9)})
+    assert said[0] == "  500 of 500, 500 failed, 9 s" and len(said) == 12
+    assert said[-1] == "  failed  and 490 others, which the run log names"
 
 
 @pytest.mark.parametrize("case", PRINTED, ids=lambda case: case["name"])

@@ -1,8 +1,7 @@
 # Stage 2: policy.cfg -> pillar: one new generation, checked before it is served.
 ceph-stage-configure-begin:
-  step.runner:
+  step.begin:
     - name: stage.begin
-    - check: stage.begin
     - stage: configure
     - only: {{ pillar['ceph_only'] | tojson }}
     - needs: answering

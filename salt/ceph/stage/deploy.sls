@@ -1,9 +1,8 @@
 # Stage 3: what the pillar says -> running daemons. All checks stand before the first change. A host that does not
 # answer, or fails where it says go_on, holds back only itself; the last step names it.
 ceph-stage-deploy-begin:
-  step.runner:
+  step.begin:
     - name: stage.begin
-    - check: stage.begin
     - stage: deploy
     - only: {{ pillar['ceph_only'] | tojson }}
     - needs: answering

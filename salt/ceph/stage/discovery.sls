@@ -1,8 +1,7 @@
 # Stage 1: look at every minion of ours, store what was seen, write the fragments that policy.cfg chooses from.
 ceph-stage-discovery-begin:
-  step.runner:
+  step.begin:
     - name: stage.begin
-    - check: stage.begin
     - stage: discovery
     - only: {{ pillar['ceph_only'] | tojson }}
     - needs: answering

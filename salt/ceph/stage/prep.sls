@@ -1,8 +1,7 @@
 # Stage 0: modules, package sources, packages and time on every minion of ours; then updates, where the site asks.
 ceph-stage-prep-begin:
-  step.runner:
+  step.begin:
     - name: stage.begin
-    - check: stage.begin
     - stage: prep
     - only: {{ pillar['ceph_only'] | tojson }}
     - failhard: True

@@ -1,8 +1,7 @@
 # Restart what runs with an older configuration than it would start with: host by host, by Ceph's leave.
 ceph-stage-restart-begin:
-  step.runner:
+  step.begin:
     - name: stage.begin
-    - check: stage.begin
     - stage: restart
     - only: {{ pillar['ceph_only'] | tojson }}
     - needs: answering
