@@ -3,7 +3,7 @@
 from typing import Any
 
 from proposals.text.errors import ProposalError
-from runners.engine import answer, daemon_restart, jobs, minions, taking_part
+from runners.engine import answer, daemon_restart, jobs, minions, stage_lock, taking_part
 
 PENDING, STOPPED = NAMES = ("daemons.pending", "daemons.stopped")
 KINDS = ("mon", "mgr", "osd", "mds", "client")  # in Ceph's order (docs.ceph.com, install/upgrading-ceph)
@@ -20,6 +20,7 @@ def pending(**_: Any) -> dict[str, Any]:
         salt-run daemon.pending
     """
     waiting, down = _looked()
+    stage_lock.keep(__opts__, daemon_restart.WAITING, {minion: sorted(daemons) for minion, daemons in waiting.items()})
     lines = [
         f"{minion}: {name}: {option} is {_shown(now)}, would be {_shown(then)}"
         for minion, daemons in waiting.items()

@@ -5,9 +5,9 @@ from typing import Any
 
 from proposals.files import site
 from proposals.inventory import kept
-from proposals.stages import left_out
+from proposals.stages import left_out, summary
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, minions, planned, stage_lock, taking_part
+from runners.engine import answer, daemon_restart, health, jobs, minions, planned, stage_lock, taking_part
 
 
 @answer.answers
@@ -50,14 +50,19 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
 
 @answer.answers
-def left(cluster: bool = False, test: bool = False) -> answer.Output:
-    """Say what the running stage left out, and why: its last step.
+def left(
+    cluster: bool = False, changed: Mapping[str, Sequence[str]] | None = None, test: bool = False
+) -> answer.Output:
+    """Say what the running stage changed, what it left out and why, which daemons wait for a restart: its last step.
 
     Exit status 1 where something that was asked for could not be made; what the cluster knows already, such as an OSD
     that was made and is down, is a warning.
 
     cluster
         Whether the stage makes daemons: compare with what the cluster has.
+    changed
+        What each step changed, hosts or other names (``step.end`` tells it); without it, what was left out alone is
+        said.
     test
         As the stage in test mode calls it: a cluster that is not there yet is no error then.
 
@@ -77,6 +82,9 @@ def left(cluster: bool = False, test: bool = False) -> answer.Output:
     lines = left_out.judged(note.get("left", {}), note.get("failed", ()), found)
     text = "\n".join(line.text() for line in lines)
     findings = {"findings": [line.as_dict() for line in lines]}
+    if changed is not None and not test:
+        told = summary.lines(changed, lines, note.get(daemon_restart.WAITING))
+        text, findings = "\n".join(told), {**findings, "summary": told}
     if any(line.lost for line in lines) and not test:
         return {**answer.bad(text, 1), **findings}
     return {"text": text or "nothing was left out", **findings}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proposals.text.notes import counted, several
+from proposals.text.notes import NAMED, counted, several
 
 AGAIN = "run the stage again"
 STARTS = f"start its salt-minion and {AGAIN}"
@@ -77,7 +77,7 @@ class Cluster:
 
 
 def judged(left: Mapping[str, str], failed: Iterable[str], cluster: Cluster | None) -> list[Left]:
-    """Return a line for each host and disk that was left out.
+    """Return a line for each host and disk that was left out; hosts with the same one share it.
 
     left
         Why each host was left out.
@@ -86,22 +86,27 @@ def judged(left: Mapping[str, str], failed: Iterable[str], cluster: Cluster | No
     cluster
         Where the stage was to make daemons; None where it makes none.
     """
-    lines = [_host(minion, why, minion in set(failed), cluster) for minion, why in sorted(left.items())]
+    few = len(left) <= NAMED
+    lines = [_host(minion, why, minion in set(failed), cluster, few) for minion, why in sorted(left.items())]
     if cluster:
         for minion, absent in sorted(cluster.absent.items()):
             if minion not in left:
                 lines += _disks(minion, absent, cluster)
         lines += _forgotten(left, cluster)
-    return lines
+    hosts: dict[tuple, list[str]] = {}
+    for line in lines:
+        hosts.setdefault(line[1:], []).extend(line.hosts)
+    return [Left(tuple(names), *line) for line, names in hosts.items()]
 
 
-def _host(minion: str, why: str, failed: bool, cluster: Cluster | None) -> Left:
+def _host(minion: str, why: str, failed: bool, cluster: Cluster | None, few: bool) -> Left:
+    """What is said of one host; where there are few, with the names of its daemons."""
     if failed:
         return Left((minion,), why, f"mend that and {AGAIN}", lost=True)
     if cluster and (unmade := cluster.unmade(minion)):
         return Left((minion,), f"{why}, and {', '.join(unmade)} could not be made", STARTS, lost=True)
     made = cluster.made(minion) if cluster else []
-    known = f"; the cluster knows its {', '.join(made)}" if made else ""
+    known = f"; the cluster knows its {', '.join(made) if few else 'daemons'}" if made else ""
     return Left((minion,), f"{why}{known}", STARTS, lost=False)
 
 

@@ -17,7 +17,7 @@ def line(record: Mapping[str, Any]) -> str | None:
             return record["step"]
         case "minion":
             return _minion(record)
-        case "result" if record["result"] == "failed":
+        case "result" if record["result"] == "failed" and reason(record):
             return f"{record['step']}: {reason(record)}"
         case "result" if warnings := record.get("warnings"):
             return "\n".join(f"{record['step']}: warning: {warning}" for warning in warnings)

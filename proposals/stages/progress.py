@@ -63,7 +63,9 @@ class Progress:
             case "stage":
                 self.since, self.steps = _time(record), list(record.get("steps", ()))
         said = self._fold(_time(record)) if record["event"] in ("result", "end") else []
-        told = None if record["event"] == "end" else line(record)
+        if record["event"] == "end":
+            return [*said, *record.get("summary", ())]
+        told = line(record)
         return [*said, told] if told else said
 
     def place(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proposals.stages import summary
 from proposals.stages.replies import words
 from proposals.text.notes import several
 
@@ -113,17 +114,28 @@ def _end(answer: Any) -> Iterator[Record]:
         return
     failed = None
     for tag, state in sorted(states.items(), key=lambda item: item[1]["__run_num__"]):
-        more: Record = {} if state["result"] else {"reason": str(state["comment"])[:LONGEST]}
+        more: Record = {} if state["result"] or "summary" in state else {"reason": str(state["comment"])[:LONGEST]}
         warnings = [_warning(finding) for finding in state.get("findings", ()) if finding["severity"] == "warning"]
-        more |= {"warnings": warnings} if warnings else {}
+        more |= {"warnings": warnings} if warnings and "summary" not in state else {}
         seconds = round(state.get("duration", 0) / 1000, 1)
         word = "done" if state["result"] else "failed"
         name = state["name"] if tag.startswith("step_|-") else state["__id__"]
         yield record("result", step=name, result=word, seconds=seconds, changed=bool(state["changes"]), **more)
         failed = name if state["result"] is False else failed
-    changed = any(state["changes"] for state in states.values())
     reason = {"reason": f"in step {failed}"} if failed else {}
-    yield record("end", result="failed" if failed else "done", changed=changed, **reason)
+    told = [text[:LONGEST] for text in _summary(states)]
+    changed = any(state["changes"] for state in states.values())
+    yield record("end", result="failed" if failed else "done", changed=changed, summary=told, **reason)
+
+
+def _summary(states: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What the last step says that the run did; of one that did not come so far, what its steps changed."""
+    for state in states.values():
+        if "summary" in state:
+            return list(state["summary"])
+    ran = sorted(states.values(), key=lambda state: state["__run_num__"])
+    did = [state for state in ran if state.get("changed", state["changes"])]
+    return summary.lines({state["name"]: state.get("changed", ()) for state in did})
 
 
 def _warning(finding: Mapping[str, Any]) -> str:

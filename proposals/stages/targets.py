@@ -66,7 +66,8 @@ def began(note: Note, expected: Collection[str], answered: int) -> str:
     if note.get("only"):
         hosts = note["hosts"]
         lines.insert(0, f"only={shown(note['only'])}: {len(hosts)} of {len(expected)} hosts: {several(hosts)}")
-    return "\n".join([*lines, *(f"{minion}: {SILENT}; the stage goes on without it" for minion in note["left"])])
+    left = sorted(note["left"])
+    return "\n".join([*lines, *([f"{several(left)}: {SILENT}; the stage goes on without it"] if left else [])])
 
 
 def failures(answers: Mapping[str, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from runners.engine import health, jobs
 
 ASKED = ("mon", "osd", "mds")  # the kinds that Ceph has an ok-to-stop for
 LEAVE = 120  # seconds without progress after which Ceph's no stands; groups peer within a few
+WAITING = "waiting"  # what a stage keeps for its last step: the daemons that wait for a restart, by minion
 QUORUM = 60  # seconds for a monitor to be in quorum again
 
 

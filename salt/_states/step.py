@@ -13,6 +13,14 @@ def begin(name: str, **kwargs: object) -> dict:
     return runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], **kwargs)
 
 
+def end(name: str, **kwargs: object) -> dict:
+    """Run the runner ``name``, in test mode too, and tell it what each step changed: the last step of a stage."""
+    done = sorted(__running__.values(), key=lambda state: state["__run_num__"])
+    did = [state for state in done if state.get("changed", state["changes"])]  # Salt has failures in changes too
+    changed = {state["name"]: list(state.get("changed", ())) for state in did}
+    return runner(name, check=name, changed=changed, **kwargs)
+
+
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
     """Run a runner function and take its answer: ``changes`` where it made some, its ``text`` as comment.
 
@@ -61,12 +69,19 @@ def state(
     if not taking:
         return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
     ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
+    ret["changed"] = _changed(ret["changes"].get("ret", {}))
     if ret["result"] is False and go_on:
         answers = ret["changes"].get("ret", {})
         left, why = _asked("targets.leave", {"step": name, "among": taking, "answers": answers}, dict)
         ret["result"] = not why
         ret["comment"] += f"\n{why or left['text']}"
     return ret
+
+
+def _changed(answers: Mapping) -> list[str]:
+    """The minions on which a state changed something."""
+    by_minion = {minion: states.values() for minion, states in answers.items() if isinstance(states, Mapping)}
+    return sorted(minion for minion, states in by_minion.items() if any(state.get("changes") for state in states))
 
 
 def _asked(name: str, arguments: Mapping, kind: type) -> tuple[Any, str]:
@@ -89,7 +104,8 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     ret["changes"] = answer.get("changes", {})
     ret["comment"] = answer.get("error") or answer.get("text") or ""
     ret["result"] = answer.get("retcode", 0) == 0
-    return ret | {key: answer[key] for key in ("plan", "findings") if key in answer}
+    ret["changed"] = sorted(ret["changes"])
+    return ret | {key: answer[key] for key in ("plan", "findings", "summary") if key in answer}
 
 
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).

@@ -32,9 +32,8 @@ own-second:
     - require:
       - step: own-first
 own-left:
-  step.runner:
+  step.end:
     - name: targets.left
-    - check: targets.left
     - failhard: True
     - require:
       - step: own-second
@@ -95,7 +94,7 @@ def test_what_is_broken_holds_back_only_itself_and_is_named_at_the_end(master, s
     done = master.typed("stage.run", "own")
     assert (done.returncode, done.stderr) == (1, "")
     assert changed(master) == ["node1"]
-    end = done.stdout.partition("targets.left: ")[2]
+    end = done.stdout.partition("changed: own-second: node1\n")[2]
     assert "node2: left out: failed in own-first: own-first: no space; mend that and run the stage again" in end
     assert "node3: left out: does not answer; start its salt-minion" in end
 
@@ -115,6 +114,7 @@ def test_each_step_and_each_osd_is_told(master):
     names = ("stage.begin", "own-first", "own-second", "targets.left")
     assert steps == [f"step {at} of 4: {name}" for at, name in enumerate(names, 1)][1:]  # the log begins with the first
     assert lines[lines.index("step 3 of 4: own-second") + 1] == "  node1 1 of 2 OSDs"
+    assert lines[-2:] == ["changed: own-second: node1", "stage own: done, changed"]
     again = master.typed("stage.last")
     assert [line for line in again.stdout.splitlines() if line.startswith("step ")] == steps
 
@@ -123,12 +123,13 @@ def test_plain_salt_is_told_by_its_pillar(master):
     done = master.typed("state.orch", "ceph.stage.own", 'pillar={"ceph_only": "node1"}')
     assert (done.returncode, done.stderr) == (0, "")
     assert "only=node1: 1 of 2 hosts: node1" in done.stdout and changed(master) == ["node1"]
+    assert "Comment: changed: own-second: node1\n" in done.stdout  # the last step's: a summary for whoever reads this
 
 
 def test_a_step_that_fails_on_each_of_its_hosts_ends_the_stage(master):
     done = master.typed("stage.run", "own", "only=node2")
     assert done.returncode == 1 and changed(master) == []
-    assert "it failed on each of its hosts" in done.stdout
+    assert "it failed on each of its hosts" in done.stdout and "nothing changed\n" in done.stdout
 
 
 def test_a_pattern_that_names_nobody_is_refused_before_anybody_is_asked(master):

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proposals.stages import left_out, targets
+from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ArgumentError, ProposalError
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+SUMMARIES = yaml.safe_load((FIXTURES / "stage-summary.yaml").read_text())
 TARGETS = yaml.safe_load((FIXTURES / "targets.yaml").read_text())
 LEFT = yaml.safe_load((FIXTURES / "left-out.yaml").read_text())
 FAILED = {"a": {"__id__": "conf", "result": False, "comment": "no space\n"}}
@@ -41,6 +42,9 @@ def test_the_beginning_tells_who_takes_part_and_who_is_left_out():
     assert targets.began(note, ["mon1", "node1", "node2"], 2) == (
         "only=node*: 2 of 3 hosts: node1, node2\n2 minions answer\nnode2: does not answer; the stage goes on without it"
     )
+    many = [f"node{number}" for number in range(1000)]
+    said = targets.began({"hosts": many, "left": dict.fromkeys(many, targets.SILENT)}, many, 0)
+    assert said == "0 minions answer\nnode0, node1 and 998 more hosts: does not answer; the stage goes on without it"
     assert targets.began({"hosts": ["node1"], "left": {}}, ["node1"], 1) == "1 minions answer"
 
 
@@ -76,3 +80,22 @@ def test_what_was_left_out_is_known_or_lost(case):
     assert [(list(line.hosts), line.lost) for line in lines] == [(each["hosts"], each["lost"]) for each in case["says"]]
     for line, each in zip(lines, case["says"], strict=True):
         assert each["text"] in line.text() and line.as_dict()["severity"] == ("error" if line.lost else "warning")
+
+
+def test_hosts_of_which_the_same_is_said_share_a_line():
+    """A thousand silent hosts of a cluster of twelve OSDs a host are one line, not a thousand."""
+    minions = [f"node{number}" for number in range(1000)]
+    osds = {minion: {f"{minion}-{osd}": "/dev/a" for osd in range(12)} for minion in minions}
+    ids = {fsid: number for number, fsid in enumerate(fsid for each in osds.values() for fsid in each)}
+    (line,) = left_out.judged(dict.fromkeys(minions, targets.SILENT), (), left_out.Cluster(planned=osds, osds=ids))
+    assert line.text().startswith(
+        "node0, node1 and 998 more hosts: left out: does not answer; the cluster knows its dae"
+    )
+    assert len(line.as_dict()["hosts"]) == 1000 and not line.lost
+
+
+@pytest.mark.parametrize("case", SUMMARIES, ids=lambda case: case["name"])
+def test_a_run_is_summed_up(case):
+    hosts = case.get("left", ())
+    left = [left_out.Left((f"node{number}",), f"osd.{number}: gone", "plug it in", False) for number in hosts]
+    assert summary.lines(case["changed"], left, case.get("waiting")) == case["says"]

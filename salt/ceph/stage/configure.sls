@@ -16,9 +16,8 @@ ceph-stage-configure-push:
       - step: ceph-stage-configure-begin
 
 ceph-stage-configure-left:
-  step.runner:
+  step.end:
     - name: targets.left
-    - check: targets.left
     - failhard: True
     - require:
       - step: ceph-stage-configure-push

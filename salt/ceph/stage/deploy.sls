@@ -153,9 +153,8 @@ ceph-stage-deploy-restarts:
       - step: ceph-stage-deploy-health
 
 ceph-stage-deploy-left:
-  step.runner:
+  step.end:
     - name: targets.left
-    - check: targets.left
     - cluster: True
     - failhard: True
     - require:

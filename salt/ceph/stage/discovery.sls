@@ -20,3 +20,10 @@ ceph-stage-discovery-default:
     - failhard: True
     - require:
       - step: ceph-stage-discovery-collect
+
+ceph-stage-discovery-left:
+  step.end:
+    - name: targets.left
+    - failhard: True
+    - require:
+      - step: ceph-stage-discovery-default

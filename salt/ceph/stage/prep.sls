@@ -35,3 +35,10 @@ ceph-stage-prep-updates:
     - failhard: True
     - require:
       - step: ceph-stage-prep-packages
+
+ceph-stage-prep-left:
+  step.end:
+    - name: targets.left
+    - failhard: True
+    - require:
+      - step: ceph-stage-prep-updates

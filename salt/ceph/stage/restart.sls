@@ -18,9 +18,8 @@ ceph-stage-restart-daemons:
       - step: ceph-stage-restart-begin
 
 ceph-stage-restart-left:
-  step.runner:
+  step.end:
     - name: targets.left
-    - check: targets.left
     - failhard: True
     - require:
       - step: ceph-stage-restart-daemons

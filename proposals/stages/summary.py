@@ -1,0 +1,32 @@
+"""What a run of a stage did, in few lines: they stand at its end, whoever runs or watches it."""
+
+from collections.abc import Mapping, Sequence
+
+from proposals.stages.left_out import Left
+from proposals.text.notes import counted, several
+
+MANY = 10  # lines of one kind
+RESTART = "'salt-run state.orch ceph.stage.restart' restarts them, host by host"
+
+
+def lines(
+    changed: Mapping[str, Sequence[str]], left: Sequence[Left] = (), waiting: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Return what changed, what was left out, what waits for a restart.
+
+    changed
+        What each step changed, hosts or other names; empty where it does not say.
+    left
+        What was left out (``left_out.judged``).
+    waiting
+        By minion: the daemons that run with an older configuration than they would start with.
+    """
+    told = [f"changed: {step}: {several(list(names), 'more')}".rstrip(": ") for step, names in changed.items()]
+    told = told or ["nothing changed"]
+    told += [line.text() for line in left[:MANY]]
+    if more := left[MANY:]:
+        told.append(f"{counted(len({host for line in more for host in line.hosts}), 'more host')}: left out too")
+    if daemons := [daemon for names in (waiting or {}).values() for daemon in names]:
+        hosts = counted(len(waiting or {}), "host")
+        told.append(f"waits for a restart: {several(daemons, 'more daemons')} of {hosts}; {RESTART}")
+    return told
