@@ -48,6 +48,16 @@ def test_every_osd_lies_where_the_proposal_put_it(cluster: Product) -> None:
             assert said == {role: size // BLOCK * BLOCK for role, size in sizes.items()}
 
 
+def test_the_master_was_told_of_each_osd_that_was_made(cluster: Product) -> None:
+    """By the logs of the deploys: the last word of each host is that all of its OSDs are through."""
+    if "interrupted" not in cluster.notes:
+        pytest.skip("the cluster was kept from an earlier session, its logs were not")
+    told = cluster.run("saltmaster", """grep -h '"event": "osd"' /var/log/halocline/deploy-*.jsonl""").out.splitlines()
+    last = {record["minion"]: record for record in map(json.loads, told)}
+    assert sorted(last) == list(STORAGE)
+    assert all(record["made"] == record["of"] > 0 and not record["failed"] for record in last.values()), last
+
+
 def _part(cluster: Product, host: str, disk: str, node: str) -> int:
     """Bytes of a partition, which must be one of that disk."""
     told = cluster.run(host, f"readlink -f {disk}; lsblk -bndo PKNAME,SIZE {node}").out.split()
