@@ -5,7 +5,7 @@ from typing import Any
 
 from proposals.files import site
 from proposals.inventory import kept
-from proposals.stages import left_out, summary
+from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ProposalError
 from runners.engine import answer, daemon_restart, health, jobs, minions, planned, stage_lock, taking_part
 
@@ -46,7 +46,7 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
         salt-run targets.leave ceph-stage-deploy-osd '[osdnode1, osdnode2]' '{osdnode1: false}'
     """
     failed = taking_part.leave(__opts__, step, among, answers)
-    return {"text": "\n".join(f"{minion}: left out from here on: {why}" for minion, why in failed.items())}
+    return {"text": targets.left_from_here(failed)}
 
 
 @answer.answers

@@ -87,6 +87,14 @@ def _reason(answer: Any) -> str:
     return "" if answer else "did not return"
 
 
+def left_from_here(failed: Mapping[str, str]) -> str:
+    """Return what is said of hosts that failed in a step and are left out of what follows; one line for each reason."""
+    minions: dict[str, list[str]] = {}
+    for minion, why in failed.items():
+        minions.setdefault(why, []).append(minion)
+    return "\n".join(f"{several(names)}: left out from here on: {why}" for why, names in minions.items())
+
+
 def leave(note: Note, step: str, hosts: Collection[str], failed: Mapping[str, str]) -> Note:
     """Return a run's note with the hosts left out that failed in a step.
 

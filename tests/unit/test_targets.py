@@ -52,6 +52,9 @@ def test_a_host_that_fails_is_left_out_with_its_reason():
     answers = {"node1": {"a": {"result": True}}, "node2": {**FAILED, "b": LATER}, "node3": False, "node4": ["no SLS"]}
     failed = targets.failures(answers)
     assert failed == {"node2": "conf: no space", "node3": "did not return", "node4": "no SLS"}
+    many = targets.left_from_here({**failed, **dict.fromkeys([f"osd{number}" for number in range(900)], "no space")})
+    assert many.splitlines()[0] == "node2: left out from here on: conf: no space"
+    assert many.splitlines()[3:] == ["osd0, osd1 and 898 more hosts: left out from here on: no space"]
     note = targets.leave({"left": {"node5": "x"}}, "deploy-osd", sorted(answers), failed)
     assert sorted(note["left"]) == ["node2", "node3", "node4", "node5"] and note["failed"] == [
         "node2",
