@@ -1,13 +1,16 @@
 """Salt's own loaders and compiler over this checkout, without daemons."""
 
+import math
 import sys
 
 import pytest
 import salt.loader
 import salt.state
 from salt.loader.lazy import LOADED_BASE_NAME
+from salt.utils.entrypoints import iter_entry_points
 from saltfactories.utils.functional import Loaders
 
+iter_entry_points.__wrapped__.expiration = math.inf  # Salt looks for new packages again and again: here come none
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
 EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "daemons", "networks"), ["node1"])
@@ -88,9 +91,10 @@ def minion(salt_factories, checkout):
 def loaders(minion):
     """Salt's loaders as that minion has them, our modules, states and grains synced into it as prep does.
 
-    Their Python modules have names of their own: those of ``show_sls`` would else become theirs.
+    Their Python modules have names of their own: those of ``show_sls`` would else become theirs. A state takes the
+    pillar that the modules have, as with ``salt-call``, where Salt else compiles it anew for each state.
     """
-    return Loaders(minion.config.copy(), loaded_base_name="loaded")
+    return Loaders({**minion.config, "__cli": "salt-call"}, loaded_base_name="loaded")
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +105,7 @@ def modules(loaders):
 
 @pytest.fixture
 def with_pillar(modules, monkeypatch):
-    """A function: the minion's execution modules where its pillar has these keys besides."""
+    """A function: the minion's execution modules where its pillar has these keys besides; its states have them too."""
 
     def tell(**pillar):
         for key, value in pillar.items():

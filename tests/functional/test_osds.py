@@ -1,7 +1,6 @@
 """What a host plans for its OSDs, and whether it finds room."""
 
 import errno
-import json
 import os
 from pathlib import Path
 
@@ -89,18 +88,24 @@ def parts(*sizes):
     return [("raw", {"size": size, "partuuid": str(number)}) for number, size in enumerate(sizes)]
 
 
+@pytest.fixture(scope="module")
+def room(modules):
+    """What counts room, apart: Hypothesis asks arguments whether they are mocks; a loader would load all of Salt."""
+    return {name: modules[name] for name in ("osd_guard.room", "osd_space.between_partitions", "osd_space.in_group")}
+
+
 @given(
     extents=st.lists(st.integers(1, 2000), min_size=1, max_size=20),
     more=st.integers(0, 3 * EXTENT).map(lambda n: n & -512),
 )
-def test_what_the_planner_fits_finds_room(modules, extents, more):
+def test_what_the_planner_fits_finds_room(room, extents, more):
     """Slots of whole extents that leave 16 MiB free fit, on partitions and on volumes."""
     sizes = [extent * EXTENT for extent in extents]
     device = sum(sizes) + HEAD + more
     for space in ("osd_space.between_partitions", "osd_space.in_group"):
-        blocks = modules[space](device, None)
-        assert modules["osd_guard.room"](blocks, parts(*sizes)) is None
-        assert "has no room" in modules["osd_guard.room"](blocks, parts(*sizes, HEAD + more))
+        blocks = room[space](device, None)
+        assert room["osd_guard.room"](blocks, parts(*sizes)) is None
+        assert "has no room" in room["osd_guard.room"](blocks, parts(*sizes, HEAD + more))
 
 
 def test_room_is_counted_between_partitions(modules):
@@ -166,14 +171,13 @@ def test_a_disk_whose_ends_cannot_be_read_is_gone_too(modules, disk, python_modu
     assert MIB - 4096 in asked
 
 
-def test_a_foreign_disk_stops_although_another_is_gone(minion, loaders, disk, tmp_path):
+def test_a_foreign_disk_stops_although_another_is_gone(storage, loaders, disk, tmp_path):
     """The state's word: what is gone is told and no failure; what is there and not as recorded is one."""
     here, away = disk("here"), str(tmp_path / "away")
 
     def usable(**osds):
-        told = {"fsid": FSID, "ceph": {"storage": {"osds": osds, "disks": {}, "method": "raw"}}}
-        with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(told)):
-            return loaders.states["osd.usable"](name="disks")
+        storage(osds=osds, disks={}, method="raw")
+        return loaders.states["osd.usable"](name="disks")
 
     good = usable(**{away: {"uuids": UUIDS[:1]}})
     assert (good.result, good.changes) == (True, {})

@@ -1,11 +1,11 @@
 """Programs on a minion: one that hangs, one that is missing, one that prints a key; and states that run them."""
 
-import json
 import re
 import socket
 
 import halocline
 import pytest
+import salt.loader
 from salt.exceptions import CommandExecutionError
 
 KEY = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
@@ -106,8 +106,9 @@ def test_waiting_ends_with_an_answer_or_the_last_error():
         halocline.until(lambda: 1 / 0, 60)
 
 
-def test_nobody_can_name_the_function_that_runs_programs(modules):
-    names = {name for name in modules if name.startswith(("cluster_cli.", "halocline."))}
+def test_nobody_can_name_the_function_that_runs_programs(loaders, checkout):
+    ours = salt.loader.LazyLoader([str(checkout / "_modules")], loaders.opts, loaded_base_name="ours")
+    names = {name for name in ours if name.startswith(("cluster_cli.", "halocline."))}
     assert names == {f"cluster_cli.{name}" for name in ("ask", "tell", "tell_mgr", "kept")}
 
 
@@ -123,11 +124,11 @@ STATES = {
 }
 
 
-@pytest.fixture(scope="module")
-def states(minion, loaders):
+@pytest.fixture
+def states(loaders, with_pillar):
     """The states of a minion that is told these secrets; each runs as ``state.single`` does."""
-    with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(PILLAR)):
-        yield loaders.states
+    with_pillar(**PILLAR)
+    return loaders.states
 
 
 @pytest.fixture
@@ -167,12 +168,12 @@ PLANS = {
 }
 
 
-@pytest.fixture(scope="module")
-def planned(minion, loaders):
+@pytest.fixture
+def planned(loaders, with_pillar):
     """The states of a minion that is told of a network, gateways and monitors."""
-    pillar = {"ceph": PLANS, "ceph_secrets": {"iscsi-api": "secret"}}
-    with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(pillar)):
-        yield loaders.states
+    ceph = with_pillar()["pillar.get"]("ceph")
+    with_pillar(ceph={**ceph, **PLANS}, ceph_secrets={"iscsi-api": "secret"})
+    return loaders.states
 
 
 @pytest.mark.parametrize("test", [False, True])

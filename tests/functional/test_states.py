@@ -1,7 +1,6 @@
 """States of our own, run by Salt on files of this machine, and the SLS that use them."""
 
 import inspect
-import json
 import re
 from pathlib import Path
 
@@ -22,12 +21,12 @@ NAMES = [
 
 
 @pytest.fixture
-def run(minion, loaders):
-    """A function: the answer of one state, run as ``state.single`` does where the site's pillar is this."""
+def run(loaders, with_pillar):
+    """A function: the answer of one state, run as ``state.single`` does where the pillar has these keys besides."""
 
     def call(what, name, pillar=None, **arguments):
-        with minion.pillar_tree.base.temp_file("ceph/site.sls", json.dumps(pillar or {})):
-            return loaders.states[what](name=str(name), **arguments)
+        with_pillar(**(pillar or {}))
+        return loaders.states[what](name=str(name), **arguments)
 
     return call
 
@@ -103,7 +102,7 @@ def test_a_daemon_is_started_with_both_lists(run, tmp_path):
 
 def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, loaders):
     # What ``loaders.states`` holds are wrappers, which take anything.
-    functions = salt.loader.states(loaders.opts, loaders.modules, loaders.utils, loaders.serializers)
+    functions = salt.loader.states(loaders.opts, loaders.modules, loaders.utils, loaders.serializers, STATES)
 
     def wrong(chunk):
         name = f"{chunk['state']}.{chunk['fun']}"

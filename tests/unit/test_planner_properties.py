@@ -19,7 +19,7 @@ from proposals.text.sizes import GIB
 
 HDDS = [1000204886016, 4000787030016, 6001175126016]
 FLASH = [120034123776, 400088457216, 800166076416, 1920383410176]
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=30, deadline=None)  # `tests/fuzz/hostile.py` has more of the same
 
 
 @st.composite
