@@ -46,13 +46,13 @@ def _keys(path: Path) -> dict[str, str]:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
-    found, name = {}, ""
+    hashes, name = {}, ""
     for line in lines:
         if section := SECTION.fullmatch(line.strip()):
             name = section["name"]
         elif key := KEY.fullmatch(line.strip()):
-            found[name] = _hash(key["key"])
-    return found
+            hashes[name] = _hash(key["key"])
+    return hashes
 
 
 def _answered(store: Path) -> dict[str, str]:

@@ -3,21 +3,21 @@
 import os
 from pathlib import Path
 
-from lab.cluster import Cluster
+from lab.cluster import ClusterFile
 from lab.errors import LabError
 
 MASTER, NODE, DISK = 400, 200, 75  # MiB of memory: Salt's master; a node with its minion; an OSD on a disk
 IMAGE, NODE_DISK, DISK_DISK = 3000, 300, 60  # MiB of file system: the image; a node's own; what an idle OSD writes
 
 
-def needs(cluster: Cluster) -> tuple[int, int]:
+def needs(cluster: ClusterFile) -> tuple[int, int]:
     """MiB of memory and of file system that a cluster takes."""
     hosts = len(cluster.hosts)
     disks = sum(1 for host in cluster.hosts for model in host.slots if not model.mount)
     return MASTER + hosts * NODE + disks * DISK, IMAGE + hosts * NODE_DISK + disks * DISK_DISK
 
 
-def check_capacity(cluster: Cluster) -> None:
+def check_capacity(cluster: ClusterFile) -> None:
     """Raise LabError where the machine has too little free memory or disk for the cluster."""
     memory, disk = needs(cluster)
     free_memory, free_disk = _free_memory(), _free_disk()

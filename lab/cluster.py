@@ -34,7 +34,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Host:
+class Node:
     """One node: short name (its minion id), address on each of its networks, a disk model for each slot."""
 
     name: str
@@ -44,19 +44,19 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterFile:
     """A parsed cluster file."""
 
     name: str
     domain: str
     networks: dict[str, str]
-    hosts: tuple[Host, ...]
+    hosts: tuple[Node, ...]
 
     @property
-    def master(self) -> Host:
+    def master(self) -> Node:
         return next(host for host in self.hosts if host.master)
 
-    def host(self, name: str) -> Host:
+    def host(self, name: str) -> Node:
         """The host of that name.
 
         Raises LabError that lists the hosts there are.
@@ -85,7 +85,7 @@ def read(which: str) -> tuple[str, str]:
     return path.stem, path.read_text()
 
 
-def parse(name: str, text: str) -> Cluster:
+def parse(name: str, text: str) -> ClusterFile:
     """Make a cluster of a file's text; the first thing wrong is a LabError that names it."""
     where = f"cluster {name}"
     try:
@@ -100,7 +100,7 @@ def parse(name: str, text: str) -> Cluster:
     groups = expect(where, "hosts", data["hosts"], list)
     hosts = tuple(host for group in groups for host in _group(where, group, networks, models))
     _judge(where, hosts)
-    return Cluster(name, data.get("domain", "lab"), {key: str(net) for key, net in networks.items()}, hosts)
+    return ClusterFile(name, data.get("domain", "lab"), {key: str(net) for key, net in networks.items()}, hosts)
 
 
 def _networks(where: str, data: object) -> dict[str, ipaddress.IPv4Network]:
@@ -127,7 +127,7 @@ def _model(where: str, name: str, entry: object) -> Model:
     return Model(name, **{**data, "mount": tuple(data.get("mount", ()))})
 
 
-def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Model]) -> list[Host]:
+def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Model]) -> list[Node]:
     data = check_keys(f"{where}: hosts", entry, required=("names", "first"), optional=("networks", "disks", "master"))
     names = expect(where, "names", data["names"], list)
     here = f"{where}: host {names[0] if names else '?'}"
@@ -145,11 +145,11 @@ def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Mo
             if key not in networks:
                 raise LabError(f"{here}: no network {key!r}; expected one of {', '.join(networks)}.")
             addresses[key] = str(networks[key][expect(here, "first", data["first"], int) + index])
-        hosts.append(Host(name, addresses, tuple(slots), bool(data.get("master"))))
+        hosts.append(Node(name, addresses, tuple(slots), bool(data.get("master"))))
     return hosts
 
 
-def _judge(where: str, hosts: tuple[Host, ...]) -> None:
+def _judge(where: str, hosts: tuple[Node, ...]) -> None:
     if sum(host.master for host in hosts) != 1:
         raise LabError(f"{where}: expected exactly one host with `master: true`.")
     names = [host.name for host in hosts]

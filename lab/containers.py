@@ -10,7 +10,7 @@ from docker.errors import NotFound
 from docker.models.containers import Container
 
 from lab import disks, networks
-from lab.cluster import Host
+from lab.cluster import Node
 from lab.errors import LabError
 from lab.networks import LABEL
 from lab.store import CHECKOUT, Lab
@@ -52,7 +52,7 @@ def find(client: DockerClient, lab: Lab, host: str) -> Container:
         raise LabError(f"{host} of {lab.name} has no container any more: `python -m lab up {lab.name}`.") from err
 
 
-def make(client: DockerClient, lab: Lab, host: Host, image: str) -> Container:
+def make(client: DockerClient, lab: Lab, host: Node, image: str) -> Container:
     """Create the container of a host, with its networks and settings, not yet started."""
     first, *others = host.addresses
     api, domain = client.api, lab.cluster.domain
@@ -80,7 +80,7 @@ def make(client: DockerClient, lab: Lab, host: Host, image: str) -> Container:
     return client.containers.get(made["Id"])
 
 
-def _host_config(client: DockerClient, lab: Lab, host: Host, network: str) -> dict:
+def _host_config(client: DockerClient, lab: Lab, host: Node, network: str) -> dict:
     config = client.api.create_host_config(
         cap_add=["ALL"],
         cap_drop=DROPPED,
@@ -94,7 +94,7 @@ def _host_config(client: DockerClient, lab: Lab, host: Host, network: str) -> di
     return config | {"MaskedPaths": [], "ReadonlyPaths": READ_ONLY}
 
 
-def _binds(lab: Lab, host: Host) -> list[str]:
+def _binds(lab: Lab, host: Node) -> list[str]:
     tree = ["/sys/fs/cgroup:/sys/fs/cgroup:rw", f"{disks.mounted_folder(lab, host.name)}:/etc/lab:ro"]
     if host.master:
         return [*tree, f"{CHECKOUT}:/srv/halocline:ro", f"{CHECKOUT}/lab/site/salt:/srv/salt:ro"]

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import time
+from collections.abc import Callable
+from functools import partial
 
 from docker.models.containers import Container
 from rich.console import Console
@@ -36,7 +38,7 @@ def demo(which: str) -> int:
     master = containers.find(daemon.needed(), lab, lab.cluster.master.name)
     watch = subprocess.Popen(["docker", "exec", master.name, "salt-run", "stage.watch"], stderr=subprocess.DEVNULL)
     try:
-        times += [(command, _timed(lambda command=command: _type(master, way, command))) for command in way.commands]
+        times += [(command, _timed(partial(_type, master, way, command))) for command in way.commands]
     finally:
         containers.run(master, "pkill -f '[s]alt-run stage.watch'")
         watch.wait(timeout=30)
@@ -51,7 +53,7 @@ def demo(which: str) -> int:
     return 0 if well else 1
 
 
-def _timed(act) -> float:
+def _timed(act: Callable[[], object]) -> float:
     start = time.monotonic()
     act()
     return time.monotonic() - start
@@ -106,11 +108,11 @@ def loaded(name: str) -> bool:
             time.sleep(LOAD)
         finally:
             stop(name)
-        found = report(name, Demand())
+        outcome = report(name, Demand())
     except LabError as err:
         console.print(f"[red]the cluster is as proposed, but no load could be put on it:[/] {escape(str(err))}")
         return False
-    shown(found, console)
-    if found.problems:
+    shown(outcome, console)
+    if outcome.problems:
         console.print("[red]the cluster is as proposed, but its clients were not served: see the lines above")
-    return not found.problems
+    return not outcome.problems

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from lab import identity, loops
-from lab.cluster import Host, Model
+from lab.cluster import Model, Node
 from lab.commands import run
 from lab.store import LABS, Lab
 
@@ -25,14 +25,14 @@ def mounted_folder(lab: Lab, host: str) -> Path:
     return lab.folder / "hosts" / host
 
 
-def make_all(lab: Lab, host: Host) -> None:
+def make_all(lab: Lab, host: Node) -> None:
     """Make and plug in every disk of a host."""
     for slot, model in enumerate(host.slots):
         make(lab, host.name, slot, 0, model, _mount_point(host, slot))
     write_list(lab, host.name)
 
 
-def _mount_point(host: Host, slot: int) -> str | None:
+def _mount_point(host: Node, slot: int) -> str | None:
     model = host.slots[slot]
     nth = host.slots[:slot].count(model)
     return model.mount[nth] if nth < len(model.mount) else None
@@ -56,12 +56,12 @@ def make(lab: Lab, host: str, slot: int, generation: int, model: Model, mount: s
 
 def plugged(lab: Lab, host: str) -> list[dict]:
     """The disks a host has now, by slot: identity, kernel name, file."""
-    found = []
+    disks = []
     for path, name in loops.attached(folder(lab, host)).items():
         facts = path.with_suffix(".json")
         if facts.exists():
-            found.append({**json.loads(facts.read_text()), "name": name, "file": str(path)})
-    return sorted(found, key=lambda disk: disk["slot"])
+            disks.append({**json.loads(facts.read_text()), "name": name, "file": str(path)})
+    return sorted(disks, key=lambda disk: disk["slot"])
 
 
 def write_list(lab: Lab, host: str) -> None:

@@ -7,7 +7,7 @@ import yaml
 from docker import DockerClient
 
 from lab import clean, containers, daemon, disks, image, salt, up
-from lab.cluster import Host, parse
+from lab.cluster import Node, parse
 from lab.errors import LabError
 from lab.progress import say, step
 from lab.store import Lab, find, locked
@@ -45,7 +45,7 @@ def _shrink(client: DockerClient, lab: Lab, name: str, text: str) -> None:
     lab.save()
 
 
-def with_host(lab: Lab, name: str, like: Host) -> str:
+def with_host(lab: Lab, name: str, like: Node) -> str:
     """The lab's cluster file with one more host.
 
     Raises LabError where the name is taken, is no host name, or no address is free.

@@ -24,13 +24,13 @@ def _before(name: str) -> Path:
 def make_room() -> None:
     """Raise what is too low, and remember what was."""
     for name, needed in NEEDED.items():
-        found = (SYS / name).read_text().strip()
-        if int(found) >= needed:
+        before = (SYS / name).read_text().strip()
+        if int(before) >= needed:
             continue
         ROOT.mkdir(parents=True, exist_ok=True)
-        _before(name).write_text(found)
+        _before(name).write_text(before)
         (SYS / name).write_text(str(needed))
-        say(f"the machine's {name} is {needed} while a lab runs (it was {found})")
+        say(f"the machine's {name} is {needed} while a lab runs (it was {before})")
 
 
 def put_back() -> None:

@@ -14,7 +14,7 @@ def attached(below: Path) -> dict[Path, str]:
 
     A pulled disk that somebody still holds open (lab/eject.py) is not counted.
     """
-    found = {}
+    names = {}
     for entry in SYS.glob("loop*/loop/backing_file"):
         try:
             path = Path(entry.read_text().strip().removesuffix(" (deleted)"))
@@ -22,8 +22,8 @@ def attached(below: Path) -> dict[Path, str]:
         except OSError:  # detached between the two looks
             continue
         if path.is_relative_to(below) and size > EJECTED:
-            found[path] = entry.parts[3]
-    return found
+            names[path] = entry.parts[3]
+    return names
 
 
 def attach(path: Path, rotational: bool) -> str:

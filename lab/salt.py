@@ -6,7 +6,7 @@ import time
 from docker.models.containers import Container
 
 from lab import containers
-from lab.cluster import Cluster, Host
+from lab.cluster import ClusterFile, Node
 from lab.errors import LabError
 
 # A minion whose key was just accepted asks again soon: a lab has no thousands of minions to protect a master from.
@@ -17,7 +17,7 @@ FIRST_PATIENCE, LAST_PATIENCE = 4, 32  # seconds
 LIMIT = 120  # seconds for keys, and again for answers
 
 
-def files(cluster: Cluster, host: Host) -> dict[str, str]:
+def files(cluster: ClusterFile, host: Node) -> dict[str, str]:
     """What makes a node this minion of this master: path -> text."""
     return {
         "/etc/salt/minion_id": host.name,
@@ -25,7 +25,7 @@ def files(cluster: Cluster, host: Host) -> dict[str, str]:
     }
 
 
-def start(container: Container, host: Host) -> None:
+def start(container: Container, host: Node) -> None:
     """Let the node's Salt run, now and after each boot."""
     units = [*(["salt-master"] if host.master else []), "salt-minion"]
     done = containers.run(container, ["systemctl", "enable", "--now", "--no-block", *units])

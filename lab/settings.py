@@ -16,16 +16,16 @@ ALIVE = (
 
 def snapshot(root: Path = Path("/proc/sys")) -> dict[str, str]:
     """Every shared setting that can be read and does not change by itself: path below /proc/sys -> value."""
-    found = {}
+    values = {}
     for path in (path for folder in SHARED for path in (root / folder).rglob("*")):
         name = str(path.relative_to(root))
         if any(fnmatch.fnmatch(name, pattern) for pattern in ALIVE) or not path.is_file():
             continue
         try:
-            found[name] = path.read_text(errors="replace").strip()
+            values[name] = path.read_text(errors="replace").strip()
         except OSError:  # written only, or not for this kernel
             continue
-    return found
+    return values
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:

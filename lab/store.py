@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from lab.cluster import Cluster, parse
+from lab.cluster import ClusterFile, parse
 from lab.errors import LabError
 from lab.progress import say
 
@@ -40,7 +40,7 @@ class Lab:
     stopped: list[str] = field(default_factory=list)
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterFile:
         return parse(self.name, self.text)
 
     @property
@@ -100,7 +100,7 @@ def locked() -> Iterator[None]:
 
 
 def _take(lock: TextIO) -> None:
-    deadline, told = time.monotonic() + LOCK_LIMIT, False
+    deadline, announced = time.monotonic() + LOCK_LIMIT, False
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -110,7 +110,7 @@ def _take(lock: TextIO) -> None:
             busy = f"another lab command is at work here (process {lock.read().strip()})"
             if time.monotonic() > deadline:
                 raise LabError(f"{busy}, for {LOCK_LIMIT} s now: end it or wait longer.") from err
-        if not told:
+        if not announced:
             say(f"{busy}: waiting for it.")
-        told = True
+        announced = True
         time.sleep(0.2)

@@ -74,12 +74,12 @@ def left(
     """
     note = stage_lock.own(__opts__)
     try:
-        found = _cluster(note.get("hosts")) if cluster else None
+        known = _cluster(note.get("hosts")) if cluster else None
     except ProposalError:
         if not test:
             raise
-        found = None
-    lines = left_out.judged(note.get("left", {}), note.get("failed", ()), found)
+        known = None
+    lines = left_out.judged(note.get("left", {}), note.get("failed", ()), known)
     text = "\n".join(line.text() for line in lines)
     findings = {"findings": [line.as_dict() for line in lines]}
     if changed is not None and not test:

@@ -35,13 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rig", choices=("changed", "always"), default="changed", help=explained)
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
     )
     config.addinivalue_line("markers", "big: long, or on a larger cluster than `tiny`; in `make test-all` alone")
 
 
-def pytest_unconfigure():
+def pytest_unconfigure() -> None:
     """Drop what Salt keeps until its logging is set up, which it never is here: it would print it at the very end."""
     shutdown_temp_handler()

@@ -4,6 +4,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from lab.errors import LabError
@@ -12,6 +13,7 @@ from lab.guest.join import join, leave
 from lab.progress import say, step
 from lab.store import find, locked
 
+Action = Callable[[argparse.Namespace], int | None]
 UNITS = {"": 1, "M": 10**6, "G": 10**9, "T": 10**12}  # decimal, as disks are sold
 
 
@@ -20,7 +22,7 @@ def add_verbs(verbs) -> None:
     top = verbs.add_parser("kernel", help="guests of a real kernel", description=__doc__)
     inner = top.add_subparsers(required=True, metavar="VERB")
 
-    def verb(name: str, text: str, action, guest: str | None = None) -> argparse.ArgumentParser:
+    def verb(name: str, text: str, action: Action, guest: str | None = None) -> argparse.ArgumentParser:
         made = inner.add_parser(name, help=text, description=text)
         made.add_argument("guest", metavar="GUEST", nargs=guest)
         made.set_defaults(action=action)

@@ -3,7 +3,7 @@
 from docker.models.containers import Container
 
 from lab import containers, daemon, salt
-from lab.cluster import Cluster, Host
+from lab.cluster import ClusterFile, Node
 from lab.errors import LabError
 from lab.guest.guests import Guest
 from lab.progress import step
@@ -16,7 +16,7 @@ def join(guest: Guest, lab: Lab) -> None:
     """Set the guest up as a minion, accept its key with salt-key, wait for its answer."""
     cluster = lab.cluster
     assert guest.address  # a guest on a lab's network has one
-    host = Host(guest.name, {next(iter(cluster.networks)): guest.address}, ())
+    host = Node(guest.name, {next(iter(cluster.networks)): guest.address}, ())
     with step(f"make {guest.name} a minion of {cluster.master.name}"):
         for path, text in _files(cluster, host).items():
             guest.run(f"mkdir -p $(dirname {path}) && cat >{path} <<'END-OF-FILE'\n{text}\nEND-OF-FILE\n")
@@ -44,7 +44,7 @@ def _forget(master: Container, guest: Guest) -> None:
     containers.run(master, f"salt-key --yes --delete {guest.name}")
 
 
-def _files(cluster: Cluster, host: Host) -> dict[str, str]:
+def _files(cluster: ClusterFile, host: Node) -> dict[str, str]:
     network, address = next(iter(host.addresses.items()))
     names = [
         f"{other.addresses[network]} {other.name}.{cluster.domain} {other.name}"

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 
 from rich.console import Console
@@ -20,7 +21,7 @@ def add_verbs(verbs) -> None:
     top = verbs.add_parser("load", help="clients that write and read back all the time", description=__doc__)
     inner = top.add_subparsers(required=True, metavar="VERB")
 
-    def verb(name: str, text: str, action) -> argparse.ArgumentParser:
+    def verb(name: str, text: str, action: Callable[[argparse.Namespace], int | None]) -> argparse.ArgumentParser:
         made = inner.add_parser(name, help=text, description=text)
         made.add_argument("--cluster", metavar="NAME", help="which lab, where several run")
         made.set_defaults(action=action)
@@ -57,9 +58,9 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _print(cluster: str | None, demand: Demand, as_json: bool) -> int:
-    found = report(cluster, demand)
+    outcome = report(cluster, demand)
     if as_json:
-        print(json.dumps(asdict(found), indent=1))
+        print(json.dumps(asdict(outcome), indent=1))
     else:
-        shown(found, Console())
-    return 1 if found.problems else 0
+        shown(outcome, Console())
+    return 1 if outcome.problems else 0

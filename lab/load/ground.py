@@ -48,11 +48,11 @@ class Ground:
         urls: the gateways' addresses; where there are none, Ceph's own list. ca: a file on the master, the certificate
         that theirs are signed with.
         """
-        told: dict[str, Any] = {"rados": True, "rbd": True}
+        settings: dict[str, Any] = {"rados": True, "rbd": True}
         absent: dict[str, str] = {}
         systems = sorted((each["name"] for each in self._ask("ceph fs ls")), key=lambda name: name != FIRST)
         if systems:
-            told["cephfs"] = systems[0]
+            settings["cephfs"] = systems[0]
         else:
             absent["cephfs"] = "the cluster has no file system"
         urls = urls or gateways(self._ask("ceph service dump"))
@@ -61,8 +61,8 @@ class Ground:
         elif not ca and any(url.startswith("https:") for url in urls):
             absent["s3"] = f"{urls[0]} speaks TLS: name the file of its CA on the master with --s3-ca"
         else:
-            told["s3"] = {"urls": urls, "ca": self._type(f"cat {shlex.quote(ca)}") if ca else ""}
-        return told, absent
+            settings["s3"] = {"urls": urls, "ca": self._type(f"cat {shlex.quote(ca)}") if ca else ""}
+        return settings, absent
 
     def prepare(self, clients: Mapping[str, Any]) -> dict[str, str]:
         """Make what these clients need; the files of their host, path -> text."""
@@ -120,9 +120,9 @@ def gateways(services: Mapping[str, Any]) -> list[str]:
     A frontend's words are those of ``rgw_frontends``: ``beast port=80``, ``beast ssl_endpoint=0.0.0.0:443 …``.
     """
     daemons = services["services"].get("rgw", {}).get("daemons", {})
-    found = set()
-    for told in (daemon["metadata"] for daemon in daemons.values() if isinstance(daemon, dict)):
-        frontend = told.get("frontend_config#0", "")
+    addresses = set()
+    for metadata in (daemon["metadata"] for daemon in daemons.values() if isinstance(daemon, dict)):
+        frontend = metadata.get("frontend_config#0", "")
         if listens := re.search(r"\b(ssl_)?(?:port|endpoint)=(?:\S*:)?(\d+)", frontend):
-            found.add(f"http{'s' if listens[1] else ''}://{told['hostname']}:{listens[2]}")
-    return sorted(found)
+            addresses.add(f"http{'s' if listens[1] else ''}://{metadata['hostname']}:{listens[2]}")
+    return sorted(addresses)

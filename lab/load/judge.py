@@ -22,7 +22,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Damage:
     """An object that is not what was acknowledged."""
 
     object: int
@@ -40,7 +40,7 @@ class Figures:
     stalled: float  # when that began
     errors: int
     error: str  # the last one's text
-    findings: tuple[Finding, ...]
+    findings: tuple[Damage, ...]
     unread: tuple[int, ...]  # objects that were not read back at the end
     began: bool
     ended: bool  # it worked until it was told to stop
@@ -70,7 +70,7 @@ def judge(
 def figures(entries: Sequence[Entry], until: float, faults: Sequence[Span] = ()) -> Figures:
     """What one ledger tells; arguments as of ``judge``."""
     history, times = History(), []
-    findings: dict[tuple[int, str], Finding] = {}
+    findings: dict[tuple[int, str], Damage] = {}
     for entry in entries:
         finding = history.add(entry)
         if finding:
@@ -108,7 +108,7 @@ class History:
         """Every object that a version was sent to."""
         return set(self._digests)
 
-    def add(self, entry: Entry) -> Finding | None:
+    def add(self, entry: Entry) -> Damage | None:
         """Take one entry more; what was found where that must not be.
 
         The version that was acknowledged last must be there, or a later one: a write without an answer may have been
@@ -122,41 +122,43 @@ class History:
             return self._judge(entry)
         return None
 
-    def _judge(self, entry: Entry) -> Finding | None:
+    def _judge(self, entry: Entry) -> Damage | None:
         acknowledged = self._acknowledged.get(entry.object, 0)
-        found = 0 if entry.digest is None else self._digests.get(entry.object, {}).get(entry.digest, -1)
-        if found >= acknowledged:
+        version = 0 if entry.digest is None else self._digests.get(entry.object, {}).get(entry.digest, -1)
+        if version >= acknowledged:
             return None
         wanted = f"version {acknowledged} was acknowledged" if acknowledged else "no version was acknowledged"
-        seen = f"version {found} is there" if found > 0 else "what is there was never written"
-        kind, seen = (LOST, "nothing is there") if found == 0 else (ALTERED, seen)
-        return Finding(entry.object, kind, f"object-{entry.object} is {kind}: {wanted}, {seen} at {clock(entry.at)}")
+        seen = f"version {version} is there" if version > 0 else "what is there was never written"
+        kind, seen = (LOST, "nothing is there") if version == 0 else (ALTERED, seen)
+        return Damage(entry.object, kind, f"object-{entry.object} is {kind}: {wanted}, {seen} at {clock(entry.at)}")
 
 
-def _problems(found: Figures, demand: Demand | None, faults: Sequence[Span]) -> list[str]:
-    said = [finding.text for finding in found.findings]
+def _problems(client: Figures, demand: Demand | None, faults: Sequence[Span]) -> list[str]:
+    problems = [finding.text for finding in client.findings]
     if demand is None:
-        return said
-    if not found.began:
-        return [*said, "never began"]
-    if not found.ended:
-        said.append(
+        return problems
+    if not client.began:
+        return [*problems, "never began"]
+    if not client.ended:
+        problems.append(
             f"stopped: it did not work until its end, the last time without an operation began at "
-            f"{clock(found.stalled)}"
+            f"{clock(client.stalled)}"
         )
-    if found.operations < demand.least:
-        said.append(f"has {found.operations} acknowledged operations, at least {demand.least} were asked for")
-    for number, (first, last) in zip(found.during, faults, strict=True):
+    if client.operations < demand.least:
+        problems.append(f"has {client.operations} acknowledged operations, at least {demand.least} were asked for")
+    for number, (first, last) in zip(client.during, faults, strict=True):
         if not number:
-            said.append(f"has no acknowledged operation during the fault, {clock(first)} to {clock(last)}")
-    if found.stall > demand.longest:
-        said.append(f"stalled for {found.stall:.1f} s from {clock(found.stalled)}, {demand.longest:.0f} s are allowed")
-    if demand.errors is not None and found.errors > demand.errors:
-        said.append(f"saw {found.errors} errors, {demand.errors} are allowed; the last: {found.error}")
-    if found.unread:
-        numbers = ", ".join(map(str, found.unread[:5])) + (" …" if len(found.unread) > 5 else "")
-        said.append(f"was not read back to the end: {len(found.unread)} objects ({numbers})")
-    return said
+            problems.append(f"has no acknowledged operation during the fault, {clock(first)} to {clock(last)}")
+    if client.stall > demand.longest:
+        problems.append(
+            f"stalled for {client.stall:.1f} s from {clock(client.stalled)}, {demand.longest:.0f} s are allowed"
+        )
+    if demand.errors is not None and client.errors > demand.errors:
+        problems.append(f"saw {client.errors} errors, {demand.errors} are allowed; the last: {client.error}")
+    if client.unread:
+        numbers = ", ".join(map(str, client.unread[:5])) + (" …" if len(client.unread) > 5 else "")
+        problems.append(f"was not read back to the end: {len(client.unread)} objects ({numbers})")
+    return problems
 
 
 def clock(at: float) -> str:

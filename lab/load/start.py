@@ -67,12 +67,12 @@ def start(
     return load
 
 
-def choose(wish: Sequence[str], told: dict[str, Any], absent: dict[str, str]) -> dict[str, Any]:
+def choose(wish: Sequence[str], settings: dict[str, Any], absent: dict[str, str]) -> dict[str, Any]:
     """What is told to each client that is wished, or to all that there can be; LabError where one cannot be."""
     for name in wish:
-        if name not in told:
+        if name not in settings:
             raise LabError(f"load: there can be no client {name}: {absent[name]}.")
-    return {name: each for name, each in told.items() if not wish or name in wish}
+    return {name: each for name, each in settings.items() if not wish or name in wish}
 
 
 def _send(place: Place, load: Load, chosen: dict[str, Any], rate: float) -> None:

@@ -15,13 +15,13 @@ from proposals.text.sizes import GIB, both
 SHOWN = 6  # values or sizes named in one message
 
 
-def filters(found: Inventory, arguments: DiskArguments) -> None:
+def filters(inventory: Inventory, arguments: DiskArguments) -> None:
     """Raise FilterError for a data, db or wal filter that no usable disk of any targeted host matches."""
     for name in ("data", "db", "wal"):
         wanted: Filter | None = getattr(arguments, name)
-        if wanted and not any(wanted.matches(disk) for disk in _usable(found)):
+        if wanted and not any(wanted.matches(disk) for disk in _usable(inventory)):
             word = "journal" if name == "db" and arguments.filestore and "journal" in arguments.typed else name
-            raise FilterError(_nothing(word, wanted, list(_usable(found)), found))
+            raise FilterError(_nothing(word, wanted, list(_usable(inventory)), inventory))
 
 
 def layout(planned: Iterable, arguments: DiskArguments) -> None:

@@ -56,17 +56,17 @@ def compared(tried: Sequence[Attempt], choice: Attempt | None, state: State) -> 
     return tuple(listed)
 
 
-def _outdone(one: Attempt, choice: Attempt | None, tried: Sequence[Attempt]) -> str | None:
+def _outdone(attempt: Attempt, choice: Attempt | None, tried: Sequence[Attempt]) -> str | None:
     """Why a layout that fits was not chosen, in the numbers that decide."""
-    if one is choice:
+    if attempt is choice:
         return None
-    mine, best = one.candidate, choice and choice.candidate
+    mine, best = attempt.candidate, choice and choice.candidate
     if best and mine.behind_bytes < best.behind_bytes:
         return "less raw capacity behind a DB"
     if best and mine.behind_bytes == best.behind_bytes:
         if mine.lost_at_most > best.lost_at_most:
             return "more OSDs fall with one device"
-        if mine.lost_at_most == best.lost_at_most and tried.index(one) > tried.index(choice):
+        if mine.lost_at_most == best.lost_at_most and tried.index(attempt) > tried.index(choice):
             return "equal, and the chosen one comes first"
     return "the stored plan has another layout"
 

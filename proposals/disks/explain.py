@@ -27,13 +27,13 @@ def disk(plan: DiskPlan, host: str, word: str) -> dict:
             f"host '{names.shown(host)}' is not in the plan{names.nearest(host, [one.host.id for one in plan.hosts])}"
         )
     at = _position(planned, word)
-    found = planned.host.disks[at]
+    explained = planned.host.disks[at]
     answer = plan.host_dict(planned)
-    osds = [osd for osd in answer["osds"] if found.id in (osd["data"], osd["db"], osd["wal"])]
+    osds = [osd for osd in answer["osds"] if explained.id in (osd["data"], osd["db"], osd["wal"])]
     role, reason = planned.plan.roles[at], planned.plan.reasons[at]
-    steps = [*_seen(found), *_filters(found, plan.arguments), *_layouts(planned)]
-    steps += [*turn.steps(planned, at), *_outcome(found, role, reason, osds)]
-    return {"host": host, "disk": found.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
+    steps = [*_seen(explained), *_filters(explained, plan.arguments), *_layouts(planned)]
+    steps += [*turn.steps(planned, at), *_outcome(explained, role, reason, osds)]
+    return {"host": host, "disk": explained.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
 
 
 def _position(planned: PlannedHost, word: str) -> int:

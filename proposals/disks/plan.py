@@ -64,14 +64,14 @@ class DiskPlan:
         return {"layout": plan.layout, "osds": osds, "disks": listed, "candidates": candidates, "devices": lost}
 
 
-def _osd(one: Placed, origin: Origin, disks: tuple[Disk, ...], uuid: str | None) -> dict:
+def _osd(placed: Placed, origin: Origin, disks: tuple[Disk, ...], uuid: str | None) -> dict:
     missing = {"missing": list(origin.missing)} if origin.missing else {}
     return {
-        "data": disks[one.data].id,
-        "db": None if one.db is None else disks[one.db].id,
-        "wal": None if one.wal is None else disks[one.wal].id,
-        "db_size": one.db_size,
-        "wal_size": one.wal_size,
+        "data": disks[placed.data].id,
+        "db": None if placed.db is None else disks[placed.db].id,
+        "wal": None if placed.wal is None else disks[placed.wal].id,
+        "db_size": placed.db_size,
+        "wal_size": placed.wal_size,
         "format": origin.format,
         "encryption": origin.encryption,
         "uuid": uuid,
@@ -91,24 +91,24 @@ def peek(
     inventory's ids. Raises a ProposalError with the one message where the input, a filter or what was asked is wrong.
 
     CLI: ``python -m proposals peek INVENTORY ratio=9 db=740-770``"""
-    found = inventory.read(raw, arguments.target, targets)
-    checks.filters(found, arguments)
+    targeted = inventory.read(raw, arguments.target, targets)
+    checks.filters(targeted, arguments)
     before = history.Stored(stored, arguments.typed)
     plans: dict[Shape, HostPlan] = {}
     masks = shape.Masks(arguments)
     planned = []
-    for host in found.hosts:
+    for host in targeted.hosts:
         look, origins = shape.build(host, masks, before.same(host.id))
         if origins:
             here = {disk.id for disk in host.disks}
             origins = history.recalled(origins, before.hosts.get(host.id, {}), here)
         planned.append(PlannedHost(host, look, _plan(look, arguments, host, plans), origins))
     checks.layout(planned, arguments)
-    told = ways.told(plans, arguments)
-    notes = {one.host.id: [*told[one.shape], *faults.notes(one), *advice.memory(one)] for one in planned}
-    unread = [Note(WARNING, f"{text}: left out") for text in found.unread]
+    notes_of = ways.told(plans, arguments)
+    notes = {one.host.id: [*notes_of[one.shape], *faults.notes(one), *advice.memory(one)] for one in planned}
+    unread = [Note(WARNING, f"{text}: left out") for text in targeted.unread]
     general = [*unread, *history.kept_notes(before.kept(notes)), *advice.general(planned, arguments)]
-    return DiskPlan(arguments, found, tuple(planned), notes, general, before.hosts)
+    return DiskPlan(arguments, targeted, tuple(planned), notes, general, before.hosts)
 
 
 def _plan(look: Shape, arguments: DiskArguments, host: Host, plans: dict[Shape, HostPlan]) -> HostPlan:

@@ -36,13 +36,13 @@ def differences(old: Mapping, new: Mapping) -> dict:
     before, after = _hosts(old), _hosts(new)
     hosts = {}
     for name in sorted(_compared(old, new, before) | _compared(new, old, after)):
-        one, other = before.get(name, {}), after.get(name, {})
-        told = _disks(list(map(_known, _listed(one))), list(map(_known, _listed(other))))
-        if "osds" in one and "osds" in other:
-            told["osds"] = _osds(one["osds"], other["osds"])
-        told = {kind: told[kind] for kind in KINDS if told.get(kind)}
-        if told:
-            hosts[name] = told
+        earlier, later = before.get(name, {}), after.get(name, {})
+        changes = _disks(list(map(_known, _listed(earlier))), list(map(_known, _listed(later))))
+        if "osds" in earlier and "osds" in later:
+            changes["osds"] = _osds(earlier["osds"], later["osds"])
+        changes = {kind: changes[kind] for kind in KINDS if changes.get(kind)}
+        if changes:
+            hosts[name] = changes
     return {"same": not hosts, "hosts": hosts}
 
 
@@ -86,13 +86,13 @@ def _known(raw: object) -> Known:
 
 
 def _disks(old: list[Known], new: list[Known]) -> dict[str, list[str]]:
-    told: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    changes: dict[str, list[str]] = {kind: [] for kind in KINDS}
     there = {disk.identity: disk for disk in new}
     gone = [disk for disk in old if disk.identity not in there]
     for disk in old:
         now = there.get(disk.identity)
         if now and (disk.id, disk.device or now.device) != (now.id, now.device):
-            told["moved"].append(f"{_named(disk)} is now {_named(now)}")
+            changes["moved"].append(f"{_named(disk)} is now {_named(now)}")
     known = {disk.identity for disk in old}
     come = [disk for disk in new if disk.identity not in known]
     for disk in gone:
@@ -100,12 +100,12 @@ def _disks(old: list[Known], new: list[Known]) -> dict[str, list[str]]:
         if place is None:
             place = next((one for one in come if disk.device and one.device == disk.device), None)
         if place is None:
-            told["removed"].append(_told(disk))
+            changes["removed"].append(_told(disk))
         else:
             come.remove(place)
-            told["replaced"].append(f"{_told(disk)} by {_told(place)}")
-    told["added"] = list(map(_told, come))
-    return {kind: sorted(lines) for kind, lines in told.items()}
+            changes["replaced"].append(f"{_told(disk)} by {_told(place)}")
+    changes["added"] = list(map(_told, come))
+    return {kind: sorted(lines) for kind, lines in changes.items()}
 
 
 def _named(disk: Known) -> str:
@@ -121,12 +121,12 @@ def _osds(old: Iterable[Mapping], new: Iterable[Mapping]) -> list[str]:
     before, after = _by_part(old), _by_part(new)
     lines = []
     for data, part in sorted({*before, *after}):
-        one, other = before.get((data, part)), after.get((data, part))
-        if one is None or other is None:
-            lines.append(f"{data}: OSD {'added' if one is None else 'removed'}")
+        earlier, later = before.get((data, part)), after.get((data, part))
+        if earlier is None or later is None:
+            lines.append(f"{data}: OSD {'added' if earlier is None else 'removed'}")
             continue
-        changed = [key for key in one if key != "existing" and one[key] != other.get(key)]
-        lines += [f"{data}: {key} {one[key]} -> {other.get(key)}" for key in changed]
+        changed = [key for key in earlier if key != "existing" and earlier[key] != later.get(key)]
+        lines += [f"{data}: {key} {earlier[key]} -> {later.get(key)}" for key in changed]
     return lines
 
 

@@ -34,30 +34,30 @@ def cluster(
     Raises ProposalError where another cluster than ours is found and none of ours, where there are two, or one
     without its fsid: we do not guess which one is ours.
     """
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for fsid, place in (*_labels(hosts), *_traces(traces)):
-        found.setdefault(fsid, place)
-    where = [f"{fsid} ({place})" for fsid, place in sorted(found.items()) if fsid != kept]
-    if kept in found:
+        places.setdefault(fsid, place)
+    where = [f"{fsid} ({place})" for fsid, place in sorted(places.items()) if fsid != kept]
+    if kept in places:
         return kept, [f"another cluster's: {one}; it is left alone" for one in where]
-    if kept and found:
+    if kept and places:
         raise ProposalError(
             f"cluster {', '.join(where)} is found on the hosts, and {kept} was kept in config/stack/default/ceph/"
             "cluster.yml: expected the same. If the cluster found is the one to keep, move that file away; if not, "
             f"wipe its disks and move its {CONF} away"
         )
-    if len(found) > 1:
+    if len(places) > 1:
         raise ProposalError(
-            f"{len(found)} clusters are found: {', '.join(where)}; expected one. Wipe the disks of the one that is "
+            f"{len(places)} clusters are found: {', '.join(where)}; expected one. Wipe the disks of the one that is "
             f"gone and move its {CONF} away, or take its hosts out of ceph_minions"
         )
     stores = [f"{minion} {path}" for minion, trace in sorted(traces.items()) for path in sorted(trace["monitors"])]
-    if stores and not found and not kept:
+    if stores and not places and not kept:
         raise ProposalError(
             f"there is a monitor's store ({names.shown(stores[0])}), and nothing tells of which cluster: expected its "
             f"fsid in {CONF} of that host. Put it back, or move the store away if that cluster is gone"
         )
-    return next(iter(found), kept), []
+    return next(iter(places), kept), []
 
 
 def _labels(hosts: Mapping[str, Mapping]) -> Iterator[tuple[str, str]]:

@@ -85,9 +85,9 @@ def _targeted(listed: Mapping, target: str | None, targets: Collection[str] | No
 
 
 def _host(name: str, raw: Any) -> Host:
-    found = raw.get("ceph_disks") if isinstance(raw, Mapping) else None
-    if not isinstance(found, list):
-        raise InventoryError(f"{name}: 'ceph_disks', a list of disks, was expected; found {names.shown(found)}")
+    listed = raw.get("ceph_disks") if isinstance(raw, Mapping) else None
+    if not isinstance(listed, list):
+        raise InventoryError(f"{name}: 'ceph_disks', a list of disks, was expected; found {names.shown(listed)}")
     version = raw.get("ceph_disks_format")
     if version is not None and version != FORMAT:
         raise InventoryError(
@@ -95,7 +95,7 @@ def _host(name: str, raw: Any) -> Host:
             "update Halocline on the master"
         )
     memory = raw.get("memory")
-    parsed = list(map(parse, found))
+    parsed = list(map(parse, listed))
     if len(set(map(_ID, parsed))) < len(parsed):
         parsed.sort(key=repr)  # disks of one name, too, stand in one order
     parsed.sort(key=_ID)

@@ -192,7 +192,7 @@ def stale(
         When discovery last looked at each, and the time now: seconds since 1970.
     """
     there = [minion for minion in sorted(minions) if minion in hosts]
-    found = {
+    reasons = {
         "not in the inventory": [minion for minion in sorted(minions) if minion not in hosts],
         "started anew since discovery looked": [
             minion for minion in there if boots.get(minion) and boots[minion] != hosts[minion].get("boot_id")
@@ -201,7 +201,7 @@ def stale(
             minion for minion in there if now - looked.get(minion, now) > OLD
         ],
     }
-    return [f"{why}: {', '.join(who)}: run ceph.stage.discovery" for why, who in found.items() if who]
+    return [f"{why}: {', '.join(who)}: run ceph.stage.discovery" for why, who in reasons.items() if who]
 
 
 def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]:

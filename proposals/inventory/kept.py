@@ -20,12 +20,12 @@ def load_inventory(path: str | Path) -> dict:
         if Path(path).is_dir():
             return _inventory_folder(Path(path))
         text = atomic.read_text(path)
-        found = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path), text_keys=True)
+        inventory = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path), text_keys=True)
     except StoreError as error:
         raise InventoryError(str(error) if os.path.lexists(path) else _absent(path)) from error
-    if not isinstance(found, dict):
+    if not isinstance(inventory, dict):
         raise InventoryError(f"{path} is not an inventory: a mapping with 'hosts' was expected")
-    return found
+    return inventory
 
 
 def _absent(path: str | Path) -> str:
@@ -36,13 +36,13 @@ def _inventory_folder(folder: Path) -> dict:
     hosts = {file.stem: parse_json(atomic.read_text(file), file) for file in sorted(folder.glob("*.json"))}
     if not hosts:
         raise InventoryError(f"{folder} holds no ID.json: has discovery run (salt-run state.orch ceph.stage.1)?")
-    found = {"hosts": hosts}
+    inventory = {"hosts": hosts}
     cluster = folder.parent / "proposals/config/stack/default/ceph/cluster.yml"
     known = read_yaml(cluster) if cluster.exists() else None
     if isinstance(known, dict):
-        found["networks"] = {key: value for key, value in known.items() if key.endswith("_network")}
-        found |= {"cluster": known["fsid"]} if known.get("fsid") else {}
-    return found
+        inventory["networks"] = {key: value for key, value in known.items() if key.endswith("_network")}
+        inventory |= {"cluster": known["fsid"]} if known.get("fsid") else {}
+    return inventory
 
 
 def looked(folder: str | Path) -> dict[str, float]:

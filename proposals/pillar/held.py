@@ -49,13 +49,13 @@ def check(answer: Mapping) -> Held:
 
 def against(keys: Keys, held: Mapping[str, Held]) -> list[Against]:
     """Return every entity whose key on a host, or in the monitors, is none of the master's."""
-    found: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    strange: dict[tuple[str, bool], dict[str, list[str]]] = {}
     for minion, places in sorted(held.items()):
         for place, entities in sorted(places.items()):
             for entity in _strange(keys, place, entities):
                 lacks = entity not in keys.known
-                found.setdefault((entity, lacks), {}).setdefault(minion, []).append(place)
-    return [Against(entity, lacks, where) for (entity, lacks), where in sorted(found.items())]
+                strange.setdefault((entity, lacks), {}).setdefault(minion, []).append(place)
+    return [Against(entity, lacks, where) for (entity, lacks), where in sorted(strange.items())]
 
 
 def _strange(keys: Keys, place: str, entities: Mapping[str, str]) -> Iterator[str]:
@@ -77,9 +77,9 @@ def _strange(keys: Keys, place: str, entities: Mapping[str, str]) -> Iterator[st
 
 def where(found: Against) -> str:
     """Return places for a person: ``node1 /etc/ceph/ceph.client.admin.keyring, the monitors (node1)``."""
-    told = [
+    texts = [
         f"the monitors ({minion})" if place == MONITORS else f"{minion} {shown(place, 120)}"
         for minion, places in found.places.items()
         for place in places
     ]
-    return ", ".join(told[:4]) + (f" and {len(told) - 4} more places" if len(told) > 4 else "")
+    return ", ".join(texts[:4]) + (f" and {len(texts) - 4} more places" if len(texts) > 4 else "")

@@ -143,15 +143,15 @@ def resolve(root: str | Path) -> Resolution:
 
 def select(root: str | Path, line: Line) -> list[str]:
     """The files that one line chooses: sorted, then filtered from left to right. Raises PolicyError for none."""
-    globbed = found = tree.matching(root, line.pattern)
-    if not found:
+    globbed = chosen = tree.matching(root, line.pattern)
+    if not chosen:
         raise PolicyError(f"'{shown(line.pattern)}' matches no file{_hint(root, line.pattern)}")
     end = time.monotonic() + SECONDS
     for keyword, value in line.filters:
-        found = found[value] if keyword == "slice" else _searched(found, value, end)
-    if not found:
+        chosen = chosen[value] if keyword == "slice" else _searched(chosen, value, end)
+    if not chosen:
         raise PolicyError(f"'{shown(line.pattern)}' matches {len(globbed)} files and its filters leave none of them")
-    return found
+    return chosen
 
 
 def _searched(paths: list[str], expression: regex.Pattern, end: float) -> list[str]:

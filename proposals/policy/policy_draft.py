@@ -56,12 +56,12 @@ def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
     for line in policy.parse(atomic.read_text(path)) if path.exists() else ():
         chosen.update(tree.matching(root, line.pattern))
     left = [line for line in wanted if not chosen.issuperset(tree.matching(root, line))]
-    told = (
+    sentence = (
         "is yours and stays as it is; it lacks these lines"
         if path.exists()
         else "is not there yet; it will need these lines"
     )
-    return [f"policy.cfg {told}:", *left] if left else []
+    return [f"policy.cfg {sentence}:", *left] if left else []
 
 
 def _hosts(root: str | Path) -> list[str]:

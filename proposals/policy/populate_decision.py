@@ -33,7 +33,7 @@ DIFF_LINES = 40  # of one file's difference
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Populated:
     """How populate went: status 1 asks the admin to look. Paths are relative to the profile."""
 
     status: int
@@ -125,19 +125,19 @@ class _Comparison:
 
 def decide(asked: Wanted, before: Mapping, present: Mapping[str, str], force: bool) -> Decision:
     """Compare what was written (``before`` is the stored proposal), what is asked for and what is ``present``."""
-    found = _Comparison(before, present, force)
+    comparison = _Comparison(before, present, force)
     for path, text in asked.files.items():
-        found.planned(path, text)
+        comparison.planned(path, text)
     outside = {
         path: last
-        for path, last in found.recorded.items()
+        for path, last in comparison.recorded.items()
         if _host(path) not in asked.covered and path not in asked.files
     }
-    for path in sorted(found.recorded.keys() - asked.files.keys() - outside.keys()):
-        found.no_longer(path)
-    proposal = asked.stored({**found.hashes, **outside}, _kept_hosts(before, asked.covered, outside))
-    lists = (tuple(found.remove), tuple(found.kept), tuple(found.messages))
-    return Decision(found.write, *lists, found.status, proposal)
+    for path in sorted(comparison.recorded.keys() - asked.files.keys() - outside.keys()):
+        comparison.no_longer(path)
+    proposal = asked.stored({**comparison.hashes, **outside}, _kept_hosts(before, asked.covered, outside))
+    lists = (tuple(comparison.remove), tuple(comparison.kept), tuple(comparison.messages))
+    return Decision(comparison.write, *lists, comparison.status, proposal)
 
 
 def announced(before: Mapping, name: str, write: Mapping[str, str]) -> str:
@@ -146,11 +146,11 @@ def announced(before: Mapping, name: str, write: Mapping[str, str]) -> str:
     return json.dumps({**old, PENDING: {path: digest(text) for path, text in write.items()}}) + "\n"
 
 
-def check_stored(found: Any, path: object, lists: Mapping[str, set] = LISTS) -> dict:
+def check_stored(document: Any, path: object, lists: Mapping[str, set] = LISTS) -> dict:
     """``found`` where it has the form of a proposal.json, each host with these lists. Raises StoreError."""
-    hosts: Any = found.get("hosts") if isinstance(found, dict) else None
-    good = isinstance(hosts, dict) and isinstance(found.get("arguments"), dict) and "name" in found
-    good = good and all(isinstance(found.get(key, {}), dict) for key in ("files", PENDING))
+    hosts: Any = document.get("hosts") if isinstance(document, dict) else None
+    good = isinstance(hosts, dict) and isinstance(document.get("arguments"), dict) and "name" in document
+    good = good and all(isinstance(document.get(key, {}), dict) for key in ("files", PENDING))
     for host in hosts.values() if good else ():
         for key, keys in lists.items():
             listed: Any = host.get(key) if isinstance(host, dict) else None
@@ -160,7 +160,7 @@ def check_stored(found: Any, path: object, lists: Mapping[str, set] = LISTS) -> 
         good = isinstance(devices, list) and all(_is_entry(entry, DEVICES) for entry in devices)
     if not good:
         raise StoreError(f"{path} is not a stored proposal: restore it, or move its folder away and populate again")
-    return found
+    return document
 
 
 def _is_entry(entry: Any, keys: set) -> bool:
@@ -201,7 +201,7 @@ def _word(value: Any) -> str:
     return "not set" if value is None else f"'{shown(value)}'"
 
 
-def report(decided: Decision, more: list[str]) -> Report:
+def report(decided: Decision, more: list[str]) -> Populated:
     """The report of a decision that was carried out."""
     messages = (*decided.messages, *more)
-    return Report(decided.status, tuple(sorted(decided.write)), decided.kept, decided.remove, messages)
+    return Populated(decided.status, tuple(sorted(decided.write)), decided.kept, decided.remove, messages)

@@ -30,12 +30,12 @@ class Profile:
 
 def chosen(contents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """The minions that each profile gives a layout; ``contents``: the sources of each target of policy.cfg."""
-    found: dict[str, list[str]] = {}
+    by_profile: dict[str, list[str]] = {}
     for target, sources in contents.items():
         for folder in (source.partition("/")[0] for source in sources):
             if (minion := minion_of(target)) and folder.startswith("profile-"):
-                found.setdefault(folder.removeprefix("profile-"), []).append(minion)
-    return {name: sorted(found[name]) for name in sorted(found)}
+                by_profile.setdefault(folder.removeprefix("profile-"), []).append(minion)
+    return {name: sorted(by_profile[name]) for name in sorted(by_profile)}
 
 
 def read(root: str | Path, minions: Mapping[str, Iterable[str]]) -> dict[str, Profile]:

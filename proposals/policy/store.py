@@ -12,7 +12,7 @@ from proposals.files.gc_paused import uncollected
 from proposals.files.tree import folders, read_yaml
 from proposals.policy import policy, policy_draft, populate_decision
 from proposals.policy.fragments import assignments, config
-from proposals.policy.populate_decision import Decision, Report, Wanted
+from proposals.policy.populate_decision import Decision, Populated, Wanted
 from proposals.policy.roles import FOLDERS
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_profile
@@ -26,15 +26,15 @@ def stored_proposal(root: str | Path, name: str) -> dict | None:
 
 def finished_proposal(root: str | Path, name: str) -> dict:
     """The stored proposal ``name``, whole. Raises ProposalError for none, or half of one."""
-    found = stored_proposal(root, check_profile(name))
-    if found is None:
+    stored = stored_proposal(root, check_profile(name))
+    if stored is None:
         known = [folder.removeprefix("profile-") for folder in folders(root) if folder.startswith("profile-")]
         raise ProposalError(
             f"no proposal '{name}' in {root}; stored are {', '.join(known) or 'none'} (populate makes one)"
         )
-    if "summary" not in found:
+    if "summary" not in stored:
         raise ProposalError(f"the populate that was to write proposal '{name}' was interrupted: run populate again")
-    return found
+    return stored
 
 
 def stored_network(root: str | Path, name: str) -> dict | None:
@@ -48,7 +48,7 @@ def stored_network(root: str | Path, name: str) -> dict | None:
 
 
 @uncollected()
-def populate(root: str | Path, plan: DiskPlan, force: bool = False, propose_policy: bool = True) -> Report:
+def populate(root: str | Path, plan: DiskPlan, force: bool = False, propose_policy: bool = True) -> Populated:
     """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.
 
     ``propose_policy``: whether a policy.cfg is written where there is none. Files that were edited stay
@@ -65,7 +65,7 @@ def populate(root: str | Path, plan: DiskPlan, force: bool = False, propose_poli
     return populate_decision.report(decided, messages + (_policy(root, plan) if propose_policy else []))
 
 
-def populate_network(root: str | Path, asked: Wanted, force: bool = False) -> Report:
+def populate_network(root: str | Path, asked: Wanted, force: bool = False) -> Populated:
     """Write a network proposal under ``root``; the rules for edited files are those of ``populate``.
 
     CLI: ``python -m proposals networks populate INVENTORY --root ROOT name=apollo cluster-vlan=3001``"""

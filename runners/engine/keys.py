@@ -27,13 +27,13 @@ def look(opts: Mapping, asked: Collection[str], ask: bool) -> tuple[Found, list[
         Ask the monitors too; without, nobody waits for one that hangs.
     """
     returned = jobs.ask(opts, asked, ASKED, [ask])
-    found, failed = {}, list(returned.problems)
+    by_minion, failed = {}, list(returned.problems)
     for minion, answer in returned.answers.items():
         try:
-            found[minion] = held.check(answer)
+            by_minion[minion] = held.check(answer)
         except InventoryError as err:
             failed.append(replies.Problem(minion, str(err)))
-    return found, failed
+    return by_minion, failed
 
 
 def beside(opts: Mapping, found: Found) -> dict[str, Any]:
@@ -58,12 +58,12 @@ def refuse(opts: Mapping, built: Generation, hosts: Mapping[str, Mapping], fsid:
     fsid
         The cluster's.
     """
-    found, failed = look(opts, built.roles, ask=False)
-    about = subject.Subject(built.roles, {}, {}, **beside(opts, found))
+    by_minion, failed = look(opts, built.roles, ask=False)
+    about = subject.Subject(built.roles, {}, {}, **beside(opts, by_minion))
     if findings := check.run(rows.CHECKS, about):
         raise PolicyError(f"nothing was changed:\n{check.text(findings, 'keys')}")
     if not set(held.CORE) <= about.keys.known.keys():
-        _fresh(site(opts), set(built.members["mon"]) - found.keys(), failed, hosts, fsid)
+        _fresh(site(opts), set(built.members["mon"]) - by_minion.keys(), failed, hosts, fsid)
     return replies.lines(problem for problem in failed if not problem.silent)
 
 

@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import yaml
 from floor import Floor
@@ -27,7 +28,7 @@ LOG = "cat $(ls -t /var/log/halocline/deploy-*.jsonl | head -1)"
 FACTOR, GRACE = 1.5, 10  # the promise: so many times the floor, and so many seconds
 
 
-def timed(act) -> float:
+def timed(act: Callable[[], object]) -> float:
     start = time.monotonic()
     act()
     return time.monotonic() - start
@@ -40,13 +41,13 @@ def floor_of(session: Session, way: Guide) -> Floor:
         return yaml.safe_load(session.run(session.master, f"cat {ROOT}/{path}").out)
 
     layers = "current/stack/default/ceph"
-    told = read(f"{layers}/derived.yml")["ceph"]
+    derived = read(f"{layers}/derived.yml")["ceph"]
     hosts = read(f"proposals/profile-{way.profile}/proposal.json")["hosts"]
     return Floor(
         session,
         {host: given["osds"] for host, given in hosts.items() if given["osds"]},
         read(f"{layers}/minions/{session.master}_master.yml")["ceph"]["members"],
-        told["monitors"],
+        derived["monitors"],
         read(f"{layers}/cluster.yml")["fsid"],
         session.run(session.master, "cat /etc/ceph/ceph.conf").out,
         min(8, max(2, os.cpu_count() or 2)),  # as _modules/osd.py has it

@@ -55,17 +55,17 @@ def sizes(console: Console, quick: bool) -> None:
     )
     thousand = None  # microseconds a disk there; at 10,000 hosts at most 1.2 times that is the goal
     for hosts, disks in SIZES[:3] if quick else SIZES:
-        told = run("measured.py", hosts, disks)
-        each = told["cpu"] / told["disks"] * 1e6
+        measured = run("measured.py", hosts, disks)
+        each = measured["cpu"] / measured["disks"] * 1e6
         thousand = each if hosts == 1000 else thousand
         rows.add_row(
             f"{hosts} x {disks}",
-            str(told["osds"]),
-            f"{told['cpu']:.3f}",
+            str(measured["osds"]),
+            f"{measured['cpu']:.3f}",
             f"{each:.1f}",
             f"{each / thousand:.2f}" if thousand else "",
-            f"{told['peak'] / 1e6:.0f}",
-            f"{told['inventory'] / 1e6:.1f}",
+            f"{measured['peak'] / 1e6:.0f}",
+            f"{measured['inventory'] / 1e6:.1f}",
         )
     console.print(rows)
 
@@ -95,12 +95,12 @@ def peers(console: Console, python: str) -> None:
         "aim",
     )
     for hosts, disks, wanted, aim in PEER:
-        told = run("peer.py", hosts, disks, python=python)
+        measured = run("peer.py", hosts, disks, python=python)
         rows.add_row(
             f"{hosts} x {disks}",
-            f"{told['ceph']:.3f}",
-            f"{told['ours']:.3f}",
-            f"{told['ratio']:.1f}",
+            f"{measured['ceph']:.3f}",
+            f"{measured['ours']:.3f}",
+            f"{measured['ratio']:.1f}",
             str(wanted),
             str(aim),
         )
@@ -109,17 +109,20 @@ def peers(console: Console, python: str) -> None:
 
 def writing(console: Console, quick: bool) -> None:
     hosts = 1000 if quick else 10_000
-    told = run("written.py", hosts, 62)
-    bare = told["parse"] + told["one_file"]
+    measured = run("written.py", hosts, 62)
+    bare = measured["parse"] + measured["one_file"]
     rows = table(
-        f"populate for {hosts} hosts: {told['files']} files, {told['bytes'] / 1e6:.0f} MB", "what", "s", "of bare"
+        f"populate for {hosts} hosts: {measured['files']} files, {measured['bytes'] / 1e6:.0f} MB",
+        "what",
+        "s",
+        "of bare",
     )
     for what, seconds in (
         ("bare: parse the inventory, write as many bytes", bare),
-        ("bare, in as many files", told["parse"] + told["many_files"]),
-        ("plan", told["plan"]),
-        ("populate", told["populate"]),
-        ("plan and populate again: nothing to write", told["again"]),
+        ("bare, in as many files", measured["parse"] + measured["many_files"]),
+        ("plan", measured["plan"]),
+        ("populate", measured["populate"]),
+        ("plan and populate again: nothing to write", measured["again"]),
     ):
         rows.add_row(what, f"{seconds:.2f}", f"{seconds / bare:.1f}")
     console.print(rows)

@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -40,22 +41,22 @@ def stages(session: Session, minions: list[str]) -> dict[str, dict]:
         return session.run(session.master, command)
 
     run(f"mkdir -p {CEPH} && echo \"ceph_minions: 'L@{','.join(minions)}'\" > {CEPH}/minions.sls")
-    found = {}
+    measured = {}
     for stage in STAGES:
         if stage == "configure":
             run(f"cat > {CEPH}/proposals/policy.cfg <<'EOF'\n{policy(run, minions)}EOF")
-        found[stage] = {"jobs": [], "seconds": []}
+        measured[stage] = {"jobs": [], "seconds": []}
         for _ in range(2):
             spent = cost(session, f"salt-run state.orch ceph.stage.{stage} --out quiet; echo $?")
             code = int(spent.done.out.split()[-1])
             if code:
                 raise SystemExit(f"{stage} of {len(minions)} minions ended with {code}: salt-run stage.last")
             log = run(f"cat $(ls -t /var/log/halocline/{stage}-*.jsonl | head -1)").out.splitlines()
-            found[stage]["jobs"].append(len(spent.jobs))
-            found[stage]["seconds"].append(seconds([json.loads(line) for line in log]))
-            took = found[stage]["seconds"][-1]
+            measured[stage]["jobs"].append(len(spent.jobs))
+            measured[stage]["seconds"].append(seconds([json.loads(line) for line in log]))
+            took = measured[stage]["seconds"][-1]
             print(f"{stage}, {len(minions)} minions: {len(spent.jobs)} jobs, {took:.0f} s", flush=True)
-    return found
+    return measured
 
 
 def seconds(records: list[dict]) -> float:
@@ -64,7 +65,7 @@ def seconds(records: list[dict]) -> float:
     return end - begin
 
 
-def policy(run, minions: list[str]) -> str:
+def policy(run: Callable[[str], object], minions: list[str]) -> str:
     """A policy.cfg for these minions: the first is the master, the next three are monitors; a profile of no disks."""
     storage = "proposals/profile-bench/cluster"
     run(f"mkdir -p {CEPH}/{storage}")
@@ -102,14 +103,14 @@ def wait(session: Session, command: str, limit: float = 600) -> None:
         time.sleep(2)
 
 
-def shown(found: dict[str, dict[str, dict]]) -> Table:
+def shown(measured: dict[str, dict[str, dict]]) -> Table:
     """One row a stage, columns by where it ran."""
     rows = Table(box=None, header_style="bold")
     rows.add_column("stage")
-    for where in found:
+    for where in measured:
         rows.add_column(where, justify="right")
     for stage in STAGES:
-        cells = [each[stage] for each in found.values()]
+        cells = [each[stage] for each in measured.values()]
         rows.add_row(
             stage, *(f"{max(c['jobs'])} jobs, {c['seconds'][0]:.0f} and {c['seconds'][1]:.0f} s" for c in cells)
         )
@@ -120,13 +121,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench --stages", description=__doc__)
     parser.add_argument("--only", choices=("containers", "processes"), help="one part alone")
     only = parser.parse_args().only
-    found = {}
+    measured = {}
     if only != "processes":
         bring.up("apollo-slice")
         session = Session("apollo-slice")
         try:
-            found["4 containers"] = stages(session, [session.master, *session.hosts[1:4]])
-            found["8 containers"] = stages(session, session.hosts)
+            measured["4 containers"] = stages(session, [session.master, *session.hosts[1:4]])
+            measured["8 containers"] = stages(session, session.hosts)
         finally:
             bring.down("apollo-slice")
     if only != "containers":
@@ -136,12 +137,12 @@ def main() -> None:
             bring.up(str(path))
         session = Session("many")
         try:
-            found[f"{MANY} minions in one"] = stages(session, many(session))
+            measured[f"{MANY} minions in one"] = stages(session, many(session))
         finally:
             bring.down("many")
     console = Console(width=120, highlight=False)
     console.print("\nstages: Salt jobs of a run, seconds of the first and of the second, which changes nothing")
-    console.print(shown(found))
+    console.print(shown(measured))
 
 
 if __name__ == "__main__":

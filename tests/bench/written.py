@@ -4,6 +4,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from machines import ARGUMENTS, inventory
@@ -12,7 +13,7 @@ from proposals.disks import arguments, plan
 from proposals.policy import store
 
 
-def timed(run) -> tuple[float, object]:
+def timed(run: Callable[[], object]) -> tuple[float, object]:
     """Wall seconds of ``run`` and what it returned."""
     start = time.perf_counter()
     value = run()

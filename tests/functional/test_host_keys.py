@@ -56,13 +56,13 @@ def host(python_module, monkeypatch, tmp_path):
 
 
 def test_hashes_of_what_lies_on_the_host(modules, host):
-    told = modules["host_keys.inspect"]()
-    assert told == {
+    hashes = modules["host_keys.inspect"]()
+    assert hashes == {
         host["own"]: {name: digest(KEYS[name]) for name in ("mon.", "client.admin")},
         host["adm"]: {},
         host["etc"]: {"client.admin": digest(KEYS["client.admin"])},
     }
-    assert "AQB" not in json.dumps(told)
+    assert "AQB" not in json.dumps(hashes)
 
 
 def test_a_monitor_in_quorum_is_asked_for_all(modules, host, ceph):

@@ -105,17 +105,17 @@ def host(with_pillar, python_module, tmp_path, monkeypatch):
     """A host whose kernel is a recorded one; a function of the plan, the backends that run, changes to the record."""
 
     def load(network, backends=("networkd",), container=False, **links):
-        found = recorded("bonded")
+        kernel = recorded("bonded")
         for name, change in links.items():
-            found[name] = {**found[name], **change}
+            kernel[name] = {**kernel[name], **change}
         monkeypatch.setattr(python_module("links"), "CONTAINER", tmp_path if container else tmp_path / "none")
         monkeypatch.setattr(python_module("links_undo"), "HOME", tmp_path)
-        routes = [{"dev": name, "gateway": link.pop("via")} for name, link in found.items() if "via" in link]
+        routes = [{"dev": name, "gateway": link.pop("via")} for name, link in kernel.items() if "via" in link]
         monkeypatch.setattr(
             python_module("links_kernel"),
             "_ip",
             lambda *words: (
-                [dict(one) for one in found.values()] if "address" in words else routes * ("-6" not in words)
+                [dict(one) for one in kernel.values()] if "address" in words else routes * ("-6" not in words)
             ),
         )
         for backend in BACKENDS:

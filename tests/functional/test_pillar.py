@@ -96,17 +96,16 @@ def told(found):
 
 
 def test_each_minion_is_told_its_roles_and_disks(compiled):
-    found = compiled
-    assert {minion: list(each["roles"]) for minion, each in found.items()} == {
+    assert {minion: list(each["roles"]) for minion, each in compiled.items()} == {
         "node1": ["mon", "mgr", "storage"],
         "node2": ["mon", "storage"],
         "node3.lab": ["storage"],
         "salt": ["master"],
     }
-    generations = {each["ceph"]["generation"] for each in found.values()}
+    generations = {each["ceph"]["generation"] for each in compiled.values()}
     assert len(generations) == 1 and None not in generations
-    assert len(found["node3.lab"]["ceph"]["storage"]["osds"]) == 2
-    assert "storage" not in found["salt"]["ceph"]
+    assert len(compiled["node3.lab"]["ceph"]["storage"]["osds"]) == 2
+    assert "storage" not in compiled["salt"]["ceph"]
 
 
 @pytest.mark.parametrize("minion", HOSTS)

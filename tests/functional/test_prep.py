@@ -122,12 +122,12 @@ def test_our_pillar_stands_beside_a_sites_top_file_which_wins(salt_factories):
     (own / "ceph/site.sls").write_text("time_init: disabled\n")
     (own / "ceph/minions.sls").write_text("ceph_minions: 'osd*'\n")
     opts = {**master.opts(), "file_client": "local"}
-    told = salt.pillar.Pillar(opts, {"os_family": "Debian", "id": "osd1"}, "osd1", "base").compile_pillar()
-    assert "_errors" not in told
-    assert {key: told[key] for key in ("site", "debian", "ready_timeout")} == {
+    pillar = salt.pillar.Pillar(opts, {"os_family": "Debian", "id": "osd1"}, "osd1", "base").compile_pillar()
+    assert "_errors" not in pillar
+    assert {key: pillar[key] for key in ("site", "debian", "ready_timeout")} == {
         "site": "theirs",
         "debian": "theirs",
         "ready_timeout": 7,
     }
-    assert (told["time_init"], told["ceph_minions"], told["ceph_repos"]) == ("disabled", "osd*", {})
-    assert told["ceph_os"]["chrony"]["service"] == "chrony"
+    assert (pillar["time_init"], pillar["ceph_minions"], pillar["ceph_repos"]) == ("disabled", "osd*", {})
+    assert pillar["ceph_os"]["chrony"]["service"] == "chrony"

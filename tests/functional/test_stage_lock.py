@@ -40,13 +40,13 @@ def master(salt_factories):
 
 
 def test_the_lock_names_its_holder_and_goes_with_its_process(master):
-    told = master.root / "cache" / "halocline" / "stage.json"
+    note = master.root / "cache" / "halocline" / "stage.json"
     words = master.salt_run_cli(factory_class=Typed).cmdline("state.orch", "holds", "pillar={secret: hush}")
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
         deadline = time.monotonic() + 60
-        while not told.exists() and time.monotonic() < deadline:
+        while not note.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
-        job = json.loads(told.read_text())
+        job = json.loads(note.read_text())
         refused, holder = master.typed("state.orch", "begins"), stage_lock.holder(master.opts())
         first.kill()
     assert (job["pid"], job["stage"], job["arguments"]) == (first.pid, "deploy", ["holds", "pillar=['secret']"])
@@ -55,4 +55,4 @@ def test_the_lock_names_its_holder_and_goes_with_its_process(master):
     for word in ("stage deploy is running", f"by {job['user']}", job["since"], job["jid"], f"process {first.pid}"):
         assert word in refused.stdout
     assert [path.name.partition("-")[0] for path in (master.root / "run-logs").iterdir()] == ["deploy"]  # not prep
-    assert told.exists() and stage_lock.holder(master.opts()) is None  # killed, not ended: the note lies there
+    assert note.exists() and stage_lock.holder(master.opts()) is None  # killed, not ended: the note lies there

@@ -67,23 +67,23 @@ def states(loaded):
 
 
 def test_every_io500_setting_is_set_or_says_why_not(host):
-    found = states(host())
-    assert {found[f"{row['id']} {row['sysctl']}"] for row in TABLE["ceph-flash"]["settings"] if "sysctl" in row} == {
+    state = states(host())
+    assert {state[f"{row['id']} {row['sysctl']}"] for row in TABLE["ceph-flash"]["settings"] if "sysctl" in row} == {
         "drift",  # wanted otherwise than the file has it
         "ok",
         "left",
     }
-    assert found["tcp_low_latency net.ipv4.tcp_low_latency"] == "left"
+    assert state["tcp_low_latency net.ipv4.tcp_low_latency"] == "left"
     for place in (
         "thp /sys/kernel/mm/transparent_hugepage/enabled",
         "rps ens1f0 rps_cpus",
         "ring ens1f0",
     ):
-        assert found[place] == "drift", place
-    assert found["scheduler sdb scheduler"] == "drift"
-    assert not {key for key in found if key.startswith("pause")}  # a load generator's
+        assert state[place] == "drift", place
+    assert state["scheduler sdb scheduler"] == "drift"
+    assert not {key for key in state if key.startswith("pause")}  # a load generator's
     risky = ("pci_read_request ens1f0", "drive_cache sdb", "mitigations mitigations=off", "idle_poll idle=poll")
-    assert {found[name] for name in risky} == {"left"}
+    assert {state[name] for name in risky} == {"left"}
 
 
 def test_what_is_risky_goes_by_name_and_tells_its_price(host):

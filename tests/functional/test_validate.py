@@ -68,12 +68,12 @@ def test_the_guides_policy_passes(master, home):
 def test_what_one_minion_will_be_told(master, home):
     done = master.typed("policy.check", "monnode1")
     assert (done.returncode, done.stderr) == (0, "")
-    told, _, _ = done.stdout.partition("policy.cfg for")
-    told = yaml.safe_load(told)
-    assert told["pillar"]["roles"] == ["mon", "mgr", "mds"]
-    assert told["pillar"]["fsid"] == FSID
-    assert [one["name"] for one in told["pillar"]["ceph"]["monitors"]] == ["monnode1", "monnode2", "monnode3"]
-    assert told["secrets"] == ["crash", "mds", "mgr", "mon"]
+    minion, _, _ = done.stdout.partition("policy.cfg for")
+    minion = yaml.safe_load(minion)
+    assert minion["pillar"]["roles"] == ["mon", "mgr", "mds"]
+    assert minion["pillar"]["fsid"] == FSID
+    assert [one["name"] for one in minion["pillar"]["ceph"]["monitors"]] == ["monnode1", "monnode2", "monnode3"]
+    assert minion["secrets"] == ["crash", "mds", "mgr", "mon"]
     assert not (home / "secrets").exists() and not (home / "current").exists()  # it only looked
     shown = master.asked("policy.check", "osdnode1").data
     assert len(shown["pillar"]["ceph"]["storage"]["osds"]) == 54 and shown["secrets"] == ["bootstrap-osd", "crash"]

@@ -31,14 +31,14 @@ def test_which_rule_blocks(loaded, case):
     packet |= {key: case[key] for key in ("port", "interface") if key in case}
     text = (RULES / case["rules"]).read_text()
     if case["rules"].endswith(".json"):
-        found = loaded["host_nft.verdict"](json.loads(text), packet)
+        verdict = loaded["host_nft.verdict"](json.loads(text), packet)
     else:
-        found = loaded["host_iptables.verdict"](text, packet)
+        verdict = loaded["host_iptables.verdict"](text, packet)
     if "blocked" not in case:
-        assert found is None
+        assert verdict is None
     else:
-        assert case["blocked"] in found["rule"]
-        assert found["sure"] is case.get("sure", True)
+        assert case["blocked"] in verdict["rule"]
+        assert verdict["sure"] is case.get("sure", True)
 
 
 def test_no_rules_block_nothing(loaded):
@@ -61,21 +61,21 @@ def test_facts_of_this_machine_have_the_form(loaded, holder):
     probes = [{**probe, "roles": ["mon"]}, {**probe, "roles": ["storage"], "process": "not-asked"}]
     names = {"localhost": "127.0.0.1", "no-such-host.invalid": "10.0.0.1"}
     answer = loaded["host.facts"](time.time() - 5, "", names, probes)
-    found = facts.read(json.loads(json.dumps(answer)))
+    host = facts.read(json.loads(json.dumps(answer)))
     comm = Path("/proc/self/comm").read_text().strip()
-    assert found.listening == [{"port": holder, "process": comm, "wanted": "ceph-mon"}]
-    assert "127.0.0.1" in found.names["localhost"]["addresses"]
-    assert found.names["no-such-host.invalid"] == {
+    assert host.listening == [{"port": holder, "process": comm, "wanted": "ceph-mon"}]
+    assert "127.0.0.1" in host.names["localhost"]["addresses"]
+    assert host.names["no-such-host.invalid"] == {
         "expected": "10.0.0.1",
         "addresses": [],
         "back": "",
         "back_addresses": [],
     }
-    assert 5 <= found.clock[0] <= found.clock[1] < 60
-    assert (found.generation, found.salt, found.hostname) == ("abc", salt.version.__version__, "node1")
-    assert found.memory > 1 << 28
-    assert 0 < found.space["free"] <= found.space["total"] == shutil.disk_usage(found.space["path"]).total
-    assert found.interfaces and all(one["mtu"] >= 576 for one in found.interfaces.values())
+    assert 5 <= host.clock[0] <= host.clock[1] < 60
+    assert (host.generation, host.salt, host.hostname) == ("abc", salt.version.__version__, "node1")
+    assert host.memory > 1 << 28
+    assert 0 < host.space["free"] <= host.space["total"] == shutil.disk_usage(host.space["path"]).total
+    assert host.interfaces and all(one["mtu"] >= 576 for one in host.interfaces.values())
 
 
 def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):

@@ -91,13 +91,13 @@ def line_holds(raw: dict, typed: dict, answer: dict, line: str) -> None:
 
 def reason_holds(raw: dict, typed: dict, name: str, disk: dict) -> None:
     """What a disk's reason says would use it does."""
-    told = re.search(r"\((leftovers=true|db=class=\w+) (makes it an OSD|takes it in)\)", disk["reason"] or "")
-    if not told:
+    promise = re.search(r"\((leftovers=true|db=class=\w+) (makes it an OSD|takes it in)\)", disk["reason"] or "")
+    if not promise:
         return
-    then, refused = answered(raw, typed_too(typed, [told[1]]))
+    then, refused = answered(raw, typed_too(typed, [promise[1]]))
     assert then, f"{disk['reason']}: {refused}"
     now = next(one for one in then["hosts"][name]["disks"] if one["id"] == disk["id"])
-    if told[2] == "makes it an OSD":
+    if promise[2] == "makes it an OSD":
         assert now["role"] == "data", f"{disk['reason']}: then {now}"
     else:
         assert "left out" not in (now["reason"] or ""), f"{disk['reason']}: then {now}"

@@ -49,17 +49,17 @@ def replaced(random: Random, raw: dict) -> tuple[dict, str, set[str], str] | Non
         (name, at)
         for name, host in raw["hosts"].items()
         for at, disk in enumerate(host["ceph_disks"])
-        if any(one["role"] == "data" for one in disk["osds"])
+        if any(osd["role"] == "data" for osd in disk["osds"])
     ]
     if not carrying:
         return None
     name, at = random.choice(carrying)
     disks = raw["hosts"][name]["ceph_disks"]
-    gone = {one["fsid"] for one in disks[at]["osds"]}
+    gone = {osd["fsid"] for osd in disks[at]["osds"]}
     new = f"/dev/disk/by-id/wwn-0x5000c500ff{random.randrange(1 << 24):06x}"
     disks[at] = {**disks[at], "osds": [], "id": new, "wwn": new.rpartition("-")[2], "serial": "NEW"}
     for disk in disks:
-        disk["osds"] = [one for one in disk["osds"] if one["fsid"] not in gone]
+        disk["osds"] = [osd for osd in disk["osds"] if osd["fsid"] not in gone]
     return raw, name, gone, new
 
 

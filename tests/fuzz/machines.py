@@ -18,7 +18,7 @@ IN_USE = ["mounted on /", "does not answer", "LVM member of vg", "reserved: spar
 def group(random: Random, cls: str | None = None, most: int = 9) -> dict:
     """Some equal disks of one class."""
     cls = cls or random.choice(["hdd", "hdd", "ssd", "nvme"])
-    found = {
+    disks = {
         "size": random.choice(SIZES[cls]) + random.choice([0, 0, 0, 2502656]),
         "rotational": cls == "hdd",
         "transport": "nvme" if cls == "nvme" else random.choice(["sata", "sas"]),
@@ -26,8 +26,8 @@ def group(random: Random, cls: str | None = None, most: int = 9) -> dict:
         "count": random.randint(1, most),
     }
     if random.random() < 0.07:
-        found["in_use"] = [random.choice(IN_USE)]
-    return found
+        disks["in_use"] = [random.choice(IN_USE)]
+    return disks
 
 
 def host(random: Random) -> dict:

@@ -71,13 +71,13 @@ class Cluster:
         for key, value in storage.items():
             self.told[key] = {**self.told[key], **value} if isinstance(value, Mapping) else value
         inventory = {"osds": {"hostname": "osds", "addresses": [f"{ADDRESS}/24"]}}
-        told, _ = conf.derived(["osds"], inventory, reader.read({"public_network": NETWORK}))
+        derived, _ = conf.derived(["osds"], inventory, reader.read({"public_network": NETWORK}))
         pillar = {
             "fsid": FSID,
             "public_network": NETWORK,
             "cluster_network": NETWORK,
             "roles": ["mon", "admin", "master", "storage"],
-            "ceph": {**told, "sections": [], "storage": self.told},
+            "ceph": {**derived, "sections": [], "storage": self.told},
             "ceph_secrets": secrets.minion(self.keys, self.caps, ["mon", "admin", "master", "storage"], "osds"),
         }
         self._write("told/told.sls", pillar)

@@ -124,22 +124,22 @@ def stepped(host: Host, test: bool = False, **links: dict) -> tuple[int, str]:
 @pytest.mark.big
 def test_the_step_of_the_stage_says_what_happened(plain: Host) -> None:
     before = plain.files()
-    code, said = stepped(plain, test=True, bond0=BOND, bond0_3001=VLAN)
-    assert code == 0 and "bond0 is not there" in said, said
+    code, printed = stepped(plain, test=True, bond0=BOND, bond0_3001=VLAN)
+    assert code == 0 and "bond0 is not there" in printed, printed
     assert plain.files() == before
-    code, said = stepped(plain, bond0=BOND, bond0_3001=VLAN)
-    assert code == 0 and f"{plain.name}: " in said and "bond0 is not there" in said, said
+    code, printed = stepped(plain, bond0=BOND, bond0_3001=VLAN)
+    assert code == 0 and f"{plain.name}: " in printed and "bond0 is not there" in printed, printed
     assert "bond0.3001" in plain.links()
     assert stepped(plain, bond0=BOND, bond0_3001=VLAN) == (0, "the links of 1 hosts are as planned\n")
     kept = plain.files()
-    code, said = stepped(plain, **cut(plain))
-    assert code == 2 and f"{plain.name}: the planned links did not come to be" in said, said
+    code, printed = stepped(plain, **cut(plain))
+    assert code == 2 and f"{plain.name}: the planned links did not come to be" in printed, printed
     assert plain.files() == kept and "bond0.3001" in plain.links()
     wrong = {**BOND, "ports": ["p1", "p9"]}
-    code, said = stepped(plain, bond0=wrong)
+    code, printed = stepped(plain, bond0=wrong)
     assert (
         code == 2
-        and said == f"{plain.name}: there is no port p9: run ceph.stage.discovery and networks.populate again\n"
+        and printed == f"{plain.name}: there is no port p9: run ceph.stage.discovery and networks.populate again\n"
     )
 
 

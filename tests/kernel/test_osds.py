@@ -49,14 +49,14 @@ def profile(data: str, name: str, fast: str | None = FAST, **more: object) -> di
 def as_planned(cluster: Cluster, name: str) -> dict:
     """Where an OSD lies by the host's word, which must be the cluster's too."""
     report = cluster.call("osd.report")
-    found = report["osds"][UUIDS[name]]
-    said = next(one for one in cluster.ceph("osd metadata") if one["id"] == found["id"])
+    osd = report["osds"][UUIDS[name]]
+    metadata = next(one for one in cluster.ceph("osd metadata") if one["id"] == osd["id"])
     labels = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}
-    for role, part in found["parts"].items():
-        assert said[f"{labels[role]}_partition_path"] == part["node"]
+    for role, part in osd["parts"].items():
+        assert metadata[f"{labels[role]}_partition_path"] == part["node"]
         assert part["size"] == SIZES.get(role, part["size"])
-    assert sorted(found["parts"]) == sorted(labels)
-    return found
+    assert sorted(osd["parts"]) == sorted(labels)
+    return osd
 
 
 def test_the_way_is_lvm_where_the_kernel_has_device_mapper(cluster: Cluster) -> None:

@@ -54,13 +54,13 @@ def test_disks_that_hold_something_are_unused_with_that_reason(cluster: Product)
     ):
         cluster.run("node1", f"mkdir -p /boot /mnt; mount {boot['node']} /boot; mount {boot['node']} /mnt")
         try:
-            said = cluster.run("saltmaster", DISCOVERY).out
+            printed = cluster.run("saltmaster", DISCOVERY).out
             expected = {
                 ("node1", boot["id"]): "mounted on /boot; mounted on /mnt",
                 ("node2", lvm["id"]): "holds LVM2_member",
                 ("node3", ceph["id"]): "another cluster's OSD",
             }
-            assert "another cluster's: " in said and "(node3 " in said
+            assert "another cluster's: " in printed and "(node3 " in printed
             found = _reasons(cluster)
             for disk, reason in expected.items():
                 assert reason in (found[disk] or ""), disk

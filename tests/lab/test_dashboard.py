@@ -103,14 +103,14 @@ def test_what_cannot_run_beside_it_goes_and_that_is_said(served: Product) -> Non
 
 @pytest.mark.big
 def test_another_port_and_a_certificate_of_the_sites_own(served: Product) -> None:
-    own, given = f"{PILLAR}/stack/ceph/cluster.yml", f"{PILLAR}/keys/given"
+    own, folder = f"{PILLAR}/stack/ceph/cluster.yml", f"{PILLAR}/keys/given"
     make = (
         f"cp {own} /srv/kept-own; echo 'dashboard: {{port: 8444}}' >>{own}; umask 077; "
         "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=of-the-site -addext subjectAltName=DNS:node1,"
-        f"DNS:node2,DNS:node3 -keyout {given}/dashboard.key -out {given}/dashboard.crt"
+        f"DNS:node2,DNS:node3 -keyout {folder}/dashboard.key -out {folder}/dashboard.crt"
     )
     served.run("saltmaster", make)
-    check = f"curl -s -o /dev/null --cacert {given}/dashboard.crt https://{{}}:8444/"
+    check = f"curl -s -o /dev/null --cacert {folder}/dashboard.crt https://{{}}:8444/"
     try:
         served.stage("ceph.stage.configure")
         assert served.stage(STAGE).code == 0
@@ -118,7 +118,7 @@ def test_another_port_and_a_certificate_of_the_sites_own(served: Product) -> Non
         for host in STORAGE:
             until(lambda host=host: served.run("saltmaster", check.format(host), check=False).code == 0, 60, host)
     finally:
-        served.run("saltmaster", f"cp /srv/kept-own {own}; rm {given}/dashboard.*")
+        served.run("saltmaster", f"cp /srv/kept-own {own}; rm {folder}/dashboard.*")
         served.stage("ceph.stage.configure")
         served.stage(STAGE)
     assert dashboard.ask(served)[0] == 201

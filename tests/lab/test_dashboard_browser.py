@@ -84,7 +84,7 @@ def docker(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess
 def test_a_browser_logs_in_and_sees_hosts_and_osds(served: Product, browser: str) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     url = dashboard.served_at(served)
-    told = {
+    login = {
         "url": url,
         "host": url.split("/")[2].rpartition(":")[0],
         "user": "admin",
@@ -93,7 +93,7 @@ def test_a_browser_logs_in_and_sees_hosts_and_osds(served: Product, browser: str
     }
     network = ("--network", f"halocline-{served.session.name}-public")
     words = ("run", "--rm", "--interactive", *network, "--volume", f"{KEPT}:/kept", browser, "python3", "-c", PROGRAM)
-    said = json.loads(docker(*words, stdin=json.dumps(told)).stdout)
+    said = json.loads(docker(*words, stdin=json.dumps(login)).stdout)
     assert "#/login" in said["wrong"]  # still there, and told why
     assert said["osds"].count("in   up") == 6
     assert all(f"{host}\n" in said["hosts"] for host in STORAGE)

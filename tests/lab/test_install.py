@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from docker import DockerClient
 
 from lab import base, daemon, image
 from lab.store import CHECKOUT
@@ -77,7 +78,7 @@ def plain() -> Iterator[Plain]:
     _remove(client)
 
 
-def _remove(client) -> None:
+def _remove(client: DockerClient) -> None:
     for container in client.containers.list(all=True, filters={"name": f"^/{NAME}$"}):
         container.remove(force=True)
 

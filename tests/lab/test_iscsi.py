@@ -35,7 +35,9 @@ LOGOUT = f"iscsiadm -m node -T {TARGET} --logout"
 
 
 @pytest.fixture(scope="module")
-def gateway(own_lab: Callable[[str], Session], guest: Callable[..., Guest], tmp_path_factory) -> tuple[Product, Guest]:
+def gateway(
+    own_lab: Callable[[str], Session], guest: Callable[..., Guest], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Product, Guest]:
     """A cluster like `tiny` and the guest `igw1`, a minion that all its stages were run on."""
     product = Product(own_lab(cluster_file(tmp_path_factory.mktemp("block"), "block", SUBNETS["block"])))
     made = guest("igw1", cluster="block")

@@ -33,7 +33,7 @@ def test_jobs_do_not_grow_with_minions(lab: Callable[[str], Session]) -> None:
     session = lab("apollo-slice")
     (populate,) = (command for command in guide("apollo-slice").commands if "proposal.populate" in command)
     session.run("saltmaster", f"mkdir -p {PILLAR}")
-    found: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = {}
 
     def count(stage: str, minions: tuple[str, ...]) -> int:
         spent = cost(session, f"salt-run state.orch ceph.stage.{stage}")
@@ -48,8 +48,8 @@ def test_jobs_do_not_grow_with_minions(lab: Callable[[str], Session]) -> None:
                 session.run("saltmaster", populate, check=False)
                 session.run("saltmaster", f"cat >{PILLAR}/proposals/policy.cfg <<'EOF'\n{policy(minions)}\nEOF")
             else:
-                found.setdefault(stage, []).append(jobs)
+                counts.setdefault(stage, []).append(jobs)
         # Where a cluster runs discovery asks it, so both are counted when one does.
-        found.setdefault("discovery", []).append(count("discovery", minions))
-    print(f"\nSalt jobs of each stage for 4 and 8 minions: {found}")
-    assert all(four == eight for four, eight in found.values()), found
+        counts.setdefault("discovery", []).append(count("discovery", minions))
+    print(f"\nSalt jobs of each stage for 4 and 8 minions: {counts}")
+    assert all(four == eight for four, eight in counts.values()), counts

@@ -1,6 +1,6 @@
 """The network's proof on a running lab: the matrix is right, and the host or port that is out of order is named."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import comb
 
@@ -72,38 +72,40 @@ def test_a_port_with_a_smaller_mtu_is_named(looked: Session) -> None:
 
 def test_every_pair_is_measured_and_nothing_is_left_running(looked: Session) -> None:
     """A pair much slower than the others is a problem too, and on one machine a pair may be: named as that alone."""
-    code, found = proved(looked, "iperf seconds=1 streams=4")
+    code, networks = proved(looked, "iperf seconds=1 streams=4")
     pairs = {"public": comb(len(looked.hosts), 2), "cluster": comb(len(STORAGE), 2)}
-    assert {kind: len(network["rates"]) for kind, network in found.items()} == pairs
-    assert all(rate > 10 for network in found.values() for rate in network["rates"].values())
-    problems = [line for network in found.values() for line in network["problems"]]
-    assert code == (1 if problems else 0), found
+    assert {kind: len(network["rates"]) for kind, network in networks.items()} == pairs
+    assert all(rate > 10 for network in networks.values() for rate in network["rates"].values())
+    problems = [line for network in networks.values() for line in network["problems"]]
+    assert code == (1 if problems else 0), networks
     for host in looked.hosts:
         assert looked.run(host, "pgrep iperf3", check=False).code == 1, host
 
 
 @pytest.mark.big
-def test_the_guides_eight_hosts(lab) -> None:
+def test_the_guides_eight_hosts(lab: Callable[[str], Session]) -> None:
     session = lab("apollo-slice")
     for stage in ("prep", "discovery"):
         session.run("saltmaster", f"salt-run state.orch ceph.stage.{stage}")
     for words in ("ping", "jumbo"):
-        code, found = proved(session, words)
-        assert code == 0, found
-        assert {kind: len(one["matrix"]) for kind, one in found.items()} == {"public": 8, "cluster": 4}
+        code, networks = proved(session, words)
+        assert code == 0, networks
+        assert {kind: len(one["matrix"]) for kind, one in networks.items()} == {"public": 8, "cluster": 4}
     session.run("osdnode4", "ip link set eth1 down")
-    code, found = proved(session, "ping")
+    code, networks = proved(session, "ping")
     session.run("osdnode4", "ip link set eth1 up")
-    assert code == 1 and found["cluster"]["problems"] == ["osdnode4: reaches and is reached by nobody: is it cut off?"]
+    assert code == 1 and networks["cluster"]["problems"] == [
+        "osdnode4: reaches and is reached by nobody: is it cut off?"
+    ]
     session.run("osdnode2", "ip link set eth0 mtu 1400")
-    code, found = proved(session, "jumbo")
+    code, networks = proved(session, "jumbo")
     session.run("osdnode2", "ip link set eth0 mtu 1500")
-    assert code == 1 and "osdnode2: its eth0 has MTU 1400, and not 1500" in found["public"]["problems"]
-    code, found = proved(session, "iperf seconds=1 streams=4")
-    assert {kind: len(one["rates"]) for kind, one in found.items()} == {"public": 28, "cluster": 6}
+    assert code == 1 and "osdnode2: its eth0 has MTU 1400, and not 1500" in networks["public"]["problems"]
+    code, networks = proved(session, "iperf seconds=1 streams=4")
+    assert {kind: len(one["rates"]) for kind, one in networks.items()} == {"public": 28, "cluster": 6}
 
 
-def test_a_host_knows_whether_a_cluster_runs_on_it(cluster) -> None:
+def test_a_host_knows_whether_a_cluster_runs_on_it(cluster: Product) -> None:
     """What decides whether networks change host by host: asked of real daemons, and of a host without any."""
     said = salt(cluster.session, "*", "links.report").data
     assert {host: one["daemons"] for host, one in said.items()} == {

@@ -82,13 +82,13 @@ def test_no_key_does_anything_else(client: Product, user: str) -> None:
 
 def test_what_each_service_is_configured_with(served: Product) -> None:
     assert served.run("saltmaster", f"stat -c %a {FOLDER}").out.strip() == "700"
-    said = configparser.ConfigParser(interpolation=None)
+    conf = configparser.ConfigParser(interpolation=None)
     for name in ("glance-api", "cinder", "cinder-backup", "nova"):
-        said.read_string(served.run("saltmaster", f"cat {FOLDER}/{name}.conf").out)
-    assert (said["glance_store"]["rbd_store_user"], said["glance_store"]["rbd_store_pool"]) == ("lab-glance", IMAGES)
-    assert (said["ceph"]["rbd_user"], said["ceph"]["rbd_pool"]) == ("lab-cinder", VOLUMES)
-    assert (said["libvirt"]["rbd_user"], said["libvirt"]["images_rbd_pool"]) == ("lab-nova", VMS)
+        conf.read_string(served.run("saltmaster", f"cat {FOLDER}/{name}.conf").out)
+    assert (conf["glance_store"]["rbd_store_user"], conf["glance_store"]["rbd_store_pool"]) == ("lab-glance", IMAGES)
+    assert (conf["ceph"]["rbd_user"], conf["ceph"]["rbd_pool"]) == ("lab-cinder", VOLUMES)
+    assert (conf["libvirt"]["rbd_user"], conf["libvirt"]["images_rbd_pool"]) == ("lab-nova", VMS)
     for user, section in (("cinder", "ceph"), ("nova", "libvirt")):
-        assert said[section]["rbd_secret_uuid"] in served.run("saltmaster", f"cat {FOLDER}/secret-{user}.xml").out
+        assert conf[section]["rbd_secret_uuid"] in served.run("saltmaster", f"cat {FOLDER}/secret-{user}.xml").out
         key = served.run("saltmaster", f"cat {FOLDER}/client.lab-{user}.key").out.strip()
         assert key == served.run("saltmaster", f"ceph auth get-key client.lab-{user}").out

@@ -158,8 +158,8 @@ def test_a_gateway_that_cannot_come_up_is_named_with_its_cause(served: Product) 
     """Its certificate was spoiled behind the stage's back; the other gateway is left alone."""
     path = "/var/lib/ceph/radosgw/ceph-rgw.node2/tls.pem"
     served.run("node2", f"cp -a {path} {path}.kept; systemctl stop ceph-radosgw@rgw.node2")
-    given = f"{PILLAR}/keys/given/rgw.crt"
-    served.run("saltmaster", f"cp -a {given} /srv/kept.crt; echo nonsense >{given}")
+    certificate = f"{PILLAR}/keys/given/rgw.crt"
+    served.run("saltmaster", f"cp -a {certificate} /srv/kept.crt; echo nonsense >{certificate}")
     try:
         served.stage("ceph.stage.configure")
         code, said = up(served, check=False)
@@ -168,6 +168,6 @@ def test_a_gateway_that_cannot_come_up_is_named_with_its_cause(served: Product) 
         assert f"node2: {silent}" in said["comment"]
         assert served.run("node1", "systemctl is-active ceph-radosgw@rgw.node1").out.strip() == "active"
     finally:
-        served.run("saltmaster", f"cp -a /srv/kept.crt {given}")
+        served.run("saltmaster", f"cp -a /srv/kept.crt {certificate}")
         served.stage("ceph.stage.configure")
     assert up(served)[0] == 0

@@ -45,12 +45,12 @@ def bait(cluster: Product) -> Iterator[None]:
         yield
 
 
-def refused(cluster: Product, stage: str, *told: str) -> None:
+def refused(cluster: Product, stage: str, *words: str) -> None:
     """A stage fails, says all of these words, and touches nothing on any host."""
     before, files = cluster.traces(), cluster.written()
     done = cluster.stage(stage, check=False)
     assert done.code != 0, done.out
-    for word in told:
+    for word in words:
         assert word in done.out, done.out
     assert "Traceback" not in done.out + done.err
     assert cluster.traces() == before

@@ -15,12 +15,12 @@ def digest(checkout: Path) -> str:
     """One hash over lab/, its tests, and the pins of what runs in a node and of what the lab itself runs on."""
     config = configparser.ConfigParser()
     config.read(checkout / "setup.cfg")
-    found = hashlib.sha256("\n".join(config[section][name] for section, name in PINS).encode())
+    whole = hashlib.sha256("\n".join(config[section][name] for section, name in PINS).encode())
     for path in sorted(path for source in SOURCES for path in (checkout / source).rglob("*")):
         name = str(path.relative_to(checkout))
         if path.is_file() and "__pycache__" not in path.parts and name != RECORD:
-            found.update(f"{name}\0{path.stat().st_mode & 0o111:o}\0".encode() + path.read_bytes() + b"\0")
-    return found.hexdigest()
+            whole.update(f"{name}\0{path.stat().st_mode & 0o111:o}\0".encode() + path.read_bytes() + b"\0")
+    return whole.hexdigest()
 
 
 def unchanged(checkout: Path) -> tuple[bool, str]:

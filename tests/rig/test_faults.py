@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -50,7 +50,7 @@ def pings(tiny: Session, host: str) -> bool:
 
 
 @pytest.fixture
-def mended(tiny: Session):
+def mended(tiny: Session) -> Iterator[str]:
     """node1, mended after the test whatever it did."""
     yield "node1"
     tiny.verb("mend", "node1")

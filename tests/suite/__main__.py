@@ -75,12 +75,12 @@ def main(words: list[str]) -> int:
             lint(path)
         through = run(path, part)
     finally:
-        found = results(commit)
-        report.write(FOLDER, commit, found)
+        outcomes = results(commit)
+        report.write(FOLDER, commit, outcomes)
         print((FOLDER / "report.txt").read_text())
-    good = through and not any(result["outcome"] == "failed" for result in found.values())
+    good = through and not any(result["outcome"] == "failed" for result in outcomes.values())
     if good and part == (1, 1):
-        parts.keep(CHECKOUT, {file: row["seconds"] for file, row in report.by_file(found.values()).items()})
+        parts.keep(CHECKOUT, {file: row["seconds"] for file, row in report.by_file(outcomes.values()).items()})
     return 0 if good else 1
 
 

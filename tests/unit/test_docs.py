@@ -99,14 +99,14 @@ OF_A_SITE = re.compile(r"proposals/(cluster|role|profile|network|config|policy\.
 
 def blocks(*languages: str) -> list:
     """The code blocks of all pages in these languages, as parameters of a test."""
-    found = []
+    parameters = []
     for page in PAGES:
         for block in re.finditer(r"^( *)```(\w*)\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL):
             if block[2] in languages:
                 text = "".join(line.removeprefix(block[1]) for line in block[3].splitlines(keepends=True))
                 line = page.read_text()[: block.start()].count("\n") + 1
-                found.append(pytest.param(text, id=f"{page.relative_to(ROOT)}:{line}"))
-    return found
+                parameters.append(pytest.param(text, id=f"{page.relative_to(ROOT)}:{line}"))
+    return parameters
 
 
 @pytest.mark.parametrize("text", [each for each in blocks("") if "-m proposals reference" in each.values[0]])

@@ -97,14 +97,16 @@ def test_every_reference_deployment_is_planned(name):
 
 def test_the_guides_network_is_planned_as_it_stands():
     answer = peek(machines.inventory("apollo"), GUIDE)
-    told = {name: {link["name"]: link["addresses"] for link in each["links"]} for name, each in answer["hosts"].items()}
+    addresses = {
+        name: {link["name"]: link["addresses"] for link in each["links"]} for name, each in answer["hosts"].items()
+    }
     for number in range(1, 5):
-        assert told[f"osdnode{number}"] == {
+        assert addresses[f"osdnode{number}"] == {
             "bond0": [f"192.168.124.{30 + number}/24"],
             "bond0.3001": [f"192.168.100.{30 + number}/24"],
         }
-    assert told["saltmaster"] == {"bond0": ["192.168.124.20/24"]}
-    assert told["monnode3"] == {"bond0": ["192.168.124.23/24"]}
+    assert addresses["saltmaster"] == {"bond0": ["192.168.124.20/24"]}
+    assert addresses["monnode3"] == {"bond0": ["192.168.124.23/24"]}
 
 
 nics = st.lists(
@@ -128,28 +130,28 @@ def _names():
 
 def built(drawn, place):
     """A host of drawn ports; some have an address, each its own."""
-    told = []
+    nics = []
     for at, (name, one) in enumerate(zip(_names(), drawn, strict=False)):
         has = {0: [f"10.0.0.{place * 10 + at + 1}/24"], 1: [f"10.1.0.{place * 10 + at + 1}/24"]}.get(
             one["addresses"], []
         )
-        told.append({**one, "name": name, "path": f"pci-0000:0{one['card']}:00.{at}", "addresses": has})
-    return host({"nics": told})
+        nics.append({**one, "name": name, "path": f"pci-0000:0{one['card']}:00.{at}", "addresses": has})
+    return host({"nics": nics})
 
 
 def deployed(before, answer, lost):
     """A host's ports as discovery sees them once the plan has been applied and the cable of one has fallen out."""
-    found = {nic["name"]: dict(nic) for nic in before["ceph_nics"]}
+    ports = {nic["name"]: dict(nic) for nic in before["ceph_nics"]}
     for link in answer["links"]:
-        known = found.setdefault(
+        known = ports.setdefault(
             link["name"], {"name": link["name"], "kind": link["kind"], "lower": [link.get("lower")]}
         )
         for name in link.get("ports", ()):
-            found[name] |= {"addresses": [], "master": link["name"], "mtu": link["mtu"]}
-            found[name] |= {} if name != lost else {"link": False, "speed": None}
+            ports[name] |= {"addresses": [], "master": link["name"], "mtu": link["mtu"]}
+            ports[name] |= {} if name != lost else {"link": False, "speed": None}
         known |= {"addresses": link["addresses"], "mtu": link["mtu"], "vlan": link.get("id")}
         known["lower"] = link.get("ports") or known.get("lower")
-    return {**before, "ceph_nics": list(found.values())}
+    return {**before, "ceph_nics": list(ports.values())}
 
 
 @settings(max_examples=80, deadline=None)
@@ -162,19 +164,19 @@ def test_what_holds_for_every_host(drawn, words, lost):
     words = f"{words} public-network=10.0.0.0/24 cluster-network=10.1.0.0/24"
     raw = {"hosts": {f"h{place}": built(each, place) for place, each in enumerate(drawn)}}
     answer = peek(raw, words)
-    for name, found in answer["hosts"].items():
+    for name, planned in answer["hosts"].items():
         before = {nic["name"]: nic for nic in raw["hosts"][name]["ceph_nics"]}
-        roles = {one["name"]: one for one in found["ports"]}
+        roles = {one["name"]: one for one in planned["ports"]}
         assert set(roles) == set(before)
         assert all((one["role"] == "unused") == bool(one["reason"]) for one in roles.values())
-        bonds = [link for link in found["links"] if link["kind"] == "bond"]
+        bonds = [link for link in planned["links"] if link["kind"] == "bond"]
         for bond in bonds:
             assert len({(before[each]["speed"], before[each]["driver"]) for each in bond["ports"]}) == 1
             assert len(bond["ports"]) >= 2
             assert all(before[each]["link"] for each in bond["ports"])
         # no address is lost, none comes twice, and none but the cluster network's is new
         kept = [each for one in roles.values() if one["role"] == "unused" for each in before[one["name"]]["addresses"]]
-        now = kept + [each for link in found["links"] for each in link["addresses"]]
+        now = kept + [each for link in planned["links"] for each in link["addresses"]]
         was = [each for nic in before.values() for each in nic["addresses"]]
         assert len(now) == len(set(now)) and set(was) <= set(now)
         assert all(each.startswith("10.1.") for each in set(now) - set(was))

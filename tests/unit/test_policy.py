@@ -36,14 +36,14 @@ def resolve(root, text):
 
 
 def test_the_guides_policy_resolves_as_it_stands(root):
-    found = resolve(root, GUIDES)
-    assert [line.matches and len(line.matches) for line in found.lines] == [8, 1, 1, 3, 3, 3, 1, 1, 1, 4, 4]
-    assert merging.minion(found.contents, "monnode1") == {"cluster": "ceph", "roles": ["mon", "mgr", "mds"]}
-    told = merging.minion(found.contents, "osdnode3")
-    assert told["roles"] == ["storage"]
-    assert len(told["ceph"]["storage"]["osds"]) == 54
-    assert len(told["ceph"]["storage"]["disks"]) == 60
-    assert merging.minion(found.contents, "unknown") == {}
+    resolution = resolve(root, GUIDES)
+    assert [line.matches and len(line.matches) for line in resolution.lines] == [8, 1, 1, 3, 3, 3, 1, 1, 1, 4, 4]
+    assert merging.minion(resolution.contents, "monnode1") == {"cluster": "ceph", "roles": ["mon", "mgr", "mds"]}
+    minion = merging.minion(resolution.contents, "osdnode3")
+    assert minion["roles"] == ["storage"]
+    assert len(minion["ceph"]["storage"]["osds"]) == 54
+    assert len(minion["ceph"]["storage"]["disks"]) == 60
+    assert merging.minion(resolution.contents, "unknown") == {}
 
 
 def test_the_json_form(root):

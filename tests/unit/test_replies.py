@@ -19,15 +19,15 @@ def judged(returned, **kind):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_a_reply_is_an_answer_or_a_problem(case):
-    found = judged({"node1": case["returned"]})
+    answered = judged({"node1": case["returned"]})
     if "answer" in case:
-        assert found == ({"node1": {"odd.asked": case["answer"]}}, [])
-        assert found.whole() == found.answers
+        assert answered == ({"node1": {"odd.asked": case["answer"]}}, [])
+        assert answered.whole() == answered.answers
         return
-    assert found == ({}, [Problem("node1", case["problem"], case.get("silent", False))])
-    assert (found.silent, found.failed) == ((["node1"], []) if case.get("silent") else ([], found.problems))
+    assert answered == ({}, [Problem("node1", case["problem"], case.get("silent", False))])
+    assert (answered.silent, answered.failed) == ((["node1"], []) if case.get("silent") else ([], answered.problems))
     with pytest.raises(ProposalError) as raised:
-        found.whole()
+        answered.whole()
     assert str(raised.value) == f"node1: {case['problem']}"
 
 

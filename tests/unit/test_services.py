@@ -40,14 +40,14 @@ def test_a_plan(case):
     if "services" in case:
         assert list(made.plans) == case["services"]
     every = {
-        "parts": {part: told for one in made.plans.values() for part, told in one.parts.items()},
-        "pools": {name: said for one in made.plans.values() for name, said in one.pools.items()},
+        "parts": {part: told for service in made.plans.values() for part, told in service.parts.items()},
+        "pools": {name: said for service in made.plans.values() for name, said in service.pools.items()},
         "entities": made.whole.entities,
         "secrets": {minion: made.whole.secrets.get(minion, {}) for minion in case["roles"]},
         "passwords": sorted(made.whole.passwords),
         "conf": made.conf(),
-        "cluster": {name: one.cluster for name, one in made.plans.items()},
-        "ports": {name: one.ports for name, one in made.plans.items()},
+        "cluster": {name: service.cluster for name, service in made.plans.items()},
+        "ports": {name: service.ports for name, service in made.plans.items()},
     }
     for key, expected in case.items():
         if key in every:
@@ -149,15 +149,15 @@ def test_a_program_that_each_family_names_otherwise_holds_its_own_port():
 
 
 def test_the_exporter_of_the_managers_is_enabled_once():
-    told = {"scrape_interval": 30}
-    fresh = [" ".join(words) for words in monitoring.commands(told, {"modules": [], "scrape_interval": None})]
+    wanted = {"scrape_interval": 30}
+    fresh = [" ".join(words) for words in monitoring.commands(wanted, {"modules": [], "scrape_interval": None})]
     option = "config set mgr mgr/prometheus/scrape_interval 30"
     assert fresh == [option, "mgr module enable prometheus"]
     there = {"modules": ["prometheus"], "scrape_interval": "15.000000"}
-    other = [" ".join(words) for words in monitoring.commands(told, there)]
+    other = [" ".join(words) for words in monitoring.commands(wanted, there)]
     assert other == [option, "mgr module disable prometheus", "mgr module enable prometheus"]
     there["scrape_interval"] = "30.000000"
-    assert list(monitoring.commands(told, there)) == []
+    assert list(monitoring.commands(wanted, there)) == []
 
 
 @pytest.mark.parametrize("key", reader.KEYS)

@@ -34,20 +34,20 @@ def raw(name):
 
 def site(changes):
     """The subject of a site with changes: keys joined by ``/``; None takes a key away where the form has it not."""
-    given = {key: copy.deepcopy(value) for key, value in SITE.items() if key != "host"}
-    given |= {"hosts": {name: raw(name) for name in SITE["roles"]}, "failed": {}}
+    parts = {key: copy.deepcopy(value) for key, value in SITE.items() if key != "host"}
+    parts |= {"hosts": {name: raw(name) for name in SITE["roles"]}, "failed": {}}
     for path, value in changes.items():
         *keys, last = path.split("/")
-        place = given
+        place = parts
         for key in keys:
             place = place[key]
         if value is None and last not in ("generation", "synchronised"):
             place.pop(last)
         else:
             place[last] = value
-    given["hosts"] = {name: facts.read(answer) for name, answer in given["hosts"].items()}
-    given["profiles"] = {name: Profile(**profile) for name, profile in given.get("profiles", {}).items()}
-    return subject.Subject(**given, hostnames={name: name for name in SITE["roles"]})
+    parts["hosts"] = {name: facts.read(answer) for name, answer in parts["hosts"].items()}
+    parts["profiles"] = {name: Profile(**profile) for name, profile in parts.get("profiles", {}).items()}
+    return subject.Subject(**parts, hostnames={name: name for name in SITE["roles"]})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

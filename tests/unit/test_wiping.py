@@ -24,13 +24,13 @@ STATES = [{"id": 3, "fsid": "aaa", "state": "in-use"}, {"id": 4, "fsid": None, "
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
 def test_refusals(case):
     states = None if "silent" in case else STATES
-    found = wiping.refusals(
+    refusals = wiping.refusals(
         CLEAN | case.get("seen", {}), case.get("typed", "ZAD1"), states, "ours", case.get("silent", "")
     )
     if "says" in case:
-        assert any(case["says"] in line for line in found), found
+        assert any(case["says"] in line for line in refusals), refusals
     else:
-        assert found == []
+        assert refusals == []
 
 
 def test_what_would_be_lost_is_named():

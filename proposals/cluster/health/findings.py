@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from proposals.cluster.health import groups
 from proposals.cluster.health.checks import Meaning, meaning
-from proposals.cluster.health.seen import Check, Seen
+from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
 ERROR = "HEALTH_ERR"
@@ -115,19 +115,21 @@ def _groups(seen: Seen) -> Iterator[Finding]:
 
 def of_groups(states: Mapping[str, int]) -> Iterator[Finding]:
     """Return what is found of placement groups alone, by how many are in each state."""
-    found = groups.sorted_out({state: count for state, count in states.items() if count})
+    by_meaning = groups.sorted_out({state: count for state, count in states.items() if count})
     for key, which, says in (
-        ("not served", found.not_served, "placement groups are not served"),
-        ("damaged", found.damaged, "placement groups are damaged"),
+        ("not served", by_meaning.not_served, "placement groups are not served"),
+        ("damaged", by_meaning.damaged, "placement groups are damaged"),
     ):
         if which:
             count = sum(which.values())
             yield Finding(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(which)}", count)
-    if found.moving:
-        count = sum(found.moving.values())
-        yield Finding("groups moving", MOVES, "", f"data moves: {groups.told(found.moving)}", count, passing=True)
-    if found.scrubbed:
-        yield Finding("groups scrubbed", MOVES, "", f"placement groups are scrubbed: {groups.told(found.scrubbed)}")
+    if by_meaning.moving:
+        count = sum(by_meaning.moving.values())
+        yield Finding("groups moving", MOVES, "", f"data moves: {groups.told(by_meaning.moving)}", count, passing=True)
+    if by_meaning.scrubbed:
+        yield Finding(
+            "groups scrubbed", MOVES, "", f"placement groups are scrubbed: {groups.told(by_meaning.scrubbed)}"
+        )
 
 
 def _moved(seen: Seen) -> str:
@@ -138,7 +140,7 @@ def _moved(seen: Seen) -> str:
     return f"of {seen.copies} copies of objects {told}{speed}" if told else ""
 
 
-def _check(name: str, check: Check, nouns: Collection[str]) -> Iterator[Finding]:
+def _check(name: str, check: HealthCheck, nouns: Collection[str]) -> Iterator[Finding]:
     """One of Ceph's checks, but for those that say again what was found already."""
     says, key = f"{name}: {check.message}", f"check {name}"
     match Meaning.NOT_OURS if check.muted else meaning(name):

@@ -28,18 +28,18 @@ def sorted_out(states: Mapping[str, int]) -> Groups:
     states
         How many are in each state, as ``ceph status`` names it: ``{"active+clean": 33}``.
     """
-    found = Groups({}, {}, {}, {})
+    by_meaning = Groups({}, {}, {}, {})
     for state, count in states.items():
         words = set(state.split("+"))
         if "active" not in words or words & NOT_SERVED:
-            found.not_served[state] = count
+            by_meaning.not_served[state] = count
         elif words & DAMAGED:
-            found.damaged[state] = count
+            by_meaning.damaged[state] = count
         elif words - SOUND or "clean" not in words:
-            found.moving[state] = count
+            by_meaning.moving[state] = count
         elif words & SCRUBBED:
-            found.scrubbed[state] = count
-    return found
+            by_meaning.scrubbed[state] = count
+    return by_meaning
 
 
 def told(states: Mapping[str, int]) -> str:

@@ -12,7 +12,7 @@ GATEWAYS = "rgw"  # of the daemons that only the service map knows, those whose 
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """A health check that Ceph raises: HEALTH_WARN or HEALTH_ERR."""
 
     severity: str
@@ -50,7 +50,7 @@ class Seen:
         Monitors in quorum, managers, metadata servers and gateways that the cluster knows to run: ``mon.node1``.
     """
 
-    checks: Mapping[str, Check]
+    checks: Mapping[str, HealthCheck]
     flags: frozenset[str]
     monitors: int
     manager: bool
@@ -100,9 +100,9 @@ def _read(status: Mapping, dump: Mapping, names: Mapping) -> Seen:
     )
 
 
-def _check(check: Mapping) -> Check:
+def _check(check: Mapping) -> HealthCheck:
     message = shown(check["summary"]["message"], LONGEST)
-    return Check(str(check["severity"]), message, check.get("muted") is True)
+    return HealthCheck(str(check["severity"]), message, check.get("muted") is True)
 
 
 def _osd(osd: Mapping) -> Osd:

@@ -19,7 +19,9 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import table
 import view
@@ -33,30 +35,31 @@ LOCK = Path("/run/lab-disks.lock")
 UEVENT_PROTOCOL, KERNEL_GROUP = 15, 1  # NETLINK_KOBJECT_UEVENT; group 1 is the kernel's own voice
 POLL = 3.0  # seconds
 TRIES = 40  # looks while partitions come and go
+Devices = dict[str, tuple[dict, str | None, list[str]]]  # kernel name -> (disk, partition number, what marks a change)
 
 
-def partitions(name):
+def partitions(name: str) -> list[str]:
     """The kernel's partition devices of a disk, as /sys shows them now."""
     return sorted(path.parent.name for path in (view.REAL / name).glob(f"{name}p*/partition"))
 
 
-def disk_of(name):
+def disk_of(name: str) -> str:
     """loop48p1 is a partition of loop48, and loop48 no partition 48 of "loo"."""
     return re.sub(r"(?<=\d)p\d+$", "", name)
 
 
-def attribute(name, key):
+def attribute(name: str, key: str) -> str:
     disk = disk_of(name)
     return (view.REAL / disk / (name if name != disk else "") / key).read_text().strip()
 
 
-def probe(node):
+def probe(node: Path) -> dict[str, str]:
     """ID_PART_* and ID_FS_* of a device, from the same probe that udev uses."""
     answer = subprocess.run(["blkid", "-p", "-o", "udev", str(node)], capture_output=True, text=True, check=False)
     return dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
 
 
-def links_of(disk, number, found):
+def links_of(disk: Mapping, number: str | None, probed: Mapping[str, str]) -> list[str]:
     """The /dev/disk links of a disk (number None) or of its partition, named as udev's rules name them."""
     links = [link if number is None else f"{link}-part{number}" for link in disk["links"]]
     for key, folder in (
@@ -65,21 +68,21 @@ def links_of(disk, number, found):
         ("ID_FS_UUID_ENC", "by-uuid"),
         ("ID_FS_LABEL_ENC", "by-label"),
     ):
-        if found.get(key):
-            links.append(f"disk/{folder}/{found[key].replace('/', '%2F')}")
+        if probed.get(key):
+            links.append(f"disk/{folder}/{probed[key].replace('/', '%2F')}")
     return links
 
 
-def wanted_disks(disks):
+def wanted_disks(disks: Sequence[dict]) -> Devices:
     """The disks this node should have: kernel name -> (disk, partition number None, what marks a change)."""
     present = [disk for disk in disks if (view.REAL / disk["name"] / "size").exists()]
     marks = {disk["name"]: [attribute(disk["name"], "size"), *disk["links"]] for disk in present}
     return {disk["name"]: (disk, None, marks[disk["name"]]) for disk in present if marks[disk["name"]][0] != "0"}
 
 
-def wanted_partitions(disks):
+def wanted_partitions(disks: Devices) -> Devices:
     """The partitions of these disks, in the same form."""
-    devices = {}
+    devices: Devices = {}
     for disk, _, _ in disks.values():
         for name in partitions(disk["name"]):
             mark = [attribute(name, key) for key in ("dev", "start", "size")]
@@ -87,7 +90,7 @@ def wanted_partitions(disks):
     return devices
 
 
-def point(link, node):
+def point(link: Path, node: Path) -> None:
     """Make a link to a node, in one step: as with udev there is no moment without it, for a daemon opens it then."""
     link.parent.mkdir(parents=True, exist_ok=True)
     target = Path(os.path.relpath(node, link.parent))
@@ -99,7 +102,7 @@ def point(link, node):
     draft.replace(link)
 
 
-def make(name, disk, number):
+def make(name: str, disk: Mapping, number: str | None) -> list[str]:
     """Make one device's node, links and database entry; returns its paths but for the node."""
     node, (major, minor) = DEV / name, map(int, attribute(name, "dev").split(":"))
     if not node.exists() or node.stat().st_rdev != os.makedev(major, minor):
@@ -107,13 +110,13 @@ def make(name, disk, number):
         os.mknod(node, stat.S_IFBLK | 0o660, os.makedev(major, minor))
         node.chmod(0o660)  # mknod minds the umask
         os.chown(node, 0, grp.getgrnam("disk").gr_gid)
-    found = probe(node)
-    links = links_of(disk, number, found)
+    probed = probe(node)
+    links = links_of(disk, number, probed)
     for link in links:
         point(DEV / link, node)
     entry = DATABASE / f"b{major}:{minor}"
     lines = [f"S:{link}" for link in links] + ["I:1"]
-    lines += [f"E:{key}={value}" for key, value in {**disk["properties"], **found}.items()] + ["G:systemd", "V:1"]
+    lines += [f"E:{key}={value}" for key, value in {**disk["properties"], **probed}.items()] + ["G:systemd", "V:1"]
     entry.parent.mkdir(parents=True, exist_ok=True)
     draft = entry.with_name(f".{entry.name}")
     draft.write_text("\n".join(lines) + "\n")
@@ -121,7 +124,7 @@ def make(name, disk, number):
     return [str(DEV / link) for link in links] + [str(entry)]
 
 
-def update(devices, record, changed, made):
+def update(devices: Devices, record: Mapping[str, dict], changed: Collection[str], made: dict[str, dict]) -> list[str]:
     """Make those devices that are new or changed, note all in `made`; returns the names of those it made."""
     fresh = []
     for name, (disk, number, mark) in devices.items():
@@ -134,13 +137,13 @@ def update(devices, record, changed, made):
     return fresh
 
 
-def sync(changed=()):
+def sync(changed: Collection[str] = ()) -> tuple[list[dict], list[str]]:
     """Make what is missing, look again at devices in `changed`, take away what has gone."""
     with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         disks = json.loads(LIST.read_text())["disks"] if LIST.exists() else []
         record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-        made = {}
+        made: dict[str, dict] = {}
         whole = wanted_disks(disks)
         view.show(whole | wanted_partitions(whole))
         for name in update(whole, record, changed, made):
@@ -158,7 +161,7 @@ def sync(changed=()):
         return disks, list(made)
 
 
-def settle(changed):
+def settle(changed: Collection[str]) -> tuple[list[dict], list[str]]:
     """`sync`, again where a partition went while it was looked at: a table is being read anew just then."""
     for _ in range(TRIES):
         try:
@@ -169,12 +172,12 @@ def settle(changed):
     return sync(changed)
 
 
-def everything():
+def everything() -> set[str]:
     """All names that were made: looked at again, whatever the record says."""
     return set(json.loads(RECORD.read_text())) if RECORD.exists() else set()
 
 
-def mount_boot(disks):
+def mount_boot(disks: Sequence[Mapping]) -> None:
     """Mount the first partition of the disks that the cluster file gives a mount point."""
     for disk in disks:
         target = disk.get("mount")
@@ -183,13 +186,13 @@ def mount_boot(disks):
             subprocess.run(["mount", "-t", "ext4", f"/dev/{disk['name']}p1", target], check=False)
 
 
-def tell_systemd():
+def tell_systemd() -> None:
     if address := os.environ.get("NOTIFY_SOCKET"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
             notify.sendto(b"READY=1", address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
-def heard(events):
+def heard(events: socket.socket) -> set[str]:
     """Kernel names of the block devices that the waiting events speak of, and of disks that lost a partition."""
     names = set()
     while select.select([events], [], [], 0)[0]:
@@ -202,7 +205,7 @@ def heard(events):
     return names
 
 
-def follow():
+def follow() -> NoReturn:
     """Run for ever, after one full look."""
     events = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, UEVENT_PROTOCOL)
     events.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)

@@ -14,6 +14,7 @@ from pathlib import Path
 REAL = Path("/sys/devices/virtual/block")
 BLKPG, ADD, DELETE = 0x1269, 1, 2  # linux/blkpg.h
 SECTOR = 512  # the unit of /sys and of partx
+Table = dict[int, tuple[int, ...]]  # number -> (start, sectors)
 
 
 class Partition(ctypes.Structure):
@@ -27,7 +28,7 @@ class Partition(ctypes.Structure):
     ]
 
 
-class Argument(ctypes.Structure):
+class IoctlArgument(ctypes.Structure):
     """struct blkpg_ioctl_arg."""
 
     _fields_ = [
@@ -38,7 +39,7 @@ class Argument(ctypes.Structure):
     ]
 
 
-def written(node):
+def written(node: Path) -> Table:
     """What the table on the disk says: number -> (start, sectors)."""
     words = ["partx", "-r", "-g", "-o", "NR,START,SECTORS", str(node)]
     said = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -46,7 +47,7 @@ def written(node):
     return {number: (start, size) for number, start, size in rows}
 
 
-def known(name):
+def known(name: str) -> Table:
     """What the kernel knows: number -> (start, sectors)."""
     found = {}
     for path in (REAL / name).glob(f"{name}p*/partition"):
@@ -55,7 +56,7 @@ def known(name):
     return found
 
 
-def apply(name):
+def apply(name: str) -> None:
     """Make the kernel know what is written; a partition in use stays."""
     node = Path("/dev", name)
     there = known(name)  # first: what others make known while the table is read is then not taken for too much
@@ -74,9 +75,9 @@ def apply(name):
         os.close(disk)
 
 
-def _tell(disk, operation, number, start, size):
+def _tell(disk: int, operation: int, number: int, start: int, size: int) -> None:
     partition = Partition(start * SECTOR, size * SECTOR, number)
-    argument = Argument(operation, 0, ctypes.sizeof(partition), ctypes.pointer(partition))
+    argument = IoctlArgument(operation, 0, ctypes.sizeof(partition), ctypes.pointer(partition))
     try:
         fcntl.ioctl(disk, BLKPG, argument)
     except OSError as err:  # in use, or the kernel read the table at the same moment: the next look settles it

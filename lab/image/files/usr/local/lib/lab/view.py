@@ -6,22 +6,23 @@ partition whose disk is not this node's). A small tmpfs with the same links lies
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 REAL = Path("/sys/devices/virtual/block")  # where loop devices and their partitions really are
 LISTS = {"/sys/block": "..", "/sys/class/block": "../..", "/sys/dev/block": "../.."}  # list -> the way up to /sys
 
 
-def cover():
+def cover() -> None:
     """Lay the empty lists over the kernel's."""
     for folder in LISTS:
         if not os.path.ismount(folder):
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "lab-disks", folder], check=True)
 
 
-def show(devices):
+def show(devices: Mapping[str, tuple]) -> None:
     """Let the lists hold these devices: kernel name -> (its disk, …)."""
-    wanted = {folder: {} for folder in LISTS}
+    wanted: dict[str, dict[str, str]] = {folder: {} for folder in LISTS}
     for name, (described, *_) in devices.items():
         disk = described["name"]
         below = f"{disk}/{name}" if name != disk else name
@@ -34,7 +35,7 @@ def show(devices):
         _keep(Path(folder), links)
 
 
-def _keep(folder, links):
+def _keep(folder: Path, links: Mapping[str, str]) -> None:
     there = {path.name: str(path.readlink()) for path in folder.iterdir()}
     for name in there:
         if links.get(name) != there[name]:
