@@ -1,13 +1,14 @@
-"""``salt-run disk.*``: one disk of one host."""
+"""``salt-run disk.*``: how disks are, and one disk wiped."""
 
 import getpass
 from typing import Any
 
-from proposals.cluster import wiping
+from proposals.cluster import failing, wiping
 from proposals.files import site, tree
+from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, stage_lock, stage_log
+from runners.engine import answer, jobs, minions, planned, stage_lock, stage_log, taking_part
 
 
 @answer.answers
@@ -36,7 +37,7 @@ def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = Fa
     host, device, serial = names.check_minion_id(host), _device(device), _serial(serial)
     stage_lock.free(__opts__)
     seen = jobs.one(__opts__, host, "disks_wipe.inspect", [device], kind=dict)
-    states, silent = _states(seen)
+    states, silent = _states() if seen["fsids"] else ([], "")
     refused = wiping.refusals(seen, serial, states, _fsid(), silent)
     if refused:
         return answer.bad("\n".join([f"{host} {device} is not wiped:", *refused]))
@@ -48,6 +49,34 @@ def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = Fa
     stage_log.note(__opts__, "disk.wipe", "wiped", host=host, device=seen["device"], serial=serial)
     again = "'salt-run state.orch ceph.stage.discovery' looks at it anew"
     return {"text": f"{described}\nis wiped and reads as empty; {again}"}
+
+
+@answer.answers
+def health(warn: bool = False) -> answer.Output:
+    """Ask every disk by SMART how it is, and name those that fail, with what to type.
+
+    Exit status 1 where one fails, or a host does not answer. A disk fails where it says so itself. One that is worn,
+    too hot or old in an attribute is a warning. Disks without SMART, such as virtual ones and those behind some RAID
+    controllers, tell nothing, which is no error.
+
+    warn
+        ``true``: as a step of deploy, which a failing disk does not end.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run disk.health
+    """
+    hosts = taking_part.among(__opts__, minions.members(__opts__)["all"])
+    told = jobs.ask(__opts__, hosts, "disks_smart.inspect")
+    states, silent = _states()
+    disks = failing.disks(told.answers, failing.planned(planned.osds(site.site(__opts__)), states))
+    text = "\n".join([*replies.lines(told.problems), *failing.text(disks), *filter(None, [silent])])
+    if warn:
+        return {"text": text, "findings": failing.findings(disks)}
+    bad = told.problems or any(disk.state == failing.FAILS for disk in disks)
+    return answer.Answer(text, {"disks": [disk.as_dict() for disk in disks]}, status=1 if bad else 0)
 
 
 def _device(text: object) -> str:
@@ -65,10 +94,8 @@ def _serial(typed: object) -> str:
     raise ArgumentError(f"serial={typed} is not taken for text: quote it twice, as in serial=\"'{typed}'\"")
 
 
-def _states(seen: dict[str, Any]) -> tuple[list[dict] | None, str]:
-    """What the cluster knows of its OSDs, and why it cannot be asked; not asked where no OSD is on the disk."""
-    if not seen["fsids"]:
-        return [], ""
+def _states() -> tuple[list[dict] | None, str]:
+    """What the cluster knows of its OSDs, and why it cannot be asked."""
     try:
         return jobs.cluster(__opts__, "cluster_osds.states", kind=list), ""
     except ProposalError as err:

@@ -242,6 +242,6 @@ def test_a_new_node_brings_its_osds_and_nothing_else_changes(growing: Product) -
 
 
 def _whole(product: Product, osds: int) -> bool:
-    status = product.ceph("status")
+    status = product.status()
     osdmap = status["osdmap"]
     return status["health"]["status"] == "HEALTH_OK" and osds == osdmap["num_up_osds"] == osdmap["num_in_osds"]

@@ -20,6 +20,7 @@ ALONE = {"daemons", "iscsi", "mon"}
 READERS = {"disks", "disks_kernel", "disks_label", "disks_lvm", "osd_guard", "osd_names", "osd_plan", "osd_space"}
 READERS |= {"links_kernel", "links_plan", "cluster_cephfs", "cluster_health", "cluster_monitoring", "cluster_osds"}
 READERS |= {
+    "disks_smart",
     "tunings",
     "tunings_hardware",
     "host",

@@ -1,7 +1,7 @@
 ceph_os:
   packages:
     tunings: [tuned, ethtool, hdparm, pciutils]
-    common: [ceph-common, gdisk, logrotate]
+    common: [ceph-common, gdisk, logrotate, smartmontools]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     crash: [ceph-base]

@@ -1,7 +1,7 @@
 ceph_os:
   packages:
     tunings: [tuned, ethtool, hdparm, pciutils]
-    common: [ceph-common, gptfdisk, logrotate]
+    common: [ceph-common, gptfdisk, logrotate, smartmontools]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
     crash: [ceph-base]

@@ -152,10 +152,18 @@ ceph-stage-deploy-restarts:
     - require:
       - step: ceph-stage-deploy-health
 
+ceph-stage-deploy-disks:
+  step.runner:
+    - name: disk.health
+    - warn: True
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-restarts
+
 ceph-stage-deploy-left:
   step.end:
     - name: targets.left
     - cluster: True
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-restarts
+      - step: ceph-stage-deploy-disks

@@ -1,0 +1,127 @@
+"""Which disks of which hosts fail, and what to type then. Nothing here opens a file or asks a minion."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from proposals.cluster import smart
+from proposals.cluster.smart import FAILS, SOUND, UNTOLD, WARNS
+from proposals.text.names import shown
+from proposals.text.notes import counted, several
+
+STATES = (FAILS, WARNS, SOUND, UNTOLD)
+OSD = "osd."
+HOWTO = "docs/howto/replace-a-disk.md"
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk of a host: which it is, its state and why, and the OSDs that lie on it, by its role for them."""
+
+    host: str
+    device: str
+    label: str
+    state: str
+    why: str
+    osds: Mapping[str, list[str]]
+
+    def as_dict(self) -> dict:
+        """The disk as a program reads it."""
+        return {key: getattr(self, key) for key in ("host", "device", "state", "why", "osds")}
+
+    def line(self) -> str:
+        """The disk for a person, but for its host."""
+        held = [f"{role} of {several(names, 'more')}" for role, names in self.osds.items()]
+        return f"{self.device} ({self.label}) {self.state}: {self.why}; {', '.join(held) or 'no planned OSD on it'}"
+
+    def fix(self) -> str:
+        """What to type, or to read."""
+        if self.state == WARNS:
+            return f"it still works; see {HOWTO}"
+        if not self.osds:
+            return f"see there with 'lsblk {self.device}' what else is on it, and change it"
+        names = {name for held in self.osds.values() for name in held}
+        numbers = {role: _numbers(held) for role, held in {"": names, **self.osds}.items()}
+        if len(numbers[""]) < len(names):
+            return "ask again once the cluster answers: it knows the numbers of these OSDs"
+        out = f"'ceph osd out {' '.join(numbers[''])}' copies the data elsewhere"
+        if "data" not in self.osds:
+            return f"{out}, before the disk takes these OSDs with it; see {HOWTO}"
+        return f"{out}, then " + ", ".join(f"'salt-run osd.replace {number}'" for number in numbers["data"])
+
+
+def _numbers(names: Iterable[str]) -> list[str]:
+    return sorted((name.removeprefix(OSD) for name in names if name.startswith(OSD)), key=int)
+
+
+def planned(
+    osds: Mapping[str, Mapping], states: Iterable[Mapping] | None
+) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Return the OSDs on each planned disk by role: ``{minion: {disk: {role: [osd.12]}}}``.
+
+    A disk that fails is not read for this: what is planned says what lies on it.
+
+    osds
+        ``{minion: {data disk: {uuids, db, wal, ...}}}``, as the profiles give it.
+    states
+        ``cluster_osds.states``'s answer: an OSD that it does not know was not made, or is destroyed. None where the
+        cluster does not answer; its OSDs are then named by their fsids.
+    """
+    names = None if states is None else {osd["fsid"]: f"{OSD}{osd['id']}" for osd in states}
+    found: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for minion, disks in osds.items():
+        for data, osd in sorted(disks.items()):
+            held = [uuid if names is None else names[uuid] for uuid in osd["uuids"] if names is None or uuid in names]
+            for role, disk in (("data", data), ("db", osd.get("db")), ("wal", osd.get("wal"))):
+                if disk and held:
+                    found.setdefault(minion, {}).setdefault(disk, {}).setdefault(role, []).extend(held)
+    return found
+
+
+def disks(told: Mapping[str, Mapping], osds: Mapping[str, Mapping[str, Mapping]]) -> list[Disk]:
+    """Return every disk of the hosts: those that fail, those that warn, the others; of these by host and device.
+
+    told
+        ``disks_smart.inspect``'s answers, by minion.
+    osds
+        What ``planned`` returned.
+    """
+    found = [
+        _disk(host, device, disk if isinstance(disk, Mapping) else {}, osds.get(host, {}))
+        for host, each in sorted(told.items())
+        for device, disk in sorted(each.items())
+    ]
+    return sorted(found, key=lambda disk: STATES.index(disk.state))
+
+
+def _disk(host: str, device: str, disk: Mapping, osds: Mapping[str, Mapping]) -> Disk:
+    state, why = smart.judge(disk.get("smartctl"))
+    label = f"{disk.get('model') or 'no model'}, serial {disk.get('serial') or 'unknown'}"
+    return Disk(host, shown(device), shown(label), state, why, osds.get(str(disk.get("id")), {}))
+
+
+def findings(disks: Iterable[Disk]) -> list[dict]:
+    """Return disks that fail or warn as warnings of a stage's step: ``{severity, hosts, message, fix}``."""
+    return [
+        {"severity": "warning", "hosts": [disk.host], "message": disk.line(), "fix": disk.fix()}
+        for disk in disks
+        if disk.state in (FAILS, WARNS)
+    ]
+
+
+def text(disks: Iterable[Disk]) -> list[str]:
+    """Return what disks told, line by line: each that fails or warns with what to do, the others counted."""
+    disks = list(disks)
+    lines = [f"{each['hosts'][0]} {each['message']}\n  -> {each['fix']}" for each in findings(disks)]
+    states = [disk.state for disk in disks]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+    return [*lines, *_untold(disks), f"{counted(len(disks), 'disk')}: {counts}" if disks else "no disk was told of"]
+
+
+def _untold(disks: Iterable[Disk]) -> Iterator[str]:
+    """Why disks tell nothing, in one line for each reason."""
+    hosts: dict[str, list[str]] = {}
+    for disk in disks:
+        if disk.state == UNTOLD:
+            hosts.setdefault(disk.why.removeprefix(f"{disk.device}: "), []).append(disk.host)
+    for why, names in sorted(hosts.items()):
+        yield f"not told: {counted(len(names), 'disk')} of {several(sorted(set(names)))}: {why}"
