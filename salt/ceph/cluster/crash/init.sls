@@ -3,7 +3,16 @@ ceph-cluster-crash-packages:
   pkg.installed:
     - pkgs: {{ pillar['ceph_os']['packages']['crash'] | tojson }}
 
-# The unit runs as root and drops to the user ceph before it looks for a key.
+# The unit drops to the user ceph before it looks for a key. Of Debian's package the folder to which it moves what was
+# posted is root's: it would post the same report again and again.
+ceph-cluster-crash-posted:
+  file.directory:
+    - name: /var/lib/ceph/crash/posted
+    - user: ceph
+    - group: ceph
+    - require:
+      - pkg: ceph-cluster-crash-packages
+
 ceph-cluster-crash-keyring:
   host_secret.managed:
     - name: /etc/ceph/ceph.client.crash.keyring
@@ -18,4 +27,5 @@ ceph-cluster-crash-running:
     - name: ceph-crash
     - enable: True
     - require:
+      - file: ceph-cluster-crash-posted
       - host_secret: ceph-cluster-crash-keyring
