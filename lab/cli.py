@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from lab import containers, daemon, faults, grow, hotplug, power, show
 from lab import up as bring
+from lab.chaos import cli as chaos
 from lab.cluster import known
 from lab.demo import demo
 from lab.errors import LabError
@@ -27,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
     _disks(verbs)
     _faults(verbs)
     load.add_verbs(verbs)
+    chaos.add_verb(verbs)
     guest.add_verbs(verbs)
     return top
 

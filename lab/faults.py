@@ -82,7 +82,10 @@ def fill(host: str, path: str, cluster: str | None) -> None:
             f"set -e; cd '{path}'; ! grep -qsxF '{path}' {FILLED} || {{ echo 'it is full already' >&2; exit 1; }}; "
             f"used=$(du -sm . | cut -f1); mkdir -p /run/lab-fill; "
             f"mount -t tmpfs -o size=$((used + {ROOM}))m,mode=$(stat -c %a .) lab-fill /run/lab-fill; "
-            f"cp -a . /run/lab-fill; mount --move /run/lab-fill '{path}'; echo '{path}' >>{FILLED}; cd '{path}'; "
+            # what is deleted meanwhile, as in a cache that is used, is no error
+            "said=$(LC_ALL=C cp -a . /run/lab-fill 2>&1) || "
+            "if echo \"$said\" | grep -v 'No such file' >&2; then exit 1; fi; "
+            f"mount --move /run/lab-fill '{path}'; echo '{path}' >>{FILLED}; cd '{path}'; "
             f"dd if=/dev/zero of=.lab-fill bs=64k 2>/dev/null || true",
         )
     say(f"{host}: {path} is full. `python -m lab mend {host}` takes the small file system away again.")

@@ -38,9 +38,13 @@ class Ground:
         if said.code:
             why = (said.err or said.out).strip().splitlines()[-1:] or ["it says nothing"]
             raise LabError(
-                f"load: no Ceph cluster answers on {lab}; `ceph health` on its master says: {why[0]}\n"
+                f"no Ceph cluster answers on {lab}; `ceph health` on its master says: {why[0]}\n"
                 f"The guide's commands up to ceph.stage.deploy make one: `python -m lab demo {lab}` types them."
             )
+
+    def seconds(self, *limits: str) -> float:
+        """The sum of some of Ceph's own limits, by the cluster's word: ``osd_heartbeat_grace`` is asked of ``osd``."""
+        return sum(float(self._type(f"ceph config get {limit.split('_')[0]} {limit}")) for limit in limits)
 
     def services(self, urls: Sequence[str], ca: str) -> tuple[dict[str, Any], dict[str, str]]:
         """What each client is told of the cluster, and why others are left out, by client.

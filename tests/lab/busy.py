@@ -85,6 +85,5 @@ def gateways_of(cluster: Product) -> dict:
 
 
 def ceph_seconds(cluster: Product, *limits: str) -> float:
-    """The sum of some of Ceph's own limits, by the cluster's word: ``osd_heartbeat_grace`` is asked of ``osd``."""
-    said = (cluster.run("saltmaster", f"ceph config get {limit.split('_')[0]} {limit}").out for limit in limits)
-    return sum(map(float, said))
+    """The sum of some of Ceph's own limits, by the cluster's word."""
+    return Place(cluster.session.name).ground.seconds(*limits)

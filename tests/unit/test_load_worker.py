@@ -198,7 +198,7 @@ def test_without_a_cluster_a_load_says_so_and_what_makes_one(how: str, monkeypat
     with pytest.raises(LabError) as refused:
         Ground(None).needed("mini")
     said = str(refused.value)
-    assert said.startswith("load: no Ceph cluster answers on mini;") and err.splitlines()[-1] in said
+    assert said.startswith("no Ceph cluster answers on mini;") and err.splitlines()[-1] in said
     assert "python -m lab demo mini" in said and "hunting" not in said
     monkeypatch.setattr(containers, "run", lambda *_, **__: containers.Done(0, "HEALTH_WARN\n", ""))
     Ground(None).needed("mini")

@@ -1,0 +1,168 @@
+"""Chaos without a cluster: what is drawn, when it happens, what the judge says. Cases: tests/fixtures/chaos.yaml."""
+
+import dataclasses
+from collections import Counter
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from lab.chaos import change, judge, moment, record, rounds
+from lab.chaos.faults import FAULTS
+from lab.chaos.judge import Look
+from lab.chaos.record import Outcome
+from lab.chaos.rounds import Hosts, draw
+from lab.cli import main
+from lab.errors import LabError
+from lab.store import CHECKOUT
+
+CASES = yaml.safe_load((CHECKOUT / "tests/fixtures/chaos.yaml").read_text())
+SEEDS = range(12)
+
+
+def hosts(name: str) -> Hosts:
+    fields = {field.name for field in dataclasses.fields(Hosts)}
+    return Hosts(**{key: value for key, value in CASES["hosts"][name].items() if key in fields})
+
+
+TINY = hosts("tiny")
+
+
+def look(changes: dict[str, Any]) -> Look:
+    made = {**CASES["look"], **changes}
+    osds = {uuid: tuple(osd) for uuid, osd in made["osds"].items()}
+    return Look(**{**made, "osds": osds, "keys": frozenset(made["keys"]), "quorum": frozenset(made["quorum"])})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_round_is_drawn_from_its_seed_and_number_alone(seed: int) -> None:
+    drawn = [draw(seed, number, TINY) for number in range(1, 41)]
+    assert drawn == [draw(seed, number, TINY) for number in range(1, 41)]
+    assert drawn[16] == draw(seed, 17, TINY)
+    assert len({dataclasses.astuple(each)[2:] for each in drawn}) > 35  # and they differ
+
+
+def test_other_seeds_are_other_rounds() -> None:
+    assert len({tuple(draw(seed, number, TINY).text for number in range(1, 5)) for seed in SEEDS}) == len(SEEDS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ten_rounds_have_every_fault_and_every_stage(seed: int) -> None:
+    drawn = [draw(seed, number, TINY) for number in range(1, 41)]
+    assert {each.fault for each in drawn[:10]} == set(rounds.FAULTS) == set(FAULTS)
+    assert {each.stage for each in drawn[:10]} == set(rounds.ORDER)
+    assert {each.change for each in drawn} == {rounds.SETTINGS, rounds.REPLACEMENT}
+    assert Counter(each.stage for each in drawn)["deploy"] == 15
+
+
+@pytest.mark.parametrize("name", CASES["hosts"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_never_more_than_one_failure_domain_is_taken(name: str, seed: int) -> None:
+    """Clients are served without what a fault takes; what a restart takes comes alone; the load runs on."""
+    there = hosts(name)
+    spared = CASES["hosts"][name].get("spared", ["node1", "node2", "node3"])
+    for each in (draw(seed, number, there) for number in range(1, 33)):
+        if each.fault in rounds.SERVED:
+            assert each.stage != "restart" and each.host in spared and each.host in there.daemons
+        if each.fault in ("host", "network"):
+            assert each.host not in (there.master, there.load)
+        kinds = there.daemons.get(each.host, ())
+        known = {"daemons": kinds, "disk": there.slots.get(each.host), "network": there.networks.get(each.host)}
+        assert each.detail in known.get(each.fault, ("KILL", "TERM", "INT", ""))
+        assert 0 <= each.part < 1 and rounds.HOLD[0] <= each.hold <= rounds.HOLD[1]
+
+
+def test_stages_run_in_their_order_before_and_after() -> None:
+    assert rounds.before("prep") == rounds.before("discovery") == ()
+    assert rounds.before("restart") == ("discovery", "configure", "deploy", "services")
+    assert rounds.again("deploy") == ("discovery", "configure", "deploy", "services")
+    assert rounds.again("prep") == ("prep", "discovery", "configure", "deploy", "services")
+    assert rounds.again("restart")[-1] == "restart"
+
+
+@pytest.mark.parametrize("case", CASES["looks"], ids=lambda case: case["name"])
+def test_what_is_not_whole_or_not_as_planned_is_said(case: dict[str, Any]) -> None:
+    said = judge.problems(look(case["change"]), look(case.get("before", {})), case.get("leaves", ()))
+    assert len(said) == len(case["said"]), said
+    assert all(word in each for word, each in zip(case["said"], said, strict=True)), said
+
+
+def test_a_look_is_read_of_what_ceph_answers() -> None:
+    """The fields of 16.2's JSON that are used, no others."""
+    status = {
+        "health": {"checks": {"OSD_DOWN": {"severity": "HEALTH_WARN", "summary": {"message": "1 osds down"}}}},
+        "quorum_names": ["node1"],
+        "mgrmap": {"available": True, "num_standbys": 2},
+        "pgmap": {"pgs_by_state": [{"state_name": "active+clean", "count": 33}]},
+    }
+    dump = {"osds": [{"osd": 4, "uuid": "aaaa", "up": 1, "in": 0}]}
+    auth = {"auth_dump": [{"entity": "osd.4", "key": "x"}, {"entity": "client.osd.9"}, {"entity": "mgr.node1"}]}
+    seen = judge.look(status, dump, auth, [])
+    assert (seen.checks, seen.osds, seen.keys) == ({"OSD_DOWN": "1 osds down"}, {"aaaa": (4, True, False)}, {4})
+    assert (seen.managers, seen.quorum, seen.groups) == (3, {"node1"}, {"active+clean": 33})
+
+
+@pytest.mark.parametrize("case", CASES["ends"], ids=lambda case: f"{case['fault']} {case['detail']} {case['code']}")
+def test_how_a_struck_stage_may_end(case: dict[str, Any]) -> None:
+    fault = FAULTS[case["fault"]]
+    names = case["host"] if fault.named else ""
+    said = judge.behaved(case["code"], case["text"], fault.codes(case["detail"]), names)
+    assert len(said) == len(case["said"]), said
+    assert all(word in each for word, each in zip(case["said"], said, strict=True)), said
+
+
+@pytest.mark.parametrize("case", CASES["moments"], ids=lambda case: str(case["part"]))
+def test_a_moment_is_a_step_and_the_seconds_since(case: dict[str, Any]) -> None:
+    steps = [] if case.get("unknown") else [(step, seconds) for step, seconds in CASES["steps"]]
+    assert moment.moment(steps, case["part"]) == (case["step"], case["seconds"])
+
+
+def test_a_run_log_tells_lengths_and_how_far_a_run_is() -> None:
+    log = CASES["log"]
+    whole = moment.parse(log)
+    assert moment.lengths(whole) == [("stage.begin", 2.0), ("validate.deploy", 1.5)]
+    assert moment.lengths(moment.parse(log.replace('"end", "result": "done"', '"end", "result": "failed"'))) == []
+    begun = moment.parse(log[: log.index("validate.deploy")])  # its line is half written
+    assert moment.lengths(begun) == [] and moment.lengths([]) == []
+    assert moment.begun(begun, None) and not moment.begun(begun, "validate.deploy") and not moment.begun([], None)
+    assert moment.begun(whole, "validate.deploy")
+
+
+def test_the_setting_is_yaml_that_the_next_round_finds_again() -> None:
+    lines = [change.LINE.format(1 + number % change.VALUES, change.MARK) for number in range(8)]
+    assert all(line.endswith(change.MARK) for line in lines) and len(set(lines)) == change.VALUES
+    assert yaml.safe_load(lines[0]) == {"ceph_health": {"osd": {"osd_max_scrubs": {"value": "1"}}}}
+
+
+def outcome(number: int, **more: Any) -> Outcome:
+    return Outcome(draw(7, number, TINY), f"python -m lab chaos --seed 7 --round {number}", **more)
+
+
+def test_the_report_names_what_was_wrong_and_how_to_repeat_it(tmp_path: Path) -> None:
+    rows = [outcome(1, moment="1.0 s after [x] began", status=0), outcome(2, problems=["osd.0 is [down]"], broken=True)]
+    console = Console(file=StringIO(), width=200)
+    record.shown(rows, console)
+    text = console.file.getvalue()
+    assert "round 2: osd.0 is [down]" in text and "--round 2" in text and "--round 1" not in text
+    record.write(tmp_path / "x" / "7.json", "tiny", rows)
+    told = yaml.safe_load((tmp_path / "x" / "7.json").read_text())
+    assert [each["what"]["number"] for each in told["rounds"]] == [1, 2] and told["rounds"][1]["broken"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--rounds 0", "--rounds 0; expected a number from 1 to 1000"),
+        ("--rounds 1001", "expected a number from 1 to 1000"),
+        ("--seed -1", "a seed of -1; expected a number from 0"),
+        ("--seed 3 --round 0", "--round 0; expected a number from 1"),
+        ("--round 3", "say which seed with --seed"),
+    ],
+)
+def test_bad_words_are_refused_before_a_lab_is_looked_for(words: str, said: str) -> None:
+    with pytest.raises(LabError) as refused:
+        main(["chaos", *words.split()])
+    assert said in str(refused.value)

@@ -1,0 +1,183 @@
+"""A round that does not go its way: whatever happens, the fault is mended, the stage and the load are ended."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_chaos import TINY, look
+
+from lab.chaos import game
+from lab.chaos.faults import Fault
+from lab.chaos.game import Game, bounded
+from lab.chaos.record import Outcome
+from lab.chaos.rounds import draw
+from lab.errors import LabError
+from lab.load.judge import Demand, Report, judge
+from lab.load.node.ledger import parse
+
+SEED = 7
+NUMBER = next(number for number in range(1, 40) if draw(SEED, number, TINY).fault == "network")
+WORKED = (
+    '{"at": 0, "what": "begin"}\n{"at": 1, "what": "written", "object": 0, "version": 1}\n{"at": 2, "what": "end"}\n'
+)
+
+
+class Ground:
+    def seconds(self, *_: str) -> float:
+        return 50.0
+
+
+class Place:
+    ground = Ground()
+
+
+class Site:
+    """A site on which everything goes well; it notes what is done."""
+
+    name, master, place = "mini", "saltmaster", Place()
+
+    def __init__(self, done: list[str]) -> None:
+        self.done = done
+
+    def run(self, _: str, command: Any, *__: Any, **___: Any) -> None:
+        self.done.append(str(command))
+
+    def look(self) -> Any:
+        return look({})
+
+    def whole(self, *_: Any, **__: Any) -> list[str]:
+        return []
+
+    def answers(self) -> None:
+        self.done.append("answers")
+
+    def collect(self, _: Path) -> None:
+        self.done.append("collect")
+
+
+class Stage:
+    """A stage that is reached and ends as it is told."""
+
+    end: tuple[int, str] = (0, "")
+
+    def __init__(self, site: Site, name: str, _: Path) -> None:
+        self.done, self.name = site.done, name
+
+    def usual(self) -> list[tuple[str, float]]:
+        return []
+
+    def start(self) -> None:
+        self.done.append(f"struck {self.name}")
+
+    def reached(self, *_: Any) -> str:
+        return "now"
+
+    def ended(self) -> tuple[int, str]:
+        return self.end
+
+    def stop(self) -> None:
+        self.done.append("stage stopped")
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A lab that is none; what is done on it."""
+    noted: list[str] = []
+
+    def note(word: str) -> Callable[..., None]:
+        return lambda *_: noted.append(word)
+
+    def report(_: str, demand: Demand) -> Report:
+        return judge({"rados": parse(WORKED)}, 2, Demand(1, demand.longest))
+
+    named = {"start": "load", "stop": "load stopped", "remove": "load removed", "Place": ""}
+    for name, word in named.items():
+        monkeypatch.setattr(game, name, note(word))
+    monkeypatch.setattr(game, "report", report)
+    monkeypatch.setattr(game, "Stage", Stage)
+    monkeypatch.setattr(game.change, "make", note("change"))
+    monkeypatch.setattr(game.change, "populate", note("populate"))
+    monkeypatch.setitem(game.FAULTS, "network", Fault(note("cut"), note("mend")))
+    monkeypatch.setattr(game.time, "sleep", lambda _: None)
+    return noted
+
+
+def play(done: list[str], tmp_path: Path) -> Outcome:
+    outcome = Outcome(draw(SEED, NUMBER, TINY), "again")
+    Game(Site(done), tmp_path).play(outcome)
+    return outcome
+
+
+def raises(error: BaseException) -> Callable[..., None]:
+    def act(*_: Any) -> None:
+        raise error
+
+    return act
+
+
+def test_a_round_that_goes_well(done: list[str], tmp_path: Path) -> None:
+    outcome = play(done, tmp_path)
+    assert (outcome.problems, outcome.broken, outcome.status, outcome.moment) == ([], False, 0, "now")
+    stage = outcome.what.stage
+    assert done.index("load") < done.index("change") < done.index(f"struck {stage}") < done.index("cut")
+    assert done.index("cut") < done.index("mend") < done.index("answers") < done.index("load stopped")
+    assert "stage stopped" not in done and "salt-run stage.stop" not in done and done.count("mend") == 1
+    assert f"salt-run stage.run {stage}" in done[done.index("answers") :]
+    assert outcome.load["rados"]["operations"] == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), LabError("the kernel is gone")], ids=["ctrl-c", "error"])
+@pytest.mark.parametrize("where", ["begin", "hold", "end"])
+def test_whatever_happens_the_fault_is_mended_and_all_is_ended(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str
+) -> None:
+    if where == "begin":
+        monkeypatch.setitem(game.FAULTS, "network", Fault(raises(error), game.FAULTS["network"].mend))
+    elif where == "hold":
+        monkeypatch.setattr(game.time, "sleep", raises(error))
+    else:
+        monkeypatch.setattr(Stage, "ended", raises(error))
+    if isinstance(error, LabError):
+        outcome = play(done, tmp_path)
+        assert outcome.broken and outcome.problems == ["the kernel is gone"] and done[-1] == "collect"
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            play(done, tmp_path)
+    assert done.count("mend") == 1
+    assert done.index("mend") < done.index("stage stopped") < done.index("load stopped") < done.index("load removed")
+
+
+def test_a_fault_that_cannot_be_mended_is_said_and_ends_the_game(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = Fault(game.FAULTS["network"].begin, raises(LabError("the cable is lost")))
+    monkeypatch.setitem(game.FAULTS, "network", stuck)
+    outcome = play(done, tmp_path)
+    assert outcome.broken and "load removed" in done
+    assert outcome.problems == ["the fault is not mended: the cable is lost", "the cable is lost"]
+
+
+def test_what_a_stage_must_not_do_is_said_and_the_game_goes_on(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stage, "end", (1, "Traceback (most recent call last):"))
+    outcome = play(done, tmp_path)
+    assert outcome.problems == ["the stage printed a traceback"] and not outcome.broken and done[-1] == "collect"
+
+
+def test_a_load_that_cannot_be_ended_hides_nothing(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stage, "ended", raises(LabError("first")))
+    monkeypatch.setattr(game, "stop", raises(LabError("second")))
+    outcome = play(done, tmp_path)
+    assert outcome.broken and outcome.problems == ["load: it cannot be ended: second", "first"]
+
+
+def test_a_round_is_bounded() -> None:
+    with pytest.raises(LabError, match="the round takes longer than 1 s"), bounded(1):
+        time.sleep(10)
+    with bounded(1):
+        pass
