@@ -18,15 +18,15 @@ Act = Callable[[Site, Round], None]
 class Fault:
     """One kind of fault.
 
-    named: a stage that fails because of it names its host. ended: the stage itself gets the signal. leaves: Ceph's
-    checks that stay when all is mended.
+    named: a stage that fails because of it names its host. ended: the stage itself gets the signal. crashes: daemons
+    end themselves because of it, and their crash reports stay when all is mended.
     """
 
     begin: Callable[[Site, Round, Stage], None]
     mend: Act
     named: bool = False
     ended: bool = False
-    leaves: frozenset[str] = frozenset()
+    crashes: bool = False
 
     def codes(self, detail: str) -> set[int]:
         """Exit statuses that the stage may have: done, failed, or ended by the signal that it got."""
@@ -89,14 +89,16 @@ def pull_disk(site: Site, what: Round, _: Stage) -> None:
 
     def down() -> bool:
         for osd in osds:  # writing something is how an OSD notices
-            site.run(site.master, f"timeout 10 ceph tell osd.{osd} bench 4096 4096", check=False)
+            site.run(site.master, f"timeout 10 ceph tell osd.{osd} bench 4096 4096 || true")
         return not any(osd["up"] for osd in site.ceph("osd dump")["osds"] if osd["osd"] in osds)
 
     site.until(down, NOTICED, f"osd.{', osd.'.join(map(str, osds))} without their disk are not seen down")
 
 
 def plug_disk(site: Site, what: Round) -> None:
+    """Plug it in again, and let ceph-crash post now what it else posts minutes later, in another round."""
     hotplug.plug(what.host, what.detail, False, site.name)
+    site.run(what.host, "systemctl try-restart ceph-crash", check=False)
 
 
 def cut_network(site: Site, what: Round, _: Stage) -> None:
@@ -113,7 +115,7 @@ FAULTS = {
     "stage": Fault(end_stage, leave, ended=True),
     "daemons": Fault(kill_daemons, start_daemons),
     "host": Fault(stop_host, start_host, named=True),
-    "disk": Fault(pull_disk, plug_disk, leaves=frozenset({"RECENT_CRASH"})),  # an OSD whose disk fails ends itself so
+    "disk": Fault(pull_disk, plug_disk, crashes=True),
     "network": Fault(cut_network, mend_host),
     "cache": Fault(fill_cache, mend_host, named=True),
 }

@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -34,6 +34,7 @@ SILENT = (
     "mon_election_timeout",
     "mds_beacon_grace",
 )
+CRASH = frozenset({"RECENT_CRASH"})  # Ceph's check
 SLACK = 20  # seconds more: peering, replaying journals, and the clients' next look at the map, on two busy cores
 
 
@@ -58,7 +59,7 @@ class Game:
         finally:
             outcome.seconds["round"] = round(time.monotonic() - began, 1)
         if outcome.problems:
-            with step(f"collect what the hosts know of it, in {folder}"):
+            with suppress(LabError), step(f"collect what the hosts know of it, in {folder}"):
                 self.site.collect(folder)
 
     def _round(self, outcome: Outcome, folder: Path) -> None:
@@ -115,8 +116,11 @@ class Game:
             outcome.problems.append(f"the fault is not mended: {err}")
 
     def _judge(self, outcome: Outcome, before: Look) -> None:
+        leaves = CRASH if FAULTS[outcome.what.fault].crashes else frozenset()
         with step("wait until all is whole and as planned"):
-            wrong = self.site.whole(before, FAULTS[outcome.what.fault].leaves)
+            wrong = self.site.whole(before, leaves)
+        if leaves - before.checks.keys():
+            self.site.run(self.site.master, "ceph crash archive-all", check=False)
         outcome.broken = bool(wrong)
         outcome.problems += wrong
 

@@ -167,6 +167,16 @@ def test_what_a_stage_must_not_do_is_said_and_the_game_goes_on(
     assert outcome.problems == ["the stage printed a traceback"] and not outcome.broken and done[-1] == "collect"
 
 
+def test_crash_reports_of_a_fault_that_makes_some_are_archived(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the next round's own are seen; of other faults there must be none."""
+    assert play(done, tmp_path).problems == [] and "ceph crash archive-all" not in done
+    network = game.FAULTS["network"]
+    monkeypatch.setitem(game.FAULTS, "network", Fault(network.begin, network.mend, crashes=True))
+    assert play(done, tmp_path).problems == [] and done.count("ceph crash archive-all") == 1
+
+
 def test_a_load_that_cannot_be_ended_hides_nothing(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
