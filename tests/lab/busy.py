@@ -19,6 +19,8 @@ from lab.load.start import start
 from lab.load.stop import remove, report, stop
 
 SLACK = 10  # seconds beyond Ceph's own limits: peering, and the clients' next look at the map, on two busy cores
+# An OSD that says nothing: its peers wait, tell the monitors at their next report, and clients get the map.
+SILENT = ("osd_heartbeat_grace", "osd_heartbeat_interval", "osd_mon_report_interval")
 
 
 class Busy:
@@ -87,3 +89,8 @@ def gateways_of(cluster: Product) -> dict:
 def ceph_seconds(cluster: Product, *limits: str) -> float:
     """The sum of some of Ceph's own limits, by the cluster's word."""
     return Place(cluster.session.name).ground.seconds(*limits)
+
+
+def until_seen(cluster: Product) -> float:
+    """Seconds that a client may have to wait for an OSD that says nothing."""
+    return ceph_seconds(cluster, *SILENT) + SLACK

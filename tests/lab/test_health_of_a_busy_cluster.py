@@ -4,10 +4,11 @@ Deploy and restart end well and say what they saw; only what is really wrong hol
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from busy import until_seen
 from product import DEPLOY, PILLAR, STORAGE, Product, until
 from saltcli import salt_run
 
@@ -124,8 +125,8 @@ def waiting(cluster: Product) -> set[str]:
 
 
 @pytest.mark.parametrize("how", BUSY)
-def test_a_busy_cluster_is_deployed_and_restarted_and_told_of(busy: Product, how: str) -> None:
-    with BUSY[how](busy):
+def test_a_busy_cluster_is_deployed_and_restarted_and_told_of(busy: Product, load: Callable, how: str) -> None:
+    with load(busy, until_seen(busy), least=100) as used, used.fault(), BUSY[how](busy):
         deployed = busy.stage(DEPLOY, check=False)
         assert deployed.code == 0, deployed.out
         assert SAID[how] in deployed.out
@@ -135,7 +136,8 @@ def test_a_busy_cluster_is_deployed_and_restarted_and_told_of(busy: Product, how
             assert restarted.code == 0, restarted.out
             assert waiting(busy) == set()
     if how == "moving":
-        assert busy.stage("ceph.stage.restart", check=False).code == 0
+        with load(busy, until_seen(busy), least=50) as used, used.fault():
+            assert busy.stage("ceph.stage.restart", check=False).code == 0
 
 
 def test_an_osd_that_is_down_holds_back_the_hosts_that_ceph_needs(busy: Product) -> None:

@@ -1,9 +1,10 @@
 """A pulled disk and a stopped host hold back only themselves; a run for some hosts changes only these."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from busy import until_seen
 from product import DEPLOY, PILLAR, SERVED, STORAGE, Product, planned, until
 from spares import spare, spares
 from test_replace import BYTES, disks_of, pull
@@ -65,11 +66,15 @@ def clean(cluster: Product) -> bool:
     return [state["state_name"] for state in states] == ["active+clean"]
 
 
-def test_a_pulled_disk_and_a_stopped_host_hold_back_nobody_else(cluster: Product) -> None:
+def test_a_pulled_disk_and_a_stopped_host_hold_back_nobody_else(cluster: Product, load: Callable) -> None:
     """Both are known to the cluster: every stage reaches the others, names both, and ends well. Then all is whole."""
     until(cluster.whole, 60, "HEALTH_OK")
-    with written(cluster, OWN, CACHE), written(cluster, POLICY, ADMIN):
-        with pulled(cluster, "node2") as osd_id, stopped(cluster, "node3"):
+    with (
+        written(cluster, OWN, CACHE),
+        written(cluster, POLICY, ADMIN),
+        load(cluster, until_seen(cluster), least=100) as busy,
+    ):
+        with busy.fault(), pulled(cluster, "node2") as osd_id, stopped(cluster, "node3"):
             running = cluster.daemons(("node1", "node2"))
             told = {name: stage(cluster, name) for name in STAGES}
             for name, done in told.items():
@@ -84,12 +89,13 @@ def test_a_pulled_disk_and_a_stopped_host_hold_back_nobody_else(cluster: Product
             assert [has(cluster, host) for host in ("node1", "node2", "client1", "saltmaster")] == [True] * 4
             assert cluster.run("client1", f"test -s {KEYRING}", check=False).code == 0
             assert cluster.daemons(list(running)) == running
-        assert not has(cluster, "node3")
-        for name in ("discovery", "configure", "deploy"):
-            done = stage(cluster, name)
-            assert done.code == 0 and "left out" not in done.out, done.out
-        assert has(cluster, "node3")
-        until(cluster.whole, 120, "HEALTH_OK with the disk and the host back")
+        with busy.fault():
+            assert not has(cluster, "node3")
+            for name in ("discovery", "configure", "deploy"):
+                done = stage(cluster, name)
+                assert done.code == 0 and "left out" not in done.out, done.out
+            assert has(cluster, "node3")
+            until(cluster.whole, 120, "HEALTH_OK with the disk and the host back")
     cluster.run("client1", f"rm {KEYRING}")
     for name in ("configure", "deploy"):
         assert stage(cluster, name).code == 0

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from busy import SLACK, Busy, ceph_seconds
+from busy import Busy, until_seen
 from product import Product, until
 
 from lab.load.node.clients import NAME
@@ -14,8 +14,6 @@ from lab.load.node.content import SIZE
 
 pytestmark = pytest.mark.big
 CLIENTS = ("rados", "rbd", "cephfs", "s3")
-# An OSD that says nothing: its peers wait, tell the monitors at their next report, and clients get the map.
-SILENT = ("osd_heartbeat_grace", "osd_heartbeat_interval", "osd_mon_report_interval")
 MOUNT = "/mnt/behind"
 
 
@@ -96,7 +94,7 @@ BEHIND = {"rados": behind_rados, "rbd": behind_rbd, "cephfs": behind_cephfs, "s3
 
 @pytest.mark.parametrize("ended", [killed, frozen], ids=lambda ended: ended.__name__)
 def test_an_osd_ends_under_load_and_nothing_is_lost(served: Product, load: Callable, ended: Callable) -> None:
-    longest = ceph_seconds(served, *SILENT) + SLACK
+    longest = until_seen(served)
     with load(served, longest, least=100) as busy:
         assert busy.clients == CLIENTS
         with busy.fault():

@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from busy import until_seen
 from clusters import SUBNETS
 from product import DEPLOY, STORAGE, Product, cluster_file, planned, until
 from spares import CLEAN, spares, spoiled
@@ -15,6 +18,21 @@ GROW = ("ceph.stage.discovery", "populate", "ceph.stage.configure", DEPLOY)
 BYTES = "for at in 0 {tail}; do dd if={node} bs=1M skip=$at count=1 status=none | sha256sum; done"
 SLOTS = "partx --bytes --noheadings --raw --output START,SIZE,NAME {}"
 OSDS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}
+OBJECTS = 5000
+FILLED = f"""
+ceph osd pool create much 32 32 replicated --autoscale-mode=off
+ceph osd pool application enable much rados
+rados -p much bench 300 write -b 4096 -t 16 --max-objects {OBJECTS} --no-cleanup >/dev/null
+ceph config set osd osd_recovery_sleep 1
+ceph config set osd osd_max_backfills 1
+"""
+QUICK = "ceph config rm osd osd_recovery_sleep; ceph config rm osd osd_max_backfills"
+GONE = f"""
+{QUICK}
+ceph config set mon mon_allow_pool_delete true
+ceph osd pool rm much much --yes-i-really-really-mean-it
+ceph config rm mon mon_allow_pool_delete
+"""
 
 
 def bytes_of(product: Product, host: str, disk: dict) -> str:
@@ -145,22 +163,23 @@ def test_an_osd_with_data_on_it_is_not_given_up(cluster: Product) -> None:
         assert (done.code, said in done.out) == (2, True)
 
 
-def test_a_replaced_disks_osd_has_the_same_id_and_slot(cluster: Product) -> None:
+def test_a_replaced_disks_osd_has_the_same_id_and_slot(cluster: Product, load: Callable) -> None:
     """A disk pulled, `osd.replace`, another serial plugged in: all else runs on as it did."""
     until(cluster.whole, 60, "HEALTH_OK")
     osd_id = next(osd["osd"] for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] in planned(cluster)["node2"])
     before, running = disks_of(cluster, "node2", osd_id), cluster.daemons()
     (mine,) = (line for line in running["node2"] if f"--id {osd_id} " in line)
     old = before["data"]["serial"]
-    pull(cluster, "node2", osd_id, old)
-    cluster.run("saltmaster", f"ceph osd out {osd_id}")
-    until(lambda: safe(cluster, osd_id), 120, f"osd.{osd_id} is safe to destroy")
-    told = cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").out
-    assert f"osd.{osd_id} of node2 is destroyed" in told
-    assert cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").code == 0  # again, as after an interruption
-    cluster.session.verb("plug", "node2", old, "--new")
-    grow(cluster)
-    until(cluster.whole, 90, "HEALTH_OK with the new disk")
+    with load(cluster, until_seen(cluster), least=100) as busy, busy.fault():
+        pull(cluster, "node2", osd_id, old)
+        cluster.run("saltmaster", f"ceph osd out {osd_id}")
+        until(lambda: safe(cluster, osd_id), 120, f"osd.{osd_id} is safe to destroy")
+        told = cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").out
+        assert f"osd.{osd_id} of node2 is destroyed" in told
+        assert cluster.run("saltmaster", f"salt-run osd.replace {osd_id}").code == 0  # again, as after an interruption
+        cluster.session.verb("plug", "node2", old, "--new")
+        grow(cluster)
+        until(cluster.whole, 90, "HEALTH_OK with the new disk")
     after = disks_of(cluster, "node2", osd_id)
     assert after["data"]["serial"] != old
     for role in ("db", "wal"):
@@ -176,22 +195,23 @@ def _up(product: Product, osd_id: int) -> bool:
 
 
 @pytest.mark.big
-def test_an_unplugged_disk_loses_nothing(cluster: Product) -> None:
+def test_an_unplugged_disk_loses_nothing(cluster: Product, load: Callable) -> None:
     """Pulled, looked at, proposed anew, plugged in again: the same OSD in the same place, nobody else in its slot."""
     until(cluster.whole, 60, "HEALTH_OK")
     osd_id = next(osd["osd"] for osd in cluster.ceph("osd dump")["osds"] if osd["uuid"] in planned(cluster)["node3"])
     before, known = disks_of(cluster, "node3", osd_id), planned(cluster)
-    pull(cluster, "node3", osd_id, before["data"]["serial"])
-    cluster.stage("ceph.stage.discovery")
-    (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
-    told = cluster.type(populate).out
-    assert f"osd.replace {osd_id}" in told
-    assert len(planned(cluster)["node3"]) == 1
-    slots = cluster.run("node3", SLOTS.format(before["db"]["disk"])).out
-    assert len(slots.splitlines()) == 4, slots
-    cluster.session.verb("plug", "node3", before["data"]["serial"])
-    grow(cluster)
-    until(cluster.whole, 90, "HEALTH_OK with the disk back")
+    with load(cluster, until_seen(cluster), least=100) as busy, busy.fault():
+        pull(cluster, "node3", osd_id, before["data"]["serial"])
+        cluster.stage("ceph.stage.discovery")
+        (populate,) = (command for command in cluster.way.commands if "proposal.populate" in command)
+        told = cluster.type(populate).out
+        assert f"osd.replace {osd_id}" in told
+        assert len(planned(cluster)["node3"]) == 1
+        slots = cluster.run("node3", SLOTS.format(before["db"]["disk"])).out
+        assert len(slots.splitlines()) == 4, slots
+        cluster.session.verb("plug", "node3", before["data"]["serial"])
+        grow(cluster)
+        until(cluster.whole, 90, "HEALTH_OK with the disk back")
     assert planned(cluster)["node3"].keys() == known["node3"].keys()
     assert cluster.run("node3", SLOTS.format(before["db"]["disk"])).out == slots
     after = disks_of(cluster, "node3", osd_id)
@@ -210,12 +230,13 @@ def growing(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPath
 
 
 @pytest.mark.big
-def test_a_new_disk_is_one_osd_more_in_the_free_place(growing: Product) -> None:
+def test_a_new_disk_is_one_osd_more_in_the_free_place(growing: Product, load: Callable) -> None:
     before, known = growing.daemons(), planned(growing)
     assert growing.ceph("osd ls") == list(range(5))
-    growing.session.verb("plug", "node2", "1", "--new")
-    grow(growing)
-    until(lambda: _whole(growing, 6), 90, "HEALTH_OK with one OSD more")
+    with load(growing, until_seen(growing), least=50) as busy, busy.fault():
+        growing.session.verb("plug", "node2", "1", "--new")
+        grow(growing)
+        until(lambda: _whole(growing, 6), 90, "HEALTH_OK with one OSD more")
     now = planned(growing)
     (new,) = now["node2"].keys() - known["node2"].keys()
     assert {host: osds.keys() for host, osds in now.items() if host != "node2"} == {
@@ -227,13 +248,35 @@ def test_a_new_disk_is_one_osd_more_in_the_free_place(growing: Product) -> None:
     assert [len(running[host]) - len(before[host]) for host in STORAGE] == [0, 1, 0]
 
 
+@contextmanager
+def filled(product: Product) -> Iterator[None]:
+    """A pool with 5,000 objects, which move slowly; gone afterwards."""
+    product.run("saltmaster", FILLED)
+    try:
+        until(lambda: _objects(product, "much") >= OBJECTS, 60, f"Ceph counts {OBJECTS} objects")
+        yield
+    finally:
+        product.run("saltmaster", GONE)
+
+
+def _objects(product: Product, pool: str) -> int:
+    return next(each["stats"]["objects"] for each in product.ceph("df")["pools"] if each["name"] == pool)
+
+
 @pytest.mark.big
-def test_a_new_node_brings_its_osds_and_nothing_else_changes(growing: Product) -> None:
+def test_a_new_node_brings_its_osds_and_nothing_else_changes(growing: Product, load: Callable) -> None:
+    """Deploy ends while data moves, and says how much."""
     before, known, osds = growing.daemons(), planned(growing), len(growing.ceph("osd ls"))
-    growing.session.verb("add", "node4", "--like", "node1")
-    growing.type("salt-run state.orch ceph.stage.prep")
-    grow(growing)
-    until(lambda: _whole(growing, osds + 2), 90, "HEALTH_OK with two OSDs more")
+    with load(growing, until_seen(growing), least=100) as busy, filled(growing):
+        with busy.fault():
+            growing.session.verb("add", "node4", "--like", "node1")
+            growing.type("salt-run state.orch ceph.stage.prep")
+            grow(growing)
+        deployed = growing.answers[f"salt-run state.orch {DEPLOY}"].out
+        assert re.search(r"data moves: .*; of \d+ copies of objects \d+ misplaced", deployed), deployed
+        assert not _whole(growing, osds + 2)
+        growing.run("saltmaster", QUICK)
+        until(lambda: _whole(growing, osds + 2), 240, "HEALTH_OK with two OSDs more")
     now = planned(growing)
     assert len(now.pop("node4")) == 2
     assert {host: each.keys() for host, each in now.items()} == {host: each.keys() for host, each in known.items()}
