@@ -80,7 +80,7 @@ def _moc() -> dict[str, Mapping]:
     for number in (1, 2, 3, 5, 6, 7, 8, 9, 10, 11):
         raid = {"model": controllers[number], "vendor": "LENOVO", "transport": "sas"} if number in controllers else {}
         disks = [{**HDD, "model": "ST4000NM0033", "count": 12, "size": TB4, **raid}]
-        if number in (1, 9):
+        if number in (1, 10):
             disks.append({**SSD, "model": "INTEL SSDSC2BA20", "count": 1, "size": GB200})
         boot = {**SSD, **BOOT, "model": "INTEL SSDSC2BB12", "count": 1, "size": GB120}
         hosts[f"ceph-lenovo{number:02}"] = _host(128, *disks, boot)
