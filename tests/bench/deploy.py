@@ -91,7 +91,8 @@ def main() -> None:
 def measure(console: Console, session: Session, way: Guide, rounds: int) -> None:
     """Type the guide up to deploy; then the product and the floor in turns."""
     pipeline = {}
-    for command in (one for one in way.commands if not one.startswith(("salt-key", "ceph "))):
+    last = next(at for at, command in enumerate(way.commands) if "stage.deploy" in command)
+    for command in (each for each in way.commands[: last + 1] if not each.startswith("salt-key")):
         typed = way.write_policy if command == "policy.cfg" else command
         pipeline[command] = timed(lambda typed=typed: session.run(session.master, typed, limit=1200))
     floor = floor_of(session, way)

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 
+import dashboard
 import pytest
-from product import Product, nothing_changed, until
+from product import DEPLOY, PILLAR, Product, nothing_changed, until
 from saltcli import salt_run
 
 from lab.session import Session
@@ -13,7 +14,9 @@ pytestmark = pytest.mark.big
 MONITORS = ("monnode1", "monnode2", "monnode3")
 OSDS, BEHIND = 36, 9  # nine hard disks behind each node's SSD
 SIZES = {"db": 40 << 30, "wal": 5 << 30}  # bytes, as the guide types them
-STAGES = ("prep", "discovery", "configure", "deploy")
+STAGES = ("prep", "discovery", "configure", "deploy", "services")
+OWN = f"{PILLAR}/stack/ceph/cluster.yml"
+POOL = "coded"
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,41 @@ def test_each_osd_has_its_own_db_and_wal_on_its_nodes_ssd(apollo: Product) -> No
 def test_objects_are_written_and_read(apollo: Product) -> None:
     told = salt_run(apollo.session, "pool.quick_test", "seconds=5").data
     assert int(told["write"]["total_writes_made"]) > 0 and int(told["seq"]["total_reads_made"]) > 0
+
+
+def test_its_services_are_a_file_system_and_the_dashboard(apollo: Product) -> None:
+    (system,) = apollo.ceph("fs dump")["filesystems"]
+    states = [each["state"] for each in system["mdsmap"]["info"].values()]
+    assert (system["mdsmap"]["fs_name"], states) == ("cephfs", ["up:active"])
+    assert len(apollo.ceph("fs dump")["standbys"]) == 2
+    assert dashboard.served_at(apollo) in apollo.answers["ceph mgr services"].out
+    status, (osds,) = dashboard.ask(apollo, "api/osd")
+    assert (status, len(osds[1])) == (201, OSDS)
+
+
+def test_the_guides_quick_test_measured(apollo: Product) -> None:
+    told = apollo.answers["salt-run pool.quick_test seconds=10"].out
+    assert "10 s each way" in told and "MB/s" in told, told
+    assert "quick" not in " ".join(apollo.ceph("osd pool ls"))
+
+
+def test_a_pool_of_two_data_and_two_coding_parts_outlives_a_node(apollo: Product) -> None:
+    """Four hosts are what 2+2 needs; with three of them it serves, with all it is whole."""
+    apollo.run("saltmaster", f"echo 'pools: {{{POOL}: {{application: rados, erasure: 2+2}}}}' >>{OWN}")
+    apollo.stage("ceph.stage.configure")
+    apollo.stage(DEPLOY)
+    (pool,) = (each for each in apollo.ceph("osd pool ls detail") if each["pool_name"] == POOL)
+    profile = apollo.ceph(f"osd erasure-code-profile get {pool['erasure_code_profile']}")
+    assert (profile["k"], profile["m"], profile["plugin"], profile["crush-failure-domain"]) == ("2", "2", "isa", "host")
+    written = apollo.run("saltmaster", f"head -c 4M /dev/urandom | tee /tmp/part | rados -p {POOL} put part -").code
+    before = apollo.run("saltmaster", "sha256sum </tmp/part").out
+    apollo.session.verb("stop", "osdnode4")
+    try:
+        read = apollo.run("saltmaster", f"timeout 120 rados -p {POOL} get part - | sha256sum").out
+    finally:
+        apollo.session.verb("start", "osdnode4")
+    assert (written, read) == (0, before)
+    until(lambda: apollo.whole(OSDS, MONITORS), 180, "HEALTH_OK with the node back")
 
 
 def test_a_second_run_of_every_stage_changes_nothing(apollo: Product) -> None:
