@@ -45,6 +45,8 @@ def end() -> list[str]:
 def needed(host: str) -> list[str]:
     """Return why the cluster needs a host's daemons now, in Ceph's words (``ok-to-stop``); empty where it does not.
 
+    What is down already is not asked of: the cluster does without it, however little is left.
+
     host
         As for ``begin``.
 
@@ -54,9 +56,9 @@ def needed(host: str) -> list[str]:
 
         salt 'saltmaster' cluster_maintenance.needed node1
     """
-    mons = {mon["name"] for mon in __salt__["cluster_cli.ask"](["mon", "dump"])["mons"]}
-    questions = [["mon", "ok-to-stop", host]] if host in mons else []
-    questions += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host)) else []
+    quorum = __salt__["cluster_cli.ask"](["quorum_status"])["quorum_names"]
+    questions = [["mon", "ok-to-stop", host]] if host in quorum else []
+    questions += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host, running=True)) else []
     return [why for words in questions if (why := _refused(words))]
 
 
@@ -69,9 +71,8 @@ def _refused(words: Sequence[str]) -> str:
     return ""
 
 
-def _osds(host: str) -> list[int]:
-    """The OSDs that CRUSH has on a host; none where it does not know the host."""
-    nodes = __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]
-    return sorted(
-        child for node in nodes if (node["type"], node["name"]) == ("host", host) for child in node["children"]
-    )
+def _osds(host: str, running: bool = False) -> list[int]:
+    """The OSDs that CRUSH has on a host, all or those that run; none where it does not know the host."""
+    nodes = {node["id"]: node for node in __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]}
+    mine = [node["children"] for node in nodes.values() if (node["type"], node["name"]) == ("host", host)]
+    return sorted(osd for osds in mine for osd in osds if not running or nodes[osd]["status"] == "up")

@@ -47,10 +47,10 @@ def check() -> list[str]:
 
 
 def report() -> dict:
-    """Return what a stage needs to know of this host: ``{problems, changes, undone, daemons}``.
+    """Return what a stage needs to know of this host: ``{host, problems, changes, undone, daemons}``.
 
-    ``problems`` stand against the plan, ``changes`` are what differs from it, ``undone`` is why the last change was
-    rolled back, ``daemons`` whether monitors or OSDs run here.
+    ``host`` is its name to Ceph, ``problems`` stand against the plan, ``changes`` are what differs from it, ``undone``
+    is why the last change was rolled back, ``daemons`` whether monitors or OSDs run here.
 
     CLI Example:
 
@@ -59,7 +59,8 @@ def report() -> dict:
         salt 'osdnode1' links.report
     """
     daemons = bool(__salt__["ps.pgrep"]("^ceph-(mon|osd)$", pattern_is_regex=True))
-    return {"problems": check(), "changes": changes(), "undone": __salt__["links_undo.undone"](), "daemons": daemons}
+    told = {"problems": check(), "changes": changes(), "undone": __salt__["links_undo.undone"]()}
+    return {**told, "host": __grains__["host"], "daemons": daemons}
 
 
 def changes() -> dict[str, str]:

@@ -7,7 +7,7 @@ from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, taking_part, waiting
+from runners.engine import answer, health, jobs, spared, taking_part, waiting
 from runners.engine import minions as minions_
 
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included, and the cluster without progress
@@ -19,8 +19,9 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
 
     Of hosts that the running stage leaves out nothing is asked.
 
-    Host by host where a cluster runs, the next one when the cluster is as it was before; all at once where none does;
-    the master's own host last. The others are asked once and left alone.
+    Host by host where a cluster runs: each when Ceph says ``ok-to-stop``, with ``noout`` meanwhile, and the next one
+    when the cluster is as it was before. All at once where none runs; the master's own host last. The others are asked
+    once and left alone.
 
     minions
         The minions that have planned links.
@@ -47,7 +48,8 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
     lines: list[str] = []
     for group in proof.turns(sorted(differ), minions_.master(__opts__), running):
         before = _before() if running else None
-        if failures := _apply(group):
+        # Of a cluster that does not answer, the change may be what mends it.
+        if failures := _apply(group) if before is None else _spared(group, reports.answers[group[0]]["host"]):
             return answer.bad("\n".join([*lines, *failures]))
         lines += [f"{host}: {_words(differ[host])}" for host in group]
         # One that did not answer before and does not now may be what the change is to mend: that is no reason to stop.
@@ -56,6 +58,16 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
             text = f"stopped after {', '.join(group)}, the cluster is worse: {'; '.join(worse)}"
             return answer.bad("\n".join([*lines, text]))
     return {"text": "\n".join(lines), "changes": differ}
+
+
+def _spared(group: Sequence[str], host: str) -> list[str]:
+    """Apply on a host of a running cluster, which Ceph can do without; return what went wrong."""
+    asker = minions_.master(__opts__)
+    if no := spared.leave(__opts__, host, asker, LIMIT).wrong:
+        why = "; ".join(finding.says for finding in no)
+        return [f"{group[0]}: its links are left as they are, the cluster cannot do without it now: {why}"]
+    with spared.noout(__opts__, host, asker):
+        return _apply(group)
 
 
 def _apply(group: Sequence[str]) -> list[str]:

@@ -10,9 +10,8 @@ from typing import Any
 
 from proposals.cluster import maintenance
 from proposals.cluster.health import judge
-from proposals.cluster.health.findings import WRONG, Finding
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, minions, taking_part, waiting
+from runners.engine import answer, health, jobs, minions, spared, taking_part, waiting
 
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5  # seconds
@@ -61,12 +60,9 @@ def _one_by_one(
     """Hosts of a running cluster; the first that does not come back well ends it."""
     _ask([asker], "cluster_maintenance.end", kind=list)
     for minion in hosts:
-        _until_well(asker, limit, looked[minion]["host"])
-        _ask([asker], "cluster_maintenance.begin", [looked[minion]["host"]], list)
-        try:
+        _until_well(asker, limit, host := looked[minion]["host"])
+        with spared.noout(__opts__, host, asker):
             _maintain([minion], allowed, limit)
-        finally:
-            _ask([asker], "cluster_maintenance.end", kind=list)
     _until_well(asker, limit)
 
 
@@ -80,9 +76,7 @@ def _until_well(asker: str, limit: float, host: str | None = None) -> None:
         found = health.judged(__opts__, asker=asker)
         if host is None or found.wrong:
             return found
-        refused = jobs.one(__opts__, asker, "cluster_maintenance.needed", [host], list)
-        wrong = tuple(Finding(f"groups needed {number}", WRONG, "", why) for number, why in enumerate(refused))
-        return judge.Verdict(wrong, found.moves, found.known)
+        return judge.Verdict(spared.refused(__opts__, host, asker), found.moves, found.known)
 
     if wrong := health.waited(look, limit).wrong:
         why = "; ".join(judge.lines(wrong))

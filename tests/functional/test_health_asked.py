@@ -28,6 +28,7 @@ class Cluster:
     def __init__(self):
         self.now, self.seconds, self.later = copy.deepcopy(WHOLE), 0.0, []
         self.refused, self.asked, self.waiting, self.dead = {}, [], copy.deepcopy(WAITING), set()
+        self.flagged = []  # hosts with noout
         self.gone = {}  # by minion: why a disk of an OSD is not there, by fsid
         for osd in self.now["osd_dump"]["osds"]:
             osd["up_from"] = 10
@@ -61,6 +62,14 @@ class Cluster:
 
     def cluster_maintenance_needed(self, _, host):
         return [self.refused[host]] if host in self.refused else []
+
+    def cluster_maintenance_begin(self, _, host):
+        self.flagged.append(host)
+        return [0]
+
+    def cluster_maintenance_end(self, _):
+        self.flagged = []
+        return []
 
     def daemons_restart(self, minion, names):
         for name in set(names) - self.dead:
@@ -199,7 +208,7 @@ def networks(cluster, after):
         return {}
 
     cluster.links_report = lambda minion: {
-        "daemons": ["osd.0"], "problems": [], "changes": differ[minion], "undone": None
+        "host": minion, "daemons": True, "problems": [], "changes": differ[minion], "undone": None
     }  # fmt: skip
     cluster.state_apply = applied
     return lambda: [minion for minion in NODES if not differ[minion]]
@@ -210,6 +219,26 @@ def test_links_stop_after_the_host_that_made_the_cluster_worse(runners, cluster)
     done = runners["links.deploy"](list(NODES))
     assert done["retcode"] == 2 and "stopped after node1, the cluster is worse" in done["error"]
     assert changed() == ["node1"]
+
+
+def test_links_are_changed_with_noout_and_by_cephs_leave(runners, cluster):
+    flags = []
+    changed = networks(cluster, lambda minion: flags.append((minion, list(cluster.flagged))))
+    cluster.refused["node2"] = NO
+    done = runners["links.deploy"](list(NODES))
+    assert done["retcode"] == 2 and changed() == ["node1"] and cluster.flagged == []
+    assert f"node2: its links are left as they are, the cluster cannot do without it now: {NO}" in done["error"]
+    cluster.refused.clear()
+    assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
+    assert flags == [(node, [node]) for node in NODES] and cluster.flagged == []
+
+
+def test_noout_is_taken_away_where_the_links_of_a_host_fail(runners, cluster):
+    def failing(minion):
+        raise ProposalError("the minion does not answer")
+
+    networks(cluster, failing)
+    assert runners["links.deploy"](list(NODES))["retcode"] == 2 and cluster.flagged == []
 
 
 def test_links_are_changed_on_all_hosts_of_a_cluster_that_they_cut_off(runners, cluster):
