@@ -12,8 +12,7 @@ ceph-cluster-mgr-keyring:
       - pkg: ceph-cluster-mgr-packages
 
 ceph-cluster-mgr-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-mgr@{{ grains['host'] }}
-    - enable: True
     - require:
       - host_secret: ceph-cluster-mgr-keyring

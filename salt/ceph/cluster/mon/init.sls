@@ -8,9 +8,8 @@ ceph-cluster-mon-created:
       - pkg: ceph-cluster-mon-packages
 
 ceph-cluster-mon-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-mon@{{ grains['host'] }}
-    - enable: True
     - require:
       - mon: ceph-cluster-mon-created
 
@@ -18,7 +17,7 @@ ceph-cluster-mon-quorum:
   mon.in_quorum:
     - timeout: 60
     - require:
-      - service: ceph-cluster-mon-running
+      - host_daemon: ceph-cluster-mon-running
 
 # By the monitor's own key: a fresh one of the admin's must be known before any host gets it.
 ceph-cluster-mon-admin-key:

@@ -15,8 +15,7 @@ ceph-service-mds-keyring:
       - pkg: ceph-service-mds-packages
 
 ceph-service-mds-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-mds@{{ pillar['ceph']['services']['mds']['name'] }}
-    - enable: True
     - require:
       - host_secret: ceph-service-mds-keyring

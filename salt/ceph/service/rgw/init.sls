@@ -23,21 +23,12 @@ ceph-service-rgw-{{ gateway['name'] }}-{{ file }}:
     - require:
       - pkg: ceph-service-rgw-packages
     - require_in:
-      - service: ceph-service-rgw-{{ gateway['name'] }}-running
+      - host_daemon: ceph-service-rgw-{{ gateway['name'] }}-running
 {%- endfor %}
 
-# One that failed to start several times systemd starts no more for a while, though its cause is gone.
-ceph-service-rgw-{{ gateway['name'] }}-again:
-  cmd.run:
-    - name: systemctl reset-failed ceph-radosgw@{{ gateway['name'] }}
-    - onlyif: systemctl is-failed --quiet ceph-radosgw@{{ gateway['name'] }}
-    - require_in:
-      - service: ceph-service-rgw-{{ gateway['name'] }}-running
-
 ceph-service-rgw-{{ gateway['name'] }}-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-radosgw@{{ gateway['name'] }}
-    - enable: True
     - require:
       - file: ceph-configuration
 
@@ -48,5 +39,5 @@ ceph-service-rgw-{{ gateway['name'] }}-answers:
     - unit: ceph-radosgw@{{ gateway['name'] }}
     - daemon: client.{{ gateway['name'] }}
     - require:
-      - service: ceph-service-rgw-{{ gateway['name'] }}-running
+      - host_daemon: ceph-service-rgw-{{ gateway['name'] }}-running
 {%- endfor %}
