@@ -123,9 +123,9 @@ def test_the_guides_own_choice_passes_validation(cluster: Product) -> None:
 @pytest.mark.parametrize(
     ("name", "osds", "disks"), [("apollo-slice", 36, 48), ("apollo", 216, 248)], ids=["apollo-slice", "apollo"]
 )
-def test_the_apollo_guide_up_to_configure(lab: Callable[[str], Session], name: str, osds: int, disks: int) -> None:
+def test_the_apollo_guide_up_to_configure(own_lab: Callable[[str], Session], name: str, osds: int, disks: int) -> None:
     """Every OSD node's OSDs, nine behind each SSD, in the pillar that the minion gets."""
-    product = Product(lab(name), "apollo-slice")
+    product = Product(own_lab(name), "apollo-slice")
     product.guide(end="deploy")
     shown = salt_run(product.session, "proposal.show", "apollo").data
     assert shown["summary"]["osds"] == osds

@@ -29,8 +29,8 @@ def policy(minions: tuple[str, ...]) -> str:
     return "\n".join(lines)
 
 
-def test_jobs_do_not_grow_with_minions(lab: Callable[[str], Session]) -> None:
-    session = lab("apollo-slice")
+def test_jobs_do_not_grow_with_minions(own_lab: Callable[[str], Session]) -> None:
+    session = own_lab("apollo-slice")
     (populate,) = (command for command in guide("apollo-slice").commands if "proposal.populate" in command)
     session.run("saltmaster", f"mkdir -p {PILLAR}")
     counts: dict[str, list[int]] = {}

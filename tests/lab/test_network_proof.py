@@ -83,8 +83,8 @@ def test_every_pair_is_measured_and_nothing_is_left_running(looked: Session) -> 
 
 
 @pytest.mark.big
-def test_the_guides_eight_hosts(lab: Callable[[str], Session]) -> None:
-    session = lab("apollo-slice")
+def test_the_guides_eight_hosts(own_lab: Callable[[str], Session]) -> None:
+    session = own_lab("apollo-slice")
     for stage in ("prep", "discovery"):
         session.run("saltmaster", f"salt-run state.orch ceph.stage.{stage}")
     for words in ("ping", "jumbo"):
