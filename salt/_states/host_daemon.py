@@ -1,6 +1,9 @@
 """What a daemon of the distribution's is started with, and that a daemon of Ceph's runs."""
 
+import halocline
 
+
+@halocline.state
 def arguments(name: str, variable: str, always: list[str], more: list[str]) -> dict:
     """The file that its unit reads sets a variable to these arguments.
 
@@ -19,6 +22,7 @@ def arguments(name: str, variable: str, always: list[str], more: list[str]) -> d
     )
 
 
+@halocline.state
 def running(name: str) -> dict:
     """A daemon of Ceph's runs, now and after each boot, also one that systemd had given up on.
 

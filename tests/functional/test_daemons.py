@@ -23,7 +23,8 @@ def test_a_restart_never_stops_what_systemd_would_start_no_more(
 
 
 @pytest.mark.parametrize("test", [False, True])
-def test_a_daemon_that_systemd_gave_up_on_is_started(test: bool) -> None:
+def test_a_daemon_that_systemd_gave_up_on_is_started(python_module: Callable, test: bool) -> None:
+    python_module("daemons")  # and with it halocline, which the state imports
     spec = importlib.util.spec_from_file_location("host_daemon", STATE)
     state, order = importlib.util.module_from_spec(spec), []
     spec.loader.exec_module(state)
