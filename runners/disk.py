@@ -69,13 +69,13 @@ def health(warn: bool = False) -> answer.Output:
         salt-run disk.health
     """
     hosts = taking_part.among(__opts__, minions.members(__opts__)["all"])
-    told = jobs.ask(__opts__, hosts, "disks_smart.inspect")
+    replied = jobs.ask(__opts__, hosts, "disks_smart.inspect")
     states, silent = _states()
-    disks = failing.disks(told.answers, failing.planned(planned.osds(site.site(__opts__)), states))
-    text = "\n".join([*replies.lines(told.problems), *failing.text(disks), *filter(None, [silent])])
+    disks = failing.disks(replied.answers, failing.planned(planned.osds(site.site(__opts__)), states))
+    text = "\n".join([*replies.lines(replied.problems), *failing.text(disks), *filter(None, [silent])])
     if warn:
         return {"text": text, "findings": failing.findings(disks)}
-    bad = told.problems or any(disk.state == failing.FAILS for disk in disks)
+    bad = replied.problems or any(disk.state == failing.FAILS for disk in disks)
     return answer.Answer(text, {"disks": [disk.as_dict() for disk in disks]}, status=1 if bad else 0)
 
 

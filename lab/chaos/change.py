@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from lab import hotplug
 from lab.chaos.rounds import REPLACEMENT, Round
-from lab.chaos.site import Site
+from lab.chaos.site import DeployedLab
 from lab.errors import LabError
 
 PILLAR = "/srv/pillar/ceph"
@@ -19,7 +19,7 @@ VALUES = 4
 COPIED = 300  # seconds until the data of one OSD lies elsewhere
 
 
-def make(site: Site, what: Round) -> None:
+def make(site: DeployedLab, what: Round) -> None:
     """Make a round's change."""
     if what.change == REPLACEMENT:
         replace(site, *what.disk)
@@ -28,7 +28,7 @@ def make(site: Site, what: Round) -> None:
         site.run(site.master, f'mkdir -p {OWN.rpartition("/")[0]}; touch {OWN}; {_without()}; echo "{line}" >>{OWN}')
 
 
-def undo(site: Site) -> None:
+def undo(site: DeployedLab) -> None:
     """Take the setting out of the site's file; the next configure and deploy take it off the hosts."""
     site.run(site.master, f"[ ! -e {OWN} ] || {_without()}")
 
@@ -37,7 +37,7 @@ def _without() -> str:
     return f"sed -i '/{MARK}$/d' {OWN}"
 
 
-def replace(site: Site, host: str, slot: str) -> None:
+def replace(site: DeployedLab, host: str, slot: str) -> None:
     """Put a new disk in the place of one that carries an OSD, as the guide to it says."""
     osds = site.osds(host, slot)
     if len(osds) != 1:
@@ -55,7 +55,7 @@ def replace(site: Site, host: str, slot: str) -> None:
     hotplug.plug(host, slot, True, site.name)
 
 
-def populate(site: Site) -> None:
+def populate(site: DeployedLab) -> None:
     """Plan anew each profile that policy.cfg chooses, with the arguments that its proposal has."""
     policy = site.run(site.master, ["cat", f"{PROPOSALS}/policy.cfg"]).out
     for name in sorted(set(re.findall(r"^profile-([^/\s]+)/cluster", policy, re.MULTILINE))):

@@ -12,7 +12,7 @@ from lab.chaos import change
 from lab.chaos.game import Game
 from lab.chaos.record import Outcome, shown, write
 from lab.chaos.rounds import draw
-from lab.chaos.site import Site
+from lab.chaos.site import DeployedLab
 from lab.errors import LabError
 from lab.progress import say
 from lab.store import CHECKOUT
@@ -54,7 +54,7 @@ def play(cluster: str | None, seed: int, numbers: list[int]) -> int:
     the stage that was struck printed and, where the round went wrong, what the hosts know. Raises LabError where no
     cluster answers.
     """
-    site = Site(cluster)
+    site = DeployedLab(cluster)
     site.place.ground.needed(site.name)
     hosts, folder = site.hosts(), FOLDER / site.name
     game, outcomes = Game(site, folder), list[Outcome]()

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from lab import faults, hotplug, power
 from lab.chaos.rounds import Round
-from lab.chaos.site import Site
+from lab.chaos.site import DeployedLab
 from lab.chaos.stage import Stage
 
 CACHE = "/var/cache/salt"
 NOTICED = 120  # seconds until the cluster sees that an OSD lost its disk
-Act = Callable[[Site, Round], None]
+Act = Callable[[DeployedLab, Round], None]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Fault:
     end themselves because of it, and their crash reports stay when all is mended.
     """
 
-    begin: Callable[[Site, Round, Stage], None]
+    begin: Callable[[DeployedLab, Round, Stage], None]
     mend: Act
     named: bool = False
     ended: bool = False
@@ -33,56 +33,56 @@ class Fault:
         return {0, 1} | ({128 + signal.Signals[f"SIG{detail}"]} if self.ended else set())
 
 
-def end_minion(site: Site, what: Round, _: Stage) -> None:
+def end_minion(site: DeployedLab, what: Round, _: Stage) -> None:
     if what.detail == "KILL":
         faults.kill_minion(what.host, site.name)
     else:
         site.run(what.host, "systemctl stop salt-minion")
 
 
-def mend_host(site: Site, what: Round) -> None:
+def mend_host(site: DeployedLab, what: Round) -> None:
     faults.mend(what.host, site.name)
 
 
-def end_master(site: Site, what: Round, _: Stage) -> None:
+def end_master(site: DeployedLab, what: Round, _: Stage) -> None:
     kill = "systemctl kill --kill-whom=all --signal=KILL salt-master; " if what.detail == "KILL" else ""
     site.run(site.master, f"{kill}systemctl stop salt-master")
 
 
-def start_master(site: Site, _: Round) -> None:
+def start_master(site: DeployedLab, _: Round) -> None:
     site.run(site.master, "systemctl reset-failed salt-master; systemctl start salt-master")
 
 
-def end_stage(_: Site, what: Round, stage: Stage) -> None:
+def end_stage(_: DeployedLab, what: Round, stage: Stage) -> None:
     stage.kill(what.detail)
 
 
-def leave(_: Site, __: Round) -> None:
+def leave(_: DeployedLab, __: Round) -> None:
     """Nothing to mend."""
 
 
-def kill_daemons(site: Site, what: Round, _: Stage) -> None:
+def kill_daemons(site: DeployedLab, what: Round, _: Stage) -> None:
     """Kill a host's daemons of one kind; systemd does not start them again."""
     units = f"'ceph-{what.detail}@*.service'"
     site.run(what.host, f"systemctl kill --signal=KILL {units}; systemctl stop {units}")
 
 
-def start_daemons(site: Site, what: Round) -> None:
+def start_daemons(site: DeployedLab, what: Round) -> None:
     """Start those that are enabled, also where systemd had given up; whether they run is the judge's."""
     wants = f"/etc/systemd/system/ceph-{what.detail}.target.wants"
     each = "systemctl reset-failed $unit; systemctl start $unit"
     site.run(what.host, f"for unit in $(ls {wants}); do {each}; done", check=False)
 
 
-def stop_host(site: Site, what: Round, _: Stage) -> None:
+def stop_host(site: DeployedLab, what: Round, _: Stage) -> None:
     power.stop(what.host, site.name)
 
 
-def start_host(site: Site, what: Round) -> None:
+def start_host(site: DeployedLab, what: Round) -> None:
     power.start(what.host, site.name)
 
 
-def pull_disk(site: Site, what: Round, _: Stage) -> None:
+def pull_disk(site: DeployedLab, what: Round, _: Stage) -> None:
     """Pull a disk, and wait until its OSDs are seen down: idle, they would not notice, and die after it is back."""
     osds = site.osds(what.host, what.detail)
     hotplug.pull(what.host, what.detail, site.name)
@@ -95,17 +95,17 @@ def pull_disk(site: Site, what: Round, _: Stage) -> None:
     site.until(down, NOTICED, f"osd.{', osd.'.join(map(str, osds))} without their disk are not seen down")
 
 
-def plug_disk(site: Site, what: Round) -> None:
+def plug_disk(site: DeployedLab, what: Round) -> None:
     """Plug it in again, and let ceph-crash post now what it else posts minutes later, in another round."""
     hotplug.plug(what.host, what.detail, False, site.name)
     site.run(what.host, "systemctl try-restart ceph-crash", check=False)
 
 
-def cut_network(site: Site, what: Round, _: Stage) -> None:
+def cut_network(site: DeployedLab, what: Round, _: Stage) -> None:
     faults.cut(what.host, what.detail, site.name)
 
 
-def fill_cache(site: Site, what: Round, _: Stage) -> None:
+def fill_cache(site: DeployedLab, what: Round, _: Stage) -> None:
     faults.fill(what.host, CACHE, site.name)
 
 

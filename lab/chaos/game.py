@@ -12,7 +12,7 @@ from lab.chaos import change, judge, moment, rounds
 from lab.chaos.faults import FAULTS
 from lab.chaos.judge import Look
 from lab.chaos.record import Outcome
-from lab.chaos.site import Site
+from lab.chaos.site import DeployedLab
 from lab.chaos.stage import LIMIT, Stage
 from lab.errors import LabError
 from lab.load.judge import Demand
@@ -41,7 +41,7 @@ SLACK = 20  # seconds more: peering, replaying journals, and the clients' next l
 class Game:
     """One round after the other on a site; what cannot be kept in memory goes below `folder`."""
 
-    def __init__(self, site: Site, folder: Path) -> None:
+    def __init__(self, site: DeployedLab, folder: Path) -> None:
         self.site, self.folder = site, folder
         self.limit = site.place.ground.seconds(*SILENT) + SLACK
 
@@ -137,14 +137,14 @@ class Game:
         name = self.site.name
         try:
             stop(name)
-            found = report(name, Demand(LEAST, self.limit + outcome.what.hold))
+            loaded = report(name, Demand(LEAST, self.limit + outcome.what.hold))
             remove(Place(name))
         except LabError as err:  # what went wrong before stays what is told first
             outcome.broken = True
             outcome.problems.append(f"load: it cannot be ended: {err}")
             return
-        outcome.load = {client: asdict(figures) for client, figures in found.clients.items()}
-        outcome.problems += [f"load: {problem}" for problem in found.problems]
+        outcome.load = {client: asdict(figures) for client, figures in loaded.clients.items()}
+        outcome.problems += [f"load: {problem}" for problem in loaded.problems]
 
 
 @contextmanager

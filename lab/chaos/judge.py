@@ -85,11 +85,11 @@ def behaved(code: int, said: str, codes: Collection[int], names: str) -> list[st
     code, said: its exit status and all that it printed. codes: statuses that it may end with. names: the host that it
     has to name where it fails; empty for none.
     """
-    found = []
+    problems = []
     if code not in codes:
-        found.append(f"the stage ended with status {code}; expected one of {', '.join(map(str, sorted(codes)))}")
+        problems.append(f"the stage ended with status {code}; expected one of {', '.join(map(str, sorted(codes)))}")
     if "Traceback (most recent call last)" in said:
-        found.append("the stage printed a traceback")
+        problems.append("the stage printed a traceback")
     if code == 1 and names and names not in said:
-        found.append(f"the stage failed and did not name {names}")
-    return found
+        problems.append(f"the stage failed and did not name {names}")
+    return problems

@@ -24,7 +24,7 @@ UNITS = "systemctl list-units --quiet --plain --no-legend --state=active 'ceph-*
 KINDS = ("mon", "mgr", "osd", "mds", "radosgw")
 
 
-class Site:
+class DeployedLab:
     """A running lab with a deployed cluster, by its name where several run."""
 
     def __init__(self, cluster: str | None) -> None:
@@ -114,9 +114,9 @@ class Site:
 
     def _slots(self, host: str, report: list[dict[str, Any]], parts: tuple[str, ...]) -> tuple[str, ...]:
         used = {one[part] for one in report if one["host"] == host for part in parts}
-        found = [
+        slots = [
             disk["slot"]
             for disk in disks.plugged(find(self.name), host)
             if used & {f"/dev/{link}" for link in disk["links"]}
         ]
-        return tuple(map(str, sorted(set(found))))
+        return tuple(map(str, sorted(set(slots))))

@@ -7,7 +7,7 @@ from pathlib import Path
 from lab import containers
 from lab.chaos import moment
 from lab.chaos.moment import Record
-from lab.chaos.site import Site
+from lab.chaos.site import DeployedLab
 from lab.errors import LabError
 
 LOGS = "/var/log/halocline"
@@ -19,7 +19,7 @@ POLL = 0.2
 class Stage:
     """One run of a stage; all that it prints goes to a file."""
 
-    def __init__(self, site: Site, name: str, output: Path) -> None:
+    def __init__(self, site: DeployedLab, name: str, output: Path) -> None:
         self._site, self.name, self._output = site, name, output
         self._known = self._logs()
         self._process: subprocess.Popen[bytes] | None = None

@@ -14,7 +14,7 @@ HOWTO = "docs/howto/replace-a-disk.md"
 
 
 @dataclass(frozen=True)
-class Disk:
+class JudgedDisk:
     """A disk of a host: which it is, its state and why, and the OSDs that lie on it, by its role for them."""
 
     host: str
@@ -67,17 +67,17 @@ def planned(
         cluster does not answer; its OSDs are then named by their fsids.
     """
     names = None if states is None else {osd["fsid"]: f"{OSD}{osd['id']}" for osd in states}
-    found: dict[str, dict[str, dict[str, list[str]]]] = {}
+    by_disk: dict[str, dict[str, dict[str, list[str]]]] = {}
     for minion, disks in osds.items():
         for data, osd in sorted(disks.items()):
             held = [uuid if names is None else names[uuid] for uuid in osd["uuids"] if names is None or uuid in names]
             for role, disk in (("data", data), ("db", osd.get("db")), ("wal", osd.get("wal"))):
                 if disk and held:
-                    found.setdefault(minion, {}).setdefault(disk, {}).setdefault(role, []).extend(held)
-    return found
+                    by_disk.setdefault(minion, {}).setdefault(disk, {}).setdefault(role, []).extend(held)
+    return by_disk
 
 
-def disks(told: Mapping[str, Mapping], osds: Mapping[str, Mapping[str, Mapping]]) -> list[Disk]:
+def disks(told: Mapping[str, Mapping], osds: Mapping[str, Mapping[str, Mapping]]) -> list[JudgedDisk]:
     """Return every disk of the hosts: those that fail, those that warn, the others; of these by host and device.
 
     told
@@ -85,21 +85,21 @@ def disks(told: Mapping[str, Mapping], osds: Mapping[str, Mapping[str, Mapping]]
     osds
         What ``planned`` returned.
     """
-    found = [
+    judged = [
         _disk(host, device, disk if isinstance(disk, Mapping) else {}, osds.get(host, {}))
         for host, each in sorted(told.items())
         for device, disk in sorted(each.items())
     ]
-    return sorted(found, key=lambda disk: STATES.index(disk.state))
+    return sorted(judged, key=lambda disk: STATES.index(disk.state))
 
 
-def _disk(host: str, device: str, disk: Mapping, osds: Mapping[str, Mapping]) -> Disk:
+def _disk(host: str, device: str, disk: Mapping, osds: Mapping[str, Mapping]) -> JudgedDisk:
     state, why = smart.judge(disk.get("smartctl"))
     label = f"{disk.get('model') or 'no model'}, serial {disk.get('serial') or 'unknown'}"
-    return Disk(host, shown(device), shown(label), state, why, osds.get(str(disk.get("id")), {}))
+    return JudgedDisk(host, shown(device), shown(label), state, why, osds.get(str(disk.get("id")), {}))
 
 
-def findings(disks: Iterable[Disk]) -> list[dict]:
+def findings(disks: Iterable[JudgedDisk]) -> list[dict]:
     """Return disks that fail or warn as warnings of a stage's step: ``{severity, hosts, message, fix}``."""
     return [
         {"severity": "warning", "hosts": [disk.host], "message": disk.line(), "fix": disk.fix()}
@@ -108,7 +108,7 @@ def findings(disks: Iterable[Disk]) -> list[dict]:
     ]
 
 
-def text(disks: Iterable[Disk]) -> list[str]:
+def text(disks: Iterable[JudgedDisk]) -> list[str]:
     """Return what disks told, line by line: each that fails or warns with what to do, the others counted."""
     disks = list(disks)
     lines = [f"{each['hosts'][0]} {each['message']}\n  -> {each['fix']}" for each in findings(disks)]
@@ -117,7 +117,7 @@ def text(disks: Iterable[Disk]) -> list[str]:
     return [*lines, *_untold(disks), f"{counted(len(disks), 'disk')}: {counts}" if disks else "no disk was told of"]
 
 
-def _untold(disks: Iterable[Disk]) -> Iterator[str]:
+def _untold(disks: Iterable[JudgedDisk]) -> Iterator[str]:
     """Why disks tell nothing, in one line for each reason."""
     hosts: dict[str, list[str]] = {}
     for disk in disks:

@@ -55,18 +55,18 @@ class Progress:
             case "minion":
                 return self._minion(record)
             case "step":
-                said = self._fold(_time(record))
+                folded = self._fold(_time(record))
                 self._begin(record["step"])
                 self.since = _time(record)
                 at, of = self.place()
-                return [*said, f"step {at} of {of}: {self.step}" if of else self.step]
+                return [*folded, f"step {at} of {of}: {self.step}" if of else self.step]
             case "stage":
                 self.since, self.steps = _time(record), list(record.get("steps", ()))
-        said = self._fold(_time(record)) if record["event"] in ("result", "end") else []
+        folded = self._fold(_time(record)) if record["event"] in ("result", "end") else []
         if record["event"] == "end":
-            return [*said, *record.get("summary", ())]
+            return [*folded, *record.get("summary", ())]
         told = line(record)
-        return [*said, told] if told else said
+        return [*folded, told] if told else folded
 
     def place(self) -> tuple[int, int]:
         """Which step this is, counted from 1, and of how many; 0 where that is not known."""
@@ -87,13 +87,13 @@ class Progress:
         if not self.step:
             return f"sees who answers, {self.seconds(now):.0f} s"
         osds = self._all()
-        told = [f"{len(self.asked) - len(self.left)} of {len(self.asked)}"] if self.asked else []
-        told += [f"{failed} failed"] if (failed := len(_failed(self.folded))) else []
-        told += [_counts(osds)] if osds.of else []
-        told.append(f"{self.seconds(now):.0f} s")
+        words = [f"{len(self.asked) - len(self.left)} of {len(self.asked)}"] if self.asked else []
+        words += [f"{failed} failed"] if (failed := len(_failed(self.folded))) else []
+        words += [_counts(osds)] if osds.of else []
+        words.append(f"{self.seconds(now):.0f} s")
         behind = sorted(self.left, key=lambda minion: (-self._waits(minion), minion))
-        told += [f"waits for {several([self._named(minion) for minion in behind])}"] if behind else []
-        return ", ".join(told)
+        words += [f"waits for {several([self._named(minion) for minion in behind])}"] if behind else []
+        return ", ".join(words)
 
     def _waits(self, minion: str) -> int:
         osds = self.osds.get(minion, Osds())

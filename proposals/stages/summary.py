@@ -21,12 +21,12 @@ def lines(
     waiting
         By minion: the daemons that run with an older configuration than they would start with.
     """
-    told = [f"changed: {step}: {several(list(names), 'more')}".rstrip(": ") for step, names in changed.items()]
-    told = told or ["nothing changed"]
-    told += [line.text() for line in left[:MANY]]
+    texts = [f"changed: {step}: {several(list(names), 'more')}".rstrip(": ") for step, names in changed.items()]
+    texts = texts or ["nothing changed"]
+    texts += [line.text() for line in left[:MANY]]
     if more := left[MANY:]:
-        told.append(f"{counted(len({host for line in more for host in line.hosts}), 'more host')}: left out too")
+        texts.append(f"{counted(len({host for line in more for host in line.hosts}), 'more host')}: left out too")
     if daemons := [daemon for names in (waiting or {}).values() for daemon in names]:
         hosts = counted(len(waiting or {}), "host")
-        told.append(f"waits for a restart: {several(daemons, 'more daemons')} of {hosts}; {RESTART}")
-    return told
+        texts.append(f"waits for a restart: {several(daemons, 'more daemons')} of {hosts}; {RESTART}")
+    return texts

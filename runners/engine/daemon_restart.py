@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from proposals.cluster.health import judge, seen
-from proposals.cluster.health.findings import WRONG, Finding
+from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.text.errors import ProposalError
 from runners.engine import health, jobs
@@ -30,7 +30,7 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
             jobs.cluster(opts, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]])
         except ProposalError as err:
             found = health.judged(opts)
-            no = Finding("groups needed", WRONG, "", str(err))
+            no = Complaint("groups needed", WRONG, "", str(err))
             return Verdict(wrong=(no, *found.wrong), moves=found.moves)
         return Verdict()
 
@@ -67,17 +67,17 @@ def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> None
         )
 
 
-def _stopped(opts: Mapping, minion: str, names: Sequence[str]) -> list[Finding]:
+def _stopped(opts: Mapping, minion: str, names: Sequence[str]) -> list[Complaint]:
     """The daemons that do not run on their host, whatever the monitors still believe."""
     running = jobs.one(opts, minion, "daemons.running")
-    return [Finding(f"runs {name}", WRONG, name, "does not run") for name in names if name not in running]
+    return [Complaint(f"runs {name}", WRONG, name, "does not run") for name in names if name not in running]
 
 
-def _gone(names: Sequence[str], first: seen.Seen, now: seen.Seen) -> list[Finding]:
+def _gone(names: Sequence[str], first: seen.Seen, now: seen.Seen) -> list[Complaint]:
     """The OSDs that have not come up since: the monitors may not have seen yet that they went."""
     since = {osd.id: osd.up_from for osd in first.osds}
     return [
-        Finding(f"osd boots {osd.id}", WRONG, f"osd.{osd.id}", "has not come up again", strict=True)
+        Complaint(f"osd boots {osd.id}", WRONG, f"osd.{osd.id}", "has not come up again", strict=True)
         for osd in now.osds
         if f"osd.{osd.id}" in names and osd.up_from <= since.get(osd.id, 0)
     ]

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from proposals.cluster.health.findings import WRONG, Finding
+from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from runners.engine import health, jobs
 
 
-def refused(opts: Mapping, host: str, asker: str) -> tuple[Finding, ...]:
+def refused(opts: Mapping, host: str, asker: str) -> tuple[Complaint, ...]:
     """Return why the cluster needs a host's daemons now, in Ceph's words; empty where it does not.
 
     opts
@@ -19,7 +19,7 @@ def refused(opts: Mapping, host: str, asker: str) -> tuple[Finding, ...]:
         The minion that asks the cluster.
     """
     said = jobs.one(opts, asker, "cluster_maintenance.needed", [host], list)
-    return tuple(Finding(f"groups needed {number}", WRONG, "", why) for number, why in enumerate(said))
+    return tuple(Complaint(f"groups needed {number}", WRONG, "", why) for number, why in enumerate(said))
 
 
 def leave(opts: Mapping, host: str, asker: str, limit: float) -> Verdict:

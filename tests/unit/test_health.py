@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proposals.cluster.health import groups, judge, seen
-from proposals.cluster.health.findings import Finding, Plan
+from proposals.cluster.health.findings import Complaint, Plan
 from proposals.cluster.health.patience import Patience
 from proposals.text.errors import InventoryError
 
@@ -87,7 +87,7 @@ def test_what_ceph_says_is_printed_without_what_a_terminal_obeys():
 
 
 def verdict(wrong=None, moves=None):
-    made = {kind: [Finding(key, kind, "", "", amount, passing=True) for key, amount in (found or {}).items()]
+    made = {kind: [Complaint(key, kind, "", "", amount, passing=True) for key, amount in (found or {}).items()]
             for kind, found in (("wrong", wrong), ("moves", moves))}  # fmt: skip
     return judge.Verdict(tuple(made["wrong"]), tuple(made["moves"]))
 
@@ -127,7 +127,7 @@ def test_data_may_move_for_days_and_is_given_a_moment():
 
 
 def test_what_was_down_before_is_given_that_moment_too():
-    patience, down = Patience(100, 30, 0), Finding("osd down 1", "wrong", "osd.1", "down")
-    flags = Finding("check OSDMAP_FLAGS", "known", "", "noout")
+    patience, down = Patience(100, 30, 0), Complaint("osd down 1", "wrong", "osd.1", "down")
+    flags = Complaint("check OSDMAP_FLAGS", "known", "", "noout")
     assert [patience.ends(judge.Verdict(known=(down,)), second) for second in (0, 29, 30)] == [False, False, True]
     assert Patience(100, 30, 0).ends(judge.Verdict(known=(flags,)), 0)

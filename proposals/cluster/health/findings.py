@@ -13,7 +13,7 @@ NOUNS = {"MON": "mon", "MGR": "mgr", "OSD": "osd", "PG": "groups", "OBJECT": "gr
 
 
 @dataclass(frozen=True)
-class Finding:
+class Complaint:
     """One thing that is not as in a cluster at rest.
 
     key
@@ -52,7 +52,7 @@ class Plan:
     gone: Collection[str] = ()
 
 
-def found(seen: Seen, plan: Plan | None = None) -> list[Finding]:
+def found(seen: Seen, plan: Plan | None = None) -> list[Complaint]:
     """Return what a look finds.
 
     plan
@@ -63,10 +63,10 @@ def found(seen: Seen, plan: Plan | None = None) -> list[Finding]:
     return looked + [finding for name, check in sorted(seen.checks.items()) for finding in _check(name, check, nouns)]
 
 
-def _monitors(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
+def _monitors(seen: Seen, plan: Plan | None) -> Iterator[Complaint]:
     """Monitors and managers. Planned ones are to run, but for those of a host that a stage leaves out."""
     if not seen.manager:
-        yield Finding("mgr active", WRONG, "", "no manager is active", strict=True)
+        yield Complaint("mgr active", WRONG, "", "no manager is active", strict=True)
     plan = plan or Plan()
     quorum = sum(name.startswith("mon.") for name in seen.running)
     unnamed = seen.monitors - quorum
@@ -74,12 +74,12 @@ def _monitors(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
         if name not in seen.running:
             unnamed -= name.startswith("mon.")
             says = "not in quorum" if name.startswith("mon.") else "does not run, neither active nor standby"
-            yield Finding(f"{name[:3]} {name}", WRONG, name, says, strict=minion not in plan.absent)
+            yield Complaint(f"{name[:3]} {name}", WRONG, name, says, strict=minion not in plan.absent)
     if unnamed > 0:
-        yield Finding("mon quorum", WRONG, "", f"{quorum} of {seen.monitors} monitors are in quorum", unnamed)
+        yield Complaint("mon quorum", WRONG, "", f"{quorum} of {seen.monitors} monitors are in quorum", unnamed)
 
 
-def _osds(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
+def _osds(seen: Seen, plan: Plan | None) -> Iterator[Complaint]:
     known = {osd.uuid: osd for osd in seen.osds}
     planned = plan.osds if plan else {}
     lacking: dict[str, int] = {}
@@ -90,22 +90,22 @@ def _osds(seen: Seen, plan: Plan | None) -> Iterator[Finding]:
         if uuid not in known or (known[uuid].fresh and not known[uuid].up):
             lacking[minion] = lacking.get(minion, 0) + 1
     for minion, count in sorted(lacking.items()):
-        yield Finding(f"osd made {minion}", WRONG, minion, f"{count} OSDs fewer than planned", count, strict=True)
+        yield Complaint(f"osd made {minion}", WRONG, minion, f"{count} OSDs fewer than planned", count, strict=True)
     for osd in seen.osds:
         name, host = f"osd.{osd.id}", planned.get(osd.uuid, "")
         if not osd.up and not osd.fresh and (osd.is_in or host):
             kind = KNOWN if osd.uuid in left.gone else WRONG
-            yield Finding(f"osd down {osd.id}", kind, name, "down" if osd.is_in else "down and out", where=host)
+            yield Complaint(f"osd down {osd.id}", kind, name, "down" if osd.is_in else "down and out", where=host)
         elif osd.up and not osd.is_in and host:
             kind = KNOWN if "noin" in seen.flags else WRONG
-            yield Finding(f"osd out {osd.id}", kind, name, "out, so it gets no data", where=host)
+            yield Complaint(f"osd out {osd.id}", kind, name, "out, so it gets no data", where=host)
         if planned and not host:
-            yield Finding(f"osd beside {osd.id}", KNOWN, name, "in the cluster, and in no profile that is served")
+            yield Complaint(f"osd beside {osd.id}", KNOWN, name, "in the cluster, and in no profile that is served")
 
 
-def _groups(seen: Seen) -> Iterator[Finding]:
+def _groups(seen: Seen) -> Iterator[Complaint]:
     if not seen.states and seen.osds:
-        yield Finding("groups none", MOVES, "", "there is no placement group yet", passing=True)
+        yield Complaint("groups none", MOVES, "", "there is no placement group yet", passing=True)
     for finding in of_groups(seen.states):
         more = _moved(seen) if finding.key == "groups moving" else ""
         yield (
@@ -113,7 +113,7 @@ def _groups(seen: Seen) -> Iterator[Finding]:
         )
 
 
-def of_groups(states: Mapping[str, int]) -> Iterator[Finding]:
+def of_groups(states: Mapping[str, int]) -> Iterator[Complaint]:
     """Return what is found of placement groups alone, by how many are in each state."""
     by_meaning = groups.sorted_out({state: count for state, count in states.items() if count})
     for key, which, says in (
@@ -122,12 +122,14 @@ def of_groups(states: Mapping[str, int]) -> Iterator[Finding]:
     ):
         if which:
             count = sum(which.values())
-            yield Finding(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(which)}", count)
+            yield Complaint(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(which)}", count)
     if by_meaning.moving:
         count = sum(by_meaning.moving.values())
-        yield Finding("groups moving", MOVES, "", f"data moves: {groups.told(by_meaning.moving)}", count, passing=True)
+        yield Complaint(
+            "groups moving", MOVES, "", f"data moves: {groups.told(by_meaning.moving)}", count, passing=True
+        )
     if by_meaning.scrubbed:
-        yield Finding(
+        yield Complaint(
             "groups scrubbed", MOVES, "", f"placement groups are scrubbed: {groups.told(by_meaning.scrubbed)}"
         )
 
@@ -140,16 +142,16 @@ def _moved(seen: Seen) -> str:
     return f"of {seen.copies} copies of objects {told}{speed}" if told else ""
 
 
-def _check(name: str, check: HealthCheck, nouns: Collection[str]) -> Iterator[Finding]:
+def _check(name: str, check: HealthCheck, nouns: Collection[str]) -> Iterator[Complaint]:
     """One of Ceph's checks, but for those that say again what was found already."""
     says, key = f"{name}: {check.message}", f"check {name}"
     match Meaning.NOT_OURS if check.muted else meaning(name):
         case Meaning.REPEATS:
             if NOUNS[name.partition("_")[0]] not in nouns:
-                yield Finding(key, MOVES, "", f"{says} (a moment ago)", passing=True)
+                yield Complaint(key, MOVES, "", f"{says} (a moment ago)", passing=True)
         case Meaning.PASSES:
-            yield Finding(key, MOVES, "", says)
+            yield Complaint(key, MOVES, "", says)
         case Meaning.NOT_OURS:
-            yield Finding(key, KNOWN, "", f"{says}{' (muted)' if check.muted else ''}")
+            yield Complaint(key, KNOWN, "", f"{says}{' (muted)' if check.muted else ''}")
         case Meaning.NEW:
-            yield Finding(key, WRONG, "", says, 2 if check.severity == ERROR else 1)
+            yield Complaint(key, WRONG, "", says, 2 if check.severity == ERROR else 1)

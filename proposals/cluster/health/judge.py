@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proposals.cluster.health import findings
-from proposals.cluster.health.findings import KNOWN, MOVES, WRONG, Finding, Plan, found
+from proposals.cluster.health.findings import KNOWN, MOVES, WRONG, Complaint, Plan, found
 from proposals.cluster.health.seen import Seen
 from proposals.text.notes import several
 
@@ -18,9 +18,9 @@ Before = Mapping[str, int]  # what a look found, by key, with its amount; and ``
 class Verdict:
     """What a look at a cluster says."""
 
-    wrong: tuple[Finding, ...] = ()
-    moves: tuple[Finding, ...] = ()
-    known: tuple[Finding, ...] = ()
+    wrong: tuple[Complaint, ...] = ()
+    moves: tuple[Complaint, ...] = ()
+    known: tuple[Complaint, ...] = ()
 
 
 def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None) -> Verdict:
@@ -32,7 +32,7 @@ def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None) ->
         What ``remembered`` returned before something was changed. Empty: there was no cluster, so all that is wrong
         was made since. None: nobody looked, and Ceph's warnings count as known.
     """
-    verdict: dict[str, list[Finding]] = {WRONG: [], MOVES: [], KNOWN: []}
+    verdict: dict[str, list[Complaint]] = {WRONG: [], MOVES: [], KNOWN: []}
     for finding in (*found(seen, plan), *_gone(seen, plan, before or {})):
         verdict[_kind(finding, before)].append(finding)
     return Verdict(*map(tuple, verdict.values()))
@@ -54,10 +54,10 @@ def remembered(seen: Seen, plan: Plan | None = None) -> dict[str, int]:
 
 def unreachable(why: str) -> Verdict:
     """Return the verdict on a cluster that does not answer."""
-    return Verdict(wrong=(Finding("answer", WRONG, "", why, strict=True),))
+    return Verdict(wrong=(Complaint("answer", WRONG, "", why, strict=True),))
 
 
-def lines(told: Iterable[Finding]) -> list[str]:
+def lines(told: Iterable[Complaint]) -> list[str]:
     """Return findings as a person reads them: ``osd.3, osd.4 of node2: down``."""
     named: dict[tuple[str, str], list[str]] = {}
     for finding in told:
@@ -68,7 +68,7 @@ def lines(told: Iterable[Finding]) -> list[str]:
     ]
 
 
-def _kind(finding: Finding, before: Before | None) -> str:
+def _kind(finding: Complaint, before: Before | None) -> str:
     """What a finding is, beside what was there before."""
     if finding.kind != WRONG or finding.strict:
         return finding.kind
@@ -77,10 +77,10 @@ def _kind(finding: Finding, before: Before | None) -> str:
     return KNOWN if finding.amount <= before.get(finding.key, 0) else WRONG
 
 
-def _gone(seen: Seen, plan: Plan | None, before: Before) -> Iterator[Finding]:
+def _gone(seen: Seen, plan: Plan | None, before: Before) -> Iterator[Complaint]:
     """Daemons that ran before and do not now, but for those that the plan names already."""
     named = plan.daemons if plan else {}
     for key in sorted(before):
         name = key.removeprefix("runs ")
         if name != key and name not in seen.running and name not in named:
-            yield Finding(f"{name[:3]} {name}", WRONG, name, "ran before, and does not now", strict=True)
+            yield Complaint(f"{name[:3]} {name}", WRONG, name, "ran before, and does not now", strict=True)

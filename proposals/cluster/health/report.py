@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from proposals.cluster.health.findings import Finding
+from proposals.cluster.health.findings import Complaint
 from proposals.cluster.health.judge import Verdict, lines
 
 ADVICE = {  # what to do next, by a finding's noun
@@ -25,7 +25,7 @@ def text(verdict: Verdict) -> list[str]:
     return told + [f"known  {line}" for line in lines(verdict.known)]
 
 
-def advised(findings: Iterable[Finding]) -> list[str]:
+def advised(findings: Iterable[Complaint]) -> list[str]:
     """Return what to do next, once for each kind of finding."""
     return list(dict.fromkeys(ADVICE[finding.key.split()[0]] for finding in findings))
 
