@@ -19,6 +19,8 @@ from proposals.settings import reader
 from proposals.settings.cluster import LAYER
 from proposals.settings.hosts import MINIONS, PLACE
 from proposals.settings.reader import SiteSettings
+from proposals.text.errors import StoreError
+from proposals.text.names import shown
 
 LAYERS = ("stack/global.yml", LAYER)  # of the site's own, in Salt's order: they have the last word
 FILES = (*LAYERS, PLACE, MINIONS)  # in which a site writes settings, below <pillar_root>/ceph
@@ -95,12 +97,20 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
 def own_files(root: Path) -> dict[str, Mapping]:
     """Return the contents of the site's own files, by path below ``<pillar_root>/ceph``, which is ``root``.
 
-    A file with templates in it is Salt's to read, and says nothing before it is served.
+    A file with templates in it is Salt's to read, and says nothing before it is served. Raises StoreError for one that
+    is no mapping: Salt would leave it out without a word.
     """
     texts = {path: atomic.read_text(root / path) for path in FILES if (root / path).is_file()}
     plain = {path: text for path, text in texts.items() if not any(mark in text for mark in TEMPLATE)}
     contents = {path: documents.parse_yaml(text, str(root / path)) for path, text in plain.items()}
-    return {path: content for path, content in contents.items() if isinstance(content, Mapping)}
+    for path, content in contents.items():
+        if content is not None and not isinstance(content, Mapping):
+            line = next(line for line in plain[path].splitlines() if line.strip() and line.lstrip()[0] != "#")
+            raise StoreError(
+                f"{root / path} is not a mapping: expected lines such as 'small_site: true', found "
+                f"'{shown(line)}'; correct it, or move it away"
+            )
+    return {path: content for path, content in contents.items() if content is not None}
 
 
 def own_settings(root: Path) -> dict[str, object]:

@@ -15,13 +15,14 @@ ALLOW = "mon_allow_pool_delete"
 @contextmanager
 def written(cluster: Product, path: str, text: str) -> Iterator[None]:
     """A file of the site's own with this text more at its end; as it was afterwards."""
-    cluster.run("saltmaster", f"mkdir -p $(dirname {path}); touch {path}; cp -a {path} /srv/kept")
+    kept = f"/srv/kept{path}"
+    cluster.run("saltmaster", f"mkdir -p $(dirname {path} {kept}); touch {path}; cp -a {path} {kept}")
     try:
         cluster.run("saltmaster", f"cat >>{path} <<'EOF'\n{text}EOF")
         cluster.run("saltmaster", "salt '*' saltutil.refresh_pillar wait=True")
         yield
     finally:
-        cluster.run("saltmaster", f"cp -a /srv/kept {path}; salt '*' saltutil.refresh_pillar wait=True")
+        cluster.run("saltmaster", f"cp -a {kept} {path}; salt '*' saltutil.refresh_pillar wait=True")
 
 
 def settings(cluster: Product) -> list[tuple[str, str, str]]:

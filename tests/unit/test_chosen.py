@@ -69,6 +69,15 @@ def test_the_sites_own_files(site):
     read = chosen.read(site, "salt_master", {"ready_timeout": 7, "redundancy": 4, "fsid": "served"})
     assert read.written["redundancy"] == 3 and read.settings["ready_timeout"] == 7
     assert read.written.get("fsid") != "served"  # policy.cfg chooses it anew
+    for text, found in (
+        ("# ours\n\nsmall_site true\n", "small_site true"),
+        ("- a: 1\n", "- a: 1"),
+    ):  # Salt ignores these
+        (site.root / "stack/ceph/cluster.yml").write_text(text)
+        with pytest.raises(StoreError, match=f"cluster.yml is not a mapping: expected lines .* found '{found}'"):
+            chosen.own_files(site.root)
+    (site.root / "stack/ceph/cluster.yml").write_text("# nothing yet\n")
+    assert set(chosen.own_files(site.root)) == {"site.sls", "stack/global.yml"}
 
 
 def test_a_file_of_the_site_that_is_no_yaml_is_named(site):
