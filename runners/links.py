@@ -63,8 +63,7 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
 def _spared(group: Sequence[str], host: str) -> list[str]:
     """Apply on a host of a running cluster, which Ceph can do without; return what went wrong."""
     asker = minions_.master(__opts__)
-    if no := spared.leave(__opts__, host, asker, LIMIT).wrong:
-        why = "; ".join(finding.says for finding in no)
+    if why := spared.leave(__opts__, lambda: spared.refused(__opts__, host, asker), LIMIT):
         return [f"{group[0]}: its links are left as they are, the cluster cannot do without it now: {why}"]
     with spared.noout(__opts__, host, asker):
         return _apply(group)

@@ -76,7 +76,8 @@ def _until_well(asker: str, limit: float, host: str | None = None) -> None:
         found = health.judged(__opts__, asker=asker)
         if host is None or found.wrong:
             return found
-        return judge.Verdict(spared.refused(__opts__, host, asker), found.moves, found.known)
+        refusals = spared.against(spared.refused(__opts__, host, asker))
+        return judge.Verdict(refusals, found.moves, found.known)
 
     if wrong := health.waited(look, limit).wrong:
         why = "; ".join(judge.lines(wrong))

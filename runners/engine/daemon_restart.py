@@ -6,7 +6,7 @@ from proposals.cluster.health import judge, seen
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs
+from runners.engine import health, jobs, spared
 
 ASKED = ("mon", "osd", "mds")  # the kinds that Ceph has an ok-to-stop for
 LEAVE = 120  # seconds without progress after which Ceph's no stands; groups peer within a few
@@ -25,18 +25,14 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
         ``osd``, ``[osd.3, osd.4]``: of one host.
     """
 
-    def look() -> Verdict:
+    def refusals() -> list[str]:
         try:
             jobs.cluster(opts, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]])
         except ProposalError as err:
-            found = health.judged(opts)
-            no = Complaint("groups needed", WRONG, "", str(err))
-            return Verdict(wrong=(no, *found.wrong), moves=found.moves)
-        return Verdict()
+            return [str(err)]
+        return []
 
-    if kind not in ASKED:
-        return ""
-    return next((finding.says for finding in health.waited(look, LEAVE).wrong), "")
+    return spared.leave(opts, refusals, LEAVE) if kind in ASKED else ""
 
 
 def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """A host that the running cluster is to do without for a moment: Ceph's leave before, ``noout`` meanwhile."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from proposals.cluster.health.findings import WRONG, Complaint
@@ -8,7 +8,7 @@ from proposals.cluster.health.judge import Verdict
 from runners.engine import health, jobs
 
 
-def refused(opts: Mapping, host: str, asker: str) -> tuple[Complaint, ...]:
+def refused(opts: Mapping, host: str, asker: str) -> list[str]:
     """Return why the cluster needs a host's daemons now, in Ceph's words; empty where it does not.
 
     opts
@@ -18,22 +18,35 @@ def refused(opts: Mapping, host: str, asker: str) -> tuple[Complaint, ...]:
     asker
         The minion that asks the cluster.
     """
-    said = jobs.one(opts, asker, "cluster_maintenance.needed", [host], list)
-    return tuple(Complaint(f"groups needed {number}", WRONG, "", why) for number, why in enumerate(said))
+    return jobs.one(opts, asker, "cluster_maintenance.needed", [host], list)
 
 
-def leave(opts: Mapping, host: str, asker: str, limit: float) -> Verdict:
-    """Wait for Ceph's leave, as long as data moves that may bring it; return what stands against it then.
+def against(refusals: Sequence[str]) -> tuple[Complaint, ...]:
+    """Return Ceph's refusals as what a verdict holds."""
+    return tuple(Complaint(f"groups needed {number}", WRONG, "", why) for number, why in enumerate(refusals))
 
+
+def leave(opts: Mapping, refusals: Callable[[], Sequence[str]], limit: float) -> str:
+    """Wait for Ceph's leave, as long as data moves that may bring it; return why it says no then, empty for yes.
+
+    opts
+        The master's options.
+    refusals
+        Asks Ceph.
     limit
-        Seconds without progress. The other arguments are those of ``refused``.
+        Seconds without progress.
     """
+    last: Sequence[str] = ()
 
     def look() -> Verdict:
-        no = refused(opts, host, asker)
-        return Verdict(no, health.judged(opts, asker=asker).moves) if no else Verdict()
+        nonlocal last
+        if not (last := refusals()):
+            return Verdict()
+        found = health.judged(opts)
+        return Verdict((*against(last), *found.wrong), found.moves)
 
-    return health.waited(look, limit)
+    health.waited(look, limit)
+    return "; ".join(last)
 
 
 @contextmanager
