@@ -75,7 +75,7 @@ def make(osd: Mapping) -> int:
     osd_id = made(osd, __salt__["disks_lvm.groups"]())
     if osd_id is None:
         raise CommandExecutionError(f"ceph-volume lvm prepare ended well, and OSD {osd['fsid']} has no whole label")
-    halocline.run(["systemctl", "reset-failed", f"ceph-osd@{osd_id}"], ok=(0, 1))
+    __salt__["daemons.forgive"]([f"ceph-osd@{osd_id}"])
     _ceph_volume(["activate", "--bluestore", str(osd_id), osd["fsid"]])
     __salt__["osd_register.made"](osd["fsid"])
     return osd_id

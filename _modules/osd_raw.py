@@ -76,18 +76,11 @@ def make(osd: Mapping) -> int:
         _record(osd_id, osd)
         _mkfs(osd_id, osd, key)
     _record(osd_id, osd)
-    _start(f"ceph-osd@{osd_id}")
+    unit = f"ceph-osd@{osd_id}"
+    __salt__["daemons.forgive"]([unit])  # an earlier run may have started it too often
+    halocline.run(["systemctl", "start", unit])
     __salt__["osd_register.made"](osd["fsid"])
     return osd_id
-
-
-def _start(unit: str) -> None:
-    """Start a unit; one that an earlier run started too often is forgiven."""
-    try:
-        halocline.run(["systemctl", "start", unit])
-    except CommandExecutionError:
-        halocline.run(["systemctl", "reset-failed", unit])
-        halocline.run(["systemctl", "start", unit])
 
 
 def _record(osd_id: int, osd: Mapping) -> None:
