@@ -8,6 +8,7 @@ import lives
 import machines
 
 from proposals.disks import arguments, plan
+from proposals.inventory.disk import parse
 from proposals.text.errors import ProposalError
 from proposals.text.sizes import gib
 
@@ -38,14 +39,17 @@ def typed_too(typed: dict, words: list[str]) -> dict:
     return {key: value for key, value in typed.items() if key not in names} | pairs
 
 
-def with_more(raw: dict, names: list[str], answer: dict, more: re.Match) -> dict:
-    """``raw`` where each of these hosts has so many disks more of a class and size that it has already."""
-    raw = copy.deepcopy(raw)
+def with_more(raw: dict, typed: dict, names: list[str], answer: dict, more: re.Match) -> dict:
+    """``raw`` where each of these hosts has so many disks more of a class and size that it has already.
+
+    Of such disks one is copied that ``exclude`` lets in, where there is one: others in use came before it was typed."""
+    raw, exclude = copy.deepcopy(raw), arguments.parse(typed).exclude
     for name in names:
-        kinds = {disk["id"]: (disk["class"], gib(disk["size"])) for disk in answer["hosts"][name]["disks"]}
-        used = {disk["id"] for disk in answer["hosts"][name]["disks"] if disk["role"] in ("db", "wal")}
+        kinds = {one["id"]: (one["class"], gib(one["size"])) for one in answer["hosts"][name]["disks"]}
+        used = {one["id"] for one in answer["hosts"][name]["disks"] if one["role"] in ("db", "wal")}
         disks = raw["hosts"][name]["ceph_disks"]
-        like = next(disk for disk in disks if disk["id"] in used and kinds[disk["id"]] == (more[2], more[3]))
+        alike = [one for one in disks if one["id"] in used and kinds[one["id"]] == (more[2], more[3])]
+        like = min(alike, key=lambda each: bool(exclude and exclude.matches(parse(each))))
         for number in range(int(more[1])):
             wwn = f"0x5000c500{names.index(name):03x}{number:05x}"
             device = {"id": f"/dev/disk/by-id/wwn-{wwn}", "wwn": wwn, "serial": wwn, "device": f"/dev/sdy{number}"}
@@ -74,7 +78,7 @@ def line_holds(raw: dict, typed: dict, answer: dict, line: str) -> None:
     for way in proposed.rpartition(f" {gain}")[0].split(" or "):
         words, more = WAY.findall(way), MORE.search(way)
         assert words or more, f"not understood: {way}"
-        changed = with_more(raw, names, answer, more) if more else raw
+        changed = with_more(raw, typed, names, answer, more) if more else raw
         then, refused = answered(changed, typed_too(typed, words))
         assert then, f"{line}\n{way} is refused: {refused}"
         for name in names:
