@@ -1,12 +1,16 @@
 """What Ceph says of the running cluster, for the master to judge (``proposals/cluster/health``); it only looks."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 import halocline
 
 STATUS = ("health", "quorum_names", "monmap", "mgrmap", "pgmap", "servicemap")
 OSD = ("osd", "uuid", "up", "in", "state", "up_from")
+CHANGES = ("last_up_change", "last_in_change")  # of the OSD map: when an OSD came or went
 
 
 def inspect() -> dict[str, Any]:
@@ -26,7 +30,11 @@ def inspect() -> dict[str, Any]:
     mgr, mds = ([daemon.get("name") for daemon in each or ()] for each in daemons)
     return {
         "status": {key: status[key] for key in STATUS if key in status},
-        "osd_dump": {"flags": dump["flags"], "osds": [{key: osd[key] for key in OSD} for osd in dump["osds"]]},
+        "osd_dump": {
+            "flags": dump["flags"],
+            "changed": _changed(dump),
+            "osds": [{key: osd[key] for key in OSD} for osd in dump["osds"]],
+        },
         "mgr": mgr,
         "mds": mds,
     }
@@ -48,3 +56,12 @@ def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
     """
     __salt__["cluster_cli.tell"]([kind, "ok-to-stop", *ids])
     return {"ok": list(ids)}
+
+
+def _changed(dump: Mapping) -> float | None:
+    """Seconds since an OSD came up or in, or went; None where none ever did, by the monitors' clock and this host's."""
+    times = []
+    for key in CHANGES:
+        with suppress(KeyError, ValueError):  # 0.000000: never
+            times.append(datetime.strptime(dump[key], "%Y-%m-%dT%H:%M:%S.%f%z").timestamp())
+    return time.time() - max(times) if times else None

@@ -278,6 +278,16 @@ def test_deploy_waits_for_what_it_made_and_tells_what_moves(runners, cluster):
     assert [one["severity"] for one in after["findings"]] == ["warning"]
 
 
+def test_deploy_waits_until_osds_that_just_came_up_told_of_their_groups(runners, cluster):
+    """Ceph's figures are older than the OSD map then: they say that no data moves, a moment before it does."""
+    dump = cluster.now["osd_dump"]
+    cluster.later.append((8, lambda: cluster.groups(active__clean=20, active__remapped__backfilling=13)))
+    cluster.later.append((10, lambda: dump.update(changed=11)))
+    _, after = deploy(runners, cluster, lambda: dump.update(changed=1))
+    assert "moves  data moves: 13 active+remapped+backfilling" in after["text"]
+    assert "a moment ago" not in after["text"]
+
+
 def test_what_was_down_before_is_a_warning_and_what_fell_out_since_an_error(runners, cluster):
     cluster.osd(3, **DOWN)
     before, after = deploy(runners, cluster)

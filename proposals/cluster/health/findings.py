@@ -9,6 +9,7 @@ from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
 ERROR = "HEALTH_ERR"
+REPORTED = 10  # seconds until the manager knows what became of groups: OSDs report every 5 (mgr_stats_period), twice
 NOUNS = {"MON": "mon", "MGR": "mgr", "OSD": "osd", "PG": "groups", "OBJECT": "groups"}  # of checks that repeat
 
 
@@ -106,6 +107,9 @@ def _osds(seen: Seen, plan: Plan | None) -> Iterator[Complaint]:
 def _groups(seen: Seen) -> Iterator[Complaint]:
     if not seen.states and seen.osds:
         yield Complaint("groups none", MOVES, "", "there is no placement group yet", passing=True)
+    if seen.states and seen.changed is not None and seen.changed < REPORTED:
+        says = "an OSD came or went a moment ago: whether data moves is not known yet"
+        yield Complaint("groups reported", MOVES, "", says, passing=True)
     for finding in of_groups(seen.states):
         more = _moved(seen) if finding.key == "groups moving" else ""
         yield (

@@ -40,6 +40,8 @@ class Seen:
         How many the monitor map has.
     osds
         All but those that are destroyed: their ids wait for another disk.
+    changed
+        Seconds since one of them came up or in, or went; None: nobody knows.
     states
         How many placement groups are in each state.
     copies, misplaced, degraded, unfound
@@ -55,6 +57,7 @@ class Seen:
     monitors: int
     manager: bool
     osds: tuple[Osd, ...]
+    changed: float | None
     states: Mapping[str, int]
     copies: int
     misplaced: int
@@ -90,6 +93,7 @@ def _read(status: Mapping, dump: Mapping, names: Mapping) -> Seen:
         monitors=int(status["monmap"]["num_mons"]),
         manager=status["mgrmap"].get("available") is True,
         osds=tuple(_osd(osd) for osd in dump["osds"] if "destroyed" not in osd["state"]),
+        changed=None if dump.get("changed") is None else float(dump["changed"]),
         states={shown(state["state_name"], LONGEST): int(state["count"]) for state in groups.get("pgs_by_state", ())},
         copies=max(int(groups.get(f"{kind}_total", 0)) for kind in ("misplaced", "degraded")),
         misplaced=int(groups.get("misplaced_objects", 0)),
