@@ -31,13 +31,20 @@ def check(state: State, allocation: Allocation) -> None:
     for device in allocation.clashing:
         waits = sum(device.can_take(count, arguments.ratio) for count in counts)
         if waits:
-            same = [f"{one.argument}={typed(one.there)}" for one in device.clashes if typed(one.there)]
-            say = f" or say {' '.join(same)}" if len(same) == len(device.clashes) else ""
+            say = f" or say {same}" if (same := _said_of_all(state, allocation, device)) else ""
             would = f"{counted(waits, 'data disk')} would take a slot there"
             names = " and ".join(one.argument for one in device.clashes)
             raise PlanError(f"{_clash_text(device)}, and {would}: leave {names} out{say}")
     if counts and (arguments.layout or arguments.db or arguments.fast_size[1]):
         room.check(allocation, max(counts), arguments)
+
+
+def _said_of_all(state: State, allocation: Allocation, device: Device) -> str:
+    """The arguments by which nothing clashes with what lies on a device; empty where others would clash then."""
+    same = [f"{one.argument}={typed(one.there)}" for one in device.clashes if typed(one.there)]
+    used = {at for osd in state.shape.existing for at in (osd.db, osd.wal)}
+    alike = all(one.clashes == device.clashes for one in allocation.devices if one.at in used)
+    return " ".join(same) if alike and len(same) == len(device.clashes) else ""
 
 
 def judge(placement: Placement) -> Shortage:
