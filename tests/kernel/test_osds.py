@@ -24,8 +24,8 @@ TRAP = r"""
 cat >/usr/local/bin/ceph-osd <<'END'
 #!/bin/sh
 case " $* " in *" --mkfs "*) ;; *) exec /usr/bin/ceph-osd "$@" ;; esac
-mkdir /run/trapped 2>/dev/null || exec /usr/bin/ceph-osd "$@"
-pkill -9 -f 'salt-call.*ceph.osd'; kill -9 $PPID
+mkdir /run/trapped; rm "$0"
+pkill -9 -f 'salt-call.*ceph.cluster.osd'; kill -9 $PPID
 END
 chmod 755 /usr/local/bin/ceph-osd
 """
