@@ -2,7 +2,7 @@
 
 import configparser
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import halocline
 from salt.exceptions import CommandExecutionError
@@ -11,8 +11,9 @@ LIMIT = 60  # seconds one command may take
 CONNECT = 30  # of these, seconds to find a monitor
 
 
-def missing() -> list[str]:
-    """Return the names in this host's ``register`` keyring that the cluster lacks or knows by another key or caps.
+def missing() -> dict[str, str]:
+    """Return what the cluster lacks of this host's ``register`` keyring, by entity: ``new``, a ``fresh key`` or other
+    ``capabilities``.
 
     Raises where such a key is none that the master made: keys are never replaced unasked.
 
@@ -24,21 +25,26 @@ def missing() -> list[str]:
     """
     registered = {entry["entity"]: entry for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
     used = any(name.startswith("osd.") for name in registered)
-    names, strange = [], []
+    lacks, strange = {}, []
     for name, key, caps in _sections(_keyring()):
         entry = registered.get(name, {})
-        if entry.get("key") != key or entry.get("caps") != caps:
-            names.append(name)
+        if entry.get("key") != key:
+            lacks[name] = "fresh key" if entry else "new"
+        elif entry["caps"] != caps:
+            lacks[name] = "capabilities"
         # Monitors make bootstrap keys themselves with their store, so until an OSD was made nobody has used them.
         unused = name.startswith("client.bootstrap-") and not used
         if entry and entry["key"] != key and not unused and not _earlier(name, entry["key"]):
             strange.append(name)
     _refuse(strange)
-    return names
+    return lacks
 
 
 def register() -> bool:
-    """Give the cluster every key of this host's ``register`` keyring, by standard input.
+    """Give the cluster what it lacks of this host's ``register`` keyring; keys by standard input.
+
+    Capabilities that a site wrote itself (``ceph_keys``) are given by commands that refuse what Ceph does not
+    understand, in its own words; ``auth import`` takes any.
 
     CLI Example:
 
@@ -46,7 +52,18 @@ def register() -> bool:
 
         salt 'saltmaster' cluster_auth.register
     """
-    __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=_keyring())
+    lacks, imported = missing(), ""
+    own = __pillar__.get("ceph_keys") or {}
+    for name, key, caps in _sections(_keyring()):
+        words = [name, *(word for pair in sorted(caps.items()) for word in pair)]
+        if lacks.get(name) == "new" and name in own:
+            __salt__["cluster_cli.tell"](["auth", "add", *words, "-i", "-"], stdin=_section(name, key, {}))
+        elif lacks.get(name) == "capabilities" or (name in lacks and name in own):
+            __salt__["cluster_cli.tell"](["auth", "caps", *words])
+        if lacks.get(name) == "fresh key" or (lacks.get(name) == "new" and name not in own):
+            imported += _section(name, key, caps)
+    if imported:
+        __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=imported)
     return True
 
 
@@ -91,8 +108,8 @@ def _refuse(names: Sequence[str]) -> None:
     if names:
         raise CommandExecutionError(
             f"{', '.join(names)}: the cluster has another key than the master, and none that the master made: nothing "
-            "was replaced; put the keys of the master that deployed this cluster back, or write a key that was "
-            "changed by hand there, run ceph.stage.configure, then this again"
+            "was replaced; put the keys of the master that deployed this cluster back, or let it take a key that was "
+            "made by hand ('salt-run secret.take NAME FILE'), run ceph.stage.configure, then this again"
         )
 
 
@@ -114,3 +131,9 @@ def _sections(keyring: str) -> Iterator[tuple[str, str, dict[str, str]]]:
         section = dict(parser[name])
         caps = {key.split(None, 1)[1]: value.strip('"') for key, value in section.items() if key.startswith("caps ")}
         yield name, section["key"], caps
+
+
+def _section(name: str, key: str, caps: Mapping[str, str]) -> str:
+    """The same of one entity as a keyring has it."""
+    lines = [f"[{name}]", f"\tkey = {key}", *(f'\tcaps {service} = "{cap}"' for service, cap in sorted(caps.items()))]
+    return "\n".join(lines) + "\n"

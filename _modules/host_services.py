@@ -1,17 +1,19 @@
 """What runs on this host already, whoever started it: asked before services come up."""
 
 import re
+from pathlib import Path
 
 import halocline
 from salt.exceptions import CommandExecutionError
 
+ETC = Path("/etc/ceph")
 PAUSE = 0.5  # seconds between two looks
 PROCESS = re.compile(r'\(\("(?P<name>[^"]+)"')
 
 
 def running() -> dict:
-    """Return ``{generation, ports, units}``: of which generation this host's pillar is, who listens on which TCP port,
-    as pairs, and systemd's active services.
+    """Return ``{generation, ports, units, keyrings}``: of which generation this host's pillar is, who listens on which
+    TCP port, as pairs, systemd's active services, and paths of clients' keyrings.
 
     CLI Example:
 
@@ -24,6 +26,7 @@ def running() -> dict:
         "generation": __pillar__.get("ceph", {}).get("generation"),
         "ports": sorted(_ports().items()),
         "units": [line.split()[0] for line in halocline.run(command).splitlines() if line.strip()],
+        "keyrings": sorted(map(str, ETC.glob("ceph.client.*.keyring"))),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
+from proposals.services import client_keys
 from proposals.services.service import Service
 from proposals.stages import plan_steps
 from proposals.text.names import shown
@@ -96,7 +97,9 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
 
 
 def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
-    """Return a line for each daemon that a host still runs without the role: removal is the admin's own step."""
+    """Return a line for each daemon that a host still runs without the role, and for each keyring that it has of a
+    client without being named for it: removal is the admin's own step.
+    """
     lines = []
     for service in wanted:
         parts = steps.get(service.name, {}).get("parts", {})
@@ -107,4 +110,15 @@ def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mappi
                         lines.append(
                             f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone"
                         )
-    return lines
+    return lines + _keyrings(steps, answers)
+
+
+def _keyrings(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
+    """Keyrings of ``ceph_keys`` on hosts that it does not name."""
+    keys = steps.get("clients", {}).get("cluster", {}).get("keys", {})
+    return [
+        f"{minion}: {path} is there, and ceph_keys does not name this host for {entity}: left alone"
+        for entity, hosts in keys.items()
+        for minion, running in sorted(answers.items())
+        if minion not in hosts and (path := client_keys.path(entity)) in running.get("keyrings", ())
+    ]

@@ -43,7 +43,7 @@ class ServicePlan:
 
 
 def join(plans: Iterable[ServicePlan]) -> ServicePlan:
-    """Return several plans as one; two that want one port of a host are a problem of both."""
+    """Return several plans as one; two that want one port of a host, or one key with other capabilities, are a problem."""
     plans = list(plans)
     return ServicePlan(
         parts=_joined([plan.parts for plan in plans]),
@@ -54,7 +54,7 @@ def join(plans: Iterable[ServicePlan]) -> ServicePlan:
         pools={name: options for plan in plans for name, options in plan.pools.items()},
         conf={name: section for plan in plans for name, section in plan.conf.items()},
         ports=_joined([plan.ports for plan in plans]),
-        problems=(*(line for plan in plans for line in plan.problems), *_clashes(plans)),
+        problems=(*(line for plan in plans for line in plan.problems), *_clashes(plans), *_differing(plans)),
     )
 
 
@@ -78,4 +78,17 @@ def _clashes(plans: Iterable[ServicePlan]) -> list[str]:
         f"{minion}: port {port} is wanted by {' and '.join(sorted(processes))}: give one of them another port"
         for (minion, port), processes in sorted(by_port.items())
         if len(processes) > 1
+    ]
+
+
+def _differing(plans: Iterable[ServicePlan]) -> list[str]:
+    """Keys that two plans want with other capabilities."""
+    by_entity: dict[str, list[Mapping[str, str]]] = {}
+    for plan in plans:
+        for entity, caps in plan.entities.items():
+            by_entity.setdefault(entity, []).append(caps)
+    return [
+        f"{entity}: a service makes this key with capabilities of its own: choose another name in ceph_keys"
+        for entity, wanted in sorted(by_entity.items())
+        if any(caps != wanted[0] for caps in wanted)
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from proposals.settings import block, cluster, files, hosts, object_storage, pools, watching
+from proposals.settings import block, clients, cluster, files, hosts, object_storage, pools, watching
 from proposals.settings.kinds import Setting
 
 SETTINGS: tuple[Setting, ...] = (
@@ -12,6 +12,7 @@ SETTINGS: tuple[Setting, ...] = (
     *files.SETTINGS,
     *object_storage.SETTINGS,
     *block.SETTINGS,
+    *clients.SETTINGS,
     *watching.SETTINGS,
 )
 

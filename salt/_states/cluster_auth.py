@@ -11,7 +11,8 @@ def registered(name: str) -> dict:
         return halocline.unchanged(name, "the cluster knows every key")
     if not __opts__["test"]:
         __salt__["cluster_auth.register"]()
-    comment = f"{len(missing)} keys {'would be' if __opts__['test'] else 'were'} registered"
+    told = ", ".join(f"{name} ({what})" for name, what in sorted(missing.items()))
+    comment = f"{len(missing)} keys {'would be' if __opts__['test'] else 'were'} registered: {told}"
     return halocline.changed(name, comment, {"keys": missing}, __opts__["test"])
 
 

@@ -16,6 +16,8 @@ HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:1
 EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "daemons", "networks"), ["node1"])
 GATEWAY = {"name": "rgw.node1", "folder": "/var/lib/ceph/radosgw/ceph-rgw.node1", "files": ["keyring"], "port": 80}
 USER = {"name": "a", "display_name": "A", "access_key": "a", "secret": "rgw_users.a", "max_buckets": None, "caps": {}}
+KEYRING = {"path": "/etc/ceph/ceph.client.a.keyring", "use": "keyring/client.a", "mode": "0600"}
+KEYRING |= {"user": "root", "group": "root"}
 # What configure would have told a minion that is everything.
 PILLAR = {
     "fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001",
@@ -46,6 +48,7 @@ PILLAR = {
             "iscsi-targets": {"targets": {}, "portals": []},
             "clients": {"roles": ["client-nfs", "client-iscsi", "client-radosgw", "benchmark"]},
             "rbd-mirror": {"entity": "client.rbd-mirror.node1"},
+            "client-keys": {"keyrings": [KEYRING]},
             "dashboard": {
                 "port": 8443,
                 "user": "a",

@@ -109,14 +109,47 @@ def test_a_key_that_the_master_never_made_is_not_replaced(with_pillar, ceph):
 
 def test_one_that_was_rotated_is(with_pillar, ceph):
     ceph(auth=known(mgr_a=OTHER, client_bootstrap__osd=KEYS["client.bootstrap-osd"]))
-    assert registering(with_pillar, mgr_a=[digest(OTHER)])["cluster_auth.missing"]() == ["mgr.a"]
+    assert registering(with_pillar, mgr_a=[digest(OTHER)])["cluster_auth.missing"]() == {"mgr.a": "fresh key"}
+
+
+def test_a_key_is_made_and_one_of_the_masters_changes_what_it_allows(with_pillar, ceph):
+    told = json.loads(known(client_bootstrap__osd=KEYS["client.bootstrap-osd"]))
+    told["auth_dump"][0]["caps"] = {"mon": "allow r"}
+    ceph(auth=json.dumps(told))
+    assert registering(with_pillar)["cluster_auth.missing"]() == {
+        "client.bootstrap-osd": "capabilities", "mgr.a": "new"
+    }  # fmt: skip
+
+
+def test_how_the_cluster_is_given_what_it_lacks(with_pillar, ceph, tmp_path):
+    """Keys by standard input alone; what a site wrote itself by commands that Ceph refuses where it is no capability."""
+    names = ("client.a", "client.b", "client.c", "mgr.a", "mgr.b")
+    ring = "".join(f'[{name}]\n\tkey = {OTHER}\n\tcaps mon = "allow r"\n' for name in names)
+    earlier = {name: [digest(KEYS["mgr.a"])] for name in names}
+    own = {"client.a": {}, "client.b": {}, "client.c": {}}
+    modules = with_pillar(ceph_secrets={"register": ring}, ceph_earlier_keys=earlier, ceph_keys=own)
+    held = {"client.b": OTHER, "client.c": KEYS["mgr.a"], "mgr.b": KEYS["mgr.a"]}
+    entries = [{"entity": name, "key": key, "caps": {"mon": "allow *"}} for name, key in held.items()]
+    (tmp_path / "auth").write_text(json.dumps({"auth_dump": entries}))
+    ceph()
+    script = 'case "$*" in *ls*) cat {0}/auth;; *) echo "$*" >>{0}/asked; [ -t 0 ] || cat >>{0}/asked;; esac\n'
+    (tmp_path / "ceph").write_text("#!/bin/sh\n" + script.format(tmp_path))
+    assert modules["cluster_auth.register"]()
+    asked = (tmp_path / "asked").read_text().replace("--connect-timeout 30 ", "").split("auth ")[1:]
+    assert [part.partition("\n")[0] for part in asked] == [
+        "add client.a mon allow r -i -", "caps client.b mon allow r", "caps client.c mon allow r", "import -i -"
+    ]  # fmt: skip
+    assert asked[0].partition("\n")[2] == f"[client.a]\n\tkey = {OTHER}\n"
+    assert asked[3].partition("\n")[2] == "".join(
+        f'[{name}]\n\tkey = {OTHER}\n\tcaps mon = "allow r"\n' for name in ("client.c", "mgr.a", "mgr.b")
+    )
 
 
 def test_the_bootstrap_key_that_monitors_made_is_replaced_until_an_osd_used_it(with_pillar, ceph):
     modules = registering(with_pillar)
     fresh = {"client_bootstrap__osd": OTHER, "mgr_a": KEYS["mgr.a"]}
     ceph(auth=known(**fresh))
-    assert modules["cluster_auth.missing"]() == ["client.bootstrap-osd"]
+    assert modules["cluster_auth.missing"]() == {"client.bootstrap-osd": "fresh key"}
     ceph(auth=known(**fresh, osd_0=OTHER))
     with pytest.raises(CommandExecutionError, match="^client.bootstrap-osd: the cluster has another key"):
         modules["cluster_auth.missing"]()
