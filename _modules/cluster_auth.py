@@ -67,6 +67,19 @@ def register() -> bool:
     return True
 
 
+def replace(entity: str) -> bool:
+    """Give the cluster the key that this host's pillar has for an entity it knows; what that may do stays as it is.
+
+    CLI Example: for ``salt-run secret.rotate osd.3``.
+    """
+    known = {entry["entity"]: entry["caps"] for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
+    if entity not in known:
+        raise CommandExecutionError(f"the cluster has no key of {entity}: nothing was changed")
+    keyring = _section(entity, __pillar__["ceph_secrets"][entity], known[entity])
+    __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=keyring)
+    return True
+
+
 def admin_differs() -> bool:
     """Return whether the cluster has another key for ``client.admin`` than this monitor's host has in pillar.
 

@@ -6,10 +6,9 @@ from typing import Any
 from proposals.cluster import report
 from proposals.cluster.health import judge
 from proposals.files import site
-from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text import names
-from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.errors import ArgumentError
 from runners.engine import answer, health, jobs, minions, planned, stage_lock, stage_log
 
 
@@ -57,7 +56,7 @@ def replace(osd_id: int) -> dict[str, Any]:
     osd = next((osd for osd in states if osd["id"] == osd_id), None)
     if osd is None:
         return answer.bad(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
-    minion = _minion(site.site(__opts__), osd)
+    minion = planned.minion_of(site.site(__opts__), osd)
     if osd["state"] != "destroyed":
         if why := jobs.cluster(__opts__, "cluster_osds.unsafe", [osd_id], dict)["unsafe"]:
             verdict = health.judged(__opts__)
@@ -72,18 +71,6 @@ def replace(osd_id: int) -> dict[str, Any]:
         "change its disk (to keep it: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
         "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id"
     }
-
-
-def _minion(paths: site.Site, osd: Mapping[str, Any]) -> str:
-    """The minion on whose host an OSD lives, by the host name that discovery saw."""
-    hosts = kept.load_inventory(paths.inventory)["hosts"]
-    named = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
-    if len(named) != 1:
-        raise ProposalError(
-            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(named)} "
-            "minions that discovery saw: expected one; run ceph.stage.discovery with that host up"
-        )
-    return named[0]
 
 
 def _not_safe(osd: Mapping[str, Any], why: str) -> str:

@@ -8,7 +8,7 @@ import salt.pillar
 import salt.utils.minions
 
 from proposals.files import site
-from proposals.pillar import carried, chosen, generation, generation_disk, problems, served
+from proposals.pillar import carried, chosen, generation, generation_disk, key_store, problems, served
 from proposals.policy import policy
 from proposals.stages import replies, targets
 from proposals.text import tables
@@ -16,6 +16,8 @@ from proposals.text.errors import PolicyError
 from proposals.validation import check as checks
 from proposals.validation import judging
 from runners.engine import answer, jobs, keys, minions
+
+UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
 
 @answer.answers
@@ -90,6 +92,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
+    lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
     lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
     state = "is served now" if "generation" in changes else "was served already, nothing changed"

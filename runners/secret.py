@@ -1,34 +1,127 @@
-"""``salt-run secret.*``: the cluster's keys."""
+"""``salt-run secret.*``: the cluster's keys, by name."""
 
+from pathlib import Path
 from typing import Any
 
-from proposals.files import site
-from proposals.pillar import generation_disk, secrets
-from runners.engine import answer, stage_lock
+from proposals.cluster import revoking
+from proposals.files import atomic, site
+from proposals.pillar import key_store, secrets
+from proposals.text import names
+from proposals.text.errors import ArgumentError
+from runners.engine import answer, jobs, osd_key, stage_lock, stage_log
 
-KEYS = ("ceph.stage.configure", "ceph.stage.deploy", "ceph.stage.restart")
-PASSWORDS = ("ceph.stage.configure", "ceph.stage.services")
+CONFIGURE, DEPLOY, SERVICES, RESTART = (
+    f"'salt-run state.orch ceph.stage.{stage}'" for stage in ("configure", "deploy", "services", "restart")
+)
 
 
 @answer.answers
-def rotate(name: str) -> dict[str, Any]:
+def rotate(name: str, test: bool = False) -> dict[str, Any]:
     """Make a fresh key for one of the cluster's entities, or a fresh password, in place of the one that it has.
 
-    The next configure tells it to whom it concerns, the next deploy to the cluster; a daemon takes it with the restart
-    stage, a service its password with the services stage. Until then the old one holds. ``mon.`` cannot be rotated, and
-    OSDs make their own keys.
+    The next configure tells it to whom it concerns, the next deploy or services stage to the cluster and to hosts; a
+    daemon takes it with the restart stage. Until then the old one holds. ``mon.`` cannot be rotated. An OSD's key,
+    which the master does not keep, is rotated at once, and the OSD restarted by ok-to-stop.
 
     name
-        The entity: client.admin, client.bootstrap-osd, mgr.HOST; or the password, such as dashboard.admin.
+        The entity: client.admin, client.backup, mgr.HOST, osd.3; or the password, such as dashboard.admin.
+    test
+        Only say what would be done.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run secret.rotate client.admin
+        salt-run secret.rotate osd.3 test=true
     """
     stage_lock.free(__opts__)
-    name = str(name)
-    generation_disk.rotate(site.site(__opts__), name)
-    stages = ", ".join(f"'salt-run state.orch {stage}'" for stage in (KEYS if secrets.is_entity(name) else PASSWORDS))
-    return {"text": f"{name} has a fresh key on the master; now run {stages}"}
+    name, paths = str(name), site.site(__opts__)
+    if (osd_id := osd_key.number(name)) is not None:
+        return {"text": osd_key.rotate(__opts__, osd_id, test)}
+    key_store.check_rotated(paths, name)
+    if test:
+        return {"text": f"{name} would get a fresh key on the master; then {_stages(name)}"}
+    key_store.rotate(paths, name)
+    return {"text": f"{name} has a fresh key on the master; now run {_stages(name)}"}
+
+
+@answer.answers
+def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
+    """Take in the key of an entity that was made or changed by hand, so that the cluster's stays as it is.
+
+    A key of that name is in the cluster, and ``ceph_keys`` is to name it from now on: deploy refuses to replace it, so
+    give it to the master. Nothing changes in the cluster; what ``ceph_keys`` allows it does with the next deploy.
+
+    name
+        The entity, such as client.backup.
+    keyring
+        A file on the master with it: ``ceph auth get client.backup -o /root/backup.keyring`` writes one.
+    test
+        Only say whether it could be.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run secret.take client.backup /root/backup.keyring
+    """
+    stage_lock.free(__opts__)
+    name, path = str(name), Path(str(keyring))
+    if not (secrets.is_entity(name) and path.is_file()):
+        what = "file" if secrets.is_entity(name) else "entity"
+        raise ArgumentError(
+            f"'{names.shown(keyring if what == 'file' else name)}' is no {what}: expected an entity such as "
+            "client.backup and a keyring with it, as 'ceph auth get client.backup -o FILE' writes it"
+        )
+    text = atomic.read_text(path)
+    secrets.of_keyring(text, name)
+    if test:
+        return {"text": f"{path} holds a key of {name}: the master would take it"}
+    if not key_store.take(site.site(__opts__), name, text):
+        return {"text": f"the master has this key of {name} already: nothing changed"}
+    return {"text": f"the master has taken the key of {name}; remove {path}, now run {_stages(name, daemons=False)}"}
+
+
+@answer.answers
+def revoke(name: str, days: int = revoking.DAYS, test: bool = False) -> dict[str, Any]:
+    """Revoke a client's key: the cluster forgets it, and refuses the programs that run with it within seconds.
+
+    Their addresses go on Ceph's block list, each with the number of that one run: a program that is started with
+    another key is let in. Hosts that are told this key by ``ceph_keys`` or a service get a fresh one with the next
+    services stage. Run again after any interruption.
+
+    name
+        The client: client.backup. No key of Ceph's own: those are rotated.
+    days
+        How long the addresses are blocked.
+    test
+        Only say what would be done.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run secret.revoke client.backup test=true
+        salt-run secret.revoke client.backup
+    """
+    stage_lock.free(__opts__)
+    name, days, paths = revoking.entity(name), revoking.days(days), site.site(__opts__)
+    key_store.check_revoked(paths, name)
+    seen = jobs.cluster(__opts__, "cluster_clients.inspect", [name], dict)
+    revoking.known(name, seen, name in key_store.held(paths).known)
+    if test:
+        return {"text": revoking.would(name, seen, days)}
+    stage_log.note(__opts__, "secret.revoke", "revoke", client=name, sessions=seen["sessions"], days=days)
+    renewed = key_store.revoke(paths, name)  # first: no stage may give the cluster the old key back
+    blocked = jobs.cluster(__opts__, "cluster_clients.revoke", [name, days * 86400], dict)
+    stage_log.note(__opts__, "secret.revoke", "revoked", client=name, blocked=blocked)
+    return {"text": revoking.done(name, blocked, renewed)}
+
+
+def _stages(name: str, daemons: bool = True) -> str:
+    """Which stages bring a fresh key or password to where it is used; with ``daemons``, to those that run."""
+    if not secrets.is_entity(name):
+        return f"{CONFIGURE}, {SERVICES}"
+    stages = [CONFIGURE, DEPLOY if secrets.of_deploy(name) else SERVICES, *([RESTART] if daemons else [])]
+    return ", ".join(stages)

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from proposals.files import atomic, pruning
 from proposals.files.site import Site
-from proposals.pillar import secrets
+from proposals.pillar import key_store, secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
-from proposals.pillar.held import Keys
 
 KEPT = 20  # generations, beside the one that is served
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
@@ -68,12 +67,12 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
     """
     for folder in (site.keys.parent, site.given, site.secrets):
         atomic.close_folder(folder)
-    existing = _kept(site.keys)
+    existing = key_store.kept(site.keys)
     own = _given_texts(site)
     keys = secrets.keys(existing, generation.entities, generation.services.whole.passwords - set(own))
     if keys != existing:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
-    wanted = _secrets(generation, {**keys, **own}, _kept(site.earlier))
+    wanted = _secrets(generation, {**keys, **own}, key_store.kept(site.earlier))
     written = [name for name, text in wanted.items() if _of(name, hosts) and _differs(site.secrets / name, text)]
     for name in written:
         atomic.write(site.secrets / name, wanted[name], mode=0o600)
@@ -83,29 +82,6 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
 def _given_texts(site: Site) -> dict[str, str]:
     """The site's files by name, without a trailing newline."""
     return {name: atomic.read_text(site.given / name).rstrip("\n") for name in given(site)}
-
-
-def rotate(site: Site, name: str) -> None:
-    """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError.
-
-    That the old one was the master's is kept first: the cluster holds it until the next deploy.
-    """
-    known, earlier = _kept(site.keys), _kept(site.earlier)
-    fresh = secrets.rotated(known, name)
-    if secrets.is_entity(name):
-        earlier[name] = sorted({*earlier.get(name, ()), secrets.digest(known[name])})
-        atomic.write(site.earlier, json.dumps(earlier, indent=1), mode=0o600)
-    atomic.write(site.keys, json.dumps(fresh, indent=1), mode=0o600)
-
-
-def held(site: Site) -> Keys:
-    """Return by which hashes the master's keys are known, those from before a rotation too."""
-    known = {name: secrets.digest(key) for name, key in _kept(site.keys).items() if secrets.is_entity(name)}
-    return Keys(known, _kept(site.earlier))
-
-
-def _kept(path: Path) -> dict:
-    return json.loads(atomic.read_text(path)) if path.exists() else {}
 
 
 def forget(site: Site, generation: Generation, hosts: Collection[str] | None = None) -> list[str]:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import secrets
 import struct
 import time
@@ -21,6 +22,7 @@ CAPS = {
     "client.crash": {"mon": "profile crash", "mgr": "profile crash"},
     "mgr.": {"mon": "allow profile mgr", "osd": "allow *", "mds": "allow *"},
 }
+CEPHX = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # 28 bytes in base64
 
 
 def new_key() -> str:
@@ -83,6 +85,11 @@ def is_entity(name: str) -> bool:
     return name.partition(".")[0] in ("mon", "mgr", "mds", "osd", "client")
 
 
+def of_deploy(name: str) -> bool:
+    """Whether deploy, and no service's stage, gives hosts the key of an entity."""
+    return name in CAPS or name.startswith("mgr.")
+
+
 def keyring(keys: Mapping[str, str], caps: Mapping[str, Mapping[str, str]], names: Iterable[str]) -> str:
     """Return a keyring file's text with the named entities and their capabilities (ceph-authtool(8))."""
     lines = []
@@ -90,6 +97,29 @@ def keyring(keys: Mapping[str, str], caps: Mapping[str, Mapping[str, str]], name
         lines += [f"[{name}]", f"\tkey = {keys[name]}"]
         lines += [f'\tcaps {service} = "{cap}"' for service, cap in sorted(caps[name].items())]
     return "\n".join(lines) + "\n"
+
+
+def of_keyring(text: str, name: str) -> str:
+    """Return an entity's key of a keyring's text. Raises ArgumentError where there is none."""
+    section = re.search(rf"^\[{re.escape(name)}\]\s*\n(?P<lines>(?:(?!\[).*\n?)*)", text, re.MULTILINE)
+    key = re.search(r"^\s*key\s*=\s*(?P<key>\S+)\s*$", section["lines"], re.MULTILINE) if section else None
+    if not key or not CEPHX.fullmatch(key["key"]):
+        raise ArgumentError(
+            f"there is no key of {names.shown(name)} in it: expected a keyring as 'ceph auth get {names.shown(name)}' "
+            "prints it"
+        )
+    return key["key"]
+
+
+def tells(uses: Mapping[str, str], name: str, key: str) -> bool:
+    """Whether what a minion may know (``minion``'s answer) holds an entity's keyring, or its key alone."""
+    return any((key and text == key) or f"[{name}]\n" in text for text in uses.values())
+
+
+def rekeyed(uses: Mapping[str, str], name: str, old: str, new: str) -> dict[str, str]:
+    """Return what a minion may know with another key of an entity, in keyrings and where it stands alone."""
+    section = re.compile(rf"(^\[{re.escape(name)}\]\n\tkey = )\S+", re.MULTILINE)
+    return {use: new if text == old else section.sub(rf"\g<1>{new}", text) for use, text in uses.items()}
 
 
 def minion(

@@ -21,11 +21,12 @@ def plan(cluster: PlannedCluster) -> ServicePlan:
         problems=tuple(line for entity, key in keys.items() for line in _unmatched(cluster, entity, key["hosts"])),
     )
     named = sorted({minion for minions in hosts.values() for minion in minions})
-    return join([whole, *(_host(minion, [entity for entity in keys if minion in hosts[entity]], keys) for minion in named)])
+    given = {minion: [entity for entity in keys if minion in hosts[entity]] for minion in named}
+    return join([whole, *(_host(minion, entities, keys) for minion, entities in given.items())])
 
 
 def path(entity: str) -> str:
-    """Return where Ceph's programs look for an entity's keyring (docs.ceph.com, rados/configuration/auth-config-ref)."""
+    """Return where Ceph's programs look for a keyring (docs.ceph.com, rados/configuration/auth-config-ref)."""
     return f"/etc/ceph/ceph.{entity}.keyring"
 
 
@@ -51,6 +52,6 @@ def _unmatched(cluster: PlannedCluster, entity: str, globs: Iterable[str]) -> It
     for glob in globs:
         if not _hosts(cluster, [glob]):
             yield (
-                f"ceph_keys: {entity}: hosts: {glob} matches no minion of the cluster: correct it, or add a line such as "
-                f"'cluster-ceph/cluster/{glob}.sls' to policy.cfg"
+                f"ceph_keys: {entity}: hosts: {glob} matches no minion of the cluster: correct it, or add a line such "
+                f"as 'cluster-ceph/cluster/{glob}.sls' to policy.cfg"
             )

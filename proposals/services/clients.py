@@ -1,5 +1,5 @@
-"""``ceph.stage.clients``: hosts that use the cluster: the programs of their roles, keys of the site's own, and a key for
-mirroring images.
+"""``ceph.stage.clients``: hosts that use the cluster: the programs of their roles, keys of the site's own, and a key
+for mirroring images.
 
 A host with the role client-cephfs gets its key from ``cephfs``; one with the role admin needs nothing of a service.
 """

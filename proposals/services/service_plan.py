@@ -43,7 +43,7 @@ class ServicePlan:
 
 
 def join(plans: Iterable[ServicePlan]) -> ServicePlan:
-    """Return several plans as one; two that want one port of a host, or one key with other capabilities, are a problem."""
+    """Return several plans as one; two that want one port of a host are a problem, or a key with other capabilities."""
     plans = list(plans)
     return ServicePlan(
         parts=_joined([plan.parts for plan in plans]),

@@ -23,7 +23,7 @@ CLIENT = Text(
     is_client,
 )
 # A keyring has a line for each, in double quotes (ceph-authtool(8)).
-CAPS = Text("capabilities such as 'profile rbd pool=images'", re.compile(r'(allow|profile) [ !#-[\]-~]+').fullmatch)
+CAPS = Text("capabilities such as 'profile rbd pool=images'", re.compile(r"(allow|profile) [ !#-[\]-~]+").fullmatch)
 MODE = Text(f"one of {', '.join(map(repr, MODES))}, in quotes", MODES.__contains__)
 KEY = Group(
     (
@@ -45,7 +45,7 @@ KEY = Group(
         Setting(
             "hosts",
             Many(Text("a minion id or a glob", bool)),
-            "minions of the cluster that get the keyring /etc/ceph/ceph.client.NAME.keyring; without any it is made alone",
+            "minions of the cluster that get /etc/ceph/ceph.client.NAME.keyring; none where nothing is said",
             default=[],
         ),
         Setting("user", NAME, "owns the keyring on these hosts", default="root"),

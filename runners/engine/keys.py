@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from proposals.files.site import Site, site
-from proposals.pillar import generation_disk, held
+from proposals.pillar import held, key_store
 from proposals.pillar.generation import Generation
 from proposals.stages import replies
 from proposals.text.errors import InventoryError, PolicyError
@@ -39,7 +39,7 @@ def look(opts: Mapping, asked: Collection[str], ask: bool) -> tuple[Found, list[
 def beside(opts: Mapping, found: Found) -> dict[str, Any]:
     """Return what the check of keys looks at, as ``Subject`` takes it: what hosts hold, and the master's."""
     paths = site(opts)
-    return {"held": found, "keys": generation_disk.held(paths), "keys_file": str(paths.keys)}
+    return {"held": found, "keys": key_store.held(paths), "keys_file": str(paths.keys)}
 
 
 def refuse(opts: Mapping, built: Generation, hosts: Mapping[str, Mapping], fsid: str) -> list[str]:

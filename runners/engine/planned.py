@@ -1,11 +1,28 @@
-"""What the generation that is served plans."""
+"""What the generation that is served plans, and on which minion an OSD lives."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from proposals.files import tree
 from proposals.files.site import MINIONS, Site
+from proposals.inventory import kept
 from proposals.pillar import chosen
+from proposals.text.errors import ProposalError
 
 
 def osds(paths: Site) -> dict[str, dict]:
     """Return each minion's planned OSDs: ``{minion: {data disk: {uuids, db, ...}}}``; a minion may have other tasks."""
     files = (paths.current / MINIONS).glob("*.yml")
     return chosen.osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in files})
+
+
+def minion_of(paths: Site, osd: Mapping[str, Any]) -> str:
+    """Return the minion on whose host an OSD of ``cluster_osds.states`` lives, by the host name that discovery saw."""
+    hosts = kept.load_inventory(paths.inventory)["hosts"]
+    named = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
+    if len(named) != 1:
+        raise ProposalError(
+            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(named)} "
+            "minions that discovery saw: expected one; run ceph.stage.discovery with that host up"
+        )
+    return named[0]

@@ -122,7 +122,7 @@ def test_a_key_is_made_and_one_of_the_masters_changes_what_it_allows(with_pillar
 
 
 def test_how_the_cluster_is_given_what_it_lacks(with_pillar, ceph, tmp_path):
-    """Keys by standard input alone; what a site wrote itself by commands that Ceph refuses where it is no capability."""
+    """Keys by standard input alone; what a site wrote itself by commands that refuse what is no capability."""
     names = ("client.a", "client.b", "client.c", "mgr.a", "mgr.b")
     ring = "".join(f'[{name}]\n\tkey = {OTHER}\n\tcaps mon = "allow r"\n' for name in names)
     earlier = {name: [digest(KEYS["mgr.a"])] for name in names}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from proposals.files.site import Site
-from proposals.pillar import generation_disk, held, secrets
+from proposals.pillar import generation_disk, held, key_store, secrets
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import InventoryError, PolicyError
 from runners.engine import jobs, keys
@@ -96,9 +96,9 @@ def test_no_fresh_keys_where_osds_of_the_cluster_are_left(refuse):
 
 def test_a_rotated_key_is_remembered_by_its_hash_and_told_to_who_gives_it(site):
     made(site, MADE)
-    generation_disk.rotate(site, "client.admin")
-    generation_disk.rotate(site, "client.admin")
-    mine = generation_disk.held(site)
+    key_store.rotate(site, "client.admin")
+    key_store.rotate(site, "client.admin")
+    mine = key_store.held(site)
     assert (
         secrets.digest(MADE["client.admin"]) in mine.earlier["client.admin"] and len(mine.earlier["client.admin"]) == 2
     )
@@ -113,5 +113,5 @@ def test_a_rotated_key_is_remembered_by_its_hash_and_told_to_who_gives_it(site):
 
 def test_a_rotated_password_is_no_key(site):
     made(site, {**MADE, "dashboard.admin": "secret"})
-    generation_disk.rotate(site, "dashboard.admin")
-    assert not site.earlier.exists() and "dashboard.admin" not in generation_disk.held(site).known
+    key_store.rotate(site, "dashboard.admin")
+    assert not site.earlier.exists() and "dashboard.admin" not in key_store.held(site).known
