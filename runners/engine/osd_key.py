@@ -14,6 +14,7 @@ from proposals.pillar import secrets
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import daemon_restart, jobs, lent, minions, planned
 
+AGAIN = "mend that and run it again soon: the cluster may have the new key and the OSD the old one"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
 
 
@@ -41,9 +42,12 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
     if test:
         return f"{name} of {minion} would get a fresh key, in the cluster and on its host, and be restarted"
     both = sorted({minion, minions.members(opts)["master"][0]})
-    with lent.lent(opts, both, name, secrets.new_key()):
-        jobs.cluster(opts, "cluster_auth.replace", [name], bool)
-        jobs.one(opts, minion, "osd_keyring.write", [osd_id, osd["fsid"]], bool)
+    try:
+        with lent.lent(opts, both, name, secrets.new_key()):
+            jobs.cluster(opts, "cluster_auth.replace", [name], bool)
+            jobs.one(opts, minion, "osd_keyring.write", [osd_id, osd["fsid"]], bool)
+    except ProposalError as err:
+        raise ProposalError(f"{name} of {minion}: {err}; {AGAIN}") from err
     if not osd["up"]:
         jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
         return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"

@@ -1,0 +1,236 @@
+"""``salt-run secret.*`` by Salt's own loader of runners, over a site of its own and minions that are played."""
+
+import json
+
+import pytest
+import yaml
+from saltmaster import Master
+
+from proposals.files.site import site
+from proposals.pillar import secrets
+from proposals.stages.replies import Replies
+from proposals.text.errors import ProposalError
+from runners.engine import daemon_restart, jobs, minions
+
+FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
+CAPS = {"client.a": {"mon": "allow r"}, "mgr.node1": {"mon": "allow *"}, "client.rgw.node1": {"mon": "allow rw"}}
+KEYS = {name: secrets.new_key() for name in CAPS} | {"dashboard.admin": "a-password-of-some-length", "mon.": "m"}
+OSD = {"id": 3, "fsid": FSID, "host": "node1", "state": "in-use", "up": True, "in": True}
+
+
+class Played:
+    """What minions answer, what they were asked, and which secrets their pillar held then."""
+
+    def __init__(self, paths):
+        self.paths, self.asked, self.lent, self.osd, self.fails = paths, [], {}, dict(OSD), {}
+        self.seen = {"clients": ["client.a", "client.admin"], "sessions": ["10.0.0.9:0/4711"]}
+        self.leave, self.restarted = "", []
+
+    def one(self, opts, minion, function, arguments=(), kind=None, timeout=0):
+        self.asked.append((minion, function, *arguments))
+        self.lent[function] = {path.stem: path.read_text() for path in self.paths.secrets.glob("*.yml")}
+        if function in self.fails:
+            raise ProposalError(self.fails[function])
+        answers = {
+            "cluster_clients.inspect": self.seen,
+            "cluster_clients.revoke": dict.fromkeys(self.seen["sessions"], "2026-12-22"),
+            "cluster_osds.states": [self.osd],
+        }
+        return answers.get(function, True)
+
+    def did(self):
+        looks = ("cluster_clients.inspect", "cluster_osds.states", "osd_keyring.check")
+        return [asked[:2] for asked in self.asked if asked[1] not in looks]
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    return salt_factories.salt_master_daemon("secret", factory_class=Master)
+
+
+@pytest.fixture
+def paths(master):
+    paths = site(master.opts())
+    for folder in (paths.keys.parent, paths.secrets, paths.inventory):
+        folder.mkdir(parents=True, exist_ok=True)
+    paths.keys.write_text(json.dumps(KEYS))
+    paths.earlier.unlink(missing_ok=True)
+    for path in paths.secrets.glob("*.yml"):
+        path.unlink()
+    told = {
+        "client1": {"keyring/client.a": ["client.a"]},
+        "salt": {"register": list(CAPS)},
+        "node1": {"mgr": ["mgr.node1"]},
+    }
+    for minion, uses in told.items():
+        texts = {use: secrets.keyring(KEYS, CAPS, names) for use, names in uses.items()}
+        (paths.secrets / f"{minion}.yml").write_text(yaml.safe_dump({"ceph_secrets": texts}))
+    for number, name in enumerate(("node1", "node2"), start=1):
+        host = {"ceph_disks_format": 1, "ceph_disks": [], "hostname": name, "addresses": [f"10.0.0.{number}/24"]}
+        (paths.inventory / f"{name}.json").write_text(json.dumps(host))
+    return paths
+
+
+@pytest.fixture
+def played(paths, monkeypatch):
+    made = Played(paths)
+    monkeypatch.setattr(jobs, "one", made.one)
+    monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: made.one(opts, "salt", *words, **named))
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies({}, []))
+    monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"]})
+    monkeypatch.setattr(daemon_restart, "needed", lambda opts, kind, names: made.leave)
+    monkeypatch.setattr(daemon_restart, "restart", lambda opts, *words: made.restarted.append(words))
+    return made
+
+
+@pytest.fixture
+def run(master, played):
+    """A function: a command's answer, in which no key ever is."""
+    runners = master.runners()
+
+    def run(name, *words, **named):
+        done = runners[f"secret.{name}"](*words, **named)
+        logs = "".join(path.read_text() for path in (master.root / "run-logs").glob("secret*.jsonl"))
+        kept = json.loads(played.paths.keys.read_text())
+        assert not [key for key in (*KEYS.values(), *kept.values()) if len(key) > 8 and key in json.dumps(done) + logs]
+        return done
+
+    return run
+
+
+def state(paths):
+    return {path: path.read_text() for path in paths.root.rglob("*") if path.is_file()}
+
+
+def test_a_client_is_revoked(run, played, paths):
+    before = state(paths)
+    told = run("revoke", "client.a", test=True)["text"]
+    assert "would block 10.0.0.9:0/4711 for 30 days" in told
+    assert state(paths) == before and played.did() == []
+
+    told = run("revoke", "client.a", days=2)["text"]
+    assert "blocked until 2026-12-22: 10.0.0.9:0/4711" in told and "has a fresh key for those that are told it" in told
+    assert played.asked[-1] == ("salt", "cluster_clients.revoke", "client.a", 2 * 86400)
+    # Before the cluster was told, nobody knew the old key any more, and both hosts had the same new one.
+    then = played.lent["cluster_clients.revoke"]
+    fresh = json.loads(paths.keys.read_text())["client.a"]
+    assert KEYS["client.a"] not in "".join(then.values()) and fresh in then["client1"] and fresh in then["salt"]
+    assert KEYS["mgr.node1"] in then["salt"] and KEYS["client.rgw.node1"] in then["salt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("client.admin", "cannot be revoked"), ("osd.3", "cannot be revoked"), ("client.b", "did you mean 'client.a'")],
+)
+def test_what_is_not_revoked(run, played, paths, name, said):
+    before, played.seen["sessions"] = state(paths), []
+    done = run("revoke", name)
+    assert done["retcode"] == 2 and said in done["error"]
+    assert state(paths) == before and played.did() == []
+
+
+def test_a_cluster_that_does_not_answer_changes_nothing_on_the_master(run, played, paths):
+    before = state(paths)
+    played.fails["cluster_clients.inspect"] = "no monitor answered"
+    assert run("revoke", "client.a") == {"retcode": 2, "error": "no monitor answered", "outputter": "answer"}
+    assert state(paths) == before
+
+
+def test_a_key_that_was_made_by_hand_is_taken(run, paths, tmp_path):
+    own, before = secrets.new_key(), state(paths)
+    ring = tmp_path / "own.keyring"
+    ring.write_text(f"[client.own]\n\tkey = {own}\n")
+    assert "would take it" in run("take", "client.own", str(ring), test=True)["text"]
+    assert state(paths) == before
+    done = run("take", "client.own", str(ring))["text"]
+    assert "ceph.stage.configure', 'salt-run state.orch ceph.stage.services'" in done and "restart" not in done
+    assert json.loads(paths.keys.read_text()) == {**KEYS, "client.own": own}
+    assert "already" in run("take", "client.own", str(ring))["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("client.own", "/nowhere"), "'/nowhere' is no file"),
+        (("dashboard.admin", "/etc/hostname"), "'dashboard.admin' is no entity"),
+        (("client.own", "/etc/hostname"), "there is no key of client.own in it"),
+    ],
+)
+def test_what_is_not_taken(run, paths, words, said):
+    before = state(paths)
+    done = run("take", *words)
+    assert done["retcode"] == 2 and said in done["error"]
+    assert state(paths) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [
+        ("mgr.node1", ["configure", "deploy", "restart"]),
+        ("client.a", ["configure", "services", "restart"]),
+        ("client.rgw.node1", ["configure", "services", "restart"]),
+        ("dashboard.admin", ["configure", "services"]),
+    ],
+)
+def test_a_rotated_key_says_which_stages_bring_it(run, played, paths, name, stages):
+    before, listed = state(paths), ", ".join(f"'salt-run state.orch ceph.stage.{stage}'" for stage in stages)
+    assert run("rotate", name, test=True)["text"] == f"{name} would get a fresh key on the master; then {listed}"
+    assert state(paths) == before
+    assert run("rotate", name)["text"] == f"{name} has a fresh key on the master; now run {listed}"
+    assert json.loads(paths.keys.read_text())[name] != KEYS[name] and played.asked == []
+
+
+@pytest.mark.parametrize("test", [True, False])
+@pytest.mark.parametrize(("name", "said"), [("mon.", "cannot be rotated"), ("mgr.nod1", "did you mean 'mgr.node1'")])
+def test_what_is_not_rotated(run, paths, name, said, test):
+    before = state(paths)
+    done = run("rotate", name, test=test)
+    assert done["retcode"] == 2 and said in done["error"]
+    assert state(paths) == before
+
+
+def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, paths):
+    before = state(paths)
+    assert "osd.3 of node1 would get a fresh key" in run("rotate", "osd.3", test=True)["text"]
+    assert played.did() == [] and state(paths) == before
+    assert run("rotate", "osd.3")["text"] == "osd.3 of node1 has a fresh key and was restarted with it"
+    assert played.did() == [("salt", "cluster_auth.replace"), ("node1", "osd_keyring.write")]
+    assert played.restarted == [("osd", "node1", ["osd.3"])]
+    told = {minion: yaml.safe_load(text)["ceph_secrets"] for minion, text in played.lent["osd_keyring.write"].items()}
+    assert set(told["node1"]) == {"mgr", "osd.3"} and told["node1"]["osd.3"] == told["salt"]["osd.3"]
+    assert "osd.3" not in told["client1"] and len(told["salt"]["osd.3"]) == 40
+    assert {path: yaml.safe_load(text) for path, text in state(paths).items() if path.suffix == ".yml"} == {
+        path: yaml.safe_load(text) for path, text in before.items() if path.suffix == ".yml"
+    }
+    assert paths.keys.read_text() == before[paths.keys]
+
+
+def test_an_osd_that_is_down_is_started(run, played):
+    played.osd["up"], played.leave = False, "never asked"
+    assert "it was down and was started" in run("rotate", "osd.3")["text"]
+    assert played.did()[-1] == ("node1", "osd_keyring.start") and played.restarted == []
+
+
+def test_an_osd_without_cephs_leave_keeps_its_key(run, played, paths):
+    played.leave = "Error EBUSY: unsafe to stop osd(s)"
+    done = run("rotate", "osd.3")
+    assert (
+        done["retcode"] == 2 and "osd.3: its key is not rotated, as it cannot be restarted now: Error" in done["error"]
+    )
+    assert played.did() == []
+
+
+@pytest.mark.parametrize("step", ["cluster_auth.replace", "osd_keyring.write"])
+def test_an_osd_of_which_a_step_fails_is_told_no_longer(run, played, paths, step):
+    played.fails[step] = "no space left"
+    done = run("rotate", "osd.3")
+    assert done["error"].startswith("osd.3 of node1: no space left; mend that and run it again soon")
+    assert done["retcode"] == 2 and played.restarted == []
+    assert not [path for path in paths.secrets.glob("*.yml") if "osd.3" in path.read_text()]
+
+
+@pytest.mark.parametrize("change", [{"id": 4}, {"fsid": None, "state": "destroyed"}])
+def test_an_osd_that_is_not_there(run, played, change):
+    played.osd |= change
+    done = run("rotate", "osd.3")
+    assert done["retcode"] == 2 and "the cluster has no osd.3: see 'ceph osd tree'" in done["error"]
