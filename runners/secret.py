@@ -10,9 +10,10 @@ from proposals.text import names
 from proposals.text.errors import ArgumentError
 from runners.engine import answer, jobs, osd_key, stage_lock, stage_log
 
-CONFIGURE, DEPLOY, SERVICES, RESTART = (
-    f"'salt-run state.orch ceph.stage.{stage}'" for stage in ("configure", "deploy", "services", "restart")
-)
+CONFIGURE = "'salt-run state.orch ceph.stage.configure'"
+DEPLOY = "'salt-run state.orch ceph.stage.deploy'"
+SERVICES = "'salt-run state.orch ceph.stage.services'"
+RESTART = "'salt-run state.orch ceph.stage.restart'"
 
 
 @answer.answers

@@ -23,8 +23,8 @@ CHECKS = (
         "the master has the keys that the monitors and the hosts hold",
         "{entity} is the key of a cluster that exists, and {has}: {where}",
         "put {file} back, as root only, from a copy of the master that deployed this cluster, and run it again. A key "
-        "that was changed by hand: write it in there. Hosts of another cluster: take them out of policy.cfg. A cluster "
-        "that is gone for good: move these files and stores away",
+        "that was made or changed by hand: 'salt-run secret.take' takes it. Hosts of another cluster: take them out of "
+        "policy.cfg. A cluster that is gone for good: move these files and stores away",
         keys,
         "docs/concepts/secrets.md",
     ),

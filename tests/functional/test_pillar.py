@@ -25,6 +25,7 @@ config/stack/default/ceph/cluster.yml
 profile-default/cluster/*.sls
 profile-default/stack/default/ceph/minions/*.yml
 """
+CLIENT = "ceph_keys: {client.app: {caps: {mon: profile rbd, osd: profile rbd pool=app}, hosts: ['node3*']}}\n"
 HOSTILE = "{{ salt['cmd.run']('touch PWNED') }}"
 
 
@@ -51,6 +52,7 @@ def opts(salt_factories):
     """A master's options over a site of its own, with a generation that is served."""
     master = salt_factories.salt_master_daemon("salt", factory_class=Master)
     opts = {**master.opts(), "file_client": "local"}
+    atomic.write(site(opts).root / "stack/ceph/cluster.yml", CLIENT)
     configure(opts)
     return opts
 
@@ -135,7 +137,16 @@ def test_no_claim_brings_another_minions_secrets(opts, compiled, override, grain
     grains = {"os_family": "Debian", **(grains or {})}
     assert mine["client.admin"] in told(compiled["salt"])  # the search finds what is there
     found = told(compile_pillar(opts, "node3.lab", override, grains, saltenv))
-    assert {name for name in mine if mine[name] in found} == {"client.bootstrap-osd", "client.crash"}
+    assert {name for name in mine if mine[name] in found} == {"client.bootstrap-osd", "client.crash", "client.app"}
+
+
+def test_a_clients_key_is_told_to_the_hosts_that_are_named_and_to_who_registers_it(opts, compiled):
+    key = keys(opts)["client.app"]
+    assert {minion for minion in HOSTS if key in told(compiled[minion])} == {"node3.lab", "salt"}
+    told_of = compiled["node3.lab"]["ceph"]["services"]["client-keys"]["keyrings"]
+    assert [each["path"] for each in told_of] == ["/etc/ceph/ceph.client.app.keyring"]
+    ring = '\tcaps mon = "profile rbd"\n\tcaps osd = "profile rbd pool=app"\n'
+    assert compiled["node3.lab"]["ceph_secrets"]["keyring/client.app"] == f"[client.app]\n\tkey = {key}\n{ring}"
 
 
 @pytest.mark.parametrize("minion", ["*", "node?", "[a-z]*", "x\n- secrets/salt.yml", "../secrets/salt", "salt.yml\nx"])

@@ -1,4 +1,4 @@
-"""The master's keys on disk, changed by name: whoever may know a key is told its successor, and nothing else changes."""
+"""The master's keys on disk, changed by name: who may know a key is told its successor, and nothing else changes."""
 
 import json
 import stat
