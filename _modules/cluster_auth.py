@@ -73,10 +73,11 @@ def replace(entity: str) -> bool:
     CLI Example: for ``salt-run secret.rotate osd.3``.
     """
     known = {entry["entity"]: entry["caps"] for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
-    if entity not in known:
-        raise CommandExecutionError(f"the cluster has no key of {entity}: nothing was changed")
-    keyring = _section(entity, __pillar__["ceph_secrets"][entity], known[entity])
-    __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=keyring)
+    key = __pillar__.get("ceph_secrets", {}).get(entity)
+    if not key or entity not in known:
+        who = "the cluster" if key else "this host's pillar"
+        raise CommandExecutionError(f"{who} has no key of {entity}: nothing was changed")
+    __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=_section(entity, key, known[entity]))
     return True
 
 

@@ -5,7 +5,9 @@ so OSDs and metadata servers are told to refuse the addresses of those that run:
 seconds (docs.ceph.com, rados/operations/control: blocklist).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from salt.exceptions import CommandExecutionError
 
 LOOKS = 5  # at sessions after the key is gone: who authenticated at that very moment is seen by the second
 
@@ -39,9 +41,11 @@ def sessions(entity: str) -> list[str]:
     """
     found = set()
     for name in __salt__["cluster_cli.ask"](["quorum_status"])["quorum_names"]:
-        for session in __salt__["cluster_cli.ask"](["tell", f"mon.{name}", "sessions"]) or ():
-            if session["entity_name"] == entity:
-                found |= {f"{each['addr']}/{each['nonce']}" for each in session["addrs"]["addrvec"]}
+        told = __salt__["cluster_cli.ask"](["tell", f"mon.{name}", "sessions"])
+        try:
+            found |= {address for session in told for address in _addresses(session, entity)}
+        except (KeyError, TypeError) as err:
+            raise CommandExecutionError(f"mon.{name} tells of its sessions in a form that is not known: {err}") from err
     return sorted(found)
 
 
@@ -68,6 +72,13 @@ def revoke(entity: str, seconds: int) -> dict[str, str]:
         running = sessions(entity)
     listed = __salt__["cluster_cli.ask"](["osd", "blocklist", "ls"]) or ()
     return {entry["addr"]: entry["until"] for entry in listed if entry["addr"] in blocked}
+
+
+def _addresses(session: Mapping, entity: str) -> list[str]:
+    """Of one session, where it is an entity's (src/mon/Session.h of Ceph 16)."""
+    if session["entity_name"] != entity:
+        return []
+    return [f"{each['addr']}/{each['nonce']}" for each in session["addrs"]["addrvec"]]
 
 
 def _block(addresses: Sequence[str], seconds: int) -> None:

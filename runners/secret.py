@@ -7,7 +7,7 @@ from proposals.cluster import revoking
 from proposals.files import atomic, site
 from proposals.pillar import key_store, secrets
 from proposals.text import names
-from proposals.text.errors import ArgumentError
+from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, jobs, osd_key, stage_lock, stage_log
 
 CONFIGURE = "'salt-run state.orch ceph.stage.configure'"
@@ -69,12 +69,10 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
     """
     stage_lock.free(__opts__)
     name, path = str(name), Path(str(keyring))
-    if not (secrets.is_entity(name) and path.is_file()):
-        what = "file" if secrets.is_entity(name) else "entity"
-        raise ArgumentError(
-            f"'{names.shown(keyring if what == 'file' else name)}' is no {what}: expected an entity such as "
-            "client.backup and a keyring with it, as 'ceph auth get client.backup -o FILE' writes it"
-        )
+    if not secrets.is_entity(name) or osd_key.number(name) is not None:
+        raise ArgumentError(f"the master keeps no key of {names.shown(name)}: expected an entity such as client.backup")
+    if not path.is_file():
+        raise ArgumentError(f"{names.shown(path)} is no file: 'ceph auth get {name} -o FILE' writes one")
     text = atomic.read_text(path)
     secrets.of_keyring(text, name)
     if test:
@@ -115,7 +113,10 @@ def revoke(name: str, days: int = revoking.DAYS, test: bool = False) -> dict[str
         return {"text": revoking.would(name, seen, days)}
     stage_log.note(__opts__, "secret.revoke", "revoke", client=name, sessions=seen["sessions"], days=days)
     renewed = key_store.revoke(paths, name)  # first: no stage may give the cluster the old key back
-    blocked = jobs.cluster(__opts__, "cluster_clients.revoke", [name, days * 86400], dict)
+    try:
+        blocked = jobs.cluster(__opts__, "cluster_clients.revoke", [name, days * 86400], dict)
+    except ProposalError as err:
+        raise ProposalError(f"{name} may not be revoked yet: {err}; mend that and run it again") from err
     stage_log.note(__opts__, "secret.revoke", "revoked", client=name, blocked=blocked)
     return {"text": revoking.done(name, blocked, renewed)}
 

@@ -78,6 +78,14 @@ def test_a_second_time_blocks_whoever_is_left(modules, played):
         assert modules["cluster_clients.revoke"]("client.a", 60) == {"10.0.0.9:0/4711": "2026-12-22"}
 
 
+@pytest.mark.parametrize("told", ['["MonSession(client.1 10.0.0.9:0/1 is open)"]', '[{"name": "client.1"}]', ""])
+def test_sessions_that_are_not_understood_are_no_proof_that_there_are_none(modules, played, told):
+    (played / "sessions-a").write_text(told)
+    with pytest.raises(CommandExecutionError, match="mon.a tells of its sessions in a form that is not known"):
+        modules["cluster_clients.revoke"]("client.a", 60)
+    assert "auth rm" not in (played / "asked").read_text()
+
+
 def test_a_monitor_that_does_not_answer_is_named(modules, played):
     (played / "ceph").write_text((played / "ceph").read_text().replace("tell mon.b", "tell mon.z"))
     with pytest.raises(CommandExecutionError, match="tell mon.b sessions"):

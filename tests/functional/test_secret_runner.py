@@ -136,6 +136,16 @@ def test_a_cluster_that_does_not_answer_changes_nothing_on_the_master(run, playe
     assert state(paths) == before
 
 
+def test_one_that_the_cluster_did_not_forget_yet_is_forgotten_by_the_same_command(run, played, paths):
+    played.fails["cluster_clients.revoke"] = "no monitor answered"
+    done = run("revoke", "client.a")
+    assert done["retcode"] == 2
+    assert done["error"] == "client.a may not be revoked yet: no monitor answered; mend that and run it again"
+    assert KEYS["client.a"] not in "".join(state(paths).values())
+    played.fails.clear()
+    assert "client.a is revoked" in run("revoke", "client.a")["text"]
+
+
 def test_a_key_that_was_made_by_hand_is_taken(run, paths, tmp_path):
     own, before = secrets.new_key(), state(paths)
     ring = tmp_path / "own.keyring"
@@ -151,8 +161,9 @@ def test_a_key_that_was_made_by_hand_is_taken(run, paths, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("client.own", "/nowhere"), "'/nowhere' is no file"),
-        (("dashboard.admin", "/etc/hostname"), "'dashboard.admin' is no entity"),
+        (("client.own", "/nowhere"), "/nowhere is no file: 'ceph auth get client.own -o FILE' writes one"),
+        (("dashboard.admin", "/etc/hostname"), "the master keeps no key of dashboard.admin"),
+        (("osd.3", "/etc/hostname"), "the master keeps no key of osd.3"),
         (("client.own", "/etc/hostname"), "there is no key of client.own in it"),
     ],
 )
