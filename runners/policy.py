@@ -8,7 +8,7 @@ import salt.pillar
 import salt.utils.minions
 
 from proposals.files import site
-from proposals.pillar import carried, chosen, generation, generation_disk, problems, served
+from proposals.pillar import carried, chosen, generation, generation_disk, named, problems, served
 from proposals.policy import policy
 from proposals.stages import replies, targets
 from proposals.text import tables
@@ -82,6 +82,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     changes: dict[str, Any] = {"secrets": written} if written else {}
     folder = generation_disk.prepare(paths, built)
     _check(folder, built)
+    named.note(paths, built.named)
     if generation_disk.serve(paths, folder):
         changes["generation"] = built.name
     if gone := generation_disk.forget(paths, built, hosts):

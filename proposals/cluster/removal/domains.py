@@ -1,0 +1,151 @@
+"""Which failure domains the rules of a cluster's pools find, with and without some OSDs.
+
+Rules are those of ``ceph osd crush dump``: blocks of ``take``, ``choose`` steps and ``emit`` (docs.ceph.com,
+rados/operations/crush-map-edits). A rule for a device class takes a shadow bucket, which holds that class alone.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from proposals.text.notes import several
+
+Steps = Sequence[tuple[int, str]]  # how many of which type, one choose step after the other
+ONE = 65536  # a weight of 1 in the map's own numbers
+
+
+class Block(NamedTuple):
+    """A part of a rule: where it begins, its steps, and how many copies it places."""
+
+    take: int
+    steps: Steps
+    copies: int
+
+
+@dataclass(frozen=True)
+class Map:
+    """A CRUSH map: ``ceph osd crush dump``, and the share of each OSD's weight that counts (1 in, 0 out)."""
+
+    dump: Mapping
+    inside: Mapping[int, float]
+
+    @cached_property
+    def buckets(self) -> dict[int, Mapping]:
+        """Each bucket by its number."""
+        return {bucket["id"]: bucket for bucket in self.dump["buckets"]}
+
+    @cached_property
+    def rules(self) -> dict[int, Mapping]:
+        """Each rule by its number."""
+        return {rule["rule_id"]: rule for rule in self.dump["rules"]}
+
+    def weights(self, item: int, away: Collection[int] = (), weight: int = ONE) -> dict[int, float]:
+        """The weight of each OSD below an item, of those that get data; ``away`` get none."""
+        if item >= 0:
+            own = 0 if item in away else weight / ONE * self.inside.get(item, 0)
+            return {item: own} if own else {}
+        return {
+            osd: own
+            for child in self.buckets[item]["items"]
+            for osd, own in self.weights(child["id"], away, child["weight"]).items()
+        }
+
+    def below(self, item: int, kind: str) -> Iterator[int]:
+        """The items of a type below an item."""
+        for child in self.buckets[item]["items"] if item < 0 else ():
+            if (self.buckets[child["id"]]["type_name"] if child["id"] < 0 else "osd") == kind:
+                yield child["id"]
+            else:
+                yield from self.below(child["id"], kind)
+
+    def name(self, item: int) -> str:
+        """An item's name, without the class of a shadow."""
+        return f"osd.{item}" if item >= 0 else str(self.buckets[item]["name"]).partition("~")[0]
+
+    def blocks(self, rule: int, size: int) -> list[Block]:
+        """The parts of a rule for a pool of so many copies."""
+        blocks: list[Block] = []
+        take = 0
+        steps: list[tuple[int, str]] = []
+        for step in self.rules[rule]["steps"]:
+            if step["op"] == "take":
+                take, steps = step["item"], []
+            elif step["op"].startswith("choose"):
+                steps.append((step["num"] if step["num"] > 0 else max(0, size + step["num"]), step["type"]))
+            elif step["op"] == "emit" and steps:
+                placed = min(size, _product(count for count, _ in steps))
+                blocks.append(Block(take, tuple(steps), placed))
+                size -= placed
+        return blocks
+
+
+def lacking(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list[str]:
+    """Return the pools whose rule would find too few failure domains without some OSDs, a line each.
+
+    pools
+        ``{pool_name, size, crush_rule}``.
+    away
+        The numbers of the OSDs that leave.
+    """
+    lines = []
+    for pool in pools:
+        for block in crush.blocks(pool["crush_rule"], pool["size"]):
+            if not set(crush.weights(block.take)) & set(away):
+                continue
+            found, needed, kind = _found(crush, block, away)
+            if found < needed:
+                rule = crush.rules[pool["crush_rule"]]["rule_name"]
+                lines.append(
+                    f"pool {pool['pool_name']} has {pool['size']} copies, and its rule {rule} needs {needed} of type "
+                    f"{kind}: {found} would be left; add one first, or give the pool another size or rule"
+                )
+    return lines
+
+
+def emptied(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list[str]:
+    """Return a line for each rule of which more than one failure domain would be left without an OSD."""
+    kinds: dict[tuple[str, ...], str] = {}
+    for pool in pools:
+        for block in crush.blocks(pool["crush_rule"], pool["size"]):
+            names = [
+                crush.name(each)
+                for each in _domains(crush, block)
+                if crush.weights(each) and not crush.weights(each, away)
+            ]
+            if len(names) > 1 and block.steps[-1][1] != "osd":
+                kinds[tuple(sorted(names))] = block.steps[-1][1]
+    return [
+        f"{several(list(names), 'more')}: {len(names)} failure domains ({kind}) would leave at once: take them away "
+        "one after the other, with only="
+        for names, kind in sorted(kinds.items())
+    ]
+
+
+def _domains(crush: Map, block: Block) -> Iterator[int]:
+    """The buckets among which the last step of a block chooses."""
+    return crush.below(block.take, block.steps[-1][1])
+
+
+def _found(crush: Map, block: Block, away: Collection[int]) -> tuple[int, int, str]:
+    """How many a block's first step that finds too few finds, how many it needs, of which type."""
+    return _within(crush, block.take, block.steps, away)
+
+
+def _within(crush: Map, item: int, steps: Steps, away: Collection[int]) -> tuple[int, int, str]:
+    (needed, kind), *rest = steps
+    candidates = [each for each in crush.below(item, kind) if crush.weights(each, away)]
+    if not rest:
+        return len(candidates), needed, kind
+    inner = [_within(crush, each, rest, away) for each in candidates]
+    whole = [found for found in inner if found[0] >= found[1]]
+    if len(whole) >= needed or len(candidates) < needed:
+        return len(whole), needed, kind
+    return min(inner, key=lambda found: found[0] - found[1])
+
+
+def _product(numbers: Iterator[int]) -> int:
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
