@@ -9,7 +9,7 @@ import salt.utils.minions
 
 from proposals.files import site
 from proposals.pillar import carried, chosen, generation, generation_disk, named, problems, served
-from proposals.policy import policy
+from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
 from proposals.text.errors import PolicyError
@@ -20,7 +20,7 @@ from runners.engine import answer, jobs, keys, minions
 
 @answer.answers
 def show(**_: Any) -> answer.Answer:
-    """Show what each line of policy.cfg matches.
+    """Show what each line of policy.cfg matches, and what was served until now and would leave.
 
     CLI Example:
 
@@ -28,8 +28,10 @@ def show(**_: Any) -> answer.Answer:
 
         salt-run policy.show
     """
-    shown = policy.resolve(site.site(__opts__).proposals).as_dict()
-    return answer.Answer(tables.printed(tables.policy, shown), shown)
+    paths = site.site(__opts__)
+    resolved = policy.resolve(paths.proposals)
+    shown = {**resolved.as_dict(), "leaves": _leaves(paths, resolved.contents)}
+    return answer.Answer("\n".join([tables.printed(tables.policy, shown).rstrip(), *shown["leaves"]]), shown)
 
 
 @answer.answers
@@ -96,6 +98,13 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
     text = "\n".join([*lines, f"generation {built.name} {state}"])
     return {"text": text, "changes": changes, "findings": [each.as_dict() for each in gone_disks]}
+
+
+def _leaves(paths: site.Site, contents: Mapping[str, Mapping[str, dict]]) -> list[str]:
+    """What generations that were served named and policy.cfg does not: a stage of its own takes it away."""
+    files = {target: merging.merge(sources.values()) for target, sources in contents.items()}
+    lines = named.leaves(named.known(paths), files)
+    return [*lines, "see 'salt-run stage.plan removal', after ceph.stage.configure"] if lines else []
 
 
 def _served(paths: site.Site) -> dict[str, str]:

@@ -15,6 +15,7 @@ from proposals.files.site import MINIONS, Site, minion_file
 from proposals.inventory import kept
 from proposals.pillar import chosen, secrets
 from proposals.text.errors import StoreError
+from proposals.text.notes import counted
 
 Hosts = dict[str, dict[str, Any]]  # by minion: {hostname, osds: [fsid], parts: {part: {daemons, keys, ...}}}
 CRASHES = ("mds", "rgw", "rbd-mirror")  # parts with daemons of Ceph's, beside those of roles
@@ -72,22 +73,35 @@ def forget(site: Site, items: Iterable[Item]) -> None:
     for item in items:
         if host := every.get(item.minion):
             host["osds"] = [fsid for fsid in host["osds"] if fsid != item.fsid]
-            host["parts"].pop(item.kind, None)
+            kept = {"daemons": (), **host["parts"].pop(item.kind, {})}
+            names = set(kept["daemons"]) - {name.removeprefix(f"{item.kind}.") for name in item.name.split(", ")}
+            host["parts"] |= {item.kind: {**kept, "daemons": sorted(names)}} if names else {}
             if not host["osds"] and not host["parts"]:
                 del every[item.minion]
     _write(site, every)
 
 
-def leaves(every: Mapping[str, Mapping], now: Mapping[str, Mapping]) -> list[str]:
-    """Return what ``every`` names and ``now`` does not, a line a host."""
-    nobody: dict[str, Any] = {"osds": [], "parts": {}}
+def leaves(every: Mapping[str, Mapping], chosen_files: Mapping[str, Mapping]) -> list[str]:
+    """Return what ``every`` names and policy.cfg does not choose, a line a host: OSDs, and daemons of roles.
+
+    chosen_files
+        The merged content by target path, without what services add: of a host's other parts nothing is said while it
+        has any role.
+    """
+    roles, osds = chosen.roles(chosen_files), chosen.osds(chosen_files)
+    stay = {fsid for disks in osds.values() for osd in disks.values() for fsid in osd.get("uuids") or ()}
     lines = []
     for minion, host in sorted(every.items()):
-        kept = now.get(minion, nobody)
-        osds = set(host["osds"]) - {fsid for each in now.values() for fsid in each["osds"]}
-        words = [*([f"{len(osds)} OSDs"] if osds else []), *sorted(set(host["parts"]) - set(kept["parts"]))]
-        lines += [f"{minion}: {', '.join(words)}"] if words else []
+        lost = len(set(host["osds"]) - stay)
+        parts = [part for part in sorted(host["parts"]) if not _stays(part, roles.get(minion, []))]
+        if lost or parts:
+            words = [*([counted(lost, "OSD")] if lost else []), *parts]
+            lines.append(f"would leave: {minion}: {', '.join(words)}")
     return lines
+
+
+def _stays(part: str, roles: Sequence[str]) -> bool:
+    return part in roles if part in ("mon", "mgr", "mds") else bool(roles)
 
 
 def hostnames(site: Site) -> dict[str, str]:

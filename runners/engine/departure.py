@@ -1,0 +1,177 @@
+"""A removal that is carried out: OSDs drained and purged, daemons stopped, keys taken away, each by Ceph's leave."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from proposals.cluster.health import judge
+from proposals.cluster.removal import items, record
+from proposals.cluster.removal.items import Item
+from proposals.files.site import site
+from proposals.pillar import named
+from proposals.text.errors import ProposalError
+from proposals.text.notes import several
+from runners.engine import draining, health, jobs, leaving, spared
+from runners.engine.leaving import Look
+
+LEAVE = 120  # seconds without progress after which Ceph's no stands
+TELLS = {"rgw": "rgw-frontend", "node-exporter": "prometheus", "alertmanager": "prometheus"}  # who must not ask it more
+Done = dict[str, list[str]]  # what was done, by the kind and host
+
+
+def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
+    """Let everything of a list leave, in its order; return what was done. Each is forgotten once it has left.
+
+    opts
+        The master's options.
+    look
+        The list; what was confirmed is kept in the cluster before the first change.
+    steps
+        In how many the OSDs' weights go to zero.
+
+    Raises ProposalError with what stands against the next step; the next run goes on there.
+    """
+    begun = record.begin(look.items, look.seen["weights"], look.begun)
+    jobs.cluster(opts, "cluster_removal.note", [begun.text()], bool)
+    done: Done = {"back": jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]} if look.back else {}
+    for kind in items.ORDER:
+        listed = [item for item in look.items if item.kind == kind]
+        if kind in TELLS and listed:
+            _tell(opts, look, TELLS[kind])
+        if kind == "osd" and listed:
+            draining.drain(opts, leaving.numbers(listed), begun.weights, steps)
+        for minion in dict.fromkeys(item.minion for item in listed):
+            group = [item for item in listed if item.minion == minion]
+            LEAVES.get(kind, _part)(opts, look, group)
+            if keys := items.keys(group, look.before, look.wanted.keys):
+                jobs.cluster(opts, "cluster_auth.remove", [keys])
+            named.forget(site(opts), group)
+            done.setdefault(f"{kind} of {minion}" if minion else kind, []).extend(item.name for item in group)
+    jobs.cluster(opts, "cluster_removal.forget", kind=bool)
+    return done
+
+
+def dry(look: Look, steps: int) -> list[str]:
+    """Return what ``carry_out`` would do, in its order."""
+    osds = [item.name for item in look.items if item.kind == "osd"]
+    lines = [f"would keep the list and the OSDs' weights in the cluster ({record.KEY})"] if look.items else []
+    for kind in items.ORDER:
+        listed = [item for item in look.items if item.kind == kind]
+        if kind == "osd" and listed:
+            movement = "one movement" if steps == 1 else f"{steps} steps"
+            lines.append(f"would drain {several(osds, 'more')} in {movement}, and wait until nothing lies on them")
+            lines.append(
+                "would then stop them by ok-to-stop and safe-to-destroy, purge them, and free their DBs and WALs"
+            )
+        elif listed:
+            names = [f"{item.name} of {item.minion}" if item.minion else f"the key of {item.name}" for item in listed]
+            lines.append(f"would take away {', '.join(names)}")
+    return lines
+
+
+def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """Give up drained OSDs of one host, by Ceph's leave; their slots are free when the cluster has let go of them."""
+    ids, minion = leaving.numbers(listed), listed[0].minion
+
+    def refusals() -> list[str]:
+        refused: list[str] = jobs.cluster(opts, "cluster_osds.stoppable", [ids])["refused"]
+        return refused
+
+    if why := spared.leave(opts, refusals, LEAVE):
+        verdict = health.judged(opts)
+        lines = [
+            f"{minion}: its data would be at risk: {why}",
+            *judge.lines((*verdict.wrong, *verdict.moves)),
+            draining.AGAIN,
+        ]
+        raise ProposalError("\n".join(lines))
+    for item, osd_id in zip(listed, ids, strict=True):
+        if item.fsid and not item.given_up:
+            jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
+        jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
+        if item.fsid and not item.given_up:
+            jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
+    if not look.wanted.hosts.get(minion, {}).get("osds"):
+        jobs.cluster(opts, "cluster_crush.prune", [[look.before[minion]["hostname"]]])
+
+
+def _mon(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """A monitor leaves the map by ``ok-to-rm``, then its host."""
+    for item in listed:
+        name = item.name.removeprefix("mon.")
+        if name in jobs.cluster(opts, "cluster_mons.monitors", kind=dict)["names"]:
+            jobs.cluster(opts, "cluster_mons.remove", [name], dict)
+        if not item.given_up:
+            jobs.one(opts, item.minion, "mon.retire", kind=str)
+
+
+def _mgr(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """The active manager hands over first."""
+    name = listed[0].name.removeprefix("mgr.")
+    if jobs.cluster(opts, "cluster_removal.inspect", kind=dict)["active"] == name:
+        jobs.cluster(opts, "cluster_crush.apply", [[["mgr", "fail", name]]])
+    _part(opts, look, listed)
+
+
+def _mds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """A metadata server ends when Ceph says ``ok-to-stop``; of a host that is gone another one takes over."""
+    name = listed[0].name.removeprefix("mds.")
+    running = {server for system in look.seen["file_systems"] for server in system["servers"]}
+    if name in running:
+
+        def refusals() -> list[str]:
+            try:
+                jobs.cluster(opts, "cluster_health.stoppable", ["mds", [name]])
+            except ProposalError as err:
+                return [str(err)]
+            return []
+
+        if why := spared.leave(opts, refusals, LEAVE):
+            raise ProposalError(f"mds.{name}: {why}; {draining.AGAIN}")
+        if listed[0].given_up:
+            jobs.cluster(opts, "cluster_crush.apply", [[["mds", "fail", name]]])
+    _part(opts, look, listed)
+
+
+def _ganesha(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """An NFS server leaves the grace database by itself; of a host that is gone another server takes it out."""
+    _part(opts, look, listed)
+    if listed[0].given_up:
+        own = items.told(listed[0], look.before)
+        for minion, host in look.wanted.hosts.items():
+            grace = host["parts"].get("ganesha", {}).get("grace")
+            if grace and grace["namespace"] == own["grace"]["namespace"]:
+                words = [own["daemons"][0], *(grace[key] for key in ("user", "pool", "namespace"))]
+                jobs.one(opts, minion, "ganesha_grace.leave", words, object)
+                return
+
+
+def _igw(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """A gateway leaves every target first, by another gateway's word."""
+    stay = [minion for minion, host in sorted(look.wanted.hosts.items()) if "igw" in host["parts"]]
+    if stay:
+        jobs.one(opts, stay[0], "iscsi.release", [look.before[listed[0].minion]["hostname"]], list)
+    _part(opts, look, listed)
+
+
+def _part(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """Daemons and files of one part of one host."""
+    for item in listed:
+        if item.kind != "key" and not item.given_up:
+            jobs.one(opts, item.minion, "daemons_retire.retire", [item.kind, items.told(item, look.before)], dict)
+
+
+LEAVES: Mapping[str, Callable[[Mapping, Look, Sequence[Item]], None]] = {
+    "osd": _osds,
+    "mon": _mon,
+    "mgr": _mgr,
+    "mds": _mds,
+    "ganesha": _ganesha,
+    "igw": _igw,
+}
+
+
+def _tell(opts: Mapping, look: Look, part: str) -> None:
+    """Those who send requests to what leaves are told of it first, as the stage services does."""
+    stay = [minion for minion, host in look.wanted.hosts.items() if part in host["parts"]]
+    told = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60) if stay else None
+    if told and told.problems:
+        told.whole()
