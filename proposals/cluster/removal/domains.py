@@ -4,6 +4,7 @@ Rules are those of ``ceph osd crush dump``: blocks of ``take``, ``choose`` steps
 rados/operations/crush-map-edits). A rule for a device class takes a shadow bucket, which holds that class alone.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,7 +67,7 @@ class Map:
     def blocks(self, rule: int, size: int) -> list[Block]:
         """The parts of a rule for a pool of so many copies."""
         blocks: list[Block] = []
-        take = 0
+        take, left = 0, size
         steps: list[tuple[int, str]] = []
         for step in self.rules[rule]["steps"]:
             if step["op"] == "take":
@@ -74,9 +75,9 @@ class Map:
             elif step["op"].startswith("choose"):
                 steps.append((step["num"] if step["num"] > 0 else max(0, size + step["num"]), step["type"]))
             elif step["op"] == "emit" and steps:
-                placed = min(size, _product(count for count, _ in steps))
+                placed = min(left, math.prod(count for count, _ in steps))
                 blocks.append(Block(take, tuple(steps), placed))
-                size -= placed
+                left -= placed
         return blocks
 
 
@@ -93,7 +94,7 @@ def lacking(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list
         for block in crush.blocks(pool["crush_rule"], pool["size"]):
             if not set(crush.weights(block.take)) & set(away):
                 continue
-            found, needed, kind = _found(crush, block, away)
+            found, (needed, kind) = _found(crush, block.take, block.steps, away), block.steps[0]
             if found < needed:
                 rule = crush.rules[pool["crush_rule"]]["rule_name"]
                 lines.append(
@@ -110,7 +111,7 @@ def emptied(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list
         for block in crush.blocks(pool["crush_rule"], pool["size"]):
             names = [
                 crush.name(each)
-                for each in _domains(crush, block)
+                for each in crush.below(block.take, block.steps[-1][1])
                 if crush.weights(each) and not crush.weights(each, away)
             ]
             if len(names) > 1 and block.steps[-1][1] != "osd":
@@ -127,25 +128,10 @@ def _domains(crush: Map, block: Block) -> Iterator[int]:
     return crush.below(block.take, block.steps[-1][1])
 
 
-def _found(crush: Map, block: Block, away: Collection[int]) -> tuple[int, int, str]:
-    """How many a block's first step that finds too few finds, how many it needs, of which type."""
-    return _within(crush, block.take, block.steps, away)
-
-
-def _within(crush: Map, item: int, steps: Steps, away: Collection[int]) -> tuple[int, int, str]:
-    (needed, kind), *rest = steps
-    candidates = [each for each in crush.below(item, kind) if crush.weights(each, away)]
-    if not rest:
-        return len(candidates), needed, kind
-    inner = [_within(crush, each, rest, away) for each in candidates]
-    whole = [found for found in inner if found[0] >= found[1]]
-    if len(whole) >= needed or len(candidates) < needed:
-        return len(whole), needed, kind
-    return min(inner, key=lambda found: found[0] - found[1])
-
-
-def _product(numbers: Iterator[int]) -> int:
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
+def _found(crush: Map, item: int, steps: Steps, away: Collection[int]) -> int:
+    """How many of the first step's type there are below an item in which the other steps find enough."""
+    (_, kind), *rest = steps
+    return sum(
+        bool(crush.weights(each, away)) and (not rest or _found(crush, each, rest, away) >= rest[0][0])
+        for each in crush.below(item, kind)
+    )
