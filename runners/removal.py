@@ -1,6 +1,5 @@
 """``salt-run removal.*``: what policy.cfg no longer names leaves the cluster: the stage removal, and calling it off."""
 
-
 from proposals.cluster.removal import record, told
 from proposals.text import names
 from proposals.text.errors import ArgumentError

@@ -29,7 +29,8 @@ def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
 
     Raises ProposalError with what stands against the next step; the next run goes on there.
     """
-    begun = record.begin(look.items, look.seen["weights"], look.begun)
+    empty = {minion: host["hostname"] for minion, host in look.before.items() if not _keeps(look, minion)}
+    begun = record.begin(look.items, look.seen["weights"], look.begun, empty)
     jobs.cluster(opts, "cluster_removal.note", [begun.text()], bool)
     done: Done = {"back": jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]} if look.back else {}
     for kind in items.ORDER:
@@ -45,8 +46,15 @@ def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
                 jobs.cluster(opts, "cluster_auth.remove", [keys])
             named.forget(site(opts), group)
             done.setdefault(f"{kind} of {minion}" if minion else kind, []).extend(item.name for item in group)
+    if begun.hosts:
+        jobs.cluster(opts, "cluster_crush.prune", [list(begun.hosts)])
     jobs.cluster(opts, "cluster_removal.forget", kind=bool)
     return done
+
+
+def _keeps(look: Look, minion: str) -> bool:
+    """Whether a host has OSDs that are wanted."""
+    return bool(look.wanted.hosts.get(minion, {}).get("osds"))
 
 
 def dry(look: Look, steps: int) -> list[str]:
@@ -89,8 +97,6 @@ def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
         jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
         if item.fsid and not item.given_up:
             jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
-    if not look.wanted.hosts.get(minion, {}).get("osds"):
-        jobs.cluster(opts, "cluster_crush.prune", [[look.before[minion]["hostname"]]])
 
 
 def _mon(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:

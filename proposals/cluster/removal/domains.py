@@ -109,23 +109,16 @@ def emptied(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list
     kinds: dict[tuple[str, ...], str] = {}
     for pool in pools:
         for block in crush.blocks(pool["crush_rule"], pool["size"]):
-            names = [
-                crush.name(each)
-                for each in crush.below(block.take, block.steps[-1][1])
-                if crush.weights(each) and not crush.weights(each, away)
-            ]
-            if len(names) > 1 and block.steps[-1][1] != "osd":
-                kinds[tuple(sorted(names))] = block.steps[-1][1]
+            kind = next((kind for _, kind in reversed(block.steps) if kind != "osd"), None)
+            within = crush.below(block.take, kind) if kind else ()
+            names = [crush.name(each) for each in within if crush.weights(each) and not crush.weights(each, away)]
+            if kind and len(names) > 1:
+                kinds[tuple(sorted(names))] = kind
     return [
         f"{several(list(names), 'more')}: {len(names)} failure domains ({kind}) would leave at once: take them away "
         "one after the other, with only="
         for names, kind in sorted(kinds.items())
     ]
-
-
-def _domains(crush: Map, block: Block) -> Iterator[int]:
-    """The buckets among which the last step of a block chooses."""
-    return crush.below(block.take, block.steps[-1][1])
 
 
 def _found(crush: Map, item: int, steps: Steps, away: Collection[int]) -> int:

@@ -16,15 +16,19 @@ KEY = "halocline/removal"  # in the monitors' key store
 
 @dataclass(frozen=True)
 class Record:
-    """A removal that has begun: its hash, all that was confirmed, and each OSD's CRUSH weight from before."""
+    """A removal that has begun: its hash, all that was confirmed, each OSD's CRUSH weight from before, and the hosts
+    that leave the CRUSH map once nothing is below them.
+    """
 
     hash: str
     items: tuple[Item, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
 
     def text(self) -> str:
         """It as the monitors keep it; lists alone, they take 64 KiB (mon_config_key_max_entry_size)."""
-        return json.dumps([self.hash, [list(item) for item in self.items], self.weights], separators=(",", ":"))
+        words = [self.hash, [list(item) for item in self.items], self.weights, self.hosts]
+        return json.dumps(words, separators=(",", ":"))
 
 
 def read(text: str | None) -> Record | None:
@@ -32,8 +36,9 @@ def read(text: str | None) -> Record | None:
     if text is None:
         return None
     try:
-        name, items, weights = json.loads(text)
-        return Record(name, tuple(Item(*item) for item in items), {osd: float(old) for osd, old in weights.items()})
+        name, items, weights, hosts = json.loads(text)
+        kept = {osd: float(old) for osd, old in weights.items()}
+        return Record(name, tuple(Item(*item) for item in items), kept, tuple(hosts))
     except (ValueError, TypeError, AttributeError) as err:
         raise InventoryError(
             f"the monitors keep at {KEY} what is no removal's record ({shown(err)}): look at 'ceph config-key get "
@@ -51,18 +56,25 @@ def name(items: Sequence[Item], begun: Record | None) -> str:
     return begun.hash if begun is not None and goes_on(items, begun) else digest(items)
 
 
-def begin(items: Sequence[Item], weights: Mapping[str, float], begun: Record | None) -> Record:
+def begin(
+    items: Sequence[Item], weights: Mapping[str, float], begun: Record | None, hosts: Mapping[str, str] | None = None
+) -> Record:
     """Return the record of a list that begins; weights that an earlier one kept are the true ones.
 
     weights
         ``{osd number: CRUSH weight}`` as they are now.
+    hosts
+        The host names of minions that keep no OSD.
     """
     if begun is not None and goes_on(items, begun):
         return begun
     kept = dict(begun.weights) if begun else {}
     numbers = {item.name.removeprefix("osd.") for item in items if item.kind == "osd"}
     own = {osd: weight for osd, weight in weights.items() if osd in numbers}
-    return Record(digest(items), tuple(items), {**own, **kept})
+    empty = {(hosts or {}).get(item.minion, "") for item in items if item.kind == "osd"} - {""}
+    return Record(
+        digest(items), tuple(items), {**own, **kept}, tuple(sorted({*empty, *(begun.hosts if begun else ())}))
+    )
 
 
 def back(begun: Record, weights: Mapping[str, float]) -> dict[str, float]:
