@@ -109,7 +109,6 @@ def cancel(test: bool = False) -> answer.Output:
 
 def _done(look: leaving.Look, done: departure.Done) -> answer.Output:
     """What was done; a host that did not answer keeps what it has, which is not what was asked for."""
-    stage_log.note(__opts__, "removal", "removed", hash=look.hash, done=done)
     lines = [f"{who}: {', '.join(what)}" for who, what in done.items()]
     lines += (
         ["run ceph.stage.deploy: each host's ceph.conf names the monitors that are left"]

@@ -8,7 +8,7 @@ from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.text.errors import ProposalError
 from proposals.text.notes import several
-from runners.engine import health, jobs
+from runners.engine import health, jobs, stage_lock, stage_log
 
 AGAIN = "the same command goes on; 'salt-run removal.cancel' calls it off"
 SEEN = 10  # seconds until what a step moves is seen: groups peer, and report every 5 (mgr_stats_period)
@@ -44,17 +44,29 @@ def drain(opts: Mapping, ids: Sequence[int], weights: Mapping[str, float], steps
 
 def _waited(opts: Mapping, ids: Sequence[int], before: Mapping[str, int], last: bool) -> Verdict:
     """The verdict once nothing lies on the OSDs, or before the last step once nothing moves; else the last one."""
+    what = "placement groups" if last else "copies of objects"
+    most, tenths = 0, 0
 
     def look() -> Verdict:
+        nonlocal most, tenths
         try:
             found = judge.judge(health.look(opts), before=before)
             moving = sum(each.amount for each in found.moves if each.key == "groups moving")
             count = sum(jobs.cluster(opts, "cluster_osds.groups", [list(ids)]).values()) if last else moving
         except ProposalError as err:
             return judge.unreachable(str(err))
-        names = several([f"osd.{osd}" for osd in ids], "more")
-        says = f"{count} placement groups are still on {names}" if last else f"{count} copies of objects still move"
+        most = max(most, count)
+        if most and (now := 10 * (most - count) // most) > tenths:
+            tenths = now
+            _tell(opts, count, most, what)
+        says = f"{count} {what} are still to leave {several([f'osd.{osd}' for osd in ids], 'more')}"
         left = [Complaint("groups drain", WRONG, "", says, count)] if count else []
         return Verdict((*left, *found.wrong), found.moves)
 
     return health.waited(look)
+
+
+def _tell(opts: Mapping, left: int, of: int, what: str) -> None:
+    """Whoever watches the stage reads how far it is, by the run's log."""
+    if log := stage_lock.own(opts).get("log"):
+        stage_log.add(log, "drain", left=left, of=of, what=what)

@@ -361,7 +361,7 @@ def test_what_is_named_again_gets_its_weights_back(runners, cluster, configure):
     confirm = runners["removal.check"](test=True)["hash"]
     cluster.stuck = True
     done = typed(runners, confirm=confirm)
-    assert done["retcode"] == 2 and "80 placement groups are still on osd.6, osd.7" in done["error"]
+    assert done["retcode"] == 2 and "80 placement groups are still to leave osd.6, osd.7" in done["error"]
     assert "the same command goes on" in done["error"] and 300 <= cluster.seconds < 400
     configure(POLICY)
     assert "gets its weight 5.5 back: osd.6" in runners["removal.check"]()["text"]
