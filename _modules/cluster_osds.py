@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+import halocline
 from salt.exceptions import CommandExecutionError
+
+DOWN = 30  # seconds until the map shows that an OSD stopped, which it tells the monitors itself
 
 
 def states() -> list[dict]:
@@ -114,8 +117,7 @@ def purge(osd_id: int, fsid: str) -> dict[str, bool]:
     same_id = [osd for osd in known if osd["id"] == osd_id]
     if [osd["fsid"] or "" for osd in same_id] != [fsid]:
         raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
-    if same_id[0]["up"]:
-        raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")
+    halocline.until(lambda: _down(osd_id), DOWN)
     if why := unsafe(osd_id)["unsafe"]:
         raise CommandExecutionError(why)
     # The options first: once the OSD is purged, nobody would look for them again.
@@ -124,6 +126,11 @@ def purge(osd_id: int, fsid: str) -> dict[str, bool]:
             __salt__["cluster_cli.tell"](["config", "rm", row["section"], row["name"]])
     __salt__["cluster_cli.tell"](["osd", "purge", str(osd_id), "--yes-i-really-mean-it"])
     return {"purged": True}
+
+
+def _down(osd_id: int) -> None:
+    if any(osd["id"] == osd_id and osd["up"] for osd in states()):
+        raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")
 
 
 def _refused(words: Sequence[str]) -> str:

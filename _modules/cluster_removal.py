@@ -3,7 +3,8 @@
 On a host with the admin's key. What leaves is planned on the master (``ceph.stage.removal``).
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import halocline
@@ -66,12 +67,12 @@ def inspect() -> dict[str, Any]:
     }
 
 
-def note(record: str) -> bool:
-    """Keep in the monitors what was confirmed; no secret is in it.
+def note(record: Sequence) -> bool:
+    """Keep in the monitors what was confirmed, as JSON (mon_config_key_max_entry_size: 64 KiB); no secret is in it.
 
     CLI Example: for ``ceph.stage.removal``.
     """
-    __salt__["cluster_cli.tell"](["config-key", "set", KEY, "-i", "-"], stdin=record)
+    __salt__["cluster_cli.tell"](["config-key", "set", KEY, "-i", "-"], stdin=json.dumps(record, separators=(",", ":")))
     return True
 
 

@@ -9,7 +9,7 @@ from proposals.cluster.health import judge
 from proposals.cluster.removal import told
 from proposals.files import site
 from proposals.inventory import kept
-from proposals.stages import replies
+from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, departure, health, jobs, leaving, minions, planned, stage_lock, stage_log
@@ -114,7 +114,8 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
     if against := leaving.against(__opts__, look):
         return answer.bad("\n".join([text, "refused, nothing was changed:", *against]))
     if test:
-        return {"text": "\n".join([text, *departure.dry(look, 1)])}
+        plan = [line for step in departure.dry(look, 1) for line in plan_steps.lines(step)]
+        return {"text": "\n".join([text, *plan])}
     done = departure.carry_out(__opts__, look)
     stage_log.note(__opts__, "osd.remove", "removed", done=done)
     return {"text": "\n".join([text, *(f"{who}: gone" for who in done)]), "changes": done}

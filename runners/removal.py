@@ -1,6 +1,7 @@
 """``salt-run removal.*``: what policy.cfg no longer names leaves the cluster: the stage removal, and calling it off."""
 
 from proposals.cluster.removal import record, told
+from proposals.stages import plan_steps
 from proposals.text import names
 from proposals.text.errors import ArgumentError
 from runners.engine import answer, departure, jobs, leaving, stage_lock, stage_log
@@ -66,7 +67,8 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
     _steps(steps)
     look = leaving.at(__opts__, gone)
     if test:
-        return {"text": "\n".join(departure.dry(look, steps)) or told.NOTHING}
+        plan = departure.dry(look, steps)
+        return {"text": _lines(plan), "plan": plan} if plan else {"text": told.NOTHING}
     if against := leaving.against(__opts__, look):
         return answer.bad("\n".join(["refused, nothing was changed:", *against]))
     if look.items and confirm != look.hash:
@@ -118,6 +120,10 @@ def _done(look: leaving.Look, done: departure.Done) -> answer.Output:
     if held := told.held_back(look.silent, sorted({item.minion for item in look.silent})):
         return {**answer.bad("\n".join([*lines, *held]), 1), "changes": done}
     return {"text": "\n".join(lines) or "what was begun has ended: nothing changed", "changes": done}
+
+
+def _lines(plan: list) -> str:
+    return "\n".join(line for step in plan for line in plan_steps.lines(step))
 
 
 def _steps(steps: object) -> None:

@@ -1,12 +1,15 @@
 """A removal that is carried out: OSDs drained and purged, daemons stopped, keys taken away, each by Ceph's leave."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from proposals.cluster.health import judge
 from proposals.cluster.removal import items, record
 from proposals.cluster.removal.items import Item
 from proposals.files.site import site
 from proposals.pillar import named
+from proposals.services import service_answers
+from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from proposals.text.notes import several
 from runners.engine import draining, health, jobs, leaving, spared
@@ -14,6 +17,14 @@ from runners.engine.leaving import Look
 
 LEAVE = 120  # seconds without progress after which Ceph's no stands
 TELLS = {"rgw": "rgw-frontend", "node-exporter": "prometheus", "alertmanager": "prometheus"}  # who must not ask it more
+WOULD = {
+    "osd": "stopped by ok-to-stop and safe-to-destroy, purged, its DB and WAL freed",
+    "mon": "out of the map by ok-to-rm, its store moved aside",
+    "mgr": "hands over, then stops; its key goes",
+    "mds": "stopped by ok-to-stop; its key goes",
+    "igw": "out of every target, then stopped; its key goes",
+    "ganesha": "stopped, out of the grace database; its key goes",
+}
 Done = dict[str, list[str]]  # what was done, by the kind and host
 
 
@@ -31,7 +42,7 @@ def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
     """
     empty = {minion: host["hostname"] for minion, host in look.before.items() if not _keeps(look, minion)}
     begun = record.begin(look.items, look.seen["weights"], look.begun, empty)
-    jobs.cluster(opts, "cluster_removal.note", [begun.text()], bool)
+    jobs.cluster(opts, "cluster_removal.note", [begun.as_list()], bool)
     done: Done = {"back": jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]} if look.back else {}
     for kind in items.ORDER:
         listed = [item for item in look.items if item.kind == kind]
@@ -57,46 +68,53 @@ def _keeps(look: Look, minion: str) -> bool:
     return bool(look.wanted.hosts.get(minion, {}).get("osds"))
 
 
-def dry(look: Look, steps: int) -> list[str]:
-    """Return what ``carry_out`` would do, in its order."""
-    osds = [item.name for item in look.items if item.kind == "osd"]
-    lines = [f"would keep the list and the OSDs' weights in the cluster ({record.KEY})"] if look.items else []
+def dry(look: Look, steps: int) -> list[dict[str, Any]]:
+    """Return what ``carry_out`` would do, in its order, as steps of a plan (``stages.plan_steps``)."""
+    plan: list[dict[str, Any]] = []
     for kind in items.ORDER:
         listed = [item for item in look.items if item.kind == kind]
         if kind == "osd" and listed:
             movement = "one movement" if steps == 1 else f"{steps} steps"
-            lines.append(f"would drain {several(osds, 'more')} in {movement}, and wait until nothing lies on them")
-            lines.append(
-                "would then stop them by ok-to-stop and safe-to-destroy, purge them, and free their DBs and WALs"
-            )
-        elif listed:
-            names = [f"{item.name} of {item.minion}" if item.minion else f"the key of {item.name}" for item in listed]
-            lines.append(f"would take away {', '.join(names)}")
-    return lines
+            names = several([item.name for item in listed], "more")
+            plan.append(_step("drain", f"would drain {names} in {movement}, until nothing lies on them"))
+        by_minion: dict[str, list[dict[str, Any]]] = {}
+        for item in (item for item in listed if item.minion):
+            would = {"state": item.name, "comment": WOULD.get(kind, "its daemon, files and key go"), "fails": False}
+            by_minion.setdefault(item.minion, []).append(would)
+        comment = "" if by_minion else f"would take away the key of {', '.join(item.name for item in listed)}"
+        plan += [_step(kind, comment, by_minion)] if listed else []
+    return plan
+
+
+def _step(name: str, comment: str, by_minion: Mapping[str, list[dict[str, Any]]] | None = None) -> dict[str, Any]:
+    return {"step": name, "comment": comment, "fails": False, "minions": by_minion or {}}
 
 
 def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
     """Give up drained OSDs of one host, by Ceph's leave; their slots are free when the cluster has let go of them."""
     ids, minion = leaving.numbers(listed), listed[0].minion
+    _allowed(opts, minion, ids)
+    for item, osd_id in zip(listed, ids, strict=True):
+        here = item.fsid and not item.given_up
+        if here:
+            jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
+        _allowed(opts, minion, [osd_id])  # what it said last is not known of one that stopped
+        jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
+        if here:
+            jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
+
+
+def _allowed(opts: Mapping, minion: str, ids: Sequence[int]) -> None:
+    """Wait for Ceph's leave as long as data moves that may bring it; raise ProposalError with its no."""
 
     def refusals() -> list[str]:
-        refused: list[str] = jobs.cluster(opts, "cluster_osds.stoppable", [ids])["refused"]
+        refused: list[str] = jobs.cluster(opts, "cluster_osds.stoppable", [list(ids)])["refused"]
         return refused
 
     if why := spared.leave(opts, refusals, LEAVE):
         verdict = health.judged(opts)
-        lines = [
-            f"{minion}: its data would be at risk: {why}",
-            *judge.lines((*verdict.wrong, *verdict.moves)),
-            draining.AGAIN,
-        ]
-        raise ProposalError("\n".join(lines))
-    for item, osd_id in zip(listed, ids, strict=True):
-        if item.fsid and not item.given_up:
-            jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
-        jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
-        if item.fsid and not item.given_up:
-            jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
+        lines = [f"{minion}: its data would be at risk: {why}", *judge.lines((*verdict.wrong, *verdict.moves))]
+        raise ProposalError("\n".join([*lines, draining.AGAIN]))
 
 
 def _mon(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
@@ -178,6 +196,7 @@ LEAVES: Mapping[str, Callable[[Mapping, Look, Sequence[Item]], None]] = {
 def _tell(opts: Mapping, look: Look, part: str) -> None:
     """Those who send requests to what leaves are told of it first, as the stage services does."""
     stay = [minion for minion, host in look.wanted.hosts.items() if part in host["parts"]]
-    told = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60) if stay else None
-    if told and told.problems:
-        told.whole()
+    if stay:
+        told = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60)
+        if failed := service_answers.applied(part, told.answers, replies.lines(told.problems)).failed:
+            raise ProposalError("\n".join([*failed, draining.AGAIN]))

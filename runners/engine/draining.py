@@ -59,9 +59,10 @@ def _waited(opts: Mapping, ids: Sequence[int], before: Mapping[str, int], last: 
         if most and (now := 10 * (most - count) // most) > tenths:
             tenths = now
             _tell(opts, count, most, what)
+        if not count:  # whatever else is wrong: Ceph is asked before an OSD stops
+            return Verdict()
         says = f"{count} {what} are still to leave {several([f'osd.{osd}' for osd in ids], 'more')}"
-        left = [Complaint("groups drain", WRONG, "", says, count)] if count else []
-        return Verdict((*left, *found.wrong), found.moves)
+        return Verdict((Complaint("groups drain", WRONG, "", says, count), *found.wrong), found.moves)
 
     return health.waited(look)
 

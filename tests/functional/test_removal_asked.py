@@ -153,8 +153,8 @@ class Cluster:
 
     # What is changed.
 
-    def cluster_removal_note(self, _, text):
-        self.record = text
+    def cluster_removal_note(self, _, record):
+        self.record = json.dumps(record)
 
     def cluster_removal_forget(self, _):
         self.record = None
@@ -288,7 +288,7 @@ def test_a_list_that_is_not_confirmed_begins_nothing(runners, cluster, configure
     assert cluster.left() == before and cluster.log == []
     assert runners["removal.check"](test=True).get("retcode", 0) == 0
     dry = runners["removal.carry_out"](test=True)["text"]
-    assert "would drain osd.6, osd.7 in one movement" in dry and "mon.node4 of node4" in dry
+    assert "would drain osd.6, osd.7 in one movement" in dry and "would  node4: mon.node4: out of the map" in dry
     assert cluster.left() == before and cluster.log == []
 
 

@@ -171,7 +171,11 @@ def asked(python_module):
             "cluster_cli.kept": lambda key: more.get("record"),
         }
         module = python_module(name)
-        return LoaderModuleMock({module: {"__salt__": asks, "__pillar__": more.get("pillar", {})}}), module, told
+        return (
+            LoaderModuleMock({module: {"__salt__": asks, "__pillar__": more.get("pillar", {}), "DOWN": 0}}),
+            module,
+            told,
+        )
 
     return on
 

@@ -184,6 +184,7 @@ def killed_while_it_drains(product: Product, confirm: str, ids: list[int]) -> No
     assert "halocline/removal" in product.ceph("config-key ls")
     osds = {osd["osd"]: osd for osd in product.ceph("osd dump")["osds"]}
     assert all(osds[osd_id]["up"] for osd_id in ids)
+    until(lambda: salt_run(product.session, "manage.down").data == [], 120, "minions answer")
     assert hash_of(plan(product)) == confirm
 
 
