@@ -103,7 +103,7 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
     every = leaving.at(__opts__, gone)
     if wrong := [line for osd_id in osd_ids if (line := _stays(every, osd_id))]:
         return answer.bad("\n".join(wrong))
-    chosen = tuple(item for item in every.items if item.kind == "osd" and leaving.numbers([item])[0] in osd_ids)
+    chosen = tuple(item for item in every.items if item.kind == "osd" and leaving.number(item) in osd_ids)
     look = dataclasses.replace(every, items=chosen)
     if look.begun and not look.goes_on:
         return answer.bad(
@@ -114,18 +114,19 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
     if against := leaving.against(__opts__, look):
         return answer.bad("\n".join([text, "refused, nothing was changed:", *against]))
     if test:
-        plan = [line for step in departure.dry(look, 1) for line in plan_steps.lines(step)]
+        plan = [line for step in told.dry(look.items, 1) for line in plan_steps.lines(step)]
         return {"text": "\n".join([text, *plan])}
-    done = departure.carry_out(__opts__, look)
+    done: departure.Done = {}
+    departure.carry_out(__opts__, look, done)
     stage_log.note(__opts__, "osd.remove", "removed", done=done)
     return {"text": "\n".join([text, *(f"{who}: gone" for who in done)]), "changes": done}
 
 
 def _stays(look: leaving.Look, osd_id: int) -> str:
     """Why an OSD must not be removed; empty where it may."""
-    if any(leaving.numbers([item]) == [osd_id] for item in look.items):
+    if any(item.name == f"osd.{osd_id}" for item in look.items):
         return ""
-    if any(leaving.numbers([item]) == [osd_id] for item in look.silent):
+    if any(item.name == f"osd.{osd_id}" for item in look.silent):
         return f"osd.{osd_id}: its host does not answer: start its salt-minion, or where it is gone for good: gone="
     osd = next((osd for osd in look.states if osd["id"] == osd_id), None)
     if osd is None:

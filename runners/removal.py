@@ -3,7 +3,7 @@
 from proposals.cluster.removal import record, told
 from proposals.stages import plan_steps
 from proposals.text import names
-from proposals.text.errors import ArgumentError
+from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, departure, jobs, leaving, stage_lock, stage_log
 
 STEPS = 20  # at most: more smaller movements only take longer
@@ -67,7 +67,7 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
     _steps(steps)
     look = leaving.at(__opts__, gone)
     if test:
-        plan = departure.dry(look, steps)
+        plan = told.dry(look.items, steps)
         return {"text": _lines(plan), "plan": plan} if plan else {"text": told.NOTHING}
     if against := leaving.against(__opts__, look):
         return answer.bad("\n".join(["refused, nothing was changed:", *against]))
@@ -76,7 +76,12 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
     if not look.items and look.begun is None:
         held = told.held_back(look.silent, sorted({item.minion for item in look.silent}))
         return answer.bad("\n".join(held), 1) if held else {"text": f"{told.NOTHING}: nothing changed"}
-    return _done(look, departure.carry_out(__opts__, look, steps))
+    done: departure.Done = {}
+    try:
+        departure.carry_out(__opts__, look, done, steps)
+    except ProposalError as err:
+        return {**answer.bad(str(err), 1), "changes": done}
+    return _done(look, done)
 
 
 @answer.answers

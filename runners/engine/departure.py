@@ -1,7 +1,6 @@
 """A removal that is carried out: OSDs drained and purged, daemons stopped, keys taken away, each by Ceph's leave."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from proposals.cluster.health import judge
 from proposals.cluster.removal import items, record
@@ -11,30 +10,23 @@ from proposals.pillar import named
 from proposals.services import service_answers
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from proposals.text.notes import several
 from runners.engine import draining, health, jobs, leaving, spared
 from runners.engine.leaving import Look
 
 LEAVE = 120  # seconds without progress after which Ceph's no stands
 TELLS = {"rgw": "rgw-frontend", "node-exporter": "prometheus", "alertmanager": "prometheus"}  # who must not ask it more
-WOULD = {
-    "osd": "stopped by ok-to-stop and safe-to-destroy, purged, its DB and WAL freed",
-    "mon": "out of the map by ok-to-rm, its store moved aside",
-    "mgr": "hands over, then stops; its key goes",
-    "mds": "stopped by ok-to-stop; its key goes",
-    "igw": "out of every target, then stopped; its key goes",
-    "ganesha": "stopped, out of the grace database; its key goes",
-}
 Done = dict[str, list[str]]  # what was done, by the kind and host
 
 
-def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
-    """Let everything of a list leave, in its order; return what was done. Each is forgotten once it has left.
+def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
+    """Let everything of a list leave, in its order. Each is forgotten once it has left.
 
     opts
         The master's options.
     look
         The list; what was confirmed is kept in the cluster before the first change.
+    done
+        Gets what was done, by kind and host; it holds that too where the rest fails.
     steps
         In how many the OSDs' weights go to zero.
 
@@ -43,13 +35,14 @@ def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
     empty = {minion: host["hostname"] for minion, host in look.before.items() if not _keeps(look, minion)}
     begun = record.begin(look.items, look.seen["weights"], look.begun, empty)
     jobs.cluster(opts, "cluster_removal.note", [begun.as_list()], bool)
-    done: Done = {"back": jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]} if look.back else {}
+    if look.back:
+        done["back"] = jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]
     for kind in items.ORDER:
         listed = [item for item in look.items if item.kind == kind]
         if kind in TELLS and listed:
             _tell(opts, look, TELLS[kind])
-        if kind == "osd" and listed:
-            draining.drain(opts, leaving.numbers(listed), begun.weights, steps)
+        if ids := look.present(listed):
+            draining.drain(opts, ids, begun.weights, steps)
         for minion in dict.fromkeys(item.minion for item in listed):
             group = [item for item in listed if item.minion == minion]
             LEAVES.get(kind, _part)(opts, look, group)
@@ -60,7 +53,6 @@ def carry_out(opts: Mapping, look: Look, steps: int = 1) -> Done:
     if begun.hosts:
         jobs.cluster(opts, "cluster_crush.prune", [list(begun.hosts)])
     jobs.cluster(opts, "cluster_removal.forget", kind=bool)
-    return done
 
 
 def _keeps(look: Look, minion: str) -> bool:
@@ -68,38 +60,17 @@ def _keeps(look: Look, minion: str) -> bool:
     return bool(look.wanted.hosts.get(minion, {}).get("osds"))
 
 
-def dry(look: Look, steps: int) -> list[dict[str, Any]]:
-    """Return what ``carry_out`` would do, in its order, as steps of a plan (``stages.plan_steps``)."""
-    plan: list[dict[str, Any]] = []
-    for kind in items.ORDER:
-        listed = [item for item in look.items if item.kind == kind]
-        if kind == "osd" and listed:
-            movement = "one movement" if steps == 1 else f"{steps} steps"
-            names = several([item.name for item in listed], "more")
-            plan.append(_step("drain", f"would drain {names} in {movement}, until nothing lies on them"))
-        by_minion: dict[str, list[dict[str, Any]]] = {}
-        for item in (item for item in listed if item.minion):
-            would = {"state": item.name, "comment": WOULD.get(kind, "its daemon, files and key go"), "fails": False}
-            by_minion.setdefault(item.minion, []).append(would)
-        comment = "" if by_minion else f"would take away the key of {', '.join(item.name for item in listed)}"
-        plan += [_step(kind, comment, by_minion)] if listed else []
-    return plan
-
-
-def _step(name: str, comment: str, by_minion: Mapping[str, list[dict[str, Any]]] | None = None) -> dict[str, Any]:
-    return {"step": name, "comment": comment, "fails": False, "minions": by_minion or {}}
-
-
 def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
     """Give up drained OSDs of one host, by Ceph's leave; their slots are free when the cluster has let go of them."""
-    ids, minion = leaving.numbers(listed), listed[0].minion
-    _allowed(opts, minion, ids)
-    for item, osd_id in zip(listed, ids, strict=True):
-        here = item.fsid and not item.given_up
+    minion = listed[0].minion
+    _allowed(opts, minion, look.present(listed))
+    for item in listed:
+        osd_id, here = leaving.number(item), item.fsid and not item.given_up
         if here:
             jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
-        _allowed(opts, minion, [osd_id])  # what it said last is not known of one that stopped
-        jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
+        if present := look.present([item]):
+            _allowed(opts, minion, present)  # of one that stopped, what it said last is not known
+            jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
         if here:
             jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
 
@@ -111,7 +82,7 @@ def _allowed(opts: Mapping, minion: str, ids: Sequence[int]) -> None:
         refused: list[str] = jobs.cluster(opts, "cluster_osds.stoppable", [list(ids)])["refused"]
         return refused
 
-    if why := spared.leave(opts, refusals, LEAVE):
+    if ids and (why := spared.leave(opts, refusals, LEAVE)):
         verdict = health.judged(opts)
         lines = [f"{minion}: its data would be at risk: {why}", *judge.lines((*verdict.wrong, *verdict.moves))]
         raise ProposalError("\n".join([*lines, draining.AGAIN]))
@@ -198,5 +169,5 @@ def _tell(opts: Mapping, look: Look, part: str) -> None:
     stay = [minion for minion, host in look.wanted.hosts.items() if part in host["parts"]]
     if stay:
         told = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60)
-        if failed := service_answers.applied(part, told.answers, replies.lines(told.problems)).failed:
+        if failed := service_answers.applied(part, told.answers, replies.lines(told.failed)).failed:
             raise ProposalError("\n".join([*failed, draining.AGAIN]))

@@ -16,6 +16,7 @@ from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import jobs, minions, stage_lock
 
 LEFT = "daemons_retire.left"  # what a host still has of what it lost
+FORM = f"its answer is not of the form expected ({LEFT}): run ceph.stage.prep, which brings its modules up to date"
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,14 @@ class Look:
 
     @property
     def osds(self) -> list[int]:
-        """The numbers of the OSDs that leave."""
-        return numbers(self.items)
+        """The numbers of the OSDs that leave, of those that the cluster still has."""
+        return self.present(self.items)
+
+    def present(self, listed: Iterable[Item]) -> list[int]:
+        """The numbers of some OSDs in the cluster, by their fsids: what a host calls one may be another's by now."""
+        has = {(osd["id"], osd["fsid"] or "") for osd in self.states}
+        osds = [(number(item), item.fsid) for item in listed if item.kind == "osd"]
+        return [osd_id for osd_id, fsid in osds if (osd_id, fsid) in has]
 
     @property
     def back(self) -> dict[str, float]:
@@ -101,9 +108,9 @@ def at(opts: Mapping, gone: object = None) -> Look:
     return Look(here, away, before, wanted, seen, states, record.read(seen["record"]), generations)
 
 
-def numbers(listed: Iterable[Item]) -> list[int]:
-    """Return the numbers of the OSDs among some items."""
-    return [int(item.name.removeprefix("osd.")) for item in listed if item.kind == "osd"]
+def number(item: Item) -> int:
+    """Return an OSD's number."""
+    return int(item.name.removeprefix("osd."))
 
 
 def against(opts: Mapping, look: Look) -> list[str]:
@@ -158,9 +165,17 @@ def _hosts(opts: Mapping, lost: Mapping[str, dict]) -> tuple[dict[str, dict], se
     """What is left on each host that answers, and who does not."""
     ours = sorted(set(lost) & set(minions.ours(opts)))
     asked = jobs.ask(opts, ours, LEFT, [{minion: lost[minion] for minion in ours}])
-    if asked.failed:
-        raise ProposalError("\n".join(replies.lines(asked.failed)))
+    wrong = [replies.Problem(each, FORM) for each, answer in asked.answers.items() if not _sound(answer)]
+    if wrong or asked.failed:
+        raise ProposalError("\n".join(replies.lines([*asked.failed, *wrong])))
     return asked.answers, set(lost) - asked.answers.keys()
+
+
+def _sound(answer: Mapping) -> bool:
+    osds = answer.get("osds")
+    if not isinstance(osds, Mapping) or not isinstance(answer.get("parts"), list) or "generation" not in answer:
+        return False
+    return all(isinstance(fsid, str) and type(osd_id) is int for fsid, osd_id in osds.items())
 
 
 def _given_up(gone: object, before: Mapping[str, Mapping], silent: Collection[str]) -> set[str]:

@@ -167,7 +167,7 @@ class Cluster:
 
     def osd_retire_retire(self, minion, number, fsid):
         assert self.hosts[minion].get(fsid, number) == number and minion == "node4"
-        if fsid in self.hosts[minion] and number in self.osds:
+        if fsid in self.hosts[minion] and self.osds.get(number, {}).get("fsid") == fsid:
             assert not self.osds[number]["pgs"] and not self.unsafe
             self.osds[number]["up"] = 0
 
@@ -361,7 +361,7 @@ def test_what_is_named_again_gets_its_weights_back(runners, cluster, configure):
     confirm = runners["removal.check"](test=True)["hash"]
     cluster.stuck = True
     done = typed(runners, confirm=confirm)
-    assert done["retcode"] == 2 and "80 placement groups are still to leave osd.6, osd.7" in done["error"]
+    assert done["retcode"] == 1 and "80 placement groups are still to leave osd.6, osd.7" in done["error"]
     assert "the same command goes on" in done["error"] and 300 <= cluster.seconds < 400
     configure(POLICY)
     assert "gets its weight 5.5 back: osd.6" in runners["removal.check"]()["text"]
@@ -373,7 +373,7 @@ def test_anything_new_in_the_list_has_to_be_confirmed_anew(runners, cluster, con
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]
     cluster.stuck = True
-    assert typed(runners, confirm=confirm)["retcode"] == 2
+    assert typed(runners, confirm=confirm)["retcode"] == 1
     configure(WITHOUT.replace("role-mon/cluster/node[13]", "role-mon/cluster/node1"))
     cluster.monitors.append("node2")
     cluster.parts["node3"] = {"mon"}
@@ -386,7 +386,8 @@ def test_osds_without_cephs_leave_are_not_stopped(runners, cluster, configure):
     configure(WITHOUT)
     cluster.unsafe = "Error EBUSY: OSD(s) 6 have no reported stats"
     done = typed(runners, confirm=runners["removal.check"](test=True)["hash"])
-    assert done["retcode"] == 2 and "node4: its data would be at risk: Error EBUSY" in done["error"]
+    assert done["changes"] == {"mds of node4": ["mds.node4"]}
+    assert done["retcode"] == 1 and "node4: its data would be at risk: Error EBUSY" in done["error"]
     assert all(osd["up"] for osd in cluster.osds.values()) and len(cluster.hosts["node4"]) == 2
 
 
@@ -445,6 +446,28 @@ def test_single_osds_are_removed_where_no_profile_names_them(runners, cluster, c
     assert cluster.monitors == ["node1", "node3", "node4"] and "node4" in cluster.buckets
 
 
+def test_a_number_that_is_another_osds_by_now_is_left_alone(runners, cluster, configure):
+    """An OSD was purged, its host was never cleaned, and its number went to a new OSD elsewhere."""
+    configure(WITHOUT)
+    del cluster.osds[7]
+    cluster.osds[6] = {"fsid": "new", "host": "node1", "up": 1, "weight": 5.5, "pgs": 40, "state": "in-use"}
+    new = dict(cluster.osds[6])
+    checked = runners["removal.check"](test=True)
+    assert "left alone, in no profile of ours: osd.6" in checked["text"]
+    done = typed(runners, confirm=checked["hash"])
+    assert done.get("retcode", 0) == 0 and cluster.osds[6] == new and cluster.hosts["node4"] == {}
+    assert not [function for _, function in cluster.log if function in ("cluster_osds.purge", "cluster_removal.weigh")]
+
+
+@pytest.mark.parametrize("answer", [{"osds": {"f": "6; id"}}, {"osds": {"f": True}}, {"osds": []}, {"parts": {}}, {}])
+def test_what_a_minion_says_is_checked(runners, cluster, configure, answer):
+    configure(WITHOUT)
+    good = {"osds": {}, "parts": [], "generation": "x"}
+    cluster.daemons_retire_left = lambda minion, lost: {**good, **answer} if answer else {}
+    done = runners["removal.check"](test=True)
+    assert done["retcode"] == 2 and "node4: its answer is not of the form expected" in done["error"]
+
+
 def test_steps_go_down_one_by_one(runners, cluster, configure):
     configure(WITHOUT)
     assert "expected a whole number from 1 to 20" in runners["removal.check"](steps=0)["error"]
@@ -462,3 +485,8 @@ def test_policy_show_says_what_would_leave_before_it_is_configured(master, runne
     atomic.write(site(master.opts()).proposals / "policy.cfg", WITHOUT)
     told = runners["policy.show"]()["text"]
     assert "would leave: node4: 2 OSDs, crash, mds, mgr, mon" in told and "salt-run stage.plan removal" in told
+
+
+def test_only_the_stage_removal_takes_its_arguments(runners, configure):
+    assert "confirm= is of the stage removal alone" in runners["stage.run"]("deploy", confirm="bdfhkmpr")["error"]
+    assert "gone= is of the stage removal alone" in runners["stage.plan"]("configure", gone="node4")["error"]

@@ -274,3 +274,50 @@ def test_a_monitor_that_is_planned_is_not_stopped(python_module):
         pytest.raises(CommandExecutionError, match="has the role mon"),
     ):
         module.retire()
+
+
+CEPH = {
+    "osd tree": {"nodes": [*TREE, {"id": 9, "type": "osd", "name": "osd.9", "crush_weight": 0.0}]},
+    "osd dump": {"osds": [{"osd": 0, "weight": 1.0}], "full_ratio": 0.95, "backfillfull_ratio": 0.9},
+    "osd df": {"nodes": [{"id": 0, "kb": 100, "kb_used": 30, "kb_used_data": 20, "pgs": 8, "var": 1.0}]},
+    "df": {"pools": [{"name": "p", "stats": {"bytes_used": 4096}}]},
+    "osd pool": [{"pool_name": "p", "size": 3, "crush_rule": 0, "pg_num": 32, "type": 1}],
+    "osd crush": {"buckets": [], "rules": [], "types": [], "devices": []},
+    "quorum_status": {"quorum_names": ["a"], "monmap": {"mons": [{"name": "a"}, {"name": "b"}]}},
+    "mgr dump": {"active_name": "a", "standbys": [{"name": "b", "gid": 1}]},
+    "fs dump": {
+        "standbys": [{"name": "c"}],
+        "filesystems": [{"mdsmap": {"fs_name": "cephfs", "max_mds": 1, "info": {"gid_1": {"name": "a"}}}}],
+    },
+    "auth ls": {"auth_dump": [{"entity": "mgr.a", "key": "AQsecret=="}]},
+}
+
+
+def test_what_is_judged_is_read_and_no_key_is_in_it(python_module):
+    def ask(words):
+        return next(answer for start, answer in CEPH.items() if " ".join(words).startswith(start))
+
+    asks = {"cluster_cli.ask": ask, "cluster_cli.tell": lambda words: "250\n", "cluster_cli.kept": lambda key: None}
+    module = python_module("cluster_removal")
+    with LoaderModuleMock({module: {"__salt__": asks}}):
+        seen = module.inspect()
+    assert seen["weights"]["9"] == 0.0 and seen["inside"] == {"0": 1.0} and seen["keys"] == ["mgr.a"]
+    assert seen["usage"] == [{"id": 0, "kb": 100, "kb_used": 30, "kb_used_data": 20, "pgs": 8}]
+    assert seen["limits"] == {"backfillfull": 0.9, "full": 0.95, "max_pgs": 250}
+    assert seen["pools"] == [{"pool_name": "p", "size": 3, "crush_rule": 0, "pg_num": 32, "bytes_used": 4096}]
+    assert (seen["managers"], seen["active"], seen["quorum"], seen["monitors"]) == (["a", "b"], "a", ["a"], ["a", "b"])
+    assert seen["file_systems"] == [{"name": "cephfs", "max_mds": 1, "servers": ["a"]}] and seen["standbys"] == ["c"]
+    assert "AQsecret" not in str(seen)
+
+
+def test_a_gateway_leaves_the_targets_that_another_one_serves(python_module, monkeypatch):
+    module, called = python_module("iscsi"), []
+    targets = {
+        "iqn.both": {"portals": {"igw1.lab": {}, "igw2.lab": {}}},
+        "iqn.alone": {"portals": {"igw2.lab": {}}},
+        "iqn.other": {"portals": {"igw1.lab": {}, "igw20.lab": {}}},
+    }
+    monkeypatch.setattr(module, "config", lambda: {"targets": targets})
+    monkeypatch.setattr(module, "_call", lambda *words, **more: called.append((*words, more)))
+    assert module.release("igw2") == ["iqn.both: without igw2.lab"]
+    assert [(words[1], words[-1]) for words in called] == [("gateway/iqn.both/igw2.lab", {"method": "DELETE"})]

@@ -1,11 +1,20 @@
 """What a person reads of a removal: the list, what moves, what is at risk, and what to type."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from proposals.cluster.removal.items import Item
+from proposals.cluster.removal.items import ORDER, Item
 from proposals.cluster.removal.room import Room
 from proposals.text.notes import counted, several
 
+WOULD = {
+    "osd": "stopped by ok-to-stop and safe-to-destroy, purged, its DB and WAL freed",
+    "mon": "out of the map by ok-to-rm, its store moved aside",
+    "mgr": "hands over, then stops; its key goes",
+    "mds": "stopped by ok-to-stop; its key goes",
+    "igw": "out of every target, then stopped; its key goes",
+    "ganesha": "stopped, out of the grace database; its key goes",
+}
 NOTHING = "nothing leaves: every OSD, daemon and key of ours is named by the generation that is served"
 CONFIRM = "to carry out exactly this: salt-run stage.run removal {}confirm={}"
 PLAIN = "plain Salt: salt-run state.orch ceph.stage.removal pillar='{}'"
@@ -71,3 +80,25 @@ def _risk(items: Sequence[Item]) -> list[str]:
     if gone:
         lines.append(f"the copies of {', '.join(gone)} lack until they are made anew from the others")
     return lines
+
+
+def dry(items: Sequence[Item], steps: int) -> list[dict[str, Any]]:
+    """Return what would be done, in its order, as steps of a plan (``stages.plan_steps``)."""
+    plan: list[dict[str, Any]] = []
+    for kind in ORDER:
+        listed = [item for item in items if item.kind == kind]
+        if kind == "osd" and listed:
+            movement = "one movement" if steps == 1 else f"{steps} steps"
+            names = several([item.name for item in listed], "more")
+            plan.append(_step("drain", f"would drain {names} in {movement}, until nothing lies on them"))
+        by_minion: dict[str, list[dict[str, Any]]] = {}
+        for item in (item for item in listed if item.minion):
+            would = {"state": item.name, "comment": WOULD.get(kind, "its daemon, files and key go"), "fails": False}
+            by_minion.setdefault(item.minion, []).append(would)
+        comment = "" if by_minion else f"would take away the key of {', '.join(item.name for item in listed)}"
+        plan += [_step(kind, comment, by_minion)] if listed else []
+    return plan
+
+
+def _step(name: str, comment: str, by_minion: Mapping[str, list[dict[str, Any]]] | None = None) -> dict[str, Any]:
+    return {"step": name, "comment": comment, "fails": False, "minions": by_minion or {}}
