@@ -104,7 +104,8 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
     if wrong := [line for osd_id in osd_ids if (line := _stays(every, osd_id))]:
         return answer.bad("\n".join(wrong))
     chosen = tuple(item for item in every.items if item.kind == "osd" and leaving.number(item) in osd_ids)
-    look = dataclasses.replace(every, items=chosen)
+    rest = tuple(item for item in every.items if item not in chosen)
+    look = dataclasses.replace(every, items=chosen, others=(*every.others, *rest))
     if look.begun and not look.goes_on:
         return answer.bad(
             f"removal {look.begun.hash} is under way, of others too: go on with 'salt-run stage.run removal "

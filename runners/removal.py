@@ -65,6 +65,8 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
         salt-run removal.carry_out test=true
     """
     _steps(steps)
+    if not stage_lock.own(__opts__):
+        stage_lock.free(__opts__)
     look = leaving.at(__opts__, gone)
     if test:
         plan = told.dry(look.items, steps)
@@ -110,7 +112,8 @@ def cancel(test: bool = False) -> answer.Output:
         jobs.cluster(__opts__, "cluster_removal.weigh", [weights])
     jobs.cluster(__opts__, "cluster_removal.forget", kind=bool)
     stage_log.note(__opts__, "removal.cancel", "cancelled", hash=begun.hash, weights=weights)
-    again = "to keep what policy.cfg no longer names, give it its lines back; the stage lists it as before"
+    again = "to keep what policy.cfg no longer names, give it its lines back and run ceph.stage.configure, then "
+    again += "ceph.stage.deploy, which starts what was stopped; else the stage lists it as before"
     return {"text": "\n".join([f"removal {begun.hash} is called off", *lines, again])}
 
 

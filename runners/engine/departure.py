@@ -52,7 +52,8 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
             done.setdefault(f"{kind} of {minion}" if minion else kind, []).extend(item.name for item in group)
     if begun.hosts:
         jobs.cluster(opts, "cluster_crush.prune", [list(begun.hosts)])
-    jobs.cluster(opts, "cluster_removal.forget", kind=bool)
+    if not {*look.silent, *look.others} & set(begun.items):
+        jobs.cluster(opts, "cluster_removal.forget", kind=bool)
 
 
 def _keeps(look: Look, minion: str) -> bool:

@@ -24,7 +24,11 @@ class Look:
     """What a look gave.
 
     items
-        All that leaves now; ``silent``: of these, those whose host does not answer and is not given up.
+        All that leaves now.
+    silent
+        What does not, as its host does not answer and is not given up.
+    others
+        What was confirmed before, still leaves, and not in this run: of hosts that ``only`` leaves out.
     before, wanted
         What was named until now, and is named.
     seen, states
@@ -37,6 +41,7 @@ class Look:
 
     items: tuple[Item, ...]
     silent: tuple[Item, ...]
+    others: tuple[Item, ...]
     before: Mapping[str, Mapping]
     wanted: Wanted
     seen: Mapping[str, Any]
@@ -93,7 +98,8 @@ def at(opts: Mapping, gone: object = None) -> Look:
     wanted = Wanted(
         named.hosts(served.contents(paths), named.hostnames(paths)), named.entities(paths, members["master"][0])
     )
-    lost = _limited(opts, items.candidates(before, wanted.hosts))
+    every = items.candidates(before, wanted.hosts)
+    lost = _limited(opts, every)
     answers, silent = _hosts(opts, lost)
     given_up = _given_up(gone, lost, silent)
     seen = jobs.cluster(opts, "cluster_removal.inspect", kind=dict)
@@ -105,7 +111,10 @@ def at(opts: Mapping, gone: object = None) -> Look:
     away = tuple(item for item in listed if item.minion in silent and not item.given_up)
     here = tuple(item for item in listed if item not in away)
     generations = {minion: answer["generation"] for minion, answer in answers.items()}
-    return Look(here, away, before, wanted, seen, states, record.read(seen["record"]), generations)
+    begun = record.read(seen["record"])
+    unasked = set(every) - set(lost)
+    others = tuple(item for item in begun.items if item.minion in unasked) if begun else ()
+    return Look(here, away, others, before, wanted, seen, states, begun, generations)
 
 
 def number(item: Item) -> int:

@@ -18,7 +18,7 @@ from proposals.pillar import named
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import draining, health, jobs, minions
+from runners.engine import draining, health, jobs, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
@@ -417,6 +417,42 @@ def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, conf
     assert done.get("retcode", 0) == 0 and "osd of node4" in done["changes"]
     assert sorted(cluster.osds) == list(range(6)) and cluster.monitors == ["node1", "node3"]
     assert not {"mgr.node4", "mds.node4"} & cluster.keys
+
+
+def test_a_host_that_falls_silent_on_the_way_keeps_its_record(runners, cluster, configure):
+    configure(WITHOUT)
+    confirm = runners["removal.check"](test=True)["hash"]
+    cluster.kill = (4, False)
+    with pytest.raises(Killed):
+        typed(runners, confirm=confirm)
+    cluster.kill, cluster.silent = (None, False), {"node4"}
+    assert typed(runners, confirm=confirm)["retcode"] == 1 and cluster.record is not None
+    cluster.silent = set()
+    assert typed(runners, confirm=confirm).get("retcode", 0) == 0
+    ended(cluster)
+
+
+def test_a_part_of_what_began_leaves_the_rest_of_the_record(runners, cluster, configure):
+    """One OSD by its number, in the middle of a removal of its host; then that goes on by its own hash."""
+    configure(WITHOUT)
+    confirm = runners["removal.check"](test=True)["hash"]
+    cluster.kill = (5, False)
+    with pytest.raises(Killed):
+        typed(runners, confirm=confirm)
+    cluster.kill = (None, False)
+    assert runners["osd.remove"](7)["changes"] == {"osd of node4": ["osd.7"]}
+    assert json.loads(cluster.record)[0] == confirm and cluster.osds[6]["weight"] == 0
+    assert typed(runners, confirm=confirm).get("retcode", 0) == 0
+    ended(cluster)
+
+
+def test_a_stage_that_runs_holds_it_back(runners, cluster, configure, monkeypatch):
+    configure(WITHOUT)
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
+    confirm = runners["removal.check"](test=True)["hash"]
+    for done in (typed(runners, confirm=confirm), runners["osd.remove"](7), runners["removal.cancel"]()):
+        assert "stage deploy is running" in done["error"]
+    assert cluster.log == []
 
 
 def test_a_host_that_answers_is_not_gone(runners, cluster, configure):
