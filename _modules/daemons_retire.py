@@ -32,12 +32,17 @@ FILES = {  # {} is the daemon's name, or the entity's
     "rgw-frontend": "/etc/ceph/rgw-frontend",
     "igw": "/etc/ceph/iscsi-gateway.cfg",
     "client-radosgw": "/etc/ceph/rgw-users.credentials",
+    "bootstrap-osd": "/var/lib/ceph/bootstrap-osd/ceph.keyring",
     "crash": "/etc/ceph/ceph.client.crash.keyring",
     "admin": "/etc/ceph/ceph.client.admin.keyring",
 }
 KEYRING = "/etc/ceph/ceph.{}.keyring"  # of an entity
 KEYRINGS = ("ganesha", "igw", "rbd-mirror", "client-cephfs")
-CRASHES = {"mon", "mgr", "storage", "mds", "rgw", "rbd-mirror"}  # roles and parts with daemons that may crash
+BECAUSE = {  # roles and parts for which a host has a part without naming it
+    "admin": {"master"},
+    "bootstrap-osd": {"storage"},
+    "crash": {"mon", "mgr", "storage", "mds", "rgw", "rbd-mirror"},
+}
 ROOT = Path("/")
 
 
@@ -100,8 +105,8 @@ def _planned(part: str, told: Mapping) -> bool:
     if part == "rgw":
         names = {gateway["name"] for gateway in services.get("rgw", {}).get("gateways", ())}
         return bool(names & set(told.get("daemons", ())))
-    parts = {*services, *roles, *(["admin"] if "master" in roles else [])}
-    return part in parts or (part == "crash" and bool(CRASHES & parts))
+    parts = {*services, *roles}
+    return part in parts or bool(parts & BECAUSE.get(part, set()))
 
 
 def _units(part: str, told: Mapping) -> list[str]:

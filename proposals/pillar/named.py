@@ -157,6 +157,7 @@ def _parts(roles: Sequence[str], services: Mapping[str, Mapping], host: str) -> 
     parts: dict[str, dict] = {part: _told(part, told) for part, told in services.items() if isinstance(told, Mapping)}
     parts |= {"mon": {"daemons": [host]}} if "mon" in roles else {}
     parts |= {"mgr": {"daemons": [host], "keys": [f"mgr.{host}"]}} if "mgr" in roles else {}
+    parts |= {"bootstrap-osd": {}} if "storage" in roles else {}
     parts |= {"admin": {}} if {"admin", "master"} & set(roles) else {}
     return parts | ({"crash": {}} if {*secrets.DAEMONS, *CRASHES} & {*roles, *parts} else {})
 

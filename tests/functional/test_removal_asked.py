@@ -63,7 +63,7 @@ class Cluster:
         self.hosts = {
             node: {osd["fsid"]: number for number, osd in self.osds.items() if osd["host"] == node} for node in NODES
         }
-        self.parts = {"node4": {"mon", "mgr", "mds", "crash"}}
+        self.parts = {"node4": {"mon", "mgr", "mds", "bootstrap-osd", "crash"}}
         self.buckets, self.record = set(NODES), None
         self.silent, self.asked, self.changes, self.kill = set(), [], 0, (None, False)
         self.seconds, self.stuck, self.unsafe, self.generation = 0.0, False, "", None
@@ -199,7 +199,8 @@ class Cluster:
         return "moved aside"
 
     def daemons_retire_retire(self, minion, part, told):
-        assert minion == "node4" and told == {**told, "daemons": ["node4"]} or part == "crash"
+        assert minion == "node4" and told == {**told, "daemons": ["node4"]} or part in ("crash", "bootstrap-osd")
+        assert part != "bootstrap-osd" or not self.hosts["node4"]
         assert part != "mgr" or self.active != "node4"
         self.parts[minion].discard(part)
         self.managers -= {"node4"} if part == "mgr" else set()
@@ -520,7 +521,10 @@ def test_policy_show_says_what_would_leave_before_it_is_configured(master, runne
     assert "would leave" not in runners["policy.show"]()["text"]
     atomic.write(site(master.opts()).proposals / "policy.cfg", WITHOUT)
     told = runners["policy.show"]()["text"]
-    assert "would leave: node4: 2 OSDs, crash, mds, mgr, mon" in told and "salt-run stage.plan removal" in told
+    assert (
+        "would leave: node4: 2 OSDs, bootstrap-osd, crash, mds, mgr, mon" in told
+        and "salt-run stage.plan removal" in told
+    )
 
 
 def test_only_the_stage_removal_takes_its_arguments(runners, configure):

@@ -116,6 +116,7 @@ def test_a_daemon_that_has_no_role_any_more_goes_with_its_key(daemons):
         ({"roles": ["mgr"]}, "mgr"),
         ({"roles": ["master"]}, "admin"),
         ({"roles": ["storage"]}, "crash"),
+        ({"roles": ["storage"]}, "bootstrap-osd"),
         ({"ceph": {"services": {"rgw": {"gateways": [{"name": "node1"}]}}}}, "rgw"),
     ],
 )

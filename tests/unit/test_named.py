@@ -44,7 +44,7 @@ def without_node1():
 def test_a_generation_names_osds_daemons_and_files():
     told = built(CHOSEN).named
     assert told["node1"] == {
-        "hostname": "node1", "osds": ["u"], "parts": {"mon": {"daemons": ["node1"]}, "crash": {}}
+        "hostname": "node1", "osds": ["u"], "parts": {"mon": {"daemons": ["node1"]}, "bootstrap-osd": {}, "crash": {}}
     }  # fmt: skip
     assert told["node2"]["parts"] == {"mgr": {"daemons": ["node2"], "keys": ["mgr.node2"]}, "crash": {}}
     assert told["salt.lab"]["parts"] == {"admin": {}} and "spare" not in told
@@ -64,10 +64,16 @@ def test_what_was_served_once_is_known_until_it_has_left(site):
     named.note(site, built(CHOSEN).named)
     named.note(site, built(without_node1()).named)
     known = named.known(site)
-    assert known["node1"]["osds"] == ["u"] and known["node2"]["parts"].keys() == {"mon", "mgr", "crash"}
+    assert known["node1"]["osds"] == ["u"] and known["node2"]["parts"].keys() == {
+        "mon",
+        "mgr",
+        "bootstrap-osd",
+        "crash",
+    }
     named.forget(site, [Item("osd", "osd.0", "node1", "u"), Item("mon", "mon.node1", "node1")])
-    assert named.known(site)["node1"]["parts"] == {"crash": {}}
-    named.forget(site, [Item("crash", "crash", "node1"), Item("key", "client.x")])
+    assert named.known(site)["node1"]["parts"] == {"bootstrap-osd": {}, "crash": {}}
+    rest = [Item(part, part, "node1") for part in ("bootstrap-osd", "crash")]
+    named.forget(site, [*rest, Item("key", "client.x")])
     assert "node1" not in named.known(site) and "node2" in named.known(site)
 
 
@@ -90,7 +96,7 @@ def test_a_site_from_before_knows_by_the_generations_that_are_kept(site):
         generation_disk.prepare(site, built(chosen))
     assert not site.served.exists()
     assert named.known(site)["node1"]["osds"] == ["u"]
-    assert named.known(site)["node2"]["parts"].keys() == {"mon", "mgr", "crash"}
+    assert named.known(site)["node2"]["parts"].keys() == {"mon", "mgr", "bootstrap-osd", "crash"}
 
 
 def test_what_is_broken_is_refused_by_name(site):
@@ -120,4 +126,4 @@ def test_what_policy_cfg_leaves_out_is_told_before_it_is_configured():
     every = built(CHOSEN).named
     assert named.leaves(every, CHOSEN) == []
     lines = named.leaves(every, without_node1())
-    assert lines == ["would leave: node1: 1 OSD, crash, mon"]
+    assert lines == ["would leave: node1: 1 OSD, bootstrap-osd, crash, mon"]

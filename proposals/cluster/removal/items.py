@@ -10,7 +10,7 @@ from typing import NamedTuple
 ORDER = (
     *("rgw-frontend", "rgw", "ganesha", "igw", "client-cephfs", "client-radosgw", "rbd-mirror"),
     *("grafana", "alertmanager", "prometheus", "node-exporter"),
-    *("mds", "osd", "mgr", "mon", "crash", "admin", "key"),
+    *("mds", "osd", "bootstrap-osd", "mgr", "mon", "crash", "admin", "key"),
 )
 # Every cluster has these, whoever is what.
 CORE = ("mon.", "client.admin", "client.bootstrap-", "client.crash", "osd.")

@@ -9,6 +9,7 @@ from proposals.text.notes import counted, several
 
 WOULD = {
     "osd": "stopped by ok-to-stop and safe-to-destroy, purged, its DB and WAL freed",
+    "bootstrap-osd": "the keyring with which OSDs are made goes",
     "mon": "out of the map by ok-to-rm, its store moved aside",
     "mgr": "hands over, then stops; its key goes",
     "mds": "stopped by ok-to-stop; its key goes",
