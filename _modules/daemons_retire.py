@@ -15,6 +15,7 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 300  # seconds: a gateway ends what it was asked before (rgw_exit_timeout_secs is 120)
 NAME = re.compile(r"(?!\.)[A-Za-z0-9._-]+")  # of a daemon or an entity: it becomes part of a path
 UNITS = {  # by part; {} is the daemon's name
+    "mon": ("ceph-mon@{}",),
     "mgr": ("ceph-mgr@{}",),
     "mds": ("ceph-mds@{}",),
     "rgw": ("ceph-radosgw@{}",),
@@ -26,6 +27,7 @@ UNITS = {  # by part; {} is the daemon's name
 }
 PACKAGED = ("prometheus", "alertmanager", "node-exporter")  # whose units are called otherwise with each OS family
 FILES = {  # {} is the daemon's name, or the entity's
+    "mon": "/var/lib/ceph/mon/ceph-{}",
     "mgr": "/var/lib/ceph/mgr/ceph-{}",
     "mds": "/var/lib/ceph/mds/ceph-{}",
     "rgw": "/var/lib/ceph/radosgw/ceph-{}",
@@ -75,10 +77,13 @@ def retire(part: str, told: Mapping) -> dict[str, list[str]]:
     told
         What the host was told of it once: ``{daemons: [node1], keys: [mds.node1]}``.
 
-    Refused where this host's pillar still has the part. Logs, packages and what a daemon keeps elsewhere stay.
+    Refused where this host's pillar still has the part, and for a monitor, whose store ``mon.retire`` moves aside.
+    Logs, packages and what a daemon keeps elsewhere stay.
 
     CLI Example: for ``ceph.stage.removal``.
     """
+    if part == "mon":
+        raise CommandExecutionError("a monitor's store is not removed: mon.retire moves it aside")
     if _planned(part, told):
         raise CommandExecutionError(f"{part} is still planned on this host: nothing was stopped")
     units = [unit for unit in _units(part, told) if _runs(unit)]

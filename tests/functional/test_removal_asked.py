@@ -418,6 +418,7 @@ def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, conf
     assert done.get("retcode", 0) == 0 and "osd of node4" in done["changes"]
     assert sorted(cluster.osds) == list(range(6)) and cluster.monitors == ["node1", "node3"]
     assert not {"mgr.node4", "mds.node4"} & cluster.keys
+    assert "nothing leaves" in typed(runners, gone="node4", confirm=given_up["hash"])["text"]
 
 
 def test_a_host_that_falls_silent_on_the_way_keeps_its_record(runners, cluster, configure):

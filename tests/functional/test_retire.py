@@ -128,6 +128,17 @@ def test_what_is_planned_is_not_stopped(daemons, told, part):
     assert ran == [] and (root / "var/lib/ceph/mds/ceph-node1/keyring").exists()
 
 
+def test_a_monitors_store_is_found_and_never_removed(daemons):
+    module, _, ran, root = daemons
+    store = root / "var/lib/ceph/mon/ceph-node1"
+    store.mkdir(parents=True)
+    told = {"daemons": ["node1"]}
+    assert module.left({"node1": {"parts": {"mon": told}, "osds": []}})["parts"] == ["mon"]
+    with pytest.raises(CommandExecutionError, match=r"mon\.retire moves it aside"):
+        module.retire("mon", told)
+    assert store.is_dir() and ran == []
+
+
 def test_one_gateway_leaves_while_another_is_planned(daemons):
     module, pillar, _, _ = daemons
     pillar |= {"ceph": {"services": {"rgw": {"gateways": [{"name": "rgw.node1"}]}}}}
