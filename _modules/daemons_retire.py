@@ -21,22 +21,27 @@ UNITS = {  # by part; {} is the daemon's name
     "rgw": ("ceph-radosgw@{}",),
     "rgw-frontend": ("ceph-rgw-keepalived", "ceph-rgw-haproxy"),  # the address goes first
     "ganesha": ("nfs-ganesha",),
-    "igw": ("rbd-target-api", "rbd-target-gw"),
+    "igw": ("rbd-target-gw", "rbd-target-api", "tcmu-runner"),
     "grafana": ("grafana-server",),
     "crash": ("ceph-crash",),
 }
 PACKAGED = ("prometheus", "alertmanager", "node-exporter")  # whose units are called otherwise with each OS family
-FILES = {  # {} is the daemon's name, or the entity's
-    "mon": "/var/lib/ceph/mon/ceph-{}",
-    "mgr": "/var/lib/ceph/mgr/ceph-{}",
-    "mds": "/var/lib/ceph/mds/ceph-{}",
-    "rgw": "/var/lib/ceph/radosgw/ceph-{}",
-    "rgw-frontend": "/etc/ceph/rgw-frontend",
-    "igw": "/etc/ceph/iscsi-gateway.cfg",
-    "client-radosgw": "/etc/ceph/rgw-users.credentials",
-    "bootstrap-osd": "/var/lib/ceph/bootstrap-osd/ceph.keyring",
-    "crash": "/etc/ceph/ceph.client.crash.keyring",
-    "admin": "/etc/ceph/ceph.client.admin.keyring",
+FILES = {  # {} is the daemon's name; what is secret, and what would let a daemon start
+    "mon": ("/var/lib/ceph/mon/ceph-{}",),
+    "mgr": ("/var/lib/ceph/mgr/ceph-{}",),
+    "mds": ("/var/lib/ceph/mds/ceph-{}",),
+    "rgw": ("/var/lib/ceph/radosgw/ceph-{}",),
+    "rgw-frontend": ("/etc/ceph/rgw-frontend",),
+    "ganesha": ("/etc/ganesha/ganesha.conf", "/etc/ganesha/exports.conf"),
+    "igw": ("/etc/ceph/iscsi-gateway.cfg",),
+    "client-radosgw": ("/etc/ceph/rgw-users.credentials",),
+    "dashboard-access": ("/etc/ceph/dashboard.password",),
+    "openstack": ("/etc/ceph/openstack",),
+    "alertmanager": ("/etc/prometheus/secrets",),
+    "grafana": ("/etc/grafana/grafana.key", "/etc/grafana/admin.password"),
+    "bootstrap-osd": ("/var/lib/ceph/bootstrap-osd/ceph.keyring",),
+    "crash": ("/etc/ceph/ceph.client.crash.keyring",),
+    "admin": ("/etc/ceph/ceph.client.admin.keyring",),
 }
 KEYRING = "/etc/ceph/ceph.{}.keyring"  # of an entity
 KEYRINGS = ("ganesha", "igw", "rbd-mirror", "client-cephfs")
@@ -89,7 +94,7 @@ def retire(part: str, told: Mapping) -> dict[str, list[str]]:
     units = [unit for unit in _units(part, told) if _runs(unit)]
     if units:
         halocline.run(["systemctl", "disable", "--quiet", "--now", *units], limit=LIMIT)
-    if part == "ganesha" and "grace" in told and any(path.exists() for path in _paths(part, told)):
+    if "grace" in told and any(path.exists() for path in _keyrings(part, told)):
         __salt__["ganesha_grace.leave"](told["daemons"][0], **told["grace"])
     gone = []
     for path in (path for path in _paths(part, told) if path.exists()):
@@ -124,10 +129,15 @@ def _units(part: str, told: Mapping) -> list[str]:
 
 
 def _paths(part: str, told: Mapping) -> list[Path]:
-    """Where a part's files are."""
-    found = _filled(FILES[part], _names(told, "daemons")) if part in FILES else []
-    found += _filled(KEYRING, _names(told, "keys")) if part in KEYRINGS else []
-    return [ROOT / path.lstrip("/") for path in found]
+    """Where a part's files are; its key comes last: interrupted before, the cluster can still be told by it."""
+    names = _names(told, "daemons")
+    found = [path for pattern in FILES.get(part, ()) for path in _filled(pattern, names)]
+    return [*(ROOT / path.lstrip("/") for path in found), *_keyrings(part, told)]
+
+
+def _keyrings(part: str, told: Mapping) -> list[Path]:
+    names = _filled(KEYRING, _names(told, "keys")) if part in KEYRINGS else []
+    return [ROOT / path.lstrip("/") for path in names]
 
 
 def _filled(pattern: str, names: Sequence[str]) -> list[str]:

@@ -128,6 +128,22 @@ def test_what_is_planned_is_not_stopped(daemons, told, part):
     assert ran == [] and (root / "var/lib/ceph/mds/ceph-node1/keyring").exists()
 
 
+def test_an_nfs_server_leaves_its_cluster_before_its_key_goes(daemons):
+    """Interrupted between the two, it leaves again; once its key is gone, it has left."""
+    module, _, _, root = daemons
+    left = []
+    keyring, conf = root / "etc/ceph/ceph.client.ganesha.node1.keyring", root / "etc/ganesha/exports.conf"
+    for path in (keyring, conf):
+        path.parent.mkdir(parents=True)
+        path.write_text("secret")
+    module.__salt__["ganesha_grace.leave"] = lambda *words, **more: left.append((*words, more["namespace"]))
+    grace = {"user": "ganesha.node1", "pool": ".nfs", "namespace": "ganesha"}
+    told = {"daemons": ["node1"], "keys": ["client.ganesha.node1"], "grace": grace}
+    assert module.retire("ganesha", told)["removed"] == [str(conf), str(keyring)]
+    assert left == [("node1", "ganesha")]
+    assert module.retire("ganesha", told)["removed"] == [] and len(left) == 1
+
+
 def test_a_monitors_store_is_found_and_never_removed(daemons):
     module, _, ran, root = daemons
     store = root / "var/lib/ceph/mon/ceph-node1"

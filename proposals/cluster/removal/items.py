@@ -9,7 +9,7 @@ from typing import NamedTuple
 # Who needs another leaves before it: gateways before file systems, daemons of data before those that keep the maps.
 ORDER = (
     *("rgw-frontend", "rgw", "ganesha", "igw", "client-cephfs", "client-radosgw", "rbd-mirror"),
-    *("grafana", "alertmanager", "prometheus", "node-exporter"),
+    *("dashboard-access", "openstack", "grafana", "alertmanager", "prometheus", "node-exporter"),
     *("mds", "osd", "bootstrap-osd", "mgr", "mon", "crash", "admin", "key"),
 )
 # Every cluster has these, whoever is what.
