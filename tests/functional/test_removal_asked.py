@@ -531,3 +531,22 @@ def test_policy_show_says_what_would_leave_before_it_is_configured(master, runne
 def test_only_the_stage_removal_takes_its_arguments(runners, configure):
     assert "confirm= is of the stage removal alone" in runners["stage.run"]("deploy", confirm="bdfhkmpr")["error"]
     assert "gone= is of the stage removal alone" in runners["stage.plan"]("configure", gone="node4")["error"]
+
+
+def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypatch):
+    """Also where the generation that named it is pruned: then nobody else would know that it is ours."""
+    opts = {**master.opts(), "file_client": "local"}
+    paths = site(opts)
+    paths.served.unlink()
+    for function in ("host_keys_inspect", "saltutil_refresh_pillar"):
+        setattr(cluster, function, lambda minion, *words: {})
+    runners = master.runners(file_client="local")
+    for policy, leaves in ((POLICY, False), (WITHOUT, True)):
+        atomic.write(paths.proposals / "policy.cfg", policy)
+        done = runners["policy.push"]()
+        assert done.get("retcode", 0) == 0, done
+        assert paths.served.exists() and "node4" in json.loads(paths.served.read_text())
+        assert bool(runners["removal.check"](test=True)["items"]) is leaves
+    before = paths.served.stat()
+    assert "nothing changed" in runners["policy.push"]()["text"]
+    assert paths.served.stat().st_mtime_ns == before.st_mtime_ns

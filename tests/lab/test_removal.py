@@ -60,7 +60,7 @@ def hash_of(planned: Done) -> str:
 
 def maps(product: Product) -> dict[str, str]:
     """Every map of the cluster that a removal changes, and what the monitors keep."""
-    asked = ("osd crush dump", "mon dump", "auth ls", "config dump", "config-key ls", "fs dump", "osd ls")
+    asked = ("osd crush dump", "mon dump", "auth ls", "config dump", "config-key ls", "fs ls", "osd ls")
     return {words: json.dumps(product.ceph(words), sort_keys=True) for words in asked}
 
 
