@@ -91,7 +91,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
         changes["secrets taken away"] = gone
     generation_disk.prune(paths)
     gone_disks = judging.gone(choice)
-    lines = [*_roles(built.roles), *unseen, *_refresh(built)]
+    lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
     lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
@@ -121,9 +121,13 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
     return chosen.read(paths, __opts__["id"], minions.pillar(__opts__))
 
 
-def _refresh(built: generation.Generation) -> list[str]:
-    """Let the minions fetch their pillar, in one job; return a line for each that did not."""
-    refreshed = jobs.ask(__opts__, built.members["all"], "saltutil.refresh_pillar", [True, 30], object)
+def _refresh(paths: site.Site, built: generation.Generation) -> list[str]:
+    """Let the minions fetch their pillar, those too that lost their place in it, in one job; return a line for each
+    that did not.
+    """
+    lost = set(named.known(paths)) & set(minions.ours(__opts__))
+    asked = sorted({*built.members["all"], *lost})
+    refreshed = jobs.ask(__opts__, asked, "saltutil.refresh_pillar", [True, 30], object)
     lines = [f"{minion}: does not answer; it fetches its pillar when its minion starts" for minion in refreshed.silent]
     return [*lines, *replies.lines(refreshed.failed)]
 
