@@ -139,8 +139,8 @@ def _steps(steps: object) -> None:
         raise ArgumentError(f"steps={names.shown(steps)}: expected a whole number from 1 to {STEPS}")
 
 
-def _typed(gone: str | None, steps: int) -> dict[str, str]:
+def _typed(gone: str | None, steps: int) -> dict[str, str | int]:
     """What is typed beside the hash."""
     only = stage_lock.own(__opts__).get("only")
     typed = {"only": only, "gone": gone, "steps": steps if steps > 1 else None}
-    return {key: str(value) for key, value in typed.items() if value}
+    return {key: value for key, value in typed.items() if value}

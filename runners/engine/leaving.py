@@ -147,9 +147,10 @@ def served_name(opts: Mapping) -> str:
     return site(opts).current.resolve().name
 
 
-def plan(look: Look, typed: Mapping[str, str]) -> list[str]:
+def plan(look: Look, typed: Mapping[str, str | int]) -> list[str]:
     """Return what a person reads of a list, before it is carried out; ``typed`` beside its hash."""
-    lines = told.plan(look.items, look.hash, look.room(), typed, look.goes_on)
+    nothing = not look.items and look.silent
+    lines = [] if nothing else told.plan(look.items, look.hash, look.room(), typed, look.goes_on)
     lines += told.held_back(look.silent, sorted({item.minion for item in look.silent}))
     lines += [f"named again, and gets its weight {weight} back: osd.{osd}" for osd, weight in look.back.items()]
     strangers = items.strangers(look.before, look.wanted, look.states)

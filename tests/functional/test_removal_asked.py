@@ -406,6 +406,7 @@ def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, conf
     cluster.silent = {"node4"}
     done = runners["removal.check"]()
     assert "node4: does not answer" in done["text"] and "gone=node4" in done["text"]
+    assert "nothing leaves" not in done["text"]
     assert typed(runners)["retcode"] == 1 and cluster.log == []
     assert "no host of ours is called so" in runners["removal.check"](gone="node9")["error"]
     refused = runners["removal.check"](gone="node4", test=True)
@@ -512,7 +513,7 @@ def test_steps_go_down_one_by_one(runners, cluster, configure):
     weights, weigh = [], cluster.cluster_removal_weigh
     cluster.cluster_removal_weigh = lambda _, told: weights.append(sorted(set(told.values()))) or weigh(_, told)
     confirm = runners["removal.check"](steps=2, test=True)
-    assert "steps='2'" in confirm["text"]
+    assert "steps='2'" in confirm["text"] and '"ceph_steps": 2' in confirm["text"]
     typed(runners, steps=2, confirm=confirm["hash"])
     assert weights == [[2.75], [0.0]]
     ended(cluster)

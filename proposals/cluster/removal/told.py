@@ -1,5 +1,6 @@
 """What a person reads of a removal: the list, what moves, what is at risk, and what to type."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ def held_back(items: Iterable[Item], silent: Iterable[str]) -> list[str]:
     ]
 
 
-def plan(items: Sequence[Item], hash_: str, room: Room | None, typed: Mapping[str, str], goes_on: bool) -> list[str]:
+def plan(items: Sequence[Item], hash_: str, room: Room | None, typed: Mapping[str, object], goes_on: bool) -> list[str]:
     """Return all that is said of a list.
 
     hash_
@@ -64,13 +65,13 @@ def plan(items: Sequence[Item], hash_: str, room: Room | None, typed: Mapping[st
     if not items:
         return [NOTHING]
     words = "".join(f"{key}='{value}' " for key, value in typed.items())
-    pillar = ", ".join(f'"ceph_{key}": "{value}"' for key, value in {**typed, "confirm": hash_}.items())
+    pillar = json.dumps({f"ceph_{key}": value for key, value in {**typed, "confirm": hash_}.items()})
     return [
         f"{'still leaves' if goes_on else 'leaves'}, in this order (hash {hash_}):",
         *listed(items),
         *([room.line(), *_risk(items)] if room else []),
         CONFIRM.format(words, hash_),
-        PLAIN.format("{" + pillar + "}"),
+        PLAIN.format(pillar),
     ]
 
 
