@@ -81,6 +81,26 @@ def replace(entity: str) -> bool:
     return True
 
 
+def remove(names: Sequence[str]) -> dict[str, list[str]]:
+    """Take keys out of the cluster that no daemon or client of ours has any more; return which went.
+
+    Refused for those that the master still registers, and those by which a cluster is known.
+
+    names
+        Entities, such as ``[mds.node4]``.
+
+    CLI Example: for ``ceph.stage.removal``.
+    """
+    kept = {name for name, _, _ in _sections(_keyring())}
+    if wrong := [name for name in names if name in kept or name.startswith(("mon.", "client.admin", "client.boot"))]:
+        raise CommandExecutionError(f"{', '.join(wrong)}: still needed: no key was removed")
+    known = {entry["entity"] for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
+    gone = [name for name in names if name in known]
+    for name in gone:
+        __salt__["cluster_cli.tell"](["auth", "rm", name])
+    return {"removed": gone}
+
+
 def admin_differs() -> bool:
     """Return whether the cluster has another key for ``client.admin`` than this monitor's host has in pillar.
 

@@ -44,3 +44,23 @@ def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:
     for words in commands:
         __salt__["cluster_cli.tell"](words)
     return {"run": [" ".join(words) for words in commands]}
+
+
+def prune(hosts: Sequence[str]) -> dict[str, list[str]]:
+    """Take hosts without anything below them out of the CRUSH map; return which went.
+
+    hosts
+        Their names in the map.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_crush.prune '[osdnode4]'
+    """
+    nodes = __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]
+    empty = [node["name"] for node in nodes if node["type"] == "host" and not node["children"]]
+    gone = [name for name in hosts if name in empty]
+    for name in gone:
+        __salt__["cluster_cli.tell"](["osd", "crush", "rm", name])
+    return {"removed": gone}

@@ -1,6 +1,11 @@
 """What the cluster knows of its OSDs, and what it says may be done to them; on a host with the admin's key."""
 
+from collections.abc import Sequence
+
+import halocline
 from salt.exceptions import CommandExecutionError
+
+DOWN = 30  # seconds until the map shows that an OSD stopped, which it tells the monitors itself
 
 
 def states() -> list[dict]:
@@ -54,11 +59,87 @@ def unsafe(osd_id: int) -> dict[str, str | None]:
 
         salt 'saltmaster' cluster_osds.unsafe 3
     """
+    return {"unsafe": _refused(["osd", "safe-to-destroy", str(osd_id)]) or None}
+
+
+def groups(osd_ids: Sequence[int]) -> dict[str, int]:
+    """Return how many placement groups lie on some OSDs (``ceph osd df``), by their numbers.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.groups '[3, 4]'
+    """
+    return {
+        str(osd["id"]): osd["pgs"]
+        for osd in __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
+        if osd["id"] in osd_ids
+    }
+
+
+def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
+    """Return ``{refused: [why]}``: why OSDs must not be stopped and given up together, in Ceph's words; empty where
+    they may. One that does not run is not asked to stop.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.stoppable '[3, 4]'
+    """
+    known = {osd["id"]: osd for osd in states() if osd["id"] in osd_ids}
+    running = [str(osd_id) for osd_id, osd in known.items() if osd["up"]]
+    asked = [["osd", "ok-to-stop", *running]] if running else []
+    asked += [["osd", "safe-to-destroy", *map(str, known)]] if known else []
+    return {"refused": [why for words in asked if (why := _refused(words))]}
+
+
+def purge(osd_id: int, fsid: str) -> dict[str, bool]:
+    """Purge a stopped OSD: number, keys, place in CRUSH, and what the central configuration says of it alone.
+
+    Refused unless it is down and Ceph calls it safe to destroy. Purged before, nothing is left to do.
+
+    osd_id
+        The OSD's number.
+    fsid
+        Its fsid, empty for one that was destroyed: a number that belongs to another one by now is refused.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.purge 3 6b0c1f2e-0000-4000-8000-000000000000
+    """
+    known = states()
+    if fsid and all(osd["fsid"] != fsid for osd in known):
+        return {"purged": False}
+    same_id = [osd for osd in known if osd["id"] == osd_id]
+    if [osd["fsid"] or "" for osd in same_id] != [fsid]:
+        raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
+    halocline.until(lambda: _down(osd_id), DOWN)
+    if why := unsafe(osd_id)["unsafe"]:
+        raise CommandExecutionError(why)
+    # The options first: once the OSD is purged, nobody would look for them again.
+    for row in __salt__["cluster_cli.ask"](["config", "dump"]):
+        if row["section"] == f"osd.{osd_id}":
+            __salt__["cluster_cli.tell"](["config", "rm", row["section"], row["name"]])
+    __salt__["cluster_cli.tell"](["osd", "purge", str(osd_id), "--yes-i-really-mean-it"])
+    return {"purged": True}
+
+
+def _down(osd_id: int) -> None:
+    if any(osd["id"] == osd_id and osd["up"] for osd in states()):
+        raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")
+
+
+def _refused(words: Sequence[str]) -> str:
+    """Ceph's own words where it says no, by its exit status."""
     try:
-        __salt__["cluster_cli.tell"](["osd", "safe-to-destroy", str(osd_id)])
+        __salt__["cluster_cli.tell"](words)
     except CommandExecutionError as err:
-        return {"unsafe": str(err)}
-    return {"unsafe": None}
+        return str(err)
+    return ""
 
 
 def destroy(osd_id: int, fsid: str) -> dict[str, int]:

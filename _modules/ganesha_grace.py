@@ -56,3 +56,27 @@ def join(server: str, user: str, pool: str, namespace: str, limit: float = 3) ->
             )
 
     halocline.until(add, limit)
+
+
+def leave(server: str, user: str, pool: str, namespace: str, limit: float = 3) -> None:
+    """Take a server that has stopped out of a grace database, so that no other waits for its clients.
+
+    Arguments and errors as for ``join``; on its own host, or on another one of that cluster with that one's user.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha_grace.leave node4 ganesha.node1 .nfs ganesha
+    """
+    command = ["ganesha-rados-grace", "--userid", user, "--pool", pool, "--ns", namespace, "remove", server]
+
+    def take() -> None:
+        if server in members(user, pool, namespace):
+            status = halocline.status(command)
+            if server in members(user, pool, namespace):
+                raise CommandExecutionError(
+                    f"'{' '.join(command)}' ended with status {status}, and the grace database still has {server}"
+                )
+
+    halocline.until(take, limit)

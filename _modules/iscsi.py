@@ -64,6 +64,27 @@ def apply() -> list[str]:
     return done
 
 
+def release(host: str) -> list[str]:
+    """Take a gateway out of every target that another gateway serves too; return a line for each. On one that stays.
+
+    host
+        The leaving gateway's host name.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'igw1' iscsi.release igw2
+    """
+    done = []
+    for iqn, target in sorted(config()["targets"].items()):
+        names = [name for name in target.get("portals", {}) if name.partition(".")[0] == host]
+        for name in names if len(target["portals"]) > len(names) else ():
+            _call("localhost", f"gateway/{iqn}/{name}", {}, f"{iqn}: without {name}", method="DELETE")
+            done.append(f"{iqn}: without {name}")
+    return done
+
+
 def _todo() -> Iterator[Call]:
     """``(what, path, form)`` of each call to make, in order (`rbd-target-api`'s own words, GET /api)."""
     planned = __pillar__["ceph"]["services"]["iscsi-targets"]
@@ -126,12 +147,12 @@ def _patiently(host: str, path: str) -> dict:
         ) from err
 
 
-def _call(host: str, path: str, form: dict | None = None, what: str = "read") -> dict:
-    """Call the API: GET without a form, else PUT. Passwords are in header and body, never in its address."""
+def _call(host: str, path: str, form: dict | None = None, what: str = "read", method: str = "PUT") -> dict:
+    """Call the API: GET without a form, else ``method``. Passwords are in header and body, never in its address."""
     port = __pillar__["ceph"]["services"]["igw"]["port"]
     data = None if form is None else urllib.parse.urlencode(form).encode()
     request = urllib.request.Request(
-        f"http://{host}:{port}/api/{path}", data=data, method="GET" if data is None else "PUT"
+        f"http://{host}:{port}/api/{path}", data=data, method="GET" if data is None else method
     )
     login = f"{USER}:{__pillar__['ceph_secrets']['iscsi-api']}".encode()
     request.add_header("Authorization", f"Basic {base64.b64encode(login).decode()}")

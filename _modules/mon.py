@@ -62,8 +62,12 @@ def create() -> bool:
 def retire() -> str:
     """Stop this host's monitor for good and move its store aside; return where that is. Nothing is deleted.
 
+    Refused where this host's pillar still gives it the role mon.
+
     CLI Example: for ``salt-run mon.remove``.
     """
+    if "mon" in __pillar__.get("roles", ()):
+        raise CommandExecutionError("this host has the role mon: its monitor was not stopped")
     if not exists():
         return "its host had no store"
     unit = f"ceph-mon@{_name()}"

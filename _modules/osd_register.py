@@ -103,6 +103,18 @@ def made(fsid: str) -> None:
         (KEYS / name).unlink(missing_ok=True)
 
 
+def known(fsid: str) -> bool:
+    """Return whether the monitors know an OSD by its fsid; one that was destroyed has none any more.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_register.known 6b0c1f2e-0000-4000-8000-000000000000
+    """
+    return any(osd["uuid"] == fsid for osd in _dump())
+
+
 def forget(fsid: str) -> bool:
     """Take back what an interrupted run registered: number and keys. Return whether there was anything.
 

@@ -1,4 +1,5 @@
-"""What a destroyed OSD (``salt-run osd.replace``) leaves on its host: its daemon is stopped, its slots are freed.
+"""What an OSD that is destroyed (``salt-run osd.replace``) or leaves (``ceph.stage.removal``) has on its host: its
+daemon is stopped, then its slots are freed, never before the cluster has let go of it.
 
 Its data disk is left as it is: that is pulled, or wiped by a command of its own (``salt-run disk.wipe``).
 """
@@ -43,6 +44,43 @@ def stop(osd_id: int, fsid: str) -> dict[str, str]:
     return {"stopped": units[0]}
 
 
+def retire(osd_id: int, fsid: str) -> dict[str, str]:
+    """The same for an OSD that leaves: refused where this host's pillar still plans it. One that left before is none.
+
+    osd_id, fsid
+        As for ``stop``.
+
+    CLI Example: for ``ceph.stage.removal``.
+    """
+    if fsid in {osd["fsid"] for osd in __salt__["osd_plan.osds"]()}:
+        raise CommandExecutionError(f"osd.{osd_id} ({fsid}) is still planned on this host: it was not stopped")
+    return stop(osd_id, fsid) if left([fsid]) else {"stopped": "nothing"}
+
+
+def left(fsids: Sequence[str]) -> dict[str, int]:
+    """Return which of some OSDs this host still has something of but their data: ``{fsid: number}``.
+
+    fsids
+        Of OSDs.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_retire.left '[6b0c1f2e-0000-4000-8000-000000000000]'
+    """
+    records = {path: path.read_text().split() for path in RECORDS.glob("[0-9]*")}
+    found = {words[1]: int(path.name) for path, words in records.items() if len(words) > 1}
+    volumes = [volume for group in __salt__["disks_lvm.groups"]().values() for volume in group["volumes"]]
+    for tags in (volume["tags"] for volume in volumes if "ceph.osd_fsid" in volume["tags"]):
+        fsid, osd_id = tags["ceph.osd_fsid"], int(tags["ceph.osd_id"])
+        slots = {__salt__["osd_names.partuuid"](fsid, role) for role in ("db", "wal")}
+        starts = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{fsid}")
+        if starts or slots & {volume["slot"] for volume in volumes}:
+            found[fsid] = osd_id
+    return {fsid: osd_id for fsid, osd_id in found.items() if fsid in fsids}
+
+
 def recorded(osd_id: int) -> dict[str, str | None]:
     """Return ``{fsid: …}``: which OSD this host has under a number, by its record or its volumes; else ``None``.
 
@@ -62,12 +100,13 @@ def recorded(osd_id: int) -> dict[str, str | None]:
 
 
 def free(osd_id: int) -> dict[str, list[str]]:
-    """Take away the DB and WAL slots of a destroyed OSD, its record and its folder; return what went.
+    """Take away the DB and WAL slots of an OSD that the cluster let go of, its record and its folder; return what went.
 
-    Partitions and volumes that this cluster did not make for that OSD stay. Done before, nothing is left to do.
+    Refused as long as the monitors know it. Partitions and volumes that this cluster did not make for that OSD stay.
+    Done before, nothing is left to do.
 
     osd_id
-        The number of a destroyed OSD.
+        The number of an OSD that was destroyed or purged.
 
     CLI Example:
 
@@ -78,6 +117,8 @@ def free(osd_id: int) -> dict[str, list[str]]:
     fsid = recorded(osd_id)["fsid"]
     if fsid is None:
         return {"freed": []}
+    if __salt__["osd_register.known"](fsid):
+        raise CommandExecutionError(f"the cluster still has osd.{osd_id} ({fsid}): its slots were not freed")
     stop(osd_id, fsid)
     freed = []
     for disk in sorted(__salt__["disks_kernel.in_use"]()):

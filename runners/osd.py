@@ -1,15 +1,17 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from proposals.cluster import report
 from proposals.cluster.health import judge
+from proposals.cluster.removal import told
 from proposals.files import site
-from proposals.stages import replies
+from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, health, jobs, minions, planned, stage_lock, stage_log
+from runners.engine import answer, departure, health, jobs, leaving, minions, planned, stage_lock, stage_log
 
 
 @answer.answers
@@ -71,6 +73,71 @@ def replace(osd_id: int) -> dict[str, Any]:
         "change its disk (to keep it: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
         "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id"
     }
+
+
+@answer.answers
+def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer.Output:
+    """Drain single OSDs that no profile names any more, and take them out of the cluster and their host.
+
+    An OSD that a profile names would be made again: take its disk out of the profile's file of its host, and run
+    ceph.stage.configure first. Refused as the stage removal is. Interrupted, the same command goes on.
+
+    osd_ids
+        The OSDs' numbers.
+    gone
+        Minions whose hosts are gone for good.
+    test
+        Only say what would be done, how much moves, and what stands against it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run osd.remove 12 13 test=true
+        salt-run osd.remove 12 13
+    """
+    if not osd_ids or any(type(osd_id) is not int for osd_id in osd_ids):
+        raise ArgumentError("expected numbers of OSDs, such as 'salt-run osd.remove 12 13'")
+    stage_lock.free(__opts__)
+    every = leaving.at(__opts__, gone)
+    if wrong := [line for osd_id in osd_ids if (line := _stays(every, osd_id))]:
+        return answer.bad("\n".join(wrong))
+    chosen = tuple(item for item in every.items if item.kind == "osd" and leaving.number(item) in osd_ids)
+    rest = tuple(item for item in every.items if item not in chosen)
+    look = dataclasses.replace(every, items=chosen, others=(*every.others, *rest))
+    if look.begun and not look.goes_on:
+        return answer.bad(
+            f"removal {look.begun.hash} is under way, of others too: go on with 'salt-run stage.run removal "
+            f"confirm={look.begun.hash}', or call it off with 'salt-run removal.cancel'"
+        )
+    text = "\n".join([*told.listed(chosen), *([room.line()] if (room := look.room()) else [])])
+    if against := leaving.against(__opts__, look):
+        return answer.bad("\n".join([text, "refused, nothing was changed:", *against]))
+    if test:
+        plan = [line for step in told.dry(look.items, 1) for line in plan_steps.lines(step)]
+        return {"text": "\n".join([text, *plan])}
+    done: departure.Done = {}
+    departure.carry_out(__opts__, look, done)
+    stage_log.note(__opts__, "osd.remove", "removed", done=done)
+    return {"text": "\n".join([text, *(f"{who}: gone" for who in done)]), "changes": done}
+
+
+def _stays(look: leaving.Look, osd_id: int) -> str:
+    """Why an OSD must not be removed; empty where it may."""
+    if any(item.name == f"osd.{osd_id}" for item in look.items):
+        return ""
+    if any(item.name == f"osd.{osd_id}" for item in look.silent):
+        return f"osd.{osd_id}: its host does not answer: start its salt-minion, or where it is gone for good: gone="
+    osd = next((osd for osd in look.states if osd["id"] == osd_id), None)
+    if osd is None:
+        return f"the cluster has no osd.{osd_id}: see 'ceph osd tree'"
+    minion = next((each for each, host in look.wanted.hosts.items() if osd["fsid"] in host["osds"]), None)
+    if minion is None:
+        return f"osd.{osd_id} is in no profile that was ever served: it is not ours to remove"
+    return (
+        f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
+        f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
+    )
 
 
 def _not_safe(osd: Mapping[str, Any], why: str) -> str:

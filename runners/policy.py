@@ -8,8 +8,8 @@ import salt.pillar
 import salt.utils.minions
 
 from proposals.files import site
-from proposals.pillar import carried, chosen, generation, generation_disk, key_store, problems, served
-from proposals.policy import policy
+from proposals.pillar import carried, chosen, generation, generation_disk, key_store, named, problems, served
+from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
 from proposals.text.errors import PolicyError
@@ -22,7 +22,7 @@ UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run sec
 
 @answer.answers
 def show(**_: Any) -> answer.Answer:
-    """Show what each line of policy.cfg matches.
+    """Show what each line of policy.cfg matches, and what was served until now and would leave.
 
     CLI Example:
 
@@ -30,8 +30,10 @@ def show(**_: Any) -> answer.Answer:
 
         salt-run policy.show
     """
-    shown = policy.resolve(site.site(__opts__).proposals).as_dict()
-    return answer.Answer(tables.printed(tables.policy, shown), shown)
+    paths = site.site(__opts__)
+    resolved = policy.resolve(paths.proposals)
+    shown = {**resolved.as_dict(), "leaves": _leaves(paths, resolved.contents)}
+    return answer.Answer("\n".join([tables.printed(tables.policy, shown).rstrip(), *shown["leaves"]]), shown)
 
 
 @answer.answers
@@ -84,13 +86,14 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     changes: dict[str, Any] = {"secrets": written} if written else {}
     folder = generation_disk.prepare(paths, built)
     _check(folder, built)
+    named.note(paths, built.named)
     if generation_disk.serve(paths, folder):
         changes["generation"] = built.name
     if gone := generation_disk.forget(paths, built, hosts):
         changes["secrets taken away"] = gone
     generation_disk.prune(paths)
     gone_disks = judging.gone(choice)
-    lines = [*_roles(built.roles), *unseen, *_refresh(built)]
+    lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
@@ -98,6 +101,13 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     state = "is served now" if "generation" in changes else "was served already, nothing changed"
     text = "\n".join([*lines, f"generation {built.name} {state}"])
     return {"text": text, "changes": changes, "findings": [each.as_dict() for each in gone_disks]}
+
+
+def _leaves(paths: site.Site, contents: Mapping[str, Mapping[str, dict]]) -> list[str]:
+    """What generations that were served named and policy.cfg does not: a stage of its own takes it away."""
+    files = {target: merging.merge(sources.values()) for target, sources in contents.items()}
+    lines = named.leaves(named.known(paths), files)
+    return [*lines, "see 'salt-run stage.plan removal', after ceph.stage.configure"] if lines else []
 
 
 def _served(paths: site.Site) -> dict[str, str]:
@@ -114,9 +124,13 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
     return chosen.read(paths, __opts__["id"], minions.pillar(__opts__))
 
 
-def _refresh(built: generation.Generation) -> list[str]:
-    """Let the minions fetch their pillar, in one job; return a line for each that did not."""
-    refreshed = jobs.ask(__opts__, built.members["all"], "saltutil.refresh_pillar", [True, 30], object)
+def _refresh(paths: site.Site, built: generation.Generation) -> list[str]:
+    """Let the minions fetch their pillar, those too that lost their place in it, in one job; return a line for each
+    that did not.
+    """
+    lost = set(named.known(paths)) & set(minions.ours(__opts__))
+    asked = sorted({*built.members["all"], *lost})
+    refreshed = jobs.ask(__opts__, asked, "saltutil.refresh_pillar", [True, 30], object)
     lines = [f"{minion}: does not answer; it fetches its pillar when its minion starts" for minion in refreshed.silent]
     return [*lines, *replies.lines(refreshed.failed)]
 

@@ -10,7 +10,7 @@ from typing import Any
 from proposals.files import site as sites
 from proposals.stages import lines, orchestrations, plan_steps, presence, progress, targets
 from proposals.text import names
-from proposals.text.errors import ProposalError
+from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, minions, stage_child, stage_jobs, stage_lock, stage_log, stage_recorder, stage_show
 
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
@@ -82,7 +82,9 @@ def begin(
 
 
 @answer.answers
-def run(name: str, only: str | None = None) -> answer.Output:
+def run(
+    name: str, only: str | None = None, confirm: str | None = None, gone: str | None = None, steps: int | None = None
+) -> answer.Output:
     """Run a stage with live progress; its exit status is the stage's.
 
     name
@@ -90,6 +92,12 @@ def run(name: str, only: str | None = None) -> answer.Output:
     only
         Salt's glob: change these hosts alone, for a roll-out step by step. For plain ``state.orch`` it is a key of the
         pillar: ``salt-run state.orch ceph.stage.deploy pillar='{"ceph_only": "osdnode[1-4]*"}'``.
+    confirm
+        Of the stage removal: the hash of the list that ``stage.plan removal`` printed.
+    gone
+        Of the stage removal: minions whose hosts are gone for good, with commas between.
+    steps
+        Of the stage removal: in how many steps data leaves OSDs; one movement where it is not said.
 
     CLI Example:
 
@@ -97,10 +105,12 @@ def run(name: str, only: str | None = None) -> answer.Output:
 
         salt-run stage.run prep
         salt-run stage.run deploy only='osdnode[1-4]*'
+        salt-run stage.run removal confirm=bdfhkmpr
     """
     stage = _known(name)
+    more = _removals(stage, confirm=confirm, gone=gone, steps=steps)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = stage_child.start(__opts__, stage, out, err, *orchestrations.limited(only))
+        child = stage_child.start(__opts__, stage, out, err, *orchestrations.told(only=only, **more))
         try:
             log = stage_child.log(__opts__, child)
             quiet = bool(__opts__.get("output"))
@@ -116,18 +126,22 @@ def run(name: str, only: str | None = None) -> answer.Output:
     if log is None or end is None:
         return answer.bad(why or f"stage {stage} ended with status {status}", status or 1)
     text = [*([why] if why else []), f"stage {stage}: {lines.line(end)}"]
-    text += [f"when the cause is gone: salt-run stage.run {stage}", f"({log})"] if status else []
+    text += (
+        [f"when the cause is gone: salt-run stage.run {' '.join([stage, *_again(more)])}", f"({log})"] if status else []
+    )
     return answer.Answer("\n".join(text), {"stage": stage, "log": log, "records": stage_log.read(log)}, status)
 
 
 @answer.answers
-def plan(name: str, only: str | None = None) -> answer.Output:
+def plan(name: str, only: str | None = None, gone: str | None = None, steps: int | None = None) -> answer.Output:
     """Show what a stage would do: its checks, then Salt's test mode. Touches nothing.
 
     name
         The stage's name.
     only
         Salt's glob: what it would do to these hosts alone.
+    gone, steps
+        Of the stage removal, as ``stage.run`` takes them.
 
     CLI Example:
 
@@ -135,10 +149,12 @@ def plan(name: str, only: str | None = None) -> answer.Output:
 
         salt-run stage.plan deploy
         salt-run stage.plan deploy only='osdnode[1-4]*'
+        salt-run stage.plan removal
     """
     stage = _known(name)
+    more = _removals(stage, gone=gone, steps=steps)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = stage_child.start(__opts__, stage, out, err, "test=True", *orchestrations.limited(only))
+        child = stage_child.start(__opts__, stage, out, err, "test=True", *orchestrations.told(only=only, **more))
         child.wait()
         printed = stage_child.printed(out), stage_child.printed(err)
     states = orchestrations.states(printed[0])
@@ -238,6 +254,18 @@ def _expected(stage: str, members: Sequence[str] | None) -> list[str]:
             f"{sites.site(__opts__).root}/minions.sls"
         )
     return expected
+
+
+def _removals(stage: str, **typed: Any) -> dict[str, Any]:
+    """Arguments of the stage removal; ArgumentError where another stage is given any."""
+    given = [key for key, value in typed.items() if value is not None]
+    if given and stage != "removal":
+        raise ArgumentError(f"{given[0]}= is of the stage removal alone: leave it out for {stage}")
+    return typed
+
+
+def _again(more: dict[str, Any]) -> list[str]:
+    return [f"{key}={value}" for key, value in more.items() if value is not None]
 
 
 def _waits(stage: str, jobs: str, limit: float, log: str | None) -> None:

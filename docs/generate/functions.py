@@ -66,7 +66,8 @@ class Function:
     @property
     def keywords(self) -> set[str]:
         """Every argument that may be given as ``key=value``; with dashes or underscores, as typed."""
-        own = {each.name for each in self.signature.parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD}
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        own = {each.name for each in self.signature.parameters.values() if each.kind in kinds}
         return own | set(self.arguments) | set(self.takes)
 
 
@@ -113,6 +114,10 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     ]
     if arguments.vararg:
         parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
+    parameters += [
+        kinds(each.arg, kinds.KEYWORD_ONLY, default=kinds.empty if default is None else ast.unparse(default))
+        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
     if arguments.kwarg:
         parameters.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
     return inspect.Signature(parameters)

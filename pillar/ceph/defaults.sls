@@ -14,6 +14,11 @@ stage_prep_minion: default-no-update-no-reboot
 ready_timeout: 300
 # The hosts that a stage changes, as Salt's glob: given for one run, salt-run state.orch NAME pillar='{"ceph_only": ...}'.
 ceph_only: null
+# Of ceph.stage.removal, given for one run alike: the hash of the list that was printed, hosts that are gone for good
+# (with commas), and in how many steps data leaves OSDs.
+ceph_confirm: null
+ceph_gone: null
+ceph_steps: 1
 
 # Before configure has run nobody is anything yet.
 ceph:

@@ -37,6 +37,11 @@ class Site:
         return self.root / "current"
 
     @property
+    def served(self) -> Path:
+        """What generations that were served named, and has not left: of it alone anything may be removed."""
+        return self.root / "served.json"
+
+    @property
     def secrets(self) -> Path:
         """What each minion may know: ``ID.yml``, 0600 in 0700."""
         return self.root / "secrets"

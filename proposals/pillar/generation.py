@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import yaml
 
 from proposals.files.site import minion_file
-from proposals.pillar import chosen, conf, problems, secrets, tunings
+from proposals.pillar import chosen, conf, named, problems, secrets, tunings
 from proposals.pillar.chosen import TEMPLATE, Chosen
 from proposals.services import planning, table
 from proposals.services.planning import ServicePlans
@@ -22,7 +22,7 @@ STAGES = ("master", "admin", "mon", "mgr", "storage")  # roles by which stages n
 
 @dataclass(frozen=True)
 class Generation:
-    """One generation: its name, its files by path, and who is what."""
+    """One generation: its name, its files by path, who is what, and what may leave later (``named.hosts``)."""
 
     name: str
     files: Mapping[str, str]
@@ -30,6 +30,7 @@ class Generation:
     roles: Mapping[str, list[str]]
     hostnames: Mapping[str, str]
     services: ServicePlans
+    named: Mapping[str, Mapping]
 
     @property
     def entities(self) -> dict[str, Mapping[str, str]]:
@@ -63,7 +64,7 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     unnamed = dump({"ceph": derived})
     name = hashlib.sha256(repr(sorted({**texts, "derived": unnamed}.items())).encode()).hexdigest()[:16]
     texts["stack/default/ceph/derived.yml"] = dump({"ceph": {**derived, "generation": name}})
-    return Generation(name, texts, members, choice.roles, hostnames, services)
+    return Generation(name, texts, members, choice.roles, hostnames, services, named.hosts(files, hostnames))
 
 
 def _members(choice: Chosen) -> dict[str, list[str]]:

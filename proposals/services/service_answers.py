@@ -97,8 +97,8 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
 
 
 def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
-    """Return a line for each daemon that a host still runs without the role, and for each keyring that it has of a
-    client without being named for it: removal is the admin's own step.
+    """Return a line for each daemon that a host still runs without the role, which the stage removal takes away, and
+    for each keyring that it has of a client without being named for it.
     """
     lines = []
     for service in wanted:
@@ -108,7 +108,8 @@ def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mappi
                 for unit in running["units"] if minion not in parts.get(part, ()) else ():
                     if any(fnmatch(unit, glob) for glob in globs):
                         lines.append(
-                            f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone"
+                            f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone; "
+                            "'salt-run stage.plan removal' lists what would leave"
                         )
     return lines + _keyrings(steps, answers)
 

@@ -21,6 +21,8 @@ def line(record: Mapping[str, Any]) -> str | None:
             return f"{record['step']}: {reason(record)}"
         case "result" if warnings := record.get("warnings"):
             return "\n".join(f"{record['step']}: warning: {warning}" for warning in warnings)
+        case "drain":
+            return f"  {record['left']} of {record['of']} {record['what']} are still to leave"
         case "stop":
             return f"stopped by {record['user']}"
         case "end":

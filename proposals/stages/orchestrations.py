@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-ONLY = "ceph_only"  # the pillar's key by which a stage's SLS are told
+KEYS = "ceph_{}"  # of the pillar, by which a stage's SLS are told
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
 
 
@@ -26,13 +26,15 @@ def typed(words: Iterable[Any]) -> list[str]:
     return shown
 
 
-def limited(only: object) -> list[str]:
-    """Return what is typed behind an orchestration's name so that it changes some hosts alone.
+def told(**typed: object) -> list[str]:
+    """Return what is typed behind an orchestration's name so that its SLS are told more.
 
-    only
-        Salt's glob; None for all hosts.
+    typed
+        ``only``: Salt's glob, for some hosts alone; ``confirm``, ``gone``, ``steps``: of the stage removal. None for
+        what was not typed.
     """
-    return [] if only is None else [f"pillar={json.dumps({ONLY: only})}"]
+    pillar = {KEYS.format(key): value for key, value in typed.items() if value is not None}
+    return [f"pillar={json.dumps(pillar)}"] if pillar else []
 
 
 def states(printed: str) -> list[dict[str, Any]] | None:

@@ -30,6 +30,7 @@ ONLY_LOOKS = {
     "ceph.host.check",
     "service.check",
     "health.before",
+    "removal.check",
 }  # what a stage may do before its last check
 SYNC = {"ceph.host.sync"}
 
@@ -84,7 +85,7 @@ def test_nothing_changes_before_the_last_check(show_sls, stage):
 
 
 def test_numbers_are_names(checkout):
-    for number, name in enumerate(("prep", "discovery", "configure", "deploy", "services")):
+    for number, name in enumerate(("prep", "discovery", "configure", "deploy", "services", "removal")):
         assert (checkout / f"salt/ceph/stage/{number}.sls").resolve().name == f"{name}.sls"
 
 

@@ -86,8 +86,8 @@ def test_of_an_inline_pillar_the_keys_alone_are_kept():
 
 
 def test_an_orchestration_for_some_hosts_is_told_by_its_pillar():
-    assert orchestrations.limited(None) == []
-    assert orchestrations.limited("osdnode[1-4]*") == ['pillar={"ceph_only": "osdnode[1-4]*"}']
+    assert orchestrations.told(only=None, confirm=None) == []
+    assert orchestrations.told(only="osdnode[1-4]*", gone=None) == ['pillar={"ceph_only": "osdnode[1-4]*"}']
     record = {"event": "stage", "stage": "deploy", "user": "root", "jid": "1", "only": "osdnode[1-4]*"}
     assert line(record) == "deploy: begun by root, job 1, only osdnode[1-4]*"
 

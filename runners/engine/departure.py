@@ -1,0 +1,174 @@
+"""A removal that is carried out: OSDs drained and purged, daemons stopped, keys taken away, each by Ceph's leave."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from proposals.cluster.health import judge
+from proposals.cluster.removal import items, record
+from proposals.cluster.removal.items import Item
+from proposals.files.site import site
+from proposals.pillar import named
+from proposals.services import service_answers
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import draining, health, jobs, leaving, spared
+from runners.engine.leaving import Look
+
+LEAVE = 120  # seconds without progress after which Ceph's no stands
+TELLS = {"rgw": "rgw-frontend", "node-exporter": "prometheus", "alertmanager": "prometheus"}  # who must not ask it more
+Done = dict[str, list[str]]  # what was done, by the kind and host
+
+
+def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
+    """Let everything of a list leave, in its order. Each is forgotten once it has left.
+
+    opts
+        The master's options.
+    look
+        The list; what was confirmed is kept in the cluster before the first change.
+    done
+        Gets what was done, by kind and host; it holds that too where the rest fails.
+    steps
+        In how many the OSDs' weights go to zero.
+
+    Raises ProposalError with what stands against the next step; the next run goes on there.
+    """
+    empty = {minion: host["hostname"] for minion, host in look.before.items() if not _keeps(look, minion)}
+    begun = record.begin(look.items, look.seen["weights"], look.begun, empty)
+    jobs.cluster(opts, "cluster_removal.note", [begun.as_list()], bool)
+    if look.back:
+        done["back"] = jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]
+    for kind in items.ORDER:
+        listed = [item for item in look.items if item.kind == kind]
+        if kind in TELLS and listed:
+            _tell(opts, look, TELLS[kind])
+        if ids := look.present(listed):
+            draining.drain(opts, ids, begun.weights, steps)
+        for minion in dict.fromkeys(item.minion for item in listed):
+            group = [item for item in listed if item.minion == minion]
+            LEAVES.get(kind, _part)(opts, look, group)
+            if keys := items.keys(group, look.before, look.wanted.keys):
+                jobs.cluster(opts, "cluster_auth.remove", [keys])
+            named.forget(site(opts), group)
+            done.setdefault(f"{kind} of {minion}" if minion else kind, []).extend(item.name for item in group)
+    if begun.hosts:
+        jobs.cluster(opts, "cluster_crush.prune", [list(begun.hosts)])
+    if not {*look.silent, *look.others} & set(begun.items):
+        jobs.cluster(opts, "cluster_removal.forget", kind=bool)
+
+
+def _keeps(look: Look, minion: str) -> bool:
+    """Whether a host has OSDs that are wanted."""
+    return bool(look.wanted.hosts.get(minion, {}).get("osds"))
+
+
+def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """Give up drained OSDs of one host, by Ceph's leave; their slots are free when the cluster has let go of them."""
+    minion = listed[0].minion
+    _allowed(opts, minion, look.present(listed))
+    for item in listed:
+        osd_id, here = leaving.number(item), item.fsid and not item.given_up
+        if here:
+            jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
+        if present := look.present([item]):
+            _allowed(opts, minion, present)  # of one that stopped, what it said last is not known
+            jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
+        if here:
+            jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
+
+
+def _allowed(opts: Mapping, minion: str, ids: Sequence[int]) -> None:
+    """Wait for Ceph's leave as long as data moves that may bring it; raise ProposalError with its no."""
+
+    def refusals() -> list[str]:
+        refused: list[str] = jobs.cluster(opts, "cluster_osds.stoppable", [list(ids)])["refused"]
+        return refused
+
+    if ids and (why := spared.leave(opts, refusals, LEAVE)):
+        verdict = health.judged(opts)
+        lines = [f"{minion}: its data would be at risk: {why}", *judge.lines((*verdict.wrong, *verdict.moves))]
+        raise ProposalError("\n".join([*lines, draining.AGAIN]))
+
+
+def _mon(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """A monitor leaves the map by ``ok-to-rm``, then its host."""
+    for item in listed:
+        name = item.name.removeprefix("mon.")
+        if name in jobs.cluster(opts, "cluster_mons.monitors", kind=dict)["names"]:
+            jobs.cluster(opts, "cluster_mons.remove", [name], dict)
+        if not item.given_up:
+            jobs.one(opts, item.minion, "mon.retire", kind=str)
+
+
+def _mgr(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """The active manager hands over first."""
+    name = listed[0].name.removeprefix("mgr.")
+    if jobs.cluster(opts, "cluster_removal.inspect", kind=dict)["active"] == name:
+        jobs.cluster(opts, "cluster_crush.apply", [[["mgr", "fail", name]]])
+    _part(opts, look, listed)
+
+
+def _mds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """A metadata server ends when Ceph says ``ok-to-stop``; of a host that is gone another one takes over."""
+    name = listed[0].name.removeprefix("mds.")
+    running = {server for system in look.seen["file_systems"] for server in system["servers"]}
+    if name in running:
+
+        def refusals() -> list[str]:
+            try:
+                jobs.cluster(opts, "cluster_health.stoppable", ["mds", [name]])
+            except ProposalError as err:
+                return [str(err)]
+            return []
+
+        if why := spared.leave(opts, refusals, LEAVE):
+            raise ProposalError(f"mds.{name}: {why}; {draining.AGAIN}")
+        if listed[0].given_up:
+            jobs.cluster(opts, "cluster_crush.apply", [[["mds", "fail", name]]])
+    _part(opts, look, listed)
+
+
+def _ganesha(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """An NFS server leaves the grace database by itself; of a host that is gone another server takes it out."""
+    _part(opts, look, listed)
+    if listed[0].given_up:
+        own = items.told(listed[0], look.before)
+        for minion, host in look.wanted.hosts.items():
+            grace = host["parts"].get("ganesha", {}).get("grace")
+            if grace and grace["namespace"] == own["grace"]["namespace"]:
+                words = [own["daemons"][0], *(grace[key] for key in ("user", "pool", "namespace"))]
+                jobs.one(opts, minion, "ganesha_grace.leave", words, object)
+                return
+
+
+def _igw(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """A gateway leaves every target first, by another's word; ceph-iscsi takes none out that does not answer."""
+    stay = [minion for minion, host in sorted(look.wanted.hosts.items()) if "igw" in host["parts"]]
+    if stay and not listed[0].given_up:
+        jobs.one(opts, stay[0], "iscsi.release", [look.before[listed[0].minion]["hostname"]], list)
+    _part(opts, look, listed)
+
+
+def _part(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
+    """Daemons and files of one part of one host."""
+    for item in listed:
+        if item.kind != "key" and not item.given_up:
+            jobs.one(opts, item.minion, "daemons_retire.retire", [item.kind, items.told(item, look.before)], dict)
+
+
+LEAVES: Mapping[str, Callable[[Mapping, Look, Sequence[Item]], None]] = {
+    "osd": _osds,
+    "mon": _mon,
+    "mgr": _mgr,
+    "mds": _mds,
+    "ganesha": _ganesha,
+    "igw": _igw,
+}
+
+
+def _tell(opts: Mapping, look: Look, part: str) -> None:
+    """Those who send requests to what leaves are told of it first, as the stage services does."""
+    stay = [minion for minion, host in look.wanted.hosts.items() if part in host["parts"]]
+    if stay:
+        told = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60)
+        if failed := service_answers.applied(part, told.answers, replies.lines(told.failed)).failed:
+            raise ProposalError("\n".join([*failed, draining.AGAIN]))

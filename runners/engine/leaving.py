@@ -1,0 +1,199 @@
+"""What leaves the running cluster, looked at once: the list, what stands against it, what was confirmed before."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from proposals.cluster.removal import domains, items, record, roles, room, told
+from proposals.cluster.removal.items import Found, Item, Wanted
+from proposals.cluster.removal.record import Record
+from proposals.files.site import site
+from proposals.pillar import named, served
+from proposals.stages import replies
+from proposals.text import names
+from proposals.text.errors import ArgumentError, ProposalError
+from runners.engine import jobs, minions, stage_lock
+
+LEFT = "daemons_retire.left"  # what a host still has of what it lost
+FORM = f"its answer is not of the form expected ({LEFT}): run ceph.stage.prep, which brings its modules up to date"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look gave.
+
+    items
+        All that leaves now.
+    silent
+        What does not, as its host does not answer and is not given up.
+    others
+        What was confirmed before, still leaves, and not in this run: of hosts that ``only`` leaves out.
+    before, wanted
+        What was named until now, and is named.
+    seen, states
+        ``cluster_removal.inspect``'s and ``cluster_osds.states``'s answers.
+    begun
+        What was confirmed before, where that is under way.
+    generations
+        Of which generation the pillar of each host is that has something left.
+    """
+
+    items: tuple[Item, ...]
+    silent: tuple[Item, ...]
+    others: tuple[Item, ...]
+    before: Mapping[str, Mapping]
+    wanted: Wanted
+    seen: Mapping[str, Any]
+    states: Sequence[Mapping]
+    begun: Record | None
+    generations: Mapping[str, str | None]
+
+    @property
+    def hash(self) -> str:
+        """By which the list is confirmed."""
+        return record.name(self.items, self.begun)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the list is what is left of one that was confirmed."""
+        return record.goes_on(self.items, self.begun)
+
+    @property
+    def osds(self) -> list[int]:
+        """The numbers of the OSDs that leave, of those that the cluster still has."""
+        return self.present(self.items)
+
+    def present(self, listed: Iterable[Item]) -> list[int]:
+        """The numbers of some OSDs in the cluster, by their fsids: what a host calls one may be another's by now."""
+        has = {(osd["id"], osd["fsid"] or "") for osd in self.states}
+        osds = [(number(item), item.fsid) for item in listed if item.kind == "osd"]
+        return [osd_id for osd_id, fsid in osds if (osd_id, fsid) in has]
+
+    @property
+    def back(self) -> dict[str, float]:
+        """The weights of OSDs that began to leave, and that the served generation names again."""
+        planned = {fsid for host in self.wanted.hosts.values() for fsid in host["osds"]}
+        stay = {str(osd["id"]) for osd in self.states if osd["fsid"] in planned}
+        weights = record.back(self.begun, self.seen["weights"]) if self.begun else {}
+        return {osd: weight for osd, weight in weights.items() if osd in stay}
+
+    def room(self) -> room.Room | None:
+        """What its OSDs move and fill; None without any."""
+        return room.room(_crush(self.seen), *_asked(self.seen), set(self.osds)) if self.osds else None
+
+
+def at(opts: Mapping, gone: object = None) -> Look:
+    """Look at what leaves.
+
+    opts
+        The master's options.
+    gone
+        The minions that are given up, as typed: one, or several with commas between.
+
+    Raises ProposalError where nobody knows, and for a host that is given up and is not gone.
+    """
+    paths, members = site(opts), minions.members(opts)
+    before = named.known(paths)
+    wanted = Wanted(
+        named.hosts(served.contents(paths), named.hostnames(paths)), named.entities(paths, members["master"][0])
+    )
+    every = items.candidates(before, wanted.hosts)
+    lost = _limited(opts, every)
+    answers, silent = _hosts(opts, lost)
+    given_up = _given_up(gone, lost, silent)
+    seen = jobs.cluster(opts, "cluster_removal.inspect", kind=dict)
+    states = jobs.cluster(opts, "cluster_osds.states", kind=list)
+    found = Found(states, seen["monitors"], seen["keys"], answers)
+    listed = items.leaving(before, wanted, found, named.made(paths), given_up)
+    whole = not stage_lock.own(opts).get("only")
+    listed = [item for item in listed if (item.minion in lost if item.minion else whole)]
+    away = tuple(item for item in listed if item.minion in silent and not item.given_up)
+    here = tuple(item for item in listed if item not in away)
+    generations = {minion: answer["generation"] for minion, answer in answers.items()}
+    begun = record.read(seen["record"])
+    unasked = set(every) - set(lost)
+    others = tuple(item for item in begun.items if item.minion in unasked) if begun else ()
+    return Look(here, away, others, before, wanted, seen, states, begun, generations)
+
+
+def number(item: Item) -> int:
+    """Return an OSD's number."""
+    return int(item.name.removeprefix("osd."))
+
+
+def against(opts: Mapping, look: Look) -> list[str]:
+    """Return what stands against carrying a list out, a line each; of one that goes on, no more than still can."""
+    generation = served_name(opts)
+    stale = [
+        f"{minion}: its pillar is of generation {has or 'none'}, served is {generation}: run ceph.stage.configure again"
+        for minion, has in sorted(look.generations.items())
+        if has != generation and any(item.minion == minion for item in look.items)
+    ]
+    lines = [*stale, *roles.against(look.items, look.seen, minions.members(opts))]
+    if not look.osds:
+        return lines
+    crush, pools = _crush(look.seen), look.seen["pools"]
+    lines += domains.lacking(crush, pools, set(look.osds))
+    if not look.goes_on:  # half of it has moved: what was asked before it began held for all
+        lines += [*domains.emptied(crush, pools, set(look.osds)), *getattr(look.room(), "against", ())]
+    up = {f"osd.{osd['id']}" for osd in look.states if osd["up"]}
+    running = {item.name for item in look.items if item.given_up} & up
+    return lines + [f"{name} runs: its host is not gone" for name in sorted(running)]
+
+
+def served_name(opts: Mapping) -> str:
+    """Return the name of the generation that is served."""
+    return site(opts).current.resolve().name
+
+
+def plan(look: Look, typed: Mapping[str, str | int]) -> list[str]:
+    """Return what a person reads of a list, before it is carried out; ``typed`` beside its hash."""
+    nothing = not look.items and look.silent
+    lines = [] if nothing else told.plan(look.items, look.hash, look.room(), typed, look.goes_on)
+    lines += told.held_back(look.silent, sorted({item.minion for item in look.silent}))
+    lines += [f"named again, and gets its weight {weight} back: osd.{osd}" for osd, weight in look.back.items()]
+    strangers = items.strangers(look.before, look.wanted, look.states)
+    return [*lines, *([f"left alone, in no profile of ours: {', '.join(strangers)}"] if strangers else [])]
+
+
+def _crush(seen: Mapping) -> domains.Map:
+    return domains.Map(seen["crush"], {int(osd): share for osd, share in seen["inside"].items()})
+
+
+def _asked(seen: Mapping) -> tuple[Sequence[Mapping], Sequence[Mapping], Mapping]:
+    return seen["pools"], seen["usage"], seen["limits"]
+
+
+def _limited(opts: Mapping, lost: Mapping[str, dict]) -> dict[str, dict]:
+    """Those of some hosts that the running stage's ``only`` names; one that is gone may be no minion any more."""
+    only = stage_lock.own(opts).get("only")
+    return {minion: own for minion, own in lost.items() if not only or fnmatchcase(minion, str(only))}
+
+
+def _hosts(opts: Mapping, lost: Mapping[str, dict]) -> tuple[dict[str, dict], set[str]]:
+    """What is left on each host that answers, and who does not."""
+    ours = sorted(set(lost) & set(minions.ours(opts)))
+    asked = jobs.ask(opts, ours, LEFT, [{minion: lost[minion] for minion in ours}])
+    wrong = [replies.Problem(each, FORM) for each, answer in asked.answers.items() if not _sound(answer)]
+    if wrong or asked.failed:
+        raise ProposalError("\n".join(replies.lines([*asked.failed, *wrong])))
+    return asked.answers, set(lost) - asked.answers.keys()
+
+
+def _sound(answer: Mapping) -> bool:
+    osds = answer.get("osds")
+    if not isinstance(osds, Mapping) or not isinstance(answer.get("parts"), list) or "generation" not in answer:
+        return False
+    return all(isinstance(fsid, str) and type(osd_id) is int for fsid, osd_id in osds.items())
+
+
+def _given_up(gone: object, before: Mapping[str, Mapping], silent: Collection[str]) -> set[str]:
+    """The hosts that are given up, which may not answer."""
+    words = {word.strip() for word in str(gone).split(",")} if gone else set()
+    for word in sorted(words):
+        if before and word not in before:  # where nothing leaves any more, it has left
+            raise ArgumentError(f"gone={names.shown(word)}: no host of ours is called so{names.nearest(word, before)}")
+        if word not in silent:
+            raise ProposalError(f"gone={word}: it answers, so it is not gone: leave gone= out, and it leaves in order")
+    return words

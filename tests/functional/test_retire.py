@@ -1,0 +1,351 @@
+"""What a host and the cluster refuse to give up, whoever asks: OSDs that are needed, daemons that are planned, keys."""
+
+import pytest
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
+
+FSID, OTHER = "6b0c8f3e-0000-4000-8000-000000000001", "6b0c8f3e-0000-4000-8000-000000000002"
+MDS = {"daemons": ["node1"], "keys": ["mds.node1"]}
+TREE = [
+    {"id": -1, "type": "root", "name": "default", "children": [-2, -3, -4]},
+    {"id": -2, "type": "host", "name": "node1", "children": [0, 1]},
+    {"id": -3, "type": "host", "name": "node2", "children": [2]},
+    {"id": -4, "type": "host", "name": "node3", "children": []},
+    *({"id": osd, "type": "osd", "name": f"osd.{osd}", "crush_weight": 5.5, "status": "up"} for osd in range(3)),
+]
+
+
+@pytest.fixture
+def host(python_module, tmp_path):
+    """A module of OSDs that leave on a host with one, whose record is there; what it may ask."""
+    module = python_module("osd_retire")
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/3").write_text(f"3 {FSID} data db\n")
+    asks = {
+        "disks_lvm.groups": dict,
+        "osd_plan.osds": list,
+        "osd_register.known": lambda fsid: False,
+        "disks_kernel.in_use": dict,
+        "osd_lvm_parts.remove": lambda fsid: [],
+        "service.enabled": lambda unit: False,
+    }
+    ran = []
+    mocks = {"__salt__": asks, "RECORDS": tmp_path / "records", "DATA_DIR": tmp_path, "_run": ran.append}
+    with LoaderModuleMock({module: mocks}):
+        yield module, asks, ran
+
+
+def test_an_osd_that_is_planned_is_not_stopped(host):
+    module, asks, ran = host
+    asks["osd_plan.osds"] = lambda: [{"fsid": FSID}]
+    with pytest.raises(CommandExecutionError, match="still planned on this host: it was not stopped"):
+        module.retire(3, FSID)
+    assert ran == []
+    asks["osd_plan.osds"] = list
+    assert module.retire(3, FSID) == {"stopped": "ceph-osd@3"}
+    assert ["systemctl", "stop", "ceph-osd@3", "osd-devices@3"] in ran
+
+
+def test_a_number_that_is_another_osds_is_not_stopped(host):
+    module, _, ran = host
+    assert module.retire(3, OTHER) == {"stopped": "nothing"} and ran == []
+    with pytest.raises(CommandExecutionError, match="is the OSD with fsid"):
+        module.stop(3, OTHER)
+
+
+def test_no_slot_is_freed_while_the_cluster_has_the_osd(host):
+    module, asks, ran = host
+    asks["osd_register.known"] = lambda fsid: fsid == FSID
+    with pytest.raises(CommandExecutionError, match="the cluster still has osd.3"):
+        module.free(3)
+    assert ran == [] and module.left([FSID, OTHER]) == {FSID: 3}
+    asks["osd_register.known"] = lambda fsid: False
+    assert module.free(3) == {"freed": []}
+    assert module.left([FSID, OTHER]) == {} and module.free(3) == {"freed": []}
+
+
+def test_volumes_that_are_left_are_found_and_the_data_alone_is_not(host):
+    module, asks, _ = host
+    tags = {"ceph.osd_fsid": OTHER, "ceph.osd_id": "4"}
+    volumes = [{"tags": tags, "slot": "data"}]
+    asks["disks_lvm.groups"] = lambda: {"/dev/sda": {"volumes": volumes}}
+    asks["osd_names.partuuid"] = lambda fsid, role: role
+    assert module.left([OTHER]) == {}
+    asks["service.enabled"] = lambda unit: unit == f"ceph-volume@lvm-4-{OTHER}"
+    assert module.left([OTHER]) == {OTHER: 4}
+    asks["service.enabled"] = lambda unit: False
+    volumes.append({"tags": tags, "slot": "wal"})
+    assert module.left([OTHER]) == {OTHER: 4}
+
+
+@pytest.fixture
+def daemons(python_module, tmp_path):
+    """The module of daemons that leave, below a root of its own; units that run, and what was run."""
+    module = python_module("daemons_retire")
+    running, ran = {"ceph-mds@node1"}, []
+    pillar = {"ceph_os": {"prometheus": {"service": "prometheus"}}}
+    folder = tmp_path / "var/lib/ceph/mds/ceph-node1"
+    folder.mkdir(parents=True)
+    (folder / "keyring").write_text("secret")
+
+    def run(command, limit):
+        ran.append(command)
+        running.difference_update(command)
+
+    mocks = {"__pillar__": pillar, "ROOT": tmp_path, "_runs": running.__contains__, "__salt__": {}}
+    mocks["__grains__"] = {"id": "node1"}
+    with LoaderModuleMock({module: mocks}):
+        before, module.halocline.run = module.halocline.run, run
+        yield module, pillar, ran, tmp_path
+        module.halocline.run = before
+
+
+def test_a_daemon_that_has_no_role_any_more_goes_with_its_key(daemons):
+    module, _, ran, root = daemons
+    gone = module.retire("mds", MDS)
+    assert gone == {"stopped": ["ceph-mds@node1"], "removed": [str(root / "var/lib/ceph/mds/ceph-node1")]}
+    assert ran == [["systemctl", "disable", "--quiet", "--now", "ceph-mds@node1"]]
+    assert module.retire("mds", MDS) == {"stopped": [], "removed": []} and len(ran) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "part"),
+    [
+        ({"ceph": {"services": {"mds": {"name": "node1"}}}}, "mds"),
+        ({"roles": ["mds"]}, "mds"),
+        ({"roles": ["mgr"]}, "mgr"),
+        ({"roles": ["master"]}, "admin"),
+        ({"roles": ["storage"]}, "crash"),
+        ({"roles": ["storage"]}, "bootstrap-osd"),
+        ({"ceph": {"services": {"rgw": {"gateways": [{"name": "node1"}]}}}}, "rgw"),
+    ],
+)
+def test_what_is_planned_is_not_stopped(daemons, told, part):
+    module, pillar, ran, root = daemons
+    pillar |= told
+    with pytest.raises(CommandExecutionError, match=f"{part} is still planned on this host"):
+        module.retire(part, MDS)
+    assert ran == [] and (root / "var/lib/ceph/mds/ceph-node1/keyring").exists()
+
+
+def test_an_nfs_server_leaves_its_cluster_before_its_key_goes(daemons):
+    """Interrupted between the two, it leaves again; once its key is gone, it has left."""
+    module, _, _, root = daemons
+    left = []
+    keyring, conf = root / "etc/ceph/ceph.client.ganesha.node1.keyring", root / "etc/ganesha/exports.conf"
+    for path in (keyring, conf):
+        path.parent.mkdir(parents=True)
+        path.write_text("secret")
+    module.__salt__["ganesha_grace.leave"] = lambda *words, **more: left.append((*words, more["namespace"]))
+    grace = {"user": "ganesha.node1", "pool": ".nfs", "namespace": "ganesha"}
+    told = {"daemons": ["node1"], "keys": ["client.ganesha.node1"], "grace": grace}
+    assert module.retire("ganesha", told)["removed"] == [str(conf), str(keyring)]
+    assert left == [("node1", "ganesha")]
+    assert module.retire("ganesha", told)["removed"] == [] and len(left) == 1
+
+
+def test_a_monitors_store_is_found_and_never_removed(daemons):
+    module, _, ran, root = daemons
+    store = root / "var/lib/ceph/mon/ceph-node1"
+    store.mkdir(parents=True)
+    told = {"daemons": ["node1"]}
+    assert module.left({"node1": {"parts": {"mon": told}, "osds": []}})["parts"] == ["mon"]
+    with pytest.raises(CommandExecutionError, match=r"mon\.retire moves it aside"):
+        module.retire("mon", told)
+    assert store.is_dir() and ran == []
+
+
+def test_one_gateway_leaves_while_another_is_planned(daemons):
+    module, pillar, _, _ = daemons
+    pillar |= {"ceph": {"services": {"rgw": {"gateways": [{"name": "rgw.node1"}]}}}}
+    assert module.retire("rgw", {"daemons": ["secure.node1"]}) == {"stopped": [], "removed": []}
+
+
+@pytest.mark.parametrize("name", ["../../../../etc", "a/b", "..", "-x; id", "", ".hidden"])
+def test_a_name_that_is_none_leads_nowhere(daemons, name):
+    module, _, ran, root = daemons
+    with pytest.raises(CommandExecutionError, match="no daemon is called so"):
+        module.retire("mds", {"daemons": [name]})
+    assert ran == [] and (root / "var/lib/ceph/mds/ceph-node1").exists()
+
+
+def test_what_a_host_still_has_is_told(daemons):
+    module, _, _, root = daemons
+    keyring = root / "etc/ceph/ceph.client.admin.keyring"
+    keyring.parent.mkdir(parents=True)
+    parts = {"mds": MDS, "admin": {}, "prometheus": {}, "client-cephfs": {"keys": ["client.cephfs.node1"]}}
+    assert module.left({"node1": {"parts": parts, "osds": []}})["parts"] == ["mds"]
+    keyring.write_text("secret")
+    assert module.left({"node1": {"parts": parts, "osds": []}})["parts"] == ["admin", "mds"]
+
+
+@pytest.fixture
+def asked(python_module):
+    """A function: a module of the cluster's, on one that answers so; the commands that it told."""
+
+    def on(name, **more):
+        told = []
+        answers = {"tree": {"nodes": TREE}, "dump": {"osds": [], **more.pop("dump", {})}, "ls": more.pop("ls", {})}
+
+        def tell(words, stdin=None):
+            if words[1] in more.get("refuses", ()):
+                raise CommandExecutionError(f"Error EBUSY: {words[1]}")
+            told.append(words)
+            return ""
+
+        asks = {
+            "cluster_cli.ask": lambda words: more.get("config", []) if words[0] == "config" else answers[words[1]],
+            "cluster_cli.tell": tell,
+            "cluster_cli.kept": lambda key: more.get("record"),
+        }
+        module = python_module(name)
+        return (
+            LoaderModuleMock({module: {"__salt__": asks, "__pillar__": more.get("pillar", {}), "DOWN": 0}}),
+            module,
+            told,
+        )
+
+    return on
+
+
+def osd(**more):
+    return {"osd": 3, "uuid": FSID, "state": ["exists"], "up": 0, "in": 0, **more}
+
+
+@pytest.mark.parametrize(
+    ("there", "refuses", "why"),
+    [
+        (osd(uuid=OTHER), [], None),
+        (osd(up=1), [], "osd.3 still runs"),
+        (osd(), ["safe-to-destroy"], "Error EBUSY: safe-to-destroy"),
+    ],
+    ids=["another one has its number", "it runs", "not safe to destroy"],
+)
+def test_an_osd_that_is_needed_is_not_purged(asked, there, refuses, why):
+    mock, module, told = asked("cluster_osds", dump={"osds": [there]}, refuses=refuses)
+    with mock:
+        if why is None:
+            assert module.purge(3, FSID) == {"purged": False}
+            with pytest.raises(CommandExecutionError, match="is not the OSD with fsid"):
+                module.purge(3, "")
+        else:
+            with pytest.raises(CommandExecutionError, match=why):
+                module.purge(3, FSID)
+    assert not any(words[:2] == ["osd", "purge"] for words in told)
+
+
+def test_with_an_osd_goes_what_the_configuration_says_of_it_alone(asked):
+    rows = [{"section": section, "name": "osd_max_backfills"} for section in ("osd", "osd.3", "osd.30")]
+    mock, module, told = asked("cluster_osds", dump={"osds": [osd()]}, config=rows)
+    with mock:
+        assert module.purge(3, FSID) == {"purged": True}
+    assert told[1:] == [["config", "rm", "osd.3", "osd_max_backfills"],
+                        ["osd", "purge", "3", "--yes-i-really-mean-it"]]  # fmt: skip
+
+
+def test_only_what_runs_is_asked_to_stop_and_all_whether_it_is_safe(asked):
+    mock, module, told = asked("cluster_osds", dump={"osds": [osd(up=1), osd(osd=4, uuid=OTHER)]})
+    with mock:
+        assert module.stoppable([3, 4]) == {"refused": []}
+    assert told == [["osd", "ok-to-stop", "3"], ["osd", "safe-to-destroy", "3", "4"]]
+
+
+def test_weights_are_changed_only_where_the_old_ones_are_kept(asked):
+    mock, module, told = asked("cluster_removal")
+    with mock, pytest.raises(CommandExecutionError, match="nobody kept the weights"):
+        module.weigh({"0": 0})
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("weights", "commands"),
+    [
+        ({"0": 0, "1": 0}, ["osd crush reweight-subtree node1 0"]),
+        ({"0": 0, "2": 0, "9": 0}, ["osd crush reweight-subtree node2 0", "osd crush reweight osd.0 0"]),
+        ({"0": 2.75, "1": 2.75}, ["osd crush reweight osd.0 2.75", "osd crush reweight osd.1 2.75"]),
+        ({"0": 5.5}, []),
+    ],
+    ids=["a host in one movement", "a host and an OSD", "half of it", "nothing"],
+)
+def test_a_host_leaves_in_one_movement(asked, weights, commands):
+    mock, module, _ = asked("cluster_removal", record="x")
+    with mock:
+        assert module.weigh(weights) == {"run": commands}
+
+
+def test_a_host_with_anything_below_it_stays_in_the_map(asked):
+    mock, module, told = asked("cluster_crush")
+    with mock:
+        assert module.prune(["node1", "node3", "default", "node9"]) == {"removed": ["node3"]}
+    assert told == [["osd", "crush", "rm", "node3"]]
+
+
+REGISTER = '[mds.node1]\n\tkey = AQ==\n\tcaps mon = "allow profile mds"\n'
+
+
+@pytest.mark.parametrize("name", ["mds.node1", "mon.", "client.admin", "client.bootstrap-osd"])
+def test_a_key_that_is_needed_stays(asked, name):
+    dump = {"auth_dump": [{"entity": each} for each in (name, "mds.node2")]}
+    mock, module, told = asked("cluster_auth", ls=dump, pillar={"ceph_secrets": {"register": REGISTER}})
+    with mock:
+        with pytest.raises(CommandExecutionError, match="still needed: no key was removed"):
+            module.remove(["mds.node2", name])
+        assert told == []
+        assert module.remove(["mds.node2", "mds.gone"]) == {"removed": ["mds.node2"]}
+    assert told == [["auth", "rm", "mds.node2"]]
+
+
+def test_a_monitor_that_is_planned_is_not_stopped(python_module):
+    module = python_module("mon")
+    with (
+        LoaderModuleMock({module: {"__pillar__": {"roles": ["mon"]}}}),
+        pytest.raises(CommandExecutionError, match="has the role mon"),
+    ):
+        module.retire()
+
+
+CEPH = {
+    "osd tree": {"nodes": [*TREE, {"id": 9, "type": "osd", "name": "osd.9", "crush_weight": 0.0}]},
+    "osd dump": {"osds": [{"osd": 0, "weight": 1.0}], "full_ratio": 0.95, "backfillfull_ratio": 0.9},
+    "osd df": {"nodes": [{"id": 0, "kb": 100, "kb_used": 30, "kb_used_data": 20, "pgs": 8, "var": 1.0}]},
+    "df": {"pools": [{"name": "p", "stats": {"bytes_used": 4096}}]},
+    "osd pool": [{"pool_name": "p", "size": 3, "crush_rule": 0, "pg_num": 32, "type": 1}],
+    "osd crush": {"buckets": [], "rules": [], "types": [], "devices": []},
+    "quorum_status": {"quorum_names": ["a"], "monmap": {"mons": [{"name": "a"}, {"name": "b"}]}},
+    "mgr dump": {"active_name": "a", "standbys": [{"name": "b", "gid": 1}]},
+    "fs dump": {
+        "standbys": [{"name": "c"}],
+        "filesystems": [{"mdsmap": {"fs_name": "cephfs", "max_mds": 1, "info": {"gid_1": {"name": "a"}}}}],
+    },
+    "auth ls": {"auth_dump": [{"entity": "mgr.a", "key": "AQsecret=="}]},
+}
+
+
+def test_what_is_judged_is_read_and_no_key_is_in_it(python_module):
+    def ask(words):
+        return next(answer for start, answer in CEPH.items() if " ".join(words).startswith(start))
+
+    asks = {"cluster_cli.ask": ask, "cluster_cli.tell": lambda words: "250\n", "cluster_cli.kept": lambda key: None}
+    module = python_module("cluster_removal")
+    with LoaderModuleMock({module: {"__salt__": asks}}):
+        seen = module.inspect()
+    assert seen["weights"]["9"] == 0.0 and seen["inside"] == {"0": 1.0} and seen["keys"] == ["mgr.a"]
+    assert seen["usage"] == [{"id": 0, "kb": 100, "kb_used": 30, "kb_used_data": 20, "pgs": 8}]
+    assert seen["limits"] == {"backfillfull": 0.9, "full": 0.95, "max_pgs": 250}
+    assert seen["pools"] == [{"pool_name": "p", "size": 3, "crush_rule": 0, "pg_num": 32, "bytes_used": 4096}]
+    assert (seen["managers"], seen["active"], seen["quorum"], seen["monitors"]) == (["a", "b"], "a", ["a"], ["a", "b"])
+    assert seen["file_systems"] == [{"name": "cephfs", "max_mds": 1, "servers": ["a"]}] and seen["standbys"] == ["c"]
+    assert "AQsecret" not in str(seen)
+
+
+def test_a_gateway_leaves_the_targets_that_another_one_serves(python_module, monkeypatch):
+    module, called = python_module("iscsi"), []
+    targets = {
+        "iqn.both": {"portals": {"igw1.lab": {}, "igw2.lab": {}}},
+        "iqn.alone": {"portals": {"igw2.lab": {}}},
+        "iqn.other": {"portals": {"igw1.lab": {}, "igw20.lab": {}}},
+    }
+    monkeypatch.setattr(module, "config", lambda: {"targets": targets})
+    monkeypatch.setattr(module, "_call", lambda *words, **more: called.append((*words, more)))
+    assert module.release("igw2") == ["iqn.both: without igw2.lab"]
+    assert [(words[1], words[-1]) for words in called] == [("gateway/iqn.both/igw2.lab", {"method": "DELETE"})]
