@@ -13,6 +13,7 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 120  # seconds one command may take
+UDEV = 30  # seconds for udev, which locks a disk while it looks at what has just changed on it
 EDGE = 1 << 20  # bytes at both ends of disk and partitions: GPTs, BlueStore's label, LVM's, MD's, ZFS's lie there
 NO_SERIAL = "none"
 HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid no wiping
@@ -125,12 +126,26 @@ def _edges(node: str, partitions: Sequence[str], labels: Sequence[int]) -> list[
 @contextmanager
 def _alone(node: str) -> Iterator[int]:
     """The disk opened for writing by nobody else, with the lock that keeps udev away."""
-    disk = os.open(node, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    disk = halocline.until(lambda: _opened(node), UDEV)
     try:
-        fcntl.flock(disk, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield disk
     finally:
         os.close(disk)
+
+
+def _opened(node: str) -> int:
+    """The same, where nobody holds it."""
+    say = "it is not wiped yet: end what uses it, and type disk.wipe again"
+    try:
+        disk = os.open(node, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as err:
+        raise CommandExecutionError(f"{node}: {err.strerror}; {say}") from err
+    try:
+        fcntl.flock(disk, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as err:
+        os.close(disk)
+        raise CommandExecutionError(f"{node}: a process holds a lock on it; {say}") from err
+    return disk
 
 
 def _clear(disk: int, start: int, length: int) -> None:

@@ -1,6 +1,10 @@
 """Which volume group goes with a disk that is wiped: one of OSDs alone, on no other disk, that nothing has open."""
 
+import fcntl
+import os
+
 import pytest
+from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 
 DISK, GROUP = "/dev/sdz", "ceph-sdz"
@@ -30,3 +34,26 @@ def test_a_group_stays_where_lvm_did_not_answer(python_module):
     wipe = python_module("disks_wipe")
     with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):
         assert wipe._group(DISK, {"signatures": ["LVM2_member"]}) is None
+
+
+def test_a_disk_that_somebody_locks_is_waited_for_then_named(python_module, monkeypatch, tmp_path):
+    """As udev does, for a moment, when volumes on it have just gone."""
+    wipe, disk = python_module("disks_wipe"), tmp_path / "disk"
+    disk.write_bytes(b"")
+    monkeypatch.setattr(wipe, "UDEV", 0)
+    holder = os.open(disk, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_SH)
+    with pytest.raises(CommandExecutionError, match="a process holds a lock on it; it is not wiped yet"):
+        wipe._alone(str(disk)).__enter__()
+    monkeypatch.setattr(wipe, "UDEV", 30)
+    monkeypatch.setattr(wipe.halocline.time, "sleep", lambda _: fcntl.flock(holder, fcntl.LOCK_UN))
+    with wipe._alone(str(disk)) as descriptor:
+        assert os.pwrite(descriptor, b"x", 0) == 1
+    os.close(holder)
+
+
+def test_a_disk_that_is_gone_is_named(python_module, monkeypatch):
+    wipe = python_module("disks_wipe")
+    monkeypatch.setattr(wipe, "UDEV", 0)
+    with pytest.raises(CommandExecutionError, match="/dev/sdzz: No such file"):
+        wipe._alone("/dev/sdzz").__enter__()

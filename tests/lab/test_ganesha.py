@@ -29,7 +29,7 @@ with open("/mnt/node1/locked", "a") as file:
 @pytest.fixture(scope="module")
 def client(served: Product, guest: Callable[..., Guest]) -> Iterator[Guest]:
     """A guest on the cluster's public network that is none of its minions, with `/cephfs` of two servers mounted."""
-    made = guest("nfs1", cluster="served")
+    made = guest("nfs1", cluster=served.session.name)
     made.run("systemctl disable --now salt-minion")
     served.run("saltmaster", "salt-key --yes --delete nfs1")
     for name in ("node1", "node2"):
@@ -95,7 +95,7 @@ def test_files_and_locks_outlive_a_server_that_was_killed(served: Product, clien
 
 def test_the_stage_again_changes_nothing(served: Product) -> None:
     done = served.stage("ceph.stage.ganesha")
-    assert "ganesha: ganesha: nothing changed" in done.out
+    assert "ganesha: ganesha: nothing changed" in done.out, done.out
 
 
 @pytest.mark.big

@@ -26,7 +26,12 @@ def whole(served: Product) -> Iterator[None]:
 
 @contextmanager
 def frozen(cluster: Product, host: str, osd: int) -> Iterator[None]:
-    """An OSD that is there and says nothing."""
+    """An OSD that is there and says nothing.
+
+    The monitors take it to be slow for an hour afterwards (mon_osd_laggy_halflife), and a metadata server names idle
+    clients as laggy meanwhile.
+    """
+    cluster.run("saltmaster", "ceph health mute MDS_CLIENTS_LAGGY 2h --sticky")
     cluster.run(host, f"systemctl kill --signal=STOP ceph-osd@{osd}")
     try:
         yield
