@@ -70,8 +70,9 @@ def revoke(entity: str, seconds: int) -> dict[str, str]:
         _block(sorted(fresh), seconds)
         blocked |= fresh
         running = sessions(entity)
-    listed = __salt__["cluster_cli.ask"](["osd", "blocklist", "ls"]) or ()
-    return {entry["addr"]: entry["until"] for entry in listed if entry["addr"] in blocked}
+    # Not `osd blocklist ls`: release 16.2.15 prints two documents where JSON is asked for, addresses and ranges.
+    listed = __salt__["cluster_cli.ask"](["osd", "dump"])["blocklist"]
+    return {address: until for address, until in listed.items() if address in blocked}
 
 
 def _addresses(session: Mapping, entity: str) -> list[str]:

@@ -57,7 +57,7 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
     name
         The entity, such as client.backup.
     keyring
-        A file on the master with it: ``ceph auth get client.backup -o /root/backup.keyring`` writes one.
+        A file on the master with it: ``ceph auth get client.backup -o ~/backup.keyring`` writes one.
     test
         Only say whether it could be.
 
@@ -65,7 +65,7 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt-run secret.take client.backup /root/backup.keyring
+        salt-run secret.take client.backup ~/backup.keyring
     """
     stage_lock.free(__opts__)
     name, path = str(name), Path(str(keyring))

@@ -15,10 +15,10 @@ case "$*" in
     "tell mon.b sessions"*) cat {0}/sessions-b ;;
     "auth rm"*) [ ! -e {0}/late ] || mv {0}/late {0}/sessions-b ;;
     "osd blocklist add"*) set -- $4; echo "$1" >>{0}/blocked ;;
-    "osd blocklist ls"*)
-        echo '[{{"addr": "10.0.0.7:0/1", "until": "sometime"}}'
-        while read -r addr; do echo ", {{\"addr\": \"$addr\", \"until\": \"2026-12-22\"}}"; done <{0}/blocked
-        echo ']' ;;
+    "osd dump"*)
+        echo '{{"blocklist": {{"10.0.0.7:0/1": "sometime"'
+        while read -r addr; do echo ", \"$addr\": \"2026-12-22\""; done <{0}/blocked
+        echo '}}}}' ;;
     *) echo "what is $*" >&2; exit 22 ;;
 esac
 """
@@ -68,7 +68,7 @@ def test_a_revoked_client_is_forgotten_and_each_of_its_programs_blocked(modules,
         "osd blocklist add 10.0.0.9:0/4711 60",
         "osd blocklist add [fd00::9]:0/4712 60",
         "osd blocklist add 10.0.0.9:0/4713 60",
-        "osd blocklist ls",
+        "osd dump",
     ]
 
 
