@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 import yaml
 from bus import cost
-from product import PILLAR, Product, cluster_file
+from busy import until_seen
+from product import PILLAR, Product, cluster_file, until
 from saltcli import salt_run
 
 from lab.session import Session
@@ -15,6 +16,7 @@ from lab.session import Session
 pytestmark = pytest.mark.big
 FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b01"
 KEPT = f"{PILLAR}/proposals/config/stack/default/ceph/cluster.yml"
+TAKEN = f"{PILLAR}/proposals/profile-taken/stack/default/ceph/minions/node1.yml"
 DISCOVERY = "salt-run discovery.collect"
 POPULATE = ["proposal.peek", "target=node*", "ratio=2", "db=180-200", "wal=180-200", "data=900-"]
 POPULATE += ["db-size=30g", "wal-size=3g"]
@@ -52,6 +54,34 @@ for part in 1 2; do until [ -b ${{ssd}}p$part ]; do sleep 0.1; done; done
 ceph-volume raw prepare --bluestore --data $hdd --block.db ${{ssd}}p1 --block.wal ${{ssd}}p2 2>&1 | tail -3
 rm mon.keyring monmap
 """
+# The same page's long form: a manager, and an OSD of one copy of everything, which clients can use.
+IN_USE = r"""
+set -e
+ceph config set global mon_allow_pool_size_one true
+ceph config set global osd_pool_default_size 1
+folder=/var/lib/ceph/mgr/ceph-node1
+mkdir -p $folder
+ceph auth get-or-create mgr.node1 mon 'allow profile mgr' osd 'allow *' mds 'allow *' >$folder/keyring
+chown -R ceph:ceph $folder
+systemctl start ceph-mgr@node1
+disk=/dev/$(lsblk -dno NAME,ROTA | awk '$2 == 1 && ++found == 2 {print $1}')
+sgdisk --new=1:0:0 $disk >/dev/null
+until [ -b ${disk}p1 ]; do sleep 0.1; done
+fsid=$(cat /proc/sys/kernel/random/uuid) key=$(ceph-authtool --gen-print-key)
+id=$(echo "{\"cephx_secret\": \"$key\"}" | ceph osd new $fsid -i -)
+folder=/var/lib/ceph/osd/ceph-$id
+umount $folder 2>/dev/null || true  # where ceph-volume prepared the one that is forgotten by now
+rm -rf $folder
+mkdir -p $folder
+ceph-authtool --create-keyring $folder/keyring --name osd.$id --add-key $key
+ln -s ${disk}p1 $folder/block
+chown -R ceph:ceph $folder
+chown ceph:ceph ${disk}p1
+ceph-osd --id $id --mkfs --osd-uuid $fsid --osd-objectstore bluestore --setuser ceph --setgroup ceph
+systemctl start ceph-osd@$id
+"""
+FILES = ("/etc/ceph/ceph.conf", "/etc/ceph/ceph.client.admin.keyring")
+HASHES = "find /etc/ceph -type f -exec sha256sum {} + | sort"
 
 
 @pytest.fixture(scope="module")
@@ -143,25 +173,46 @@ profile-taken/stack/default/ceph/minions/*.yml
 """
 
 
-def test_it_is_not_taken_over_by_configure_and_deploy(byhand: Product) -> None:
+@pytest.fixture
+def used(byhand: Product) -> Product:
+    """That cluster with an OSD and a manager that run, and its admin's files on the master, where its clients work."""
+    byhand.run("node1", IN_USE)
+    for path in FILES:
+        byhand.write(path, byhand.run("node1", f"cat {path}").out)
+
+    def serves() -> bool:
+        status = byhand.ceph("status")
+        return bool(status["mgrmap"]["available"]) and status["osdmap"]["num_up_osds"] == 1
+
+    until(serves, 120, "its manager and its OSD run")
+    return byhand
+
+
+def test_it_is_not_taken_over_while_its_clients_work(used: Product, load: Callable) -> None:
     """Its monitor, its admin's client and its disks in policy.cfg: refused before the first change, all as before."""
-    byhand.run("saltmaster", " ".join(["salt-run proposal.populate name=taken", *POPULATE[1:]]), check=False)
-    byhand.write(f"{PILLAR}/proposals/policy.cfg", POLICY)
-    before = _its(byhand)
-    done = byhand.stage("ceph.stage.configure", check=False)
+    used.run("saltmaster", DISCOVERY)
+    used.run("saltmaster", " ".join(["salt-run proposal.populate name=taken", *POPULATE[1:]]), check=False)
+    (running,) = used.ceph("osd dump")["osds"]
+    assert running["uuid"] in used.run("saltmaster", f"cat {TAKEN}").out
+    used.write(f"{PILLAR}/proposals/policy.cfg", POLICY)
+    with load(used, until_seen(used), least=80, errors=0) as busy:
+        assert busy.clients == ("rados", "rbd")
+        before = _its(used)
+        with busy.fault():
+            done = used.stage("ceph.stage.configure", check=False)
+            deployed = used.stage("ceph.stage.deploy", check=False)
+        assert _its(used) == before
     assert done.code == 1 and "Traceback" not in done.out + done.err
-    for entity in ("mon.", "client.admin"):
+    for entity in ("mon.", "client.admin", "client.bootstrap-osd"):
         assert f"{entity} is the key of a cluster that exists, and the master has none: node1 " in done.out, done.out
-    assert byhand.run("saltmaster", f"ls {PILLAR}/keys/keys.json", check=False).code != 0
-    deployed = byhand.stage("ceph.stage.deploy", check=False)
+    assert used.run("saltmaster", f"ls {PILLAR}/keys/keys.json", check=False).code != 0
     assert deployed.code == 1 and "nothing is configured yet" in deployed.out
-    assert _its(byhand) == before
 
 
 def _its(byhand: Product) -> tuple:
-    """Keys, monitors, configuration of that cluster; what lies on every host."""
+    """Keys, monitors, configuration of that cluster; what lies on every host and runs there."""
     told = [byhand.run("node1", f"ceph --format json {words}").out for words in ("auth ls", "mon dump", "config dump")]
-    return *told, byhand.run("node1", "find /etc/ceph -type f -exec sha256sum {} + | sort").out, byhand.traces()
+    return *told, *(byhand.run(host, HASHES).out for host in ("node1", "saltmaster")), byhand.traces()
 
 
 def _osds(byhand: Product, host: str) -> list[dict]:
