@@ -11,6 +11,7 @@ from pathlib import Path
 
 PROC, SYS = Path("/proc"), Path("/sys")
 CONTAINER = Path("/run/systemd/container")
+LISTED = ("pci", "drive")  # what is written to devices that a list names, and to no other
 
 
 def wanted() -> str | None:
@@ -29,7 +30,8 @@ def wanted() -> str | None:
 def settings(name: str | None = None) -> list[dict]:
     """Return every setting of the profile as this host would have it, in the table's order.
 
-    Each has ``id``, ``on`` (the key, path, port or disk), ``value`` and, where it is left out, why: ``left``.
+    Each has ``id``, ``on`` (the key, path, port or disk), ``value`` and, where it is left out, why: ``left``. What a
+    list has to name has its ``identity`` too (``tunings_hardware.identity``).
 
     CLI Example:
 
@@ -60,7 +62,7 @@ def _expanded(row: Mapping) -> list[dict]:
 
 
 def _fitted(setting: dict) -> dict:
-    """A ring no longer than its port can have; a least value only where the host has less."""
+    """A ring no longer than its port can have; a least value only where the host has less; whose a register is."""
     if setting["kind"] == "ring":
         most = __salt__["tunings_hardware.rings"](setting["on"])
         sizes = ((key, int(size)) for key, size in re.findall(r"(\w+) (\d+)", setting["value"]))
@@ -69,6 +71,8 @@ def _fitted(setting: dict) -> dict:
         now = __salt__["tunings_hardware.real"](setting) or ""
         if now.isdecimal() and int(now) > int(setting["value"]):
             setting["left"] = f"this host has {now} already"
+    if setting["kind"] in LISTED:
+        setting["identity"] = __salt__["tunings_hardware.identity"](setting)
     return setting
 
 
@@ -91,7 +95,7 @@ def _left(setting: Mapping) -> str | None:
         return f"only by name, its price: {setting['price']} (ceph:tunings_allowed: [{setting['id']}])"
     if CONTAINER.exists():
         return "a container shares its host's kernel: set it there"
-    if setting["kind"] in ("pci", "drive") and (why := _unlisted(setting)):
+    if setting["kind"] in LISTED and (why := _unlisted(setting)):
         return why
     if "path" in setting and not Path(setting["path"]).exists():
         return "this kernel does not have it"
@@ -102,7 +106,7 @@ def _left(setting: Mapping) -> str | None:
 
 def _unlisted(setting: Mapping) -> str | None:
     """Why nothing is written to a device: our table lists those with a known register, the site its safe drives."""
-    identity = __salt__["tunings_hardware.identity"](setting)
+    identity = setting["identity"]
     if setting["kind"] == "pci":
         known = setting["devices"]
         return None if identity in known else f"{identity or 'no PCI device'} is none of {', '.join(known)}"

@@ -3,6 +3,7 @@
 Sources: tuned.conf(5), tuned-adm(8), tuned-profiles(7).
 """
 
+import shlex
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,9 +16,14 @@ LIMIT = 120  # seconds one command may take
 COMMANDS = {  # a setting that TuneD has no plugin for, as a shell command
     "ring": "ethtool -G {on} {value}",
     "pause": "ethtool -A {on} {value}",
-    "pci": "setpci -s $(basename $(readlink -f /sys/class/net/{on}/device)) {value}",
-    "drive": "hdparm -q {value} /dev/{on}",
+    "pci": (
+        "is /sys/class/net/{on}/device/vendor 0x{vendor} && is /sys/class/net/{on}/device/device 0x{device} && "
+        "setpci -s $(basename $(readlink -f /sys/class/net/{on}/device)) {value}"
+    ),
+    "drive": "is /sys/block/{on}/device/model {model} && hdparm -q {value} /dev/{on}",
 }
+# TuneD calls the script at each boot, when a port's or a drive's name may have become another's, that no list names.
+IS = 'is() { read -r found <"$1" && [ "$found" = "$2" ]; }'
 
 
 def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -58,14 +64,18 @@ def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | No
 
 def _script(own: Sequence[Mapping], before: Mapping[str, str]) -> str:
     """What TuneD calls with start and with stop; what fails is seen when the value is read back."""
-    start = [COMMANDS[setting["kind"]].format(**setting) for setting in own]
-    stop = [
-        COMMANDS[setting["kind"]].format(on=setting["on"], value=value)
-        for setting in own
-        if (value := before.get(f"{setting['on']} {setting['kind']}"))
-    ]
-    lines = ["#!/bin/sh", 'case "$1" in', "start)", *start, ";;", "stop)", *stop, ";;", "esac", "exit 0"]
+    start = [_command(setting, setting["value"]) for setting in own]
+    stop = [_command(setting, value) for setting in own if (value := before.get(f"{setting['on']} {setting['kind']}"))]
+    lines = ["#!/bin/sh", IS, 'case "$1" in', "start)", *start, ";;", "stop)", *stop, ";;", "esac", "exit 0"]
     return "\n".join(lines) + "\n"
+
+
+def _command(setting: Mapping, value: str) -> str:
+    """What gives a setting's place a value."""
+    identity = setting.get("identity", "")
+    vendor, _, device = identity.partition(":")
+    model = shlex.quote(identity)
+    return COMMANDS[setting["kind"]].format(on=setting["on"], value=value, vendor=vendor, device=device, model=model)
 
 
 def active() -> str | None:
@@ -86,6 +96,8 @@ def active() -> str | None:
 def apply(name: str, texts: Mapping[str, str]) -> None:
     """Make TuneD run a profile with these files; the one that ran before is remembered, once.
 
+    What the same profile set before is put back first, by the files that it was set with.
+
     CLI Example:
 
     .. code-block:: bash
@@ -94,9 +106,13 @@ def apply(name: str, texts: Mapping[str, str]) -> None:
     """
     HOME.mkdir(parents=True, exist_ok=True)
     _run("systemctl", "enable", "--now", "tuned")
+    runs = active()
     if not (HOME / "before").exists():
-        (HOME / "before").write_text(active() or "")
-    (FOLDER / name).mkdir(parents=True, exist_ok=True)
+        (HOME / "before").write_text(runs or "")
+    if runs == name:
+        _run("tuned-adm", "off")
+    shutil.rmtree(FOLDER / name, ignore_errors=True)
+    (FOLDER / name).mkdir(parents=True)
     for file, text in texts.items():
         path = FOLDER / name / file
         path.write_text(text)

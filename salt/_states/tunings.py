@@ -17,10 +17,10 @@ def applied(name: str) -> dict:
     """
     profile, active = __salt__["tunings.wanted"](), __salt__["tunings_tuned.active"]()
     if not profile:
-        return _taken_away(name, active)
+        return _taken_away(name, active, "no profile is planned for this host")
     settings = __salt__["tunings.settings"]()
     if all(setting["left"] for setting in settings):
-        return halocline.unchanged(name, f"{profile}: nothing of it can be set here: {_left(settings)}")
+        return _taken_away(name, active, f"{profile}: nothing of it can be set here: {_left(settings)}")
     texts = __salt__["tunings_tuned.files"](profile, settings, _before(settings))
     drifted = [setting for setting in __salt__["tunings.check"]() if setting["state"] == "drift"]
     if active == profile and __salt__["tunings_tuned.there"](profile) == texts and not drifted:
@@ -46,15 +46,15 @@ def _before(settings: Sequence[Mapping]) -> dict[str, str]:
     return {**kept, **new}
 
 
-def _taken_away(name: str, active: str | None) -> dict:
-    """No profile is planned: one of ours goes, and what was before comes back."""
+def _taken_away(name: str, active: str | None, why: str) -> dict:
+    """Nothing is to be set: a profile of ours goes, and what was before comes back."""
     if active not in __pillar__.get("ceph_tunings", {}):
-        return halocline.unchanged(name, "no profile is planned for this host")
+        return halocline.unchanged(name, why)
     changes = {"profile": {"old": active, "new": None}}
     if __opts__["test"]:
-        return halocline.changed(name, f"{active} would be taken away", changes, True)
+        return halocline.changed(name, f"{why}: {active} would be taken away", changes, True)
     __salt__["tunings_tuned.remove"]()
-    return halocline.changed(name, f"{active} is taken away, what was before is restored", changes, False)
+    return halocline.changed(name, f"{why}: {active} is taken away, what was before is restored", changes, False)
 
 
 def _judged(name: str, profile: str, settings: Sequence[Mapping], changes: dict) -> dict:

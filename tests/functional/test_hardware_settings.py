@@ -1,15 +1,21 @@
 """Settings that can hurt hardware, on made-up devices: nothing is written but where a list says so, and it goes back.
 
 A PCI register and a drive's cache cannot be had here: `setpci` and `hdparm` are programs of this test that keep one
-register a device, and a line of what was written.
+register a device, a drive's flags, and a line of what was written. `tuned-adm` calls a profile's script as TuneD does.
 """
 
+import importlib.util
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from saltfactories.utils.loader import LoaderModuleMock
 
+STATE = Path(__file__).parents[2] / "salt/_states/tunings.py"
+ASKED = {"allowed": ["pci_read_request", "drive_cache"], "drives": ["MZ7LH*"]}
+USED = ("tunings.wanted", "tunings.settings", "tunings.check", "tunings_hardware.real")
+USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "files", "there", "apply", "remove"))
 PORTS = {  # port: its PCI vendor and device, and its Device Control register
     "ens1f0": ("0000:5b:00.0", "15b3", "1017", "2936"),  # ConnectX-5
     "ens1f1": ("0000:5b:00.1", "15b3", "1017", "593f"),  # reads 4 KiB already
@@ -34,8 +40,20 @@ esac
 """
 HDPARM = """#!/bin/sh
 case "$1" in
--q) echo "$@" >>{log} ;;
--W) printf ' write-caching =  0 (off)\\n look-ahead    =  1 (on)\\n' ;;
+-q) echo "$@" >>{log}; echo "$2 $3" >{drives}/${{4##*/}} ;;
+-W)
+    read -r cache ahead <{drives}/${{3##*/}}
+    printf ' write-caching =  %s (?)\\n look-ahead    =  %s (?)\\n' ${{cache#-W}} ${{ahead#-A}}
+    ;;
+esac
+"""
+TUNED_ADM = """#!/bin/sh
+called() {{ [ ! -e {folder}/$1/script.sh ] || sed "s#/sys/#{sys}/#g" {folder}/$1/script.sh | sh -s $2; }}
+runs=$(cat {folder}/runs 2>/dev/null)
+case "$1" in
+active) [ -z "$runs" ] || echo "Current active profile: $runs" ;;
+off) called "$runs" stop; rm {folder}/runs ;;
+profile) [ -z "$runs" ] || called "$runs" stop; echo $2 >{folder}/runs; called $2 start ;;
 esac
 """
 
@@ -43,8 +61,10 @@ esac
 @pytest.fixture
 def node(with_pillar: Callable, python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
     """A function of pillar's ``ceph``: the modules on a node with these ports and drives."""
-    sys, dev, programs, registers = (tmp_path / name for name in ("sys", "dev", "programs", "registers"))
-    for folder in (dev, programs, registers):
+    folders = sys, dev, programs, registers, drives, tuned = [
+        tmp_path / name for name in ("sys", "dev", "programs", "registers", "drives", "tuned")
+    ]
+    for folder in folders:
         folder.mkdir()
     for port, (address, vendor, device, register) in PORTS.items():
         place = sys / "devices" / (address or port)
@@ -59,14 +79,24 @@ def node(with_pillar: Callable, python_module: Callable, tmp_path: Path, monkeyp
         (sys / "block" / drive / "device").mkdir(parents=True)
         (sys / "block" / drive / "device/model").write_text(f"{model} \n")
         (dev / drive).touch()
-    texts = {"setpci": SETPCI.format(registers=registers), "hdparm": HDPARM.format(log=tmp_path / "hdparm.log")}
+        (drives / drive).write_text("-W0 -A1\n")
+    texts = {
+        "setpci": SETPCI.format(registers=registers),
+        "hdparm": HDPARM.format(log=tmp_path / "hdparm.log", drives=drives),
+        "tuned-adm": TUNED_ADM.format(folder=tuned, sys=sys),
+        "systemctl": "#!/bin/sh\n",
+    }
     for name, text in texts.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     for module in (python_module("tunings"), python_module("tunings_hardware")):
         monkeypatch.setattr(module, "SYS", sys)
-    monkeypatch.setattr(python_module("tunings"), "CONTAINER", tmp_path / "none")
+        monkeypatch.setattr(module, "PROC", tmp_path / "none")  # of the kernel it has nothing
+    for module in (python_module("tunings"), python_module("tunings_tuned")):
+        monkeypatch.setattr(module, "CONTAINER", tmp_path / "none")
+    monkeypatch.setattr(module, "FOLDER", tuned)
+    monkeypatch.setattr(module, "HOME", tmp_path / "home")
 
     def load(allowed: list[str], drives: list[str]) -> dict:
         osds = {str(dev / drive): {"format": "bluestore"} for drive in DRIVES}
@@ -74,6 +104,22 @@ def node(with_pillar: Callable, python_module: Callable, tmp_path: Path, monkeyp
         return with_pillar(ceph=ceph | {"network": {"ports": dict.fromkeys(PORTS)}, "storage": {"osds": osds}})
 
     return load
+
+
+@pytest.fixture
+def applied(modules: dict, tmp_path: Path) -> Callable[[], dict]:
+    """A function: the answer of the state ``tunings.applied`` on that node."""
+    spec = importlib.util.spec_from_file_location("tunings_state", STATE)
+    state = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(state)
+    state.BEFORE = tmp_path / "home/values.json"
+
+    def run() -> dict:
+        told = {"__salt__": {name: modules[name] for name in USED}, "__opts__": {"test": False}}
+        with LoaderModuleMock({state: {**told, "__pillar__": modules.pack["__pillar__"]}}):
+            return state.applied("tunings")
+
+    return run
 
 
 def registers(tmp_path: Path) -> dict[str, str]:
@@ -99,7 +145,7 @@ def test_nothing_is_written_unasked(node: Callable, tmp_path: Path) -> None:
 def test_a_register_is_written_on_listed_devices_alone_only_the_bits_meant_and_put_back(
     node: Callable, tmp_path: Path
 ) -> None:
-    modules = node(allowed=["pci_read_request", "drive_cache"], drives=["MZ7LH*"])
+    modules = node(**ASKED)
     was = registers(tmp_path)
     own = [row for row in modules["tunings.settings"]() if row["kind"] in ("pci", "drive") and not row["left"]]
     assert [row["on"] for row in own] == ["ens1f0", "ens1f1", "sdb"]
@@ -115,8 +161,39 @@ def test_a_register_is_written_on_listed_devices_alone_only_the_bits_meant_and_p
     assert (tmp_path / "hdparm.log").read_text().splitlines()[1:] == ["-q -W0 -A1 /dev/sdb"]
 
 
+@pytest.mark.parametrize("verb", ["start", "stop"])
+def test_a_name_that_became_another_devices_is_left_alone(node: Callable, tmp_path: Path, verb: str) -> None:
+    """TuneD calls the script at each boot, when nobody has looked yet which card and drive have which name now."""
+    modules, was = node(**ASKED), registers(tmp_path)
+    kept = {"ens1f0 pci": "CAP_EXP+8.w=2000:7000", "ens1f1 pci": "CAP_EXP+8.w=5000:7000", "sdb drive": "-W0 -A1"}
+    text = modules["tunings_tuned.files"]("ceph-flash", modules["tunings.settings"](), kept)["script.sh"]
+    for port in ("ens1f0", "ens1f1"):
+        (tmp_path / "sys/class/net" / port / "device").unlink()
+        (tmp_path / "sys/class/net" / port / "device").symlink_to(tmp_path / "sys/devices/0000:af:00.0")
+    (tmp_path / "sys/block/sdb/device/model").write_text(f"{DRIVES['sdc']} \n")
+    subprocess.run(["sh", "-s", verb], input=text.replace("/sys/", f"{tmp_path}/sys/"), text=True, check=True)
+    assert "setpci" in text and "hdparm" in text
+    assert registers(tmp_path) == was and not (tmp_path / "hdparm.log").exists()
+
+
+@pytest.mark.parametrize("more", [True, False], ids=["beside another setting", "alone"])
+def test_what_is_asked_for_no_longer_goes_back(node: Callable, applied: Callable, tmp_path: Path, more: bool) -> None:
+    if more:
+        (tmp_path / "sys/block/sdb/queue").mkdir()
+        (tmp_path / "sys/block/sdb/queue/scheduler").write_text("[none] mq-deadline\n")
+    was = registers(tmp_path)
+    node(**ASKED)
+    assert applied()["result"] is True
+    assert registers(tmp_path) != was and (tmp_path / "drives/sdb").read_text() == "-W1 -A1\n"
+    assert applied()["changes"] == {}
+    node(allowed=[], drives=[])
+    assert applied()["changes"]
+    assert registers(tmp_path) == was and (tmp_path / "drives/sdb").read_text() == "-W0 -A1\n"
+    assert applied()["changes"] == {}
+
+
 def test_what_is_left_alone_says_why(node: Callable) -> None:
-    modules = node(allowed=["pci_read_request", "drive_cache"], drives=["MZ7LH*"])
+    modules = node(**ASKED)
     why = {row["on"]: row["left"] for row in modules["tunings.settings"]() if row["kind"] in ("pci", "drive")}
     assert why["ens2f0"].startswith("8086:10fb is none of 15b3:1013, ")
     assert why["virt0"].startswith("no PCI device is none of")
