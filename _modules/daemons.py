@@ -141,13 +141,26 @@ def _differs(
             now = __salt__["host_ceph_conf.options"](name, "/dev/null").get(key)
         if not _same(now, then):
             differs[key] = [now, then]
-    for row in startup:
-        if row["mask"] or row["section"] not in ("global", daemon["type"], name):
-            continue
-        now = diff.get(row["name"], {}).get("mon")
-        if not _same(now, row["value"]):
-            differs[row["name"]] = [now, row["value"]]
+    for key, then in _told(name, startup).items():
+        now = diff.get(key, {}).get("mon")
+        if not _same(now, then):
+            differs[key] = [now, then]
     return differs
+
+
+def _told(name: str, startup: Sequence[Mapping]) -> dict[str, str]:
+    """What the monitors tell a daemon at its start: of an option in several sections that of the last, by its name.
+
+    As ``ConfigMap::generate_entity_map`` (src/mon/ConfigMap.cc of Ceph) has it. Which daemons a mask is for is not
+    known here: its options are left out.
+    """
+    parts = name.split(".")
+    sections = ["global", *(".".join(parts[:count]) for count in range(1, len(parts) + 1))]
+    rows = sorted(
+        (row for row in startup if row["section"] in sections), key=lambda row: sections.index(row["section"])
+    )
+    masked = {row["name"] for row in rows if row["mask"]}
+    return {row["name"]: row["value"] for row in rows if row["name"] not in masked}
 
 
 def _newer_files(daemon: Mapping) -> dict[str, list[str]]:
