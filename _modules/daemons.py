@@ -20,6 +20,9 @@ WANTED = (Path("/etc/systemd/system"), Path("/run/systemd/system"))  # where lin
 SOCKET = re.compile(r"ceph-(?P<name>(?P<type>mon|mgr|osd|mds|client)\.(?P<id>.+?))(\.\d+\.\d+)?\.asok")
 # Where monitors are found at first: a daemon that runs has the monitors' own map.
 BOOTSTRAP = {"mon_host", "mon_initial_members"}
+# `config diff` tells a line of ceph.conf as it is written, and as `final` with what Ceph puts in, where no other level
+# is above it; a process's own number is another in each (src/common/config.cc of Ceph).
+ABOVE, OF_PROCESS = {"env", "cmdline", "override"}, re.compile(r"\$\{?(pid|cctid)\b")
 UNITS = {"client": "ceph-radosgw"}  # unit's name by daemon's type, where it is not ceph-TYPE
 FOLDERS = {"client": "radosgw"}  # its folder's below /var/lib/ceph, where it is not TYPE
 GIVEN = ("keyring", "tls.pem", "tls.pem.key", "keystone-password")  # in it, what a daemon reads at its start alone
@@ -139,6 +142,8 @@ def _differs(
         now, then = levels.get("file"), would.get(key) if key in named else None
         if now is None and not levels:  # the daemon has the default, and the file says so at most
             now = __salt__["host_ceph_conf.options"](name, "/dev/null").get(key)
+        elif "$" in str(now):
+            now = then if ABOVE & levels.keys() or OF_PROCESS.search(now) else levels["final"]
         if not _same(now, then):
             differs[key] = [now, then]
     for key, then in _told(name, startup).items():

@@ -25,6 +25,7 @@ PILLAR = {
     "cluster_network": "10.0.1.0/24",
     "ceph_repos": {"ceph": {"name": "deb https://ceph.example.com/debian bookworm main", "file": "/etc/ceph.list"}},
     "expected_generation": "0123456789abcdef",
+    "ceph_only": "node[1-4]*",
     "ceph": {
         "generation": "0123456789abcdef",
         "members": EVERYONE,

@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from saltfactories.utils.loader import LoaderModuleMock
@@ -61,12 +61,41 @@ def test_of_options_that_are_set_twice_the_nearest_to_the_daemon_counts(
     python_module: Callable, monkeypatch: pytest.MonkeyPatch, name: str, has: dict, pending: list
 ) -> None:
     """As ``ConfigMap::generate_entity_map`` of Ceph has it; which daemons a mask is for, nobody says: not judged."""
-    module = python_module("daemons")
+    assert (
+        sorted(waits(python_module("daemons"), monkeypatch, name, {key: {"mon": has[key]} for key in has})) == pending
+    )
+
+
+def waits(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str, diff: dict, conf: dict | None = None
+) -> dict[str, list]:
+    """What a daemon waits for that answers so, where ceph.conf's [global] would now be read so."""
     daemon = {"type": name.partition(".")[0], "id": name.partition(".")[2], "unit": "x", "socket": "x"}
-    diff = {"diff": {option: {"mon": value} for option, value in has.items()}}
     monkeypatch.setattr(module, "running", lambda: {name: daemon})
-    monkeypatch.setattr(module, "_asked", lambda path, command: diff)
+    monkeypatch.setattr(module, "_asked", lambda path, command: {"diff": diff})
     for other in ("_newer_files", "_newer_program"):
         monkeypatch.setattr(module, other, lambda daemon: {})
-    with LoaderModuleMock({module: {"__salt__": {"host_ceph_conf.sections": dict}}}):
-        assert sorted(module.pending(CENTRAL).get(name, {})) == pending
+    read = conf or {}
+    asks = {"host_ceph_conf.sections": lambda: {"global": set(read)}, "host_ceph_conf.options": lambda *_: read}
+    with LoaderModuleMock({module: {"__salt__": asks}}):
+        return module.pending(CENTRAL if conf is None else []).get(name, {})
+
+
+LOGS = "/var/log/ceph/$cluster-$name.log"
+
+
+@pytest.mark.parametrize(
+    ("levels", "then", "pending"),
+    [
+        ({"file": LOGS, "final": "/var/log/ceph/ceph-osd.3.log"}, "/var/log/ceph/ceph-osd.3.log", False),
+        ({"file": LOGS, "final": "/var/log/ceph/ceph-osd.3.log"}, "/srv/ceph-osd.3.log", True),
+        ({"file": LOGS, "cmdline": "/tmp/x", "final": "/tmp/x"}, "/var/log/ceph/ceph-osd.3.log", False),
+        ({"file": "/tmp/$pid", "final": "/tmp/71"}, "/tmp/95", False),
+        ({"file": "/tmp/a", "final": "/tmp/a"}, "/tmp/b", True),
+    ],
+)
+def test_what_ceph_puts_into_a_line_of_ceph_conf_is_no_change(
+    python_module: Callable, monkeypatch: pytest.MonkeyPatch, levels: dict, then: str, pending: bool
+) -> None:
+    found = waits(python_module("daemons"), monkeypatch, "osd.3", {"log_file": levels}, {"log_file": then})
+    assert bool(found) is pending

@@ -78,6 +78,16 @@ def test_every_step_fails_hard(show_sls, stage):
 
 
 @pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_changes_the_hosts_that_are_named_and_tells_at_its_end_what_it_did(show_sls, stage):
+    """``stage.run STAGE only=…`` gives the pillar's key, which plain ``state.orch`` is given too."""
+    first, *rest, last = show_sls(stage)
+    assert (first["fun"], first["name"], first["only"]) == ("begin", "stage.begin", "node[1-4]*")
+    assert (last["fun"], last["name"]) == ("end", "targets.left")
+    assert [chunk["__id__"] for chunk in rest if chunk.get("only", first["only"]) != first["only"]] == []
+    assert {chunk["state"] for chunk in rest} == {"step"}  # Salt's own would take every host
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_nothing_changes_before_the_last_check(show_sls, stage):
     steps = [str(chunk.get("sls", chunk["name"])) for chunk in show_sls(stage)]
     looks = [step in ONLY_LOOKS for step in steps if step not in SYNC]

@@ -1,11 +1,12 @@
 """Prep on a running cluster: time from the master's host, sources and updates where the pillar asks, host by host."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from busy import until_seen
 from product import PILLAR, Product, until
 from saltcli import salt_run
 
@@ -79,7 +80,7 @@ def versions(cluster: Product) -> set[str]:
 
 
 @pytest.mark.big
-def test_updates_go_host_by_host_and_only_when_the_cluster_is_well(due: Product) -> None:
+def test_updates_go_host_by_host_and_only_when_the_cluster_is_well(due: Product, load: Callable) -> None:
     due.stage(PREP)
     assert versions(due) == {"1.0"}  # nobody asked
     asked = {"ceph_repos": {"proof": PROOF}, "stage_prep_minion": "default-update-reboot"}
@@ -91,8 +92,9 @@ def test_updates_go_host_by_host_and_only_when_the_cluster_is_well(due: Product)
     assert versions(due) == {"1.0"} and not flagged(due)
     until(due.whole, 60, "HEALTH_OK")
     with site(due, **asked), ThreadPoolExecutor(1) as pool:
-        running = pool.submit(due.stage, PREP, check=False)
-        seen = history(due, running)
+        with load(due, until_seen(due), least=100) as busy, busy.fault():  # node2 is off for a while
+            running = pool.submit(due.stage, PREP, check=False)
+            seen = history(due, running)
         assert running.result().code == 0, running.result().out
         assert versions(due) == {"2.0"}
         assert seen == [("node1",), ("node2",)]
