@@ -1,10 +1,13 @@
 """Whom a stage changes: real minions, of which one is silent and one fails in a step; a stage of the site's own."""
 
 import json
+import signal
+import subprocess
+import time
 from contextlib import ExitStack
 
 import pytest
-from saltmaster import Master
+from saltmaster import Master, Typed
 
 pytestmark = pytest.mark.processes
 # First a step that fails on node2, then one that leaves a change on whoever gets it and tells of its OSDs as osd.deploy
@@ -117,6 +120,21 @@ def test_each_step_and_each_osd_is_told(master):
     assert lines[-2:] == ["changed: own-second: node1", "stage own: done, changed"]
     again = master.typed("stage.last")
     assert [line for line in again.stdout.splitlines() if line.startswith("step ")] == steps
+
+
+def test_whoever_watches_is_told_the_same(master, tmp_path):
+    words = master.salt_run_cli(factory_class=Typed).cmdline("stage.watch")
+    with (tmp_path / "told").open("w") as told, subprocess.Popen(words, stdout=told, stderr=told) as watch:
+        try:
+            for _ in range(5):  # until it looks: it says nothing before a stage runs
+                lines = master.typed("stage.run", "own", "only=node1").stdout.splitlines()
+                time.sleep(2)  # it looks five times a second
+                if seen := (tmp_path / "told").read_text().splitlines():
+                    break
+        finally:
+            watch.send_signal(signal.SIGINT)
+    assert watch.returncode == 0 and len(lines) > 5
+    assert seen[:-1] == lines[:-1] and seen[-1].startswith("own: done") and lines[-1].startswith("stage own: done")
 
 
 def test_plain_salt_is_told_by_its_pillar(master):
