@@ -145,22 +145,23 @@ def test_a_busy_cluster_is_deployed_and_restarted_and_told_of(busy: Product, loa
             assert busy.stage("ceph.stage.restart", check=False).code == 0
 
 
-def test_an_osd_that_is_down_holds_back_the_hosts_that_ceph_needs(busy: Product) -> None:
+def test_an_osd_that_is_down_holds_back_the_hosts_that_ceph_needs(busy: Product, load: Callable) -> None:
     """Groups may lose no more: the other hosts are named and left alone; the OSD's own host is restarted."""
     busy.run("saltmaster", f"ceph osd pool set {POOL} size 3; ceph osd pool set {POOL} min_size 2; ceph osd set noout")
     until(lambda: "degraded" not in states(busy), 120, "three copies")
     assert busy.stage(DEPLOY, check=False).code == 0
     before = busy.daemons()
     down = busy.run("node1", "ls /etc/ceph/osd-devices | head -1").out.strip()
-    busy.run("node1", f"systemctl stop ceph-osd@{down}")
-    try:
-        until(lambda: "undersized" in states(busy), 60, f"osd.{down} is seen down")
-        done = busy.stage("ceph.stage.restart", check=False)
-        shown = busy.run("saltmaster", "salt-run health.show", check=False)
-        deployed = busy.stage(DEPLOY, check=False)
-    finally:
-        busy.run("node1", f"systemctl start ceph-osd@{down}")
-        busy.run("saltmaster", "ceph osd unset noout")
+    with load(busy, until_seen(busy), least=100) as used, used.fault():
+        busy.run("node1", f"systemctl stop ceph-osd@{down}")
+        try:
+            until(lambda: "undersized" in states(busy), 60, f"osd.{down} is seen down")
+            done = busy.stage("ceph.stage.restart", check=False)
+            shown = busy.run("saltmaster", "salt-run health.show", check=False)
+            deployed = busy.stage(DEPLOY, check=False)
+        finally:
+            busy.run("node1", f"systemctl start ceph-osd@{down}")
+            busy.run("saltmaster", "ceph osd unset noout")
     assert done.code == 1
     assert "Traceback" not in done.out + done.err
     for host in STORAGE[1:]:
