@@ -1,9 +1,6 @@
 """A quick benchmark of a cluster: a pool of its own, written to and read by ``rados bench``, then gone again.
 
 The master makes the pool, waits until its placement groups are served, lets it be measured, and takes it away.
-
-Deleting a pool must be allowed for a moment (``mon_allow_pool_delete``). What it was is kept in the cluster
-(``ceph config-key``) before it is changed and put back afterwards; where this run is killed, by the next one.
 """
 
 import json
@@ -14,10 +11,6 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 POOL = "halocline_quick_test"
-KEPT = "halocline/mon_allow_pool_delete"  # the key under which the value from before is kept
-ALLOW = "mon_allow_pool_delete"
-ABSENT = "(not set)"
-ALLOWED = 30  # seconds until every monitor knows that a pool may be deleted
 MORE = 120  # seconds a benchmark may take beyond its duration
 
 
@@ -96,33 +89,7 @@ def tidy() -> bool:
 
         salt 'saltmaster' cluster_pool_benchmark.tidy
     """
-    try:
-        if POOL in _ask(["osd", "pool", "ls"]):
-            _keep()
-            _ask(["config", "set", "mon", ALLOW, "true"])
-            _remove()
-    finally:
-        _put_back()
-    return True
-
-
-def _remove() -> None:
-    """Delete the pool; monitors learn a moment late that they may."""
-    halocline.until(lambda: _ask(["osd", "pool", "rm", POOL, POOL, "--yes-i-really-really-mean-it"]), ALLOWED)
-
-
-def _keep() -> None:
-    """Keep what the permission is, once: what an interrupted run kept is older and holds."""
-    if __salt__["cluster_cli.kept"](KEPT) is None:
-        rows = [row for row in _ask(["config", "dump"]) if (row["section"], row["name"]) == ("mon", ALLOW)]
-        _ask(["config-key", "set", KEPT, rows[0]["value"] if rows else ABSENT])
-
-
-def _put_back() -> None:
-    before = __salt__["cluster_cli.kept"](KEPT)
-    if before is not None:
-        _ask(["config", "rm", "mon", ALLOW] if before == ABSENT else ["config", "set", "mon", ALLOW, before])
-        _ask(["config-key", "rm", KEPT])
+    return bool(__salt__["cluster_pools.delete"](POOL, POOL))
 
 
 def _bench(kind: str, seconds: int, *more: str) -> dict:

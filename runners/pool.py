@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from proposals.cluster import pool_benchmark, pools
+from proposals.cluster import pool_benchmark, pool_deleting, pools
 from proposals.cluster.health import judge
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, ceph, health, jobs, minions
+from runners.engine import answer, ceph, health, jobs, minions, pooled, stage_lock, stage_log
 
 
 @answer.answers
@@ -49,7 +49,7 @@ def make(test: bool = False) -> dict[str, Any]:
     """Make the pools of the site that are missing; what exists is left alone. A step of the deploy stage.
 
     In ``<pillar_root>/ceph/stack/ceph/cluster.yml``: ``pools: {images: {application: rbd}, backup: {application: rbd,
-    erasure: 2+2}}``; more keys: size, plugin, failure_domain, device_class, pg_num, target_size_ratio.
+    erasure: 2+2}}``; all keys are on the page of settings. What an existing pool has otherwise is named.
 
     test
         Only say what would be done.
@@ -69,6 +69,76 @@ def make(test: bool = False) -> dict[str, Any]:
     commands, notes = pools.plan(asked, found)
     done = ceph.run(__opts__, commands, test, f"{len(asked)} pools exist")
     return {**done, "text": "\n".join([done["text"], *notes])}
+
+
+@answer.answers
+def change(name: str, test: bool = False) -> answer.Output:
+    """Bring an existing pool to what the settings say of it: rule, copies, quotas, compression, autoscaler.
+
+    Its rule and the number of copies move data: how much is said first, by Ceph's own crushtool. Refused where
+    placement groups would find too few failure domains, OSDs would be too full, or clients could not write meanwhile.
+    Data moves by itself afterwards, at the recovery settings that OSDs have. A second run changes nothing.
+
+    name
+        The pool's.
+    test
+        Only say what would be done, what would move and what stands against it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run pool.change images test=true
+        salt-run pool.change images
+    """
+    stage_lock.free(__opts__)
+    name = str(name)  # Salt reads one of digits as a number
+    done, lines, against = pooled.change(__opts__, name)
+    if not done.commands:
+        return {"text": f"pool {name} is as the settings say: nothing changed"}
+    if against:
+        return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
+    if test:
+        return {"text": "\n".join(["would run:", *lines])}
+    stage_log.note(__opts__, "pool.change", "changes", pool=name, commands=list(done.commands))
+    jobs.cluster(__opts__, "cluster_crush.apply", [list(done.commands)])
+    return {"text": "\n".join(lines), "changes": {"ceph": [ceph.typed(command) for command in done.commands]}}
+
+
+@answer.answers
+def delete(name: str, again: str | None = None, test: bool = False) -> answer.Output:
+    """Delete a pool with all that is in it; its name is typed twice. Nothing brings its data back.
+
+    Refused while the settings or a service name it, while a file system or a cache consists of it, and where it is
+    nodelete. Deleting is allowed to Ceph for that moment alone (mon_allow_pool_delete).
+
+    name, again
+        The pool's name, twice.
+    test
+        Only say what would be lost, and what stands against it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run pool.delete scratch test=true
+        salt-run pool.delete scratch scratch
+    """
+    stage_lock.free(__opts__)
+    name, again = str(name), None if again is None else str(again)  # Salt reads one of digits as a number
+    there = jobs.cluster(__opts__, "cluster_pools.inspect", kind=dict)
+    if name not in there:
+        raise ArgumentError(f"the cluster has no pool {names.shown(name)}{names.nearest(name, there)}")
+    lost = pool_deleting.lost(name, there[name])
+    if why := pool_deleting.against(name, there[name], pooled.planned(__opts__)):
+        return answer.bad("\n".join([lost, "refused, nothing was deleted:", *why]))
+    if test:
+        return {"text": f"would delete {lost}\nto do it: salt-run pool.delete {name} {name}"}
+    if again != name:
+        return answer.bad(f"{lost}\nnothing was deleted: type its name twice, 'salt-run pool.delete {name} {name}'")
+    stage_log.note(__opts__, "pool.delete", "deletes", pool=name, **there[name])
+    jobs.cluster(__opts__, "cluster_pools.delete", [name, again], bool)
+    return {"text": f"deleted: {lost}", "changes": {"ceph": [f"pool {name} is deleted"]}}
 
 
 __func_alias__ = {"quick_test_": "quick_test"}

@@ -1,45 +1,49 @@
-"""A site's pools: the commands that make those that are missing. Nothing here asks the cluster."""
+"""A site's pools: the commands that make those that are missing, and what existing ones have otherwise.
+
+Nothing here asks the cluster. What changes an existing pool is ``pool_changes``.
+"""
 
 from collections.abc import Iterable, Mapping
 
+from proposals.cluster import pool_options
 from proposals.cluster.crush import ROOT
 from proposals.settings import reader
-from proposals.settings.pools import CODE, PLUGINS, SET
+from proposals.settings.pools import CODE, PLUGINS
 from proposals.text.errors import PolicyError
 from proposals.text.names import shown
 
 REPLICAS = 3
-KEYS = tuple(row.key for row in SET)  # what `ceph osd pool set` takes as it is
 OVERWRITES = ("rbd", "cephfs")  # applications that overwrite: an erasure-coded pool must be told
+MADE_WITH = ("pg_num", "pg_autoscale_mode")  # what the command that makes a pool is told already
+DEFAULT_RULE = "replicated_rule"  # of a new cluster
 
 
 def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]:
-    """Return the ``ceph`` commands that make the pools that are missing, and what existing ones have otherwise.
+    """Return the commands that make the pools that are missing, and what existing ones have otherwise.
 
     written
         The site's ``pools`` (docs/reference/settings.md), or a service's. Replicas are 3, fewer where there are fewer
         failure domains; the autoscaler decides the number of placement groups, from ``pg_num`` on where it is given.
     cluster
-        ``cluster_crush.found``'s answer.
+        ``cluster_crush.inspect``'s answer.
 
     Raises PolicyError where it is not understood or cannot be: more parts than failure domains. What exists is never
-    changed: another size or code moves data, and is the admin's own command. A pool without an application is one whose
-    making was cut short, and is finished.
+    changed here: ``pool.change`` does that, by name. A pool without an application is one whose making was cut short,
+    and is finished.
     """
-    wanted, problems = reader.only("pools", written)
-    if problems:
-        raise PolicyError("\n".join(problems))
+    wanted = read(written)
     there = {pool["pool_name"]: pool for pool in cluster["pools"]}
     rules, profiles = set(cluster["rules"]), set(cluster["profiles"])
     todo: list[list[str]] = []
     differences: list[str] = []
     for name, options in sorted(wanted.items()):
-        pool = _Pool(name, options, cluster["tree"])
+        pool = Pool(name, options, cluster["tree"])
         if name in there:
-            differences += pool.differs(there[name])
             # its application is the last thing that a new pool gets: making it was cut short
             if not there[name].get("applications", True):
                 todo += pool.finished()
+            elif lines := pool.differs(there[name]):
+                differences.append(f"pool {name}: {', '.join(lines)}: left as it is ('salt-run pool.change {name}')")
             continue
         rule = pool.rule()
         if rule and rule[0] not in rules | profiles:
@@ -49,7 +53,15 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
     return todo, differences
 
 
-class _Pool:
+def read(written: object) -> dict[str, dict]:
+    """Return pools as a site writes them, read; PolicyError where they are not understood."""
+    wanted, problems = reader.only("pools", written)
+    if problems:
+        raise PolicyError("\n".join(problems))
+    return wanted
+
+
+class Pool:
     """One pool with its options, and what they leave out."""
 
     def __init__(self, name: str, options: Mapping, tree: Iterable[Mapping]) -> None:
@@ -61,6 +73,11 @@ class _Pool:
         if not self.domains or self.domains < self.size:
             what = f"{self.domain}s with OSDs{f' of class {self.cls}' if self.cls else ''}"
             raise PolicyError(f"pools: {shown(name)}: needs {self.size or 1} {what}, there are {self.domains}")
+        least, most = (self.code[0] if self.code else 1), self.size
+        if not least <= options.get("min_size", most) <= most:
+            raise PolicyError(
+                f"pools: {shown(name)}: min_size is {options['min_size']}: expected a number from {least} to {most}"
+            )
 
     def _code(self) -> tuple[int, int] | None:
         found = CODE.fullmatch(self.options.get("erasure", ""))
@@ -69,13 +86,36 @@ class _Pool:
         return (int(found[1]), int(found[2])) if found else None
 
     def differs(self, there: Mapping) -> list[str]:
-        """What an existing pool of this name has otherwise."""
-        wanted = bool(self.code)
-        if bool(there["erasure_code_profile"]) != wanted:
-            return [f"pool {self.name} is {'not ' if wanted else ''}erasure-coded: left as it is"]
-        if there["size"] != self.size and ("size" in self.options or wanted):
-            return [f"pool {self.name} has {there['size']} copies or parts, not {self.size}: left as it is"]
+        """What an existing pool of this name has otherwise, a few words each."""
+        if not (lines := self.fixed(there)):
+            rule = self.rule_name()
+            if rule and there["crush_rule"] != rule:
+                lines.append(f"rule is {there['crush_rule']}, not {rule}")
+            if "size" in self.options and there["size"] != self.size:
+                lines.append(f"size is {there['size']}, not {self.size}")
+            lines += [
+                f"{option.name} is {option.has(there)}, not {option.value}"
+                for option in pool_options.wanted(self.name, self.options)
+                if option.has(there) != option.value
+            ]
+        if self.options["application"] not in there["applications"]:
+            lines.append(f"application is {', '.join(there['applications'])}, not {self.options['application']}")
+        return lines
+
+    def fixed(self, there: Mapping) -> list[str]:
+        """What no pool changes: whether it is erasure-coded, and its code."""
+        if bool(there["erasure_code_profile"]) != bool(self.code):
+            return [f"it is {'not ' if self.code else ''}erasure-coded"]
+        if self.code and there["size"] != self.size:
+            return [f"it has {there['size']} parts, not {self.size}"]
         return []
+
+    def rule_name(self) -> str | None:
+        """The rule that the site asks for by failure domain or class; None where it asks for none, or for a code."""
+        if self.code or not {"failure_domain", "device_class"} & set(self.options):
+            return None
+        rule = self.rule()
+        return rule[0] if rule else DEFAULT_RULE
 
     def rule(self) -> tuple[str, list[str]] | None:
         """The rule or erasure-code profile that it needs, by name, with its command; None: Ceph's default rule."""
@@ -96,7 +136,7 @@ class _Pool:
         """The command that makes it."""
         first = str(self.options.get("pg_num", self.options.get("pg_num_min", 8 if self.code else 1)))
         create = ["osd", "pool", "create", self.name, first, first, "erasure" if self.code else "replicated"]
-        return create + ([rule] if rule else []) + ["--autoscale-mode=on"]
+        return create + ([rule] if rule else []) + [f"--autoscale-mode={self.options.get('autoscale', 'on')}"]
 
     def finished(self) -> list[list[str]]:
         """What a new pool gets, its application last."""
@@ -105,8 +145,18 @@ class _Pool:
             todo.append(["osd", "pool", "set", self.name, "size", str(self.size)])
         elif self.options["application"] in OVERWRITES:
             todo.append(["osd", "pool", "set", self.name, "allow_ec_overwrites", "true"])
-        todo += [["osd", "pool", "set", self.name, key, str(self.options[key])] for key in KEYS if key in self.options]
-        return [*todo, ["osd", "pool", "application", "enable", self.name, str(self.options["application"])]]
+        todo += [
+            ["osd", "pool", *option.words]
+            for option in pool_options.wanted(self.name, self.options)
+            if option.name not in MADE_WITH
+        ]
+        return [*todo, self.enabled()]
+
+    def enabled(self) -> list[str]:
+        """The command that gives it its application; of images rbd's own, which also proves the pool (rbd(8))."""
+        if self.options["application"] == "rbd":
+            return ["rbd", "pool", "init", self.name]
+        return ["osd", "pool", "application", "enable", self.name, str(self.options["application"])]
 
 
 def _domains(tree: list[Mapping], kind: str, cls: object) -> int:

@@ -122,7 +122,7 @@ class Flag(Single):
 
 @dataclass(frozen=True)
 class Choice(Single):
-    """One of some words; in capitals, whatever the site's, where ``upper``."""
+    """One of some words; in capitals, whatever the site's, where ``upper``. YAML reads ``on`` and ``off`` as a flag."""
 
     words: tuple[str, ...]
     upper: bool = False
@@ -133,6 +133,8 @@ class Choice(Single):
 
     def read(self, key: str, value: object) -> Read:
         word = value.upper() if self.upper and isinstance(value, str) else value
+        if isinstance(value, bool) and "on" in self.words:
+            word = "on" if value else "off"
         if isinstance(word, str) and word in self.words:
             return word, []
         near = closest(str(word), self.words)

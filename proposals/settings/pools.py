@@ -3,7 +3,7 @@
 import re
 
 from proposals.settings.cluster import LAYER
-from proposals.settings.kinds import NAME, Choice, Number, Setting, Text, Whole
+from proposals.settings.kinds import NAME, Choice, Flag, Number, Setting, Text, Whole
 from proposals.settings.mappings import Group, Named
 from proposals.text.names import PROFILE
 
@@ -13,8 +13,30 @@ PLUGINS = ("isa", "jerasure")
 CODE = re.compile(r"([1-9][0-9]?)\+([1-9])")
 CRUSH = "docs.ceph.com, rados/operations/crush-map"
 GROUPS = "docs.ceph.com, rados/operations/placement-groups"
+MODES = ("none", "passive", "aggressive", "force")
+ALGORITHMS = ("lz4", "snappy", "zlib", "zstd")
+POOLS = "docs.ceph.com, rados/operations/pools"
+QUOTA_SIZE = re.compile(r"0|[1-9][0-9]{0,5}[MGTP]")
 POOL_NAME = Text("a name of letters, digits, '.', '_', '-'", re.compile(rf"\.?{PROFILE.pattern}").fullmatch)
 
+
+QUOTA = Group(
+    (
+        Setting(
+            "bytes", Text("a size such as 10T, or 0", QUOTA_SIZE.fullmatch), "of all objects together; 0 for no limit"
+        ),
+        Setting("objects", Whole(0), "how many objects; 0 for no limit"),
+    ),
+    sparse=True,
+)
+COMPRESSION = Group(
+    (
+        Setting("mode", Choice(MODES), "what is compressed: nothing, what clients hint at, what they do not, all"),
+        Setting("algorithm", Choice(ALGORITHMS), "by which; the OSDs' own where nothing is said"),
+        Setting("required_ratio", Number(), "stored compressed where it is at most this share of the original"),
+    ),
+    sparse=True,
+)
 # What `ceph osd pool set` takes as it is.
 SET = (
     Setting("target_size_ratio", Number(), "share of the cluster that this pool will fill, for the autoscaler"),
@@ -40,8 +62,28 @@ OPTIONS = (
         source=CRUSH,
     ),
     Setting("device_class", NAME, "only OSDs of this class, such as ssd; of any class where nothing is said"),
-    Setting("pg_num", Whole(1, 65536), "placement groups at first; the autoscaler goes on from there", source=GROUPS),
+    Setting(
+        "min_size",
+        Whole(1, 20),
+        "copies or parts that must be there for clients to write; Ceph's own number where nothing is said",
+        source=POOLS,
+    ),
+    Setting(
+        "pg_num",
+        Whole(1, 65536),
+        "placement groups at first; the autoscaler goes on from there, and where it is off this number holds",
+        source=GROUPS,
+    ),
+    Setting(
+        "autoscale",
+        Choice(("on", "warn", "off")),
+        "whether the autoscaler changes the number of placement groups, warns, or neither; on for a new pool",
+        source=GROUPS,
+    ),
     *SET,
+    Setting("quota", QUOTA, "the most that it may hold: clients that would write more are held back", source=POOLS),
+    Setting("compression", COMPRESSION, "how BlueStore compresses what is written from now on", source=POOLS),
+    Setting("nodelete", Flag(), "true: Ceph refuses to delete it until that is false again", source=POOLS),
 )
 POOL_OPTIONS = Group(OPTIONS, sparse=True, like="pools: NAME")
 POOL = Group(
@@ -56,7 +98,7 @@ SETTINGS = (
     Setting(
         "pools",
         Named(POOL_NAME, POOL, "{images: {application: rbd}}"),
-        "pools that deploy makes where they are missing; what exists is never changed",
+        "pools that deploy makes where they are missing; `pool.change` alone changes one that exists",
         default={},
         place=LAYER,
     ),

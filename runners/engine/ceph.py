@@ -19,19 +19,24 @@ def found(opts: Mapping, test: bool) -> dict[str, Any] | None:
         raise
 
 
+def typed(command: Sequence[str]) -> str:
+    """Return a planned command as a person types it: ``rbd`` stands in it, ``ceph`` does not."""
+    return " ".join(command if command[0] == "rbd" else ["ceph", *command])
+
+
 def run(opts: Mapping, commands: Sequence[Sequence[str]], test: bool, steady: str) -> dict[str, Any]:
-    """Run planned ``ceph`` commands, or in test mode say them; return a step's answer.
+    """Run planned commands, or in test mode say them; return a step's answer.
 
     opts
         The master's options.
     commands
-        Each without ``ceph`` itself.
+        Each without ``ceph`` itself; those of ``rbd`` begin with it.
     test
         Only say them.
     steady
         What to say where there is none.
     """
-    lines = [f"ceph {' '.join(command)}" for command in commands]
+    lines = [typed(command) for command in commands]
     if not commands:
         return {"text": f"{steady}: nothing changed"}
     if test:

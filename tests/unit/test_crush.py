@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from proposals.cluster import crush, pools
+from proposals.cluster import crush, moves, pool_changes, pool_deleting, pools
 from proposals.text.errors import PolicyError
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "crush.yaml").read_text())
@@ -50,7 +50,93 @@ def test_places(case):
 @pytest.mark.parametrize("case", CASES["pools"], ids=lambda case: case["about"])
 def test_pools(case):
     found = {"tree": tree(case.get("racks", {}), HOSTS), "rules": ["replicated_rule"], "profiles": ["default"]}
-    there = {"size": 3, "erasure_code_profile": ""}
-    found["pools"] = [{"pool_name": "there", **there, "applications": ["rbd"]}, {"pool_name": "half", **there}]
-    found["pools"][1]["applications"] = []
+    found["pools"] = [THERE, {**THERE, "pool_name": "half", "applications": []}]
     judged(case, lambda: pools.plan(case["said"], found))
+
+
+THERE = {
+    "pool_name": "there",
+    "size": 3,
+    "min_size": 2,
+    "crush_rule": "replicated_rule",
+    "erasure_code_profile": "",
+    "applications": ["rbd"],
+    "pg_num": 32,
+    "pg_autoscale_mode": "on",
+    "quota_max_bytes": 0,
+    "quota_max_objects": 0,
+    "flags": ["hashpspool"],
+    "options": {},
+}
+
+
+@pytest.mark.parametrize("case", CASES["changes"], ids=lambda case: case["about"])
+def test_changes_of_a_pool(case):
+    there, wanted = {**THERE, **case.get("there", {})}, pools.read({"there": case["said"]})["there"]
+    pool = pools.Pool("there", wanted, tree({}, HOSTS))
+    if "says" in case:
+        with pytest.raises(PolicyError) as caught:
+            pool_changes.change(pool, there, ["replicated_rule"])
+        assert case["says"] in str(caught.value)
+        return
+    made = pool_changes.change(pool, there, ["replicated_rule"])
+    assert [" ".join(words) for words in made.commands] == case["commands"].splitlines()
+    assert (list(made.edits), dict(made.then)) == (case.get("edits", []), case.get("then", {}))
+    assert made.min_size == case.get("min_size")
+    assert bool(made.commands) == bool(pool.differs(there))
+
+
+def test_a_pool_that_clients_could_not_write_is_not_changed():
+    pool = pools.Pool("there", {"application": "rbd", "min_size": 3}, tree({}, HOSTS))
+    change = pool_changes.change(pool, THERE, ["replicated_rule"])
+    for acting, refused in ((3, False), (2, True), (None, False)):
+        said = pool_changes.against(pool, change, {"pools": {"there": {"acting": acting}}})
+        assert bool(said) is refused and all("some of its placement groups have 2" in line for line in said)
+
+
+DELETED = {
+    "objects": 3,
+    "bytes": 5 << 30,
+    "applications": ["rbd"],
+    "nodelete": False,
+    "file_systems": [],
+    "tiers": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "planned", "says"),
+    [
+        ({}, (), None),
+        ({}, ("there",), "the settings, or a service, name it"),
+        ({"file_systems": ["cephfs"]}, (), "file system cephfs consists of it"),
+        ({"tiers": True}, (), "part of a cache"),
+        ({"applications": ["mgr"]}, (), "Ceph keeps what it knows itself in it"),
+        ({"nodelete": True}, (), "it is nodelete"),
+    ],
+)
+def test_who_needs_a_pool_keeps_it(more, planned, says):
+    against = pool_deleting.against("there", {**DELETED, **more}, planned)
+    assert [says in line for line in against] == ([True] if says else [])
+    assert pool_deleting.lost("there", DELETED) == "pool there (rbd): 3 objects, 5 GiB"
+
+
+OSD = {"kb": 1000, "kb_used": 500}
+MOVES = {
+    "pools": {"a": {"bytes": 3 << 30, "groups": 2, "lacking": 0}, "b": {"bytes": 0, "groups": 0, "lacking": 0}},
+    "osds": {"1": {"gets": 409600, "loses": 0, **OSD}, "2": {"gets": 0, "loses": 409600, **OSD}},
+    "busy": 0,
+    "limit": 0.9,
+}
+
+
+def test_what_moves_is_told_and_judged():
+    assert moves.total(MOVES) == 3 << 30 and moves.against(MOVES) == []
+    assert moves.lines(MOVES) == [
+        "about 3 GiB of data move, in 2 copies of placement groups (a 3 GiB)",
+        "the fullest OSD that gets data then: osd.1, 90% (now 50%)",
+    ]
+    assert "osd.1 would be 90% full, and 1 OSD above 89%" in moves.against({**MOVES, "limit": 0.89})[0]
+    lacking = {**MOVES, "pools": {"a": {**MOVES["pools"]["a"], "lacking": 3}}}
+    assert moves.against(lacking) == ["pool a: 3 placement groups would find too few failure domains: add some first"]
+    assert moves.lines({"pools": {}, "osds": {}, "busy": 0, "limit": 1}) == ["no data moves"]

@@ -1,0 +1,60 @@
+"""What ``cluster_moves.estimate`` found, judged and told: bytes, the fullest OSD, and groups without a place."""
+
+from collections.abc import Mapping, Sequence
+
+from proposals.text.notes import counted
+from proposals.text.sizes import gib
+
+KIB = 1024
+NOTHING = "no data moves"
+
+
+def total(found: Mapping) -> int:
+    """Return the bytes that move."""
+    return int(sum(pool["bytes"] for pool in found["pools"].values()))
+
+
+def lines(found: Mapping) -> list[str]:
+    """Return what a person reads of it.
+
+    found
+        ``cluster_moves.estimate``'s answer.
+    """
+    moved = {name: pool for name, pool in sorted(found["pools"].items()) if pool["groups"]}
+    if not moved:
+        return [NOTHING]
+    groups = sum(pool["groups"] for pool in moved.values())
+    each = ", ".join(f"{name} {gib(pool['bytes'])} GiB" for name, pool in moved.items())
+    told = [f"about {gib(total(found))} GiB of data move, in {groups} copies of placement groups ({each})"]
+    if filled := _filled(found):
+        then, now, osd = max(filled)
+        told.append(f"the fullest OSD that gets data then: osd.{osd}, {then:.0%} (now {now:.0%})")
+    if found["busy"]:
+        told.append(f"beside it {counted(found['busy'], 'placement group')} move already")
+    return told
+
+
+def against(found: Mapping) -> list[str]:
+    """Return what stands against it, a line each: groups that would find no place, OSDs that would be too full."""
+    told = [
+        f"pool {name}: {counted(pool['lacking'], 'placement group')} would find too few failure domains: add some first"
+        for name, pool in sorted(found["pools"].items())
+        if pool["lacking"]
+    ]
+    full: Sequence = [each for each in _filled(found) if each[0] > found["limit"]]
+    if full:
+        then, _, osd = max(full)
+        told.append(
+            f"osd.{osd} would be {then:.0%} full, and {counted(len(full), 'OSD')} above {found['limit']:.0%} "
+            "(backfillfull_ratio or full_ratio), where Ceph stops moving data: add disks first, or delete data"
+        )
+    return told
+
+
+def _filled(found: Mapping) -> list[tuple[float, float, str]]:
+    """How full each OSD that gets more than it loses would be and is, with its number."""
+    return [
+        ((osd["kb_used"] + (osd["gets"] - osd["loses"]) / KIB) / osd["kb"], osd["kb_used"] / osd["kb"], number)
+        for number, osd in found["osds"].items()
+        if osd["kb"] and osd["gets"] > osd["loses"]
+    ]

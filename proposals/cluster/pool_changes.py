@@ -1,0 +1,106 @@
+"""An existing pool that is to be as the site says: the commands, what they would move, and what stands against them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proposals.cluster import pool_options
+from proposals.cluster.pools import Pool
+from proposals.text.errors import PolicyError
+
+SAFE = 2  # copies: of one alone a disk that fails takes the data along
+
+
+@dataclass(frozen=True)
+class Change:
+    """What brings a pool to what the site says.
+
+    commands
+        In their order; empty where it is so.
+    edits
+        What they do to the CRUSH map, as words for ``crushtool``.
+    then
+        What decides where its data lies, as it would be: ``{rule, size, pg_num}``, of these what changes.
+    min_size
+        How many copies clients would need, where that changes.
+    """
+
+    commands: tuple[list[str], ...]
+    edits: tuple[list[str], ...]
+    then: Mapping[str, object]
+    min_size: int | None
+
+
+def change(pool: Pool, there: Mapping, rules: list[str]) -> Change:
+    """Return how an existing pool comes to what the site says.
+
+    pool
+        As the site has it.
+    there
+        Its entry of ``cluster_crush.inspect``.
+    rules
+        The names of the rules that exist.
+
+    Raises PolicyError for what no pool changes, and for one copy alone.
+    """
+    if fixed := pool.fixed(there):
+        raise PolicyError(
+            f"pool {pool.name}: {fixed[0]}, and Ceph changes that of no pool: make another one, copy what is in it, "
+            "then give it that name ('ceph osd pool rename')"
+        )
+    rule, size = pool.rule_name(), pool.options.get("size", there["size"])
+    todo: list[list[str]] = []
+    edits: list[list[str]] = []
+    then: dict[str, object] = {}
+    if rule and rule != there["crush_rule"]:
+        if rule not in rules:
+            made = pool.rule()
+            if not made:
+                raise PolicyError(f"pool {pool.name}: the cluster has no rule {rule}: 'ceph osd crush rule ls' has all")
+            todo.append(made[1])
+            edits.append(_edit(made[1]))
+        todo.append(["osd", "pool", "set", pool.name, "crush_rule", rule])
+        then["rule"] = rule
+    if size != there["size"]:
+        if size < SAFE:
+            raise PolicyError(
+                f"pool {pool.name}: size {size} leaves one copy alone, which goes with its disk: expected 2 or more"
+            )
+        todo.append(["osd", "pool", "set", pool.name, "size", str(size)])
+        then["size"] = size
+    least = _min_size(pool, there, size)
+    for option in pool_options.wanted(pool.name, pool.options):
+        # of another size Ceph makes another min_size too
+        if option.has(there) != option.value or (option.name == "min_size" and "size" in then):
+            todo.append(["osd", "pool", *option.words])
+            then |= {"pg_num": option.value} if option.name == "pg_num" else {}
+    if pool.options["application"] not in there["applications"]:
+        todo.append(pool.enabled())
+    return Change(tuple(todo), tuple(edits), then, least if least != there["min_size"] else None)
+
+
+def against(pool: Pool, change: Change, found: Mapping) -> list[str]:
+    """Return why clients could not write any more, a line each.
+
+    found
+        ``cluster_moves.estimate``'s answer for it; its ``acting`` is None where the pool has no group yet.
+    """
+    acting = found["pools"].get(pool.name, {}).get("acting")
+    if change.min_size is None or acting is None or change.min_size <= acting:
+        return []
+    return [
+        f"pool {pool.name}: clients would need {change.min_size} copies (min_size), and some of its placement groups "
+        f"have {acting}: they could not be written until the others are there: wait for them, or take smaller steps"
+    ]
+
+
+def _min_size(pool: Pool, there: Mapping, size: int) -> int:
+    """What min_size will be: the site's, else what Ceph makes of another size (osd_pool_default_min_size is 0)."""
+    if "min_size" in pool.options:
+        return int(pool.options["min_size"])
+    return int(there["min_size"]) if size == there["size"] else size - size // 2
+
+
+def _edit(rule: list[str]) -> list[str]:
+    """The same rule for ``crushtool``: ``osd crush rule create-replicated NAME ROOT TYPE [CLASS]``."""
+    _, _, _, _, name, root, kind, *classes = rule
+    return ["--create-replicated-rule", name, root, kind, *(["--device-class", classes[0]] if classes else [])]

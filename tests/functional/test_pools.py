@@ -1,0 +1,296 @@
+"""Pools that are changed and deleted, and what that would move: Salt's loader, a ``ceph`` and a ``crushtool`` that are
+played. Its answers are recorded from Ceph 16.2: four hosts of two OSDs each (``now``), and a fifth (``then``).
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from salt.exceptions import CommandExecutionError
+from saltmaster import Master
+
+from runners.engine import ceph, jobs, minions, stage_lock
+
+RECORDED = Path(__file__).parent.parent / "fixtures/crushtool"
+MIB = 1 << 20
+CEPH = r"""#!/bin/sh
+shift 2  # --connect-timeout 30
+echo "$*" >>{0}/asked
+case "$*" in
+    "osd getcrushmap -o"*) cp {0}/map.txt "$4" ;;
+    "osd dump"*) cat {0}/dump ;;
+    "pg dump pgs"*) cat {0}/pgs ;;
+    "osd df"*) cat {0}/df ;;
+    "df "*) echo '{{"pools": [{{"name": "p", "stats": {{"stored": 5, "objects": 2}}}}]}}' ;;
+    "fs ls"*) echo '[{{"name": "cephfs", "metadata_pool": "m", "data_pools": ["e"]}}]' ;;
+    "osd erasure-code-profile get e"*) echo '{{"k": "2", "m": "2"}}' ;;
+    "osd pool ls detail"*) cat {0}/detail ;;
+    "osd pool ls"*) cat {0}/names ;;
+    "config-key ls"*) [ -e {0}/kept ] && echo '["halocline/mon_allow_pool_delete"]' || echo '[]' ;;
+    "config-key get"*) cat {0}/kept ;;
+    "config-key set"*) echo "$4" >{0}/kept ;;
+    "config-key rm"*) rm {0}/kept ;;
+    "config dump"*) cat {0}/config ;;
+    "config set mon mon_allow_pool_delete"* | "config rm mon mon_allow_pool_delete"*) ;;
+    "osd pool rm p p --yes-i-really-really-mean-it"*) [ ! -e {0}/killed ] || exit 1; echo '[]' >{0}/names ;;
+    *) echo "what is $*" >&2; exit 22 ;;
+esac
+"""
+CRUSHTOOL = r"""#!/bin/sh
+echo "$*" >>{0}/tested
+case "$*" in
+    "-d "*) cp "$2" "$4" ;;
+    "-c "*) cp "$2" "$4" ;;
+    *"--add-item"*) ;;
+    *"--dump --format json") cat {0}/rules ;;
+    *now*"--rule 0"*) cat {0}/now.0 ;;
+    *then*"--rule 0"*) cat {0}/then.0 ;;
+    *now*"--rule 1"*) cat {0}/now.1 ;;
+    *then*"--rule 1"*) cat {0}/then.1 ;;
+    *) echo "what is $*" >&2; exit 1 ;;
+esac
+"""
+
+
+def pool(number, name, kind, groups, **more):
+    return {
+        "pool": number,
+        "pool_name": name,
+        "type": kind,
+        "size": 3 if kind == 1 else 4,
+        "crush_rule": number - 1,
+        "pg_num": groups,
+        "pg_placement_num": groups,
+        "erasure_code_profile": "e" if kind == 3 else "",
+        "flags_names": "hashpspool",
+        "application_metadata": {"rbd": {}},
+        "tiers": [],
+        "tier_of": -1,
+        **more,
+    }
+
+
+POOLS = [pool(1, "p", 1, 16), pool(2, "e", 3, 8)]
+
+
+@pytest.fixture
+def played(tmp_path, monkeypatch):
+    """A cluster of two pools; its files are its answers. Each group of a pool holds 4 MiB."""
+    groups = [
+        {"pgid": f"{one['pool']}.{seed:x}", "stat_sum": {"num_bytes": 4 * MIB}, "acting": [0, 1, 2], "up": [0, 1, 2]}
+        for one in POOLS
+        for seed in range(one["pg_num"])
+    ]
+    groups[3] |= {"acting": [0, 2147483647, 2], "up": [0, 5, 2]}
+    osds = [{"osd": number, "weight": 0 if number == 3 else 1} for number in range(8)]
+    answers = {
+        "dump": {"pools": POOLS, "osds": osds, "backfillfull_ratio": 0.9, "full_ratio": 0.95},
+        "pgs": {"pg_ready": True, "pg_stats": groups},
+        "df": {"nodes": [{"id": number, "kb": 1 << 20, "kb_used": 1 << 19} for number in range(8)]},
+        "detail": POOLS,
+        "names": ["p", "e"],
+        "config": [],
+        "rules": {"rules": [{"rule_id": 0, "rule_name": "r"}, {"rule_id": 1, "rule_name": "ec"}]},
+    }
+    for name, answer in answers.items():
+        (tmp_path / name).write_text(json.dumps(answer))
+    for name in ("now.0", "now.1", "then.0", "then.1", "map.txt"):
+        (tmp_path / name).write_text((RECORDED / name).read_text())
+    for name, text in (("ceph", CEPH), ("crushtool", CRUSHTOOL)):
+        (tmp_path / name).write_text(text.format(tmp_path))
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return tmp_path
+
+
+ADDED = [["--add-item", str(osd), "5.5", f"osd.{osd}", "--loc", "host", "node5"] for osd in (8, 9)]
+
+
+def test_what_a_host_more_moves_is_what_crushtool_places_elsewhere(modules, played):
+    """Counted by hand in the recorded mappings: 11 copies of p, 6 parts of e, which hold half of a group's data."""
+    found = modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
+    assert found["pools"] == {
+        "p": {"bytes": 11 * 4 * MIB, "groups": 11, "lacking": 0, "acting": 2},
+        "e": {"bytes": 6 * 2 * MIB, "groups": 6, "lacking": 0, "acting": 3},
+    }
+    assert sum(osd["gets"] for osd in found["osds"].values()) == 56 * MIB
+    assert sum(osd["loses"] for osd in found["osds"].values()) == 56 * MIB
+    assert found["osds"]["8"] == {"gets": (4 + 4 + 4 + 4 + 4) * MIB + 5 * 2 * MIB, "loses": 0, "kb": 0, "kb_used": 0}
+    assert (found["busy"], found["limit"]) == (1, 0.9)
+    tested = (played / "tested").read_text()
+    assert "--rule 0 --num-rep 3 --pool-id 1 --min-x 0 --max-x 15 --weight 3 0" in tested
+    asked = {line.split(" --format")[0].split(" /")[0] for line in (played / "asked").read_text().splitlines()}
+    assert asked == {"osd dump", "pg dump pgs", "osd getcrushmap -o", "osd erasure-code-profile get e", "osd df"}
+
+
+def test_devices_that_are_to_be_get_their_class_in_the_copy(modules, played):
+    edit = (played / "crushtool").read_text().replace('"-c "*) cp', f'"-c "*) cp "$2" {played}/compiled; cp')
+    (played / "crushtool").write_text(edit)
+    modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
+    text = (played / "compiled").read_text()
+    assert "device 7 osd.7 class hdd\n\ndevice 8 osd.8 class hdd\ndevice 9 osd.9\n# types\n" in text
+
+
+@pytest.mark.parametrize(("groups", "count"), [(1, 1), (12, 12), (16, 16)])
+def test_groups_lie_where_ceph_looks_for_them(python_module, groups, count):
+    """ceph_stable_mod: a group beyond the number of groups lies with the one it was split from."""
+    stable = python_module("cluster_moves")._stable
+    assert [stable(group, groups) for group in range(groups)] == list(range(count))
+    assert [stable(group, 12) for group in (12, 13, 15, 28)] == [4, 5, 7, 4]
+
+
+def test_more_placement_groups_share_what_their_parents_held(python_module):
+    module = python_module("cluster_moves")
+    one = {**POOLS[0], "pg_num": 2, "pg_placement_num": 2}
+    held = {"bytes": {0: 4 * MIB, 1: 8 * MIB}, "acting": 3}
+    places = {2: [[0, 1, 2], [3, 4, 5]], 4: [[0, 1, 2], [3, 4, 5], [0, 1, 6], [3, 4, 5]]}
+    module._mapped, kept = (lambda one, pool, rule, size, groups, weights: places[groups]), module._mapped
+    try:
+        maps = [{"file": "", "rules": {"r": 0}}] * 2
+        gets, loses = module.Counter(), module.Counter()
+        moved = module._moved(one, {"pg_num": 4}, maps, [], held, (gets, loses))
+        assert (moved["bytes"], moved["groups"], dict(gets), dict(loses)) == (2 * MIB, 1, {6: 2 * MIB}, {2: 2 * MIB})
+        moved = module._moved({**one, "pg_num": 4, "pg_placement_num": 4}, {"pg_num": 2}, maps, [], held, (gets, loses))
+        assert moved["groups"] == 1
+    finally:
+        module._mapped = kept
+
+
+def test_a_pool_is_deleted_by_a_permission_of_that_moment(modules, played):
+    assert modules["cluster_pools.inspect"]()["p"] == {
+        "bytes": 5, "objects": 2, "applications": ["rbd"], "nodelete": False, "file_systems": [], "tiers": False,
+    }  # fmt: skip
+    assert modules["cluster_pools.inspect"]()["e"]["file_systems"] == ["cephfs"]
+    (played / "config").write_text(json.dumps([{"section": "mon", "name": "mon_allow_pool_delete", "value": "false"}]))
+    assert modules["cluster_pools.delete"]("p", "p") is True
+    asked = [line.split(" --format")[0] for line in (played / "asked").read_text().splitlines()]
+    changes = [line for line in asked if {"set", "rm"} & set(line.split())]
+    assert changes == [
+        "config-key set halocline/mon_allow_pool_delete false",
+        "config set mon mon_allow_pool_delete true",
+        "osd pool rm p p --yes-i-really-really-mean-it",
+        "config set mon mon_allow_pool_delete false",
+        "config-key rm halocline/mon_allow_pool_delete",
+    ]
+    assert not (played / "kept").exists()
+
+
+def test_two_names_delete_nothing(modules, played):
+    with pytest.raises(CommandExecutionError, match="nothing was deleted"):
+        modules["cluster_pools.delete"]("p", "e")
+    assert not (played / "asked").exists()
+
+
+def test_the_permission_goes_back_where_deleting_fails(python_module, modules, played, monkeypatch):
+    (played / "killed").touch()
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr("time.monotonic", iter(range(0, 10000, 20)).__next__)
+    with pytest.raises(CommandExecutionError):
+        modules["cluster_pools.delete"]("p", "p")
+    assert "config rm mon mon_allow_pool_delete" in (played / "asked").read_text()
+    assert not (played / "kept").exists()
+
+
+@pytest.fixture(scope="module")
+def runners(salt_factories):
+    return salt_factories.salt_master_daemon("pools", factory_class=Master).runners()
+
+
+THERE = {
+    "pool_name": "images", "size": 3, "min_size": 2, "crush_rule": "replicated_rule", "erasure_code_profile": "",
+    "applications": ["rbd"], "pg_num": 32, "pg_autoscale_mode": "on", "quota_max_bytes": 0, "quota_max_objects": 0,
+    "flags": [], "options": {},
+}  # fmt: skip
+NODES = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3, -4]}]
+NODES += [{"id": -2 - at, "name": f"node{at}", "type": "host", "children": [at]} for at in range(3)]
+NODES += [{"id": at, "name": f"osd.{at}", "type": "osd", "device_class": "hdd"} for at in range(3)]
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """What the site says and the cluster answers; every change is in ``log``."""
+    moved = {"images": {"bytes": 3 << 30, "groups": 9, "lacking": 0, "acting": 3}}
+    made = {
+        "pillar": {"pools": {"images": {"application": "rbd", "size": 2}}, "ceph": {"services": {}}},
+        "found": {"tree": NODES, "rules": ["replicated_rule"], "profiles": [], "pools": [THERE]},
+        "moves": {"pools": moved, "osds": {}, "busy": 0, "limit": 0.9},
+        "pools": {"images": {"bytes": 5 << 30, "objects": 7, "applications": ["rbd"], "nodelete": False,
+                             "file_systems": [], "tiers": False}},
+        "log": [],
+    }  # fmt: skip
+
+    def asked(opts, function, words=(), kind=None, timeout=0):
+        if function in ("cluster_crush.apply", "cluster_pools.delete"):
+            made["log"].append((function, list(words)))
+            return {}
+        return {"cluster_moves.estimate": made["moves"], "cluster_pools.inspect": made["pools"]}[function]
+
+    monkeypatch.setattr(jobs, "cluster", asked)
+    monkeypatch.setattr(ceph, "found", lambda opts, test: made["found"])
+    monkeypatch.setattr(minions, "pillar", lambda opts: made["pillar"])
+    return made
+
+
+def test_a_pool_is_changed_by_its_name_and_a_dry_run_says_what_moves(runners, cluster):
+    dry = runners["pool.change"]("images", test=True)["text"]
+    assert dry.splitlines() == [
+        "would run:",
+        "ceph osd pool set images size 2",
+        "about 3 GiB of data move, in 9 copies of placement groups (images 3 GiB)",
+    ]
+    assert cluster["log"] == []
+    done = runners["pool.change"]("images")
+    assert done["changes"] == {"ceph": ["ceph osd pool set images size 2"]}
+    assert cluster["log"] == [("cluster_crush.apply", [[["osd", "pool", "set", "images", "size", "2"]]])]
+    cluster["found"]["pools"] = [{**THERE, "size": 2, "min_size": 1}]
+    assert "nothing changed" in runners["pool.change"]("images")["text"] and len(cluster["log"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("site", "moves", "says"),
+    [
+        ({"size": 2}, {"lacking": 4}, "pool images: 4 placement groups would find too few failure domains"),
+        ({"min_size": 3}, {"acting": 2}, "clients would need 3 copies (min_size)"),
+        ({"size": 4}, {}, "pools: images: needs 4 hosts with OSDs, there are 3"),
+        ({"erasure": "2+1"}, {}, "Ceph changes that of no pool"),
+    ],
+)
+def test_a_change_that_would_hurt_is_refused(runners, cluster, site, moves, says):
+    cluster["pillar"]["pools"]["images"] = {"application": "rbd", **site}
+    cluster["moves"]["pools"]["images"] |= moves
+    for test in (True, False):
+        done = runners["pool.change"]("images", test=test)
+        assert done["retcode"] == 2 and says in done["error"]
+    assert cluster["log"] == []
+
+
+def test_names_that_nobody_knows(runners, cluster):
+    assert "no setting names this pool: did you mean 'images'?" in runners["pool.change"]("image")["error"]
+    cluster["found"]["pools"] = []
+    assert "the cluster has no pool images yet" in runners["pool.change"]("images")["error"]
+    assert "the cluster has no pool image: did you mean 'images'?" in runners["pool.delete"]("image", "image")["error"]
+
+
+def test_a_services_pool_is_changed_too_and_not_deleted(runners, cluster):
+    cluster["pillar"] = {"ceph": {"services": {"openstack": {"pools": {"images": {"application": "rbd", "size": 2}}}}}}
+    assert "size 2" in runners["pool.change"]("images", test=True)["text"]
+    assert "the settings, or a service, name it" in runners["pool.delete"]("images", "images")["error"]
+    assert cluster["log"] == []
+
+
+def test_a_pool_is_deleted_only_by_its_name_typed_twice(runners, cluster):
+    cluster["pillar"]["pools"] = {}
+    assert "would delete pool images (rbd): 7 objects, 5 GiB" in runners["pool.delete"]("images", test=True)["text"]
+    for again in (None, "image"):
+        done = runners["pool.delete"]("images", again)
+        assert done["retcode"] == 2 and "type its name twice" in done["error"]
+    assert cluster["log"] == []
+    assert "deleted: pool images" in runners["pool.delete"]("images", "images")["text"]
+    assert cluster["log"] == [("cluster_pools.delete", ["images", "images"])]
+
+
+def test_a_stage_that_runs_holds_it_back(runners, cluster, monkeypatch):
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
+    for done in (runners["pool.change"]("images"), runners["pool.delete"]("images", "images")):
+        assert "stage deploy is running" in done["error"]
+    assert cluster["log"] == []
