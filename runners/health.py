@@ -33,6 +33,8 @@ def show() -> answer.Answer:
 def before() -> dict[str, Any]:
     """Remember what is wrong with the cluster before a stage changes anything: a step of that stage.
 
+    ``noout`` of a host that an interrupted run had set, for a reboot or for its links, is taken away first.
+
     CLI Example:
 
     .. code-block:: bash
@@ -45,12 +47,15 @@ def before() -> dict[str, Any]:
         return {"text": "there is no cluster yet"}
     plan = health.plan(__opts__)
     try:
+        ended = jobs.cluster(__opts__, "cluster_maintenance.end", kind=list)
         seen = health.look(__opts__)
     except ProposalError as err:
         stage_lock.keep(__opts__, KEPT, None)
         return {"text": f"nothing is known of the cluster before: {err}"}
     stage_lock.keep(__opts__, KEPT, judge.remembered(seen, plan))
-    return {"text": "\n".join(["before:", *report.text(judge.judge(seen, plan))])}
+    changes = dict.fromkeys(ended, "noout of an interrupted run is taken away")
+    lines = [f"{host}: {what}" for host, what in changes.items()]
+    return {"text": "\n".join([*lines, "before:", *report.text(judge.judge(seen, plan))]), "changes": changes}
 
 
 @answer.answers

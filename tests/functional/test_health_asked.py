@@ -298,6 +298,16 @@ def test_what_was_down_before_is_a_warning_and_what_fell_out_since_an_error(runn
     assert "-> see 'journalctl -u ceph-mgr@*' on that host" in after["error"]
 
 
+def test_noout_that_an_interrupted_run_had_set_is_taken_away_and_told(runners, cluster):
+    """That run may have been a reboot, or a change of links that is done by now: no other step would come to it."""
+    cluster.flagged, end = ["node2"], cluster.cluster_maintenance_end
+    cluster.cluster_maintenance_end = lambda asker: [*cluster.flagged, *end(asker)]
+    before, _ = deploy(runners, cluster)
+    assert cluster.flagged == [] and before["changes"] == {"node2": "noout of an interrupted run is taken away"}
+    before, _ = deploy(runners, cluster)
+    assert before["changes"] == {} and "noout" not in before["text"]
+
+
 def test_a_new_cluster_has_no_excuse(runners, cluster):
     check = {"severity": "HEALTH_WARN", "summary": {"message": "clocks", "count": 1}, "muted": False}
     cluster.mon_exists = lambda _: False

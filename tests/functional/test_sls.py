@@ -29,7 +29,6 @@ ONLY_LOOKS = {
     "validate.deploy",
     "ceph.host.check",
     "service.check",
-    "health.before",
     "removal.check",
 }  # what a stage may do before its last check
 SYNC = {"ceph.host.sync"}
