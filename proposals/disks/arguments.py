@@ -36,6 +36,7 @@ class DiskArguments:
     format: str = "bluestore"
     encryption: str | None = None
     osds_per_device: int = 1
+    migrate: bool = False
     force: bool = False
     typed: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -80,6 +81,8 @@ def _check_together(values: dict[str, object]) -> None:
         raise ArgumentError("db and journal name the same devices (journal is filestore's word): give one of them")
     if forced == ["standalone"] and (external := [key for key in ("db", "wal", "journal") if key in values]):
         raise ArgumentError(f"standalone puts DB and WAL on the data disk: leave {' and '.join(external)} out")
+    if values.get("migrate") and values.get("format") == "filestore":
+        raise ArgumentError("migrate=true moves DBs and WALs of BlueStore, filestore has none: leave one of them out")
     if forced == ["nvme-ssd-spinner"] and values.get("format") == "filestore":
         raise ArgumentError("nvme-ssd-spinner has a WAL tier and filestore no WAL: use nvme-spinner or ssd-spinner")
 
@@ -134,5 +137,8 @@ ARGUMENTS: dict[str, Argument] = {
     "format": Argument(argument_readers.choice(("bluestore", "filestore")), "bluestore or filestore", "bluestore"),
     "encryption": Argument(argument_readers.choice(("none", "dmcrypt")), "none or dmcrypt"),
     "osds-per-device": Argument(_count, "so many OSDs on one flash device; a hard disk always carries one", "1"),
+    "migrate": Argument(
+        _switch, "plan other DBs and WALs for OSDs that exist, as the arguments want them; osd.migrate moves them", "off"
+    ),
     "force": Argument(_switch, "overwrite files that were edited", "off"),
 }

@@ -33,6 +33,13 @@ def chosen(tried: Sequence[Attempt], before: State) -> Attempt | None:
     return min(open_, key=lambda one: (-one.candidate.behind_bytes, one.candidate.lost_at_most), default=None)
 
 
+def again(now: State, choice: Attempt) -> Allocation | None:
+    """The chosen layout on a host where more lies than when it was tried."""
+    order = choice.allocation.tiers.order
+    tiers = next((one for one in candidates(now.pool, now.arguments) if one.order == order), None)
+    return allocate(now.shape.disks, tiers, now.neighbours, now.arguments, now.limit) if tiers else None
+
+
 def stands_alone(state: State) -> bool:
     """Whether data disks become OSDs of their own where no layout was chosen: not where a DB or WAL is wanted."""
     arguments = state.arguments

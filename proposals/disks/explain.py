@@ -29,11 +29,16 @@ def disk(plan: DiskPlan, host: str, word: str) -> dict:
     at = _position(planned, word)
     explained = planned.host.disks[at]
     answer = plan.host_dict(planned)
-    osds = [osd for osd in answer["osds"] if explained.id in (osd["data"], osd["db"], osd["wal"])]
+    osds = [osd for osd in answer["osds"] if explained.id in _disks(osd)]
     role, reason = planned.plan.roles[at], planned.plan.reasons[at]
     steps = [*_seen(explained), *_filters(explained, plan.arguments), *_layouts(planned)]
     steps += [*turn.steps(planned, at), *_outcome(explained, role, reason, osds)]
     return {"host": host, "disk": explained.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
+
+
+def _disks(osd: dict) -> set[str | None]:
+    """The disks that an OSD lies on or is to move to."""
+    return {osd["data"], osd["db"], osd["wal"], *(to["to"] for to in osd.get("moves", {}).values())}
 
 
 def _position(planned: PlannedHost, word: str) -> int:
@@ -90,8 +95,11 @@ def _outcome(disk: Disk, role: str, reason: str | None, osds: list[dict]) -> lis
     steps = []
     for osd in osds:
         parts = [f"{key} of {gib(osd[f'{key}_size'] or 0)} GiB on {osd[key]}" for key in ("db", "wal") if osd[key]]
-        state = "exists and stays" if osd["existing"] else "new"
+        state = "new" if not osd["existing"] else "exists and moves" if osd.get("moves") else "exists and stays"
         steps.append(f"data of OSD {osd['uuid']} ({state}): {' and '.join(parts) or 'DB and WAL on the disk itself'}")
+        for key, to in osd.get("moves", {}).items():
+            place = f"to {gib(to['size'] or 0)} GiB on {to['to']}" if to["to"] else "back to the data disk"
+            steps.append(f"osd.migrate moves its {key} {place}")
     return steps
 
 

@@ -64,7 +64,11 @@ def moves(before: Mapping | None, now: Mapping) -> list[Note]:
     waiting = [osd for osd in known if not osd["existing"]]
     gone = sum(osd["uuid"] not in placed for osd in waiting)
     moved = sum(any(osd[key] != placed[osd["uuid"]][key] for key in PLACE) for osd in waiting if osd["uuid"] in placed)
+    called_off = [osd for osd in known if osd.get("moves") and _lies_still(osd, placed.get(osd["uuid"], osd))]
     lines = []
+    if called_off:
+        stay = "OSD stays where it lies" if len(called_off) == 1 else "OSDs stay where they lie"
+        lines.append(f"{len(called_off)} {stay}, which the stored proposal moves: migrate=true plans that")
     if moved:
         lines.append(f"{_osds(moved, 'is', 'are')} placed or sized otherwise than the stored proposal has it")
     if gone:
@@ -73,6 +77,11 @@ def moves(before: Mapping | None, now: Mapping) -> list[Note]:
         with_them = "is gone with its data disk" if lost == 1 else "are gone with their data disks"
         lines.append(f"{counted(lost, 'OSD')} of the stored proposal {with_them}")
     return [Note(WARNING, line) for line in lines]
+
+
+def _lies_still(was: Mapping, now: Mapping) -> bool:
+    """Whether an OSD that was to move lies where it lay and is not to move any more."""
+    return not now.get("moves") and all(was[key] == now[key] for key in PLACE)
 
 
 def _osds(count: int, one: str, many: str) -> str:

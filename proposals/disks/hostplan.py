@@ -1,10 +1,9 @@
 """The plan of one host, by positions: layouts are tried, one is chosen, OSDs are placed, every disk is explained."""
 
-from proposals.disks import advice, losses, reasons, shortages
-from proposals.disks.allocate import Allocation, allocate, parts
+from proposals.disks import advice, losses, moves, reasons, shortages
+from proposals.disks.allocate import parts
 from proposals.disks.arguments import DiskArguments
-from proposals.disks.choice import attempts, chosen, compared, layout_name, stands_alone
-from proposals.disks.layouts import candidates
+from proposals.disks.choice import again, attempts, chosen, compared, layout_name, stands_alone
 from proposals.disks.shape import DATA, Placed, Shape
 from proposals.disks.states import state, still_fitting
 from proposals.disks.values import Attempt, HostPlan, Placement, State
@@ -12,6 +11,8 @@ from proposals.disks.values import Attempt, HostPlan, Placement, State
 
 def plan(shape: Shape, arguments: DiskArguments) -> HostPlan:
     """The plan for every host of this shape. Raises PlanError where what was typed leaves no slot at all."""
+    lying = shape
+    shape, moved = moves.planned(shape, arguments)
     before = state(shape, arguments)  # stored plans left out: the same disks give the same candidates
     tried = attempts(before)
     choice = chosen(tried, before)
@@ -25,8 +26,9 @@ def plan(shape: Shape, arguments: DiskArguments) -> HostPlan:
         roles,
         why,
         compared(tried, choice, before),
-        (*shortage.notes, *advice.host(placement)),
+        (*shortage.notes, *moves.notes(lying, arguments, moved), *advice.host(placement)),
         losses.by_device(shape.disks, (*shape.existing, *osds)),
+        moved,
     )
 
 
@@ -39,7 +41,7 @@ def _placed(before: State, choice: Attempt | None, standalone: bool) -> Placemen
     osds = still_fitting(shape, arguments)
     while True:
         now = state(shape, arguments, osds) if osds else before
-        allocation = _allocation(now, choice) if choice and osds else choice and choice.allocation
+        allocation = again(now, choice) if choice and osds else choice and choice.allocation
         new = allocation.placed if allocation else ()
         if allocation and not new:
             shortages.check(now, allocation)
@@ -48,13 +50,6 @@ def _placed(before: State, choice: Attempt | None, standalone: bool) -> Placemen
         if not new:
             return Placement(now, allocation, layout, standalone)
         osds = (*osds, *new)
-
-
-def _allocation(now: State, choice: Attempt) -> Allocation | None:
-    """The chosen layout on a host where more lies than when it was tried."""
-    order = choice.allocation.tiers.order
-    tiers = next((one for one in candidates(now.pool, now.arguments) if one.order == order), None)
-    return allocate(now.shape.disks, tiers, now.neighbours, now.arguments, now.limit) if tiers else None
 
 
 def _alone(now: State) -> tuple[Placed, ...]:

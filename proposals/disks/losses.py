@@ -31,6 +31,21 @@ def by_device(facts: Sequence[Facts], osds: Iterable[Placed]) -> tuple[Loss, ...
     return tuple(Loss(at, len(data), sum(facts[one].size for one in set(data))) for at, data in sorted(behind.items()))
 
 
+def told(losses: Iterable[Loss], ids: Sequence[str]) -> list[dict]:
+    """Losses as the answer has them, by the disks' ids."""
+    return [{"id": ids[one.disk], "osds": one.osds, "raw_bytes": one.raw} for one in losses]
+
+
+def beside(after: Iterable[Mapping], before: Iterable[Mapping]) -> list[dict]:
+    """What falls with each device once OSDs have moved, with what falls with it ``before``; by id."""
+    none = {"osds": 0, "raw_bytes": 0}
+    now, was = ({one["id"]: dict(one) for one in told} for told in (after, before))
+    return [
+        {"id": id_, **none, **now.get(id_, {}), "before": {key: was.get(id_, none)[key] for key in none}}
+        for id_ in sorted({*now, *was})
+    ]
+
+
 def shares(host: Mapping, total: int) -> None:
     """Set for each device of a host of peek's answer its share of the host's and of the cluster's raw bytes."""
     if not host.get("devices"):

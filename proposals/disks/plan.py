@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from proposals.disks import advice, checks, faults, history, hostplan, losses, shape, ways
+from proposals.disks import advice, checks, faults, history, hostplan, losses, moves, shape, ways
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.fsids import fsid
 from proposals.disks.shape import Origin, Placed, Shape
@@ -32,14 +32,14 @@ class DiskPlan:
         """The answer as docs/reference/proposal.md has it: plain data for JSON and YAML, in one order."""
         hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
         summary = losses.summary(hosts)
-        moves = {name: history.moves(self.before.get(name), host) for name, host in hosts.items()}
+        moved = {name: history.moves(self.before.get(name), host) for name, host in hosts.items()}
         for host in hosts.values():
             losses.shares(host, summary["raw_bytes"])
         return {
             "name": self.arguments.name,
             "arguments": dict(self.arguments.typed),
             "hosts": hosts,
-            "warnings": self.lines(WARNING) + merged(moves, WARNING),
+            "warnings": self.lines(WARNING) + merged(moved, WARNING),
             "hints": self.lines(HINT),
             "summary": summary,
         }
@@ -54,12 +54,17 @@ class DiskPlan:
         existing = zip(planned.shape.existing, planned.origins, strict=True)
         new = Origin(None, None, False, self.arguments.format, self.arguments.encryption)
         osds = [_osd(one, origin, disks, origin.fsid) for one, origin in existing]
+        for at, to in plan.moves.items():
+            osds[at]["moves"] = moves.as_dict(planned.shape.existing[at], to, [disk.id for disk in disks])
         osds += [_osd(one, new, disks, fsid(planned.host.id, disks[one.data], one.part)) for one in plan.osds]
         listed = [
             {"id": disk.id, "class": disk.cls, "size": disk.size, "role": role, "reason": reason}
             for disk, role, reason in zip(disks, plan.roles, plan.reasons, strict=True)
         ]
-        lost = [{"id": disks[one.disk].id, "osds": one.osds, "raw_bytes": one.raw} for one in plan.losses]
+        lost = losses.told(plan.losses, [disk.id for disk in disks])
+        if plan.moves:
+            now = losses.by_device(planned.shape.disks, planned.shape.existing)
+            lost = losses.beside(lost, losses.told(now, [disk.id for disk in disks]))
         candidates = [one._asdict() for one in plan.candidates]
         return {"layout": plan.layout, "osds": osds, "disks": listed, "candidates": candidates, "devices": lost}
 
@@ -102,6 +107,7 @@ def peek(
         if origins:
             here = {disk.id for disk in host.disks}
             origins = history.recalled(origins, before.hosts.get(host.id, {}), here)
+            look = look._replace(fixed=moves.fixed(look, origins))
         planned.append(PlannedHost(host, look, _plan(look, arguments, host, plans), origins))
     checks.layout(planned, arguments)
     notes_of = ways.told(plans, arguments)

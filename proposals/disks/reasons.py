@@ -11,7 +11,7 @@ def settle(placement: Placement, short: Mapping[int, str]) -> tuple[tuple[str, .
     """Role and reason of every disk, by position. ``short`` is why data disks were left over."""
     shape = placement.state.shape
     roles = ["unused"] * len(shape.disks)
-    everything = (*shape.existing, *placement.state.placed)
+    everything = (*shape.leaving, *shape.existing, *placement.state.placed)
     for role in ("wal", "db", "data"):
         for osd in everything:
             at = getattr(osd, role)

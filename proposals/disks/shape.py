@@ -46,13 +46,18 @@ class Stray(NamedTuple):
 class Shape(NamedTuple):
     """Everything of a host that its plan depends on, hashable.
 
-    ``pinned`` is what a stored plan with the same arguments placed, ``layout`` the layout that it chose."""
+    ``pinned`` is what a stored plan with the same arguments placed, ``moving`` where it moves OSDs that exist,
+    ``layout`` the layout that it chose. ``fixed`` are positions in ``existing`` of OSDs that cannot be moved;
+    ``leaving`` are slots that OSDs lie in until they have moved (``moves``)."""
 
     disks: tuple[Facts, ...]
     existing: tuple[Placed, ...]
     pinned: tuple[Placed, ...]
     strays: tuple[Stray, ...]
     layout: str | None = None
+    moving: tuple[Placed, ...] = ()
+    fixed: frozenset[int] = frozenset()
+    leaving: tuple[Placed, ...] = ()
 
 
 class Origin(NamedTuple):
@@ -100,7 +105,8 @@ def build(host: Host, masks: Masks, stored: Mapping | None) -> tuple[Shape, tupl
     else:
         existing, origins, strays = (), (), ()
     pinned = _pinned(host, stored, facts) if stored else ()
-    return Shape(tuple(facts), existing, pinned, strays, _layout(stored) if stored else None), origins
+    moving = _moving(host, stored, facts, origins, existing) if stored and origins else ()
+    return Shape(tuple(facts), existing, pinned, strays, _layout(stored) if stored else None, moving), origins
 
 
 def _existing(host: Host, facts: list[Facts]) -> tuple[tuple[Placed, ...], tuple[Origin, ...], tuple[Stray, ...]]:
@@ -188,6 +194,30 @@ def _pinned(host: Host, stored: Mapping, facts: Sequence[Facts]) -> tuple[Placed
                 part = parts.get(osd["uuid"], at)
                 osds.append(Placed(here[id_], part, db, wal, osd.get("db_size"), osd.get("wal_size")))
     return tuple(osds)
+
+
+def _moving(
+    host: Host, stored: Mapping, facts: Sequence[Facts], origins: Sequence[Origin], existing: Sequence[Placed]
+) -> tuple[Placed, ...]:
+    """Where the stored proposal moves OSDs that exist, as far as the devices are still there."""
+    here = _still_here(host, stored, facts)
+    lying = {origin.fsid: osd for origin, osd in zip(origins, existing, strict=True)}
+    osds = []
+    for one in stored.get("osds", ()):
+        moves, osd = one.get("moves"), lying.get(one["uuid"])
+        if not isinstance(moves, Mapping) or osd is None:
+            continue
+        told = {role: to for role, to in moves.items() if role in ("db", "wal") and isinstance(to, Mapping)}
+        if all(_is_place(to, here) for to in told.values()):
+            places = {role: here.get(to["to"]) for role, to in told.items()}
+            osds.append(osd._replace(**places, **{f"{role}_size": to["size"] for role, to in told.items()}))
+    return tuple(osds)
+
+
+def _is_place(to: Mapping, here: Mapping[str, int]) -> bool:
+    """Whether a part can move there: to a device that is there, or to none."""
+    at, size = to.get("to"), to.get("size")
+    return size is None if at is None else at in here and type(size) is int
 
 
 def _still_here(host: Host, stored: Mapping, facts: Sequence[Facts]) -> dict[str, int]:

@@ -78,8 +78,14 @@ class Neighbours:
         self.bytes: Counter[int] = Counter()
         self.wal_of: dict[int, list[int]] = {}
         self.strays: dict[int, dict[str, str]] = {}  # device -> OSD -> what became of it
+        self.leaving: set[int] = set()  # devices with slots that OSDs lie in until they have moved
         for osd in placed:
             self.add(osd, shape.disks[osd.data].size)
+        for osd in shape.leaving:
+            for at, size in ((osd.db, osd.db_size), (osd.wal, osd.wal_size)):
+                if at is not None:
+                    self.leaving.add(at)
+                    self._take(at, size)
         for stray in shape.strays:
             self._note(stray.disk, stray.role, stray.size, stray.label)
             known = self.strays.setdefault(stray.disk, {})
@@ -99,10 +105,14 @@ class Neighbours:
 
     def _note(self, at: int, role: str, size: int | None, owner: object) -> None:
         self.disks.setdefault(at, set()).add(owner)
+        self._take(at, size)
+        if size is not None:
+            self.sizes.setdefault((at, role), []).append(size)
+
+    def _take(self, at: int, size: int | None) -> None:
         if size is None:
             self.unsized[at] += 1
         else:
-            self.sizes.setdefault((at, role), []).append(size)
             self.taken[at] += size
 
     def usual(self, at: int, role: str) -> int:

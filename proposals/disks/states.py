@@ -14,8 +14,9 @@ def state(shape: Shape, arguments: DiskArguments, placed: Sequence[Placed] = ())
     lying = (*shape.existing, *placed)
     busy = {osd.data for osd in lying}
     neighbours = Neighbours(shape, lying)
+    carriers = neighbours.leaving.union(neighbours.disks)
     limit = None if arguments.limit_data is None else max(0, arguments.limit_data - len(busy))
-    return State(shape, arguments, tuple(placed), neighbours, pool(shape, busy, set(neighbours.disks)), limit)
+    return State(shape, arguments, tuple(placed), neighbours, pool(shape, busy, carriers), limit)
 
 
 def still_fitting(shape: Shape, arguments: DiskArguments) -> tuple[Placed, ...]:

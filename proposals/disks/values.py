@@ -1,5 +1,6 @@
 """What the planner's steps hand on: what lies there, what was tried, a host's plan. All frozen."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,7 +61,8 @@ class Placement(NamedTuple):
 
 
 class HostPlan(NamedTuple):
-    """What one shape becomes. ``osds`` are the new ones, by data disk; roles and reasons stand by position."""
+    """What one shape becomes. ``osds`` are the new ones, by data disk; roles and reasons stand by position.
+    ``moves`` is where OSDs that exist are to lie, by position in the shape's ``existing``; losses are those after."""
 
     layout: str | None
     osds: tuple[Placed, ...]
@@ -69,6 +71,7 @@ class HostPlan(NamedTuple):
     candidates: tuple[Candidate, ...]
     notes: tuple[Note, ...]
     losses: tuple[Loss, ...]
+    moves: Mapping[int, Placed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,22 @@ def _osds(old: Iterable[Mapping], new: Iterable[Mapping]) -> list[str]:
         if earlier is None or later is None:
             lines.append(f"{data}: OSD {'added' if earlier is None else 'removed'}")
             continue
-        changed = [key for key in earlier if key != "existing" and earlier[key] != later.get(key)]
+        changed = [key for key in earlier if key not in ("existing", "moves") and earlier[key] != later.get(key)]
         lines += [f"{data}: {key} {earlier[key]} -> {later.get(key)}" for key in changed]
+        lines += [f"{data}: {line}" for line in _moves(earlier.get("moves") or {}, later.get("moves") or {})]
+    return lines
+
+
+def _moves(old: Mapping, new: Mapping) -> list[str]:
+    """Moves of one OSD's parts that only one side plans, or each to another place."""
+    lines = []
+    for role in sorted(role for role in {*old, *new} if old.get(role) != new.get(role)):
+        move = new.get(role)
+        if move is None:
+            lines.append(f"{role} stays where it lies, and was to move to {old[role]['to'] or 'the data disk'}")
+            continue
+        size = f", {move['size']} bytes" if move["size"] else ""
+        lines.append(f"{role} moves from {move['from'] or 'the data disk'} to {move['to'] or 'the data disk'}{size}")
     return lines
 
 

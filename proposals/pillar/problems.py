@@ -54,8 +54,9 @@ def _shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> Iterable[str]:
 
 
 def _named(osds: Mapping[str, Mapping]) -> set[str]:
-    """Every disk that a host's OSDs lie on."""
-    return {osd[part] for osd in osds.values() for part in PARTS if osd.get(part)} | set(osds)
+    """Every disk that a host's OSDs lie on, or are to move to."""
+    new = {to["to"] for osd in osds.values() for to in osd.get("moves", {}).values() if to["to"]}
+    return {osd[part] for osd in osds.values() for part in PARTS if osd.get(part)} | set(osds) | new
 
 
 def _roles(choice: Chosen) -> Iterable[str]:

@@ -47,6 +47,7 @@ def layout(osds: Iterable[Mapping], disks: Mapping) -> str:
     for data in sorted(by_data):
         lines += _osd(data, by_data[data], disks[data].cls)
         named.update((data, *(osd[key] for osd in by_data[data] for key in ("db", "wal") if osd[key])))
+        named.update(to["to"] for osd in by_data[data] for to in osd.get("moves", {}).values() if to["to"])
     lines.append("    disks:")
     for id_ in sorted(named):
         serial = disks[id_].serial
@@ -66,6 +67,11 @@ def _osd(data: str, osds: list[Mapping], cls: str) -> list[str]:
             lines.append(f"        {word}: {_key(first[key])}")
             if first[f"{key}_size"]:
                 lines.append(f"        {word}_size: {first[f'{key}_size']}")
+    if moves := first.get("moves"):  # OSDs of one disk move alike
+        lines.append("        moves:")
+        for key, to in moves.items():
+            place = f"to: {_key(to['to'])}, size: {to['size']}" if to["to"] else "to: null"
+            lines.append(f"          {key}: {{{place}}}")
     if first["encryption"]:
         lines.append(f"        encryption: {first['encryption']}")
     if len(osds) > 1:

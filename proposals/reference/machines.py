@@ -177,6 +177,29 @@ def deployed(raw: Mapping, answer: Mapping, cluster: str, hosts: Iterable[str] |
     return {**raw, "cluster": cluster, "hosts": made}
 
 
+def migrated(raw: Mapping, answer: Mapping, fsids: Iterable[str] | None = None) -> dict:
+    """``raw`` as discovery would see it once OSDs of ``answer`` (all, or those named) have moved as it says."""
+    chosen = None if fsids is None else set(fsids)
+    made = {name: {**host, "ceph_disks": list(host["ceph_disks"])} for name, host in raw["hosts"].items()}
+    for name, host in answer["hosts"].items():
+        for osd in host["osds"]:
+            if osd.get("moves") and (chosen is None or osd["uuid"] in chosen):
+                made[name]["ceph_disks"] = [_moved(disk, osd) for disk in made[name]["ceph_disks"]]
+    return {**raw, "hosts": made}
+
+
+def _moved(disk: Mapping, osd: Mapping) -> dict:
+    """A disk once the parts of an OSD that move lie where they move to."""
+    there: Sequence = disk.get("osds") or ()
+    moves = osd["moves"]
+    stays = [one for one in there if one["fsid"] != osd["uuid"] or one["role"] not in moves]
+    for role, move in moves.items():
+        if move["to"] == disk["id"]:
+            offset = max((one["offset"] + one["size"] for one in there), default=1 << 20)
+            stays.append({"fsid": osd["uuid"], "role": role, "size": move["size"], "offset": offset})
+    return {**disk, "osds": stays}
+
+
 def _lies(disk: dict, osd: Mapping, role: str, number: int, cluster: str) -> None:
     there: Sequence = disk.get("osds") or ()
     size = osd.get(f"{role}_size") or disk["size"]

@@ -35,6 +35,8 @@ def proposal(answer: Mapping, everything: bool = False) -> None:
     tables = [_hosts(answer, everything), _unused(answer, everything)]
     if any(host.get("devices") for host in answer["hosts"].values()):
         tables.insert(1, _devices(answer, everything))
+    if any(osd.get("moves") for host in answer["hosts"].values() for osd in host["osds"]):
+        tables.insert(1, _moving(answer, everything))
     if any(len(host.get("candidates", ())) > 1 for host in answer["hosts"].values()):
         tables.append(candidates(answer, everything))
     for each in tables:
@@ -98,7 +100,8 @@ def _lost(host: Mapping, everything: bool) -> Iterator[tuple]:
         device = lost["id"]
         parts = [_parts(host, device, key) for key in ("db", "wal")]
         shares = [f"{lost[key]:.1%}" for key in ("host_share", "cluster_share")]
-        cells = (gib(sizes[device]), *parts, str(lost["osds"]), terabytes(lost["raw_bytes"]), *shares)
+        osds = f"{lost['osds']}, now {lost['before']['osds']}" if "before" in lost else str(lost["osds"])
+        cells = (gib(sizes[device]), *parts, osds, terabytes(lost["raw_bytes"]), *shares)
         kinds.setdefault(cells, []).append(device.removeprefix(BY_ID))
     for cells, devices in kinds.items():
         for name in devices if everything else [str(len(devices))]:
@@ -107,8 +110,32 @@ def _lost(host: Mapping, everything: bool) -> Iterator[tuple]:
 
 def _parts(host: Mapping, device: str, key: str) -> str | None:
     """``9 x 40 GiB``: the DBs or WALs on one device."""
-    sizes = Counter(gib(osd[f"{key}_size"] or 0) for osd in host["osds"] if osd[key] == device)
+    places = (_place(osd, key) for osd in host["osds"])
+    sizes = Counter(gib(size or 0) for at, size in places if at == device)
     return " + ".join(f"{count} x {size} GiB" for size, count in sorted(sizes.items())) or None
+
+
+def _place(osd: Mapping, key: str) -> tuple[str | None, int | None]:
+    """Where a DB or WAL lies once everything has moved, and its bytes."""
+    move = osd.get("moves", {}).get(key)
+    return (move["to"], move["size"]) if move else (osd[key], osd[f"{key}_size"])
+
+
+def _moving(answer: Mapping, everything: bool) -> Table:
+    made = table("what osd.migrate moves", "host", "OSDs", "part", "from", "to", "GiB")
+    moves = ((name, cells) for name, host in answer["hosts"].items() for cells in _moves(host))
+    return _filled(made, glance.rows(moves, everything))
+
+
+def _moves(host: Mapping) -> Iterator[tuple]:
+    """Cells of each part that moves, by the devices."""
+    kinds: Counter[tuple] = Counter()
+    for osd in host["osds"]:
+        for role, move in osd.get("moves", {}).items():
+            places = [(move[key] or "the data disk").removeprefix(BY_ID) for key in ("from", "to")]
+            kinds[role.upper(), *places, gib(move["size"]) if move["size"] else None] += 1
+    for cells, count in sorted(kinds.items(), key=str):
+        yield str(count), *cells
 
 
 def candidates(answer: Mapping, everything: bool = False) -> Table:

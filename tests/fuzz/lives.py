@@ -8,6 +8,7 @@ import json
 from random import Random
 
 import machines
+import promises
 from plans import peek
 
 from proposals.disks import arguments, plan
@@ -134,6 +135,29 @@ def after_growing(random: Random, before: dict, raw: dict, typed: dict, stored: 
             assert lacked or place[1] in ids or place[2] in ids, f"a new OSD on an old disk: {reasons[place[0]]}"
 
 
+def after_migrating(random: Random, before: dict, raw: dict, typed: dict, stored: dict) -> None:
+    """OSDs that exist move where they are asked to, each once, and both places are theirs until then."""
+    raw, typed = grown(random, raw)[0], {**typed, "migrate": True}
+    if peek(raw, typed, stored) is None:
+        return
+    answer, stored, _ = populated(raw, typed, stored)
+    was, now = places(before), places(answer)
+    assert {fsid: now.get(fsid) for fsid in was} == was, "an OSD is told to lie where it is only to move"
+    for host in answer["hosts"].values():
+        promises.both_places(host)
+    moves = promises.moves(answer)
+    done = random.sample(sorted(moves), random.randint(0, len(moves)))
+    half = machines.machines.migrated(raw, answer, done)
+    if peek(half, typed, stored) is None:
+        return
+    again, _, _ = populated(half, typed, stored)
+    left = promises.moves(again)
+    assert not set(done) & set(left), "an OSD that has moved moves again"
+    assert {fsid: left.get(fsid) for fsid in set(moves) - set(done)} == {
+        fsid: moves[fsid] for fsid in set(moves) - set(done)
+    }, "a move that is under way changed"
+
+
 def case(random: Random) -> bool:
     """One life. Returns whether its first plan was made."""
     raw, typed = machines.inventory(random), machines.words(random)
@@ -148,4 +172,5 @@ def case(random: Random) -> bool:
     unchanged(answer, whole, typed, after)
     after_replacing(random, answer, whole, typed, after)
     after_growing(random, answer, whole, typed, after)
+    after_migrating(random, answer, whole, typed, after)
     return True

@@ -7,6 +7,9 @@ from proposals.disks.slots import OVERHEAD
 from proposals.text import names
 
 
+PLACE = ("data", "db", "wal", "db_size", "wal_size", "format", "encryption")
+
+
 def devices(host):
     """Device -> data disks, and device -> bytes taken on one host."""
     disks, taken = {}, Counter()
@@ -17,6 +20,26 @@ def devices(host):
         if osd["db"] or osd["wal"]:
             disks.setdefault(osd["db"] or osd["wal"], set()).add(osd["data"])
     return disks, taken
+
+
+def moves(answer):
+    """What of which OSD moves where, by its fsid."""
+    return {osd["uuid"]: osd["moves"] for host in answer["hosts"].values() for osd in host["osds"] if osd.get("moves")}
+
+
+def both_places(host):
+    """Where OSDs lie and where they are to lie is taken, once each, and no disk is data and carries."""
+    sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
+    _, taken = devices(host)
+    for osd in host["osds"]:
+        for role, move in osd.get("moves", {}).items():
+            assert osd["existing"] and move["from"] == osd[role] and (move["to"] or move["from"])
+            assert bool(move["to"]) == bool(move["size"])
+            if move["to"]:
+                taken[move["to"]] += move["size"]
+    assert all(size <= sizes[device] - OVERHEAD for device, size in taken.items()), "more is planned than fits"
+    assert not {osd["data"] for osd in host["osds"]} & set(taken), "a disk is data or carries, never both"
+    assert {disk["id"] for disk in host["disks"] if disk["role"] in ("db", "wal")} == set(taken)
 
 
 def check(answer, raw, asked: DiskArguments):

@@ -120,6 +120,15 @@ def test_planning_with_the_stored_plan_changes_nothing(told, asked):
     return first
 
 
+def grow(raw, more):
+    """Give each host a group of disks more."""
+    extra = machines.expand({str(place): {"disks": [more]} for place in range(9)})["hosts"]["8"]["ceph_disks"]
+    for place, host in enumerate(raw["hosts"].values()):
+        for disk in extra:
+            changed = {key: f"{disk[key]}{place}" for key in ("id", "wwn", "serial")}
+            host["ceph_disks"].append({**disk, **changed, "device": f"{disk['device']}x{place}"})
+
+
 @proves(hosts, words, groups(), st.booleans())
 def test_growing_never_moves(told, asked, more, deploy):
     raw = machines.expand(told)
@@ -127,11 +136,7 @@ def test_growing_never_moves(told, asked, more, deploy):
     if not first:
         return False
     grown = machines.deployed(raw, first, FSID) if deploy else copy.deepcopy(raw)
-    extra = machines.expand({str(place): {"disks": [more]} for place in range(9)})["hosts"]["8"]["ceph_disks"]
-    for place, host in enumerate(grown["hosts"].values()):
-        for disk in extra:
-            changed = {key: f"{disk[key]}{place}" for key in ("id", "wwn", "serial")}
-            host["ceph_disks"].append({**disk, **changed, "device": f"{disk['device']}x{place}"})
+    grow(grown, more)
     second = peek(grown, asked, stored=first)
     if second:
         before = {osd["uuid"]: {**osd, "existing": deploy} for host in first["hosts"].values() for osd in host["osds"]}
@@ -161,6 +166,73 @@ def test_arguments_never_touch_what_is_deployed(told, asked, other):
             ids = {osd["data"] for osd in host["osds"]}
             assert not ids & set(taken)
     return second
+
+
+bluestore = words.map(lambda asked: {key: value for key, value in asked.items() if key != "format"})
+first_words = st.one_of(st.just({}), st.just({"standalone": True}), st.just({"db-size": "10g"}), bluestore)
+move_words = st.fixed_dictionaries(
+    {"migrate": st.just(True)},
+    optional={
+        "ratio": st.integers(1, 12),
+        "db-size": st.sampled_from(["10g", "40g"]),
+        "wal-size": st.sampled_from(["2g", "5g"]),
+        "exclude": st.sampled_from(["model=b", "300-400"]),
+        "db": st.sampled_from(["100-800", "class=ssd", "class=nvme"]),
+        "wal": st.just("class=nvme"),
+        "layout": st.sampled_from(("standalone", "ssd-spinner", "nvme-ssd-spinner")),
+        "osds-per-device": st.integers(1, 2),
+        "limit-data": st.integers(1, 9),
+    },
+)
+flash = st.builds(
+    lambda **group: {"rotational": False, "model": "B", **group},
+    transport=st.sampled_from(["sata", "nvme"]),
+    size=st.sampled_from(FLASH),
+    count=st.integers(1, 4),
+)
+slow = st.builds(lambda size, count: {"rotational": True, "size": size, "count": count, "model": "A"},
+    st.sampled_from(HDDS), st.integers(2, 9))
+loaded = st.dictionaries(
+    st.sampled_from(["a", "b"]),
+    st.builds(lambda first, *others: {"disks": [first, *others]}, slow, groups(), st.one_of(groups(), flash)),
+    min_size=1,
+)
+
+
+@proves(loaded, first_words, move_words, flash, st.randoms(use_true_random=False), share=0.15)
+def test_osds_move_as_asked_and_both_their_places_are_theirs_until_then(told, asked, other, more, random):
+    raw = machines.expand(told)
+    first = peek(raw, asked)
+    if not first:
+        return False
+    lying = machines.deployed(raw, first, FSID)
+    grow(lying, more)
+    planned = peek(lying, other)
+    if not planned:
+        return False
+    moves = promises.moves(planned)
+    assert promises.moves(peek(lying, other, stored=planned)) == moves, "a second run plans otherwise"
+    was = {osd["uuid"]: osd for host in first["hosts"].values() for osd in host["osds"]}
+    for host in planned["hosts"].values():
+        promises.both_places(host)
+        for osd in host["osds"]:
+            assert not osd["existing"] or all(osd[key] == was[osd["uuid"]][key] for key in promises.PLACE)
+    some = random.sample(sorted(moves), len(moves) // 2)
+    half = machines.migrated(lying, planned, some)
+    again = peek(half, other, stored=planned)
+    if again:
+        left = promises.moves(again)
+        assert not set(some) & set(left), "an OSD that has moved moves again"
+        assert all(left[uuid] == move for uuid, move in moves.items() if uuid not in some)
+        [promises.both_places(host) for host in again["hosts"].values()]
+    return moves
+
+
+@proves(hosts, words)
+def test_nothing_moves_that_nobody_asked_to(told, asked):
+    raw = machines.expand(told)
+    first = peek(raw, asked)
+    return first and not promises.moves(peek(machines.deployed(raw, first, FSID), asked))
 
 
 texts = st.one_of(st.text(max_size=40), st.text("0123456789-.gGtTbBiI =,!|*?[]{}%", max_size=20))
