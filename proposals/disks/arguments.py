@@ -138,7 +138,7 @@ ARGUMENTS: dict[str, Argument] = {
     "encryption": Argument(argument_readers.choice(("none", "dmcrypt")), "none or dmcrypt"),
     "osds-per-device": Argument(_count, "so many OSDs on one flash device; a hard disk always carries one", "1"),
     "migrate": Argument(
-        _switch, "plan other DBs and WALs for OSDs that exist, as the arguments want them; osd.migrate moves them", "off"
+        _switch, "plan other places for the DBs and WALs of OSDs that exist, as the arguments want them", "off"
     ),
     "force": Argument(_switch, "overwrite files that were edited", "off"),
 }

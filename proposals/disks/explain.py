@@ -99,7 +99,7 @@ def _outcome(disk: Disk, role: str, reason: str | None, osds: list[dict]) -> lis
         steps.append(f"data of OSD {osd['uuid']} ({state}): {' and '.join(parts) or 'DB and WAL on the disk itself'}")
         for key, to in osd.get("moves", {}).items():
             place = f"to {gib(to['size'] or 0)} GiB on {to['to']}" if to["to"] else "back to the data disk"
-            steps.append(f"osd.migrate moves its {key} {place}")
+            steps.append(f"its {key} is to move {place}")
     return steps
 
 

@@ -68,7 +68,9 @@ def _as_wanted(osd: Placed, shape: Shape, arguments: DiskArguments) -> bool:
     if arguments.layout == STANDALONE:
         return osd.db is None and osd.wal is None
     if osd.db is None:  # a WAL alone is what ``wal`` without ``db`` asks for
-        return not arguments.db and osd.wal is not None and _suits(shape, osd.wal, WAL, osd.wal_size, arguments.wal_size)
+        return (
+            not arguments.db and osd.wal is not None and _suits(shape, osd.wal, WAL, osd.wal_size, arguments.wal_size)
+        )
     if not _suits(shape, osd.db, DB, osd.db_size, arguments.db_size):
         return False
     bit = WAL if osd.wal != osd.db else DB
@@ -142,7 +144,7 @@ def notes(shape: Shape, arguments: DiskArguments, moves: Mapping[int, Placed]) -
     told = []
     if moves:
         runs = "OSD that runs gets" if len(moves) == 1 else "OSDs that run get"
-        text = f"{len(moves)} {runs} another place for DB or WAL: run ceph.stage.configure, then osd.migrate"
+        text = f"{len(moves)} {runs} another place for DB or WAL, and keep the old one until they have moved"
         told.append(Note(HINT, text, MOVES))
     left = [at for at in _movers(shape, arguments) if at not in moves]
     if left and arguments.layout != STANDALONE:

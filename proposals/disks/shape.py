@@ -205,19 +205,13 @@ def _moving(
     osds = []
     for one in stored.get("osds", ()):
         moves, osd = one.get("moves"), lying.get(one["uuid"])
-        if not isinstance(moves, Mapping) or osd is None:
-            continue
-        told = {role: to for role, to in moves.items() if role in ("db", "wal") and isinstance(to, Mapping)}
-        if all(_is_place(to, here) for to in told.values()):
-            places = {role: here.get(to["to"]) for role, to in told.items()}
-            osds.append(osd._replace(**places, **{f"{role}_size": to["size"] for role, to in told.items()}))
+        if moves and osd and all(move["to"] is None or move["to"] in here for move in moves.values()):
+            if "db" in moves:
+                osd = osd._replace(db=here.get(moves["db"]["to"]), db_size=moves["db"]["size"])
+            if "wal" in moves:
+                osd = osd._replace(wal=here.get(moves["wal"]["to"]), wal_size=moves["wal"]["size"])
+            osds.append(osd)
     return tuple(osds)
-
-
-def _is_place(to: Mapping, here: Mapping[str, int]) -> bool:
-    """Whether a part can move there: to a device that is there, or to none."""
-    at, size = to.get("to"), to.get("size")
-    return size is None if at is None else at in here and type(size) is int
 
 
 def _still_here(host: Host, stored: Mapping, facts: Sequence[Facts]) -> dict[str, int]:

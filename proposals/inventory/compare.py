@@ -61,7 +61,19 @@ def _well_formed(host: Mapping) -> bool:
         return False
     planned = [disk for disk in disks if isinstance(disk, Mapping) and "role" in disk]
     return all(isinstance(disk.get("id"), str) and type(disk.get("size")) is int for disk in planned) and all(
-        isinstance(osd, Mapping) and isinstance(osd.get("data"), str) for osd in osds
+        isinstance(osd, Mapping) and isinstance(osd.get("data"), str) and moves_are_told(osd) for osd in osds
+    )
+
+
+def moves_are_told(osd: Mapping) -> bool:
+    """Whether what an OSD's entry says of its moves has their form; it need not say anything."""
+    moves = osd.get("moves", {})
+    return isinstance(moves, Mapping) and all(
+        role in ("db", "wal")
+        and isinstance(move, Mapping)
+        and all(key in move and isinstance(move[key], str | None) for key in ("from", "to"))
+        and (type(move.get("size")) is int if move["to"] else move.get("size") is None)
+        for role, move in moves.items()
     )
 
 

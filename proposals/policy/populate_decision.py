@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from proposals.disks.plan import DiskPlan
+from proposals.inventory.compare import moves_are_told
 from proposals.policy import fragments
 from proposals.policy.fragments import digest
 from proposals.text.errors import StoreError
@@ -156,6 +157,7 @@ def check_stored(document: Any, path: object, lists: Mapping[str, set] = LISTS) 
             listed: Any = host.get(key) if isinstance(host, dict) else None
             good = good and isinstance(listed, list)
             good = good and all(_is_entry(entry, keys) for entry in listed)
+        good = good and all(moves_are_told(osd) for osd in host.get("osds", ()))
         devices = host.get("devices", []) if good else None
         good = isinstance(devices, list) and all(_is_entry(entry, DEVICES) for entry in devices)
     if not good:

@@ -122,7 +122,9 @@ def _place(osd: Mapping, key: str) -> tuple[str | None, int | None]:
 
 
 def _moving(answer: Mapping, everything: bool) -> Table:
-    made = table("what osd.migrate moves", "host", "OSDs", "part", "from", "to", "GiB")
+    made = table(
+        "DBs and WALs of OSDs that run, and where they are to move", "host", "OSDs", "part", "from", "to", "GiB"
+    )
     moves = ((name, cells) for name, host in answer["hosts"].items() for cells in _moves(host))
     return _filled(made, glance.rows(moves, everything))
 

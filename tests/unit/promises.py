@@ -6,7 +6,6 @@ from proposals.disks.arguments import DiskArguments
 from proposals.disks.slots import OVERHEAD
 from proposals.text import names
 
-
 PLACE = ("data", "db", "wal", "db_size", "wal_size", "format", "encryption")
 
 

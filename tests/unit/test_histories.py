@@ -27,6 +27,7 @@ def test_history(history, tmp_path):
         seen |= {"written": len(report.written), "stored": {key: stored["summary"][key] for key in ("hosts", "osds")}}
         stored_devices = [one for host in stored["hosts"].values() for one in host["devices"]]
         seen["shares"] = sorted({one["cluster_share"] for one in stored_devices})
+        seen["moves"] = sorted(moved(answer))
         seen["kept"] = profiles.read(tmp_path, {"default": sorted(stored["hosts"])})["default"].kept()
         for key, value in step.get("expect", {}).items():
             assert (CHECKS[key](answer, value) if key in CHECKS else seen[key]) == value, (number, key)
@@ -35,6 +36,15 @@ def test_history(history, tmp_path):
 
 def osds(answer):
     return [osd for host in answer["hosts"].values() for osd in host["osds"]]
+
+
+def moved(answer):
+    """``db hdd -> ssd 40``: the part, the classes of its devices, GiB; of each OSD that is to move."""
+    classes = {disk["id"]: disk["class"] for host in answer["hosts"].values() for disk in host["disks"]}
+    for osd in osds(answer):
+        for role, move in osd.get("moves", {}).items():
+            old, new = (classes.get(move[key], "data disk") for key in ("from", "to"))
+            yield f"{role} {old} -> {new}" + (f" {move['size'] >> 30}" if move["size"] else "")
 
 
 def places(answer):
@@ -65,6 +75,11 @@ class Site:
             (host,) = answer["hosts"].values()
             host["osds"] = [host["osds"][number] for number in which]
         self.raw = machines.deployed(self.raw, answer, FSID)
+
+    def migrate(self, count):
+        """So many OSDs of the last answer that are to move have moved; all: True."""
+        uuids = [osd["uuid"] for osd in osds(self.answer) if osd.get("moves")]
+        self.raw = machines.migrated(self.raw, self.answer, uuids if count is True else uuids[:count])
 
     def forget(self, _):
         """The stored proposal is lost."""

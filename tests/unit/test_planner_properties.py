@@ -190,8 +190,11 @@ flash = st.builds(
     size=st.sampled_from(FLASH),
     count=st.integers(1, 4),
 )
-slow = st.builds(lambda size, count: {"rotational": True, "size": size, "count": count, "model": "A"},
-    st.sampled_from(HDDS), st.integers(2, 9))
+slow = st.builds(
+    lambda size, count: {"rotational": True, "size": size, "count": count, "model": "A"},
+    st.sampled_from(HDDS),
+    st.integers(2, 9),
+)
 loaded = st.dictionaries(
     st.sampled_from(["a", "b"]),
     st.builds(lambda first, *others: {"disks": [first, *others]}, slow, groups(), st.one_of(groups(), flash)),
