@@ -8,6 +8,7 @@ from saltmaster import Master, side_by_side
 
 from proposals.stages.lines import line
 from proposals.stages.records import Run
+from runners import support
 
 pytestmark = pytest.mark.processes
 ASKING = [
@@ -58,9 +59,16 @@ def test_a_step_that_the_site_replaces_at_its_old_path_is_named_by_the_stage(mas
 
 
 def test_what_a_ticket_needs_is_packed_all_the_same(master):
+    """However many archives lie there: the newest are kept."""
+    logs = master.root / "run-logs"
+    logs.mkdir(exist_ok=True)
+    for day in range(9):
+        (logs / f"support-2026010{day}T000000.tar.gz").touch()
     done = master.asked("support.collect")
     assert (done.returncode, done.stderr) == (0, "")
     with tarfile.open(done.data["file"]) as packed:
         (versions,) = (member for member in packed if member.name.endswith("versions.json"))
         (problem,) = json.load(packed.extractfile(versions))["problems"]
     assert "is salt-master running?" in problem
+    kept = sorted(logs.glob("support-*.tar.gz"))
+    assert len(kept) == support.KEPT and str(kept[-1]) == done.data["file"]

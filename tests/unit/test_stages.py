@@ -124,6 +124,13 @@ def test_logs_are_in_the_order_of_their_runs(tmp_path):
     assert names == ["deploy", "prep", "discovery"]
 
 
+def test_a_new_run_keeps_the_newest_logs_and_no_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(stage_log, "KEPT", 3)
+    opts, job = {"halocline_log_dir": str(tmp_path)}, {"stage": "prep", "pid": 1, "user": "root", "arguments": []}
+    made = [stage_log.new(opts, {**job, "jid": f"2026010200000{second}000000"}) for second in range(5)]
+    assert stage_log.paths(opts) == made[2:]
+
+
 def test_a_commands_log_is_made_anew_once_it_is_rotated(tmp_path):
     opts = {"halocline_log_dir": str(tmp_path)}
     path = tmp_path / "disk.wipe.jsonl"
