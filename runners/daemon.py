@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from proposals.cluster.health import report
+from proposals.cluster.health.judge import Verdict
 from proposals.text.errors import ProposalError
 from runners.engine import answer, daemon_restart, jobs, minions, stage_lock, taking_part
 
@@ -39,7 +41,8 @@ def restart(test: bool = False) -> dict[str, Any]:
 
     A host's daemons are restarted when Ceph says ``ok-to-stop``, and the next host's when they are back and nothing is
     wrong that was not before. A host without Ceph's leave is waited for while that may change, then left out by name,
-    and the others are restarted. Where daemons do not come back, nothing else is touched. The next run goes on.
+    and the others are restarted. Where daemons do not come back, nothing else is touched. The next run goes on. What
+    moves, and what no restart makes, such as a flag or a crash report, is a warning.
 
     test
         Only say which.
@@ -63,21 +66,22 @@ def restart(test: bool = False) -> dict[str, Any]:
         return {"text": "\n".join(f"would restart {', '.join(names)} of {minion}" for _, minion, names in steps)}
     done: dict[str, list[str]] = {}
     left: list[str] = []
+    verdict = Verdict()
     for kind, minion, names in steps:
         if why := daemon_restart.needed(__opts__, kind, names):
             left.append(f"{minion}: not restarted {', '.join(names)}: {why}")
             continue
         try:
-            daemon_restart.restart(__opts__, kind, minion, names)
+            verdict = daemon_restart.restart(__opts__, kind, minion, names)
         except ProposalError as err:
             left.append(f"{minion}: {', '.join(names)}: {err}")
             break
         done.setdefault(minion, []).extend(names)
-    lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()]
+    lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()] + report.text(verdict)
     if left:
         text = "\n".join([*left, *lines, "run it again when the cause is gone"])
         return {**answer.bad(text), "changes": done}
-    return {"text": "\n".join(lines), "changes": done}
+    return {"text": "\n".join(lines), "changes": done, "findings": report.warnings(verdict)}
 
 
 def _looked() -> tuple[dict[str, dict], dict[str, list]]:

@@ -35,10 +35,10 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
     return spared.leave(opts, refusals, LEAVE) if kind in ASKED else ""
 
 
-def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> None:
-    """Restart daemons of a host, and wait until they are back and nothing new is wrong.
+def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> Verdict:
+    """Restart daemons of a host, and wait until they are back and nothing new is wrong; return the verdict then.
 
-    Raises ProposalError with what is; arguments as above.
+    Raises ProposalError with what is wrong; arguments as above.
     """
     first = health.look(opts)
     before = judge.remembered(first)
@@ -55,12 +55,14 @@ def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> None
         wrong = (*_gone(names, first, now), *found.wrong) or _stopped(opts, minion, names)
         return Verdict(tuple(wrong), found.moves, found.known)
 
-    if wrong := health.waited(look).wrong:
-        raise ProposalError(f"restarted, and since then: {'; '.join(judge.lines(wrong))}")
+    verdict = health.waited(look)
+    if verdict.wrong:
+        raise ProposalError(f"restarted, and since then: {'; '.join(judge.lines(verdict.wrong))}")
     if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
         raise ProposalError(
             f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
         )
+    return verdict
 
 
 def _stopped(opts: Mapping, minion: str, names: Sequence[str]) -> list[Complaint]:

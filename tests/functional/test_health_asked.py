@@ -168,8 +168,13 @@ def test_what_disturbs_nobody_holds_no_restart_back(runners, cluster, what):
         cluster.groups(active__clean=31, active__clean__scrubbing__deep=2)
     else:
         cluster.now["status"]["health"]["checks"] = {{"noout": "OSDMAP_FLAGS", "crash": "RECENT_CRASH"}[what]: check}
-    assert "retcode" not in runners["daemon.restart"]()
+    done = runners["daemon.restart"]()
+    assert "retcode" not in done
     assert (cluster.restarted(), cluster.seconds) == (list(NODES), 0)
+    (warned,) = done["findings"]  # and it is said
+    says = {"scrub": "placement groups are scrubbed", "noout": "OSDMAP_FLAGS: noout", "crash": "RECENT_CRASH: crash"}
+    assert warned["severity"] == "warning" and warned["message"].startswith(says[what])
+    assert warned["message"] in done["text"]
 
 
 def test_an_osd_that_was_down_before_is_no_obstacle_of_its_own(runners, cluster):
