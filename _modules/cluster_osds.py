@@ -9,7 +9,8 @@ DOWN = 30  # seconds until the map shows that an OSD stopped, which it tells the
 
 
 def states() -> list[dict]:
-    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, new, up, in}]``; ``new``: it never was up.
+    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, new, up, in, weight}]``; ``new``: it
+    never was up; ``weight``: in the CRUSH map, ``None`` where it has no place there.
 
     ``state`` is ``in-use``, or ``destroyed`` (``ceph osd destroy``), which leaves it no fsid; its id waits for another
     disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
@@ -21,9 +22,12 @@ def states() -> list[dict]:
         salt 'saltmaster' cluster_osds.states
     """
     hosts = {}
+    weights = {}
     for node in __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]:
         if node["type"] == "host":
             hosts.update(dict.fromkeys(node["children"], node["name"]))
+        elif node["type"] == "osd":
+            weights[node["id"]] = node["crush_weight"] if node["id"] in hosts else None
     return [
         {
             "id": osd["osd"],
@@ -33,6 +37,7 @@ def states() -> list[dict]:
             "new": "new" in osd["state"],
             "up": bool(osd["up"]),
             "in": bool(osd["in"]),
+            "weight": weights.get(osd["osd"]),
         }
         for osd in __salt__["cluster_cli.ask"](["osd", "dump"])["osds"]
     ]

@@ -4,14 +4,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from proposals.cluster import report
+from proposals.cluster import growth, moves, report
 from proposals.cluster.health import judge
 from proposals.cluster.removal import told
 from proposals.files import site
 from proposals.stages import plan_steps, replies
 from proposals.text import names
-from proposals.text.errors import ArgumentError
-from runners.engine import answer, departure, health, jobs, leaving, minions, planned, stage_lock, stage_log
+from proposals.text.errors import ArgumentError, ProposalError
+from runners.engine import answer, departure, growing, health, jobs, leaving, minions, planned, stage_lock, stage_log
 
 
 @answer.answers
@@ -33,7 +33,7 @@ def report_(**_: Any) -> answer.Output:
     return answer.Answer("\n".join(lines), {"osds": osds}, status=0 if good == len(osds) else 1)
 
 
-__func_alias__ = {"report_": "report"}
+__func_alias__ = {"report_": "report", "growth_": "growth"}
 
 
 @answer.answers
@@ -120,6 +120,79 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
     departure.carry_out(__opts__, look, done)
     stage_log.note(__opts__, "osd.remove", "removed", done=done)
     return {"text": "\n".join([text, *(f"{who}: gone" for who in done)]), "changes": done}
+
+
+@answer.answers
+def growth_(test: bool = False) -> answer.Output:
+    """Say how much data moves to new OSDs; give those that wait their weights where nothing moves. A step of deploy.
+
+    New OSDs wait where the site says ``hold_new_osds``. Which ones do is read from the CRUSH map itself, so that an
+    interrupted stage goes on; a new cluster, in which there is nothing to move, waits for nobody.
+
+    test
+        Only say how much would move to the OSDs that deploy would make, and what else moves data.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run osd.growth test=true
+    """
+    if test:
+        try:
+            return {"text": "\n".join(growing.coming(__opts__))}
+        except ProposalError as err:  # before the first deploy nobody answers
+            return {"text": f"how much data moves is not known yet: {err}"}
+    look = growing.look(__opts__)
+    if not look.items:
+        return {"text": "no OSD waits for data: nothing changed"}
+    held = minions.pillar(__opts__).get(growing.HOLD)
+    if held and not look.begun and not moves.total(look.moves(__opts__)):
+        ran = jobs.cluster(__opts__, "cluster_fill.fill", [look.weights, growth.digest(look.items)])["run"]
+        return {"text": f"{len(look.items)} OSDs have their weights, no data moves", "changes": {"ceph": ran}}
+    return {"text": "\n".join(["wait for data:", *growth.listed(look.items), growth.WAIT])}
+
+
+@answer.answers
+def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
+    """Give data to the new OSDs that wait for it, all in one movement.
+
+    Without ``confirm`` it prints which ones they are, how much data moves, what else moves data and what stands against
+    it. Refused where an OSD would be too full, or placement groups would find too few failure domains. Data moves by
+    itself afterwards, at the recovery settings that OSDs have. Interrupted, the same command goes on.
+
+    confirm
+        The hash that was printed with the list.
+    test
+        Only print it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run osd.fill
+        salt-run osd.fill confirm=bdfhkmpr
+    """
+    stage_lock.free(__opts__)
+    look = growing.look(__opts__)
+    if not look.items and not look.begun:
+        return {"text": "no OSD waits for data: nothing changed"}
+    found, told = look.moves(__opts__), jobs.cluster(__opts__, "cluster_fill.movers", kind=dict)
+    lines = growth.plan(look.items, found, told, look.absent)
+    if look.begun:
+        lines.append(f"interrupted, goes on by: salt-run osd.fill confirm={look.begun['hash']}")
+    if against := moves.against(found):
+        return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
+    if test:
+        return {"text": "\n".join(lines)}
+    weights = look.confirmed(confirm)
+    if weights is None:
+        typed = f"confirm={names.shown(confirm)} is another list's hash" if confirm else "nothing was confirmed"
+        return answer.bad("\n".join([*lines, f"{typed}: nothing was changed"]))
+    stage_log.note(__opts__, "osd.fill", "fills", weights=weights)
+    ran = jobs.cluster(__opts__, "cluster_fill.fill", [weights, confirm])["run"]
+    done = f"{len(weights)} OSDs have their weights; 'ceph -s' shows how data comes to them"
+    return {"text": "\n".join([*moves.lines(found), done]), "changes": {"ceph": ran}}
 
 
 def _stays(look: leaving.Look, osd_id: int) -> str:

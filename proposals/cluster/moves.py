@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from proposals.text.notes import counted
-from proposals.text.sizes import gib
+from proposals.text.sizes import rounded
 
 KIB = 1024
 NOTHING = "no data moves"
@@ -24,8 +24,8 @@ def lines(found: Mapping) -> list[str]:
     if not moved:
         return [NOTHING]
     groups = sum(pool["groups"] for pool in moved.values())
-    each = ", ".join(f"{name} {gib(pool['bytes'])} GiB" for name, pool in moved.items())
-    told = [f"about {gib(total(found))} GiB of data move, in {groups} copies of placement groups ({each})"]
+    each = ", ".join(f"{name} {rounded(pool['bytes'])}" for name, pool in moved.items())
+    told = [f"about {rounded(total(found))} of data move, in {groups} copies of placement groups ({each})"]
     if filled := _filled(found):
         then, now, osd = max(filled)
         told.append(f"the fullest OSD that gets data then: osd.{osd}, {then:.0%} (now {now:.0%})")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from proposals.text.notes import counted
-from proposals.text.sizes import gib
+from proposals.text.sizes import rounded
 
 CEPH = ("mgr", "mgr_devicehealth")  # applications of Ceph's own, which make their pools again and lose what they keep
 
@@ -11,7 +11,7 @@ CEPH = ("mgr", "mgr_devicehealth")  # applications of Ceph's own, which make the
 def lost(name: str, pool: Mapping) -> str:
     """Return what goes with a pool: ``pool``'s entry of ``cluster_pools.inspect``."""
     uses = ", ".join(pool["applications"]) or "no application"
-    return f"pool {name} ({uses}): {counted(pool['objects'], 'object')}, {gib(pool['bytes'])} GiB"
+    return f"pool {name} ({uses}): {counted(pool['objects'], 'object')}, {rounded(pool['bytes'])}"
 
 
 def against(name: str, pool: Mapping, planned: Collection[str]) -> list[str]:

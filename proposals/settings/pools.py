@@ -103,6 +103,14 @@ SETTINGS = (
         place=LAYER,
     ),
     Setting(
+        "hold_new_osds",
+        Flag(),
+        "true: new OSDs of a cluster with data get none before `osd.fill` is typed, then all in one movement",
+        source="Ceph's osd_crush_initial_weight",
+        default=False,
+        place=LAYER,
+    ),
+    Setting(
         "crush_locations",
         Named(Text("a minion id or a glob", bool), PLACE, "{'osdnode[12]': {rack: r1}}", "MINION"),
         "where storage hosts stand in the CRUSH map; of two lines that match a host the later counts",

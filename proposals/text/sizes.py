@@ -99,6 +99,11 @@ def gib(size: int) -> str:
     return f"{tenths // 10}" if tenths % 10 == 0 else f"{tenths / 10:.1f}"
 
 
+def rounded(size: int) -> str:
+    """``3 GiB``, ``20 MiB``, ``0 MiB``: of data that moves."""
+    return f"{gib(size)} GiB" if size >= GIB else f"{round(size / MIB)} MiB"
+
+
 def typed(size: int) -> str | None:
     """``40g``, ``37.5g`` as ``38400m``: what an admin types for exactly these bytes; None where nothing says them."""
     if size <= 0 or size % EXTENT:

@@ -19,3 +19,13 @@ def managed(name: str, options: Mapping[str, Mapping], kept: str = "halocline/co
     if not lines:
         return halocline.unchanged(name, "the central configuration is as pillar says")
     return halocline.changed(name, "\n".join(lines), {"options": lines}, __opts__["test"])
+
+
+@halocline.cluster_state
+def growth(name: str, hold: bool) -> dict:
+    """New OSDs come without a weight in the CRUSH map where ``hold``; ``name`` is only a name.
+
+    An OSD tells its weight when it first starts alone (src/osd/OSD.cc, update_crush_location): those that run keep
+    theirs, and one that takes a destroyed one's number takes its weight too.
+    """
+    return managed(name, {"osd": {"osd_crush_initial_weight": 0}} if hold else {}, "halocline/growth")

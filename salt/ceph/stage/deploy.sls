@@ -121,6 +121,15 @@ ceph-stage-deploy-osd:
     - require:
       - step: ceph-stage-deploy-crush
 
+# After the OSDs: where nothing moves, those that wait get their weights, so that pools find a place.
+ceph-stage-deploy-growth:
+  step.runner:
+    - name: osd.growth
+    - check: osd.growth
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-osd
+
 ceph-stage-deploy-crash:
   step.state:
     - hosts: {{ pillar['ceph']['members']['daemons'] | tojson }}
@@ -128,7 +137,7 @@ ceph-stage-deploy-crash:
     - go_on: True
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-osd
+      - step: ceph-stage-deploy-growth
 
 ceph-stage-deploy-pools:
   step.runner:

@@ -1,0 +1,77 @@
+"""OSDs that are new, looked at once: those that deploy will make, and those that wait for data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proposals.cluster import crush, growth, moves
+from proposals.cluster.removal import record
+from proposals.cluster.removal.items import Item, digest
+from proposals.files.site import site
+from proposals.inventory import kept
+from runners.engine import jobs, minions, planned
+
+HOLD = "hold_new_osds"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look gave.
+
+    items
+        The OSDs that wait for data.
+    weights
+        What each of them is to weigh, by its number.
+    begun
+        A fill that was interrupted: ``{hash, osds}``.
+    absent
+        Minions with planned OSDs that do not run.
+    """
+
+    items: Sequence[Item]
+    weights: Mapping[str, float]
+    begun: Mapping[str, Any] | None
+    absent: Sequence[str]
+
+    def confirmed(self, confirm: object) -> Mapping[str, float] | None:
+        """The weights that a hash confirms: of all, or of what was interrupted; None for another list's."""
+        if self.begun and confirm == self.begun["hash"]:
+            return {osd: weight for osd, weight in self.weights.items() if osd in self.begun["osds"]}
+        return self.weights if confirm == digest(self.items) else None
+
+    def moves(self, opts: Mapping) -> dict[str, Any]:
+        """What would move, by ``cluster_moves.estimate``."""
+        edits = [["--reweight-item", f"osd.{osd}", str(weight)] for osd, weight in self.weights.items()]
+        found: dict[str, Any] = jobs.cluster(opts, "cluster_moves.estimate", [edits], dict)
+        return found
+
+
+def look(opts: Mapping) -> Look:
+    """Look at the OSDs that wait for data; none that leaves the cluster is among them."""
+    wanted, states = growth.minions(planned.osds(site(opts))), jobs.cluster(opts, "cluster_osds.states", kind=list)
+    items, seen = growth.waiting(wanted, states), jobs.cluster(opts, "cluster_fill.inspect", kind=dict)
+    leaving, sizes = record.read(seen["removal"]), seen["sizes"]
+    away = {item.fsid for item in leaving.items} if leaving else set()
+    numbers = {item: item.name.removeprefix("osd.") for item in items if item.fsid not in away}
+    weights = {item: sizes[number] for item, number in numbers.items() if number in sizes}
+    by_number = {numbers[item]: weight for item, weight in weights.items()}
+    return Look(list(weights), by_number, seen["begun"], growth.absent(wanted, states))
+
+
+def coming(opts: Mapping) -> list[str]:
+    """Return what is said of OSDs that deploy will make: how much data moves to them, now or later."""
+    hosts = kept.load_inventory(site(opts).inventory)["hosts"]
+    states = jobs.cluster(opts, "cluster_osds.states", kind=list)
+    new = growth.coming(planned.osds(site(opts)), hosts, states)
+    if not new:
+        return ["no OSD is new: no data moves"]
+    pillar = minions.pillar(opts)
+    names = {minion: host.get("hostname", minion) for minion, host in hosts.items()}
+    edits, devices = growth.edits(new, states, crush.locations(pillar.get("crush_locations"), names))
+    found = jobs.cluster(opts, "cluster_moves.estimate", [edits, None, devices], dict)
+    head = f"{len(new)} OSDs are new"
+    if not moves.total(found):
+        return [f"{head}: no data moves"]
+    held = "they come without data (hold_new_osds), and osd.fill moves it later:" if pillar.get(HOLD) else "with them"
+    told = growth.movers(jobs.cluster(opts, "cluster_fill.movers", kind=dict))
+    return [f"{head}: {held}", *moves.lines(found), *told]
