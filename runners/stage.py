@@ -78,7 +78,7 @@ def begin(
             f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
             f"{orchestrations.named(left)}; end them with 'salt-run stage.stop' and run the stage again"
         )
-    return {"text": targets.began(note, expected, len(answered))}
+    return {"text": targets.began(note, expected, len(answered)), "left": note["left"]}
 
 
 @answer.answers

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proposals.stages import summary
+from proposals.stages import left_out, summary
 from proposals.stages.replies import words
 from proposals.text.notes import several
 
@@ -129,13 +129,16 @@ def _end(answer: Any) -> Iterator[Record]:
 
 
 def _summary(states: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What the last step says that the run did; of one that did not come so far, what its steps changed."""
+    """What the last step says that the run did; of one that did not come so far, what its steps changed and who was
+    left out from its beginning.
+    """
     for state in states.values():
         if "summary" in state:
             return list(state["summary"])
     ran = sorted(states.values(), key=lambda state: state["__run_num__"])
     did = [state for state in ran if state.get("changed", state["changes"])]
-    return summary.lines({state["name"]: state.get("changed", ()) for state in did})
+    left: Mapping[str, str] = next((state["left"] for state in ran if "left" in state), {})
+    return summary.lines({state["name"]: state.get("changed", ()) for state in did}, left_out.judged(left, (), None))
 
 
 def _warning(finding: Mapping[str, Any]) -> str:

@@ -105,7 +105,7 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     ret["comment"] = answer.get("error") or answer.get("text") or ""
     ret["result"] = answer.get("retcode", 0) == 0
     ret["changed"] = sorted(ret["changes"])
-    return ret | {key: answer[key] for key in ("plan", "findings", "summary") if key in answer}
+    return ret | {key: answer[key] for key in ("plan", "findings", "summary", "left") if key in answer}
 
 
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).
