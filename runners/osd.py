@@ -8,6 +8,7 @@ from proposals.cluster import growth, moves, report
 from proposals.cluster.health import judge
 from proposals.cluster.removal import told
 from proposals.files import site
+from proposals.inventory import kept, spares
 from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
@@ -68,11 +69,13 @@ def replace(osd_id: int) -> dict[str, Any]:
     freed = jobs.one(__opts__, minion, "osd_retire.free", [osd_id], dict)["freed"]
     more = {"osd": osd_id, "fsid": osd["fsid"], "minion": minion, "freed": freed}
     stage_log.note(__opts__, "osd.replace", "replaced", **more)
-    return {
-        "text": f"osd.{osd_id} of {minion} is destroyed; freed: {', '.join(freed) or 'nothing was left'}\n"
+    lines = [
+        f"osd.{osd_id} of {minion} is destroyed; freed: {', '.join(freed) or 'nothing was left'}",
         "change its disk (to keep it: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
-        "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id"
-    }
+        "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id",
+        *_spares(minion),
+    ]
+    return {"text": "\n".join(lines)}
 
 
 @answer.answers
@@ -211,6 +214,14 @@ def _stays(look: leaving.Look, osd_id: int) -> str:
         f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
         f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
     )
+
+
+def _spares(minion: str) -> list[str]:
+    """The hot spares that its host has for an OSD; nothing where the site names none."""
+    host = kept.load_inventory(site.site(__opts__).inventory)["hosts"].get(minion, {})
+    lines = spares.offered(minion, host, spares.wanted(minions.pillar(__opts__).get(spares.KEY)))
+    told = f"or use a hot spare of {minion}: take it out of {spares.KEY}, then the same commands:"
+    return [told, *lines] if lines else []
 
 
 def _not_safe(osd: Mapping[str, Any], why: str) -> str:

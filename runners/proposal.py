@@ -10,7 +10,7 @@ from proposals.disks import arguments, history, plan
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
-from proposals.inventory import compare, kept
+from proposals.inventory import compare, kept, spares
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
@@ -188,8 +188,10 @@ def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.DiskPlan, arguments.DiskArgum
     """The plan for what discovery stored, its arguments, the proposals folder, and what is stale in the inventory."""
     paths = site.site(__opts__)
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
-    inventory = kept.load_inventory(paths.inventory)
+    inventory, kept_back = kept.load_inventory(paths.inventory), spares.wanted(minions.pillar(__opts__).get(spares.KEY))
+    told = spares.notes(inventory["hosts"], kept_back)
+    inventory["hosts"] = spares.reserve(inventory["hosts"], kept_back)
     targets = _minions(parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
     planned = plan.peek(inventory, parsed, stored=stored, targets=targets)
-    return planned, parsed, paths.proposals, look.stale(__opts__, targets, inventory["hosts"])
+    return planned, parsed, paths.proposals, [*told, *look.stale(__opts__, targets, inventory["hosts"])]

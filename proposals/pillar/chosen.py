@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proposals.files import atomic, documents
 from proposals.files.site import Site, minion_of
-from proposals.inventory import kept
+from proposals.inventory import kept, spares
 from proposals.networking import assigned_check
 from proposals.policy import merging, policy, profiles
 from proposals.policy.profiles import Profile
@@ -34,7 +34,7 @@ class Chosen:
     contents
         ``{target: {source: content}}``, in policy's order.
     hosts
-        The hosts as discovery stored them.
+        The hosts as discovery stored them; the site's hot spares are in use there.
     orchestrator
         The id under which the master compiles its own pillar: it alone is told who has which role.
     pillar
@@ -89,8 +89,10 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
     Arguments are those of ``Chosen``.
     """
     contents = policy.resolve(site.proposals).contents
-    hosts = kept.load_inventory(site.inventory)["hosts"]
     own, layouts = own_files(site.root), profiles.read(site.proposals, profiles.chosen(contents))
+    settings = reader.merged({}, pillar, [own[path] for path in LAYERS if path in own])
+    kept_back, _ = reader.only(spares.KEY, settings.get(spares.KEY))  # what is wrong with it, ``settings`` tells
+    hosts = spares.reserve(kept.load_inventory(site.inventory)["hosts"], kept_back)
     return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts)
 
 

@@ -17,6 +17,12 @@ VALUE = Own("a text, number, true or false", lambda value: isinstance(value, str
 # What configure, or a chosen profile, writes beside a site's own words.
 GENERATED = ("generation", "members", "services", "monitors", "mon_initial_members", "mon_host")
 
+
+def _is_spare(text: str) -> bool:
+    """Whether a text names a disk for good: the kernel's own names change with the next boot."""
+    return bool(text) and text.isprintable() and (text.startswith("/dev/disk/by-id/") or "/" not in text)
+
+
 HEALTH = Group(
     (
         Setting("value", VALUE, "the option's value", required=True),
@@ -69,6 +75,18 @@ SETTINGS = (
         "what most pools will have: checks compare the number of storage hosts with it",
         default=3,
         source="Ceph's osd_pool_default_size",
+        place=LAYER,
+    ),
+    Setting(
+        "hot_spares",
+        Named(
+            Text("a minion id or a glob", bool),
+            Many(Text("a disk's serial, WWN or name below /dev/disk/by-id", _is_spare)),
+            "{'osdnode*': [ZA1B2C3D]}",
+            "MINION",
+        ),
+        "disks that are planned for nobody; `osd.replace` offers those of its host",
+        default={},
         place=LAYER,
     ),
     Setting(

@@ -14,7 +14,16 @@ from lab.store import CHECKOUT
 SERVICES = CHECKOUT / "tests/fixtures/services"
 
 # Third octet of the public network; the next one is the cluster network.
-SUBNETS = {"first": 176, "torn": 178, "growing": 182, "leaving": 184, "block": 186, "held": 188, "chaos": 194}
+SUBNETS = {
+    "first": 176,
+    "torn": 178,
+    "growing": 182,
+    "leaving": 184,
+    "block": 186,
+    "held": 188,
+    "spared": 190,
+    "chaos": 194,
+}
 
 
 @pytest.fixture(scope="session")

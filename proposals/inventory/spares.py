@@ -1,0 +1,93 @@
+"""Disks that the site keeps back as hot spares: planned for nobody, and offered where an OSD needs another disk."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from proposals.inventory.disk import RESERVED
+from proposals.settings import reader
+from proposals.text.errors import PolicyError
+from proposals.text.names import shown
+from proposals.text.notes import several
+from proposals.text.sizes import both
+
+KEY = "hot_spares"
+REASON = f"{RESERVED}hot spare"
+
+
+def wanted(written: object) -> dict[str, list[str]]:
+    """Return the setting, read; PolicyError where it is not understood."""
+    found, problems = reader.only(KEY, written)
+    if problems:
+        raise PolicyError("\n".join(problems))
+    return found
+
+
+def reserve(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return hosts of an inventory whose spares have that reason, so that they get no role; nothing else differs.
+
+    hosts
+        By minion, as discovery stored them.
+    spares
+        Disks by minion or glob, each by its serial, WWN or stable name.
+    """
+    return {minion: _reserved(host, _names(minion, spares)) for minion, host in hosts.items()}
+
+
+def notes(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a line for each spare that no host has, or that carries an OSD; arguments as for ``reserve``."""
+    lines = []
+    for pattern, named in sorted(spares.items()):
+        among = {minion: _disks(host) for minion, host in sorted(hosts.items()) if fnmatchcase(minion, pattern)}
+        for name in named:
+            found = [(minion, disk) for minion, disks in among.items() for disk in disks if name in _called(disk)]
+            if not found:
+                where = several(list(among)) if among else f"no host is called {shown(pattern)}"
+                lines.append(f"{KEY}: discovery saw no disk {shown(name)} ({where})")
+            lines += [
+                f"{KEY}: {shown(name)} of {minion} carries an OSD, which stays: it is no spare before that is gone"
+                for minion, disk in found
+                if disk.get("osds")
+            ]
+    return lines
+
+
+def offered(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a line for each spare of a host that nothing lies on."""
+    names = _names(minion, spares)
+    return [
+        f"  {disk['id']} ({both(disk.get('size') or 0)}, {'rotating' if disk.get('rotational') else 'flash'}, "
+        f"serial {disk.get('serial') or 'unknown'})"
+        for disk in _disks(host)
+        if names & _called(disk) and not disk.get("osds") and not disk.get("in_use")
+    ]
+
+
+def _names(minion: str, spares: Mapping[str, Sequence[str]]) -> set[str]:
+    return {name for pattern, named in spares.items() if fnmatchcase(minion, pattern) for name in named}
+
+
+def _disks(host: Mapping) -> list[Mapping]:
+    """Its disks as far as they are understood: a minion may have said anything."""
+    listed = host.get("ceph_disks")
+    return [disk for disk in listed if isinstance(disk, Mapping)] if isinstance(listed, list) else []
+
+
+def _called(disk: Mapping) -> set[str]:
+    """What a disk may be called by; never the kernel's name, which another one has after the next boot."""
+    return {str(disk[key]) for key in ("id", "serial", "wwn") if disk.get(key)}
+
+
+def _reserved(host: Mapping, names: set[str]) -> Mapping:
+    if not names:
+        return host
+    kept = [
+        {**disk, "in_use": [*_listed(disk), REASON]} if isinstance(disk, Mapping) and names & _called(disk) else disk
+        for disk in host.get("ceph_disks") or ()
+    ]
+    return {**host, "ceph_disks": kept}
+
+
+def _listed(disk: Mapping) -> list:
+    said = disk.get("in_use") or []
+    return [each for each in (said if isinstance(said, list) else [said]) if each != REASON]
