@@ -1,18 +1,29 @@
 """``salt-run crush.*``: where hosts stand in the CRUSH map."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
-from proposals.cluster import crush
+from proposals.cluster import crush, moves
 from proposals.files import site
 from proposals.inventory import kept
-from runners.engine import answer, ceph, minions, taking_part
+from proposals.text import names
+from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.notes import several
+from proposals.text.sizes import MIB
+from runners.engine import answer, ceph, jobs, minions, stage_lock, stage_log, taking_part
+
+SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a moment, and holds back no deploy
+NONE = "no host has a place of its own (crush_locations): nothing changed"
+KEPT = "left where they are, as their data would move ('salt-run crush.move' says how much, and moves them by name)"
 
 
 @answer.answers
 def place(test: bool = False) -> dict[str, Any]:
     """Bring the storage hosts to the places that the site's ``crush_locations`` gives them; a step of the deploy stage.
 
-    In ``<pillar_root>/ceph/stack/ceph/cluster.yml``: ``crush_locations: {'osdnode[12]': {rack: r1, row: a}}``.
+    In ``<pillar_root>/ceph/stack/ceph/cluster.yml``: ``crush_locations: {'osdnode[12]': {rack: r1, row: a}}``. Hosts
+    whose data would move are named and left where they are: ``crush.move`` moves them.
 
     test
         Only say what would be done.
@@ -23,15 +34,87 @@ def place(test: bool = False) -> dict[str, Any]:
 
         salt-run crush.place test=true
     """
-    locations = minions.pillar(__opts__).get("crush_locations")
-    if not locations:
-        return {"text": "no host has a place of its own (crush_locations): nothing changed"}
-    hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
-    members = taking_part.among(__opts__, minions.members(__opts__)["storage"])
-    storage = {minion: hosts[minion]["hostname"] for minion in members}
-    planned = crush.locations(locations, storage)
+    planned = _planned()
+    if not planned:
+        return {"text": NONE}
     found = ceph.found(__opts__, test)
     if found is None:
         return {"text": ceph.LATER}
     commands = crush.commands(planned, found["tree"])
-    return ceph.run(__opts__, commands, test, f"{len(planned)} hosts are at their crush_locations")
+    still = crush.still(commands, found["tree"])
+    moving = [words for words in commands if words not in still]
+    told = []
+    if moving:
+        try:
+            estimated = _estimate(commands)
+            if moves.total(estimated) < SMALL and not moves.against(estimated):
+                still = commands
+            else:
+                told = [f"{several([words[3] for words in moving], 'more')}: {KEPT}", *moves.lines(estimated)]
+        except ProposalError as err:
+            if not test:
+                raise
+            told = [f"how much data moves is not known yet: {err}"]
+    done = ceph.run(__opts__, still, test, f"{len(planned)} hosts have crush_locations, and none is to be placed")
+    return {**done, "text": "\n".join([done["text"], *told])}
+
+
+@answer.answers
+def move(*hosts: str, test: bool = False) -> answer.Output:
+    """Move hosts with data to the places that the site's ``crush_locations`` gives them; only those that are named.
+
+    Without names it says which hosts are elsewhere, and how much data moves where all of them are moved. Refused where
+    placement groups would find too few failure domains, or OSDs would be too full. Data moves by itself afterwards, at
+    the recovery settings that OSDs have.
+
+    hosts
+        Minion ids, or globs of them.
+    test
+        Only say what would be done, what would move and what stands against it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run crush.move
+        salt-run crush.move osdnode1 osdnode2 test=true
+        salt-run crush.move osdnode1 osdnode2
+    """
+    stage_lock.free(__opts__)
+    planned = _planned(hosts)
+    if not planned:
+        return {"text": NONE}
+    found = ceph.found(__opts__, False) or {}
+    commands = crush.commands(planned, found["tree"])
+    if not commands:
+        return {"text": f"{several(sorted(planned), 'more')}: at their crush_locations: nothing changed"}
+    estimated = _estimate(commands)
+    lines = [*(ceph.typed(words) for words in commands), *moves.lines(estimated)]
+    if against := moves.against(estimated):
+        return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
+    if test or not hosts:
+        again = [] if hosts else ["to do it, name the hosts: salt-run crush.move HOST …"]
+        return {"text": "\n".join(["would run:", *lines, *again])}
+    stage_log.note(__opts__, "crush.move", "moves", commands=commands)
+    jobs.cluster(__opts__, "cluster_crush.apply", [commands])
+    return {"text": "\n".join(lines), "changes": {"ceph": [ceph.typed(words) for words in commands]}}
+
+
+def _estimate(commands: Iterable[list[str]]) -> dict[str, Any]:
+    """What planned commands would move."""
+    found: dict[str, Any] = jobs.cluster(__opts__, "cluster_moves.estimate", [crush.edits(commands)], dict)
+    return found
+
+
+def _planned(named: Sequence[object] = ()) -> Mapping[str, Mapping[str, str]]:
+    """The places of the storage hosts of this run by host name; of those that are named, where any are."""
+    locations = minions.pillar(__opts__).get("crush_locations")
+    if not locations:
+        return {}
+    hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
+    members = taking_part.among(__opts__, minions.members(__opts__)["storage"])
+    for name in map(str, named):
+        if not any(fnmatchcase(minion, name) for minion in members):
+            raise ArgumentError(f"no storage host is called {names.shown(name)}{names.nearest(name, members)}")
+    among = [minion for minion in members if not named or any(fnmatchcase(minion, str(name)) for name in named)]
+    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in among})

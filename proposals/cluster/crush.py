@@ -8,6 +8,7 @@ from proposals.settings.pools import TYPES
 from proposals.text.errors import PolicyError
 
 ROOT = "default"
+NOWHERE = ("", "")  # where roots stand
 
 
 def locations(written: object, hostnames: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -46,16 +47,39 @@ def commands(wanted: Mapping[str, Mapping[str, str]], tree: Iterable[Mapping]) -
         if name not in known:
             todo.append(["osd", "crush", "add-bucket", name, kind])
     for name, (_, (above_kind, above)) in chains.items():
-        if known.get(name, (None, None))[1] != above:
+        if above and known.get(name, (None, None))[1] != above:
             todo.append(["osd", "crush", "move", name, f"{above_kind}={above}"])
     return todo
+
+
+def still(todo: Iterable[list[str]], tree: Iterable[Mapping]) -> list[list[str]]:
+    """Return those of ``commands`` that move no OSD: new buckets, and hosts that have none yet."""
+    below = {node["id"]: node.get("children", ()) for node in tree}
+    named = {node["name"]: node["id"] for node in tree}
+
+    def bare(id_: int) -> bool:
+        return id_ < 0 and all(bare(child) for child in below.get(id_, ()))
+
+    return [words for words in todo if words[2] == "add-bucket" or words[3] not in named or bare(named[words[3]])]
+
+
+def edits(todo: Iterable[list[str]]) -> list[list[str]]:
+    """Return what ``commands`` do to the CRUSH map, as words for ``crushtool``."""
+    return [
+        ["--add-bucket", *words[3:]]
+        if words[2] == "add-bucket"
+        else ["--move", words[3], "--loc", *words[4].split("=")]
+        for words in todo
+    ]
 
 
 def _chains(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, tuple[str, str]]]:
     """Each bucket's type and what it stands in, large ones first, so that places exist before their content."""
     chains: dict[str, tuple[str, tuple[str, str]]] = {}
     for host, place in sorted(wanted.items()):
-        above = ("root", ROOT)
+        above = ("root", place.get("root", ROOT))
+        if "root" in place:
+            _note(chains, place["root"], "root", NOWHERE)
         for kind in reversed(TYPES):
             if kind in place:
                 _note(chains, place[kind], kind, above)

@@ -83,7 +83,8 @@ def edits(
     for osd in new:
         number = str(next(free))
         place = places.get(osd.host, {})
-        above = [("host", osd.host), *((kind, place[kind]) for kind in TYPES if kind in place), ("root", ROOT)]
+        above = [("host", osd.host), *((kind, place[kind]) for kind in TYPES if kind in place)]
+        above.append(("root", place.get("root", ROOT)))
         loc = [word for pair in above for word in ("--loc", *pair)]
         words.append(["--add-item", number, str(osd.weight), f"osd.{number}", *loc])
         devices[number] = osd.cls

@@ -67,11 +67,13 @@ class Pool:
     def __init__(self, name: str, options: Mapping, tree: Iterable[Mapping]) -> None:
         self.name, self.options = name, options
         self.domain, self.cls = options.get("failure_domain", "host"), options.get("device_class")
-        self.domains = _domains(list(tree), self.domain, self.cls)
+        self.root = options.get("root", ROOT)
+        self.domains = _domains(list(tree), self.root, self.domain, self.cls)
         self.code = self._code()
         self.size = sum(self.code) if self.code else options.get("size", min(REPLICAS, self.domains))
         if not self.domains or self.domains < self.size:
             what = f"{self.domain}s with OSDs{f' of class {self.cls}' if self.cls else ''}"
+            what += f" below root {self.root}" if self.root != ROOT else ""
             raise PolicyError(f"pools: {shown(name)}: needs {self.size or 1} {what}, there are {self.domains}")
         least, most = (self.code[0] if self.code else 1), self.size
         if not least <= options.get("min_size", most) <= most:
@@ -112,24 +114,25 @@ class Pool:
 
     def rule_name(self) -> str | None:
         """The rule that the site asks for by failure domain or class; None where it asks for none, or for a code."""
-        if self.code or not {"failure_domain", "device_class"} & set(self.options):
+        if self.code or not {"failure_domain", "device_class", "root"} & set(self.options):
             return None
         rule = self.rule()
         return rule[0] if rule else DEFAULT_RULE
 
     def rule(self) -> tuple[str, list[str]] | None:
         """The rule or erasure-code profile that it needs, by name, with its command; None: Ceph's default rule."""
-        ending = "_".join(filter(None, (self.domain, self.cls)))
+        own = self.root if self.root != ROOT else None
+        ending = "_".join(filter(None, (own, self.domain, self.cls)))
         if self.code:
             k, m = self.code
             plugin = self.options.get("plugin", PLUGINS[0])
             name = f"{plugin}_{k}_{m}_{ending}"
             command = ["osd", "erasure-code-profile", "set", name, f"plugin={plugin}", f"k={k}", f"m={m}"]
-            command += [f"crush-failure-domain={self.domain}", f"crush-root={ROOT}"]
+            command += [f"crush-failure-domain={self.domain}", f"crush-root={self.root}"]
             return name, command + ([f"crush-device-class={self.cls}"] if self.cls else [])
-        if self.domain == "host" and not self.cls:
+        if ending == "host":
             return None
-        command = ["osd", "crush", "rule", "create-replicated", f"replicated_{ending}", ROOT, self.domain]
+        command = ["osd", "crush", "rule", "create-replicated", f"replicated_{ending}", self.root, self.domain]
         return f"replicated_{ending}", command + ([str(self.cls)] if self.cls else [])
 
     def made(self, rule: str | None) -> list[str]:
@@ -159,12 +162,16 @@ class Pool:
         return ["osd", "pool", "application", "enable", self.name, str(self.options["application"])]
 
 
-def _domains(tree: list[Mapping], kind: str, cls: object) -> int:
-    """How many buckets of a type hold OSDs, of a class where one is named."""
+def _domains(tree: list[Mapping], root: str, kind: str, cls: object) -> int:
+    """How many buckets of a type below a root hold OSDs, of a class where one is named."""
     below = {node["id"]: node.get("children", ()) for node in tree}
     osds = {node["id"] for node in tree if node["type"] == "osd" and cls in (None, node.get("device_class"))}
 
     def holds(id_: int) -> bool:
         return id_ in osds or any(holds(child) for child in below.get(id_, ()))
 
-    return sum(1 for node in tree if node["type"] == kind and holds(node["id"]))
+    def within(id_: int) -> set[int]:
+        return {id_}.union(*(within(child) for child in below.get(id_, ())))
+
+    among = {each for node in tree if (node["type"], node["name"]) == ("root", root) for each in within(node["id"])}
+    return sum(1 for node in tree if node["type"] == kind and node["id"] in among and holds(node["id"]))

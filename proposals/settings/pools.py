@@ -61,6 +61,12 @@ OPTIONS = (
         default="host",
         source=CRUSH,
     ),
+    Setting(
+        "root",
+        NAME,
+        "only OSDs below this root of the CRUSH map, one of crush_locations; the root `default` where nothing is said",
+        source=CRUSH,
+    ),
     Setting("device_class", NAME, "only OSDs of this class, such as ssd; of any class where nothing is said"),
     Setting(
         "min_size",
@@ -93,7 +99,7 @@ POOL = Group(
     ),
     sparse=True,
 )
-PLACE = Named(Choice(TYPES), NAME, "{rack: r1}", "TYPE", filled=True)
+PLACE = Named(Choice((*TYPES, "root")), NAME, "{rack: r1}", "TYPE", filled=True)
 SETTINGS = (
     Setting(
         "pools",
@@ -113,7 +119,8 @@ SETTINGS = (
     Setting(
         "crush_locations",
         Named(Text("a minion id or a glob", bool), PLACE, "{'osdnode[12]': {rack: r1}}", "MINION"),
-        "where storage hosts stand in the CRUSH map; of two lines that match a host the later counts",
+        "where storage hosts stand in the CRUSH map; of two lines that match a host the later counts. Where data would "
+        "move, `crush.move` alone moves them",
         source=CRUSH,
         default={},
         place=LAYER,

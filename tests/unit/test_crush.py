@@ -12,15 +12,19 @@ CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "crush.yaml"
 HOSTS = ("node1", "node2", "node3", "node4")
 
 
-def tree(racks, hosts):
-    """The nodes of `ceph osd tree`: two hard disks a host."""
-    ids = {name: -2 - at for at, name in enumerate((*HOSTS, *racks))}
-    inside = {host for members in racks.values() for host in members}
+def tree(racks, hosts, roots=()):
+    """The nodes of `ceph osd tree`: two hard disks a host. Hosts of other roots stand in these alone."""
+    ids = {name: -2 - at for at, name in enumerate((*HOSTS, *racks, *roots))}
+    inside = {host for members in (*racks.values(), *dict(roots).values()) for host in members}
     top = [ids[name] for name in (*racks, *(host for host in hosts if host not in inside))]
     nodes = [{"id": -1, "name": "default", "type": "root", "children": top}]
     nodes += [
         {"id": ids[name], "name": name, "type": "rack", "children": [ids[host] for host in members]}
         for name, members in racks.items()
+    ]
+    nodes += [
+        {"id": ids[name], "name": name, "type": "root", "children": [ids[host] for host in members]}
+        for name, members in dict(roots).items()
     ]
     for at, host in enumerate(hosts):
         nodes.append({"id": ids[host], "name": host, "type": "host", "children": [2 * at, 2 * at + 1]})
@@ -45,11 +49,19 @@ def judged(case, run):
 def test_places(case):
     nodes = tree(case.get("racks", {}), HOSTS[:3] if "racks" not in case else HOSTS)
     judged(case, lambda: (crush.commands(crush.locations(case["said"], {host: host for host in HOSTS}), nodes), []))
+    if "still" in case:
+        todo = [words.split() for words in case["commands"].splitlines()]
+        assert [" ".join(words) for words in crush.still(todo, nodes)] == case["still"].splitlines()
+        assert crush.edits(todo) == case.get("edits", crush.edits(todo))
 
 
 @pytest.mark.parametrize("case", CASES["pools"], ids=lambda case: case["about"])
 def test_pools(case):
-    found = {"tree": tree(case.get("racks", {}), HOSTS), "rules": ["replicated_rule"], "profiles": ["default"]}
+    found = {
+        "tree": tree(case.get("racks", {}), HOSTS, case.get("roots", {})),
+        "rules": ["replicated_rule"],
+        "profiles": ["default"],
+    }
     found["pools"] = [THERE, {**THERE, "pool_name": "half", "applications": []}]
     judged(case, lambda: pools.plan(case["said"], found))
 

@@ -1,0 +1,138 @@
+"""Places in the CRUSH map: what deploy brings there, what it leaves because data would move, and what moves by name."""
+
+import copy
+import json
+
+import pytest
+from saltmaster import Master
+
+from proposals.files import atomic
+from proposals.files.site import site
+from proposals.text.errors import ProposalError
+from runners.engine import ceph, jobs, minions, stage_lock, taking_part
+
+HOSTS = ("node1", "node2", "node3")
+TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
+TREE += [{"id": -1 - at, "name": f"node{at}", "type": "host", "children": [at]} for at in (1, 2)]
+TREE += [{"id": at, "name": f"osd.{at}", "type": "osd", "device_class": "hdd"} for at in (1, 2)]
+MOVED = {"pools": {"p": {"bytes": 3 << 30, "groups": 9, "lacking": 0}}, "osds": {}, "busy": 0, "limit": 0.9}
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    made = salt_factories.salt_master_daemon("crush", factory_class=Master)
+    for name in HOSTS:  # the minion's id is not its host's name
+        atomic.write(site(made.opts()).inventory / f"m-{name}.json", json.dumps({"hostname": name, "ceph_disks": []}))
+    return made
+
+
+@pytest.fixture
+def cluster(master, monkeypatch):
+    """node1 and node2 have an OSD each, node3 is new; every change is in ``log``."""
+    made = {"tree": copy.deepcopy(TREE), "moved": copy.deepcopy(MOVED), "log": [], "edits": []}
+    made["pillar"] = {"crush_locations": {"m-node[123]": {"rack": "r1"}}}
+
+    def asked(opts, function, words=(), kind=None, timeout=0):
+        if function == "cluster_moves.estimate":
+            made["edits"].append(words[0])
+            return made["moved"] if isinstance(made["moved"], dict) else made["moved"]()
+        assert function == "cluster_crush.apply"
+        made["log"] += words[0]
+        return {}
+
+    monkeypatch.setattr(jobs, "cluster", asked)
+    monkeypatch.setattr(ceph, "found", lambda opts, test: {"tree": made["tree"]})
+    monkeypatch.setattr(minions, "pillar", lambda opts: made["pillar"])
+    monkeypatch.setattr(minions, "members", lambda opts: {"storage": [f"m-{name}" for name in HOSTS]})
+    monkeypatch.setattr(taking_part, "among", lambda opts, hosts, limited=True: list(hosts))
+    return made
+
+
+def told(log):
+    return [" ".join(words) for words in log]
+
+
+def test_deploy_places_new_hosts_and_leaves_those_whose_data_would_move(master, cluster):
+    runners = master.runners()
+    dry = runners["crush.place"](test=True)["text"]
+    assert "would run:" in dry and "node1, node2: left where they are" in dry and "about 3 GiB of data move" in dry
+    assert cluster["log"] == []
+    text = runners["crush.place"]()["text"]
+    assert "node1, node2: left where they are, as their data would move" in text
+    assert told(cluster["log"]) == [
+        "osd crush add-bucket r1 rack",
+        "osd crush add-bucket node3 host",
+        "osd crush move r1 root=default",
+        "osd crush move node3 rack=r1",
+    ]
+    assert ["--move", "node1", "--loc", "rack", "r1"] in cluster["edits"][-1]
+
+
+@pytest.mark.parametrize(("size", "moves"), [(0, True), (63 << 20, True), (64 << 20, False)])
+def test_a_cluster_with_next_to_nothing_in_it_is_brought_to_its_places(master, cluster, size, moves):
+    cluster["moved"]["pools"]["p"]["bytes"] = size
+    master.runners()["crush.place"]()
+    assert ("osd crush move node1 rack=r1" in told(cluster["log"])) is moves
+
+
+def test_a_place_that_leaves_too_few_domains_is_not_taken_unasked(master, cluster):
+    cluster["moved"]["pools"]["p"] |= {"bytes": 0, "lacking": 3}
+    master.runners()["crush.place"]()
+    assert "osd crush move node1 rack=r1" not in told(cluster["log"])
+
+
+def test_a_plan_where_crushtool_is_not_there_yet_says_so(master, cluster):
+    def lacking():
+        raise ProposalError("crushtool: there is no such program")
+
+    cluster["moved"] = lacking
+    runners = master.runners()
+    assert "is not known yet: crushtool" in runners["crush.place"](test=True)["text"]
+    assert runners["crush.place"]()["retcode"] == 2 and cluster["log"] == []
+
+
+def test_hosts_are_moved_by_name_alone(master, cluster):
+    runners = master.runners()
+    shown = runners["crush.move"]()["text"]
+    assert "ceph osd crush move node1 rack=r1" in shown and "name the hosts" in shown
+    dry = runners["crush.move"]("m-node1", test=True)["text"]
+    assert "about 3 GiB of data move" in dry and "node2" not in dry and cluster["log"] == []
+    done = runners["crush.move"]("m-node1")
+    assert done["changes"]["ceph"] == [
+        "ceph osd crush add-bucket r1 rack",
+        "ceph osd crush move r1 root=default",
+        "ceph osd crush move node1 rack=r1",
+    ]
+    assert len(cluster["log"]) == 3
+
+
+def test_what_stands_right_is_not_moved_again(master, cluster):
+    cluster["tree"][0]["children"] = [-9]
+    cluster["tree"].append({"id": -9, "name": "r1", "type": "rack", "children": [-2, -3]})
+    assert "nothing changed" in master.runners()["crush.move"]("m-node[12]")["text"]
+    assert cluster["log"] == [] and cluster["edits"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"pools": {"p": {"bytes": 0, "groups": 0, "lacking": 4}}}, "4 placement groups would find too few"),
+        ({"osds": {"2": {"gets": 1 << 20, "loses": 0, "kb": 1000, "kb_used": 500}}}, "osd.2 would be 152% full"),
+    ],
+)
+def test_a_move_that_would_hurt_is_refused(master, cluster, more, says):
+    cluster["moved"] |= more
+    for test in (True, False):
+        done = master.runners()["crush.move"]("m-node1", test=test)
+        assert done["retcode"] == 2 and says in done["error"] and "nothing was changed" in done["error"]
+    assert cluster["log"] == []
+
+
+def test_names_that_nobody_knows_and_a_stage_that_runs(master, cluster, monkeypatch):
+    runners = master.runners()
+    assert "no storage host is called m-nod1: did you mean 'm-node1'?" in runners["crush.move"]("m-nod1")["error"]
+    cluster["pillar"] = {}
+    assert "no host has a place of its own" in runners["crush.move"]("m-node1")["text"]
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
+    assert "stage deploy is running" in runners["crush.move"]("m-node1")["error"]
+    assert cluster["log"] == []
