@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import halocline
 from salt.exceptions import CommandExecutionError
 
+NOBODY = 0x7FFFFFFF  # where a placement group lacks an OSD (CRUSH_ITEM_NONE, src/crush/crush.h)
 DOWN = 30  # seconds until the map shows that an OSD stopped, which it tells the monitors itself
 
 
@@ -65,6 +66,33 @@ def unsafe(osd_id: int) -> dict[str, str | None]:
         salt 'saltmaster' cluster_osds.unsafe 3
     """
     return {"unsafe": _refused(["osd", "safe-to-destroy", str(osd_id)]) or None}
+
+
+def at_risk(osd_ids: Sequence[int]) -> list[dict]:
+    """Return the placement groups that lie on some OSDs, or wait for one of them:
+    ``[{group, pool, state, osds, waits_for}]``, where ``osds`` are those that hold it now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.at_risk '[3, 4]'
+    """
+    ask = __salt__["cluster_cli.ask"]
+    pools = {str(pool["pool"]): pool["pool_name"] for pool in ask(["osd", "dump"])["pools"]}
+    stuck = ask(["pg", "ls", "down", "incomplete", "stale"]).get("pg_stats", [])
+    waits = {group["pgid"]: group["blocked_by"] for group in stuck}
+    return [
+        {
+            "group": group["pgid"],
+            "pool": pools.get(group["pgid"].partition(".")[0]),
+            "state": group["state"],
+            "osds": [osd for osd in group["acting"] if osd != NOBODY],
+            "waits_for": waits.get(group["pgid"], []),
+        }
+        for group in ask(["pg", "dump", "pgs_brief"])["pg_stats"]
+        if {*group["up"], *group["acting"], *waits.get(group["pgid"], [])} & set(osd_ids)
+    ]
 
 
 def groups(osd_ids: Sequence[int]) -> dict[str, int]:
@@ -164,6 +192,7 @@ def destroy(osd_id: int, fsid: str) -> dict[str, int]:
     same_id = [osd for osd in states() if osd["id"] == osd_id]
     if [osd["fsid"] for osd in same_id] != [fsid]:
         raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
+    halocline.until(lambda: _down(osd_id), DOWN)
     if why := unsafe(osd_id)["unsafe"]:
         raise CommandExecutionError(why)
     __salt__["cluster_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])

@@ -20,6 +20,7 @@ def inspect() -> dict:
     ``signatures`` (types found on the bare disk), ``partitions`` (how many), ``osds`` (of each BlueStore label:
     fsid, role, id, size and offset in bytes, cluster, device; and of each logical volume that ceph-volume made),
     ``volumes`` and ``groups`` (what else LVM keeps there), ``error`` where it did not answer within its limit.
+    ``waiting`` are the places that ``osd_waiting.kept`` keeps.
 
     CLI Example:
 
@@ -44,7 +45,7 @@ def inspect() -> dict:
     for device in volumes.keys() & inspected.keys():
         content, on_lvm = inspected[device], volumes[device]
         inspected[device] = {**content, **on_lvm, "osds": content["osds"] + on_lvm["osds"]}
-    return {**answer, "inspected": inspected}
+    return {**answer, "inspected": inspected, "waiting": __salt__["osd_waiting.kept"]()}
 
 
 def signatures(device: str) -> list[str]:

@@ -42,7 +42,8 @@ def make(todo: Sequence[Mapping]) -> list[int]:
 def remove(fsid: str) -> list[str]:
     """Close an OSD's encrypted volumes and take its DB and WAL away: their space is free again. Return what went.
 
-    The volume of its data stays, as it is. Volumes that this cluster did not make for that OSD are not touched.
+    The volume of its data stays, as it is. Volumes that this cluster did not make for that OSD are not touched, and
+    none of a disk that cannot be read.
 
     CLI Example:
 
@@ -52,10 +53,10 @@ def remove(fsid: str) -> list[str]:
     """
     slots = {__salt__["osd_names.partuuid"](fsid, role): role for role in ("data", "db", "wal")}
     removed = []
-    for group in __salt__["disks_lvm.groups"]().values():
+    for disk, group in __salt__["disks_lvm.groups"]().items():
         for volume in (volume for volume in group["volumes"] if volume["slot"] in slots):
             close(volume)
-            if slots[volume["slot"]] != "data":
+            if slots[volume["slot"]] != "data" and not __salt__["osd_guard.gone"](disk):
                 _run(["lvremove", "--quiet", "--yes", volume["path"]])
                 removed.append(f"volume {group['group']}/{volume['name']}")
     return removed

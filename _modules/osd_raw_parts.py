@@ -10,6 +10,7 @@ from salt.exceptions import CommandExecutionError
 
 Planned = tuple[str, str, Mapping]  # an OSD's fsid, the role of one of its parts, that part
 
+SLOTS = Path("/dev/disk/by-partuuid")
 LIMIT = 60  # seconds one command may take
 ALONE = 3  # seconds until the names of a new partition must be there, or partx tells the kernel
 NODES = 27  # seconds until they must be there then
@@ -63,8 +64,26 @@ def make(todo: Sequence[Mapping]) -> list[int]:
         there = {part["uuid"] for part in table["partitions"]}
         new = [entry for entry in parts if entry[2]["partuuid"] not in there]
         if new:
+            _alone(disk, new)
             _add(disk, table, new)
     return _wait({part["partuuid"]: disk for disk, parts in planned.items() for _, _, part in parts})
+
+
+def _alone(disk: str, new: Sequence[Planned]) -> None:
+    """Raise where another disk carries a slot already: the device that died, still in the host. Of two partitions of
+    one name the kernel would find either."""
+    for fsid, role, part in new:
+        slot = SLOTS / part["partuuid"]
+        if slot.exists() and (other := _whole(slot)) != Path(disk).resolve().name:
+            raise CommandExecutionError(
+                f"the {role} of OSD {fsid} is planned on {disk} and lies on /dev/{other} already: take /dev/{other} "
+                "out of this host, and run the stage again"
+            )
+
+
+def _whole(partition: Path) -> str:
+    """The kernel's name of the disk that a partition is on."""
+    return (Path("/sys/class/block") / partition.resolve().name).resolve().parent.name
 
 
 def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
@@ -123,7 +142,7 @@ def _wait(disks: Mapping[str, str]) -> list[int]:
 
 def _hold(name: str, held: dict[str, int]) -> bool:
     """Whether a partition's name leads to a partition, which is then held open."""
-    path = Path("/dev/disk/by-partuuid") / name
+    path = SLOTS / name
     try:
         if name not in held:
             held[name] = os.open(path, os.O_RDONLY)

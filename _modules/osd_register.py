@@ -24,8 +24,9 @@ KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the m
 def waiting(osds: Sequence[Mapping]) -> dict[str, int]:
     """Return which OSD in the making takes which id of a destroyed OSD: ``{fsid: id}``.
 
-    An id goes to an OSD of the same host and device class (CRUSH keeps both with the id). OSDs that the cluster
-    knows already keep theirs.
+    An id goes to an OSD of the same host and device class (CRUSH keeps both with the id). One that is kept
+    (``osd_waiting``) goes to the same OSD again, or to another one on its data disk, and to nobody else. OSDs that the
+    cluster knows already keep theirs.
 
     osds
         Of ``osd.plan``.
@@ -46,12 +47,25 @@ def waiting(osds: Sequence[Mapping]) -> dict[str, int]:
     if not free:
         return {}
     registered = {osd["uuid"] for osd in _dump()}
-    taken = {}
-    for osd in osds:
-        ids = free.get(_class(osd))
-        if osd["fsid"] not in registered and ids:
+    new = [osd for osd in osds if osd["fsid"] not in registered]
+    destroyed = {osd_id for ids in free.values() for osd_id in ids}
+    kept = {fsid: place for fsid, place in __salt__["osd_waiting.kept"]().items() if place["id"] in destroyed}
+    taken = _again(new, kept)
+    others = {place["id"] for place in kept.values()}
+    for osd in (osd for osd in new if osd["fsid"] not in taken):
+        if ids := set(free.get(_class(osd), ())) - others - set(taken.values()):
             taken[osd["fsid"]] = min(ids)
-            ids.remove(min(ids))
+    return taken
+
+
+def _again(osds: Sequence[Mapping], kept: Mapping[str, Mapping]) -> dict[str, int]:
+    """The numbers that were kept for OSDs: by fsid, else by data disk."""
+    taken = {osd["fsid"]: kept[osd["fsid"]]["id"] for osd in osds if osd["fsid"] in kept}
+    for osd in (osd for osd in osds if osd["fsid"] not in kept):
+        disk = osd["parts"]["data"]["disk"]
+        ids = {place["id"] for place in kept.values() if place["data"] == disk} - set(taken.values())
+        if ids:
+            taken[osd["fsid"]] = min(ids)
     return taken
 
 
@@ -94,13 +108,14 @@ def begun(fsid: str) -> bool:
     return there
 
 
-def made(fsid: str) -> None:
-    """Note that an OSD is made: what was kept for the next run goes.
+def made(fsid: str, osd_id: int) -> None:
+    """Note that an OSD is made: what was kept for the next run goes, and the place that waited for it.
 
     CLI Example: for ``osd_raw.make``.
     """
     for name in (fsid, f"{fsid}.begun"):
         (KEYS / name).unlink(missing_ok=True)
+    __salt__["osd_waiting.release"](osd_id)
 
 
 def known(fsid: str) -> bool:

@@ -5,7 +5,7 @@ Its data disk is left as it is: that is pulled, or wiped by a command of its own
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
@@ -69,16 +69,47 @@ def left(fsids: Sequence[str]) -> dict[str, int]:
 
         salt 'osdnode1' osd_retire.left '[6b0c1f2e-0000-4000-8000-000000000000]'
     """
-    records = {path: path.read_text().split() for path in RECORDS.glob("[0-9]*")}
-    found = {words[1]: int(path.name) for path, words in records.items() if len(words) > 1}
-    volumes = [volume for group in __salt__["disks_lvm.groups"]().values() for volume in group["volumes"]]
-    for tags in (volume["tags"] for volume in volumes if "ceph.osd_fsid" in volume["tags"]):
-        fsid, osd_id = tags["ceph.osd_fsid"], int(tags["ceph.osd_id"])
+    found = _records()
+    volumes = _volumes()
+    for fsid, osd_id in _tagged(volumes).items():
         slots = {__salt__["osd_names.partuuid"](fsid, role) for role in ("db", "wal")}
         starts = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{fsid}")
         if starts or slots & {volume["slot"] for volume in volumes}:
             found[fsid] = osd_id
     return {fsid: osd_id for fsid, osd_id in found.items() if fsid in fsids}
+
+
+def numbers(fsids: Sequence[str]) -> dict[str, int]:
+    """Return under which numbers this host has or had some OSDs, also those that are destroyed: ``{fsid: number}``.
+
+    fsids
+        Of OSDs.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_retire.numbers '[6b0c1f2e-0000-4000-8000-000000000000]'
+    """
+    waiting = {fsid: place["id"] for fsid, place in __salt__["osd_waiting.kept"]().items()}
+    found = {**waiting, **_tagged(_volumes()), **_records()}
+    return {fsid: osd_id for fsid, osd_id in found.items() if fsid in fsids}
+
+
+def _records() -> dict[str, int]:
+    """The number of each OSD that has a record."""
+    records = {path: path.read_text().split() for path in RECORDS.glob("[0-9]*")}
+    return {words[1]: int(path.name) for path, words in records.items() if len(words) > 1}
+
+
+def _volumes() -> list[dict]:
+    return [volume for group in __salt__["disks_lvm.groups"]().values() for volume in group["volumes"]]
+
+
+def _tagged(volumes: Sequence[Mapping]) -> dict[str, int]:
+    """The number of each OSD that volumes name."""
+    tags = [volume["tags"] for volume in volumes if "ceph.osd_fsid" in volume["tags"]]
+    return {each["ceph.osd_fsid"]: int(each["ceph.osd_id"]) for each in tags}
 
 
 def recorded(osd_id: int) -> dict[str, str | None]:
@@ -93,20 +124,21 @@ def recorded(osd_id: int) -> dict[str, str | None]:
     record = RECORDS / str(osd_id)
     if record.exists():
         return {"fsid": record.read_text().split()[1]}
-    volumes = [volume["tags"] for group in __salt__["disks_lvm.groups"]().values() for volume in group["volumes"]]
-    same_id = [tags for tags in volumes if tags.get("ceph.osd_id") == str(osd_id)]
+    same_id = [tags for tags in (volume["tags"] for volume in _volumes()) if tags.get("ceph.osd_id") == str(osd_id)]
     fsids = {tags["ceph.osd_fsid"] for tags in same_id if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
     return {"fsid": fsids.pop() if len(fsids) == 1 else None}
 
 
-def free(osd_id: int) -> dict[str, list[str]]:
+def free(osd_id: int, place: Mapping | None = None) -> dict[str, list[str]]:
     """Take away the DB and WAL slots of an OSD that the cluster let go of, its record and its folder; return what went.
 
-    Refused as long as the monitors know it. Partitions and volumes that this cluster did not make for that OSD stay.
-    Done before, nothing is left to do.
+    Refused as long as the monitors know it. Partitions and volumes that this cluster did not make for that OSD stay,
+    and so does what lies on a disk that cannot be read. Done before, nothing is left to do.
 
     osd_id
         The number of an OSD that was destroyed or purged.
+    place
+        Where it lay, as ``osd_waiting.kept`` has it: place and number are kept for it. Without it they are given up.
 
     CLI Example:
 
@@ -115,13 +147,19 @@ def free(osd_id: int) -> dict[str, list[str]]:
         salt 'osdnode1' osd_retire.free 3
     """
     fsid = recorded(osd_id)["fsid"]
+    if fsid and __salt__["osd_register.known"](fsid):
+        raise CommandExecutionError(f"the cluster still has osd.{osd_id} ({fsid}): its slots were not freed")
+    if place is None:
+        __salt__["osd_waiting.release"](osd_id)
+    elif fsid:
+        __salt__["osd_waiting.keep"](fsid, {**place, "id": osd_id})
     if fsid is None:
         return {"freed": []}
-    if __salt__["osd_register.known"](fsid):
-        raise CommandExecutionError(f"the cluster still has osd.{osd_id} ({fsid}): its slots were not freed")
     stop(osd_id, fsid)
     freed = []
     for disk in sorted(__salt__["disks_kernel.in_use"]()):
+        if __salt__["osd_guard.gone"](disk):
+            continue
         table = __salt__["disks.partitions"](disk) or {"partitions": []}
         parts = [part for part in table["partitions"] if part["name"] == fsid and __salt__["osd_names.ours"](part)]
         numbers = [part["number"] for part in parts if __salt__["osd_names.role"](part) != "data"]

@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from proposals.cluster import growth, moves, report
-from proposals.cluster.health import judge
 from proposals.cluster.removal import told
 from proposals.files import site
-from proposals.inventory import kept, spares
 from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, departure, growing, health, jobs, leaving, minions, planned, stage_lock, stage_log
+from runners.engine import answer, departure, growing, jobs, leaving, minions, planned, replacing, stage_lock, stage_log
 
 
 @answer.answers
@@ -38,44 +36,56 @@ __func_alias__ = {"report_": "report", "growth_": "growth"}
 
 
 @answer.answers
-def replace(osd_id: int) -> dict[str, Any]:
-    """Destroy an OSD whose disk is to be replaced, and free its slot; the next new disk of its host takes its id.
+def replace(
+    osd_id: int | None = None, host: str | None = None, device: str | int | None = None, test: bool = False
+) -> dict[str, Any]:
+    """Destroy an OSD whose disk is to be replaced, or all OSDs behind a DB or WAL device that died.
 
-    Refused while Ceph does not call it safe to destroy. Run again after any interruption.
+    Of a data disk the slot is freed, and the next new disk of its host takes its number. Behind a DB or WAL device all
+    keep numbers and places, which nobody else gets; the lines that wipe their data disks are printed. Refused while
+    Ceph does not call all of them safe to destroy together. Run again after any interruption.
 
     osd_id
         The OSD's number.
+    host
+        The minion of the DB or WAL device.
+    device
+        That device: its id (``/dev/disk/by-id/...``) or its serial number.
+    test
+        Only say what is at risk, how much would be rebuilt and what stands against it.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run osd.replace 12
+        salt-run osd.replace host=osdnode1 device=BTWA632602TU480FGN test=true
+        salt-run osd.replace host=osdnode1 device=BTWA632602TU480FGN
     """
+    stage_lock.free(__opts__)
+    look = _given_up(osd_id, host, device)
+    plan = replacing.plan(__opts__, look)
+    if against := replacing.against(__opts__, look):
+        return answer.bad("\n".join([*plan, *against]))
+    if test:
+        would = f"would destroy {', '.join(f'osd.{each}' for each in look.alive)}: Ceph calls that safe"
+        return {"text": "\n".join([*plan, would if look.alive else "nothing is left to destroy"])}
+    done = replacing.after(look, replacing.carry_out(__opts__, look))
+    return {"text": "\n".join([*plan, *done, *replacing.spares(__opts__, look)])}
+
+
+def _given_up(osd_id: object, host: object, device: object) -> replacing.Look:
+    """The OSDs that were meant."""
+    if osd_id is None and host is not None and device is not None:
+        return replacing.behind(__opts__, host, device)
+    if osd_id is None or host is not None or device is not None:
+        raise ArgumentError(
+            "expected an OSD's number, as in 'salt-run osd.replace 12', or a DB or WAL device, as in 'salt-run "
+            "osd.replace host=osdnode1 device=SERIAL'"
+        )
     if type(osd_id) is not int:
         raise ArgumentError(f"'{names.shown(osd_id)}' is not an OSD's number: expected one such as 12")
-    stage_lock.free(__opts__)
-    states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
-    osd = next((osd for osd in states if osd["id"] == osd_id), None)
-    if osd is None:
-        return answer.bad(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
-    minion = planned.minion_of(site.site(__opts__), osd)
-    if osd["state"] != "destroyed":
-        if why := jobs.cluster(__opts__, "cluster_osds.unsafe", [osd_id], dict)["unsafe"]:
-            verdict = health.judged(__opts__)
-            return answer.bad("\n".join([_not_safe(osd, why), *judge.lines((*verdict.wrong, *verdict.moves))]))
-        jobs.one(__opts__, minion, "osd_retire.stop", [osd_id, osd["fsid"]])
-        jobs.cluster(__opts__, "cluster_osds.destroy", [osd_id, osd["fsid"]])
-    freed = jobs.one(__opts__, minion, "osd_retire.free", [osd_id], dict)["freed"]
-    more = {"osd": osd_id, "fsid": osd["fsid"], "minion": minion, "freed": freed}
-    stage_log.note(__opts__, "osd.replace", "replaced", **more)
-    lines = [
-        f"osd.{osd_id} of {minion} is destroyed; freed: {', '.join(freed) or 'nothing was left'}",
-        "change its disk (to keep it: 'salt-run disk.wipe'), then run ceph.stage.discovery, proposal.populate with "
-        "the same arguments, ceph.stage.configure and ceph.stage.deploy: the new disk's OSD takes the same id",
-        *_spares(minion),
-    ]
-    return {"text": "\n".join(lines)}
+    return replacing.one(__opts__, osd_id)
 
 
 @answer.answers
@@ -213,23 +223,6 @@ def _stays(look: leaving.Look, osd_id: int) -> str:
     return (
         f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
         f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
-    )
-
-
-def _spares(minion: str) -> list[str]:
-    """The hot spares that its host has for an OSD; nothing where the site names none."""
-    host = kept.load_inventory(site.site(__opts__).inventory)["hosts"].get(minion, {})
-    lines = spares.offered(minion, host, spares.wanted(minions.pillar(__opts__).get(spares.KEY)))
-    told = f"or use a hot spare of {minion}: take it out of {spares.KEY}, then the same commands:"
-    return [told, *lines] if lines else []
-
-
-def _not_safe(osd: Mapping[str, Any], why: str) -> str:
-    osd_id = osd["id"]
-    out = f"'ceph osd out {osd_id}', " if osd["in"] else ""
-    return (
-        f"osd.{osd_id} is not destroyed, its data would be at risk: {why}\n"
-        f"let the cluster copy it first: {out}wait until 'ceph osd safe-to-destroy {osd_id}' agrees, run this again"
     )
 
 

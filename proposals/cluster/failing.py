@@ -15,7 +15,7 @@ HOWTO = "docs/howto/replace-a-disk.md"
 
 @dataclass(frozen=True)
 class JudgedDisk:
-    """A disk of a host: which it is, its state and why, and the OSDs that lie on it, by its role for them."""
+    """A disk of a host: which it is, its state and why, the OSDs on it by its role for them, its stable name."""
 
     host: str
     device: str
@@ -23,6 +23,7 @@ class JudgedDisk:
     state: str
     why: str
     osds: Mapping[str, list[str]]
+    id: str
 
     def as_dict(self) -> dict:
         """The disk as a program reads it."""
@@ -45,7 +46,7 @@ class JudgedDisk:
             return "ask again once the cluster answers: it knows the numbers of these OSDs"
         out = f"'ceph osd out {' '.join(numbers[''])}' copies the data elsewhere"
         if "data" not in self.osds:
-            return f"{out}, before the disk takes these OSDs with it; see {HOWTO}"
+            return f"{out}, then 'salt-run osd.replace host={self.host} device={self.id}' gives them up; see {HOWTO}"
         return f"{out}, then " + ", ".join(f"'salt-run osd.replace {number}'" for number in numbers["data"])
 
 
@@ -96,7 +97,8 @@ def disks(told: Mapping[str, Mapping], osds: Mapping[str, Mapping[str, Mapping]]
 def _disk(host: str, device: str, disk: Mapping, osds: Mapping[str, Mapping]) -> JudgedDisk:
     state, why = smart.judge(disk.get("smartctl"))
     label = f"{disk.get('model') or 'no model'}, serial {disk.get('serial') or 'unknown'}"
-    return JudgedDisk(host, shown(device), shown(label), state, why, osds.get(str(disk.get("id")), {}))
+    id_ = str(disk.get("id") or device)
+    return JudgedDisk(host, shown(device), shown(label), state, why, osds.get(id_, {}), shown(id_))
 
 
 def findings(disks: Iterable[JudgedDisk]) -> list[dict]:

@@ -31,7 +31,11 @@ def disk(plan: DiskPlan, host: str, word: str) -> dict:
     answer = plan.host_dict(planned)
     osds = [osd for osd in answer["osds"] if explained.id in _disks(osd)]
     role, reason = planned.plan.roles[at], planned.plan.reasons[at]
-    steps = [*_seen(explained), *_filters(explained, plan.arguments), *_layouts(planned)]
+    steps = [
+        *_seen(explained, planned.shape.disks[at].reason),
+        *_filters(explained, plan.arguments),
+        *_layouts(planned),
+    ]
     steps += [*turn.steps(planned, at), *_outcome(explained, role, reason, osds)]
     return {"host": host, "disk": explained.id, "role": role, "reason": reason, "osds": osds, "steps": steps}
 
@@ -53,7 +57,7 @@ def _position(planned: PlannedHost, word: str) -> int:
     return known[word]
 
 
-def _seen(disk: Disk) -> list[str]:
+def _seen(disk: Disk, reason: str | None) -> list[str]:
     told = [text for text in (disk.vendor, disk.model, disk.serial and f"serial {disk.serial}", disk.path) if text]
     steps = [f"{disk.device} is {disk.id}: {both(disk.size)}{', ' if told else ''}{', '.join(told)}"]
     why = "it rotates" if disk.cls == "hdd" else f"it does not rotate, transport {disk.transport or 'unknown'}"
@@ -61,7 +65,7 @@ def _seen(disk: Disk) -> list[str]:
     for one in disk.residents:
         size = f" of {gib(one.size)} GiB" if one.size else ""
         steps.append(f"on it lies the {one.role}{size} of {label(one)}, {one.state}")
-    steps.append(f"not free: {disk.reason}" if disk.reason else "nothing stands against a new role")
+    steps.append(f"not free: {reason}" if reason else "nothing stands against a new role")
     return steps
 
 

@@ -55,15 +55,17 @@ def by_hand(stored: Mapping | None) -> str | None:
     return next((words(typed) for typed in asked if typed), None)
 
 
-def moves(before: Mapping | None, now: Mapping) -> list[Note]:
-    """What a host's stored plan (``before``) placed elsewhere than the new one does, where it is not deployed."""
+def moves(before: Mapping | None, now: Mapping, waiting: Collection[str] = ()) -> list[Note]:
+    """What a host's stored plan (``before``) placed elsewhere than the new one does, where it is not deployed.
+
+    ``waiting`` are the fsids of OSDs that are told of otherwise: they wait for another device."""
     placed = {osd["uuid"]: osd for osd in now["osds"]}
     here = {disk["id"] for disk in now["disks"]}
     known = [osd for osd in before["osds"] if osd["uuid"] in placed or osd["data"] in here] if before else []
     lost = len(before["osds"]) - len(known) if before else 0
-    waiting = [osd for osd in known if not osd["existing"]]
-    gone = sum(osd["uuid"] not in placed for osd in waiting)
-    moved = sum(any(osd[key] != placed[osd["uuid"]][key] for key in PLACE) for osd in waiting if osd["uuid"] in placed)
+    new = [osd for osd in known if not osd["existing"] and osd["uuid"] not in waiting]
+    gone = sum(osd["uuid"] not in placed for osd in new)
+    moved = sum(any(osd[key] != placed[osd["uuid"]][key] for key in PLACE) for osd in new if osd["uuid"] in placed)
     called_off = [osd for osd in known if osd.get("moves") and _lies_still(osd, placed.get(osd["uuid"], osd))]
     lines = []
     if called_off:
@@ -99,8 +101,11 @@ def recalled(origins: tuple[Origin, ...], before: Mapping, here: Collection[str]
 
 def _recalled(origin: Origin, known: Mapping, here: Collection[str]) -> Origin:
     devices = {known.get("db"), known.get("wal"), *known.get("missing", ())} - {None}
+    missing = tuple(sorted(device for device in devices if device not in here))
+    roles = [role for role in ("db", "wal") if known.get(role) in missing]
     return origin._replace(
         format=origin.format or known.get("format") or "bluestore",
         encryption=origin.encryption or known.get("encryption"),
-        missing=tuple(sorted(device for device in devices if device not in here)),
+        missing=missing,
+        lost=tuple((key, known.get(key)) for role in roles for key in (role, f"{role}_size")),
     )

@@ -112,10 +112,15 @@ def _alone(shape: Shape, movers: Sequence[Placed]) -> Shape:
     return shape._replace(
         disks=disks,
         existing=tuple(osd for osd in shape.existing if osd.data not in data),
-        pinned=(*(osd for osd in shape.moving if osd.data in data), *shape.pinned),
+        pinned=(*_waiting(shape), *(osd for osd in shape.moving if osd.data in data), *shape.pinned[shape.waiting :]),
         leaving=tuple(movers),
         layout=None,
     )
+
+
+def _waiting(shape: Shape) -> tuple[Placed, ...]:
+    """OSDs that come back to their places: nobody moves there."""
+    return shape.pinned[: shape.waiting]
 
 
 def _left(was: Placed, new: Placed) -> Placed:
@@ -166,7 +171,9 @@ def _could(shape: Shape, arguments: DiskArguments) -> list[Note]:
         return []
     if arguments.layout == STANDALONE or arguments.filestore:
         return []
-    anew = shape._replace(pinned=(), moving=(), layout=None)  # other arguments plan anew what is not deployed
+    anew = shape._replace(
+        pinned=_waiting(shape), moving=(), layout=None
+    )  # other arguments plan anew what is not deployed
     _, moves = planned(anew, replace(arguments, migrate=True))
     count = sum(shape.existing[at].data in bare for at in moves)
     if not count:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from proposals.disks import advice, checks, faults, history, hostplan, losses, moves, shape, ways
+from proposals.disks import advice, checks, faults, history, hostplan, losses, moves, shape, waiting, ways
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.fsids import fsid
 from proposals.disks.shape import Origin, Placed, Shape
@@ -32,7 +32,8 @@ class DiskPlan:
         """The answer as docs/reference/proposal.md has it: plain data for JSON and YAML, in one order."""
         hosts = {planned.host.id: self.host_dict(planned) for planned in self.hosts}
         summary = losses.summary(hosts)
-        moved = {name: history.moves(self.before.get(name), host) for name, host in hosts.items()}
+        waits = {planned.host.id: planned.waits.fsids for planned in self.hosts}
+        moved = {name: history.moves(self.before.get(name), host, waits[name]) for name, host in hosts.items()}
         for host in hosts.values():
             losses.shares(host, summary["raw_bytes"])
         return {
@@ -66,7 +67,9 @@ class DiskPlan:
             now = losses.by_device(planned.shape.disks, planned.shape.existing)
             lost = losses.beside(lost, losses.told(now, [disk.id for disk in disks]))
         candidates = [one._asdict() for one in plan.candidates]
-        return {"layout": plan.layout, "osds": osds, "disks": listed, "candidates": candidates, "devices": lost}
+        stands = waiting.in_place_of(planned.host, planned.waits)
+        answer = {"layout": plan.layout, "osds": osds, "disks": listed, "candidates": candidates, "devices": lost}
+        return {**answer, **({"in_place_of": stands} if stands else {})}
 
 
 def _osd(placed: Placed, origin: Origin, disks: tuple[Disk, ...], uuid: str | None) -> dict:
@@ -82,6 +85,7 @@ def _osd(placed: Placed, origin: Origin, disks: tuple[Disk, ...], uuid: str | No
         "uuid": uuid,
         "existing": origin.existing,
         **missing,
+        **dict(origin.lost),
     }
 
 
@@ -104,14 +108,23 @@ def peek(
     planned = []
     for host in targeted.hosts:
         look, origins = shape.build(host, masks, before.same(host.id))
+        look, waits = waiting.settle(host, look, before.hosts.get(host.id, {}))
         if origins:
             here = {disk.id for disk in host.disks}
             origins = history.recalled(origins, before.hosts.get(host.id, {}), here)
             look = look._replace(fixed=moves.fixed(look, origins))
-        planned.append(PlannedHost(host, look, _plan(look, arguments, host, plans), origins))
+        planned.append(PlannedHost(host, look, _plan(look, arguments, host, plans), origins, waits))
     checks.layout(planned, arguments)
     notes_of = ways.told(plans, arguments)
-    notes = {one.host.id: [*notes_of[one.shape], *faults.notes(one), *advice.memory(one)] for one in planned}
+    notes = {
+        one.host.id: [
+            *notes_of[one.shape],
+            *faults.notes(one),
+            *waiting.notes(one.host, one.waits),
+            *advice.memory(one),
+        ]
+        for one in planned
+    }
     unread = [Note(WARNING, f"{text}: left out") for text in targeted.unread]
     general = [*unread, *history.kept_notes(before.kept(notes)), *advice.general(planned, arguments)]
     return DiskPlan(arguments, targeted, tuple(planned), notes, general, before.hosts)

@@ -48,7 +48,8 @@ class Shape(NamedTuple):
 
     ``pinned`` is what a stored plan with the same arguments placed, ``moving`` where it moves OSDs that exist,
     ``layout`` the layout that it chose. ``fixed`` are positions in ``existing`` of OSDs that cannot be moved;
-    ``leaving`` are slots that OSDs lie in until they have moved (``moves``)."""
+    ``leaving`` are slots that OSDs lie in until they have moved (``moves``). The first ``waiting`` of ``pinned`` are
+    OSDs that come back to their places, whatever is typed."""
 
     disks: tuple[Facts, ...]
     existing: tuple[Placed, ...]
@@ -58,12 +59,14 @@ class Shape(NamedTuple):
     moving: tuple[Placed, ...] = ()
     fixed: frozenset[int] = frozenset()
     leaving: tuple[Placed, ...] = ()
+    waiting: int = 0
 
 
 class Origin(NamedTuple):
     """What the plan does not depend on: what is told of an OSD beside its place.
 
-    ``missing`` are ids of its DB and WAL devices that are not there any more."""
+    ``missing`` are ids of its DB and WAL devices that are not there any more, ``lost`` its parts there as an answer
+    tells them: the profile goes on naming them, so that deploy leaves it out and ``osd.replace`` finds it."""
 
     fsid: str | None
     osd_id: int | None
@@ -71,6 +74,7 @@ class Origin(NamedTuple):
     format: str | None
     encryption: str | None
     missing: tuple[str, ...] = ()
+    lost: tuple[tuple[str, str | int | None], ...] = ()
 
 
 class Masks:

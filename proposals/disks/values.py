@@ -10,6 +10,7 @@ from proposals.disks.layouts import Pool
 from proposals.disks.losses import Loss
 from proposals.disks.shape import Origin, Placed, Shape
 from proposals.disks.slots import Neighbours
+from proposals.disks.waiting import Waits
 from proposals.inventory.inventory import Host
 from proposals.text.notes import Note
 
@@ -82,3 +83,4 @@ class PlannedHost:
     shape: Shape
     plan: HostPlan
     origins: tuple[Origin, ...]
+    waits: Waits = Waits()

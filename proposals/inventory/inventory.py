@@ -5,8 +5,9 @@ from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from proposals.inventory import paths
+from proposals.inventory import paths, waiting
 from proposals.inventory.disk import LARGEST, Disk, Resident, parse
+from proposals.inventory.waiting import Waiting
 from proposals.text import names
 from proposals.text.errors import InventoryError, ProposalError
 
@@ -16,11 +17,14 @@ SHOWN = 8  # hosts that one message names
 
 
 class Host(NamedTuple):
-    """A minion and its disks, sorted by id. ``memory`` is bytes, None where unknown."""
+    """A minion and its disks, sorted by id. ``memory`` is bytes, None where unknown.
+
+    ``waiting`` are OSDs that were destroyed with their DB or WAL device and keep their places."""
 
     id: str
     disks: tuple[Disk, ...]
     memory: int | None
+    waiting: tuple[Waiting, ...] = ()
 
 
 class Inventory(NamedTuple):
@@ -99,7 +103,8 @@ def _host(name: str, raw: Any) -> Host:
     if len(set(map(_ID, parsed))) < len(parsed):
         parsed.sort(key=repr)  # disks of one name, too, stand in one order
     parsed.sort(key=_ID)
-    return Host(name, tuple(parsed), memory if type(memory) is int and 0 < memory <= LARGEST else None)
+    known = memory if type(memory) is int and 0 < memory <= LARGEST else None
+    return Host(name, tuple(parsed), known, waiting.read(name, raw.get("waiting")))
 
 
 def _cluster(named: object, hosts: list[Host]) -> str | None:

@@ -28,7 +28,7 @@ def host(
     """Return one host of the inventory (docs/reference/inventory.md) from what its minion answered.
 
     looked
-        The answer of ``disks.inspect``: ``ceph_disks`` as the grain sees them, and ``inspected`` by device.
+        The answer of ``disks.inspect``: ``ceph_disks`` as the grain sees them, ``inspected`` by device, ``waiting``.
     nics
         The answer of ``host_nics.inspect``; all addresses in it, such as ``192.168.124.31/24``, are the host's.
     name
@@ -50,7 +50,8 @@ def host(
     nics = [{**nic, "addresses": _own(nic["addresses"], floating)} if nic.get("addresses") else nic for nic in nics]
     addresses = sorted({each for nic in nics for each in nic.get("addresses") or () if _is_address(each)})
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
-    return {**found, "ceph_nics": nics, **known}
+    kept = {"waiting": looked["waiting"]} if looked.get("waiting") else {}
+    return {**found, **kept, "ceph_nics": nics, **known}
 
 
 def _check(looked: Any, nics: Any) -> None:

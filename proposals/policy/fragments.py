@@ -50,6 +50,9 @@ def layout(osds: Iterable[Mapping], disks: Mapping) -> str:
         named.update(to["to"] for osd in by_data[data] for to in osd.get("moves", {}).values() if to["to"])
     lines.append("    disks:")
     for id_ in sorted(named):
+        if id_ not in disks:  # gone, and still named by what lay there: no disk that comes is taken for it
+            lines.append(f"      {_key(id_)}: {{}}")
+            continue
         serial = disks[id_].serial
         recorded = f", serial: {json.dumps(serial)}" if serial else ""
         lines.append(f"      {_key(id_)}: {{size: {disks[id_].size}{recorded}}}")

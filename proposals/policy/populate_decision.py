@@ -160,6 +160,7 @@ def check_stored(document: Any, path: object, lists: Mapping[str, set] = LISTS) 
         good = good and all(moves_are_told(osd) for osd in host.get("osds", ()))
         devices = host.get("devices", []) if good else None
         good = isinstance(devices, list) and all(_is_entry(entry, DEVICES) for entry in devices)
+        good = good and isinstance(host.get("in_place_of", {}), dict)
     if not good:
         raise StoreError(f"{path} is not a stored proposal: restore it, or move its folder away and populate again")
     return document

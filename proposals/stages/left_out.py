@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from proposals.text.names import is_device
 from proposals.text.notes import NAMED, counted, several
 
 AGAIN = "run the stage again"
 STARTS = f"start its salt-minion and {AGAIN}"
 PLUG = "plug it in, or let 'salt-run osd.replace {}' free its place for another one"
+SHARED = "plug it in, or give up all OSDs behind it together: 'salt-run osd.replace host={} device={}'"
 NEW = f"plug one in, run ceph.stage.discovery, proposal.populate and ceph.stage.configure, then {AGAIN}"
 
 
@@ -116,11 +118,19 @@ def _disks(minion: str, absent: Mapping[str, str], cluster: Cluster) -> Iterable
     for fsid, why in sorted(absent.items()):
         if fsid in cluster.osds:
             osd_id = cluster.osds[fsid]
-            yield Left((minion,), f"osd.{osd_id}: {why}", PLUG.format(osd_id), lost=False)
+            yield Left((minion,), f"osd.{osd_id}: {why}", _plug(minion, osd_id, fsid, why, cluster), lost=False)
         elif waiting:
             yield Left((minion,), f"osd.{waiting.pop(0)} is destroyed and waits for another disk", NEW, lost=False)
         else:
             yield Left((minion,), f"an OSD that is not made yet: {why}", NEW, lost=True)
+
+
+def _plug(minion: str, osd_id: int, fsid: str, why: str, cluster: Cluster) -> str:
+    """What to do about an OSD of which a disk is gone: its data disk, or a DB or WAL device, which it names first."""
+    device = why.partition(" ")[0]
+    if device == cluster.planned.get(minion, {}).get(fsid) or not is_device(device):
+        return PLUG.format(osd_id)
+    return SHARED.format(minion, device)
 
 
 def _forgotten(left: Mapping[str, str], cluster: Cluster) -> Iterable[Left]:

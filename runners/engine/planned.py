@@ -16,6 +16,12 @@ def osds(paths: Site) -> dict[str, dict]:
     return chosen.osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in files})
 
 
+def disks(paths: Site, minion: str) -> Mapping[str, Mapping]:
+    """Return the size and serial of each disk that a minion's layout names: ``{id: {size, serial}}``."""
+    path = paths.current / MINIONS / f"{minion}.yml"
+    return chosen.recorded(tree.read_yaml(path)) if path.exists() else {}
+
+
 def minion_of(paths: Site, osd: Mapping[str, Any]) -> str:
     """Return the minion on whose host an OSD of ``cluster_osds.states`` lives, by the host name that discovery saw."""
     hosts = kept.load_inventory(paths.inventory)["hosts"]

@@ -348,7 +348,9 @@ def test_a_quick_test_waits_for_its_own_pool_and_takes_it_away(runners, cluster)
 @pytest.fixture
 def left(runners, cluster, monkeypatch):
     """A function: what a deploy's last step says; where nothing is left out, of a run for all hosts."""
-    layouts = {node: {fsid: {"uuids": [fsid]} for fsid, host in OSDS.items() if host == node} for node in NODES}
+    layouts = {
+        node: {f"/dev/{fsid}": {"uuids": [fsid]} for fsid, host in OSDS.items() if host == node} for node in NODES
+    }
     monkeypatch.setattr(planned, "osds", lambda paths: layouts)
     monkeypatch.setattr(kept, "load_inventory", lambda folder: {"hosts": {}})
 
@@ -362,15 +364,15 @@ def left(runners, cluster, monkeypatch):
 def test_a_pulled_disk_is_a_warning_at_the_end_where_its_osd_was_made(runners, cluster, left):
     assert left() == {"text": "nothing was left out", "findings": [], "outputter": "answer"}
     fsid = next(iter(OSDS))
-    cluster.gone["node1"] = {fsid: "/dev/a is not on this host"}
+    cluster.gone["node1"] = {fsid: f"/dev/{fsid} is not on this host"}
     cluster.osd(0, **DOWN)
     assert runners["health.after"]().get("retcode", 0) == 0 and cluster.seconds < 60
     done = left()
     assert "retcode" not in done and [each["severity"] for each in done["findings"]] == ["warning"]
-    assert "node1: left out: osd.0: /dev/a is not on this host; plug it in, or let" in done["text"]
+    assert f"node1: left out: osd.0: /dev/{fsid} is not on this host; plug it in, or let" in done["text"]
     cluster.osd(0, state=["exists", "new"])  # of an interrupted run: it never came up
     done = left()
-    assert done["retcode"] == 1 and "an OSD that is not made yet: /dev/a is not on this host" in done["error"]
+    assert done["retcode"] == 1 and f"an OSD that is not made yet: /dev/{fsid} is not on this host" in done["error"]
 
 
 def test_a_silent_host_is_told_with_what_the_cluster_knows_of_it(cluster, left):

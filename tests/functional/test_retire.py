@@ -27,6 +27,10 @@ def host(python_module, tmp_path):
         "osd_register.known": lambda fsid: False,
         "disks_kernel.in_use": dict,
         "osd_lvm_parts.remove": lambda fsid: [],
+        "osd_guard.gone": lambda disk: None,
+        "osd_waiting.release": lambda osd_id: None,
+        "osd_waiting.keep": lambda fsid, place: None,
+        "osd_waiting.kept": dict,
         "service.enabled": lambda unit: False,
     }
     ran = []

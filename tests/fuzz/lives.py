@@ -7,6 +7,7 @@ import copy
 import json
 from random import Random
 
+import losing
 import machines
 import promises
 from plans import peek
@@ -158,6 +159,12 @@ def after_migrating(random: Random, before: dict, raw: dict, typed: dict, stored
     }, "a move that is under way changed"
 
 
+def after_losing(random: Random, before: dict, raw: dict, typed: dict, stored: dict) -> None:
+    """A DB or WAL device dies: its OSDs wait for another one, and nobody gets their places."""
+    if carriers := losing.carriers(raw):
+        losing.check(lambda raw: peek(raw, typed, stored), raw, before, *random.choice(carriers), random)
+
+
 def case(random: Random) -> bool:
     """One life. Returns whether its first plan was made."""
     raw, typed = machines.inventory(random), machines.words(random)
@@ -173,4 +180,5 @@ def case(random: Random) -> bool:
     after_replacing(random, answer, whole, typed, after)
     after_growing(random, answer, whole, typed, after)
     after_migrating(random, answer, whole, typed, after)
+    after_losing(random, answer, whole, typed, after)
     return True

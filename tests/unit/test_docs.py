@@ -25,7 +25,7 @@ PLANTED = [
     ("salt-run proposal.peak name=a", "there is no function proposal.peak"),
     ("salt-run proposals.peek name=a", "there is no runner proposals.peek"),
     ("salt-run proposal.peek ration=9", "takes no ration"),
-    ("salt-run osd.replace 12 13", "too many positional arguments"),
+    ("salt-run osd.report 12", "too many positional arguments"),
     ("salt-run --out json disk.wipe node1 /dev/sdb sreial=A", "takes no sreial"),
     ("salt-run state.orch ceph.stage.deply", "there is no ceph.stage.deply"),
     ("salt-run manage.statsu", "there is no runner manage.statsu"),

@@ -3,8 +3,11 @@
 import copy
 
 import pytest
+import yaml
 from planning import FSID, GUIDE, apollo, inventory, peek
 
+from proposals.disks import arguments, plan
+from proposals.policy import fragments
 from proposals.reference import machines
 from proposals.text.errors import PlanError
 from proposals.text.sizes import GIB
@@ -179,6 +182,22 @@ def test_a_failed_db_device_names_all_osds_that_fall_with_it(planned, deployed):
     disks(deployed).remove(ssd)
     answer = peek(deployed, ARGS, stored=planned)
     assert fallen.replace("does not answer", "is not there any more") in answer["warnings"]
+
+
+def test_the_profile_goes_on_naming_a_db_device_that_is_gone():
+    """So deploy leaves out what lay there, and takes no disk that comes for it."""
+    raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}])
+    first = peek(raw, "")
+    lying = machines.deployed(raw, first, FSID)
+    gone = disks(lying, "node1").pop()
+    asked = arguments.parse([])
+    for stored in (first, peek(lying, "", stored=first)):
+        made = plan.peek(lying, asked, stored)
+        (text,) = (t for t in fragments.profile(made, made.as_dict())["node1"].values() if "storage:" in t)
+        layout = yaml.safe_load(text)["ceph"]["storage"]
+        assert {osd["db"] for osd in layout["osds"].values()} == {gone["id"]}
+        assert {osd["db_size"] for osd in layout["osds"].values()} == {osd["db_size"] for osd in osds(first).values()}
+        assert layout["disks"][gone["id"]] == {}
 
 
 def test_encryption_of_what_is_deployed_is_remembered():

@@ -4,6 +4,7 @@ import copy
 import json
 from collections import Counter
 
+import losing
 import promises
 import pytest
 from hypothesis import given, settings
@@ -145,6 +146,20 @@ def test_growing_never_moves(told, asked, more, deploy):
         for uuid, osd in before.items():
             assert {key: after[uuid][key] for key in kept} == {key: osd[key] for key in kept}
     return second
+
+
+@proves(hosts, st.integers(1, 9), st.integers(1, 4), words, st.randoms(use_true_random=False), share=0.2)
+def test_osds_whose_device_died_wait_for_another_and_nobody_gets_their_places(told, hdds, ssds, asked, random):
+    hdd = {"rotational": True, "size": HDDS[2], "model": "A", "count": hdds}
+    ssd = {"rotational": False, "size": FLASH[2], "model": "B", "count": ssds}
+    raw = machines.expand({**told, "c": {"disks": [hdd, ssd]}})
+    first = peek(raw, asked)
+    lying = machines.deployed(raw, first, FSID) if first else raw
+    carriers = losing.carriers(lying)
+    if not carriers:
+        return False
+    losing.check(lambda raw: peek(raw, asked, stored=first), lying, first, *random.choice(carriers), random)
+    return True
 
 
 @proves(hosts, words, words, share=0.15)

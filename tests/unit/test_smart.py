@@ -39,7 +39,11 @@ def test_a_disk_is_judged_by_what_it_says(case):
         ("a", "'ceph osd out 11' copies the data elsewhere, then 'salt-run osd.replace 11'"),
         ("b", "'ceph osd out 2' copies the data elsewhere, then 'salt-run osd.replace 2'"),
         ("c", "see there with 'lsblk /dev/sdc' what else is on it, and change it"),
-        ("ssd", "'ceph osd out 2 11' copies the data elsewhere, before the disk takes these OSDs with it; see "),
+        (
+            "ssd",
+            "'ceph osd out 2 11' copies the data elsewhere, then 'salt-run osd.replace host=node1 "
+            "device=/dev/disk/by-id/ssd' gives them up; see ",
+        ),
     ],
 )
 def test_a_failing_disk_is_named_with_what_to_type(name, fix):

@@ -64,6 +64,16 @@ def room(
     return Room(moves, fullest, now, then, (*lines, *_groups(crush, pools, usage, limits["max_pgs"], away)))
 
 
+def rebuilt(crush: Map, pools: Sequence[Mapping], back: Collection[int]) -> int:
+    """Return the bytes that OSDs get when they come back empty: their share of all pools' copies.
+
+    Arguments as for ``room``; ``back`` are the OSDs' numbers, whether they are out now or not.
+    """
+    whole = Map(crush.dump, {**crush.inside, **dict.fromkeys(back, 1)})
+    shares = _shares(whole, pools, (), "bytes_used")
+    return round(sum(shares.get(osd, 0) for osd in back))
+
+
 def _full(against: Sequence[tuple[float, int]], limit: float) -> str:
     filled, osd_id = max(against)
     return (

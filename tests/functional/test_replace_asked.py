@@ -1,0 +1,321 @@
+"""`osd.replace` of a disk and of a DB device: a site that is served, a cluster that is played, every moment a kill."""
+
+import copy
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from saltmaster import Master, serve
+from test_pillar import host
+
+from proposals.cluster.health import seen
+from proposals.disks import arguments, plan
+from proposals.files import atomic
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.policy import store
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import health, jobs, minions, planned, stage_lock
+
+WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
+NODES = ("node1", "node2", "node3")
+FSID = "11111111-1111-4111-8111-111111111111"
+POLICY = """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/salt.sls
+role-mon/cluster/node1.sls
+role-mgr/cluster/node1.sls
+config/stack/default/global.yml
+config/stack/default/ceph/cluster.yml
+profile-default/cluster/*.sls
+profile-default/stack/default/ceph/minions/*.yml
+"""
+SSD = {"size": 800166076416, "rotational": False, "transport": "sata", "in_use": [], "osds": []}
+DEVICE = "/dev/disk/by-id/wwn-0x2f"
+
+
+class Killed(BaseException):
+    """The master's process ends at this moment."""
+
+
+class Cluster:
+    """What minions answer. What must not be is asserted where it would happen."""
+
+    CHANGES = ("stop", "destroy", "free")
+
+    def __init__(self, osds):
+        self.osds = {number: {"fsid": fsid, "host": node, "up": 1, "in": 1} for number, (fsid, node) in enumerate(osds)}
+        self.records = {number: dict(osd) for number, osd in self.osds.items()}
+        self.waiting = {node: {} for node in NODES}
+        self.refused, self.groups, self.after_stop = [], [], []
+        self.silent, self.changes, self.kill, self.log = set(), 0, (None, False), []
+
+    def state(self):
+        return copy.deepcopy((self.osds, self.records, self.waiting))
+
+    def one(self, opts, minion, function, words=(), kind=None, timeout=0):
+        if minion in self.silent:
+            raise ProposalError(f"{minion}: {replies.SILENT}")
+        changes = function.partition(".")[2] in self.CHANGES
+        self.changes += changes
+        at, before = self.kill
+        if changes and at == self.changes and before:
+            raise Killed
+        answer = getattr(self, function.replace(".", "_"))(minion, *copy.deepcopy(list(words)))
+        self.log += [(minion, function, words[0])] if changes else []
+        if changes and at == self.changes:
+            raise Killed
+        return answer
+
+    def cluster(self, opts, function, words=(), kind=None, timeout=0):
+        return self.one(opts, "salt", function, words)
+
+    def cluster_osds_states(self, _):
+        return [
+            {"id": number, "state": "in-use" if osd["fsid"] else "destroyed", **osd}
+            for number, osd in self.osds.items()
+        ]
+
+    def cluster_osds_stoppable(self, _, ids):
+        assert all(self.osds[number]["fsid"] for number in ids), "a destroyed one was asked for"
+        running = any(self.osds[number]["up"] for number in ids)
+        return {"refused": self.refused if running else self.after_stop}
+
+    def cluster_osds_at_risk(self, _, ids):
+        return self.groups
+
+    def cluster_removal_inspect(self, _):
+        buckets = [{"id": -1, "name": "default", "type_name": "root", "items": []}]
+        for at, node in enumerate(NODES, start=2):
+            inside = [{"id": number, "weight": 65536} for number, osd in self.osds.items() if osd["host"] == node]
+            buckets.append({"id": -at, "name": node, "type_name": "host", "items": inside})
+            buckets[0]["items"].append({"id": -at, "weight": 65536 * len(inside)})
+        steps = [{"op": "take", "item": -1}, {"op": "chooseleaf_firstn", "num": 0, "type": "host"}, {"op": "emit"}]
+        return {
+            "crush": {"buckets": buckets, "rules": [{"rule_id": 0, "rule_name": "r", "steps": steps}]},
+            "inside": {str(number): osd["in"] for number, osd in self.osds.items()},
+            "pools": [{"pool_name": "p", "size": 3, "crush_rule": 0, "pg_num": 32, "bytes_used": 300 << 30}],
+        }
+
+    def osd_waiting_kept(self, minion):
+        return self.waiting.get(minion, {})
+
+    def osd_retire_numbers(self, minion, fsids):
+        own = {osd["fsid"]: number for number, osd in self.records.items() if osd["host"] == minion}
+        own |= {fsid: place["id"] for fsid, place in self.waiting[minion].items()}
+        return {fsid: number for fsid, number in own.items() if fsid in fsids}
+
+    def osd_retire_stop(self, minion, number, fsid):
+        assert self.records[number] == {**self.records[number], "fsid": fsid, "host": minion}
+        assert not self.refused, "stopped without leave"
+        self.osds[number]["up"] = 0
+
+    def cluster_osds_destroy(self, _, number, fsid):
+        assert self.osds[number]["fsid"] == fsid and not self.osds[number]["up"]
+        assert not any(osd["up"] for osd in self.osds.values() if osd["host"] == "node2"), "not all of them stopped"
+        assert not self.refused and not self.after_stop
+        self.osds[number]["fsid"] = None
+
+    def osd_retire_free(self, minion, number, place=None):
+        record = self.records.get(number)
+        if record is None:
+            return {"freed": []}
+        assert self.osds[number]["fsid"] is None, "freed early"
+        if place:
+            self.waiting[minion][record["fsid"]] = {**place, "id": number}
+        del self.records[number]
+        return {"freed": [f"partition {number} of /dev/sdf"]}
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master with three nodes of two OSDs behind an SSD, whose profile is served."""
+    made = salt_factories.salt_master_daemon("replace", factory_class=Master)
+    paths = site(made.opts())
+    for number, name in enumerate((*NODES, "salt"), start=1):
+        told = host(number, name)
+        ssd = {"device": "/dev/sdf", "id": f"/dev/disk/by-id/wwn-0x{number}f", "serial": f"SSD{number}"}
+        told["ceph_disks"] += [{**SSD, **ssd}] if name != "salt" else []
+        atomic.write(paths.inventory / f"{name}.json", json.dumps(told))
+        made.accept(name)
+    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
+    store.fragments(paths.proposals, (*NODES, "salt"), fsid=FSID, networks=networks)
+    atomic.write(paths.proposals / "policy.cfg", POLICY)
+    store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
+    serve(made.opts())
+    return made
+
+
+@pytest.fixture
+def runners(master):
+    return master.runners()
+
+
+@pytest.fixture
+def cluster(master, monkeypatch):
+    osds = planned.osds(site(master.opts()))
+    made = Cluster([(osds[node][disk]["uuids"][0], node) for node in NODES for disk in sorted(osds[node])])
+    for name in ("one", "cluster"):
+        monkeypatch.setattr(jobs, name, getattr(made, name))
+    monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
+    clock = SimpleNamespace(now=0.0)
+
+    def sleep(seconds):
+        clock.now += seconds
+
+    monkeypatch.setattr(health, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock.now))
+    monkeypatch.setattr(health, "look", lambda opts, asker=None: seen.read(copy.deepcopy(WHOLE)))
+    return made
+
+
+LINES = """\
+  salt-run disk.wipe node2 /dev/disk/by-id/wwn-0x2a serial=2a
+  salt-run disk.wipe node2 /dev/disk/by-id/wwn-0x2b serial=2b"""
+
+
+def ended(cluster):
+    """What has to be so when node2's SSD was given up."""
+    assert [number for number, osd in cluster.osds.items() if osd["fsid"] is None] == [2, 3]
+    assert sorted(cluster.records) == [0, 1, 4, 5] and sorted(cluster.osds) == list(range(6))
+    places = sorted(cluster.waiting["node2"].values(), key=lambda place: place["id"])
+    assert [(place["id"], place["data"], place["db"], place["class"]) for place in places] == [
+        (2, "/dev/disk/by-id/wwn-0x2a", DEVICE, "ssd"),
+        (3, "/dev/disk/by-id/wwn-0x2b", DEVICE, "ssd"),
+    ]
+    assert all(place["db_size"] and place["wal"] is None for place in places)
+
+
+@pytest.mark.parametrize("device", [DEVICE, "SSD2"])
+def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_person(runners, cluster, device):
+    done = runners["osd.replace"](host="node2", device=device)
+    assert done.get("retcode", 0) == 0, done
+    ended(cluster)
+    text = done["text"]
+    assert f"node2 {DEVICE} carries the DB or WAL of 2 OSDs: osd.2, osd.3" in text and LINES in text
+    assert "about 100 GiB are rebuilt" in text and "their numbers and places wait" in text
+    assert [function for _, function, _ in cluster.log] == [
+        *["osd_retire.stop"] * 2,
+        *["cluster_osds.destroy"] * 2,
+        *["osd_retire.free"] * 2,
+    ]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
+    """Before and after each change; a third time changes nothing, and still says what to wipe."""
+    fresh = copy.deepcopy(cluster.__dict__)
+    runners["osd.replace"](host="node2", device="SSD2")
+    for at in range(1, cluster.changes + 1):
+        cluster.__dict__.update(copy.deepcopy(fresh))
+        cluster.kill = (at, before)
+        with pytest.raises(Killed):
+            runners["osd.replace"](host="node2", device="SSD2")
+        cluster.kill = (None, False)
+        done = runners["osd.replace"](host="node2", device="SSD2")
+        assert done.get("retcode", 0) == 0 and LINES in done["text"], (at, done)
+        ended(cluster)
+        state = cluster.state()
+        again = runners["osd.replace"](host="node2", device="SSD2")
+        assert LINES in again["text"] and "destroyed already: osd.2, osd.3" in again["text"]
+        assert cluster.state() == state
+
+
+def test_a_dry_run_changes_nothing_and_says_what_is_at_risk(runners, cluster):
+    before = cluster.state()
+    text = runners["osd.replace"](host="node2", device="SSD2", test=True)["text"]
+    assert "would destroy osd.2, osd.3: Ceph calls that safe" in text and "about 100 GiB are rebuilt" in text
+    cluster.refused = ["Error EBUSY: OSD(s) 2,3 have 12 pgs currently mapped to them."]
+    cluster.groups = [{"group": "1.a", "pool": "p", "state": "active+clean", "osds": [2, 4, 0], "waits_for": []}]
+    refused = runners["osd.replace"](host="node2", device="SSD2", test=True)
+    assert refused["retcode"] == 2 and "still to be copied: 1 placement group: 1.a of pool p" in refused["error"]
+    assert cluster.state() == before and cluster.log == []
+
+
+def test_refused_while_data_would_be_lost_with_the_groups_by_name(runners, cluster):
+    cluster.refused = ["Error EBUSY: OSD(s) 2,3 have no reported stats, and not all PGs are active+clean"]
+    cluster.groups = [
+        {"group": "7.0", "pool": "alone", "state": "stale+active+clean", "osds": [3], "waits_for": []},
+        {"group": "7.1", "pool": "alone", "state": "down", "osds": [0], "waits_for": [2]},
+        {"group": "1.a", "pool": "p", "state": "active+undersized", "osds": [2, 4], "waits_for": []},
+    ]
+    before = cluster.state()
+    done = runners["osd.replace"](host="node2", device="SSD2")
+    assert done["retcode"] == 2 and cluster.state() == before and cluster.log == []
+    error = done["error"]
+    assert "what no other OSD has: placement groups 7.0 of pool alone (stale+active+clean), 7.1 of pool alone" in error
+    assert "1 placement group: 1.a of pool p" in error and "no reported stats" in error
+    assert "ceph osd out 2 3" in error and "ceph osd safe-to-destroy 2 3" in error and "disk.wipe" not in error
+
+
+def test_what_ceph_takes_back_once_they_stopped_ends_it_before_anything_is_destroyed(runners, cluster):
+    cluster.after_stop = ["Error EAGAIN: OSD(s) 2 last reported they still store some PG data"]
+    done = runners["osd.replace"](host="node2", device="SSD2")
+    assert done["retcode"] == 2 and "still store some PG data" in done["error"]
+    assert all(osd["fsid"] for osd in cluster.osds.values()) and len(cluster.records) == 6
+
+
+def test_typed_again_once_another_device_is_planned_it_destroys_nothing(runners, cluster, monkeypatch):
+    """The places that the host keeps say what lay on the old one; an OSD that is back does not lie there."""
+    runners["osd.replace"](host="node2", device="SSD2")
+    (two, three) = cluster.waiting["node2"].items()
+    cluster.osds[2] |= {"fsid": two[0], "up": 1}  # made again, and killed before the host forgot that it waits
+    for place in cluster.waiting["node2"].values():
+        place["db"] = "/dev/disk/by-id/wwn-0xold"
+    before = cluster.state()
+    done = runners["osd.replace"](host="node2", device="/dev/disk/by-id/wwn-0xold")
+    assert "1 OSD: osd.3" in done["text"] and cluster.state() == before
+    assert f"{three[1]['data']} serial=2b" in done["text"] and two[1]["data"] not in done["text"]
+    monkeypatch.setattr(planned, "osds", lambda paths: {})  # its host is in no profile while all its disks wait
+    assert runners["osd.replace"](host="node2", device="/dev/disk/by-id/wwn-0xold") == done
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"host": "node2", "device": "SSD9"}, "expected the id .* of node2: /dev/disk/by-id/wwn-0x2f .serial SSD2"),
+        ({"host": "node2", "device": "2a"}, "is a data disk: 'salt-run osd.replace NUMBER'"),
+        ({"host": "node7", "device": "SSD2"}, "host=node7 has no planned OSDs"),
+        ({"host": "../x", "device": "SSD2"}, "minion"),
+        ({"host": "node2"}, "expected an OSD's number"),
+        ({"osd_id": 2, "device": "SSD2"}, "expected an OSD's number"),
+        ({}, "expected an OSD's number"),
+        ({"osd_id": "osd.2"}, "is not an OSD's number"),
+        ({"osd_id": True}, "is not an OSD's number"),
+        ({"osd_id": 99}, "the cluster has no osd.99"),
+    ],
+)
+def test_bad_input_is_one_message(runners, cluster, words, says):
+    before = cluster.state()
+    done = runners["osd.replace"](**words)
+    assert done["retcode"] == 2 and cluster.state() == before
+    assert re.search(says, done["error"]), done["error"]
+
+
+def test_a_host_that_does_not_answer_or_a_stage_that_runs_holds_it_back(runners, cluster, monkeypatch):
+    before = cluster.state()
+    cluster.silent = {"node2"}
+    assert "node2" in runners["osd.replace"](host="node2", device="SSD2")["error"]
+    cluster.silent = set()
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
+    assert "stage deploy is running" in runners["osd.replace"](host="node2", device="SSD2")["error"]
+    assert cluster.state() == before
+
+
+@pytest.mark.parametrize("told", [{"x": {"id": 2}}, {"{{ 7 }}": 3}])
+def test_what_a_minion_says_is_checked(runners, cluster, told):
+    cluster.waiting["node2"] = told
+    done = runners["osd.replace"](host="node2", device="SSD2")
+    assert done["retcode"] == 2 and "is not understood" in done["error"] and cluster.log == []
+
+
+def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(runners, cluster):
+    before = cluster.state()
+    assert "would destroy osd.2" in runners["osd.replace"](2, test=True)["text"] and cluster.state() == before
+    cluster.osds[3]["up"] = 0  # what the played cluster asks of all that are destroyed together
+    text = runners["osd.replace"](2)["text"]
+    assert "osd.2 of node2 is destroyed; freed: partition 2 of /dev/sdf" in text and "takes the same id" in text
+    assert cluster.waiting["node2"] == {} and cluster.osds[2]["fsid"] is None and cluster.osds[3]["fsid"]
+    assert "freed: nothing was left" in runners["osd.replace"](2)["text"]
