@@ -39,7 +39,7 @@ def estimate(
         Pools as they would be: ``{name: {rule, size, pg_num}}``, with a rule's name; each key may be left out. Only
         these are looked at where there are no edits.
     devices
-        OSDs to be, ``{number: device class}``: edits may give them a place.
+        OSDs to be, or of another class: ``{number: device class}``; edits may give new ones a place.
 
     CLI Example:
 
@@ -73,14 +73,21 @@ def _maps(folder: Path, edits: Sequence[Sequence[str]], devices: Mapping[str, st
     __salt__["cluster_cli.tell"](["osd", "getcrushmap", "-o", str(now)])
     if devices:
         _crushtool(["-d", str(now), "-o", str(text)])
-        lines = [f"device {osd} osd.{osd}{f' class {kind}' if kind else ''}" for osd, kind in devices.items()]
-        text.write_text(text.read_text().replace("\n# types\n", "\n{}\n# types\n".format("\n".join(lines)), 1))
+        text.write_text(_with_devices(text.read_text(), devices))
         _crushtool(["-c", str(text), "-o", str(then)])
     else:
         then.write_bytes(now.read_bytes())
     for words in edits:
         _crushtool(["-i", str(then), *words, "-o", str(then)])
     return tuple({"file": path, "rules": _rules(path)} for path in (now, then))
+
+
+def _with_devices(text: str, devices: Mapping[str, str | None]) -> str:
+    """A decompiled map in which OSDs have these classes: others' lines are replaced, new ones' added."""
+    kept = [line for line in text.splitlines() if line.split()[:1] != ["device"] or line.split()[1] not in devices]
+    lines = [f"device {osd} osd.{osd}{f' class {kind}' if kind else ''}" for osd, kind in devices.items()]
+    at = kept.index("# types")
+    return "\n".join([*kept[:at], *lines, *kept[at:], ""])
 
 
 def _rules(path: Path) -> dict[str, int]:

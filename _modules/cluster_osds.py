@@ -10,8 +10,9 @@ DOWN = 30  # seconds until the map shows that an OSD stopped, which it tells the
 
 
 def states() -> list[dict]:
-    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, new, up, in, weight}]``; ``new``: it
-    never was up; ``weight``: in the CRUSH map, ``None`` where it has no place there.
+    """Return each OSD that the cluster knows: ``[{id, fsid, host, state, new, up, in, weight, class}]``;
+    ``new``: it never was up; ``weight``: in the CRUSH map, ``None`` where it has no place there; ``class``: its device
+    class, ``None`` where it has none.
 
     ``state`` is ``in-use``, or ``destroyed`` (``ceph osd destroy``), which leaves it no fsid; its id waits for another
     disk. ``host`` is its host's name in the CRUSH map; ``None`` where it has no place there.
@@ -23,11 +24,12 @@ def states() -> list[dict]:
         salt 'saltmaster' cluster_osds.states
     """
     hosts = {}
-    weights = {}
+    weights, classes = {}, {}
     for node in __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]:
         if node["type"] == "host":
             hosts.update(dict.fromkeys(node["children"], node["name"]))
         elif node["type"] == "osd":
+            classes[node["id"]] = node.get("device_class")
             weights[node["id"]] = node["crush_weight"] if node["id"] in hosts else None
     return [
         {
@@ -39,6 +41,7 @@ def states() -> list[dict]:
             "up": bool(osd["up"]),
             "in": bool(osd["in"]),
             "weight": weights.get(osd["osd"]),
+            "class": classes.get(osd["osd"]),
         }
         for osd in __salt__["cluster_cli.ask"](["osd", "dump"])["osds"]
     ]

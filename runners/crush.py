@@ -4,16 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from proposals.cluster import crush, moves
+from proposals.cluster import classes, crush, moves
 from proposals.files import site
 from proposals.inventory import kept
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import several
 from proposals.text.sizes import MIB
-from runners.engine import answer, ceph, jobs, minions, stage_lock, stage_log, taking_part
+from runners.engine import answer, ceph, jobs, minions, planned, stage_lock, stage_log, taking_part
 
 SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a moment, and holds back no deploy
+REBUILD = ["--rebuild-class-roots"]  # normally nothing: that an edit is there makes all pools be looked at
 NONE = "no host has a place of its own (crush_locations): nothing changed"
 KEPT = "left where they are, as their data would move ('salt-run crush.move' says how much, and moves them by name)"
 
@@ -34,13 +35,13 @@ def place(test: bool = False) -> dict[str, Any]:
 
         salt-run crush.place test=true
     """
-    planned = _planned()
-    if not planned:
+    places = _places()
+    if not places:
         return {"text": NONE}
     found = ceph.found(__opts__, test)
     if found is None:
         return {"text": ceph.LATER}
-    commands = crush.commands(planned, found["tree"])
+    commands = crush.commands(places, found["tree"])
     still = crush.still(commands, found["tree"])
     moving = [words for words in commands if words not in still]
     told = []
@@ -55,7 +56,7 @@ def place(test: bool = False) -> dict[str, Any]:
             if not test:
                 raise
             told = [f"how much data moves is not known yet: {err}"]
-    done = ceph.run(__opts__, still, test, f"{len(planned)} hosts have crush_locations, and none is to be placed")
+    done = ceph.run(__opts__, still, test, f"{len(places)} hosts have crush_locations, and none is to be placed")
     return {**done, "text": "\n".join([done["text"], *told])}
 
 
@@ -81,22 +82,56 @@ def move(*hosts: str, test: bool = False) -> answer.Output:
         salt-run crush.move osdnode1 osdnode2
     """
     stage_lock.free(__opts__)
-    planned = _planned(hosts)
-    if not planned:
+    places = _places(hosts)
+    if not places:
         return {"text": NONE}
     found = ceph.found(__opts__, False) or {}
-    commands = crush.commands(planned, found["tree"])
+    commands = crush.commands(places, found["tree"])
     if not commands:
-        return {"text": f"{several(sorted(planned), 'more')}: at their crush_locations: nothing changed"}
-    estimated = _estimate(commands)
-    lines = [*(ceph.typed(words) for words in commands), *moves.lines(estimated)]
-    if against := moves.against(estimated):
+        return {"text": f"{several(sorted(places), 'more')}: at their crush_locations: nothing changed"}
+    return _asked("crush.move", hosts, commands, _estimate(commands), test)
+
+
+@answer.answers
+def reclass(*hosts: str, test: bool = False) -> answer.Output:
+    """Give OSDs that exist the device class that their profile says (``class`` of an OSD); on hosts that are named.
+
+    Without names it says which OSDs are of another class, and how much data moves. Refused where placement groups would
+    find too few failure domains, or OSDs would be too full. A profile without ``class`` leaves Ceph's own alone.
+
+    hosts
+        Minion ids, or globs of them.
+    test
+        Only say what would be done, what would move and what stands against it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run crush.reclass osdnode1 test=true
+        salt-run crush.reclass osdnode1
+    """
+    stage_lock.free(__opts__)
+    states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
+    found = classes.differing(planned.osds(site.site(__opts__)), states, _named(hosts))
+    if not found:
+        return {"text": "every OSD is of the class that its profile says: nothing changed"}
+    moved = jobs.cluster(__opts__, "cluster_moves.estimate", [[REBUILD], None, classes.devices(found)], dict)
+    return _asked("crush.reclass", hosts, classes.commands(found), moved, test)
+
+
+def _asked(
+    command: str, hosts: Sequence[str], commands: Sequence[list[str]], moved: Mapping[str, Any], test: bool
+) -> answer.Output:
+    """Run planned commands for hosts that are named; else, and in test mode, say them; refuse what would hurt."""
+    lines = [*(ceph.typed(words) for words in commands), *moves.lines(moved)]
+    if against := moves.against(moved):
         return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
     if test or not hosts:
-        again = [] if hosts else ["to do it, name the hosts: salt-run crush.move HOST …"]
+        again = [] if hosts else [f"to do it, name the hosts: salt-run {command} HOST …"]
         return {"text": "\n".join(["would run:", *lines, *again])}
-    stage_log.note(__opts__, "crush.move", "moves", commands=commands)
-    jobs.cluster(__opts__, "cluster_crush.apply", [commands])
+    stage_log.note(__opts__, command, "moves", commands=list(commands))
+    jobs.cluster(__opts__, "cluster_crush.apply", [list(commands)])
     return {"text": "\n".join(lines), "changes": {"ceph": [ceph.typed(words) for words in commands]}}
 
 
@@ -106,15 +141,19 @@ def _estimate(commands: Iterable[list[str]]) -> dict[str, Any]:
     return found
 
 
-def _planned(named: Sequence[object] = ()) -> Mapping[str, Mapping[str, str]]:
+def _places(named: Sequence[object] = ()) -> Mapping[str, Mapping[str, str]]:
     """The places of the storage hosts of this run by host name; of those that are named, where any are."""
     locations = minions.pillar(__opts__).get("crush_locations")
     if not locations:
         return {}
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
+    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in _named(named)})
+
+
+def _named(named: Sequence[object]) -> list[str]:
+    """The storage hosts of this run; those that are named, where any are. Raises ArgumentError for a name of none."""
     members = taking_part.among(__opts__, minions.members(__opts__)["storage"])
     for name in map(str, named):
         if not any(fnmatchcase(minion, name) for minion in members):
             raise ArgumentError(f"no storage host is called {names.shown(name)}{names.nearest(name, members)}")
-    among = [minion for minion in members if not named or any(fnmatchcase(minion, str(name)) for name in named)]
-    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in among})
+    return [minion for minion in members if not named or any(fnmatchcase(minion, str(name)) for name in named)]

@@ -6,10 +6,11 @@ import json
 import pytest
 from saltmaster import Master
 
+from proposals.cluster import classes
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.text.errors import ProposalError
-from runners.engine import ceph, jobs, minions, stage_lock, taking_part
+from runners.engine import ceph, jobs, minions, planned, stage_lock, taking_part
 
 HOSTS = ("node1", "node2", "node3")
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
@@ -35,7 +36,10 @@ def cluster(master, monkeypatch):
     def asked(opts, function, words=(), kind=None, timeout=0):
         if function == "cluster_moves.estimate":
             made["edits"].append(words[0])
+            made["devices"] = words[2] if len(words) > 2 else None
             return made["moved"] if isinstance(made["moved"], dict) else made["moved"]()
+        if function == "cluster_osds.states":
+            return made["states"]
         assert function == "cluster_crush.apply"
         made["log"] += words[0]
         return {}
@@ -136,3 +140,47 @@ def test_names_that_nobody_knows_and_a_stage_that_runs(master, cluster, monkeypa
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in runners["crush.move"]("m-node1")["error"]
     assert cluster["log"] == []
+
+
+def osd(number, cls, **more):
+    return {"id": number, "fsid": f"f{number}", "class": cls, "weight": 1.0, **more}
+
+
+OSDS = {
+    "m-node1": {"/dev/a": {"uuids": ["f0", "f1"], "class": "fast"}, "/dev/b": {"uuids": ["f2"]}},
+    "m-node2": {"/dev/a": {"uuids": ["f3"], "class": "fast"}},
+}
+
+
+@pytest.fixture
+def reclassed(cluster, monkeypatch):
+    monkeypatch.setattr(planned, "osds", lambda paths: OSDS)
+    cluster["states"] = [osd(0, "ssd"), osd(1, "fast"), osd(2, "hdd"), osd(3, None), osd(9, "ssd")]
+    return cluster
+
+
+def test_classes_are_those_of_profiles_by_name_alone(master, reclassed):
+    runners = master.runners()
+    assert "name the hosts: salt-run crush.reclass HOST" in runners["crush.reclass"]()["text"]
+    dry = runners["crush.reclass"]("m-node1", test=True)["text"]
+    assert "about 3 GiB of data move" in dry and "osd.3" not in dry
+    assert reclassed["devices"] == {"0": "fast"} and reclassed["log"] == []
+    runners["crush.reclass"]("m-node*")
+    assert told(reclassed["log"]) == [
+        "osd crush rm-device-class osd.0",
+        "osd crush set-device-class fast osd.0",
+        "osd crush set-device-class fast osd.3",
+    ]
+    reclassed["states"] = [osd(number, "fast") for number in (0, 1, 3)] + [osd(2, "hdd")]
+    assert "nothing changed" in runners["crush.reclass"]("m-node*")["text"] and len(reclassed["log"]) == 3
+
+
+def test_a_class_that_leaves_a_rule_too_few_domains_is_refused(master, reclassed):
+    reclassed["moved"]["pools"]["p"]["lacking"] = 2
+    done = master.runners()["crush.reclass"]("m-node1")
+    assert done["retcode"] == 2 and "2 placement groups would find too few" in done["error"] and reclassed["log"] == []
+
+
+def test_an_osd_that_has_no_place_or_is_destroyed_is_of_no_class():
+    away = [osd(0, None, weight=None), {**osd(1, "ssd"), "fsid": None}]
+    assert classes.differing(OSDS, away, OSDS) == []

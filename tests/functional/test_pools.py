@@ -126,9 +126,11 @@ def test_what_a_host_more_moves_is_what_crushtool_places_elsewhere(modules, play
 def test_devices_that_are_to_be_get_their_class_in_the_copy(modules, played):
     edit = (played / "crushtool").read_text().replace('"-c "*) cp', f'"-c "*) cp "$2" {played}/compiled; cp')
     (played / "crushtool").write_text(edit)
-    modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
+    modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None, "3": "ssd"})
     text = (played / "compiled").read_text()
-    assert "device 7 osd.7 class hdd\n\ndevice 8 osd.8 class hdd\ndevice 9 osd.9\n# types\n" in text
+    devices = [line for line in text.splitlines() if line.startswith("device ")]
+    assert devices[-3:] == ["device 8 osd.8 class hdd", "device 9 osd.9", "device 3 osd.3 class ssd"]
+    assert len(devices) == 10 and text.count("osd.3 class") == 1 and text.endswith("# end crush map\n")
 
 
 @pytest.mark.parametrize(("groups", "count"), [(1, 1), (12, 12), (16, 16)])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from busy import until_seen
-from product import DEPLOY, Product, until
+from product import DEPLOY, PILLAR, Product, until
 from test_growth import places
 from test_pools import FILL, MADE, moved, said
 from test_settings import OWN, written
@@ -75,6 +75,32 @@ def test_hosts_move_by_name_under_load_and_what_moves_was_said(filled: Product, 
         told, now = said(dry.out), moved(before, places(filled))
         assert abs(told[0] - now[0]) <= max(2, 0.1 * now[0]) and abs(told[1] - now[1]) <= max(2 << 20, 0.1 * now[1])
         assert "nothing changed" in move(filled, "'node*'").out
+
+
+def test_osds_are_of_the_class_that_their_profile_says(filled: Product) -> None:
+    path = f"{PILLAR}/proposals/profile-tiny/stack/default/ceph/minions/node1.yml"
+    known = filled.run("saltmaster", f"cat {path}").out
+    edit = f"import yaml; t = yaml.safe_load(open('{path}')); "
+    edit += "[osd.update({'class': 'own'}) for osd in t['ceph']['storage']['osds'].values()]; "
+    filled.run("saltmaster", ["python3", "-c", f"{edit}yaml.safe_dump(t, open('{path}', 'w'))"])
+    try:
+        assert filled.stage("ceph.stage.configure").code == 0
+        dump = filled.ceph("osd crush dump")
+        dry = filled.run("saltmaster", "salt-run crush.reclass").out
+        assert dry.count("set-device-class own") == 2 and filled.ceph("osd crush dump") == dump
+        assert filled.run("saltmaster", "salt-run crush.reclass node1").code == 0
+        inside = [osd for osd in filled.ceph("osd tree")["nodes"] if osd.get("device_class") == "own"]
+        assert sorted(osd["name"] for osd in inside) == tree(filled)["node1"]
+        assert "nothing changed" in filled.run("saltmaster", "salt-run crush.reclass node1").out
+        filled.run("node1", "systemctl restart ceph-osd.target")
+        until(filled.whole, 300, "HEALTH_OK, and OSDs that start keep their class")
+        assert len(filled.ceph("osd crush class ls-osd own")) == 2
+    finally:
+        filled.write(path, known)
+        filled.stage("ceph.stage.configure")
+        names = "$(ceph osd ls-tree node1)"
+        filled.run("saltmaster", f"for osd in {names}; do ceph osd crush rm-device-class osd.$osd; done")
+        filled.run("saltmaster", f"for osd in {names}; do ceph osd crush set-device-class hdd osd.$osd; done")
 
 
 def test_a_root_that_leaves_pools_too_few_hosts_is_refused(filled: Product) -> None:
