@@ -10,6 +10,7 @@ from proposals.files import site
 from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.notes import counted
 from runners.engine import answer, departure, growing, jobs, leaving, minions, planned, replacing, stage_lock, stage_log
 
 
@@ -70,8 +71,9 @@ def replace(
     if test:
         would = f"would destroy {', '.join(f'osd.{each}' for each in look.alive)}: Ceph calls that safe"
         return {"text": "\n".join([*plan, would if look.alive else "nothing is left to destroy"])}
+    offered = replacing.spares(__opts__, look)  # before anything is changed: a setting may not be understood
     done = replacing.after(look, replacing.carry_out(__opts__, look))
-    return {"text": "\n".join([*plan, *done, *replacing.spares(__opts__, look)])}
+    return {"text": "\n".join([*plan, *done, *offered])}
 
 
 def _given_up(osd_id: object, host: object, device: object) -> replacing.Look:
@@ -162,7 +164,7 @@ def growth_(test: bool = False) -> answer.Output:
     held = minions.pillar(__opts__).get(growing.HOLD)
     if held and not look.begun and not moves.total(look.moves(__opts__)):
         ran = jobs.cluster(__opts__, "cluster_fill.fill", [look.weights, growth.digest(look.items)])["run"]
-        return {"text": f"{len(look.items)} OSDs have their weights, no data moves", "changes": {"ceph": ran}}
+        return {"text": f"{counted(len(look.items), 'OSD')}: weights given, no data moves", "changes": {"ceph": ran}}
     return {"text": "\n".join(["wait for data:", *growth.listed(look.items), growth.WAIT])}
 
 
@@ -204,7 +206,7 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
         return answer.bad("\n".join([*lines, f"{typed}: nothing was changed"]))
     stage_log.note(__opts__, "osd.fill", "fills", weights=weights)
     ran = jobs.cluster(__opts__, "cluster_fill.fill", [weights, confirm])["run"]
-    done = f"{len(weights)} OSDs have their weights; 'ceph -s' shows how data comes to them"
+    done = f"{counted(len(weights), 'OSD')}: weights given; 'ceph -s' shows how data comes to them"
     return {"text": "\n".join([*moves.lines(found), done]), "changes": {"ceph": ran}}
 
 

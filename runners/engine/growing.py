@@ -9,6 +9,7 @@ from proposals.cluster.removal import record
 from proposals.cluster.removal.items import Item, digest
 from proposals.files.site import site
 from proposals.inventory import kept
+from proposals.text.notes import counted
 from runners.engine import jobs, minions, planned
 
 HOLD = "hold_new_osds"
@@ -69,7 +70,7 @@ def coming(opts: Mapping) -> list[str]:
     names = {minion: host.get("hostname", minion) for minion, host in hosts.items()}
     edits, devices = growth.edits(new, states, crush.locations(pillar.get("crush_locations"), names))
     found = jobs.cluster(opts, "cluster_moves.estimate", [edits, None, devices], dict)
-    head = f"{len(new)} OSDs are new"
+    head = counted(len(new), "new OSD")
     if not moves.total(found):
         return [f"{head}: no data moves"]
     held = "they come without data (hold_new_osds), and osd.fill moves it later:" if pillar.get(HOLD) else "with them"

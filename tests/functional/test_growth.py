@@ -164,7 +164,7 @@ def test_a_fill_is_printed_then_confirmed_and_a_second_one_changes_nothing(runne
     assert cluster.told == []
     edits = [["--reweight-item", "osd.2", "1.0"], ["--reweight-item", "osd.3", "1.0"]]
     assert ("cluster_moves.estimate", [edits]) in cluster.asked
-    assert "2 OSDs have their weights" in runners["osd.fill"](confirm=hash_of(runners))["text"]
+    assert "2 OSDs: weights given" in runners["osd.fill"](confirm=hash_of(runners))["text"]
     assert cluster.weights == {0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}
     assert cluster.flags == {"sortbitwise"} and cluster.kept == {}
     did = [" ".join(words[:2]) for words in cluster.told]
@@ -195,7 +195,7 @@ def test_what_was_interrupted_is_confirmed_for_its_own_osds_alone(runners, clust
     cluster.kill = None
     cluster.up.add(3)
     assert f"interrupted, goes on by: salt-run osd.fill confirm={confirm}" in runners["osd.fill"](test=True)["text"]
-    assert "1 OSDs have their weights" in runners["osd.fill"](confirm=confirm)["text"]
+    assert "1 OSD: weights given" in runners["osd.fill"](confirm=confirm)["text"]
     assert (cluster.weights[2], cluster.weights[3], cluster.kept) == (1.0, 0, {})
 
 
@@ -234,9 +234,9 @@ def test_deploy_gives_weights_only_where_nothing_moves_and_the_site_holds(runner
 def test_the_plan_says_what_new_osds_move(runners, cluster):
     cluster.weights.popitem()
     text = runners["osd.growth"](test=True)["text"]
-    assert "1 OSDs are new: they come without data (hold_new_osds)" in text and "about 3 GiB of data move" in text
+    assert "1 new OSD: they come without data (hold_new_osds)" in text and "about 3 GiB of data move" in text
     cluster.held = False
-    assert "1 OSDs are new: with them" in runners["osd.growth"](test=True)["text"]
+    assert "1 new OSD: with them" in runners["osd.growth"](test=True)["text"]
     assert cluster.told == []
     cluster.weights[3] = 1.0
     assert "no OSD is new" in runners["osd.growth"](test=True)["text"]

@@ -11,7 +11,7 @@ from proposals.inventory import kept
 from proposals.pillar import chosen, problems
 from proposals.policy import store
 from proposals.reference import machines
-from runners.engine import jobs, minions, stage_log
+from runners.engine import jobs, minions, replacing, stage_log
 
 POLICY = "cluster-ceph/cluster/*.sls\nprofile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
 FSID = "11111111-1111-4111-8111-111111111111"
@@ -79,3 +79,6 @@ def test_what_replaces_a_dead_disk_is_offered(master, spare, monkeypatch):
     assert "or use a hot spare of osdnode1: take it out of hot_spares" in text and spare["id"] in text
     minions.pillar(None)["hot_spares"] = {"osdnode2": [spare["serial"]]}
     assert "hot spare" not in runners["osd.replace"](3)["text"]
+    minions.pillar(None)["hot_spares"] = ["not understood"]
+    monkeypatch.setattr(replacing, "carry_out", lambda *_: pytest.fail("nothing may be given up"))
+    assert "hot_spares is" in runners["osd.replace"](3)["error"]

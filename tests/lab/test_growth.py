@@ -84,7 +84,7 @@ def test_the_plan_of_deploy_says_what_moves_where_nobody_waits(held: Product) ->
         for command in ("discovery", "populate", "configure"):
             held.type(command_of(held, command))
         planned = held.run("saltmaster", "salt-run stage.plan deploy").out
-        assert "2 OSDs are new: with them" in planned
+        assert "2 new OSDs: with them" in planned
         held.type(command_of(held, "deploy"))
         held.run("saltmaster", QUICK)
         until(lambda: held.whole(10), 600, "HEALTH_OK with two OSDs more")
