@@ -36,6 +36,30 @@ def offset(device: str) -> int:
     return int(start.read_text()) * 512 if start.exists() else 0
 
 
+def holder(partition: str) -> str:
+    """Return the device node of the disk that a partition is on.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.holder /dev/sdc1
+    """
+    return f"/dev/{(BLOCK / Path(partition).resolve().name).resolve().parent.name}"
+
+
+def size(device: str) -> int:
+    """Return the bytes of a disk or partition.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_kernel.size /dev/sdc1
+    """
+    return int((BLOCK / Path(device).resolve().name / "size").read_text()) * 512
+
+
 def identity(device: str) -> dict:
     """Return ``{size, serial}`` of a whole disk: bytes from sysfs, serial from udev's database.
 

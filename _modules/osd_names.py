@@ -40,6 +40,18 @@ def partuuid(fsid: str, role: str) -> str:
     return str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"{fsid}/{role}"))
 
 
+def slots(fsid: str, role: str) -> list[str]:
+    """Return the two names that slots of one part may have: a part that moves has the other one at its new place.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_names.slots 6b0c1f2e-0000-4000-8000-000000000000 db
+    """
+    return [partuuid(fsid, role), str(uuid.uuid5(uuid.UUID(__pillar__["fsid"]), f"{fsid}/{role}/2"))]
+
+
 def partition_type(role: str) -> str:
     """Return the type GUID of a partition that carries a part: data, db or wal.
 
@@ -74,7 +86,7 @@ def ours(part: dict) -> bool:
         salt 'osdnode1' osd_names.ours '{name: x, type: y, uuid: z}'
     """
     carried = role(part)
-    return carried is not None and part["uuid"] == partuuid(part["name"], carried)
+    return carried is not None and part["uuid"] in slots(part["name"], carried)
 
 
 def role(part: dict) -> str | None:

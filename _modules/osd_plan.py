@@ -11,6 +11,7 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
+BY_PARTUUID = Path("/dev/disk/by-partuuid")
 METHODS = ("lvm", "raw")
 FORMATS = ("bluestore",)
 ENCRYPTIONS = (None, "", "dmcrypt")
@@ -20,10 +21,12 @@ EXTENT = 4 << 20  # bytes: LVM's default extent, which the planner's sizes are m
 
 
 def osds() -> list[dict]:
-    """Return the planned OSDs: ``[{fsid, method, dmcrypt, class, parts: {role: {disk, size, partuuid}}}]``.
+    """Return the planned OSDs: ``[{fsid, method, dmcrypt, class, parts: {role: {disk, size, partuuid}}, moves}]``.
 
     Sizes are bytes; a data part without one takes all that is left of its disk. Several OSDs of one disk share it
-    equally. ``partuuid`` names the slot: the partition's PARTUUID, or a tag of the logical volume.
+    equally. ``partuuid`` names the slot: the partition's PARTUUID, or a tag of the logical volume. The DB and WAL of an
+    OSD that is made are where they lie, whatever is planned; ``moves`` is where they are planned to lie:
+    ``{role: {disk, size}}``, ``None`` for the data disk.
 
     CLI Example:
 
@@ -42,7 +45,11 @@ def osds() -> list[dict]:
             for role, part in parts.items():
                 part["partuuid"] = __salt__["osd_names.partuuid"](fsid, role)
             crypt = osd.get("encryption") == "dmcrypt"
-            planned.append({"fsid": fsid, "dmcrypt": crypt, "class": osd.get("class"), "parts": parts})
+            moves = {role: _place(to) for role, to in osd.get("moves", {}).items()}
+            planned.append({"fsid": fsid, "dmcrypt": crypt, "class": osd.get("class"), "parts": parts, "moves": moves})
+    records = __salt__["osd_record.read"]() if planned else {}
+    for osd in planned:
+        _as_it_lies(osd, records.get(osd["fsid"]))
     return _with_methods(planned)
 
 
@@ -86,6 +93,34 @@ def needs_aio(todo: Sequence[Mapping]) -> None:
             "at least 1048576, which Ceph's package sets in /usr/lib/sysctl.d: 'sysctl -w fs.aio-max-nr=1048576' on "
             "this host, and look for a file in /etc/sysctl.d that lowers it"
         )
+
+
+def _place(to: Mapping) -> dict | None:
+    return {"disk": to["to"], "size": int(to["size"])} if to.get("to") else None
+
+
+def _as_it_lies(osd: dict, record: Mapping | None) -> None:
+    """Give an OSD that is made on partitions the DB and WAL slots that its record names: it may have moved."""
+    lies = {role: name for role, name in record["slots"].items() if role != "data"} if record else {}
+    if record is None or lies == {role: part["partuuid"] for role, part in osd["parts"].items() if role != "data"}:
+        return
+    node = BY_PARTUUID / osd["parts"]["data"]["partuuid"]
+    label = __salt__["disks_label.read"](str(node)) if node.exists() else None
+    if not label or label["fsid"] != osd["fsid"] or not label.get("ready"):
+        return  # in the making: the plan is what holds
+    for role in ("db", "wal"):
+        places = [place for place in (osd["moves"].get(role), osd["parts"].pop(role, None)) if place]
+        if role in lies:
+            osd["parts"][role] = {**_lying(BY_PARTUUID / lies[role], places), "partuuid": lies[role]}
+
+
+def _lying(node: Path, places: Sequence[Mapping]) -> dict:
+    """Disk and bytes of the planned place in which a slot lies; of one that is gone, that of a disk that is."""
+    holder = __salt__["disks_kernel.holder"](str(node)) if node.exists() else None
+    for place in places:
+        if str(Path(place["disk"]).resolve()) == holder if holder else not Path(place["disk"]).exists():
+            return {"disk": place["disk"], "size": place["size"]}
+    return {"disk": holder or str(node), "size": None}
 
 
 def _storage() -> Mapping:

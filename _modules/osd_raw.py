@@ -70,6 +70,11 @@ def make(osd: Mapping) -> int:
 
     CLI Example: for ``osd.deploy``.
     """
+    record = __salt__["osd_record.read"]().get(osd["fsid"])
+    if record and record["moving"]:
+        raise CommandExecutionError(
+            f"osd.{record['id']}: its {record['moving']} is being moved: 'salt-run osd.migrate {record['id']}' goes on"
+        )
     osd_id = made(osd)
     if osd_id is None:
         osd_id, key = __salt__["osd_register.new"](osd["fsid"], osd["class"], osd.get("id"))
@@ -84,13 +89,8 @@ def make(osd: Mapping) -> int:
 
 
 def _record(osd_id: int, osd: Mapping) -> None:
-    """Write what the OSD's unit looks for at boot, whole or not at all."""
-    RECORDS.mkdir(mode=0o755, parents=True, exist_ok=True)
-    lines = [f"fsid {osd['fsid']}"]
-    lines += [f"{LINKS[role]} {part['partuuid']}" for role, part in sorted(osd["parts"].items())]
-    fresh = RECORDS / f".{osd_id}.new"
-    fresh.write_text("\n".join(lines) + "\n", encoding="ascii")
-    fresh.rename(RECORDS / str(osd_id))
+    """Write what the OSD's unit looks for at boot."""
+    __salt__["osd_record.write"](osd_id, osd["fsid"], {role: part["partuuid"] for role, part in osd["parts"].items()})
 
 
 def _mkfs(osd_id: int, osd: Mapping, key: str) -> None:

@@ -1,0 +1,281 @@
+"""DB and WAL of this host's OSDs on partitions, moved to where they are planned: by ``ceph-bluestore-tool``, OSD by OSD.
+
+While a part is copied, the OSD's record says so and nothing starts it. The copy leaves what it reads as it is, so
+whatever interrupts it, the next run begins that part again from the old place: the record is what tells that a part has
+moved, and it is written last, after fsck. A file in the OSD's folder tells from the first stop to the last slot that
+this is under way. The old slot is freed by a call of its own, once the cluster has seen the OSD
+on the new one (``runners/engine/migration.py``).
+"""
+
+import fcntl
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import halocline
+from salt.exceptions import CommandExecutionError
+
+DATA_DIR = Path("/var/lib/ceph/osd")
+BY_PARTUUID = Path("/dev/disk/by-partuuid")
+LINKS = {"db": "block.db", "wal": "block.wal"}
+LABEL = 8192  # bytes at a slot's beginning: BlueStore's label, and the superblock of its DB or WAL
+LIMIT = 120  # seconds one command may take
+COPY = 6 * 3600  # seconds that a copy or an fsck may take: 200 GiB at 10 MB/s
+TOOL = "ceph-bluestore-tool"
+
+
+def inspect() -> list[dict]:
+    """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, method, moves,
+    moving, left, nodes}]``.
+
+    ``moves`` is ``{role: {from, to}}``, each ``{disk, size}`` or ``None`` for the data disk; ``moving`` is the role of a
+    part that is between both; ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_migrate.inspect
+    """
+    records = __salt__["osd_record.read"]()
+    found = []
+    for osd in __salt__["osd_plan.osds"]():
+        record = records.get(osd["fsid"])
+        if record is None:  # on logical volumes, or not made
+            if osd["moves"]:
+                found.append(_told(osd, {"id": None, "slots": {}, "moving": None}, [], osd["moves"]))
+            continue
+        todo = _todo(osd)
+        left = _left(osd["fsid"], record, todo)
+        if todo or left or record["moving"] or _mark(record["id"]).exists():
+            found.append(_told(osd, record, left, todo))
+    return found
+
+
+def prepare(fsid: str) -> list[str]:
+    """Make the slots that an OSD's parts are to move to, on disks that are looked at first; the OSD runs on.
+
+    fsid
+        The OSD's.
+
+    CLI Example: for ``salt-run osd.migrate``.
+    """
+    osd, record = _osd(fsid)
+    parts = {role: {**to, "partuuid": _free_name(osd, role)} for role, to in _todo(osd).items() if to}
+    in_use = __salt__["disks_kernel.in_use"]()
+    for disk in sorted({part["disk"] for part in parts.values()}):
+        planned = [("raw", part) for part in parts.values() if part["disk"] == disk]
+        recorded = __pillar__["ceph"]["storage"].get("disks", {}).get(disk)
+        if why := __salt__["osd_guard.problem"](disk, recorded, in_use, planned, None):
+            raise CommandExecutionError(f"osd.{record['id']} is not moved, {disk} {why}")
+    for descriptor in __salt__["osd_raw_parts.make"]([{"fsid": fsid, "parts": parts}]) if parts else ():
+        os.close(descriptor)
+    return sorted(part["disk"] for part in parts.values())
+
+
+def move(fsid: str) -> dict[str, str]:
+    """Stop an OSD, move what is to move, and start it; return ``{role: node}`` of DB and WAL then.
+
+    Where a copy or its fsck fails, the OSD is started where it lay, and the error says so. Only called when Ceph allows
+    that it stops. Where all has moved it is only started.
+
+    fsid
+        The OSD's; its new slots are there.
+
+    CLI Example: for ``salt-run osd.migrate``.
+    """
+    osd, record = _osd(fsid)
+    osd_id, slots, todo = record["id"], dict(record["slots"]), _todo(osd)
+    if todo or record["moving"]:
+        _mark(osd_id).touch()
+        _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
+        _alone(osd_id)
+    for role, to in todo.items():
+        new = {**slots, role: _free_name(osd, role)}
+        if to is None:
+            del new[role]
+        try:
+            _copied(osd_id, fsid, role, slots, new)
+        except CommandExecutionError as err:
+            _settle(osd_id, fsid, slots)
+            _start(osd_id)
+            raise CommandExecutionError(f"osd.{osd_id} runs where it lay, its {role} was not moved: {err}") from err
+        slots = new
+    _settle(osd_id, fsid, slots)
+    _start(osd_id)
+    return _nodes(slots)
+
+
+def free(fsid: str) -> list[str]:
+    """Free the slots that an OSD has left; refused unless it runs, and on others. Return what went.
+
+    fsid
+        The OSD's.
+
+    CLI Example: for ``salt-run osd.migrate``.
+    """
+    osd, record = _osd(fsid)
+    left = _left(fsid, record, _todo(osd))
+    mark = _mark(record["id"])
+    if not left and not mark.exists():
+        return []
+    folder = DATA_DIR / f"ceph-{record['id']}"
+    as_recorded = all(_leads(folder / link, record["slots"].get(role)) for role, link in LINKS.items())
+    if record["moving"] or not as_recorded or not __salt__["service.status"](f"ceph-osd@{record['id']}"):
+        raise CommandExecutionError(f"osd.{record['id']} does not run on its new slots: the old ones are kept")
+    freed = []
+    for name in left:
+        node = BY_PARTUUID / name
+        disk = __salt__["disks_kernel.holder"](str(node))
+        parts = (__salt__["disks.partitions"](disk) or {"partitions": []})["partitions"]
+        (part,) = (part for part in parts if part["uuid"] == name and part["name"] == fsid)
+        _unused(node)
+        __salt__["osd_raw_parts.remove"](disk, [part["number"]])
+        freed.append(f"partition {part['number']} of {disk}")
+    mark.unlink(missing_ok=True)
+    return freed
+
+
+def _osd(fsid: str) -> tuple[dict, dict]:
+    """An OSD that is planned here and lies on partitions, with its record."""
+    osd = next((osd for osd in __salt__["osd_plan.osds"]() if osd["fsid"] == fsid), None)
+    record = __salt__["osd_record.read"]().get(fsid)
+    if osd is None or record is None or osd["method"] != "raw":
+        raise CommandExecutionError(f"OSD {fsid} is not one that is planned here and lies on partitions")
+    return osd, record
+
+
+def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> dict:
+    moves = {role: {"from": _without_name(osd["parts"].get(role)), "to": to} for role, to in todo.items()}
+    more = {"moves": moves, "moving": record["moving"], "left": list(left), "nodes": _nodes(record["slots"])}
+    return {"id": record["id"], "fsid": osd["fsid"], "method": osd["method"], **more}
+
+
+def _without_name(part: Mapping | None) -> dict | None:
+    return {key: part[key] for key in ("disk", "size")} if part else None
+
+
+def _todo(osd: Mapping) -> dict[str, dict | None]:
+    """Where each part goes that is not there yet: by disk and bytes of the slot itself."""
+    return {role: to for role, to in sorted(osd["moves"].items()) if not _there(osd["parts"].get(role), to)}
+
+
+def _there(part: Mapping | None, to: Mapping | None) -> bool:
+    if part is None or to is None:
+        return part is None and to is None
+    node = BY_PARTUUID / part["partuuid"]
+    return part["disk"] == to["disk"] and node.exists() and __salt__["disks_kernel.size"](str(node)) == to["size"]
+
+
+def _free_name(osd: Mapping, role: str) -> str:
+    """The one of a part's two names that it does not have now."""
+    now = osd["parts"].get(role, {}).get("partuuid")
+    return next(name for name in __salt__["osd_names.slots"](osd["fsid"], role) if name != now)
+
+
+def _left(fsid: str, record: Mapping, todo: Mapping) -> list[str]:
+    """The slots of an OSD in which no part of it lies, and none is to lie."""
+    kept = {*record["slots"].values()}
+    names = [name for role in LINKS if role not in todo for name in __salt__["osd_names.slots"](fsid, role)]
+    return [name for name in names if name not in kept and (BY_PARTUUID / name).exists()]
+
+
+def _copied(osd_id: int, fsid: str, role: str, old: Mapping, new: Mapping) -> None:
+    """Copy one part from where it lies (by the slots ``old``) to where it is to lie, and check it there."""
+    __salt__["osd_record.write"](osd_id, fsid, old, role)  # from here on nothing starts the OSD
+    _link(osd_id, old)
+    if role in new:
+        _clear(BY_PARTUUID / new[role])
+    for command in _commands(DATA_DIR / f"ceph-{osd_id}", role, old, new):
+        _tool(command)
+    _link(osd_id, new)
+    _tool([TOOL, "fsck", "--path", str(DATA_DIR / f"ceph-{osd_id}")])
+    __salt__["osd_record.write"](osd_id, fsid, new)
+
+
+def _commands(folder: Path, role: str, old: Mapping, new: Mapping) -> list[list[str]]:
+    """The tool's commands (``ceph-bluestore-tool(8)``) that bring a part from one place to another."""
+    link, path = folder / LINKS[role], ["--path", str(folder)]
+    if role in old:
+        beside = folder / LINKS["db"] if role == "wal" and "db" in old else folder / "block"
+        target = BY_PARTUUID / new[role] if role in new else beside
+        return [[TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(link), "--dev-target", str(target)]]
+    slot = BY_PARTUUID / new[role]
+    # Some of 16.2 ask for the size also where the target is a device, and use it for files alone.
+    size = f"CEPH_ARGS=--bluestore-block-{role}-size={__salt__['disks_kernel.size'](str(slot))}"
+    made = ["env", size, TOOL, f"bluefs-bdev-new-{role}", *path, "--dev-target", str(slot)]
+    fill = [TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(folder / "block"), "--dev-target", str(link)]
+    return [made, fill] if role == "db" else [made]
+
+
+def _mark(osd_id: int) -> Path:
+    """The file that is there while an OSD is being moved."""
+    return DATA_DIR / f"ceph-{osd_id}" / "migrating"
+
+
+def _settle(osd_id: int, fsid: str, slots: Mapping) -> None:
+    """Say that an OSD lies in these slots, and nothing is between two places."""
+    _link(osd_id, slots)
+    if __salt__["osd_record.read"]()[fsid]["moving"]:
+        _tool([TOOL, "fsck", "--path", str(DATA_DIR / f"ceph-{osd_id}")])
+        __salt__["osd_record.write"](osd_id, fsid, slots)
+
+
+def _link(osd_id: int, slots: Mapping) -> None:
+    """Let the OSD's folder name these slots and no others."""
+    for role, link in LINKS.items():
+        path = DATA_DIR / f"ceph-{osd_id}" / link
+        path.unlink(missing_ok=True)
+        if role in slots:
+            path.symlink_to(BY_PARTUUID / slots[role])
+
+
+def _leads(link: Path, name: str | None) -> bool:
+    return (link.is_symlink() and link.readlink() == BY_PARTUUID / name) if name else not link.is_symlink()
+
+
+def _clear(slot: Path) -> None:
+    """Clear label and superblock of a new slot: half a copy must not be taken for a whole one."""
+    _unused(slot)
+    with slot.open("r+b", buffering=0) as part:
+        part.write(bytes(LABEL))
+        os.fsync(part.fileno())
+
+
+def _unused(node: Path) -> None:
+    """Raise where a daemon or the tool has a device: both lock it (KernelDevice::_lock, src/blk/kernel of Ceph 16)."""
+    with node.open("rb") as device:
+        try:
+            fcntl.flock(device, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as err:
+            raise CommandExecutionError(f"{node} is in use: {err.strerror}; run it again when it is not") from err
+
+
+def _alone(osd_id: int) -> None:
+    """Raise where an OSD's daemon, or the tool of an interrupted run, is still at work on it: both lock its fsid."""
+    path = DATA_DIR / f"ceph-{osd_id}" / "fsid"
+    with path.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as err:
+            raise CommandExecutionError(
+                f"osd.{osd_id} is stopped, and something still works on it ('fuser {path}' tells what): "
+                "run it again when that has ended"
+            ) from err
+
+
+def _nodes(slots: Mapping) -> dict[str, str]:
+    return {role: str((BY_PARTUUID / slots[role]).resolve()) for role in LINKS if role in slots}
+
+
+def _start(osd_id: int) -> None:
+    __salt__["daemons.forgive"]([f"ceph-osd@{osd_id}"])
+    _run(["systemctl", "start", f"ceph-osd@{osd_id}"])
+
+
+def _tool(command: Sequence[str]) -> None:
+    halocline.run(command, limit=COPY)
+
+
+def _run(command: Sequence[str]) -> None:
+    halocline.run(command, limit=LIMIT)

@@ -1,0 +1,333 @@
+"""DB and WAL moved on a host: a disk, its tool and systemd are played, each moment is an interruption."""
+
+import fcntl
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
+
+FSID = "6b0c8f3e-0000-4000-8000-000000000001"
+OLD, NEW, GIB = "/dev/old", "/dev/new", 1 << 30
+MOVES = {
+    "a DB where none was": ({}, {"db": {"disk": NEW, "size": 4 * GIB}}),
+    "a DB to another device": ({"db": OLD}, {"db": {"disk": NEW, "size": 4 * GIB}}),
+    "a larger DB on the same device": ({"db": OLD}, {"db": {"disk": OLD, "size": 4 * GIB}}),
+    "a DB back to the data disk": ({"db": OLD}, {"db": None}),
+    "DB and WAL to another device": (
+        {"db": OLD, "wal": OLD},
+        {"db": {"disk": NEW, "size": 4 * GIB}, "wal": {"disk": NEW, "size": 2 * GIB}},
+    ),
+    "a WAL into the DB": ({"db": OLD, "wal": OLD}, {"wal": None}),
+    "DB and WAL where none was": (
+        {},
+        {"db": {"disk": NEW, "size": 4 * GIB}, "wal": {"disk": NEW, "size": 2 * GIB}},
+    ),
+    "DB and WAL back to the data disk": ({"db": OLD, "wal": OLD}, {"db": None, "wal": None}),
+}
+
+
+class Killed(BaseException):
+    """The minion's process ends at this moment."""
+
+
+class Host:
+    """osd.3, its slots, its record and its unit. What must not be is asserted where it would happen.
+
+    ``holds`` is what version of a part lies in which place; the OSD writes a new one each time that it runs."""
+
+    def __init__(self, root, module, record, lies, moves):
+        self.root, self.module, self.moves = root, module, moves
+        self.folder, self.by = root / "osd/ceph-3", root / "by"
+        for folder in (self.folder, self.by, root / "records"):
+            folder.mkdir(parents=True)
+        (self.folder / "fsid").write_text(FSID)
+        (self.folder / "block").write_text("data")
+        self.slots, self.holds, self.version, self.running = {}, {}, 1, True
+        self.steps, self.kill, self.fails, self.log = 0, (None, False), set(), []
+        self.record = record
+        names = {role: f"{role}-1" for role in lies}
+        for role, disk in lies.items():
+            self.slot(names[role], disk, 2 * GIB)
+        self.written(names)
+        record.write(3, FSID, {"data": "data-1", **names})
+
+    def written(self, names):
+        """A daemon that runs writes both parts where its links lead, and nowhere else."""
+        self.version += 1
+        for role in ("db", "wal"):
+            self.holds[role, names.get(role) or (names.get("db") if role == "wal" else None) or "data"] = self.version
+
+    def slot(self, name, disk, size):
+        (self.by / name).write_bytes(bytes(16384))
+        self.slots[name] = {"disk": disk, "size": size}
+
+    def links(self):
+        return {
+            role: (self.folder / link).readlink().name
+            for role, link in self.module.LINKS.items()
+            if (self.folder / link).is_symlink()
+        }
+
+    def place(self, role, links):
+        return links.get(role) or (links.get("db") if role == "wal" else None) or "data"
+
+    def whole(self, links):
+        return all(self.holds.get((role, self.place(role, links))) == self.version for role in ("db", "wal"))
+
+    def step(self, what, function, *words):
+        """One change, before or after which the process may be killed."""
+        self.steps += 1
+        at, before = self.kill
+        if at == self.steps and before:
+            raise Killed
+        answer = function(*words)
+        self.log.append(what)
+        if at == self.steps:
+            raise Killed
+        return answer
+
+    # What the module asks.
+
+    def osds(self):
+        slots = self.record.read()[FSID]["slots"]
+        parts = {role: {**self.slots[name], "partuuid": name} for role, name in slots.items() if role != "data"}
+        return [{"fsid": FSID, "method": "raw", "moves": self.moves, "parts": {"data": {"disk": "d"}, **parts}}]
+
+    def run(self, command):
+        verb = command[1]
+        if verb == "stop":
+            self.running = False
+        elif verb == "start" and not self.running:
+            record = self.record.read()[FSID]
+            assert record["moving"] is None, "started while a part is between two places"
+            links = self.links()
+            assert links == {role: name for role, name in record["slots"].items() if role != "data"}
+            assert self.whole(links), "started where its newest DB or WAL is not"
+            self.running = True
+            self.written(links)
+
+    def tool(self, command):
+        """As ``ceph-bluestore-tool`` does: it reads the source, writes the target, then sets the link."""
+        assert not self.running and self.record.read()[FSID]["moving"] in ("db", "wal")
+        words = [Path(word).name for word in command]
+        kind = next(word for word in words if word.startswith(("bluefs", "fsck")))
+        if kind in self.fails:
+            self.fails.discard(kind)
+            raise CommandExecutionError(f"{kind} failed")
+        links = self.links()
+        if kind == "fsck":
+            assert self.whole(links), "fsck would find it broken"
+        elif kind.startswith("bluefs-bdev-new-"):
+            self.made(kind.rpartition("-")[2], Path(command[-1]), links)
+        else:
+            self.copied(words[words.index("--devs-source") + 1], Path(command[-1]), links)
+
+    def made(self, role, slot, links):
+        assert role not in links and f"CEPH_ARGS=--bluestore-block-{role}-size"
+        self.fresh(slot)
+        for each in ("db", "wal") if role == "db" else ("wal",):
+            if each not in links:  # the log and all that is written from now on; what lies stays where it lies
+                self.holds[each, slot.name] = "data" if each == "db" else self.version
+        (self.folder / self.module.LINKS[role]).symlink_to(slot)
+
+    def copied(self, source, target, links):
+        role = {"block.db": "db", "block.wal": "wal", "block": "db"}[source]
+        if source == "block":
+            assert self.holds["db", links["db"]] == "data" and self.holds["db", "data"] == self.version
+            self.holds["db", links["db"]] = self.version
+            return
+        (self.folder / source).unlink()
+        if target.parent == self.by:
+            self.fresh(target)
+            (self.folder / source).symlink_to(target)
+        moved = ("db", "wal") if role == "db" and "wal" not in links else (role,)
+        for each in moved:
+            self.holds[each, self.place(each, self.links())] = self.holds[each, links[role]]
+
+    def fresh(self, slot):
+        assert (self.by / slot.name).read_bytes()[:8192] == bytes(8192), "half a copy lies there"
+        slot.write_bytes(b"label" + slot.read_bytes()[5:])
+
+    def make(self, osds):
+        for role, part in osds[0]["parts"].items():
+            assert part["partuuid"] not in {*self.record.read()[FSID]["slots"].values()}
+            if part["partuuid"] not in self.slots:
+                self.slot(part["partuuid"], part["disk"], part["size"])
+            assert role in self.moves
+        return []
+
+    def remove(self, disk, numbers):
+        (name,) = (name for name in self.slots if name.endswith(f"-{numbers[0] % 10}") and self.number(name) == numbers[0])
+        assert self.running and self.whole(self.links()) and name not in self.links().values()
+        (self.by / name).unlink()
+        del self.slots[name]
+
+    @staticmethod
+    def number(name):
+        role, _, which = name.partition("-")
+        return {"db": 10, "wal": 20}[role] + int(which)
+
+    def partitions(self, disk):
+        own = [name for name, slot in self.slots.items() if slot["disk"] == disk]
+        return {"partitions": [{"number": self.number(name), "uuid": name, "name": FSID} for name in own]}
+
+
+@pytest.fixture
+def host(python_module, tmp_path, monkeypatch):
+    """A function: a host whose OSD lies so, and is to lie so."""
+    module, record = python_module("osd_migrate"), python_module("osd_record")
+    link, clear = module._link, module._clear
+    mocks = []
+
+    def make(lies, moves):
+        root = tmp_path / str(len(mocks))
+        for place, name, path in ((module, "DATA_DIR", "osd"), (module, "BY_PARTUUID", "by"), (record, "RECORDS", "records")):
+            monkeypatch.setattr(place, name, root / path)
+        made = Host(root, module, record, lies, moves)
+        link(3, {role: f"{role}-1" for role in lies})
+        asks = {
+            "osd_record.read": record.read,
+            "osd_record.write": lambda *words: made.step("write", record.write, *words),
+            "osd_plan.osds": made.osds,
+            "osd_names.slots": lambda fsid, role: [f"{role}-1", f"{role}-2"],
+            "osd_guard.problem": lambda *words: None,
+            "osd_raw_parts.make": lambda osds: made.step("make", made.make, osds),
+            "osd_raw_parts.remove": lambda disk, numbers: made.step("remove", made.remove, disk, numbers),
+            "disks_kernel.in_use": dict,
+            "disks_kernel.size": lambda node: made.slots[Path(node).name]["size"],
+            "disks_kernel.holder": lambda node: made.slots[Path(node).name]["disk"],
+            "disks.partitions": made.partitions,
+            "daemons.forgive": lambda units: None,
+            "service.status": lambda unit: made.running,
+        }
+        own = {
+            "__salt__": asks,
+            "__pillar__": {"ceph": {"storage": {}}},
+            "_run": lambda command: made.step(command[1], made.run, command),
+            "_tool": lambda command: made.step("tool", made.tool, command),
+            "_link": lambda *words: made.step("link", link, *words),
+            "_clear": lambda slot: made.step("clear", clear, slot),
+        }
+        mock = LoaderModuleMock({module: own})
+        mock.__enter__()
+        mocks.append(mock)
+        made.asks = asks
+        return made
+
+    yield make
+    for mock in mocks:
+        mock.__exit__(None, None, None)
+
+
+def migrate(host):
+    """What ``salt-run osd.migrate`` asks a host, in its order."""
+    for osd in host.module.inspect():
+        host.module.prepare(osd["fsid"])
+        host.module.move(osd["fsid"])
+        host.module.free(osd["fsid"])
+
+
+def there(host):
+    """Whether all is where it is to be, and nothing is left."""
+    slots = {role: name for role, name in host.record.read()[FSID]["slots"].items() if role != "data"}
+    assert host.running and host.whole(host.links()) and host.links() == slots
+    assert set(host.slots) == set(slots.values()), "a slot is left, or lost"
+    for role, to in host.moves.items():
+        assert (role in slots) == bool(to)
+        assert to is None or host.slots[slots[role]] == to
+    return host.module.inspect() == []
+
+
+@pytest.mark.parametrize(("lies", "moves"), MOVES.values(), ids=MOVES)
+def test_it_lies_where_it_was_planned_and_a_second_run_does_nothing(host, lies, moves):
+    osd = host(lies, moves)
+    migrate(osd)
+    assert there(osd)
+    steps = osd.steps
+    migrate(osd)
+    assert osd.steps == steps and osd.module.prepare(FSID) == [] and osd.module.free(FSID) == []
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(("lies", "moves"), MOVES.values(), ids=MOVES)
+def test_killed_between_any_two_steps_the_same_command_goes_on(host, lies, moves, before):
+    kills = Counter()
+    for at in range(1, 60):
+        osd = host(lies, moves)
+        osd.kill = (at, before)
+        try:
+            migrate(osd)
+        except Killed:
+            kills[osd.log[-1] if osd.log else "none"] += 1
+        else:
+            break
+        osd.kill = (None, False)
+        assert any(osd.holds[key] == osd.version for key in osd.holds if key[0] == "db"), "its newest DB is lost"
+        old = {f"{role}-1" for role in lies if role in moves}
+        if not osd.running:
+            assert old <= set(osd.slots), "a slot was freed before its OSD ran elsewhere"
+        migrate(osd)
+        assert there(osd)
+    assert sum(kills.values()) > 5 and at < 59
+
+
+@pytest.mark.parametrize("fails", ["bluefs-bdev-migrate", "bluefs-bdev-new-db", "fsck"])
+def test_a_copy_that_fails_leaves_the_osd_running_where_it_lay(host, fails):
+    lies, moves = MOVES["a DB where none was" if "new" in fails else "a DB to another device"]
+    osd = host(lies, moves)
+    osd.fails = {fails}
+    with pytest.raises(CommandExecutionError, match=f"osd.3 runs where it lay, its db was not moved: {fails} failed"):
+        migrate(osd)
+    assert osd.running and set(osd.links()) == set(lies) and osd.whole(osd.links())
+    assert osd.record.read()[FSID]["moving"] is None
+    migrate(osd)
+    assert there(osd)
+
+
+def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    assert osd.module.free(FSID) == [] and set(osd.slots) == {"db-1", "db-2"}
+    osd.module.move(FSID)
+    osd.running = False
+    with pytest.raises(CommandExecutionError, match="the old ones are kept"):
+        osd.module.free(FSID)
+    osd.running = True
+    link = osd.folder / "block.db"
+    link.unlink()
+    link.symlink_to(osd.by / "db-1")
+    with pytest.raises(CommandExecutionError, match="the old ones are kept"):
+        osd.module.free(FSID)
+    assert set(osd.slots) == {"db-1", "db-2"}
+
+
+def test_a_slot_that_is_in_use_is_not_freed(host, tmp_path):
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    osd.module.move(FSID)
+    with (osd.by / "db-1").open("rb") as device:
+        fcntl.flock(device, fcntl.LOCK_EX)
+        with pytest.raises(CommandExecutionError, match="db-1 is in use"):
+            osd.module.free(FSID)
+    assert osd.module.free(FSID) == [f"partition 11 of {OLD}"]
+
+
+def test_a_disk_that_must_not_be_touched_is_refused_while_the_osd_runs(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.asks["osd_guard.problem"] = lambda disk, *_: f"carries partition 1 (x), on {disk}"
+    with pytest.raises(CommandExecutionError, match="osd.3 is not moved, /dev/new carries partition 1"):
+        migrate(osd)
+    assert osd.running and osd.steps == 0
+
+
+def test_a_move_that_is_called_off_goes_back(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.kill = (osd.steps + 6, False)
+    with pytest.raises(Killed):
+        migrate(osd)
+    assert osd.record.read()[FSID]["moving"] == "db" and not osd.running
+    osd.kill, osd.moves = (None, False), {}
+    migrate(osd)
+    assert osd.running and osd.links() == {"db": "db-1"} and set(osd.slots) == {"db-1"}
