@@ -114,6 +114,22 @@ def groups(osd_ids: Sequence[int]) -> dict[str, int]:
     }
 
 
+def metadata_bytes(osd_ids: Sequence[int]) -> dict[str, int]:
+    """Return how many bytes the DBs of some OSDs hold (``ceph osd df``: omap and metadata), by their numbers.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.metadata_bytes '[3, 4]'
+    """
+    return {
+        str(osd["id"]): (osd["kb_used_omap"] + osd["kb_used_meta"]) * 1024
+        for osd in __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
+        if osd["id"] in osd_ids
+    }
+
+
 def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
     """Return ``{refused: [why]}``: why OSDs must not be stopped and given up together, in Ceph's words; empty where
     they may. One that does not run is not asked to stop.

@@ -164,7 +164,8 @@ def report() -> dict[str, dict]:
     planned = plan()
     groups = _groups(planned)
     osds = {osd["fsid"]: {"id": _call(osd, "made", groups), "parts": _call(osd, "parts", groups)} for osd in planned}
-    disks = {part["disk"] for osd in planned for part in osd["parts"].values()}
+    places = [place for osd in planned for place in (*osd["parts"].values(), *osd["moves"].values()) if place]
+    disks = {place["disk"] for place in places}
     return {"osds": osds, "names": {disk: str(Path(disk).resolve()) for disk in sorted(disks)}}
 
 

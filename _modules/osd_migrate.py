@@ -1,4 +1,4 @@
-"""DB and WAL of this host's OSDs on partitions, moved to where they are planned: by ``ceph-bluestore-tool``, OSD by OSD.
+"""DB and WAL of this host's OSDs on partitions, moved to where they are planned by ``ceph-bluestore-tool``.
 
 While a part is copied, the OSD's record says so and nothing starts it. The copy leaves what it reads as it is, so
 whatever interrupts it, the next run begins that part again from the old place: the record is what tells that a part has
@@ -26,10 +26,10 @@ TOOL = "ceph-bluestore-tool"
 
 def inspect() -> list[dict]:
     """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, method, moves,
-    moving, left, nodes}]``.
+    moving, left, nodes, running}]``.
 
-    ``moves`` is ``{role: {from, to}}``, each ``{disk, size}`` or ``None`` for the data disk; ``moving`` is the role of a
-    part that is between both; ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
+    ``moves`` is ``{role: {from, to}}``, each ``{disk, size}`` or ``None`` for the data disk; ``moving`` is the role of
+    a part that is between both; ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
 
     CLI Example:
 
@@ -147,7 +147,9 @@ def _osd(fsid: str) -> tuple[dict, dict]:
 
 def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> dict:
     moves = {role: {"from": _without_name(osd["parts"].get(role)), "to": to} for role, to in todo.items()}
+    running = record["id"] is not None and __salt__["service.status"](f"ceph-osd@{record['id']}")
     more = {"moves": moves, "moving": record["moving"], "left": list(left), "nodes": _nodes(record["slots"])}
+    more["running"] = running
     return {"id": record["id"], "fsid": osd["fsid"], "method": osd["method"], **more}
 
 

@@ -15,8 +15,9 @@ ROLES = {link: role for role, link in LINKS.items()}
 
 
 def read() -> dict[str, dict]:
-    """Return every record of this host: ``{fsid: {id, slots: {role: PARTUUID}, moving}}``; ``moving`` is the role of the
-    part that is between two places, ``None`` where none is.
+    """Return every record of this host: ``{fsid: {id, slots: {role: PARTUUID}, moving}}``.
+
+    ``moving`` is the role of the part that is between two places, ``None`` where none is.
 
     CLI Example:
 

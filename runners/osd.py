@@ -4,14 +4,26 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from proposals.cluster import growth, moves, report
+from proposals.cluster import growth, migrating, moves, report
 from proposals.cluster.removal import told
 from proposals.files import site
 from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
-from runners.engine import answer, departure, growing, jobs, leaving, minions, planned, replacing, stage_lock, stage_log
+from runners.engine import (
+    answer,
+    departure,
+    growing,
+    jobs,
+    leaving,
+    migration,
+    minions,
+    planned,
+    replacing,
+    stage_lock,
+    stage_log,
+)
 
 
 @answer.answers
@@ -210,6 +222,50 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
     return {"text": "\n".join([*moves.lines(found), done]), "changes": {"ceph": ran}}
 
 
+@answer.answers
+def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
+    """Move DBs and WALs of OSDs that run to where the served generation plans them, one OSD after the other.
+
+    ``proposal.populate … migrate=true`` plans it, ceph.stage.configure serves the plan. Each OSD is stopped when Ceph
+    says ``ok-to-stop``, copied, checked by fsck and started; its old slot is freed when the cluster has seen it on the
+    new one. Interrupted, the same command goes on. OSDs on partitions alone.
+
+    osd_ids
+        The OSDs' numbers; without, all that are to move.
+    test
+        Only say what moves how many bytes, and what Ceph says to each OSD's being stopped.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run osd.migrate test=true
+        salt-run osd.migrate 12 13
+    """
+    if any(type(osd_id) is not int for osd_id in osd_ids) or type(test) is not bool:
+        raise ArgumentError("expected numbers of OSDs and test=true, such as 'salt-run osd.migrate 12 13 test=true'")
+    stage_lock.free(__opts__)
+    osds, silent = migration.found(__opts__)
+    picked, wrong = migration.chosen(osds, osd_ids)
+    against = [*wrong, *silent]
+    if wrong and not picked:
+        return answer.bad("\n".join(against))
+    if not picked:
+        return answer.bad("\n".join(against), 1) if against else {"text": f"{migrating.NOTHING}: nothing changed"}
+    if test:
+        return {"text": "\n".join([*migration.dry(__opts__, picked), *against])}
+    done: dict[str, list[str]] = {}
+    try:
+        migration.every(__opts__, picked, done)
+    except ProposalError as err:
+        lines = [line for each in done.values() for line in each]
+        return {**answer.bad("\n".join([*lines, str(err), *against]), 1), "changes": done}
+    finally:
+        stage_log.note(__opts__, "osd.migrate", "migrated", done=done)
+    text = "\n".join([*(line for each in done.values() for line in each), *against])
+    return {**answer.bad(text, 1), "changes": done} if against else {"text": text, "changes": done}
+
+
 def _stays(look: leaving.Look, osd_id: int) -> str:
     """Why an OSD must not be removed; empty where it may."""
     if any(item.name == f"osd.{osd_id}" for item in look.items):
@@ -232,7 +288,8 @@ def _text(line: Mapping[str, Any]) -> str:
     where = " ".join(
         f"{role} {line[role]} {_size(line[f'{role}_size'])}" for role in ("data", "db", "wal") if line[role]
     )
-    state = "; ".join(line["problems"]) or "as planned"
+    waits = f", its {' and '.join(line['waits'])} waits for osd.migrate" if line["waits"] else ""
+    state = "; ".join(line["problems"]) or f"as planned{waits}"
     return f"osd.{line['id']} {line['host']} {where}: {state}"
 
 

@@ -6,7 +6,9 @@ LABELS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}  # o
 
 
 def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadata: list[Mapping]) -> list[dict]:
-    """Return each planned OSD with what is wrong with it: ``{id, uuid, host, data, db, wal, sizes, problems}``.
+    """Return each planned OSD with what is wrong with it: ``{id, uuid, host, data, db, wal, sizes, problems, waits}``.
+
+    ``waits``: its parts that are to move (``salt-run osd.migrate``). Both their places are as planned.
 
     planned
         ``{minion: {data disk: {uuids, db, db_size, wal, wal_size, ...}}}``, as the profiles give it.
@@ -23,8 +25,25 @@ def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadat
             wanted = {"data": (disk, None)}
             wanted |= {role: (osd[role], osd[f"{role}_size"]) for role in ("db", "wal") if osd.get(role)}
             for uuid in osd["uuids"]:
-                lines.append(_line(minion, uuid, wanted, answer, known))
+                lies = answer["osds"].get(uuid, {}).get("parts", {})
+                places, waits = _now(wanted, osd.get("moves", {}), lies, answer["names"])
+                lines.append({**_line(minion, uuid, places, answer, known), "waits": waits})
     return lines
+
+
+def _now(wanted: Mapping, moves: Mapping, lies: Mapping, names: Mapping) -> tuple[dict, list[str]]:
+    """Where each part is as planned: where it is to move once it lies there, else where it lay; and those that wait."""
+    places, waits = dict(wanted), []
+    for role, move in sorted(moves.items()):
+        part = lies.get(role)
+        moved = part is None if move["to"] is None else part and part["size"] == move["size"]
+        if not moved or (move["to"] and part["disk"] != names.get(move["to"])):
+            waits.append(role)
+        elif move["to"]:
+            places[role] = (move["to"], move["size"])
+        else:
+            places.pop(role, None)
+    return places, waits
 
 
 def _line(minion: str, uuid: str, wanted: Mapping, answer: Mapping, known: Mapping) -> dict:

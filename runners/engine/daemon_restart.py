@@ -41,10 +41,28 @@ def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> Verd
     Raises ProposalError with what is wrong; arguments as above.
     """
     first = health.look(opts)
-    before = judge.remembered(first)
     jobs.one(opts, minion, "daemons.restart", [names])
     if kind == "mon":  # the others see a moment late that it was gone
         jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
+    verdict = back(opts, minion, names, first)
+    if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
+        raise ProposalError(
+            f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
+        )
+    return verdict
+
+
+def back(opts: Mapping, minion: str, names: Sequence[str], first: seen.Seen) -> Verdict:
+    """Wait until daemons of a host are back and nothing new is wrong; return the verdict then.
+
+    opts, minion, names
+        As above.
+    first
+        What the cluster said before they went.
+
+    Raises ProposalError with what is wrong.
+    """
+    before = judge.remembered(first)
 
     def look() -> Verdict:
         try:
@@ -58,10 +76,6 @@ def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> Verd
     verdict = health.waited(look)
     if verdict.wrong:
         raise ProposalError(f"restarted, and since then: {'; '.join(judge.lines(verdict.wrong))}")
-    if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
-        raise ProposalError(
-            f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
-        )
     return verdict
 
 

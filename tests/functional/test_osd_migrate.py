@@ -159,7 +159,9 @@ class Host:
         return []
 
     def remove(self, disk, numbers):
-        (name,) = (name for name in self.slots if name.endswith(f"-{numbers[0] % 10}") and self.number(name) == numbers[0])
+        (name,) = (
+            name for name in self.slots if name.endswith(f"-{numbers[0] % 10}") and self.number(name) == numbers[0]
+        )
         assert self.running and self.whole(self.links()) and name not in self.links().values()
         (self.by / name).unlink()
         del self.slots[name]
@@ -183,7 +185,11 @@ def host(python_module, tmp_path, monkeypatch):
 
     def make(lies, moves):
         root = tmp_path / str(len(mocks))
-        for place, name, path in ((module, "DATA_DIR", "osd"), (module, "BY_PARTUUID", "by"), (record, "RECORDS", "records")):
+        for place, name, path in (
+            (module, "DATA_DIR", "osd"),
+            (module, "BY_PARTUUID", "by"),
+            (record, "RECORDS", "records"),
+        ):
             monkeypatch.setattr(place, name, root / path)
         made = Host(root, module, record, lies, moves)
         link(3, {role: f"{role}-1" for role in lies})

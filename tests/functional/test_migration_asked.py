@@ -1,0 +1,276 @@
+"""``osd.migrate``: a cluster that is played, every moment an interruption."""
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from saltmaster import Master
+
+from proposals.cluster.health import seen
+from proposals.inventory import kept
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import health, jobs, minions
+
+WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
+GIB = 1 << 30
+NEW = {"disk": "/dev/new", "size": 4 * GIB}
+
+
+class Killed(BaseException):
+    """The master's process ends at this moment."""
+
+
+class Cluster:
+    """What minions answer, of three OSDs on two hosts. What must not be is asserted where it would happen."""
+
+    CHANGES = ("prepare", "move", "free", "begin", "end")
+
+    def __init__(self):
+        self.osds = {
+            number: {
+                "fsid": f"fsid-{number}", "minion": f"node{1 + number // 2}", "at": "old", "old": True, "new": False,
+                "running": True, "moving": None, "mark": False, "from": 5, "method": "raw",
+            }
+            for number in range(3)
+        }  # fmt: skip
+        self.noout, self.refused, self.fails, self.blind = None, {}, {}, set()
+        self.silent, self.log, self.changes, self.kill, self.seconds, self.epoch = set(), [], 0, (None, False), 0.0, 5
+        self.asked = None
+
+    def one(self, opts, minion, function, words=(), kind=None, timeout=0):
+        if minion in self.silent:
+            raise ProposalError(f"{minion}: {replies.SILENT}")
+        verb = function.partition(".")[2]
+        changes = verb in self.CHANGES
+        self.changes += changes
+        at, before = self.kill
+        if changes and at == self.changes and before:
+            raise Killed
+        answer = getattr(self, function.replace(".", "_"))(minion, *copy.deepcopy(list(words)))
+        self.log += [function] if changes else []
+        if changes and at == self.changes:
+            raise Killed
+        return answer
+
+    def cluster(self, opts, function, words=(), kind=None, timeout=0):
+        return self.one(opts, "salt", function, words)
+
+    def ask(self, opts, asked, function, words=(), kind=None, timeout=0):
+        problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
+        answers = {minion: self.one(opts, minion, function, words) for minion in asked if minion not in self.silent}
+        return replies.Replies(answers, problems)
+
+    def osd(self, fsid):
+        return next(osd for osd in self.osds.values() if osd["fsid"] == fsid)
+
+    def osd_migrate_inspect(self, minion):
+        told = []
+        for number, osd in self.osds.items():
+            left = ["slot"] if osd["at"] == "new" and osd["old"] else []
+            if osd["minion"] == minion and (osd["at"] == "old" or left or osd["moving"] or osd["mark"]):
+                moves = {"db": {"from": None, "to": NEW}} if osd["at"] == "old" else {}
+                more = {"moves": moves, "moving": osd["moving"], "left": left, "running": osd["running"]}
+                lvm = osd["method"] == "lvm"
+                told.append({"id": None if lvm else number, "fsid": osd["fsid"], "method": osd["method"], **more,
+                             "nodes": {"db": f"/dev/{osd['at']}{number}"}})  # fmt: skip
+        return told
+
+    def osd_migrate_prepare(self, minion, fsid):
+        assert self.osd(fsid)["minion"] == minion
+        self.osd(fsid)["new"] = True
+        return ["/dev/new"]
+
+    def osd_migrate_move(self, minion, fsid):
+        osd = self.osd(fsid)
+        assert osd["new"] and self.noout == minion, "moved without a slot, or without noout"
+        assert all(each["running"] for each in self.osds.values() if each is not osd), "two OSDs are down"
+        assert not osd["running"] or self.asked == fsid, "stopped without Ceph's leave"
+        if why := self.fails.pop(fsid, None):
+            osd["from"] = self.epoch = self.epoch + 1
+            raise ProposalError(why)
+        osd |= {"at": "new", "running": True, "moving": None, "mark": True}
+        osd["from"] = self.epoch = self.epoch + 1
+        return {"db": "/dev/new"}
+
+    def osd_migrate_free(self, minion, fsid):
+        osd = self.osd(fsid)
+        assert osd["at"] == "new" and osd["running"] and fsid not in self.blind, "freed before the cluster has seen it"
+        osd |= {"old": False, "mark": False}
+        return ["partition 1 of /dev/old"]
+
+    def cluster_health_stoppable(self, _, kind, ids):
+        (number,) = map(int, ids)
+        self.asked = self.osds[number]["fsid"]
+        if why := self.refused.get(number):
+            raise ProposalError(why)
+        return {"ok": ids}
+
+    def cluster_osds_metadata(self, _):
+        return [
+            {"id": number, "bluefs_dedicated_db": "1", "bluefs_dedicated_wal": "0",
+             "bluefs_db_partition_path": f"/dev/{'old' if osd['fsid'] in self.blind else osd['at']}{number}"}
+            for number, osd in self.osds.items()
+        ]  # fmt: skip
+
+    def cluster_osds_metadata_bytes(self, _, ids):
+        return {str(number): 3 * GIB for number in ids}
+
+    def cluster_maintenance_begin(self, _, host):
+        self.noout = host
+        return []
+
+    def cluster_maintenance_end(self, _):
+        self.noout = None
+        return []
+
+    def daemons_running(self, minion):
+        return [f"osd.{number}" for number, osd in self.osds.items() if osd["running"] and osd["minion"] == minion]
+
+    def look(self, opts, asker=None):
+        told = copy.deepcopy(WHOLE)
+        told["osd_dump"]["osds"] = [
+            {"osd": number, "uuid": osd["fsid"], "up": int(osd["running"]), "in": 1, "state": ["exists", "up"],
+             "up_from": osd["from"]}
+            for number, osd in self.osds.items()
+        ]  # fmt: skip
+        return seen.read(told)
+
+    def done(self):
+        """Whether every OSD runs on its new slot, and nothing else is left."""
+        want = {"at": "new", "old": False, "new": True, "running": True, "moving": None, "mark": False}
+        return self.noout is None and all({key: osd[key] for key in want} == want for osd in self.osds.values())
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master whose minions are played."""
+    return salt_factories.salt_master_daemon("migration", factory_class=Master)
+
+
+@pytest.fixture
+def runners(master):
+    return master.runners()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+    for name in ("one", "cluster", "ask"):
+        monkeypatch.setattr(jobs, name, getattr(made, name))
+    monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["node1", "node2"]})
+    hosts = {"hosts": {name: {"hostname": name} for name in ("node1", "node2")}}
+    monkeypatch.setattr(kept, "load_inventory", lambda path: hosts)
+    monkeypatch.setattr(health, "look", made.look)
+
+    def sleep(seconds):
+        made.seconds += seconds
+
+    monkeypatch.setattr(health, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds))
+    return made
+
+
+def test_every_osd_moves_one_after_the_other_and_a_second_run_does_nothing(runners, cluster):
+    done = runners["osd.migrate"]()
+    assert done.get("retcode", 0) == 0 and cluster.done()
+    assert (
+        "osd.0 of node1: db from the data disk to /dev/new, 4 GiB" in done["text"] and "freed partition" in done["text"]
+    )
+    assert list(done["changes"]) == ["osd.0", "osd.1", "osd.2"]
+    verbs = [function.partition(".")[2] for function in cluster.log]
+    assert verbs == ["end", *["prepare", "end", "begin", "move", "end", "free"] * 3]
+    cluster.log.clear()
+    assert "nothing changed" in runners["osd.migrate"]()["text"] and cluster.log == []
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
+    fresh = copy.deepcopy(cluster.__dict__)
+    runners["osd.migrate"]()
+    changes = cluster.changes
+    assert changes == 19
+    for moment in range(1, changes + 1):
+        cluster.__dict__.update(copy.deepcopy(fresh))
+        cluster.kill = (moment, before)
+        with pytest.raises(Killed):
+            runners["osd.migrate"]()
+        cluster.kill = (None, False)
+        done = runners["osd.migrate"]()
+        assert done.get("retcode", 0) == 0 and cluster.done(), (moment, done)
+
+
+@pytest.mark.parametrize("moving", ["db", None])
+def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, cluster, moving):
+    """Between two places or just moved: it is down, by us; another OSD is not touched before it is back."""
+    cluster.osds[1] |= {"running": False, "moving": moving, "mark": True, "new": True}
+    cluster.osds[1] |= {} if moving else {"at": "new"}
+    cluster.osds[0] |= {"at": "new", "new": True, "old": False}
+    done = runners["osd.migrate"]()
+    assert done.get("retcode", 0) == 0 and cluster.done()
+    assert cluster.asked == "fsid-2"  # of one that is down Ceph is not asked for leave
+
+
+def test_the_dry_run_tells_bytes_and_risk_and_changes_nothing(runners, cluster):
+    before = copy.deepcopy(cluster.osds)
+    cluster.refused = {2: "Error EBUSY: unsafe to stop osd(s)"}
+    text = runners["osd.migrate"](test=True)["text"]
+    assert "osd.0 of node1: db from the data disk to /dev/new, 4 GiB; about 3 GiB are copied" in text
+    assert "Ceph lets osd.0 stop now; what lies on it has one copy less until it is back" in text
+    assert "Ceph does not let osd.2 stop now: Error EBUSY" in text
+    assert cluster.osds == before and cluster.log == []
+
+
+def test_only_those_that_are_named(runners, cluster):
+    assert runners["osd.migrate"](1)["changes"].keys() == {"osd.1"}
+    assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "old"]
+    done = runners["osd.migrate"](1)
+    assert done["retcode"] == 2 and "osd.1 has nothing to move: 'salt-run proposal.populate" in done["error"]
+
+
+@pytest.mark.parametrize("typed", [("osd.1",), (True,), (1.5,)])
+def test_what_is_no_number_is_refused(runners, cluster, typed):
+    assert runners["osd.migrate"](*typed)["retcode"] == 2 and cluster.log == []
+    assert runners["osd.migrate"](1, test="yes")["retcode"] == 2 and cluster.log == []
+
+
+def test_without_cephs_leave_nothing_stops(runners, cluster):
+    cluster.refused = {1: "Error EBUSY: unsafe to stop osd(s)"}
+    done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "osd.1 of node1: it cannot be stopped now: Error EBUSY" in done["error"]
+    assert "osd.0 of node1: db from" in done["error"] and list(done["changes"]) == ["osd.0"]
+    assert [osd["at"] for osd in cluster.osds.values()] == ["new", "old", "old"] and cluster.noout is None
+    cluster.refused = {}
+    assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
+
+
+def test_a_copy_that_fails_stops_there_with_noout_taken_back(runners, cluster):
+    cluster.fails = {"fsid-0": "osd.0 runs where it lay, its db was not moved: fsck failed"}
+    done = runners["osd.migrate"]()
+    assert (
+        done["retcode"] == 1 and "osd.0 runs where it lay" in done["error"] and "same command goes on" in done["error"]
+    )
+    assert {osd["at"] for osd in cluster.osds.values()} == {"old"} and cluster.noout is None
+    assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
+
+
+def test_no_slot_is_freed_before_the_cluster_has_seen_its_osd_on_the_new_one(runners, cluster):
+    cluster.blind = {"fsid-0"}
+    done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "the cluster says its db is /dev/old0, the host /dev/new0" in done["error"]
+    assert cluster.osds[0]["old"] and "osd_migrate.free" not in cluster.log
+    cluster.blind = set()
+    assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
+
+
+def test_what_lies_on_logical_volumes_or_on_a_silent_host_is_named(runners, cluster):
+    cluster.osds[0]["method"] = "lvm"
+    done = runners["osd.migrate"]()
+    assert (
+        done["retcode"] == 1 and "node1: OSD fsid-0 is not moved: osd.migrate moves OSDs on partitions" in done["error"]
+    )
+    assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "new"]
+    cluster.silent = {"node2"}
+    cluster.osds = {0: cluster.osds[0]}
+    assert "node2" in runners["osd.migrate"]()["error"]
