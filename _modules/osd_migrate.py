@@ -11,6 +11,7 @@ import fcntl
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import halocline
 from salt.exceptions import CommandExecutionError
@@ -26,10 +27,11 @@ TOOL = "ceph-bluestore-tool"
 
 def inspect() -> list[dict]:
     """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, method, moves,
-    moving, left, nodes, running}]``.
+    moving, begun, left, nodes, running}]``.
 
     ``moves`` is ``{role: {from, to}}``, each ``{disk, size}`` or ``None`` for the data disk; ``moving`` is the role of
-    a part that is between both; ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
+    a part that is between both, ``begun`` whether a run began and did not end; ``left`` are slots that may be freed,
+    ``nodes`` the devices of DB and WAL now.
 
     CLI Example:
 
@@ -62,6 +64,9 @@ def prepare(fsid: str) -> list[str]:
     """
     osd, record = _osd(fsid)
     parts = {role: {**to, "partuuid": _free_name(osd, role)} for role, to in _todo(osd).items() if to}
+    for part in parts.values():
+        if (BY_PARTUUID / part["partuuid"]).exists() and not _made_for(part):
+            _freed(fsid, part["partuuid"])  # made for a place that is not planned any more
     in_use = __salt__["disks_kernel.in_use"]()
     for disk in sorted({part["disk"] for part in parts.values()}):
         planned = [("raw", part) for part in parts.values() if part["disk"] == disk]
@@ -86,8 +91,15 @@ def move(fsid: str) -> dict[str, str]:
     """
     osd, record = _osd(fsid)
     osd_id, slots, todo = record["id"], dict(record["slots"]), _todo(osd)
-    if todo or record["moving"]:
-        _mark(osd_id).touch()
+    with _mark(osd_id).open("a") as mark:
+        _locked(mark, f"osd.{osd_id} is being moved by another run")
+        return _moved(osd, osd_id, slots, todo)
+
+
+def _moved(osd: Mapping, osd_id: int, slots: dict, todo: Mapping) -> dict[str, str]:
+    """What ``move`` does, while no other run does it."""
+    fsid = osd["fsid"]
+    if todo or __salt__["osd_record.read"]()[fsid]["moving"]:
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
         _alone(osd_id)
     for role, to in todo.items():
@@ -123,17 +135,22 @@ def free(fsid: str) -> list[str]:
     as_recorded = all(_leads(folder / link, record["slots"].get(role)) for role, link in LINKS.items())
     if record["moving"] or not as_recorded or not __salt__["service.status"](f"ceph-osd@{record['id']}"):
         raise CommandExecutionError(f"osd.{record['id']} does not run on its new slots: the old ones are kept")
-    freed = []
-    for name in left:
-        node = BY_PARTUUID / name
-        disk = __salt__["disks_kernel.holder"](str(node))
-        parts = (__salt__["disks.partitions"](disk) or {"partitions": []})["partitions"]
-        (part,) = (part for part in parts if part["uuid"] == name and part["name"] == fsid)
-        _unused(node)
-        __salt__["osd_raw_parts.remove"](disk, [part["number"]])
-        freed.append(f"partition {part['number']} of {disk}")
+    freed = [_freed(fsid, name) for name in left]
     mark.unlink(missing_ok=True)
     return freed
+
+
+def _freed(fsid: str, name: str) -> str:
+    """Take away a slot of an OSD in which nothing of it lies, by its name."""
+    node = BY_PARTUUID / name
+    disk = __salt__["disks_kernel.holder"](str(node))
+    parts = (__salt__["disks.partitions"](disk) or {"partitions": []})["partitions"]
+    numbers = [part["number"] for part in parts if part["uuid"] == name and part["name"] == fsid]
+    if len(numbers) != 1:
+        raise CommandExecutionError(f"{node} is not a slot of OSD {fsid} on {disk} alone: it was not freed")
+    _unused(node)
+    __salt__["osd_raw_parts.remove"](disk, numbers)
+    return f"partition {numbers[0]} of {disk}"
 
 
 def _osd(fsid: str) -> tuple[dict, dict]:
@@ -149,7 +166,7 @@ def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> 
     moves = {role: {"from": _without_name(osd["parts"].get(role)), "to": to} for role, to in todo.items()}
     running = record["id"] is not None and __salt__["service.status"](f"ceph-osd@{record['id']}")
     more = {"moves": moves, "moving": record["moving"], "left": list(left), "nodes": _nodes(record["slots"])}
-    more["running"] = running
+    more |= {"running": running, "begun": record["id"] is not None and _mark(record["id"]).exists()}
     return {"id": record["id"], "fsid": osd["fsid"], "method": osd["method"], **more}
 
 
@@ -167,6 +184,13 @@ def _there(part: Mapping | None, to: Mapping | None) -> bool:
         return part is None and to is None
     node = BY_PARTUUID / part["partuuid"]
     return part["disk"] == to["disk"] and node.exists() and __salt__["disks_kernel.size"](str(node)) == to["size"]
+
+
+def _made_for(part: Mapping) -> bool:
+    """Whether the slot of a part's name is on its disk, and of its size."""
+    node = str(BY_PARTUUID / part["partuuid"])
+    on_disk = __salt__["disks_kernel.holder"](node) == str(Path(part["disk"]).resolve())
+    return on_disk and __salt__["disks_kernel.size"](node) == part["size"]
 
 
 def _free_name(osd: Mapping, role: str) -> str:
@@ -247,10 +271,15 @@ def _clear(slot: Path) -> None:
 def _unused(node: Path) -> None:
     """Raise where a daemon or the tool has a device: both lock it (KernelDevice::_lock, src/blk/kernel of Ceph 16)."""
     with node.open("rb") as device:
-        try:
-            fcntl.flock(device, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as err:
-            raise CommandExecutionError(f"{node} is in use: {err.strerror}; run it again when it is not") from err
+        _locked(device, f"{node} is in use")
+
+
+def _locked(file: IO, why: str) -> None:
+    """Lock a file until it is closed; raise with ``why`` where somebody else has."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as err:
+        raise CommandExecutionError(f"{why}: {err.strerror}; run it again when that has ended") from err
 
 
 def _alone(osd_id: int) -> None:

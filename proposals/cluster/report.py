@@ -35,12 +35,12 @@ def _now(wanted: Mapping, moves: Mapping, lies: Mapping, names: Mapping) -> tupl
     """Where each part is as planned: where it is to move once it lies there, else where it lay; and those that wait."""
     places, waits = dict(wanted), []
     for role, move in sorted(moves.items()):
-        part = lies.get(role)
-        moved = part is None if move["to"] is None else part and part["size"] == move["size"]
-        if not moved or (move["to"] and part["disk"] != names.get(move["to"])):
+        to, part = move["to"], lies.get(role)
+        there = {"disk": names.get(to), "size": move["size"]} if to else None
+        if (part and {"disk": part["disk"], "size": part["size"]}) != there:
             waits.append(role)
-        elif move["to"]:
-            places[role] = (move["to"], move["size"])
+        elif to:
+            places[role] = (to, move["size"])
         else:
             places.pop(role, None)
     return places, waits

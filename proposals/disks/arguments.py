@@ -138,7 +138,9 @@ ARGUMENTS: dict[str, Argument] = {
     "encryption": Argument(argument_readers.choice(("none", "dmcrypt")), "none or dmcrypt"),
     "osds-per-device": Argument(_count, "so many OSDs on one flash device; a hard disk always carries one", "1"),
     "migrate": Argument(
-        _switch, "plan other places for the DBs and WALs of OSDs that exist, as the arguments want them", "off"
+        _switch,
+        "plan other places for DBs and WALs of OSDs that exist, as the arguments want them; osd.migrate moves them",
+        "off",
     ),
     "force": Argument(_switch, "overwrite files that were edited", "off"),
 }

@@ -149,7 +149,7 @@ def notes(shape: Shape, arguments: DiskArguments, moves: Mapping[int, Placed]) -
     told = []
     if moves:
         runs = "OSD that runs gets" if len(moves) == 1 else "OSDs that run get"
-        text = f"{len(moves)} {runs} another place for DB or WAL, and keep the old one until they have moved"
+        text = f"{len(moves)} {runs} another place for DB or WAL: ceph.stage.configure, then osd.migrate"
         told.append(Note(HINT, text, MOVES))
     left = [at for at in _movers(shape, arguments) if at not in moves]
     if left and arguments.layout != STANDALONE:

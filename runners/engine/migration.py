@@ -55,6 +55,8 @@ def carry_out(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
     """
     name, fsid = f"osd.{osd['id']}", osd["fsid"]
     try:
+        if not osd["running"] and not osd["begun"]:
+            raise ProposalError("it does not run, and osd.migrate did not stop it: start it first")
         jobs.one(opts, minion, "osd_migrate.prepare", [fsid], list)
         if osd["running"] and osd["moves"] and (why := daemon_restart.needed(opts, "osd", [name])):
             raise ProposalError(f"it cannot be stopped now: {why}")

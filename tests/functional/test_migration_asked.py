@@ -73,6 +73,7 @@ class Cluster:
             if osd["minion"] == minion and (osd["at"] == "old" or left or osd["moving"] or osd["mark"]):
                 moves = {"db": {"from": None, "to": NEW}} if osd["at"] == "old" else {}
                 more = {"moves": moves, "moving": osd["moving"], "left": left, "running": osd["running"]}
+                more["begun"] = osd["mark"]
                 lvm = osd["method"] == "lvm"
                 told.append({"id": None if lvm else number, "fsid": osd["fsid"], "method": osd["method"], **more,
                              "nodes": {"db": f"/dev/{osd['at']}{number}"}})  # fmt: skip
@@ -210,6 +211,13 @@ def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, clu
     done = runners["osd.migrate"]()
     assert done.get("retcode", 0) == 0 and cluster.done()
     assert cluster.asked == "fsid-2"  # of one that is down Ceph is not asked for leave
+
+
+def test_an_osd_that_is_down_for_another_reason_is_left_alone(runners, cluster):
+    cluster.osds[0]["running"] = False
+    done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "osd.0 of node1: it does not run, and osd.migrate did not stop it" in done["error"]
+    assert {function.partition(".")[2] for function in cluster.log} == {"end"}
 
 
 def test_the_dry_run_tells_bytes_and_risk_and_changes_nothing(runners, cluster):

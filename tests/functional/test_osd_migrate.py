@@ -1,6 +1,8 @@
 """DB and WAL moved on a host: a disk, its tool and systemd are played, each moment is an interruption."""
 
 import fcntl
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -326,6 +328,44 @@ def test_a_disk_that_must_not_be_touched_is_refused_while_the_osd_runs(host):
     with pytest.raises(CommandExecutionError, match="osd.3 is not moved, /dev/new carries partition 1"):
         migrate(osd)
     assert osd.running and osd.steps == 0
+
+
+def test_a_slot_that_was_made_for_another_place_goes_first(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    osd.moves = {"db": {"disk": "/dev/third", "size": 4 * GIB}}
+    osd.module.prepare(FSID)
+    assert osd.slots["db-2"] == {"disk": "/dev/third", "size": 4 * GIB} and osd.log == ["make", "remove", "make"]
+    migrate(osd)
+    assert there(osd)
+
+
+def test_two_runs_at_once_do_not_meet(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    with (osd.folder / "migrating").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(CommandExecutionError, match="osd.3 is being moved by another run"):
+            osd.module.move(FSID)
+    assert osd.running and osd.links() == {"db": "db-1"}
+    migrate(osd)
+    assert there(osd)
+
+
+def test_what_is_left_of_a_run_that_still_copies_is_waited_for(host):
+    """The minion was killed, its tool was not: another process holds the OSD's fsid."""
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    holds = "f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", f"import fcntl, sys; {holds}", str(osd.folder / "fsid")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool:
+        assert tool.stdout.readline() == "held\n"
+        with pytest.raises(CommandExecutionError, match="something still works on it"):
+            osd.module.move(FSID)
+        assert osd.record.read()[FSID]["moving"] is None and "clear" not in osd.log
+        tool.stdin.close()
+    migrate(osd)
+    assert there(osd)
 
 
 def test_a_move_that_is_called_off_goes_back(host):

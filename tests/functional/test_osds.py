@@ -2,12 +2,14 @@
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 import salt.exceptions
 from hypothesis import given
 from hypothesis import strategies as st
+from saltfactories.utils.loader import LoaderModuleMock
 
 from proposals.text.sizes import EXTENT
 
@@ -205,3 +207,90 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
     assert {tag for tag, _ in told} == {"halocline/osd"} and told[0][1] == {"made": 0, "failed": 0, "of": 3}
     assert [data["made"] + data["failed"] for _, data in told] == [0, 1, 2, 3]
     assert told[-1][1] == {"made": 2, "failed": 1, "of": 3}
+
+
+@pytest.fixture
+def moved(storage, python_module, monkeypatch, tmp_path):
+    """A function: the plan of an OSD whose DB is planned on ``old``, to move to ``new``, and whose record says so."""
+    plan, names = python_module("osd_plan"), storage()
+    (tmp_path / "by").mkdir()
+    monkeypatch.setattr(plan, "BY_PARTUUID", tmp_path / "by")
+    for name in ("old", "new"):
+        (tmp_path / name).touch()
+
+    def make(slots, holder=None, ready=True, moves=True):
+        osd = {"uuids": UUIDS[:1], "db": str(tmp_path / "old"), "db_size": 2 * GIB}
+        osd |= {"moves": {"db": {"to": str(tmp_path / "new"), "size": 4 * GIB}}} if moves else {}
+        lies = {role: names["osd_names.slots"](UUIDS[0], role)[which] for role, which in slots.items()}
+        data = names["osd_names.partuuid"](UUIDS[0], "data")
+        for name in [data, *(lies.values() if holder else ())]:
+            (tmp_path / "by" / name).touch()
+        asks = {
+            **{name: names[name] for name in ("osd_names.partuuid", "osd_names.path")},
+            "osd_record.read": lambda: {UUIDS[0]: {"id": 3, "slots": {"data": data, **lies}, "moving": None}},
+            "disks_label.read": lambda node: {"fsid": UUIDS[0], "role": "data", "id": 3, "ready": ready},
+            "disks_kernel.holder": lambda node: str(tmp_path / holder),
+        }
+        pillar = {"ceph": {"storage": {"osds": {DATA: osd}, "method": "raw"}}}
+        with LoaderModuleMock({plan: {"__salt__": asks, "__pillar__": pillar}}):
+            (planned,) = plan.osds()
+        return planned, lies
+
+    return make
+
+
+def test_an_osd_lies_where_its_record_says_whatever_is_planned(moved, tmp_path):
+    old, new = {"disk": str(tmp_path / "old"), "size": 2 * GIB}, {"disk": str(tmp_path / "new"), "size": 4 * GIB}
+    planned, names = moved({"db": 0}, "old")
+    assert planned["parts"]["db"] == {**old, "partuuid": names["db"]} and planned["moves"] == {"db": new}
+    planned, names = moved({"db": 1}, "new")
+    assert planned["parts"]["db"] == {**new, "partuuid": names["db"]}
+    planned, _ = moved({})  # back on the data disk
+    assert planned["parts"].keys() == {"data"}
+    planned, names = moved({"db": 1}, "third", moves=False)  # the profile knows neither
+    assert planned["parts"]["db"] == {"disk": str(tmp_path / "third"), "size": None, "partuuid": names["db"]}
+
+
+def test_an_osd_in_the_making_lies_where_it_is_planned(moved, tmp_path):
+    planned, names = moved({}, ready=False)
+    assert planned["parts"]["db"]["disk"] == str(tmp_path / "old")
+
+
+def test_the_disk_that_went_with_a_db_that_has_moved_is_the_one_that_is_named(moved, tmp_path):
+    (tmp_path / "new").unlink()
+    planned, _ = moved({"db": 1})
+    assert planned["parts"]["db"]["disk"] == str(tmp_path / "new")
+
+
+def test_deploy_starts_no_osd_whose_db_is_between_two_places(storage, python_module, monkeypatch, tmp_path):
+    monkeypatch.setattr(python_module("osd_record"), "RECORDS", tmp_path)
+    modules = storage(osds={DATA: {"uuids": UUIDS[:1]}}, disks={}, method="raw")
+    modules["osd_record.write"](3, UUIDS[0], {"data": "x", "db": "y"}, "db")
+    assert modules["osd_record.read"]() == {UUIDS[0]: {"id": 3, "slots": {"data": "x", "db": "y"}, "moving": "db"}}
+    assert modules["osd_retire.recorded"](4)["fsid"] is None
+    with pytest.raises(salt.exceptions.CommandExecutionError, match=r"osd.3: its db is being moved: 'salt-run osd.mi"):
+        modules["osd_raw.make"](modules["osd_plan.osds"]()[0])
+
+
+def test_both_names_of_a_slot_are_ours_and_no_other(storage):
+    names = storage()
+    first, second = names["osd_names.slots"](UUIDS[0], "db")
+    assert first == names["osd_names.partuuid"](UUIDS[0], "db") != second
+    part = {"name": UUIDS[0], "type": names["osd_names.partition_type"]("db")}
+    assert [names["osd_names.ours"]({**part, "uuid": uuid}) for uuid in (first, second, UUIDS[1])] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_nothing_starts_at_boot_that_is_between_two_places(tmp_path, checkout):
+    """The script that a unit runs before its OSD, with its folders below another root."""
+    text = (checkout / "salt/ceph/cluster/osd/files/osd-devices").read_text()
+    script = tmp_path / "osd-devices"
+    script.write_text(text.replace("/etc/ceph/osd-devices", str(tmp_path / "records")))
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/3").write_text(f"fsid {UUIDS[0]}\nmoving db\nblock x\nblock.db y\n")
+    done = subprocess.run(["/bin/sh", str(script), "3"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "osd.3: its db is being moved: 'salt-run osd.migrate 3' on the master goes on\n"

@@ -23,6 +23,7 @@ SUBNETS = {
     "held": 188,
     "spared": 190,
     "chaos": 194,
+    "moving": 196,
 }
 
 

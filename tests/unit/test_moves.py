@@ -6,6 +6,7 @@ import pytest
 import yaml
 from planning import FSID, inventory, peek
 
+from proposals.cluster import migrating, report
 from proposals.disks import arguments, explain, plan
 from proposals.inventory import compare
 from proposals.pillar import problems
@@ -116,3 +117,47 @@ def test_a_move_to_a_device_that_is_gone_is_planned_anew(lying):
 def test_filestore_has_nothing_to_move(lying):
     with pytest.raises(ProposalError, match="leave one of them out"):
         peek(lying, "migrate=true format=filestore")
+
+
+METADATA = {
+    "id": 3, "bluestore_bdev_partition_path": "/dev/sda1", "bluefs_dedicated_db": "1", "bluefs_dedicated_wal": "0",
+    "bluefs_db_partition_path": "/dev/sdc1", "bluefs_wal_partition_path": "/dev/sdc1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "metadata", "words"),
+    [
+        ({"db": "/dev/sdc1"}, METADATA, ""),
+        ({"db": "/dev/sdd1"}, METADATA, "says its db is /dev/sdc1, the host /dev/sdd1"),
+        ({}, METADATA, "says its db is /dev/sdc1, the host on the data disk"),
+        ({}, {**METADATA, "bluefs_dedicated_db": "0"}, ""),
+        ({"db": "/dev/sdc1"}, {**METADATA, "bluefs_dedicated_db": "0"}, "says its db is on the data disk"),
+        ({"db": "/dev/sdc1", "wal": "/dev/sdc2"}, METADATA, "says its wal is on the data disk, the host /dev/sdc2"),
+        ({"db": "/dev/sdc1"}, {}, "knows nothing"),
+    ],
+)
+def test_ceph_says_whether_an_osd_runs_where_its_host_says(nodes, metadata, words):
+    why = migrating.elsewhere(nodes, metadata)
+    assert words in why and bool(why) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("disk", "size", "node", "waits"),
+    [
+        ("/dev/sdc", 40 << 30, "/dev/sdc1", ["db"]),
+        ("/dev/sdd", 80 << 30, "/dev/sdd1", []),
+        ("/dev/sdd", 40 << 30, "/dev/sdd1", None),
+        (None, None, None, None),
+    ],
+)
+def test_both_places_of_an_osd_that_is_to_move_are_as_planned(disk, size, node, waits):
+    planned = {
+        "data": {"uuids": ["u"], "db": "old", "db_size": 40 << 30, "moves": {"db": {"to": "new", "size": 80 << 30}}}
+    }
+    parts = {"data": {"node": "/dev/sda1", "disk": "/dev/sda", "size": 1}}
+    parts |= {"db": {"node": node, "disk": disk, "size": size}} if disk else {}
+    names = {"data": "/dev/sda", "old": "/dev/sdc", "new": "/dev/sdd"}
+    told = {"node1": {"osds": {"u": {"id": 3, "parts": parts}}, "names": names}}
+    (line,) = report.report({"node1": planned}, told, [{**METADATA, "bluefs_db_partition_path": node}])
+    assert (line["problems"] == [] and line["waits"] == waits) if waits is not None else line["problems"]
