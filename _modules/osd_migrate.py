@@ -89,17 +89,20 @@ def move(fsid: str) -> dict[str, str]:
 
     CLI Example: for ``salt-run osd.migrate``.
     """
+    osd_id = _osd(fsid)[1]["id"]
+    try:
+        with _mark(osd_id).open("a") as mark:
+            _locked(mark, f"osd.{osd_id} is being moved by another run")
+            return _moved(fsid)
+    except OSError as err:
+        raise CommandExecutionError(f"osd.{osd_id}: {err}: mend that, and run it again") from err
+
+
+def _moved(fsid: str) -> dict[str, str]:
+    """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)
     osd_id, slots, todo = record["id"], dict(record["slots"]), _todo(osd)
-    with _mark(osd_id).open("a") as mark:
-        _locked(mark, f"osd.{osd_id} is being moved by another run")
-        return _moved(osd, osd_id, slots, todo)
-
-
-def _moved(osd: Mapping, osd_id: int, slots: dict, todo: Mapping) -> dict[str, str]:
-    """What ``move`` does, while no other run does it."""
-    fsid = osd["fsid"]
-    if todo or __salt__["osd_record.read"]()[fsid]["moving"]:
+    if todo or record["moving"]:
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
         _alone(osd_id)
     for role, to in todo.items():
@@ -108,7 +111,7 @@ def _moved(osd: Mapping, osd_id: int, slots: dict, todo: Mapping) -> dict[str, s
             del new[role]
         try:
             _copied(osd_id, fsid, role, slots, new)
-        except CommandExecutionError as err:
+        except (OSError, CommandExecutionError) as err:
             _settle(osd_id, fsid, slots)
             _start(osd_id)
             raise CommandExecutionError(f"osd.{osd_id} runs where it lay, its {role} was not moved: {err}") from err

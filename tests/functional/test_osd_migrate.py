@@ -294,6 +294,26 @@ def test_a_copy_that_fails_leaves_the_osd_running_where_it_lay(host, fails):
     assert there(osd)
 
 
+def test_a_new_device_that_cannot_be_written_leaves_the_osd_where_it_lay(host):
+    osd = host(*MOVES["a DB where none was"])
+    whole = osd.module._clear
+
+    def clear(slot):
+        raise OSError(5, "Input/output error")
+
+    osd.module._clear = clear
+    try:
+        with pytest.raises(
+            CommandExecutionError, match="runs where it lay, its db was not moved: .*Input/output error"
+        ):
+            migrate(osd)
+    finally:
+        osd.module._clear = whole
+    assert osd.running and osd.links() == {} and osd.record.read()[FSID]["moving"] is None
+    migrate(osd)
+    assert there(osd)
+
+
 def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(host):
     osd = host(*MOVES["a DB to another device"])
     osd.module.prepare(FSID)

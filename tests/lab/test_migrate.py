@@ -82,6 +82,21 @@ def slots(product: Product) -> dict[str, list[str]]:
     return {host: product.run(host, listed).out.split() for host in STORAGE}
 
 
+def killed_in_mid_copy(product: Product, host: str) -> int:
+    """The tool and its minion are killed while they copy on a host; its OSD does not start. Which that is."""
+    product.run(host, f"cat >{TOOL} <<'END'\n{KILLER}END\nchmod +x {TOOL}")
+    assert migrate(product).code != 0
+    down = next(osd["osd"] for osd in product.ceph("osd dump")["osds"] if not osd["up"])
+    assert product.run(host, f"systemctl start ceph-osd@{down}", check=False).code != 0
+    said = product.run(host, f"journalctl -u osd-devices@{down} --no-pager").out
+    assert f"osd.{down}: its db is being moved: 'salt-run osd.migrate {down}'" in said
+    product.run(host, "systemctl restart salt-minion")
+    until(
+        lambda: "True" in product.run("saltmaster", f"salt {host} test.ping", check=False).out, 120, f"{host} answers"
+    )
+    return down
+
+
 def test_dbs_go_back_to_the_data_disks_and_come_again(moving: Product, load: Callable) -> None:
     """The dry run changes nothing; deploy leaves both places alone; killed several times, the same command goes on."""
     before, ids = slots(moving), sorted(dedicated(moving))
@@ -103,6 +118,7 @@ def test_dbs_go_back_to_the_data_disks_and_come_again(moving: Product, load: Cal
         assert set(dedicated(moving).values()) == {("0", "0")}
         assert slots(moving) == {host: [] for host in STORAGE}
         assert len(served(moving, again(moving))) == 6
+        killed_in_mid_copy(moving, "node2")  # its new DB is there, and empty
         done = migrate(moving)
         assert done.code == 0, done.out + done.err
         as_planned(moving)
@@ -115,14 +131,7 @@ def test_a_host_that_goes_down_in_mid_copy_starts_no_half_moved_osd(moving: Prod
     before = slots(moving)
     with load(moving, until_seen(moving), least=200) as busy, busy.fault():
         assert len(served(moving, elsewhere(moving))) == 6
-        moving.run("node1", f"cat >{TOOL} <<'END'\n{KILLER}END\nchmod +x {TOOL}")
-        assert migrate(moving).code != 0
-        down = next(osd["osd"] for osd in moving.ceph("osd dump")["osds"] if not osd["up"])
-        assert moving.run("node1", f"systemctl start ceph-osd@{down}", check=False).code != 0
-        said = moving.run("node1", f"journalctl -u osd-devices@{down} --no-pager").out
-        assert f"osd.{down}: its db is being moved: 'salt-run osd.migrate {down}'" in said
-        moving.run("node1", "systemctl restart salt-minion")
-        until(lambda: "True" in moving.run("saltmaster", "salt node1 test.ping", check=False).out, 120, "node1 answers")
+        down = killed_in_mid_copy(moving, "node1")
         deploy = moving.stage("ceph.stage.deploy", check=False)
         assert deploy.code != 0 and f"osd.{down}: its db is being moved" in deploy.out + deploy.err
         done = migrate(moving)
