@@ -129,7 +129,7 @@ def test_the_tree_is_what_a_master_needs(install):
 
 def test_the_log_of_every_command_is_rotated_where_the_master_writes_it(install, checkout):
     _, wanted = install
-    named = re.compile(r'stage_log\.note\(__opts__, "([^"]+)"')
+    named = re.compile(r'stage_log\.note\((?:__opts__|opts), "([^"]+)"')
     commands = {name for path in (checkout / "runners").rglob("*.py") for name in named.findall(path.read_text())}
     assert {"disk.wipe", "osd.replace"} <= commands
     made = wanted._logrotate("halocline_log_dir: /srv/their logs\n")
