@@ -133,5 +133,8 @@ def test_the_log_of_every_command_is_rotated_where_the_master_writes_it(install,
     commands = {name for path in (checkout / "runners").rglob("*.py") for name in named.findall(path.read_text())}
     assert {"disk.wipe", "osd.replace"} <= commands
     made = wanted._logrotate("halocline_log_dir: /srv/their logs\n")
-    assert set(re.findall(r'"(/[^"]+)"', made)) == {f"/srv/their logs/{name}.jsonl" for name in commands}
+    rotated = set(re.findall(r'"/srv/their logs/([^"]+)\.jsonl"', made))
+    assert commands <= rotated and made.count('"') == 2 * len(rotated)
+    for noun, _, verb in (name.partition(".") for name in rotated):
+        assert f"def {verb}(" in (checkout / f"runners/{noun}.py").read_text()
     assert "/var/log" not in made
