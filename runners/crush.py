@@ -147,7 +147,8 @@ def _places(named: Sequence[object] = ()) -> Mapping[str, Mapping[str, str]]:
     if not locations:
         return {}
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
-    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in _named(named)})
+    shelves = crush.enclosures(planned.osds(site.site(__opts__)), hosts)
+    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in _named(named)}, shelves)
 
 
 def _named(named: Sequence[object]) -> list[str]:

@@ -1,23 +1,28 @@
 """Where hosts stand in the CRUSH map: the commands that bring it to what pillar says. Nothing here asks the cluster."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from proposals.settings import reader
-from proposals.settings.pools import TYPES
+from proposals.settings.kinds import is_name
+from proposals.settings.pools import BY_ENCLOSURE, TYPES
 from proposals.text.errors import PolicyError
 
 ROOT = "default"
 NOWHERE = ("", "")  # where roots stand
 
 
-def locations(written: object, hostnames: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def locations(
+    written: object, hostnames: Mapping[str, str], shelves: Mapping[str, Collection[str]] | None = None
+) -> dict[str, dict[str, str]]:
     """Return each host's place: ``{host name: {type: bucket}}``, of those that have one.
 
     written
         The site's ``crush_locations``: ``{minion id or glob: {rack: r1, row: a}}``; later lines win.
     hostnames
         The host name of each storage minion.
+    shelves
+        The enclosures of each minion's OSDs (``enclosures``), which ``by-enclosure`` names.
 
     Raises PolicyError where it is not understood.
     """
@@ -26,7 +31,39 @@ def locations(written: object, hostnames: Mapping[str, str]) -> dict[str, dict[s
         raise PolicyError("\n".join(problems))
     found: dict[str, dict[str, str]] = {}
     for pattern, place in places.items():
-        found |= {host: place for minion, host in hostnames.items() if fnmatchcase(minion, pattern)}
+        among = [minion for minion in hostnames if fnmatchcase(minion, pattern)]
+        found |= {hostnames[minion]: _named(minion, place, (shelves or {}).get(minion, ())) for minion in among}
+    return found
+
+
+def _named(minion: str, place: Mapping[str, str], shelves: Collection[str]) -> dict[str, str]:
+    """A place whose buckets have their names: that of an enclosure is its identity's."""
+    if BY_ENCLOSURE not in place.values():
+        return dict(place)
+    if len(shelves) != 1:
+        seen = f"lie in {', '.join(sorted(shelves))}" if shelves else "are in no enclosure that discovery saw"
+        raise PolicyError(
+            f"crush_locations: {minion}: {BY_ENCLOSURE}: its OSDs' data disks {seen}: expected one enclosure; name its "
+            "place by hand, or run ceph.stage.prep and ceph.stage.discovery, which look"
+        )
+    return {kind: f"enclosure-{next(iter(shelves))}" if name == BY_ENCLOSURE else name for kind, name in place.items()}
+
+
+def enclosures(osds: Mapping[str, Mapping], hosts: Mapping[str, Mapping]) -> dict[str, list[str]]:
+    """Return the identities of the enclosures in which the data disks of each minion's OSDs lie.
+
+    osds
+        By minion the planned OSDs by data disk.
+    hosts
+        The minions as discovery stored them. An identity that is no plain word is none.
+    """
+    found: dict[str, list[str]] = {}
+    for minion, disks in osds.items():
+        entries = hosts.get(minion, {}).get("ceph_disks") or ()
+        named = {
+            str(disk.get("enclosure") or "").lower().removeprefix("0x") for disk in entries if disk.get("id") in disks
+        }
+        found[minion] = sorted(name for name in named if is_name(name))
     return found
 
 

@@ -43,7 +43,7 @@ def coming(
     found: list[New] = []
     for minion, disks in sorted(osds.items()):
         seen, name = hosts.get(minion, {}), hosts.get(minion, {}).get("hostname", minion)
-        entries = {disk["id"]: disk for disk in seen.get("ceph_disks", ())}
+        entries = {disk.get("id"): disk for disk in seen.get("ceph_disks", ())}
         new = [
             New(name, _weight(osd, entries.get(disk, {})), _class(osd, entries.get(disk, {})))
             for disk, osd in sorted(disks.items())

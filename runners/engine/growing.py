@@ -62,13 +62,14 @@ def look(opts: Mapping) -> Look:
 def coming(opts: Mapping) -> list[str]:
     """Return what is said of OSDs that deploy will make: how much data moves to them, now or later."""
     hosts = kept.load_inventory(site(opts).inventory)["hosts"]
-    states = jobs.cluster(opts, "cluster_osds.states", kind=list)
-    new = growth.coming(planned.osds(site(opts)), hosts, states)
+    states, osds = jobs.cluster(opts, "cluster_osds.states", kind=list), planned.osds(site(opts))
+    new = growth.coming(osds, hosts, states)
     if not new:
         return ["no OSD is new: no data moves"]
     pillar = minions.pillar(opts)
     names = {minion: host.get("hostname", minion) for minion, host in hosts.items()}
-    edits, devices = growth.edits(new, states, crush.locations(pillar.get("crush_locations"), names))
+    places = crush.locations(pillar.get("crush_locations"), names, crush.enclosures(osds, hosts))
+    edits, devices = growth.edits(new, states, places)
     found = jobs.cluster(opts, "cluster_moves.estimate", [edits, None, devices], dict)
     head = counted(len(new), "new OSD")
     if not moves.total(found):

@@ -60,6 +60,7 @@ def _disk(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) 
         ("serial", udev.get("ID_SERIAL_SHORT") or _text(block / "device/serial")),
         ("wwn", udev.get("ID_WWN")),
         ("path", udev.get("ID_PATH")),
+        ("enclosure", _enclosure(block)),
     ):
         if value:
             disk[key] = value
@@ -72,6 +73,15 @@ def _text(path: Path) -> str:
         return path.read_text(errors="replace").strip()
     except OSError:
         return ""
+
+
+def _enclosure(block: Path) -> str:
+    """The identity of the shelf or backplane that a disk sits in, as its SES processor tells the kernel.
+
+    Documented in the kernel's drivers/misc/enclosure.c: a link from the disk to its slot, below the enclosure's own.
+    """
+    slots = sorted((block / "device").glob("enclosure_device:*"))
+    return next((found for slot in slots if (found := _text(slot.resolve().parent / "id"))), "")
 
 
 def _udev(block: Path) -> tuple[dict[str, str], list[str]]:

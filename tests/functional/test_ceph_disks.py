@@ -64,3 +64,16 @@ def test_disk(seen, name):
 def test_a_host_without_sysfs_has_no_disks(grain, tmp_path):
     with LoaderModuleMock({grain: dict.fromkeys(("BLOCK", "UDEV", "PROC"), tmp_path / "nowhere")}):
         assert grain.ceph_disks() == {"ceph_disks_format": 1, "ceph_disks": []}
+
+
+def test_the_shelf_that_a_disk_sits_in(grain, tmp_path):
+    """As the kernel's enclosure driver links it; a link that leads nowhere is no shelf."""
+    shelf = tmp_path / "devices/host0/enclosure/0:0:8:0"
+    write(shelf / "id", "0x500056b3abcdef00")
+    (shelf / "Slot 01").mkdir()
+    for name, target in (("sda", shelf / "Slot 01"), ("sdb", tmp_path / "gone/Slot 02")):
+        (tmp_path / name / "device").mkdir(parents=True)
+        (tmp_path / name / "device/enclosure_device:Slot 01").symlink_to(target)
+    (tmp_path / "sdc").mkdir()
+    told = {name: grain._enclosure(tmp_path / name) for name in ("sda", "sdb", "sdc")}
+    assert told == {"sda": "0x500056b3abcdef00", "sdb": "", "sdc": ""}

@@ -152,3 +152,43 @@ def test_what_moves_is_told_and_judged():
     lacking = {**MOVES, "pools": {"a": {**MOVES["pools"]["a"], "lacking": 3}}}
     assert moves.against(lacking) == ["pool a: 3 placement groups would find too few failure domains: add some first"]
     assert moves.lines({"pools": {}, "osds": {}, "busy": 0, "limit": 1}) == ["no data moves"]
+
+
+SHELF, OTHER = "0x500056B3ABCDEF00", "0x500056b3abcdef01"
+
+
+def shelved(*enclosures):
+    """A host whose disks lie in these shelves, the first of which is not its OSDs'."""
+    return {"ceph_disks": [{"id": str(at), "enclosure": each} for at, each in enumerate(enclosures)]}
+
+
+def test_a_shelf_that_hosts_share_is_their_chassis():
+    hosts = {
+        "a": shelved("backplane", SHELF, SHELF.lower()),
+        "b": shelved("backplane", SHELF),
+        "c": shelved(None, OTHER),
+    }
+    osds = {"a": {"1": {}, "2": {}}, "b": {"1": {}}, "c": {"1": {}}}
+    shelves = crush.enclosures(osds, hosts)
+    said = {"*": {"chassis": "by-enclosure", "rack": "r1"}}
+    places = crush.locations(said, {name: f"node-{name}" for name in "abc"}, shelves)
+    assert places["node-a"] == places["node-b"] == {"chassis": "enclosure-500056b3abcdef00", "rack": "r1"}
+    assert places["node-c"]["chassis"] == "enclosure-500056b3abcdef01"
+    todo = [" ".join(words) for words in crush.commands(places, tree({}, ()))]
+    assert "osd crush add-bucket enclosure-500056b3abcdef00 chassis" in todo
+    assert "osd crush move node-b chassis=enclosure-500056b3abcdef00" in todo
+
+
+@pytest.mark.parametrize(
+    ("enclosures", "says"),
+    [
+        ((None, None), "are in no enclosure that discovery saw"),
+        ((SHELF, OTHER), "lie in 500056b3abcdef00, 500056b3abcdef01: expected one enclosure"),
+        (("x y; reboot", ""), "are in no enclosure that discovery saw"),
+    ],
+)
+def test_a_host_that_no_single_shelf_holds_has_no_place_by_it(enclosures, says):
+    shelves = crush.enclosures({"a": {"0": {}, "1": {}}}, {"a": shelved(*enclosures)})
+    with pytest.raises(PolicyError) as caught:
+        crush.locations({"a": {"chassis": "by-enclosure"}}, {"a": "node-a"}, shelves)
+    assert says in str(caught.value)
