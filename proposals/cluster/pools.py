@@ -156,8 +156,11 @@ class Pool:
         return [*todo, self.enabled()]
 
     def enabled(self) -> list[str]:
-        """The command that gives it its application; of images rbd's own, which also proves the pool (rbd(8))."""
-        if self.options["application"] == "rbd":
+        """The command that gives it its application; of images rbd's own, which also proves the pool (rbd(8)).
+
+        A coded pool holds images' data alone: what ``rbd pool init`` prepares lies in a replicated one.
+        """
+        if self.options["application"] == "rbd" and not self.code:
             return ["rbd", "pool", "init", self.name]
         return ["osd", "pool", "application", "enable", self.name, str(self.options["application"])]
 

@@ -57,7 +57,7 @@ def test_new_osds_wait_and_what_moves_then_was_said(held: Product, load: Callabl
             group: up for group, (up, _) in before.items()
         }
         assert "wait for data" in held.answers["salt-run state.orch ceph.stage.deploy"].out
-        assert held.status()["health"]["status"] == "HEALTH_OK"
+        until(lambda: held.status()["health"]["status"] == "HEALTH_OK", 60, "HEALTH_OK while they wait")
         shown = held.run("saltmaster", "salt-run osd.fill", check=False)
         assert shown.code == 2 and "nothing was confirmed" in shown.out and "balancer:" in shown.out
         assert {weights(held)[osd] for osd in new} == {0}
