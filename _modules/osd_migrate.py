@@ -1,4 +1,9 @@
-"""DB and WAL of this host's OSDs on partitions, moved to where they are planned by ``ceph-bluestore-tool``.
+"""DBs of this host's OSDs on partitions, moved to the slots that are planned by ``ceph-bluestore-tool``.
+
+Only DBs that go to a new slot, of OSDs without a WAL of their own: all that the tool writes goes into it then, last of
+all what tells where all lies, and the place that it reads stays as it is (``BlueFS::device_migrate_to_new``). For a
+WAL it writes that into the DB, and on the way back to the data disk it may write over what a file of both devices had
+there: neither can begin again.
 
 While a part is copied, the OSD's record says so and nothing starts it. The copy leaves what it reads as it is, so
 whatever interrupts it, the next run begins that part again from the old place: the record is what tells that a part has
@@ -105,10 +110,8 @@ def _moved(fsid: str) -> dict[str, str]:
     if todo or record["moving"]:
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
         _alone(osd_id)
-    for role, to in todo.items():
+    for role in todo:
         new = {**slots, role: _free_name(osd, role)}
-        if to is None:
-            del new[role]
         try:
             _copied(osd_id, fsid, role, slots, new)
         except (OSError, CommandExecutionError) as err:
@@ -162,6 +165,9 @@ def _osd(fsid: str) -> tuple[dict, dict]:
     record = __salt__["osd_record.read"]().get(fsid)
     if osd is None or record is None or osd["method"] != "raw":
         raise CommandExecutionError(f"OSD {fsid} is not one that is planned here and lies on partitions")
+    todo = _todo(osd)
+    if any(role != "db" or to is None for role, to in todo.items()) or (todo and "wal" in record["slots"]):
+        raise CommandExecutionError(f"osd.{record['id']} has a WAL of its own, or a part to move that goes to no slot")
     return osd, record
 
 
@@ -213,8 +219,7 @@ def _copied(osd_id: int, fsid: str, role: str, old: Mapping, new: Mapping) -> No
     """Copy one part from where it lies (by the slots ``old``) to where it is to lie, and check it there."""
     __salt__["osd_record.write"](osd_id, fsid, old, role)  # from here on nothing starts the OSD
     _link(osd_id, old)
-    if role in new:
-        _clear(BY_PARTUUID / new[role])
+    _clear(BY_PARTUUID / new[role])
     for command in _commands(DATA_DIR / f"ceph-{osd_id}", role, old, new):
         _tool(command)
     _link(osd_id, new)
@@ -223,18 +228,14 @@ def _copied(osd_id: int, fsid: str, role: str, old: Mapping, new: Mapping) -> No
 
 
 def _commands(folder: Path, role: str, old: Mapping, new: Mapping) -> list[list[str]]:
-    """The tool's commands (``ceph-bluestore-tool(8)``) that bring a part from one place to another."""
-    link, path = folder / LINKS[role], ["--path", str(folder)]
+    """The tool's commands (``ceph-bluestore-tool(8)``) that bring a DB from one place to a slot."""
+    link, slot, path = folder / LINKS[role], BY_PARTUUID / new[role], ["--path", str(folder)]
     if role in old:
-        beside = folder / LINKS["db"] if role == "wal" and "db" in old else folder / "block"
-        target = BY_PARTUUID / new[role] if role in new else beside
-        return [[TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(link), "--dev-target", str(target)]]
-    slot = BY_PARTUUID / new[role]
+        return [[TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(link), "--dev-target", str(slot)]]
     # Some of 16.2 ask for the size also where the target is a device, and use it for files alone.
     size = f"CEPH_ARGS=--bluestore-block-{role}-size={__salt__['disks_kernel.size'](str(slot))}"
-    made = ["env", size, TOOL, f"bluefs-bdev-new-{role}", *path, "--dev-target", str(slot)]
     fill = [TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(folder / "block"), "--dev-target", str(link)]
-    return [made, fill] if role == "db" else [made]
+    return [["env", size, TOOL, f"bluefs-bdev-new-{role}", *path, "--dev-target", str(slot)], fill]
 
 
 def _mark(osd_id: int) -> Path:
@@ -273,14 +274,15 @@ def _clear(slot: Path) -> None:
 
 def _unused(node: Path) -> None:
     """Raise where a daemon or the tool has a device: both lock it (KernelDevice::_lock, src/blk/kernel of Ceph 16)."""
-    with node.open("rb") as device:
+    with node.open("r+b", buffering=0) as device:
         _locked(device, f"{node} is in use")
 
 
 def _locked(file: IO, why: str) -> None:
-    """Lock a file until it is closed; raise with ``why`` where somebody else has."""
+    """Lock a file until it is closed, in both of Linux's ways; raise with ``why`` where somebody else has."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # meets F_OFD_SETLK, by which Ceph 16 locks devices
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # by which others do
     except OSError as err:
         raise CommandExecutionError(f"{why}: {err.strerror}; run it again when that has ended") from err
 
@@ -289,13 +291,7 @@ def _alone(osd_id: int) -> None:
     """Raise where an OSD's daemon, or the tool of an interrupted run, is still at work on it: both lock its fsid."""
     path = DATA_DIR / f"ceph-{osd_id}" / "fsid"
     with path.open("r+b") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as err:
-            raise CommandExecutionError(
-                f"osd.{osd_id} is stopped, and something still works on it ('fuser {path}' tells what): "
-                "run it again when that has ended"
-            ) from err
+        _locked(file, f"osd.{osd_id} is stopped, and something still works on it ('fuser {path}' tells what)")
 
 
 def _nodes(slots: Mapping) -> dict[str, str]:

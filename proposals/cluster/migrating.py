@@ -7,9 +7,26 @@ from proposals.cluster.report import LABELS
 from proposals.text.sizes import gib
 
 NOTHING = "no DB or WAL is to move: every OSD lies where the served generation plans it"
+DB_ALONE = (
+    "osd.migrate moves DBs to slots of OSDs without a WAL of their own; other copies cannot begin again where they are "
+    "interrupted"
+)
 UNMOVED = (
     "OSD {fsid} is not moved: osd.migrate moves OSDs on partitions, and this one lies on logical volumes or is not made"
 )
+
+
+def unmoved(osd: Mapping[str, Any]) -> str:
+    """Why ``osd.migrate`` does not move an OSD of ``osd_migrate.inspect``; empty where it does."""
+    if osd["id"] is None:
+        return UNMOVED.format(fsid=osd["fsid"])
+    if (
+        osd["moves"]
+        and "wal" in {**osd["moves"], **osd["nodes"]}
+        or any(move["to"] is None for move in osd["moves"].values())
+    ):
+        return f"osd.{osd['id']} is not moved: {DB_ALONE}"
+    return ""
 
 
 def lines(minion: str, osd: Mapping[str, Any], used: int | None = None) -> list[str]:

@@ -151,6 +151,9 @@ def notes(shape: Shape, arguments: DiskArguments, moves: Mapping[int, Placed]) -
         runs = "OSD that runs gets" if len(moves) == 1 else "OSDs that run get"
         text = f"{len(moves)} {runs} another place for DB or WAL: ceph.stage.configure, then osd.migrate"
         told.append(Note(HINT, text, MOVES))
+    if unmoved := sum(new.db is None or {shape.existing[at].wal, new.wal} != {None} for at, new in moves.items()):
+        text = f"{unmoved} of them osd.migrate does not move yet: a WAL of their own, or back to the data disk"
+        told.append(Note(WARNING, text, MOVES))
     left = [at for at in _movers(shape, arguments) if at not in moves]
     if left and arguments.layout != STANDALONE:
         stays = "OSD stays as it lies" if len(left) == 1 else "OSDs stay as they lie"

@@ -113,5 +113,5 @@ def chosen(osds: Found, osd_ids: Collection[int]) -> tuple[Found, list[str]]:
         if osd_id not in known
     ]
     picked = [(minion, osd) for minion, osd in osds if not osd_ids or osd["id"] in osd_ids]
-    wrong += [f"{minion}: {migrating.UNMOVED.format(fsid=osd['fsid'])}" for minion, osd in picked if osd["id"] is None]
-    return [(minion, osd) for minion, osd in picked if osd["id"] is not None], wrong
+    wrong += [f"{minion}: {why}" for minion, osd in picked if (why := migrating.unmoved(osd))]
+    return [(minion, osd) for minion, osd in picked if not migrating.unmoved(osd)], wrong

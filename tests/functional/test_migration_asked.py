@@ -272,6 +272,16 @@ def test_no_slot_is_freed_before_the_cluster_has_seen_its_osd_on_the_new_one(run
     assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
 
 
+@pytest.mark.parametrize("moves", [{"wal": {"from": None, "to": NEW}}, {"db": {"from": NEW, "to": None}}])
+def test_what_could_not_begin_again_is_named_and_left_alone(runners, cluster, monkeypatch, moves):
+    told = cluster.osd_migrate_inspect
+    alone = lambda minion: [{**osd, "moves": moves} if osd["id"] == 0 else osd for osd in told(minion)]  # noqa: E731
+    monkeypatch.setattr(cluster, "osd_migrate_inspect", alone)
+    done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "node1: osd.0 is not moved: osd.migrate moves DBs to slots" in done["error"]
+    assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "new"]
+
+
 def test_what_lies_on_logical_volumes_or_on_a_silent_host_is_named(runners, cluster):
     cluster.osds[0]["method"] = "lvm"
     done = runners["osd.migrate"]()

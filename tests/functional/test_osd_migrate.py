@@ -1,6 +1,7 @@
 """DB and WAL moved on a host: a disk, its tool and systemd are played, each moment is an interruption."""
 
 import fcntl
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -12,21 +13,18 @@ from saltfactories.utils.loader import LoaderModuleMock
 
 FSID = "6b0c8f3e-0000-4000-8000-000000000001"
 OLD, NEW, GIB = "/dev/old", "/dev/new", 1 << 30
+TO_NEW = {"db": {"disk": NEW, "size": 4 * GIB}}
 MOVES = {
-    "a DB where none was": ({}, {"db": {"disk": NEW, "size": 4 * GIB}}),
-    "a DB to another device": ({"db": OLD}, {"db": {"disk": NEW, "size": 4 * GIB}}),
+    "a DB where none was": ({}, TO_NEW),
+    "a DB to another device": ({"db": OLD}, TO_NEW),
     "a larger DB on the same device": ({"db": OLD}, {"db": {"disk": OLD, "size": 4 * GIB}}),
+}
+REFUSED = {
+    "a DB beside a WAL that stays": ({"db": OLD, "wal": OLD}, TO_NEW),
     "a DB back to the data disk": ({"db": OLD}, {"db": None}),
-    "DB and WAL to another device": (
-        {"db": OLD, "wal": OLD},
-        {"db": {"disk": NEW, "size": 4 * GIB}, "wal": {"disk": NEW, "size": 2 * GIB}},
-    ),
+    "a WAL to another device": ({"db": OLD, "wal": OLD}, {"wal": {"disk": NEW, "size": 2 * GIB}}),
     "a WAL into the DB": ({"db": OLD, "wal": OLD}, {"wal": None}),
-    "DB and WAL where none was": (
-        {},
-        {"db": {"disk": NEW, "size": 4 * GIB}, "wal": {"disk": NEW, "size": 2 * GIB}},
-    ),
-    "DB and WAL back to the data disk": ({"db": OLD, "wal": OLD}, {"db": None, "wal": None}),
+    "a DB, and a WAL where none was": ({}, {**TO_NEW, "wal": {"disk": NEW, "size": 2 * GIB}}),
 }
 
 
@@ -314,6 +312,15 @@ def test_a_new_device_that_cannot_be_written_leaves_the_osd_where_it_lay(host):
     assert there(osd)
 
 
+@pytest.mark.parametrize(("lies", "moves"), REFUSED.values(), ids=REFUSED)
+def test_what_could_not_begin_again_is_refused_before_anything_is_changed(host, lies, moves):
+    osd = host(lies, moves)
+    for function in ("prepare", "move", "free"):
+        with pytest.raises(CommandExecutionError, match="osd.3 has a WAL of its own, or a part to move"):
+            getattr(osd.module, function)(FSID)
+    assert osd.steps == 0 and osd.running and [each["moves"].keys() for each in osd.module.inspect()] == [moves.keys()]
+
+
 def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(host):
     osd = host(*MOVES["a DB to another device"])
     osd.module.prepare(FSID)
@@ -337,6 +344,12 @@ def test_a_slot_that_is_in_use_is_not_freed(host, tmp_path):
     osd.module.move(FSID)
     with (osd.by / "db-1").open("rb") as device:
         fcntl.flock(device, fcntl.LOCK_EX)
+        with pytest.raises(CommandExecutionError, match="db-1 is in use"):
+            osd.module.free(FSID)
+    with (osd.by / "db-1").open(
+        "r+b"
+    ) as device:  # as Ceph 16 does: struct flock of the whole file, owned by its opening
+        fcntl.fcntl(device, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
         with pytest.raises(CommandExecutionError, match="db-1 is in use"):
             osd.module.free(FSID)
     assert osd.module.free(FSID) == [f"partition 11 of {OLD}"]
