@@ -109,7 +109,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     links = __salt__["links_kernel.links"]()
     files = __salt__["links_files.differences"](backend, network)
     steps = __salt__["links_plan.steps"](network, links, before["links"])
-    commands = steps["commands"] + __salt__[f"{backend}.undo"](sorted(network["ports"]))
+    commands = steps["commands"] + __salt__[f"{backend}.undo"](sorted(network["ports"]), _upward(network))
     __salt__["links_undo.arm"]([*files["written"], *files["removed"]], steps["created"], commands, seconds)
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
@@ -129,12 +129,21 @@ def _carry_out(network: Mapping, backend: str, files: Mapping, steps: Mapping) -
     for name in steps["deleted"]:
         if (NET / name).exists():
             halocline.run(["ip", "link", "delete", name], limit=SPARE)
-    names = [*network["ports"], *network["links"]]
-    changed, new = __salt__["links_files.write"](files, names)
+    names, deleted = _upward(network), set(steps["deleted"])
+    again = deleted.union(*(network["links"].get(name, {}).get("ports", ()) for name in deleted))
+    touched, new = __salt__["links_files.write"](files, names)
     for path, value in steps["options"].items():
         Path(path).write_text(value)
-    new = [name for name in changed if name in new or not (NET / name).exists()]
+    changed = [name for name in names if name in touched or name in again]
+    new = [name for name in changed if name in new or name in again or not (NET / name).exists()]
     __salt__[f"{backend}.load"](new, changed, steps["deleted"])
+
+
+def _upward(network: Mapping) -> list[str]:
+    """The plan's interfaces in the order in which they come up: bonds wait for their ports, VLANs for what is below."""
+    links = network["links"]
+    vlans = [name for name, link in links.items() if link["kind"] == "vlan"]
+    return list(dict.fromkeys([*(name for name in links if name not in vlans), *network["ports"], *vlans]))
 
 
 def _look(network: Mapping, before: Mapping, answered: Collection[Port]) -> None:

@@ -103,17 +103,19 @@ def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> 
     _run(*(("systemctl", "restart", "systemd-networkd") if deleted else ("networkctl", "reload")))
 
 
-def undo(ports: Sequence[str]) -> list[str]:
+def undo(ports: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the shell commands that make networkd take up its files as they were.
 
     ports
         Interfaces that stay, and are configured as before.
+    names
+        All interfaces of the plan; networkd finds by itself what was changed.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_networkd.undo '[ens1f0, ens1f1]'
+        salt 'osdnode1' links_networkd.undo '[ens1f0, ens1f1]' '[bond0, ens1f0, ens1f1]'
     """
     return ["systemctl restart systemd-networkd"]
 

@@ -85,9 +85,9 @@ def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> 
     """Make NetworkManager take up files that were written or removed.
 
     new
-        Links, and ports of new bonds, that get a connection of ours for the first time.
+        Of those in ``changed``, links and ports without a connection of ours until now, or whose link was deleted.
     changed
-        Links that have one already and whose files differ: applied in place, traffic goes on.
+        Links and ports to take up, in the order in which they come up; what is not new in place, traffic goes on.
     deleted
         Links that were deleted; they are among the new ones where they are to come again.
 
@@ -105,23 +105,31 @@ def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> 
             _run("nmcli", "device", "reapply", name)
 
 
-def undo(ports: Sequence[str]) -> list[str]:
+def undo(ports: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the shell commands that make NetworkManager take up its files as they were.
 
+    A reload leaves active connections as they are, so each that is active now is activated again. By its own uuid: to
+    ``nmcli device connect`` a port without a connection would get a new one, and a file of it.
+
     ports
-        Interfaces that stay, and are configured as before.
+        Interfaces that stay.
+    names
+        All interfaces of the plan, in the order in which they come up.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_networkmanager.undo '[ens1f0, ens1f1]'
+        salt 'osdnode1' links_networkmanager.undo '[ens1f0, ens1f1]' '[bond0, ens1f0, ens1f1]'
     """
-    return ["nmcli connection reload", *(f"nmcli --wait 30 device connect {port}" for port in ports)]
+    lines = _run("nmcli", "--terse", "--fields", "DEVICE,UUID", "connection", "show", "--active").splitlines()
+    active = dict(line.rsplit(":", 1) for line in lines)
+    again = (f"nmcli --wait 30 connection up uuid {active[name]}" for name in names if name in active)
+    return ["nmcli connection reload", *again]
 
 
-def _run(*words: str) -> None:
-    halocline.run(words, limit=LIMIT)
+def _run(*words: str) -> str:
+    return halocline.run(words, limit=LIMIT)
 
 
 def _active(unit: str) -> bool:

@@ -77,14 +77,14 @@ def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> 
     halocline.run(["wicked", "ifreload", *(changed or new or ("all",))], limit=LIMIT)
 
 
-def undo(ports: Sequence[str]) -> list[str]:
+def undo(ports: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the shell commands that make wicked take up its files as they were.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_wicked.undo '[ens1f0, ens1f1]'
+        salt 'osdnode1' links_wicked.undo '[ens1f0, ens1f1]' '[bond0, ens1f0, ens1f1]'
     """
     return ["wicked ifreload all", *(f"wicked ifup {port}" for port in ports)]
 

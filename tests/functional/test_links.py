@@ -225,3 +225,38 @@ def test_a_change_that_fails_is_rolled_back(applied, modules, tmp_path, networkc
     (line,) = [line for line in called if line.startswith("links-undo")]  # the script that puts everything back
     assert line.startswith(("links-undo bond0 has MTU", "links-undo 'networkctl reload'"))
     assert modules["links_undo.applied"]()["links"] == {}
+
+
+@pytest.fixture
+def nmcli(python_module, tmp_path, monkeypatch):
+    """NetworkManager on a host whose links are gone: what nmcli is asked, and what is active."""
+    asked = []
+
+    def run(*words):
+        asked.append(" ".join(words))
+        return "p1:0a-1\nlo:0a-2\n" if "--active" in words else ""
+
+    monkeypatch.setattr(python_module("links_networkmanager"), "_run", run)
+    monkeypatch.setattr(python_module("links_networkmanager"), "FOLDER", str(tmp_path))
+    monkeypatch.setattr(python_module("links"), "NET", tmp_path)
+    monkeypatch.setattr(python_module("links_undo"), "HOME", tmp_path)
+    return asked
+
+
+def test_networkmanager_goes_back_to_what_was_active_and_connects_nothing_else(modules, nmcli):
+    commands = modules["links_networkmanager.undo"](["p1", "p2"], ["bond0", "p1", "p2", "bond0.3001"])
+    assert commands == ["nmcli connection reload", "nmcli --wait 30 connection up uuid 0a-1"]
+
+
+def test_with_a_bond_that_is_made_again_its_ports_and_vlans_come_up(
+    modules, python_module, nmcli, tmp_path, monkeypatch
+):
+    """Their files did not change, and with the bond they lost what they were connected to."""
+    monkeypatch.setattr(python_module("links"), "__salt__", modules)
+    slow = changed(bond0={"lacp_rate": "slow"})
+    path = f"{tmp_path}/halocline-bond0.nmconnection"
+    files = {"written": {path: modules["links_networkmanager.files"](slow)[path]}, "removed": []}
+    steps = {"deleted": ["bond0.3001", "bond0"], "options": {}}
+    python_module("links")._carry_out(slow, "links_networkmanager", files, steps)
+    ups = [f"nmcli --wait 30 connection up halocline-{name}" for name in ("bond0", "p1", "p2", "bond0.3001")]
+    assert nmcli == ["nmcli connection reload", *ups]
