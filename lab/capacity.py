@@ -6,15 +6,18 @@ from pathlib import Path
 from lab.cluster import ClusterFile
 from lab.errors import LabError
 
-MASTER, NODE, DISK = 400, 200, 75  # MiB of memory: Salt's master; a node with its minion; an OSD on a disk
+MASTER, NODE, DISK = 400, 200, 75  # MiB of memory: Salt's master; a container with its minion; an OSD on a disk
 IMAGE, NODE_DISK, DISK_DISK = 3000, 300, 60  # MiB of file system: the image; a node's own; what an idle OSD writes
 
 
 def needs(cluster: ClusterFile) -> tuple[int, int]:
     """MiB of memory and of file system that a cluster takes."""
-    hosts = len(cluster.hosts)
+    hosts, guests = len(cluster.hosts), cluster.guests
     disks = sum(1 for host in cluster.hosts for model in host.slots if not model.mount)
-    return MASTER + hosts * NODE + disks * DISK, IMAGE + hosts * NODE_DISK + disks * DISK_DISK
+    alone = sum(len(host.slots) for host in guests)  # a guest's memory holds its OSDs
+    memory = MASTER + (hosts - len(guests)) * NODE + (disks - alone) * DISK + sum(host.guest for host in guests)
+    images = IMAGE * (2 if guests else 1)  # guests have a copy of the containers'
+    return memory, images + hosts * NODE_DISK + disks * DISK_DISK
 
 
 def check_capacity(cluster: ClusterFile) -> None:

@@ -16,7 +16,7 @@ from lab.store import LABS, Lab, labs
 
 
 def alive(client: DockerClient | None, lab: Lab) -> bool:
-    """Whether a lab is whole: made to its end, no container gone, and running unless a user stopped every host.
+    """Whether a lab is whole: made to its end, no host gone, and running unless a user stopped every host.
 
     A daemon that was killed comes back with all containers there and none running: such a lab is not whole.
     """
@@ -24,6 +24,7 @@ def alive(client: DockerClient | None, lab: Lab) -> bool:
         return False
     found = client.containers.list(all=True, filters={"label": f"{LABEL}={lab.name}"})
     names = {container.labels["halocline.host"] for container in found}
+    names |= {guest.name for guest in guests.guests() if guest.lab == lab.name}
     hosts = {host.name for host in lab.cluster.hosts}
     running = any(container.status == "running" for container in found)
     return names >= hosts and (running or set(lab.stopped) >= hosts)

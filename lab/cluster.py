@@ -3,6 +3,8 @@
 about: one line                  networks: {public: 192.168.124.0/24, cluster: …}
 domain: suse.lab                 hosts: a list of groups of equal hosts; `first` counts from the subnet's start:
 disks: {NAME: {size: BYTES, …}}    - {names: [a, b], first: 31, networks: […], disks: {NAME: COUNT}, master: true}
+                                   - {names: [c], first: 41, disks: {NAME: COUNT}, guest: 2048}
+guest: MiB of memory, of hosts that are no containers but guests with a kernel of their own, on the first network
 """
 
 import ipaddress
@@ -17,6 +19,8 @@ from lab.keys import check_keys, expect
 
 CLUSTERS = Path(__file__).parent / "clusters"
 TRANSPORTS = ("sata", "sas", "nvme")
+GUEST_DISKS = 7  # User Mode Linux has eight; the first is the root file system
+LEAST_MEMORY = 512  # MiB with which a guest with a minion boots
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Node:
     addresses: dict[str, str]
     slots: tuple[Model, ...]
     master: bool = False
+    guest: int = 0  # MiB of memory of a guest of a real kernel; 0: it is a container
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,14 @@ class ClusterFile:
     @property
     def master(self) -> Node:
         return next(host for host in self.hosts if host.master)
+
+    @property
+    def containers(self) -> tuple[Node, ...]:
+        return tuple(host for host in self.hosts if not host.guest)
+
+    @property
+    def guests(self) -> tuple[Node, ...]:
+        return tuple(host for host in self.hosts if host.guest)
 
     def host(self, name: str) -> Node:
         """The host of that name.
@@ -99,7 +112,7 @@ def parse(name: str, text: str) -> ClusterFile:
     }
     groups = expect(where, "hosts", data["hosts"], list)
     hosts = tuple(host for group in groups for host in _group(where, group, networks, models))
-    _judge(where, hosts)
+    _judge(where, hosts, list(networks)[:1])
     return ClusterFile(name, data.get("domain", "lab"), {key: str(net) for key, net in networks.items()}, hosts)
 
 
@@ -128,7 +141,8 @@ def _model(where: str, name: str, entry: object) -> Model:
 
 
 def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Model]) -> list[Node]:
-    data = check_keys(f"{where}: hosts", entry, required=("names", "first"), optional=("networks", "disks", "master"))
+    optional = ("networks", "disks", "master", "guest")
+    data = check_keys(f"{where}: hosts", entry, required=("names", "first"), optional=optional)
     names = expect(where, "names", data["names"], list)
     here = f"{where}: host {names[0] if names else '?'}"
     slots = []
@@ -145,16 +159,35 @@ def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Mo
             if key not in networks:
                 raise LabError(f"{here}: no network {key!r}; expected one of {', '.join(networks)}.")
             addresses[key] = str(networks[key][expect(here, "first", data["first"], int) + index])
-        hosts.append(Node(name, addresses, tuple(slots), bool(data.get("master"))))
+        memory = expect(here, "guest", data.get("guest", 0), int)
+        hosts.append(Node(name, addresses, tuple(slots), bool(data.get("master")), memory))
     return hosts
 
 
-def _judge(where: str, hosts: tuple[Node, ...]) -> None:
+def _judge(where: str, hosts: tuple[Node, ...], first: list[str]) -> None:
     if sum(host.master for host in hosts) != 1:
         raise LabError(f"{where}: expected exactly one host with `master: true`.")
+    for host in hosts:
+        if host.guest and (wrong := _not_for_a_guest(host, first)):
+            raise LabError(f"{where}: host {host.name}: {wrong}.")
     names = [host.name for host in hosts]
     addresses = [address for host in hosts for address in host.addresses.values()]
     for what, values in (("host name", names), ("address", addresses)):
         twice = sorted({value for value in values if values.count(value) > 1})
         if twice:
             raise LabError(f"{where}: {what} given twice: {', '.join(twice)}.")
+
+
+def _not_for_a_guest(host: Node, first: list[str]) -> str | None:
+    """What this host cannot be as a guest; None where all is well. first: the cluster's first network."""
+    if host.guest < LEAST_MEMORY:
+        return f"guest: expected at least {LEAST_MEMORY} MiB of memory, found {host.guest}"
+    if not host.name.isalnum():
+        return "is no guest name: expected letters and digits"
+    if host.master:
+        return "the master is a container, not a guest"
+    if list(host.addresses) != first:
+        return f"a guest is on the first network alone ({', '.join(first)}), found {', '.join(host.addresses)}"
+    if len(host.slots) > GUEST_DISKS:
+        return f"{len(host.slots)} disks; a guest takes {GUEST_DISKS}"
+    return "a guest has no boot disks (`mount`)" if any(model.mount for model in host.slots) else None

@@ -43,9 +43,10 @@ def name_of(lab: Lab, host: str) -> str:
 def find(client: DockerClient, lab: Lab, host: str) -> Container:
     """The container of a host.
 
-    Raises LabError where the cluster has no such host or its container is gone.
+    Raises LabError where the cluster has no such host, its container is gone, or it is a guest.
     """
-    lab.cluster.host(host)
+    if lab.cluster.host(host).guest:
+        raise LabError(f"{host} of {lab.name} is a guest, not a container: `python -m lab kernel --help`.")
     try:
         return client.containers.get(name_of(lab, host))
     except NotFound as err:

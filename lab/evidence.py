@@ -1,10 +1,14 @@
 """What tells why a host failed, gathered before it is gone."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from docker import DockerClient
 
 from lab import containers
+from lab.containers import Done
+from lab.guest import guests
 from lab.networks import LABEL
 from lab.store import Lab
 
@@ -20,10 +24,20 @@ EVIDENCE = {
 
 
 def collect(client: DockerClient, lab: Lab, folder: Path) -> None:
-    """Write the evidence of every running host of a lab below `folder`."""
+    """Write the evidence of every running host of a lab below `folder`, and every guest's console."""
     for container in client.containers.list(filters={"label": f"{LABEL}={lab.name}"}):
-        below = folder / container.labels["halocline.host"]
+        _write(folder / container.labels["halocline.host"], partial(containers.run, container))
+    for guest in (guest for guest in guests.guests() if guest.lab == lab.name):
+        below = folder / guest.name
+        if guest.alive:
+            _write(below, partial(guest.run, check=False))
         below.mkdir(parents=True, exist_ok=True)
-        for name, command in EVIDENCE.items():
-            done = containers.run(container, command, limit=60)
-            (below / name).write_text(done.out + done.err)
+        (below / "console.txt").write_text(guest.console())
+
+
+def _write(below: Path, run: Callable[..., Done]) -> None:
+    """Write what a host says, asked by `run`."""
+    below.mkdir(parents=True, exist_ok=True)
+    for name, command in EVIDENCE.items():
+        done = run(command, limit=60)
+        (below / name).write_text(done.out + done.err)

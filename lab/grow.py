@@ -54,6 +54,8 @@ def with_host(lab: Lab, name: str, like: Node) -> str:
         raise LabError(f"{lab.name} has a host {name} already.")
     if not name.isalnum():
         raise LabError(f"{name!r} is no host name: expected letters and digits.")
+    if like.guest:
+        raise LabError(f"{like.name} is a guest, and hosts that are added are containers: name one that is.")
     counts: dict[str, int] = {}
     for model in like.slots:
         counts[model.name] = counts.get(model.name, 0) + 1

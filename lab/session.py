@@ -7,6 +7,7 @@ from pathlib import Path
 from lab import containers, daemon
 from lab.containers import Done
 from lab.evidence import collect
+from lab.guest import guests
 from lab.store import CHECKOUT, find
 
 
@@ -35,7 +36,10 @@ class Session:
 
         check: raise AssertionError with both outputs where the exit code is not 0. limit: seconds.
         """
-        done = containers.run(containers.find(self._client, find(self.name), host), command, limit)
+        lab = find(self.name)
+        if lab.cluster.host(host).guest:
+            return guests.find(host).run(command, check=check, limit=limit)
+        done = containers.run(containers.find(self._client, lab, host), command, limit)
         if check and done.code:
             raise AssertionError(f"{host}: {command!r} ended with {done.code}\n{done.out}\n{done.err}")
         return done

@@ -3,8 +3,9 @@
 from rich.console import Console
 from rich.table import Table
 
-from lab import containers, daemon, disks
+from lab import daemon, disks
 from lab.clean import alive
+from lab.guest import guests
 from lab.networks import LABEL
 from lab.store import find, labs
 
@@ -21,10 +22,12 @@ def status(name: str | None) -> int:
         state = "up" if alive(client, lab) else "not whole: `python -m lab up` makes it anew"
         table = Table("host", "state", *lab.cluster.networks, "disks", title=f"{lab.name}: {state}\n{lab.checkout}")
         found = client.containers.list(all=True, filters={"label": f"{LABEL}={lab.name}"}) if client else []
-        states = {container.name: container.status for container in found}
+        states = {container.labels["halocline.host"]: container.status for container in found}
+        own = {guest.name: guest for guest in guests.guests() if guest.lab == lab.name}
+        states |= {name: "running" if guest.alive else "off" for name, guest in own.items()}
         for host in lab.cluster.hosts:
             addresses = [host.addresses.get(network, "-") for network in lab.cluster.networks]
-            plugged = str(len(disks.plugged(lab, host.name)))
-            table.add_row(host.name, states.get(containers.name_of(lab, host.name), "gone"), *addresses, plugged)
+            plugged = own[host.name].disks if host.name in own else disks.plugged(lab, host.name)
+            table.add_row(host.name, states.get(host.name, "gone"), *addresses, str(len(plugged)))
         console.print(table)
     return 0 if whole else 1

@@ -12,7 +12,7 @@ from lab import clean, containers, daemon, disks, evidence, image, limits, netwo
 from lab.capacity import check_capacity
 from lab.cluster import parse, read
 from lab.errors import LabError
-from lab.guest import guests
+from lab.guest import guests, hosts
 from lab.progress import say, step
 from lab.store import CHECKOUT, ROOT, Lab, labs, locked
 
@@ -37,6 +37,7 @@ def up(which: str, accept: bool = True) -> None:
         node_image = image.ensure(client)
         lab = Lab(name, str(CHECKOUT), text)
         networks.check_free(lab)
+        hosts.check_names(lab)
         before = settings.snapshot()
         with ExitStack() as undo:
             undo.callback(clean.remove, client, name)
@@ -72,14 +73,16 @@ def _runs_already(client: DockerClient, name: str, text: str) -> bool:
 def _make(client: DockerClient, lab: Lab, node_image: str, accept: bool) -> None:
     lab.save()
     cluster = lab.cluster
-    with step(f"make {sum(len(host.slots) for host in cluster.hosts)} disks"):
-        for host in cluster.hosts:
+    with step(f"make {sum(len(host.slots) for host in cluster.containers)} disks"):
+        for host in cluster.containers:
             disks.make_all(lab, host)
     with step(f"make {len(cluster.networks)} networks"):
         networks.make(client, lab)
-    with step(f"boot {len(cluster.hosts)} nodes"), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        ordered = sorted(cluster.hosts, key=lambda host: not host.master)  # the master has most to do
+    with step(f"boot {len(cluster.containers)} nodes"), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        ordered = sorted(cluster.containers, key=lambda host: not host.master)  # the master has most to do
         list(pool.map(lambda host: boot(client, lab, host.name, node_image), ordered))
+    for host in cluster.guests:
+        hosts.boot(lab, host)
     master, names = containers.find(client, lab, cluster.master.name), {host.name for host in cluster.hosts}
     with step("wait for the minions' keys"):
         salt.wait_for_keys(master, names)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lab import daemon
+from lab.cluster import GUEST_DISKS as DISKS
 from lab.commands import run
 from lab.containers import Done
 from lab.errors import LabError
@@ -22,7 +23,6 @@ from lab.store import ROOT, Lab
 
 GUESTS = ROOT / "guests"
 MEMORY = 1024  # MiB; two OSDs with a monitor want 2048
-DISKS = 7  # ubd1 to ubd7; User Mode Linux has eight, the first is the root file system
 FIRST_PLACE = 200  # guests' addresses in a lab's network begin here
 
 
@@ -99,13 +99,16 @@ def root_file_system() -> Path:
     return base.ensure(daemon.ensure(), {Path(guest.base) for guest in guests()})
 
 
-def make(name: str, lab: Lab | None, memory: int, sizes: list[int]) -> Guest:
-    """Make and boot a guest with disks of these sizes (bytes), with a port on the lab's first network or none."""
+def make(name: str, lab: Lab | None, memory: int, sizes: list[int], address: str | None = None) -> Guest:
+    """Make and boot a guest with disks of these sizes (bytes), with a port on the lab's first network or none.
+
+    address: in that network; the first that is free, where none is given.
+    """
     path = root_file_system()
     remove(name)
     guest = Guest(name, str(path), memory, lab=lab.name if lab else None)
     if lab:
-        guest.address = _free_address(lab)
+        guest.address = address or _free_address(lab)
     guest.save()
     for size in sizes:
         _new_disk(guest, size)
@@ -139,7 +142,12 @@ def add_disk(guest: Guest, size: int) -> str:
         raise LabError(f"{guest.name} has {DISKS} disks: User Mode Linux takes no more.")
     path = _new_disk(guest, size)
     process.add_disk(guest.folder, len(guest.disks), path)
-    return f"ubd{chr(ord('a') + len(guest.disks))}"
+    return disk_name(len(guest.disks))
+
+
+def disk_name(number: int) -> str:
+    """The kernel's name of a guest's disk; number 0 is the root file system."""
+    return f"ubd{chr(ord('a') + number)}"
 
 
 def power_off(guest: Guest) -> None:

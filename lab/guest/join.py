@@ -1,5 +1,7 @@
 """A guest becomes a minion of a lab's master: address, names, Salt's settings, key."""
 
+from collections.abc import Mapping
+
 from docker.models.containers import Container
 
 from lab import containers, daemon, salt
@@ -9,7 +11,7 @@ from lab.guest.guests import Guest
 from lab.progress import step
 from lab.store import CHECKOUT, Lab, find
 
-NETWORK = "[Match]\nName=vec0\n[Network]\nAddress={address}/{prefix}\n"
+NETWORK = "[Match]\nName={port}\n[Network]\nAddress={address}/{prefix}\n"
 
 
 def join(guest: Guest, lab: Lab) -> None:
@@ -18,17 +20,27 @@ def join(guest: Guest, lab: Lab) -> None:
     assert guest.address  # a guest on a lab's network has one
     host = Node(guest.name, {next(iter(cluster.networks)): guest.address}, ())
     with step(f"make {guest.name} a minion of {cluster.master.name}"):
-        for path, text in _files(cluster, host).items():
-            guest.run(f"mkdir -p $(dirname {path}) && cat >{path} <<'END-OF-FILE'\n{text}\nEND-OF-FILE\n")
         master = containers.find(daemon.needed(), lab, cluster.master.name)
         _forget(master, guest)  # the key of an earlier guest of that name: with it, this one would be denied
-        guest.run(
-            f"set -e; hostnamectl hostname {guest.name} 2>/dev/null || hostname {guest.name}; networkctl reload; "
-            "systemctl enable --now --no-block salt-minion"
-        )
+        settle(guest, cluster, host, "vec0")
         salt.wait_for_keys(master, {guest.name})
         salt.accept(master, {guest.name})
         salt.wait_for_answers(master, {guest.name})
+
+
+def settle(guest: Guest, cluster: ClusterFile, host: Node, port: str) -> None:
+    """Let the guest be a minion of the cluster's master, with its address on a port; its key waits for salt-key."""
+    put(guest, _files(cluster, host, port))
+    guest.run(
+        f"set -e; hostnamectl hostname {guest.name} 2>/dev/null || hostname {guest.name}; networkctl reload; "
+        "systemctl enable --now --no-block salt-minion"
+    )
+
+
+def put(guest: Guest, files: Mapping[str, str]) -> None:
+    """Write files (absolute path -> text) into a guest."""
+    for path, text in files.items():
+        guest.run(f"mkdir -p $(dirname {path}) && cat >{path} <<'END-OF-FILE'\n{text}\nEND-OF-FILE\n")
 
 
 def leave(guest: Guest) -> None:
@@ -44,20 +56,20 @@ def _forget(master: Container, guest: Guest) -> None:
     containers.run(master, f"salt-key --yes --delete {guest.name}")
 
 
-def _files(cluster: ClusterFile, host: Node) -> dict[str, str]:
+def _files(cluster: ClusterFile, host: Node, port: str) -> dict[str, str]:
     network, address = next(iter(host.addresses.items()))
-    names = [
+    names = dict.fromkeys(
         f"{other.addresses[network]} {other.name}.{cluster.domain} {other.name}"
         for other in (*cluster.hosts, host)
         if network in other.addresses
-    ]
+    )
     product = {f"/etc/salt/minion.d/{path.name}": path.read_text() for path in CHECKOUT.glob("srv/minion.d/*.conf")}
     return {
         **salt.files(cluster, host),
         **product,
         "/etc/hostname": host.name,
         "/etc/hosts": "\n".join(["127.0.0.1 localhost", *names]),
-        "/etc/systemd/network/10-vec0.network": NETWORK.format(
-            address=address, prefix=cluster.networks[network].split("/")[1]
+        f"/etc/systemd/network/10-{port}.network": NETWORK.format(
+            port=port, address=address, prefix=cluster.networks[network].split("/")[1]
         ),
     }

@@ -15,19 +15,6 @@ from lab.store import CHECKOUT
 
 Boot = Callable[..., Guest]
 
-# A switch with LACP inside the guest: a second bond in a network namespace, over two veth pairs.
-SWITCH = """
-set -e
-modprobe -a bonding 8021q veth
-ip netns add sw
-for i in 1 2; do ip link add p$i type veth peer name sw$i netns sw; done
-ip -n sw link add po1 type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy layer3+4
-for i in 1 2; do ip -n sw link set sw$i mtu 9000 master po1; ip -n sw link set sw$i up; done
-ip -n sw link set po1 mtu 9000 up
-ip -n sw link add link po1 name v3001 type vlan id 3001
-ip -n sw addr add 10.30.1.254/24 dev v3001
-ip -n sw link set v3001 up
-"""
 BOND = """
 set -e
 cd /etc/systemd/network
@@ -104,7 +91,7 @@ def test_dm_crypt_holds_a_file_system(alone: Guest) -> None:
 
 
 def test_a_vlan_on_a_bond_with_lacp_carries_jumbo_frames(alone: Guest) -> None:
-    alone.run(SWITCH)
+    alone.run("/usr/local/lib/lab/switch")
     alone.run(BOND)
     until(lambda: alone.run("grep -c 'port state: 63' /proc/net/bonding/bond0", check=False).out.strip() == "4")
     assert "Number of ports: 2" in alone.run("cat /proc/net/bonding/bond0").out

@@ -73,7 +73,7 @@ def test_a_disk_keeps_its_identity_and_its_replacement_has_another() -> None:
     assert old["ID_WWN"] != new["ID_WWN"]
 
 
-@pytest.mark.parametrize("cluster", ["apollo", "apollo-slice", "tiny"])
+@pytest.mark.parametrize("cluster", ["apollo", "apollo-slice", "guests", "tiny"])
 def test_a_demo_has_a_guide(cluster: str) -> None:
     way = guide(cluster)
     assert cluster in known() and "policy.cfg" in way.commands
@@ -81,5 +81,5 @@ def test_a_demo_has_a_guide(cluster: str) -> None:
 
 
 def test_a_demo_without_a_guide_is_told() -> None:
-    with pytest.raises(LabError, match="no guide for mellanox.*guides for apollo, apollo-slice, tiny"):
+    with pytest.raises(LabError, match="no guide for mellanox.*guides for apollo, apollo-slice, guests, tiny"):
         guide("mellanox")
