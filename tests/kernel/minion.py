@@ -9,19 +9,9 @@ from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.session import Session
 
-# A switch with LACP inside the guest: a second bond in a network namespace, over two veth pairs.
-SWITCH = """
-set -e
-modprobe -a bonding 8021q veth
-ip netns add sw
-for i in 1 2; do ip link add p$i type veth peer name sw$i netns sw; done
-ip -n sw link add po1 type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy layer3+4
-for i in 1 2; do ip -n sw link set sw$i mtu 9000 master po1; ip -n sw link set sw$i up; ip link set p$i up; done
-ip -n sw link set po1 mtu 9000 up
-ip -n sw link add link po1 name v3001 type vlan id 3001
-ip -n sw addr add 10.30.1.254/24 dev v3001
-ip -n sw link set v3001 up
-"""
+SWITCH = "/usr/local/lib/lab/switch"  # of the guest; it answers at 10.30.1.254 in VLAN 3001, with jumbo frames
+FOLDERS = "/etc/systemd/network /etc/NetworkManager/system-connections"
+UNDO = "/var/lib/halocline/links"
 SECONDS = 90  # a guest is about seven times slower than a host
 
 
@@ -61,10 +51,41 @@ class Host:
         return done.out
 
     def files(self) -> str:
-        return self.run("cd /etc/systemd/network && for f in *; do stat -c '%n %Y' $f; sha256sum $f; done")
+        """Every file of a network backend, its content's hash and its time."""
+        return self.run(f"find {FOLDERS} -type f | sort | while read -r f; do stat -c '%n %Y' $f; sha256sum $f; done")
 
     def links(self) -> dict[str, dict]:
         return {link["ifname"]: link for link in json.loads(self.run("ip -d -j address"))}
+
+    def network(self) -> tuple[str, dict[str, tuple]]:
+        """The files, and of each link in a bond or with addresses that bond and those, but for link-local ones."""
+        found = {}
+        for name, link in self.links().items():
+            addresses = sorted(one["local"] for one in link["addr_info"] if one["scope"] == "global")
+            if addresses or "master" in link:
+                found[name] = (link.get("master"), *addresses)
+        return self.files(), found
+
+    def begin(self, sign: str, **links: dict) -> None:
+        """Begin to apply these links, and come back when `sign`, a command, succeeds: the change has been made."""
+        self.run(f"rm -rf {UNDO}/undone")
+        words = ["salt", "--async", self.name, "state.apply", "ceph.host.networks", f"pillar={told(60, **links)}"]
+        self.master.run("saltmaster", words)
+        self.until(f"test -d {UNDO}/undo && {sign}", limit=120)
+
+    def kill_minion(self) -> None:
+        """Kill its minion with all that it does; nobody of it is left to undo anything."""
+        self.run("systemctl kill --kill-whom=all --signal=KILL salt-minion; systemctl stop salt-minion; sleep 1")
+        assert self.guest.run("pgrep -f 'salt-minion -'", check=False).code != 0
+
+    def undone(self, before: tuple[str, dict[str, tuple]]) -> None:
+        """Wait until all is as it was: files to the byte, links, addresses; and the master is answered."""
+        self.until(f"test -e {UNDO}/undone/reason", limit=SECONDS + 60)
+        end = time.monotonic() + SECONDS
+        while (now := self.network()) != before:
+            assert time.monotonic() < end, f"{now}\nbefore:\n{before}"
+            time.sleep(1)
+        self.answers()
 
 
 def told(seconds: int = SECONDS, **links: dict) -> str:

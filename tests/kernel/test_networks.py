@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from minion import SECONDS, Host, told
+from minion import UNDO, Host, told
 
 from lab.guest import guests, process
 from lab.store import CHECKOUT, find
@@ -86,9 +86,8 @@ def test_networkmanager_reads_what_is_rendered_for_it(host: Host) -> None:
     assert port["connection.master"] == "bond0"
 
 
-def cut(host: Host) -> dict[str, dict]:
-    """Links that lose the master: its own port gets an address elsewhere; a bond and a VLAN come with it."""
-    return {"vec0": {"kind": "ethernet", "mtu": 1500, "addresses": ["10.66.0.1/24"]}, "bond0": BOND, "bond0_3001": VLAN}
+# Links that lose the master: its own port gets an address elsewhere; a bond and a VLAN come with it.
+CUT = {"vec0": {"kind": "ethernet", "mtu": 1500, "addresses": ["10.66.0.1/24"]}, "bond0": BOND, "bond0_3001": VLAN}
 
 
 @pytest.fixture
@@ -98,16 +97,6 @@ def plain(host: Host) -> Host:
     host.run("systemctl restart systemd-networkd; ip link set p1 up; ip link set p2 up")
     host.until(f"ping -c 1 -W 2 {host.master.run('saltmaster', 'hostname -I').out.split()[0]}")
     return host
-
-
-def undone(host: Host, before: str) -> None:
-    """All is as it was: files to the byte, the address, no bond, no VLAN; the master is answered."""
-    host.until("test -e /var/lib/halocline/links/undone/reason", limit=SECONDS + 60)
-    assert host.files() == before
-    host.until(f"ip -br address show vec0 | grep -F {host.guest.address}/")  # at boot networkd comes after it
-    links = host.links()
-    assert "bond0" not in links and "bond0.3001" not in links
-    host.answers()
 
 
 def stepped(host: Host, test: bool = False, **links: dict) -> tuple[int, str]:
@@ -132,7 +121,7 @@ def test_the_step_of_the_stage_says_what_happened(plain: Host) -> None:
     assert "bond0.3001" in plain.links()
     assert stepped(plain, bond0=BOND, bond0_3001=VLAN) == (0, "the links of 1 hosts are as planned\n")
     kept = plain.files()
-    code, printed = stepped(plain, **cut(plain))
+    code, printed = stepped(plain, **CUT)
     assert code == 2 and f"{plain.name}: the new links failed and were rolled back: " in printed, printed
     assert plain.files() == kept and "bond0.3001" in plain.links()
     wrong = {**BOND, "ports": ["p1", "p9"]}
@@ -145,37 +134,32 @@ def test_the_step_of_the_stage_says_what_happened(plain: Host) -> None:
 
 @pytest.mark.big
 def test_what_loses_the_master_is_undone_by_the_host_itself(plain: Host) -> None:
-    before = plain.files()
-    done = plain.apply(seconds=60, **cut(plain))
+    before = plain.network()
+    done = plain.apply(seconds=60, **CUT)
     assert done["result"] is False
     assert done["comment"].startswith("rolled back"), done
-    undone(plain, before)
+    plain.undone(before)
 
 
-def begun(host: Host) -> None:
-    """Begin a change that loses the master and come back when it has been made."""
-    words = ["salt", "--async", host.name, "state.apply", "ceph.host.networks", f"pillar={told(60, **cut(host))}"]
-    host.master.run("saltmaster", words)
-    host.until("test -d /var/lib/halocline/links/undo && ip -br address show vec0 | grep -q 10.66.0.1", limit=120)
+SIGN = "ip -br address show vec0 | grep -q 10.66.0.1"  # that such a change has been made
 
 
 @pytest.mark.big
 def test_it_is_undone_when_the_minion_is_killed_in_between(plain: Host) -> None:
-    before = plain.files()
-    begun(plain)
-    plain.run("systemctl kill --kill-whom=all --signal=KILL salt-minion; systemctl stop salt-minion; sleep 1")
-    assert plain.guest.run("pgrep -f 'salt-minion -'", check=False).code != 0  # nobody of it is left to undo anything
-    plain.until("test -e /var/lib/halocline/links/undone/reason", limit=150)
+    before = plain.network()
+    plain.begin(SIGN, **CUT)
+    plain.kill_minion()
+    plain.until(f"test -e {UNDO}/undone/reason", limit=150)
     plain.run("systemctl start --no-block salt-minion")
-    undone(plain, before)
+    plain.undone(before)
     assert "not confirmed within 60 s" in plain.salt("links_undo.undone")
 
 
 @pytest.mark.big
 def test_it_is_undone_at_boot_when_the_host_goes_down_in_between(plain: Host) -> None:
-    before = plain.files()
-    begun(plain)
+    before = plain.network()
+    plain.begin(SIGN, **CUT)
     process.kill(plain.guest.folder)  # as a power failure does
     guests.boot(plain.guest, find(plain.guest.lab))
-    undone(plain, before)
+    plain.undone(before)
     assert "not confirmed before the host went down" in plain.salt("links_undo.undone")
