@@ -4,12 +4,14 @@ import configparser
 import ipaddress
 import re
 import shlex
+from unittest.mock import Mock
 
 import pytest
 
-from lab import capacity, identity
+from lab import capacity, clean, containers, identity
 from lab.cluster import ClusterFile, parse, read
 from lab.errors import LabError
+from lab.grow import with_host
 from lab.guest import guests, hosts
 from lab.guest.base import HERE
 from lab.guide import guide
@@ -77,6 +79,24 @@ def test_the_name_of_another_guest_is_refused(lab: Lab, monkeypatch: pytest.Monk
     known.append(guests.Guest("stor2", "", lab="tiny"))
     with pytest.raises(LabError, match="a guest stor2 of tiny already: `python -m lab kernel down stor2` ends it"):
         hosts.check_names(lab)
+
+
+def test_a_lab_that_lost_a_guest_is_not_whole(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.complete = True
+    made = [Mock(labels={"halocline.host": host.name}, status="running") for host in lab.cluster.containers]
+    client = Mock(**{"containers.list.return_value": made})
+    known = [guests.Guest(host.name, "", lab="guests") for host in lab.cluster.guests]
+    monkeypatch.setattr(guests, "guests", lambda: known)
+    assert clean.alive(client, lab)
+    known.pop()
+    assert not clean.alive(client, lab)
+
+
+def test_what_only_a_container_can_do_says_that_this_is_a_guest(lab: Lab) -> None:
+    with pytest.raises(LabError, match="stor1 of guests is a guest, not a container: `python -m lab kernel --help`"):
+        containers.find(Mock(), lab, "stor1")
+    with pytest.raises(LabError, match="stor1 is a guest, and hosts that are added are containers"):
+        with_host(lab, "stor4", lab.cluster.host("stor1"))
 
 
 def test_udev_gives_each_disk_the_identity_that_a_containers_has(lab: Lab) -> None:
