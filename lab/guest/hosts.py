@@ -1,7 +1,8 @@
 """Guests that are hosts of a cluster file: their disks have an identity, and their two ports lead to a switch.
 
 A container's disks have theirs from the lab's stand-in for udev; a guest has a real udev, which is told by a rule for
-each disk. Its address lies on p1 at first, as on a machine that was just installed.
+each disk. None of them rotates: User Mode Linux says so anew whenever a disk is opened. The guest's address lies on p1
+at first, as on a machine that was just installed.
 """
 
 from lab import identity
@@ -43,7 +44,7 @@ def rule(lab: Lab, host: Node, slot: int, model: Model) -> str:
     words = [f'SUBSYSTEM=="block", KERNEL=="{guests.disk_name(slot + 1)}", ACTION!="remove"']
     words += [f'ENV{{{key}}}="{value}"' for key, value in facts["properties"].items()]
     words += [f'SYMLINK+="{link}"' for link in facts["links"]]
-    return ", ".join([*words, f'ATTR{{queue/rotational}}="{int(model.rotational)}"']) + "\n"
+    return ", ".join(words) + "\n"
 
 
 def plug(lab: Lab, host: Node, model: Model) -> str:

@@ -107,7 +107,6 @@ def test_udev_gives_each_disk_the_identity_that_a_containers_has(lab: Lab) -> No
         facts = identity.describe("guests", "stor1", slot, 0, model)
         assert dict(re.findall(r'ENV\{(\w+)\}="([^"]*)"', line)) == facts["properties"]
         assert re.findall(r'SYMLINK\+="([^"]*)"', line) == facts["links"]
-        assert f'ATTR{{queue/rotational}}="{int(model.rotational)}"' in line
         # each word is one that udev(7) knows, and the line is one
         words = line.rstrip("\n").split(", ")
         assert all(re.fullmatch(r'[A-Z]+(\{[\w/]+\})?(==|!=|=|\+=)"[^"\n]*"', word) for word in words), line
