@@ -158,8 +158,8 @@ def test_another_clusters_osd_on_logical_volumes_is_left_alone(cluster: Product)
     again(cluster)
     assert "another cluster's: " in cluster.answers[f"salt-run state.orch {AGAIN}"].out
     shown = salt_run(cluster.session, "proposal.peek", "target=stor3", "data=890-", "db=180-200").data
-    reasons = [one["reason"] for one in shown["hosts"]["stor3"]["disks"] if one["reason"]]
-    assert len(reasons) == 1 and reasons[0].startswith("another cluster's OSD"), reasons
+    reasons = sorted(one["reason"] for one in shown["hosts"]["stor3"]["disks"] if one["reason"])
+    assert [reason.split(" (")[0] for reason in reasons] == ["another cluster's OSD", "mounted on /; holds ext4"]
     assert (cluster.run("stor3", look).out, cluster.ceph("osd ls")) == (before, osds)
 
 
