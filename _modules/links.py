@@ -20,6 +20,7 @@ CONTAINER, NET = Path("/run/systemd/container"), Path("/sys/class/net")
 SECONDS = 60  # until the rollback
 SPARE = 20  # of these, seconds before its end in which nothing is waited for any more
 LEAST = 5  # seconds that are waited at least
+LIMIT = 90  # seconds one command of a backend may take
 PAUSE = 0.5  # seconds between two looks
 
 
@@ -109,8 +110,9 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     links = __salt__["links_kernel.links"]()
     files = __salt__["links_files.differences"](backend, network)
     steps = __salt__["links_plan.steps"](network, links, before["links"])
-    commands = steps["commands"] + __salt__[f"{backend}.undo"](sorted(network["ports"]), _upward(network))
-    __salt__["links_undo.arm"]([*files["written"], *files["removed"]], steps["created"], commands, seconds)
+    commands = [*__salt__[f"{backend}.read"](), *(f"ip link delete {name} 2>/dev/null" for name in steps["created"])]
+    commands += steps["commands"] + __salt__[f"{backend}.undo"](sorted(network["ports"]), _upward(network))
+    __salt__["links_undo.arm"]([*files["written"], *files["removed"]], commands, seconds)
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)
@@ -125,13 +127,15 @@ def apply(seconds: float | None = None) -> dict[str, str]:
 
 
 def _carry_out(network: Mapping, backend: str, files: Mapping, steps: Mapping) -> None:
-    """Delete what is remade, write the files, make the backend take them up."""
-    for name in steps["deleted"]:
-        if (NET / name).exists():
-            halocline.run(["ip", "link", "delete", name], limit=SPARE)
+    """Write the files, delete what is remade, make the backend take them up."""
     names, deleted = _upward(network), set(steps["deleted"])
     again = deleted.union(*(network["links"].get(name, {}).get("ports", ()) for name in deleted))
     touched, new = __salt__["links_files.write"](files, names)
+    for line in __salt__[f"{backend}.read"]():
+        halocline.run(line.split(), limit=LIMIT)
+    for name in steps["deleted"]:
+        if (NET / name).exists():
+            halocline.run(["ip", "link", "delete", name], limit=SPARE)
     for path, value in steps["options"].items():
         Path(path).write_text(value)
     changed = [name for name in names if name in touched or name in again]

@@ -83,6 +83,18 @@ def _section(title: str, values: Mapping) -> str:
     return f"[{title}]\n" + "".join(f"{key}={value}\n" for key, value in values.items()) + "\n"
 
 
+def read() -> list[str]:
+    """Return the shell commands that make networkd know its files before a link is deleted: none, it makes none anew by itself.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_networkd.read
+    """
+    return []
+
+
 def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> None:
     """Make networkd take up files that were written or removed.
 

@@ -81,6 +81,20 @@ def _section(title: str, values: Mapping) -> str:
     return f"[{title}]\n" + "".join(f"{key}={value}\n" for key, value in values.items()) + "\n"
 
 
+def read() -> list[str]:
+    """Return the shell commands that make NetworkManager know its files before a link is deleted.
+
+    It makes a bond that was deleted anew at once, for its ports: by what it knows.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_networkmanager.read
+    """
+    return ["nmcli connection reload"]
+
+
 def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> None:
     """Make NetworkManager take up files that were written or removed.
 
@@ -97,7 +111,6 @@ def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> 
 
         salt 'osdnode1' links_networkmanager.load '[bond0, ens1f0, ens1f1]' '[]' '[]'
     """
-    _run("nmcli", "connection", "reload")
     for name in changed:
         if name in new:
             _run("nmcli", "--wait", "30", "connection", "up", f"{PREFIX}{name}")
@@ -125,7 +138,7 @@ def undo(ports: Sequence[str], names: Sequence[str]) -> list[str]:
     lines = _run("nmcli", "--terse", "--fields", "DEVICE,UUID", "connection", "show", "--active").splitlines()
     active = dict(line.rsplit(":", 1) for line in lines)
     again = (f"nmcli --wait 30 connection up uuid {active[name]}" for name in names if name in active)
-    return ["nmcli connection reload", *again]
+    return list(again)
 
 
 def _run(*words: str) -> str:

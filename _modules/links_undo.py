@@ -19,15 +19,14 @@ UNIT = "links-undo-timer"
 LIMIT = 60  # seconds one command may take
 
 
-def arm(files: Sequence[str], links: Sequence[str], commands: Sequence[str], seconds: float) -> None:
+def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
     """Keep the files as they are and start the timer; nothing has been changed yet.
 
     files
         Paths that are about to be written or removed.
-    links
-        Links that the rollback deletes: those that are about to be made.
     commands
-        Shell commands that make the network's backend take up its files as they were.
+        Shell commands that delete the links that are about to be made, and make the network's backend take up its files
+        as they were.
     seconds
         When the rollback comes unless it is called off.
 
@@ -35,7 +34,7 @@ def arm(files: Sequence[str], links: Sequence[str], commands: Sequence[str], sec
 
     .. code-block:: bash
 
-        salt 'osdnode1' links_undo.arm '[]' '[]' '[]' 60
+        salt 'osdnode1' links_undo.arm '[]' '[]' 60
     """
     if RECORD.exists() or UNDOING.exists():
         raise CommandExecutionError(f"a change is under way, or its rollback: look at {HOME}; run again in a minute")
@@ -50,7 +49,7 @@ def arm(files: Sequence[str], links: Sequence[str], commands: Sequence[str], sec
             shutil.copy2(path, kept)
         else:
             absent.append(str(path))
-    for name, lines in (("absent", absent), ("links", links), ("commands", commands)):
+    for name, lines in (("absent", absent), ("commands", commands)):
         (draft / name).write_text("".join(f"{line}\n" for line in lines))
     _run("sync", "-f", str(draft))
     draft.rename(RECORD)

@@ -65,6 +65,18 @@ def _values(values: Mapping) -> str:
     return "".join(f"{key}='{value}'\n" for key, value in values.items())
 
 
+def read() -> list[str]:
+    """Return the shell commands that make wicked know its files before a link is deleted: none, it makes none anew by itself.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_wicked.read
+    """
+    return []
+
+
 def load(new: Sequence[str], changed: Sequence[str], deleted: Sequence[str]) -> None:
     """Make wicked take up files that were written or removed: it finds by itself what has changed.
 

@@ -232,11 +232,11 @@ def nmcli(python_module, tmp_path, monkeypatch):
     """NetworkManager on a host whose links are gone: what nmcli is asked, and what is active."""
     asked = []
 
-    def run(*words):
+    def run(words, limit):
         asked.append(" ".join(words))
         return "p1:0a-1\nlo:0a-2\n" if "--active" in words else ""
 
-    monkeypatch.setattr(python_module("links_networkmanager"), "_run", run)
+    monkeypatch.setattr(python_module("links").halocline, "run", run)
     monkeypatch.setattr(python_module("links_networkmanager"), "FOLDER", str(tmp_path))
     monkeypatch.setattr(python_module("links"), "NET", tmp_path)
     monkeypatch.setattr(python_module("links_undo"), "HOME", tmp_path)
@@ -245,7 +245,7 @@ def nmcli(python_module, tmp_path, monkeypatch):
 
 def test_networkmanager_goes_back_to_what_was_active_and_connects_nothing_else(modules, nmcli):
     commands = modules["links_networkmanager.undo"](["p1", "p2"], ["bond0", "p1", "p2", "bond0.3001"])
-    assert commands == ["nmcli connection reload", "nmcli --wait 30 connection up uuid 0a-1"]
+    assert commands == ["nmcli --wait 30 connection up uuid 0a-1"]
 
 
 def test_with_a_bond_that_is_made_again_its_ports_and_vlans_come_up(
