@@ -84,7 +84,9 @@ def _section(title: str, values: Mapping) -> str:
 
 
 def read() -> list[str]:
-    """Return the shell commands that make networkd know its files before a link is deleted: none, it makes none anew by itself.
+    """Return the shell commands that make networkd know its files before a link is deleted: none.
+
+    It makes no link anew by itself.
 
     CLI Example:
 
