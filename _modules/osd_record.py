@@ -26,7 +26,7 @@ def read() -> dict[str, dict]:
         salt 'osdnode1' osd_record.read
     """
     found = {}
-    for path in sorted(RECORDS.glob("[0-9]*")):
+    for path in sorted(path for path in RECORDS.glob("[0-9]*") if path.name.isdecimal()):  # others: somebody's copies
         lines = dict(line.split(None, 1) for line in path.read_text(encoding="ascii").splitlines() if " " in line)
         slots = {ROLES[link]: name for link, name in lines.items() if link in ROLES}
         if "fsid" in lines:

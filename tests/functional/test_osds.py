@@ -268,6 +268,8 @@ def test_deploy_starts_no_osd_whose_db_is_between_two_places(storage, python_mod
     modules["osd_record.write"](3, UUIDS[0], {"data": "x", "db": "y"}, "db")
     assert modules["osd_record.read"]() == {UUIDS[0]: {"id": 3, "slots": {"data": "x", "db": "y"}, "moving": "db"}}
     assert modules["osd_retire.recorded"](4)["fsid"] is None
+    (tmp_path / "3.bak").write_text((tmp_path / "3").read_text())  # somebody's copy
+    assert [osd["fsid"] for osd in modules["osd_plan.osds"]()] == UUIDS[:1]
     with pytest.raises(salt.exceptions.CommandExecutionError, match=r"osd.3: its db is being moved: 'salt-run osd.mi"):
         modules["osd_raw.make"](modules["osd_plan.osds"]()[0])
 

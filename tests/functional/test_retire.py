@@ -50,6 +50,11 @@ def test_an_osd_that_is_planned_is_not_stopped(host):
     assert ["systemctl", "stop", "ceph-osd@3", "osd-devices@3"] in ran
 
 
+def test_a_copy_of_a_record_is_no_record(host, tmp_path):
+    (tmp_path / "records/3.bak").write_text(f"3 {FSID} data db\n")
+    assert host[0].left([FSID]) == {FSID: 3}
+
+
 def test_a_number_that_is_another_osds_is_not_stopped(host):
     module, _, ran = host
     assert module.retire(3, OTHER) == {"stopped": "nothing"} and ran == []
