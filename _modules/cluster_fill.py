@@ -17,10 +17,13 @@ KIB_OF_TIB = 2**30
 OURS, THEIRS = "ours", "theirs"
 
 
-def inspect() -> dict[str, Any]:
+def inspect(sizes: bool = True) -> dict[str, Any]:
     """Return ``{begun, removal, sizes}``: a fill that was interrupted (``{hash, osds}``), what the monitors keep of a
     removal (``None`` where there is neither), and what each running OSD would weigh: TiB, as it says itself when it
     starts.
+
+    sizes
+        Whether weights are wanted: managers tell them, the rest is the monitors'.
 
     CLI Example:
 
@@ -28,7 +31,8 @@ def inspect() -> dict[str, Any]:
 
         salt 'saltmaster' cluster_fill.inspect
     """
-    kept, nodes = __salt__["cluster_cli.kept"](KEPT), __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
+    kept = __salt__["cluster_cli.kept"](KEPT)
+    nodes = __salt__["cluster_cli.ask"](["osd", "df"])["nodes"] if sizes else ()
     return {
         "begun": {"hash": kept.split()[0], "osds": kept.split()[2].split(",")} if kept else None,
         "removal": __salt__["cluster_cli.kept"](REMOVAL),

@@ -171,10 +171,12 @@ def growth_(test: bool = False) -> answer.Output:
         except ProposalError as err:  # before the first deploy nobody answers
             return {"text": f"how much data moves is not known yet: {err}"}
     look = growing.look(__opts__)
+    if look.begun:
+        return {"text": "\n".join([*growth.listed(look.items), growth.goes_on(look.begun)])}
     if not look.items:
         return {"text": "no OSD waits for data: nothing changed"}
     held = minions.pillar(__opts__).get(growing.HOLD)
-    if held and not look.begun and not moves.total(look.moves(__opts__)):
+    if held and not moves.total(look.moves(__opts__)):
         ran = jobs.cluster(__opts__, "cluster_fill.fill", [look.weights, growth.digest(look.items)])["run"]
         return {"text": f"{counted(len(look.items), 'OSD')}: weights given, no data moves", "changes": {"ceph": ran}}
     return {"text": "\n".join(["wait for data:", *growth.listed(look.items), growth.WAIT])}
@@ -207,7 +209,7 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
     found, told = look.moves(__opts__), jobs.cluster(__opts__, "cluster_fill.movers", kind=dict)
     lines = growth.plan(look.items, found, told, look.absent)
     if look.begun:
-        lines.append(f"interrupted, goes on by: salt-run osd.fill confirm={look.begun['hash']}")
+        lines.append(growth.goes_on(look.begun))
     if against := moves.against(found):
         return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
     if test:

@@ -4,6 +4,7 @@ Nothing here asks the cluster.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ def coming(
         ``cluster_osds.states``'s answer.
     """
     known = {osd["fsid"] for osd in states}
+    destroyed = Counter(osd["host"] for osd in states if osd["state"] == "destroyed")
     found: list[New] = []
     for minion, disks in sorted(osds.items()):
         seen, name = hosts.get(minion, {}), hosts.get(minion, {}).get("hostname", minion)
@@ -50,7 +52,7 @@ def coming(
             for fsid in osd.get("uuids") or ()
             if fsid not in known
         ]
-        found += new[sum(osd["state"] == "destroyed" and osd["host"] == name for osd in states) :]
+        found += new[destroyed[name] :]
     return found
 
 
@@ -113,6 +115,11 @@ def absent(planned: Mapping[str, str], states: Iterable[Mapping]) -> list[str]:
     """Return the minions of planned OSDs that do not run yet, sorted."""
     running = {osd["fsid"] for osd in states if osd["up"]}
     return sorted({minion for fsid, minion in planned.items() if fsid not in running})
+
+
+def goes_on(begun: Mapping) -> str:
+    """Return what is said of a fill that was interrupted, with its flag still set; ``begun`` has its ``hash``."""
+    return f"osd.fill was interrupted, goes on by: salt-run osd.fill confirm={begun['hash']}"
 
 
 def listed(items: Sequence[Item]) -> list[str]:

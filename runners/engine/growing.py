@@ -50,7 +50,8 @@ class Look:
 def look(opts: Mapping) -> Look:
     """Look at the OSDs that wait for data; none that leaves the cluster is among them."""
     wanted, states = growth.minions(planned.osds(site(opts))), jobs.cluster(opts, "cluster_osds.states", kind=list)
-    items, seen = growth.waiting(wanted, states), jobs.cluster(opts, "cluster_fill.inspect", kind=dict)
+    items = growth.waiting(wanted, states)
+    seen = jobs.cluster(opts, "cluster_fill.inspect", [bool(items)], dict)
     leaving, sizes = record.read(seen["removal"]), seen["sizes"]
     away = {item.fsid for item in leaving.items} if leaving else set()
     numbers = {item: item.name.removeprefix("osd.") for item in items if item.fsid not in away}

@@ -144,7 +144,7 @@ def cluster(python_module, monkeypatch):
     monkeypatch.setattr(planned, "osds", lambda paths: OSDS)
     monkeypatch.setattr(kept, "load_inventory", lambda folder: {"hosts": HOSTS})
     monkeypatch.setattr(minions, "pillar", lambda opts: {"hold_new_osds": made.held})
-    asks = {"cluster_cli.ask": made.ask, "cluster_cli.tell": made.tell, "cluster_cli.kept": made.kept.get}
+    asks = {"cluster_cli.ask": lambda words: made.ask(words), "cluster_cli.tell": made.tell, "cluster_cli.kept": made.kept.get}
     with LoaderModuleMock({module: {"__salt__": asks}}):
         yield made
 
@@ -229,6 +229,26 @@ def test_deploy_gives_weights_only_where_nothing_moves_and_the_site_holds(runner
     assert "no data moves" in runners["osd.growth"]()["text"]
     assert set(cluster.weights.values()) == {1.0} and cluster.flags == {"sortbitwise"}
     assert "nothing changed" in runners["osd.growth"]()["text"]
+
+
+def test_where_none_waits_deploy_asks_no_manager(runners, cluster):
+    """``ceph osd df`` is a manager's answer: without a manager the stage would end here."""
+    cluster.weights |= {2: 1.0, 3: 1.0}
+    cluster.ask = None
+    assert runners["osd.growth"]()["text"] == "no OSD waits for data: nothing changed"
+
+
+def test_deploy_names_a_fill_that_ended_before_its_flag_was_taken_back(runners, cluster):
+    confirm, cluster.kill = hash_of(runners), 4
+    with pytest.raises(Killed):
+        runners["osd.fill"](confirm=confirm)
+    cluster.kill = None
+    assert set(cluster.weights.values()) == {1.0} and "norebalance" in cluster.flags
+    assert f"interrupted, goes on by: salt-run osd.fill confirm={confirm}" in runners["osd.growth"]()["text"]
+    assert "norebalance" in cluster.flags
+    runners["osd.fill"](confirm=confirm)
+    assert runners["osd.growth"]()["text"] == "no OSD waits for data: nothing changed"
+    assert cluster.flags == {"sortbitwise"}
 
 
 def test_the_plan_says_what_new_osds_move(runners, cluster):
