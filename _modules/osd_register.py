@@ -115,7 +115,7 @@ def made(fsid: str, osd_id: int) -> None:
     """
     for name in (fsid, f"{fsid}.begun"):
         (KEYS / name).unlink(missing_ok=True)
-    __salt__["osd_waiting.release"](osd_id)
+    __salt__["osd_waiting.release"](osd_id, fsid)
 
 
 def known(fsid: str) -> bool:

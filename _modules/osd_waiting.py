@@ -48,11 +48,16 @@ def keep(fsid: str, place: Mapping) -> None:
     fresh.rename(FOLDER / fsid)
 
 
-def release(osd_id: int) -> None:
-    """Forget an OSD by its number: it is made again, or its place was given up.
+def release(osd_id: int, fsid: str | None = None) -> None:
+    """Forget an OSD: it is made again, or its place was given up.
+
+    osd_id
+        Its number.
+    fsid
+        Its fsid, under which it may have waited with a number that somebody purged.
 
     CLI Example: for ``osd_raw.make``.
     """
-    for fsid, place in kept().items():
-        if place["id"] == osd_id:
-            (FOLDER / fsid).unlink(missing_ok=True)
+    for each, place in kept().items():
+        if place["id"] == osd_id or each == fsid:
+            (FOLDER / each).unlink(missing_ok=True)

@@ -53,9 +53,18 @@ def one(opts: Mapping, osd_id: int) -> Look:
     """Look at an OSD whose disk is to be replaced; ArgumentError where the cluster has none of that number."""
     osd = next((osd for osd in _states(opts) if osd["id"] == osd_id), None)
     if osd is None:
-        raise ArgumentError(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
+        return _purged(opts, osd_id)
     alive = osd["state"] != "destroyed"
     return Look(planned.minion_of(site(opts), osd), (Osd(osd_id, osd["fsid"] or "", alive),))
+
+
+def _purged(opts: Mapping, osd_id: int) -> Look:
+    """An OSD whose number somebody purged while its host keeps its place, as discovery saw it."""
+    for minion, host in kept.load_inventory(site(opts).inventory)["hosts"].items():
+        for place in waiting.read(minion, host.get("waiting")):
+            if place.osd_id == osd_id:
+                return Look(minion, (Osd(osd_id, place.fsid, False),))
+    raise ArgumentError(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
 
 
 def behind(opts: Mapping, host: object, device: object) -> Look:

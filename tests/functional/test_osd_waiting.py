@@ -36,6 +36,13 @@ def test_what_is_kept_is_told_until_it_is_released(kept):
     assert kept.kept() == {FSIDS[1]: place(7), FSIDS[2]: place(10)}
 
 
+def test_an_osd_that_came_back_under_another_number_waits_no_more(kept):
+    """Somebody purged its number meanwhile."""
+    kept.keep(FSIDS[0], place(12))
+    kept.release(3, FSIDS[0])
+    assert kept.kept() == {}
+
+
 def test_a_file_that_is_none_of_ours_is_named(kept):
     kept.keep(FSIDS[0], place(0))
     (kept.FOLDER / FSIDS[0]).write_text("{")

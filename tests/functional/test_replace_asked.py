@@ -121,6 +121,9 @@ class Cluster:
 
     def osd_retire_free(self, minion, number, place=None):
         record = self.records.get(number)
+        if place is None:
+            own = self.waiting[minion]
+            self.waiting[minion] = {fsid: kept for fsid, kept in own.items() if kept["id"] != number}
         if record is None:
             return {"freed": []}
         assert self.osds[number]["fsid"] is None, "freed early"
@@ -309,6 +312,17 @@ def test_what_a_minion_says_is_checked(runners, cluster, told):
     cluster.waiting["node2"] = told
     done = runners["osd.replace"](host="node2", device="SSD2")
     assert done["retcode"] == 2 and "is not understood" in done["error"] and cluster.log == []
+
+
+def test_a_place_is_given_up_though_somebody_purged_its_number(runners, cluster, monkeypatch):
+    """'osd.replace 3 gives that OSD's place up', a plan says of it."""
+    runners["osd.replace"](host="node2", device="SSD2")
+    del cluster.osds[3]
+    hosts = {"hosts": {"node2": {"hostname": "node2", "waiting": cluster.waiting["node2"]}}}
+    monkeypatch.setattr(kept, "load_inventory", lambda folder: hosts)
+    done = runners["osd.replace"](3)
+    assert done.get("retcode", 0) == 0, done
+    assert [place["id"] for place in cluster.waiting["node2"].values()] == [2]
 
 
 def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(runners, cluster):
