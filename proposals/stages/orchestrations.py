@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+MOVE = "osd_migrate.move"
 KEYS = "ceph_{}"  # of the pillar, by which a stage's SLS are told
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
 
@@ -60,8 +61,11 @@ def failure(printed: str, errors: str) -> str:
 
 
 def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Return the state runs among what a minion says that runs on it (``saltutil.running``), in short."""
-    found = [job for job in running if str(job["fun"]).startswith("state.")]
+    """Return the state runs among what a minion says that runs on it (``saltutil.running``), in short.
+
+    A DB that is being moved counts as one: its OSD is stopped meanwhile, and a stage would take its ``noout`` away.
+    """
+    found = [job for job in running if str(job["fun"]).startswith(("state.", MOVE))]
     return [{"jid": job["jid"], "fun": job["fun"], "what": " ".join(map(str, job["arg"][:1]))} for job in found]
 
 

@@ -12,7 +12,7 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, health, jobs, minions, spared
+from runners.engine import daemon_restart, health, jobs, minions, spared, stage_lock
 
 Found = list[tuple[str, Mapping[str, Any]]]  # minion, and what its ``osd_migrate.inspect`` says of one OSD
 
@@ -42,6 +42,7 @@ def every(opts: Mapping, osds: Found, done: dict[str, list[str]]) -> None:
     """Move OSDs one after the other; ``done`` gets what was done of each, also where the rest fails."""
     jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # noout of an interrupted run that had but slots to free
     for minion, osd in osds:
+        stage_lock.free(opts)  # one may have begun meanwhile: it waits for the copy, and takes noout away
         done[f"osd.{osd['id']}"] = carry_out(opts, minion, osd)
 
 

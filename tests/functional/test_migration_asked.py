@@ -12,7 +12,7 @@ from proposals.cluster.health import seen
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions
+from runners.engine import health, jobs, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 GIB = 1 << 30
@@ -251,6 +251,14 @@ def test_without_cephs_leave_nothing_stops(runners, cluster):
     assert [osd["at"] for osd in cluster.osds.values()] == ["new", "old", "old"] and cluster.noout is None
     cluster.refused = {}
     assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
+
+
+def test_a_stage_that_began_meanwhile_is_not_worked_beside(runners, cluster, monkeypatch):
+    holders = iter([None, None])
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: next(holders, {"stage": "deploy"}))
+    done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "stage deploy is running" in done["error"] and list(done["changes"]) == ["osd.0"]
+    assert [osd["at"] for osd in cluster.osds.values()] == ["new", "old", "old"]
 
 
 def test_a_copy_that_fails_stops_there_with_noout_taken_back(runners, cluster):

@@ -99,6 +99,8 @@ def test_state_runs_that_are_left_are_named():
     ]
     runs = orchestrations.state_runs(running)
     assert runs == [{"jid": "7", "fun": "state.sls", "what": "ceph.cluster.osd"}]
+    copied = [{"jid": "9", "fun": "osd_migrate.move", "arg": ["f"]}]  # deploy would take its noout away
+    assert orchestrations.state_runs(copied) == [{"jid": "9", "fun": "osd_migrate.move", "what": "f"}]
     assert orchestrations.named({"node1": runs}) == "node1 (state.sls ceph.cluster.osd, job 7)"
 
 
