@@ -46,16 +46,27 @@ def before() -> dict[str, Any]:
         stage_lock.keep(__opts__, KEPT, {})
         return {"text": "there is no cluster yet"}
     plan = health.plan(__opts__)
+    lines, changes = _without_noout()
     try:
-        ended = jobs.cluster(__opts__, "cluster_maintenance.end", kind=list)
         seen = health.look(__opts__)
     except ProposalError as err:
         stage_lock.keep(__opts__, KEPT, None)
         return {"text": f"nothing is known of the cluster before: {err}"}
     stage_lock.keep(__opts__, KEPT, judge.remembered(seen, plan))
-    changes = dict.fromkeys(ended, "noout of an interrupted run is taken away")
-    lines = [f"{host}: {what}" for host, what in changes.items()]
     return {"text": "\n".join([*lines, "before:", *report.text(judge.judge(seen, plan))]), "changes": changes}
+
+
+def _without_noout() -> tuple[list[str], dict[str, str]]:
+    """Take away the ``noout`` of an interrupted run; return what is said of it, and by host what was done.
+
+    Its host may be gone: that hides nothing of what the cluster says before.
+    """
+    try:
+        ended = jobs.cluster(__opts__, "cluster_maintenance.end", kind=list)
+    except ProposalError as err:
+        return [f"noout of an interrupted run is not taken away: {err}"], {}
+    changes = dict.fromkeys(ended, "noout of an interrupted run is taken away")
+    return [f"{host}: {what}" for host, what in changes.items()], changes
 
 
 @answer.answers

@@ -313,6 +313,16 @@ def test_noout_that_an_interrupted_run_had_set_is_taken_away_and_told(runners, c
     assert before["changes"] == {} and "noout" not in before["text"]
 
 
+def test_noout_that_cannot_be_taken_away_hides_nothing_of_what_was_before(runners, cluster):
+    """Its host may be gone: what was wrong before would be taken for this deploy's, in each that follows."""
+    cluster.osd(3, **DOWN)
+    cluster.cluster_maintenance_end = lambda asker: ProposalError("unable to parse crush node: node9")
+    before, after = deploy(runners, cluster)
+    assert "noout of an interrupted run is not taken away: unable to parse crush node: node9" in before["text"]
+    assert "wrong  osd.3 of node2: down" in before["text"]
+    assert "retcode" not in after and "known  osd.3 of node2: down" in after["text"]
+
+
 def test_a_new_cluster_has_no_excuse(runners, cluster):
     check = {"severity": "HEALTH_WARN", "summary": {"message": "clocks", "count": 1}, "muted": False}
     cluster.mon_exists = lambda _: False
