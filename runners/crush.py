@@ -17,6 +17,7 @@ SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a momen
 REBUILD = ["--rebuild-class-roots"]  # normally nothing: that an edit is there makes all pools be looked at
 NONE = "no host has a place of its own (crush_locations): nothing changed"
 KEPT = "left where they are, as their data would move ('salt-run crush.move' says how much, and moves them by name)"
+UNKNOWN = "the next deploy without only= asks again; 'salt-run crush.move' moves them by name"
 
 
 @answer.answers
@@ -44,20 +45,20 @@ def place(test: bool = False) -> dict[str, Any]:
     commands = crush.commands(places, found["tree"])
     still = crush.still(commands, found["tree"])
     moving = [words for words in commands if words not in still]
-    told = []
+    told, findings = [], []
     if moving:
+        hosts = several([words[3] for words in moving], "more")
         try:
             estimated = _estimate(commands)
             if moves.total(estimated) < SMALL and not moves.against(estimated):
                 still = commands
             else:
-                told = [f"{several([words[3] for words in moving], 'more')}: {KEPT}", *moves.lines(estimated)]
+                told = [f"{hosts}: {KEPT}", *moves.lines(estimated)]
         except ProposalError as err:
-            if not test:
-                raise
-            told = [f"how much data moves is not known yet: {err}"]
+            told = [f"{hosts}: left where they are: how much data moves is not known yet: {err}"]
+            findings = [{"severity": "warning", "hosts": [], "message": told[0], "fix": UNKNOWN}]
     done = ceph.run(__opts__, still, test, f"{len(places)} hosts have crush_locations, and none is to be placed")
-    return {**done, "text": "\n".join([done["text"], *told])}
+    return {**done, "text": "\n".join([done["text"], *told]), "findings": findings}
 
 
 @answer.answers
