@@ -144,7 +144,11 @@ def cluster(python_module, monkeypatch):
     monkeypatch.setattr(planned, "osds", lambda paths: OSDS)
     monkeypatch.setattr(kept, "load_inventory", lambda folder: {"hosts": HOSTS})
     monkeypatch.setattr(minions, "pillar", lambda opts: {"hold_new_osds": made.held})
-    asks = {"cluster_cli.ask": lambda words: made.ask(words), "cluster_cli.tell": made.tell, "cluster_cli.kept": made.kept.get}
+    asks = {
+        "cluster_cli.ask": lambda words: made.ask(words),
+        "cluster_cli.tell": made.tell,
+        "cluster_cli.kept": made.kept.get,
+    }
     with LoaderModuleMock({module: {"__salt__": asks}}):
         yield made
 
