@@ -5,17 +5,19 @@ end, result, reason), ``result`` (of a step), ``stop``, ``end``. What minions re
 failures.
 """
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proposals.stages import left_out, summary
-from proposals.stages.replies import words
+from proposals.stages.replies import SYNC, words
 from proposals.text.notes import several
 
 LONGEST = 2000  # characters of one reason
 MOST = 10_000  # OSDs of one host: no number above this is believed
 OSD = ["halocline", "osd"]  # the tag of _modules/osd.py, split
+NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
 COUNTS = ("made", "failed", "of")  # what its events carry
 Record = dict[str, Any]
 
@@ -154,11 +156,18 @@ def _outcome(returned: Any, success: Any, function: str = "") -> tuple[str, int]
         return "; ".join(reason for reason, _ in outcomes if reason), sum(changes for _, changes in outcomes)
     if isinstance(returned, dict) and all(isinstance(state, dict) and "result" in state for state in returned.values()):
         wrong = [state for state in returned.values() if state["result"] is False]
-        reason = "; ".join(f"{state.get('__id__')}: {state.get('comment')}" for state in wrong)
+        reason = "; ".join(_failed(state) for state in wrong)
         return reason, sum(1 for state in returned.values() if state.get("changes"))
     if success:
         return "", 0
     return "; ".join(map(str, returned)) if isinstance(returned, list) else words(function, str(returned)), 0
+
+
+def _failed(state: Mapping[str, Any]) -> str:
+    """Why a state failed; one that its minion does not have yet has no name either."""
+    if missing := NO_STATE.match(str(state.get("comment"))):
+        return f"it has no state {missing['name']}: {SYNC}"
+    return f"{state.get('__id__')}: {state.get('comment')}"
 
 
 def _warnings(returned: Any) -> list[str]:
