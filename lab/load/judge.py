@@ -17,6 +17,7 @@ class Demand:
     """What a load has to show. A client that stopped, or lost or altered objects, are never allowed."""
 
     least: int = 1  # acknowledged operations of each client
+    during: int = 1  # of these in each fault
     longest: float = float("inf")  # seconds of a client without an acknowledged operation
     errors: int | None = None  # operations of each client that fail and are tried again; None: any number
 
@@ -147,8 +148,11 @@ def _problems(client: Figures, demand: Demand | None, faults: Sequence[Span]) ->
     if client.operations < demand.least:
         problems.append(f"has {client.operations} acknowledged operations, at least {demand.least} were asked for")
     for number, (first, last) in zip(client.during, faults, strict=True):
-        if not number:
-            problems.append(f"has no acknowledged operation during the fault, {clock(first)} to {clock(last)}")
+        if number < demand.during:
+            problems.append(
+                f"has {number} acknowledged operations during the fault, {clock(first)} to {clock(last)}; "
+                f"at least {demand.during} were asked for"
+            )
     if client.stall > demand.longest:
         problems.append(
             f"stalled for {client.stall:.1f} s from {clock(client.stalled)}, {demand.longest:.0f} s are allowed"

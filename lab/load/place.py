@@ -73,6 +73,10 @@ class Place:
         """No load was ever started here."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def state(self, load: Load, client: str) -> str:
+        """What systemd says of a client's unit: `active` while it works."""
+        return containers.run(self.node(load.host), ["systemctl", "is-active", f"lab-load-{client}"]).out.strip()
+
     def fetch(self, load: Load, client: str) -> str:
         """The text of a client's ledger from its host; empty where it has not begun."""
         return containers.run(self.node(load.host), f"cat {FOLDER}/{client}.jsonl 2>/dev/null").out

@@ -101,7 +101,7 @@ def _launch(place: Place, load: Load) -> None:
             raise LabError(f"the client {name} does not start: {started.err.strip()}")
     for name in load.clients:
         while sum(entry.what == lines.WRITTEN for entry in place.ledger(load, name)) < OBJECTS:
-            state = containers.run(node, ["systemctl", "is-active", f"lab-load-{name}"]).out.strip()
+            state = place.state(load, name)
             if state != "active" or time.monotonic() > deadline:
                 said = containers.run(node, f"journalctl -u lab-load-{name} -n 20 --no-pager -o cat").out.strip()
                 raise LabError(f"the client {name} does not begin within {BEGINS} s (its unit is {state}):\n{said}")

@@ -1,8 +1,9 @@
 """`stop`: a load's clients end, what they wrote is read back, all that it made is removed; `report` judges it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from lab import containers
 from lab.errors import LabError
@@ -78,12 +79,21 @@ def remove(place: Place) -> None:
 
 
 def report(cluster: str | None, demand: Demand | None = None, faults: Sequence[Span] = ()) -> Report:
-    """The report on a lab's load, running or stopped; the demand holds for a stopped one.
+    """The report on a lab's load, running or stopped.
 
-    Raises LabError where no load was started.
+    The demand holds for a stopped one. Of one that runs it is said what is lost or altered, and which clients have ended
+    without being told to. Raises LabError where no load was started.
     """
     place = Place(cluster)
     load = place.known()
     if load.stopped is None:
-        return judge(place.ledgers(load), time.time(), None, faults)
+        told = judge(place.ledgers(load), time.time(), None, faults)
+        return replace(told, problems=(*told.problems, *_ended(place, load)))
     return judge(place.ledgers(load), load.stopped, demand or Demand(), faults)
+
+
+def _ended(place: Place, load: Load) -> Iterator[str]:
+    """What is said of a running load's clients that work no more."""
+    for name in load.clients:
+        if (state := place.state(load, name)) != "active":
+            yield f"{name} stopped: its unit is {state}; `journalctl -u lab-load-{name}` on {load.host} says why"

@@ -11,6 +11,7 @@ from product import Product, until
 
 from lab.load.node.clients import NAME
 from lab.load.node.content import SIZE
+from lab.load.stop import report
 
 pytestmark = pytest.mark.big
 CLIENTS = ("rados", "rbd", "cephfs", "s3")
@@ -22,6 +23,11 @@ def whole(served: Product) -> Iterator[None]:
     until(served.healthy, 120, "HEALTH_OK before")
     yield
     until(served.healthy, 120, "HEALTH_OK after")
+
+
+def wrong(cluster: Product) -> tuple[str, ...]:
+    """What is wrong with the load that runs."""
+    return report(cluster.session.name).problems
 
 
 @contextmanager
@@ -131,6 +137,7 @@ def test_a_client_that_is_killed_fails_the_load(served: Product, load: Callable)
     with stopped, load(served, longest=60, least=1, clients=["rados", "rbd"]) as busy:
         before = busy.operations()
         served.run("client1", "systemctl kill --signal=KILL lab-load-rbd")
+        until(lambda: any(line.startswith("rbd stopped: its unit is failed") for line in wrong(served)), 30, "it is said")
     assert before["rbd"] >= 32 and not busy.report.clients["rbd"].findings
 
 
