@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
-from lab.chaos import change, judge, moment, rounds
+from lab.chaos import change, judge, rounds
 from lab.chaos.faults import FAULTS
 from lab.chaos.judge import Look
 from lab.chaos.record import Outcome
@@ -16,14 +16,12 @@ from lab.chaos.site import DeployedLab
 from lab.chaos.stage import LIMIT, Stage
 from lab.errors import LabError
 from lab.load.judge import Demand
-from lab.load.place import Place
 from lab.load.start import start
-from lab.load.stop import remove, report, stop
+from lab.load.stop import report, stop
 from lab.progress import step
 
 ROUND = 3600  # seconds one round may take; usual are four to eight minutes on two cores
 SETTLES = 60  # seconds for what the round before left: its load's pool is taken away
-LEAST = 50  # acknowledged operations of each client in a round: at four a second some 15 seconds of its minutes
 # A whole host that says nothing: its peers wait, tell the monitors at their next report; these elect a leader, and give
 # its file systems to a standby.
 SILENT = (
@@ -34,7 +32,6 @@ SILENT = (
     "mon_election_timeout",
     "mds_beacon_grace",
 )
-CRASH = frozenset({"RECENT_CRASH"})  # Ceph's check
 SLACK = 20  # seconds more: peering, replaying journals, and the clients' next look at the map, on two busy cores
 
 
@@ -48,7 +45,7 @@ class Game:
     def play(self, outcome: Outcome) -> None:
         """Play a round; what went wrong is in its outcome. Whatever happens, the fault is mended and the load ends."""
         what, began = outcome.what, time.monotonic()
-        folder = self.folder / f"{what.seed}-{what.number}"
+        folder = self.folder / f"{what.seed}-{what.number}-{outcome.began}"
         folder.mkdir(parents=True, exist_ok=True)
         try:
             with bounded(ROUND):
@@ -64,19 +61,20 @@ class Game:
 
     def _round(self, outcome: Outcome, folder: Path) -> None:
         what = outcome.what
-        if wrong := self.site.whole(self.site.look(), limit=SETTLES):
+        before, wrong = self.site.whole(limit=SETTLES)
+        if wrong:
             raise LabError(f"the cluster is not whole before round {what.number}: {'; '.join(wrong)}")
-        before = self.site.look()
         with self._load(outcome):
             with step(f"change: {what.change}"):
                 change.make(self.site, what)
-            for name in rounds.before(what.stage):
+            for name in rounds.before(what.stage, what.change):
                 self._stage(name)
-            self._strike(outcome, folder)
+            began = self._strike(outcome, folder)
             with step("wait until every minion answers"):
                 self.site.answers()
             for name in rounds.again(what.stage):
                 self._stage(name)
+            outcome.span = (began, time.time())
             self._judge(outcome, before)
 
     def _stage(self, name: str) -> None:
@@ -88,25 +86,28 @@ class Game:
                 change.populate(self.site)
             undo.pop_all()
 
-    def _strike(self, outcome: Outcome, folder: Path) -> None:
-        """Run the round's stage, let the fault happen and mend it, wait for the stage's end."""
+    def _strike(self, outcome: Outcome, folder: Path) -> float:
+        """Run the round's stage, let the fault happen and mend it, wait for the stage's end; when the fault began."""
         what = outcome.what
         fault, stage = FAULTS[what.fault], Stage(self.site, what.stage, folder / "stage.txt")
-        name, seconds = moment.moment(stage.usual(), what.part)
+        usual = stage.usual()
         with ExitStack() as undo, step(f"ceph.stage.{what.stage}, struck: {what.fault} {what.detail} {what.host}"):
             undo.callback(stage.stop)
             stage.start()
-            outcome.moment = stage.reached(name, seconds)
+            outcome.moment = stage.reached(usual, what.part)
+            began = time.time()
             undo.callback(self._mend, outcome)
             fault.begin(self.site, what, stage)
             time.sleep(what.hold)
             fault.mend(self.site, what)
+            outcome.seconds["fault"] = round(time.time() - began, 1)
             undo.pop_all()
             undo.callback(stage.stop)
             outcome.status, said = stage.ended()
             undo.pop_all()
         names = what.host if fault.named else ""
         outcome.problems += judge.behaved(outcome.status, said, fault.codes(what.detail), names)
+        return began
 
     def _mend(self, outcome: Outcome) -> None:
         """Mend a fault after something else went wrong, which stays what is told first."""
@@ -116,11 +117,11 @@ class Game:
             outcome.problems.append(f"the fault is not mended: {err}")
 
     def _judge(self, outcome: Outcome, before: Look) -> None:
-        leaves = CRASH if FAULTS[outcome.what.fault].crashes else frozenset()
         with step("wait until all is whole and as planned"):
-            wrong = self.site.whole(before, leaves)
-        if leaves - before.checks.keys():
-            self.site.run(self.site.master, "ceph crash archive-all", check=False)
+            self.site.post_crashes()
+            if FAULTS[outcome.what.fault].crashes:
+                self.site.archive_crashes(outcome.what.host)
+            _, wrong = self.site.whole(before)
         outcome.broken = bool(wrong)
         outcome.problems += wrong
 
@@ -134,17 +135,18 @@ class Game:
             self._unload(outcome)
 
     def _unload(self, outcome: Outcome) -> None:
-        name = self.site.name
+        name, longest = self.site.name, self.limit + outcome.what.hold
+        during = judge.owed(outcome.span, longest) if outcome.span else 0
         try:
-            stop(name)
-            loaded = report(name, Demand(LEAST, self.limit + outcome.what.hold))
-            remove(Place(name))
+            stop(name)  # of what is lost or different it leaves all as it is
+            loaded = report(name, Demand(during=during, longest=longest), [outcome.span] if outcome.span else [])
         except LabError as err:  # what went wrong before stays what is told first
             outcome.broken = True
             outcome.problems.append(f"load: it cannot be ended: {err}")
             return
         outcome.load = {client: asdict(figures) for client, figures in loaded.clients.items()}
         outcome.problems += [f"load: {problem}" for problem in loaded.problems]
+        outcome.broken |= any(figures.findings or figures.unread for figures in loaded.clients.values())
 
 
 @contextmanager

@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lab.load.judge import Span
+
 SOUND = "active+clean"  # and scrubbed, perhaps
+# What Ceph says for long of what is over, or of the machine that all nodes share: no stage makes it, or ends it. The
+# slowest heartbeats of 15 minutes, which a cable that was out makes; OSDs that were slow, for an hour
+# (mon_osd_laggy_halflife), with which idle clients are called laggy; how full the machine's disk is.
+OVER = frozenset({"OSD_SLOW_PING_TIME_BACK", "OSD_SLOW_PING_TIME_FRONT", "MDS_CLIENTS_LAGGY", "MON_DISK_LOW"})
+SELDOM = 4  # seconds for each operation that a client owes where nothing holds it up: at its rate there are 16
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,7 @@ class Look:
     keys: frozenset[int]  # numbers of the OSDs that have a key
     quorum: frozenset[str]
     managers: int  # active and standby
+    metadata: int  # metadata servers, active and standby
     report: Sequence[Mapping[str, Any]]  # of ``osd.report``: each planned OSD
 
 
@@ -33,16 +41,14 @@ def look(status: Mapping[str, Any], dump: Mapping, auth: Mapping, report: Sequen
         keys=frozenset(int(name.removeprefix("osd.")) for name in names),
         quorum=frozenset(status["quorum_names"]),
         managers=status["mgrmap"]["num_standbys"] + bool(status["mgrmap"]["available"]),
+        metadata=len(status["fsmap"]["by_rank"]) + status["fsmap"]["up:standby"],
         report=report,
     )
 
 
-def problems(now: Look, before: Look, leaves: Collection[str] = ()) -> list[str]:
-    """What is not whole or not as planned, a sentence each.
-
-    before: a look from the round's beginning. leaves: names of Ceph's checks that the fault itself leaves behind.
-    """
-    return [*_osds(now, before), *_cluster(now, before, leaves)]
+def problems(now: Look, before: Look) -> list[str]:
+    """What is not whole or not as planned, a sentence each; before: a look from the round's beginning."""
+    return [*_osds(now, before), *_cluster(now, before)]
 
 
 def _osds(now: Look, before: Look) -> Iterator[str]:
@@ -65,7 +71,7 @@ def _osds(now: Look, before: Look) -> Iterator[str]:
         yield f"keys of OSDs {sorted(now.keys)} and OSDs {sorted(numbers)} differ"
 
 
-def _cluster(now: Look, before: Look, leaves: Collection[str]) -> Iterator[str]:
+def _cluster(now: Look, before: Look) -> Iterator[str]:
     unsound = {state: count for state, count in now.groups.items() if not state.startswith(SOUND)}
     if unsound or not now.groups:
         told = ", ".join(f"{count} {state}" for state, count in sorted(unsound.items())) or "none is there"
@@ -74,8 +80,10 @@ def _cluster(now: Look, before: Look, leaves: Collection[str]) -> Iterator[str]:
         yield f"monitors out of quorum: {', '.join(sorted(missing))}"
     if now.managers < before.managers:
         yield f"{now.managers} managers are active or stand by, {before.managers} did before"
+    if now.metadata < before.metadata:
+        yield f"{now.metadata} metadata servers are active or stand by, {before.metadata} did before"
     for name, message in sorted(now.checks.items()):
-        if name not in before.checks and name not in leaves:
+        if name not in before.checks and name not in OVER:
             yield f"{name}: {message}"
 
 
@@ -93,3 +101,14 @@ def behaved(code: int, said: str, codes: Collection[int], names: str) -> list[st
     if code == 1 and names and names not in said:
         problems.append(f"the stage failed and did not name {names}")
     return problems
+
+
+def owed(span: Span, longest: float) -> int:
+    """Acknowledged operations that each client owes in a span of a round.
+
+    span: from the fault until the stages again have ended; the fault itself may be over before Ceph's limits are, in
+    which a client may well wait. longest: seconds that these limits, and the fault, may hold a client up: of a span
+    that is no longer, nothing can be asked.
+    """
+    first, last = span
+    return max(0, int((last - first - longest) / SELDOM))

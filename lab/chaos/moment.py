@@ -37,6 +37,13 @@ def moment(steps: Sequence[tuple[str, float]], part: float) -> tuple[str | None,
     return (steps[-1][0] if len(steps) > 1 else None), round(left, 1)
 
 
-def begun(records: Sequence[Record], step: str | None) -> bool:
-    """Whether a run has come to a step; None: to its beginning."""
-    return any(each["event"] == ("stage" if step is None else "step") and each.get("step") == step for each in records)
+def begun(records: Sequence[Record], step: str | None, usual: Sequence[tuple[str, float]] = ()) -> str | None:
+    """The step that a run has come to: this one or, where it leaves that out, a later one of the usual run.
+
+    step: None is the run's beginning, which is told as ``it``. None as the answer: it has not come so far.
+    """
+    if step is None:
+        return "it" if any(each["event"] == "stage" for each in records) else None
+    names = [name for name, _ in usual]
+    wanted = {step, *(names[names.index(step) :] if step in names else ())}
+    return next((each["step"] for each in records if each["event"] == "step" and each["step"] in wanted), None)

@@ -16,6 +16,7 @@ SERVED = frozenset({"daemons", "host", "disk", "network"})
 # On how many hosts daemons of a kind have to run so that one of these may go: a majority has to stay. Others: two.
 ENOUGH = {"mon": 3, "osd": 3}
 HOLD = (2, 20)  # seconds until a fault is mended, from and to
+LAST = 0.9  # part of a stage's usual length: runs differ in length, and a fault after the end of one strikes none
 SETTINGS, REPLACEMENT = "settings", "replacement"
 
 
@@ -44,7 +45,7 @@ class Round:
     fault: str
     host: str
     detail: str  # of the fault: a signal, a kind of daemons, a slot, a network
-    part: float  # of the stage's usual length, from 0 to 1: when the fault happens
+    part: float  # of the stage's usual length, from 0 to LAST: when the fault happens
     hold: int  # seconds until it is mended
 
     @property
@@ -80,7 +81,8 @@ def draw(seed: int, number: int, hosts: Hosts) -> Round:
     if fault not in there:
         fault = mine.choice([other for other in sorted(there) if allowed(stage, other)])
     host, detail = mine.choice(there[fault])
-    disks = [(host, slot) for host in sorted(hosts.data) for slot in hosts.data[host]]
+    # Its data needs another disk of the same host until then: with as many hosts as copies there is no other place.
+    disks = [(host, slot) for host, slots in sorted(hosts.data.items()) if len(slots) > 1 for slot in slots]
     replaced = stage == "deploy" and disks and mine.random() < 0.5
     return Round(
         seed=seed,
@@ -91,7 +93,7 @@ def draw(seed: int, number: int, hosts: Hosts) -> Round:
         fault=fault,
         host=host,
         detail=detail,
-        part=round(mine.random(), 3),
+        part=round(LAST * mine.random(), 3),
         hold=mine.randint(*HOLD),
     )
 
@@ -111,9 +113,14 @@ def allowed(stage: str, fault: str) -> bool:
     return not (stage == "restart" and fault in SERVED)
 
 
-def before(stage: str) -> tuple[str, ...]:
-    """The stages that come between a change and the one that a fault strikes."""
-    return ORDER[1 : ORDER.index(stage)]
+def before(stage: str, change: str) -> tuple[str, ...]:
+    """The stages that a change needs before the one that a fault strikes: discovery sees no setting.
+
+    A restart is of what deploy wrote; services needs nothing of it.
+    """
+    ahead = ORDER[1 : ORDER.index(stage)]
+    needed = ("configure", "deploy") if stage == "restart" else ("configure",)
+    return tuple(each for each in ahead if each in needed or change == REPLACEMENT)
 
 
 def again(stage: str) -> tuple[str, ...]:

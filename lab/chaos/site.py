@@ -21,6 +21,8 @@ COMMAND = 600  # seconds a command may take, a stage: more (stage.py)
 WHOLE = 300  # seconds until a cluster is whole again: OSDs start, data of a small cluster is copied
 # Ceph's own daemons that run on a host, by their units.
 UNITS = "systemctl list-units --quiet --plain --no-legend --state=active 'ceph-*@*.service'"
+# Scan once, where Ceph has its folder for that.
+POST = "[ ! -d /var/lib/ceph/crash/posted ] || timeout 60 ceph-crash --delay 0 >/dev/null 2>&1 || true"
 KINDS = ("mon", "mgr", "osd", "mds", "radosgw")
 
 
@@ -62,12 +64,29 @@ class DeployedLab:
         status, dump, auth = (self.ceph(words) for words in ("status", "osd dump", "auth ls"))
         return judge.look(status, dump, auth, self.report())
 
-    def whole(self, before: Look, leaves: frozenset[str] = frozenset(), limit: float = WHOLE) -> list[str]:
-        """Wait until all is whole and as planned; what is not after `limit` seconds."""
+    def whole(self, before: Look | None = None, limit: float = WHOLE) -> tuple[Look, list[str]]:
+        """Wait until all is whole and as planned; the last look, and what is not so after `limit` seconds.
+
+        before: from the round's beginning; without it, what Ceph's checks say is taken as it is.
+        """
         deadline = time.monotonic() + limit
-        while (found := judge.problems(self.look(), before, leaves)) and time.monotonic() < deadline:
+        while True:
+            now = self.look()
+            found = judge.problems(now, before or now)
+            if not found or time.monotonic() > deadline:
+                return now, found
             time.sleep(2)
-        return found
+
+    def post_crashes(self) -> None:
+        """Have every host post its crash reports now: by itself it does so every ten minutes, in another round."""
+        for host in self.place.lab.cluster.containers:
+            self.run(host.name, POST)
+
+    def archive_crashes(self, host: str) -> None:
+        """Archive the reports of a host's OSDs, whose disk was pulled; of any other daemon they stay."""
+        for crash in self.ceph("crash ls-new"):
+            if crash["entity_name"].startswith("osd.") and crash["utsname_hostname"].partition(".")[0] == host:
+                self.run(self.master, ["ceph", "crash", "archive", crash["crash_id"]])
 
     def until(self, what: Callable[[], bool], limit: float, why: str) -> None:
         """Wait until something is so; LabError where it is not after `limit` seconds, `why`: what did not come."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab import containers
@@ -45,17 +46,18 @@ class Stage:
     def runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def reached(self, step: str | None, seconds: float) -> str:
-        """Wait until a step of it began so many seconds ago, or it has ended; which of both, for a person."""
+    def reached(self, usual: Sequence[tuple[str, float]], part: float) -> str:
+        """Wait for the moment that a part of its usual length means, or for its end; which of both, for a person."""
+        step, seconds = moment.moment(usual, part)
         deadline = time.monotonic() + LIMIT
-        while self.runs and not moment.begun(self.records(), step):
+        while not (begun := moment.begun(self.records(), step, usual)) and self.runs:
             if time.monotonic() > deadline:
                 raise LabError(f"ceph.stage.{self.name} did not come to {step or 'its begin'} within {LIMIT} s.")
             time.sleep(POLL)
         end = time.monotonic() + seconds
         while self.runs and time.monotonic() < end:
             time.sleep(min(POLL, max(0.0, end - time.monotonic())))
-        return f"{seconds:.1f} s after {step or 'it'} began" if self.runs else "after it ended"
+        return f"{seconds:.1f} s after {begun} began" if self.runs else "after it ended"
 
     def records(self) -> list[Record]:
         """The run's log so far."""

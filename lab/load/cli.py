@@ -34,10 +34,11 @@ def add_verbs(verbs) -> None:
     begin.add_argument("--s3", action="append", default=[], metavar="URL", help="a gateway (those that Ceph knows)")
     begin.add_argument("--s3-ca", default="", metavar="FILE", help="on the master: the CA of gateways that speak TLS")
     verb("stop", "stop them, read back all they wrote, report, remove it; what is lost or different stays", _stop)
-    told = verb("report", "what they did and saw; status 1 where something is lost or altered, a client ended by itself, or less was done", _report)
+    told = verb("report", "what they did and saw; status 1 where something is wrong or a client ended", _report)
     told.add_argument("--json", action="store_true", help="for programs")
-    told.add_argument("--least", type=int, default=1, metavar="N", help="of a stopped load: acknowledged operations of each client (1)")
-    told.add_argument("--longest", type=float, default=float("inf"), metavar="S", help="of a stopped load: seconds without one")
+    told.add_argument("--least", type=int, default=1, metavar="N", help="of a stopped load: operations of each (1)")
+    longest = "of a stopped load: seconds without one"
+    told.add_argument("--longest", type=float, default=float("inf"), metavar="S", help=longest)
 
 
 def _start(arguments: argparse.Namespace) -> None:

@@ -81,7 +81,7 @@ def remove(place: Place) -> None:
 def report(cluster: str | None, demand: Demand | None = None, faults: Sequence[Span] = ()) -> Report:
     """The report on a lab's load, running or stopped.
 
-    The demand holds for a stopped one. Of one that runs it is said what is lost or altered, and which clients have ended
+    The demand holds for a stopped one. Of one that runs it is said what is lost or altered, and which clients ended
     without being told to. Raises LabError where no load was started.
     """
     place = Place(cluster)

@@ -1,8 +1,9 @@
 """A round that does not go its way: whatever happens, the fault is mended, the stage and the load are ended."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from lab.chaos.faults import Fault
 from lab.chaos.game import Game, bounded
 from lab.chaos.record import Outcome
 from lab.chaos.rounds import draw
+from lab.chaos.site import DeployedLab
 from lab.errors import LabError
-from lab.load.judge import Demand, Report, judge
+from lab.load.judge import Demand, Report, Span, judge
 from lab.load.node.ledger import parse
 
 SEED = 7
@@ -44,11 +46,14 @@ class Site:
     def run(self, _: str, command: Any, *__: Any, **___: Any) -> None:
         self.done.append(str(command))
 
-    def look(self) -> Any:
-        return look({})
+    def whole(self, *_: Any, **__: Any) -> tuple[Any, list[str]]:
+        return look({}), []
 
-    def whole(self, *_: Any, **__: Any) -> list[str]:
-        return []
+    def post_crashes(self) -> None:
+        self.done.append("crashes posted")
+
+    def archive_crashes(self, host: str) -> None:
+        self.done.append(f"crashes of {host} archived")
 
     def answers(self) -> None:
         self.done.append("answers")
@@ -66,7 +71,7 @@ class Stage:
         self.done, self.name = site.done, name
 
     def usual(self) -> list[tuple[str, float]]:
-        return []
+        return []  # it never ran
 
     def start(self) -> None:
         self.done.append(f"struck {self.name}")
@@ -89,10 +94,10 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def note(word: str) -> Callable[..., None]:
         return lambda *_: noted.append(word)
 
-    def report(_: str, demand: Demand) -> Report:
-        return judge({"rados": parse(WORKED)}, 2, Demand(1, demand.longest))
+    def report(_: str, demand: Demand, faults: Sequence[Span]) -> Report:
+        return judge({"rados": parse(WORKED)}, 2, demand, faults)
 
-    named = {"start": "load", "stop": "load stopped", "remove": "load removed", "Place": ""}
+    named = {"start": "load", "stop": "load stopped"}
     for name, word in named.items():
         monkeypatch.setattr(game, name, note(word))
     monkeypatch.setattr(game, "report", report)
@@ -146,7 +151,7 @@ def test_whatever_happens_the_fault_is_mended_and_all_is_ended(
         with pytest.raises(KeyboardInterrupt):
             play(done, tmp_path)
     assert done.count("mend") == 1
-    assert done.index("mend") < done.index("stage stopped") < done.index("load stopped") < done.index("load removed")
+    assert done.index("mend") < done.index("stage stopped") < done.index("load stopped")
 
 
 def test_a_fault_that_cannot_be_mended_is_said_and_ends_the_game(
@@ -155,7 +160,7 @@ def test_a_fault_that_cannot_be_mended_is_said_and_ends_the_game(
     stuck = Fault(game.FAULTS["network"].begin, raises(LabError("the cable is lost")))
     monkeypatch.setitem(game.FAULTS, "network", stuck)
     outcome = play(done, tmp_path)
-    assert outcome.broken and "load removed" in done
+    assert outcome.broken and "load stopped" in done
     assert outcome.problems == ["the fault is not mended: the cable is lost", "the cable is lost"]
 
 
@@ -171,10 +176,59 @@ def test_crash_reports_of_a_fault_that_makes_some_are_archived(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the next round's own are seen; of other faults there must be none."""
-    assert play(done, tmp_path).problems == [] and "ceph crash archive-all" not in done
+    host = draw(SEED, NUMBER, TINY).host
+    assert play(done, tmp_path).problems == [] and f"crashes of {host} archived" not in done
+    assert done.index("answers") < done.index("crashes posted")
     network = game.FAULTS["network"]
     monkeypatch.setitem(game.FAULTS, "network", Fault(network.begin, network.mend, crashes=True))
-    assert play(done, tmp_path).problems == [] and done.count("ceph crash archive-all") == 1
+    assert play(done, tmp_path).problems == [] and done.count(f"crashes of {host} archived") == 1
+
+
+def test_only_reports_of_the_pulled_disks_osds_are_archived() -> None:
+    typed: list[Any] = []
+
+    class Lab(DeployedLab):
+        master = "saltmaster"
+
+        def __init__(self) -> None: ...
+
+        def ceph(self, _: str) -> Any:
+            made = [
+                ("a", "osd.3", "node1"),
+                ("b", "osd.1", "node2"),
+                ("c", "mon.node1", "node1"),
+                ("d", "osd.4", "node1.x"),
+            ]
+            return [dict(zip(("crash_id", "entity_name", "utsname_hostname"), each, strict=True)) for each in made]
+
+        def run(self, _: str, command: Any, *__: Any, **___: Any) -> Any:
+            typed.append(command)
+
+    Lab().archive_crashes("node1")
+    assert typed == [["ceph", "crash", "archive", "a"], ["ceph", "crash", "archive", "d"]]
+
+
+def test_a_client_that_hardly_works_until_the_stages_have_ended_is_said(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it did before the fault: each of the four stages again takes longer than anything may hold it up."""
+    clock = SimpleNamespace(sleep=lambda _: None, monotonic=time.monotonic, time=lambda: 1000.0 * len(done))
+    monkeypatch.setattr(game, "time", clock)
+    outcome = play(done, tmp_path)
+    assert outcome.span and outcome.span[0] == 1000.0 * (done.index("cut")) and outcome.load["rados"]["during"] == (0,)
+    assert outcome.span[1] == 1000.0 * done.index("crashes posted")
+    owed = (outcome.span[1] - outcome.span[0] - 50 - game.SLACK - outcome.what.hold) // 4
+    assert [f"at least {owed:.0f} were asked for" in each for each in outcome.problems] == [True] and not outcome.broken
+
+
+def test_where_something_is_lost_the_lab_is_left_as_it_is(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No further round: the next load would take away what is to be looked at."""
+    lost = WORKED.replace('{"at": 2,', '{"at": 1, "what": "read", "object": 0}\n{"at": 2,')
+    monkeypatch.setattr(game, "report", lambda *_: judge({"rados": parse(lost)}, 2, Demand()))
+    outcome = play(done, tmp_path)
+    assert outcome.broken and "object-0 is lost" in outcome.problems[0]
 
 
 def test_a_load_that_cannot_be_ended_hides_nothing(
