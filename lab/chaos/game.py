@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
+from requests import RequestException
+
 from lab.chaos import change, judge, rounds
 from lab.chaos.faults import FAULTS
 from lab.chaos.judge import Look
@@ -33,6 +35,7 @@ SILENT = (
     "mds_beacon_grace",
 )
 SLACK = 20  # seconds more: peering, replaying journals, and the clients' next look at the map, on two busy cores
+FAILED = (LabError, RequestException)  # the second is Docker's, which may not answer in time
 
 
 class Game:
@@ -50,13 +53,13 @@ class Game:
         try:
             with bounded(ROUND):
                 self._round(outcome, folder)
-        except LabError as err:
+        except FAILED as err:
             outcome.broken = True
             outcome.problems.append(str(err))
         finally:
             outcome.seconds["round"] = round(time.monotonic() - began, 1)
         if outcome.problems:
-            with suppress(LabError), step(f"collect what the hosts know of it, in {folder}"):
+            with suppress(*FAILED), step(f"collect what the hosts know of it, in {folder}"):
                 self.site.collect(folder)
 
     def _round(self, outcome: Outcome, folder: Path) -> None:
@@ -73,18 +76,19 @@ class Game:
             with step("wait until every minion answers"):
                 self.site.answers()
             for name in rounds.again(what.stage):
-                self._stage(name)
+                outcome.problems += judge.complete(name, self._stage(name))
             outcome.span = (began, time.time())
             self._judge(outcome, before)
 
-    def _stage(self, name: str) -> None:
-        """A stage that has to go well, and what an admin types after it."""
+    def _stage(self, name: str) -> str:
+        """A stage that has to go well, and what an admin types after it; what the stage printed."""
         with ExitStack() as undo, step(f"ceph.stage.{name}"):
             undo.callback(self.site.run, self.site.master, "salt-run stage.stop", False)  # where this is interrupted
-            self.site.run(self.site.master, f"salt-run stage.run {name}", limit=LIMIT)
+            done = self.site.run(self.site.master, f"salt-run stage.run {name}", limit=LIMIT)
             if name == "discovery":
                 change.populate(self.site)
             undo.pop_all()
+        return done.out
 
     def _strike(self, outcome: Outcome, folder: Path) -> float:
         """Run the round's stage, let the fault happen and mend it, wait for the stage's end; when the fault began."""
@@ -113,7 +117,7 @@ class Game:
         """Mend a fault after something else went wrong, which stays what is told first."""
         try:
             FAULTS[outcome.what.fault].mend(self.site, outcome.what)
-        except LabError as err:
+        except FAILED as err:
             outcome.problems.append(f"the fault is not mended: {err}")
 
     def _judge(self, outcome: Outcome, before: Look) -> None:
@@ -140,7 +144,7 @@ class Game:
         try:
             stop(name)  # of what is lost or different it leaves all as it is
             loaded = report(name, Demand(during=during, longest=longest), [outcome.span] if outcome.span else [])
-        except LabError as err:  # what went wrong before stays what is told first
+        except FAILED as err:  # what went wrong before stays what is told first
             outcome.broken = True
             outcome.problems.append(f"load: it cannot be ended: {err}")
             return

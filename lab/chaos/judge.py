@@ -103,6 +103,11 @@ def behaved(code: int, said: str, codes: Collection[int], names: str) -> list[st
     return problems
 
 
+def complete(stage: str, said: str) -> list[str]:
+    """What a stage that ended well left out, as it printed it: with everything mended it reaches everything."""
+    return [f"ceph.stage.{stage} {line.strip()}" for line in said.splitlines() if "left out:" in line]
+
+
 def owed(span: Span, longest: float) -> int:
     """Acknowledged operations that each client owes in a span of a round.
 

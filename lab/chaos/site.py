@@ -49,7 +49,11 @@ class DeployedLab:
 
     def ceph(self, words: str) -> Any:
         """Ask Ceph on the master; its JSON."""
-        return json.loads(self.run(self.master, f"ceph --connect-timeout 30 --format json {words}").out)
+        said = self.run(self.master, f"ceph --connect-timeout 30 --format json {words}").out
+        try:
+            return json.loads(said)
+        except ValueError as err:
+            raise LabError(f"'ceph {words}' answered no JSON: {said[:200]!r}") from err
 
     def report(self) -> list[dict[str, Any]]:
         """Each planned OSD as ``osd.report`` has it; its status is 1 where one is not as planned."""

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from requests import Timeout
 from test_chaos import TINY, look
 
 from lab.chaos import game
@@ -15,6 +16,7 @@ from lab.chaos.game import Game, bounded
 from lab.chaos.record import Outcome
 from lab.chaos.rounds import draw
 from lab.chaos.site import DeployedLab
+from lab.containers import Done
 from lab.errors import LabError
 from lab.load.judge import Demand, Report, Span, judge
 from lab.load.node.ledger import parse
@@ -39,12 +41,14 @@ class Site:
     """A site on which everything goes well; it notes what is done."""
 
     name, master, place = "mini", "saltmaster", Place()
+    said = ""  # by discovery
 
     def __init__(self, done: list[str]) -> None:
         self.done = done
 
-    def run(self, _: str, command: Any, *__: Any, **___: Any) -> None:
+    def run(self, _: str, command: Any, *__: Any, **___: Any) -> Done:
         self.done.append(str(command))
+        return Done(0, self.said if "discovery" in command else "nothing was left out", "")
 
     def whole(self, *_: Any, **__: Any) -> tuple[Any, list[str]]:
         return look({}), []
@@ -133,7 +137,10 @@ def test_a_round_that_goes_well(done: list[str], tmp_path: Path) -> None:
     assert outcome.load["rados"]["operations"] == 1
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), LabError("the kernel is gone")], ids=["ctrl-c", "error"])
+ERRORS = {"ctrl-c": KeyboardInterrupt(), "lab": LabError("the kernel is gone"), "docker": Timeout("the kernel is gone")}
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
 @pytest.mark.parametrize("where", ["begin", "hold", "end"])
 def test_whatever_happens_the_fault_is_mended_and_all_is_ended(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, where: str
@@ -144,7 +151,7 @@ def test_whatever_happens_the_fault_is_mended_and_all_is_ended(
         monkeypatch.setattr(game.time, "sleep", raises(error))
     else:
         monkeypatch.setattr(Stage, "ended", raises(error))
-    if isinstance(error, LabError):
+    if isinstance(error, LabError | Timeout):
         outcome = play(done, tmp_path)
         assert outcome.broken and outcome.problems == ["the kernel is gone"] and done[-1] == "collect"
     else:
@@ -201,8 +208,9 @@ def test_only_reports_of_the_pulled_disks_osds_are_archived() -> None:
             ]
             return [dict(zip(("crash_id", "entity_name", "utsname_hostname"), each, strict=True)) for each in made]
 
-        def run(self, _: str, command: Any, *__: Any, **___: Any) -> Any:
+        def run(self, host: str, command: Any, check: bool = True, limit: float = 0) -> Done:
             typed.append(command)
+            return Done(0, "", "")
 
     Lab().archive_crashes("node1")
     assert typed == [["ceph", "crash", "archive", "a"], ["ceph", "crash", "archive", "d"]]
@@ -219,6 +227,17 @@ def test_a_client_that_hardly_works_until_the_stages_have_ended_is_said(
     assert outcome.span[1] == 1000.0 * done.index("crashes posted")
     owed = (outcome.span[1] - outcome.span[0] - 50 - game.SLACK - outcome.what.hold) // 4
     assert [f"at least {owed:.0f} were asked for" in each for each in outcome.problems] == [True] and not outcome.broken
+
+
+def test_a_stage_again_that_ends_well_without_a_host_is_said(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Site, "said", "discovery: done in 5.0 s\n  node2: left out: does not answer; start its minion\n"
+    )
+    outcome = play(done, tmp_path)
+    told = "ceph.stage.discovery node2: left out: does not answer; start its minion"
+    assert outcome.problems == [told] and not outcome.broken
 
 
 def test_where_something_is_lost_the_lab_is_left_as_it_is(
