@@ -110,7 +110,7 @@ class Game:
             outcome.status, said = stage.ended()
             undo.pop_all()
         names = what.host if fault.named else ""
-        outcome.problems += judge.behaved(outcome.status, said, fault.codes(what.detail), names)
+        outcome.problems += judge.behaved(outcome.status, said, fault.codes(what.detail), names, fault.excused)
         return began
 
     def _mend(self, outcome: Outcome) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Record = Mapping[str, Any]
+LATE = "after it ended"  # of a fault that struck no stage
 UNKNOWN = 20.0  # seconds of a stage that has not run to its end on this lab yet
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lab.chaos.moment import LATE
 from lab.chaos.rounds import Round
 from lab.errors import LabError
 from lab.load.judge import Span
@@ -76,8 +77,11 @@ def shown(outcomes: Sequence[Outcome], console: Console) -> None:
         if each.problems:
             console.print(f"  again: {each.again}", markup=False, soft_wrap=True)
     stalls = ", ".join(f"{client} {_longest(outcomes, client):.1f} s" for client in clients)
-    whole = sum(not each.problems for each in outcomes)
-    console.print(f"{whole} of {len(outcomes)} rounds whole; longest stalls: {stalls or 'none'}", soft_wrap=True)
+    whole, late = sum(not each.problems for each in outcomes), sum(each.moment == LATE for each in outcomes)
+    console.print(
+        f"{whole} of {len(outcomes)} rounds whole, {late} struck no stage; longest stalls: {stalls or 'none'}",
+        soft_wrap=True,
+    )
 
 
 def _row(each: Outcome, clients: Sequence[str]) -> list[str]:

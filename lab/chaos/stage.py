@@ -57,7 +57,7 @@ class Stage:
         end = time.monotonic() + seconds
         while self.runs and time.monotonic() < end:
             time.sleep(min(POLL, max(0.0, end - time.monotonic())))
-        return f"{seconds:.1f} s after {begun} began" if self.runs else "after it ended"
+        return f"{seconds:.1f} s after {begun} began" if self.runs else moment.LATE
 
     def records(self) -> list[Record]:
         """The run's log so far."""

@@ -13,6 +13,7 @@ from test_chaos import TINY, look
 from lab.chaos import game
 from lab.chaos.faults import Fault
 from lab.chaos.game import Game, bounded
+from lab.chaos.judge import Look
 from lab.chaos.record import Outcome
 from lab.chaos.rounds import draw
 from lab.chaos.site import DeployedLab
@@ -189,6 +190,25 @@ def test_crash_reports_of_a_fault_that_makes_some_are_archived(
     network = game.FAULTS["network"]
     monkeypatch.setitem(game.FAULTS, "network", Fault(network.begin, network.mend, crashes=True))
     assert play(done, tmp_path).problems == [] and done.count(f"crashes of {host} archived") == 1
+
+
+def test_a_look_is_awaited_that_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game.time, "sleep", lambda _: None)
+    degraded, busy = {"active+undersized+degraded": 33}, {"OSD_DOWN": "1 osds down"}
+    looks = [look({"groups": degraded}), look({"checks": busy}), look({})]
+
+    class Lab(DeployedLab):
+        def __init__(self) -> None: ...
+
+        def look(self) -> Look:
+            return looks.pop(0)
+
+    last, wrong = Lab().whole(look({}))
+    assert (wrong, looks, last) == ([], [], look({}))
+    looks += [look({"checks": busy}), look({"groups": degraded})]
+    assert Lab().whole(limit=0) == (look({"checks": busy}), []) and len(looks) == 1  # as it was found before the round
+    (said,) = Lab().whole(look({}), limit=-1)[1]
+    assert "33 active+undersized+degraded" in said
 
 
 def test_only_reports_of_the_pulled_disks_osds_are_archived() -> None:
