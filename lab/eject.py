@@ -16,7 +16,7 @@ from lab.errors import LabError
 
 SECTOR = 512
 LOOP_SET_STATUS64, LOOP_GET_STATUS64 = 0x4C04, 0x4C05  # linux/loop.h
-TRIES = 50  # a device being written may say "try again"
+TRIES = 300  # half a minute: a device in use may say "try again" until those whose partitions went before have ended
 
 
 class LoopInfo(ctypes.Structure):

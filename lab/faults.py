@@ -82,9 +82,9 @@ def fill(host: str, path: str, cluster: str | None) -> None:
             f"set -e; cd '{path}'; ! grep -qsxF '{path}' {FILLED} || {{ echo 'it is full already' >&2; exit 1; }}; "
             f"used=$(du -sm . | cut -f1); mkdir -p /run/lab-fill; "
             f"mount -t tmpfs -o size=$((used + {ROOM}))m,mode=$(stat -c %a .) lab-fill /run/lab-fill; "
-            # what is deleted meanwhile, as in a cache that is used, is no error
+            # what is deleted or replaced meanwhile, as in a cache that is used, is no error
             "said=$(LC_ALL=C cp -a . /run/lab-fill 2>&1) || "
-            "if echo \"$said\" | grep -v 'No such file' >&2; then exit 1; fi; "
+            "if echo \"$said\" | grep -Ev 'No such file|replaced while being copied' >&2; then exit 1; fi; "
             f"mount --move /run/lab-fill '{path}'; echo '{path}' >>{FILLED}; cd '{path}'; "
             f"dd if=/dev/zero of=.lab-fill bs=64k 2>/dev/null || true",
         )
