@@ -10,13 +10,14 @@ import pytest
 from requests import Timeout
 from test_chaos import TINY, look
 
-from lab.chaos import game
+from lab.chaos import cli, game
 from lab.chaos.faults import Fault
 from lab.chaos.game import Game, bounded
 from lab.chaos.judge import Look
 from lab.chaos.record import Outcome
 from lab.chaos.rounds import draw
 from lab.chaos.site import DeployedLab
+from lab.cli import main
 from lab.containers import Done
 from lab.errors import LabError
 from lab.load.judge import Demand, Report, Span, judge
@@ -277,6 +278,28 @@ def test_a_load_that_cannot_be_ended_hides_nothing(
     monkeypatch.setattr(game, "stop", raises(LabError("second")))
     outcome = play(done, tmp_path)
     assert outcome.broken and outcome.problems == ["load: it cannot be ended: second", "first"]
+
+
+def test_games_go_on_with_a_seed_and_each_keeps_its_report(
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(cli, "FOLDER", tmp_path)
+    monkeypatch.setattr(cli, "DeployedLab", lambda _: Site(done))
+    monkeypatch.setattr(Site, "hosts", lambda _: TINY, raising=False)
+    monkeypatch.setattr(Ground, "needed", lambda *_: None, raising=False)
+    nothing = Fault(lambda *_: None, lambda *_: None)
+    monkeypatch.setattr(game, "FAULTS", dict.fromkeys(game.FAULTS, nothing))
+    own = SimpleNamespace(signal=lambda *_: None, SIGTERM=15, default_int_handler=None)
+    monkeypatch.setattr(cli, "signal", own)  # pytest keeps its own
+    for words in ("--rounds 2", "--from 3 --rounds 1"):
+        assert main(["chaos", "--seed", "7", *words.split()]) == 0
+    reports = sorted(str(path) for path in (tmp_path / "mini").glob("*.json"))
+    assert [Path(path).name[:6] for path in reports] == ["7-1-2-", "7-3-3-"]
+    folders = sorted(path.name[:4] for path in (tmp_path / "mini").iterdir() if path.is_dir())
+    assert folders == ["7-1-", "7-2-", "7-3-"]
+    capsys.readouterr()
+    assert main(["chaos", "--report", *reports]) == 0
+    assert "3 of 3 rounds whole, 0 struck no stage; longest stalls: rados 1.0 s" in capsys.readouterr().out
 
 
 def test_a_round_is_bounded() -> None:
