@@ -17,9 +17,9 @@ class Demand:
     """What a load has to show. A client that stopped, or lost or altered objects, are never allowed."""
 
     least: int = 1  # acknowledged operations of each client
-    during: int = 1  # of these in each fault
     longest: float = float("inf")  # seconds of a client without an acknowledged operation
     errors: int | None = None  # operations of each client that fail and are tried again; None: any number
+    during: int = 1  # acknowledged operations of each client in each fault
 
 
 @dataclass(frozen=True)
