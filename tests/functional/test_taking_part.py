@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack
+from typing import TextIO
 
 import pytest
 from saltmaster import Master, Typed
@@ -122,9 +123,27 @@ def test_each_step_and_each_osd_is_told(master):
     assert [line for line in again.stdout.splitlines() if line.startswith("step ")] == steps
 
 
+def interruptible(words: list[str], output: TextIO) -> subprocess.Popen:
+    """Start a command that takes Ctrl-C, also where a shell started these tests in the background, which ignores it."""
+
+    def restore() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.Popen(words, stdout=output, stderr=output, preexec_fn=restore)
+
+
+def ended(process: subprocess.Popen) -> int:
+    """Its exit status; it is killed where it does not end within a minute."""
+    try:
+        return process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 def test_whoever_watches_is_told_the_same(master, tmp_path):
     words = master.salt_run_cli(factory_class=Typed).cmdline("stage.watch")
-    with (tmp_path / "told").open("w") as told, subprocess.Popen(words, stdout=told, stderr=told) as watch:
+    with (tmp_path / "told").open("w") as told, interruptible(words, told) as watch:
         try:
             for _ in range(5):  # until it looks: it says nothing before a stage runs
                 lines = master.typed("stage.run", "own", "only=node1").stdout.splitlines()
@@ -133,7 +152,8 @@ def test_whoever_watches_is_told_the_same(master, tmp_path):
                     break
         finally:
             watch.send_signal(signal.SIGINT)
-    assert watch.returncode == 0 and len(lines) > 5
+            code = ended(watch)
+    assert code == 0 and len(lines) > 5
     assert seen[:-1] == lines[:-1] and seen[-1].startswith("own: done") and lines[-1].startswith("stage own: done")
 
 
