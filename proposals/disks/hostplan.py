@@ -20,8 +20,11 @@ def plan(shape: Shape, arguments: DiskArguments) -> HostPlan:
     shortage = shortages.judge(placement)
     roles, why = reasons.settle(placement, shortage.reasons)
     osds = tuple(sorted(placement.state.placed, key=lambda osd: (osd.data, osd.part)))
+    layout = layout_name(shape, osds)
+    if layout and lying.layout is None and not osds:
+        return plan(lying._replace(layout=layout), arguments)  # by what lies there, as the next run will find it stored
     return HostPlan(
-        layout_name(shape, osds),
+        layout,
         osds,
         roles,
         why,

@@ -2,6 +2,7 @@
 
 Where an OSD lies stays taken until it has moved (``Shape.leaving``), so that nothing is planned there before."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -17,7 +18,9 @@ MOVES, COULD = "moves", "could have a DB"
 
 
 def fixed(shape: Shape, origins: Sequence[Origin]) -> frozenset[int]:
-    """Which of the OSDs that exist cannot be moved, by their position: encrypted, filestore, or on a faulty disk."""
+    """Which of the OSDs that exist cannot be moved, by their position: encrypted, filestore, on a faulty disk, or with
+    others on their data disk: these move one after the other, and what lies in two ways would not be planned on."""
+    sharing = Counter(osd.data for osd in shape.existing)
     return frozenset(
         at
         for at, (osd, origin) in enumerate(zip(shape.existing, origins, strict=True))
@@ -25,6 +28,7 @@ def fixed(shape: Shape, origins: Sequence[Origin]) -> frozenset[int]:
         or origin.format != "bluestore"
         or origin.missing
         or origin.osd_id is None
+        or sharing[osd.data] > 1
         or any(shape.disks[on].reason for on in (osd.data, osd.db, osd.wal) if on is not None)
     )
 
@@ -46,20 +50,15 @@ def planned(shape: Shape, arguments: DiskArguments) -> tuple[Shape, dict[int, Pl
 
 
 def _movers(shape: Shape, arguments: DiskArguments) -> list[int]:
-    """Positions of the OSDs that lie otherwise than the arguments want; all of a data disk's, or none."""
-    on: dict[int, list[int]] = {}
-    for at, osd in enumerate(shape.existing):
-        on.setdefault(osd.data, []).append(at)
+    """Positions of the OSDs that lie otherwise than the arguments want."""
     return [
         at
-        for data, osds in on.items()
-        if len(osds) == parts(shape.disks[data], arguments)
-        and not shape.fixed.intersection(osds)
-        and shape.disks[data].mask & DATA
-        and not shape.disks[data].mask & EXCLUDE
-        and len({shape.existing[at][2:] for at in osds}) == 1
-        and not _as_wanted(shape.existing[osds[0]], shape, arguments)
-        for at in osds
+        for at, osd in enumerate(shape.existing)
+        if parts(shape.disks[osd.data], arguments) == 1
+        and at not in shape.fixed
+        and shape.disks[osd.data].mask & DATA
+        and not shape.disks[osd.data].mask & EXCLUDE
+        and not _as_wanted(osd, shape, arguments)
     ]
 
 
@@ -160,7 +159,9 @@ def notes(shape: Shape, arguments: DiskArguments, moves: Mapping[int, Placed]) -
         told.append(Note(WARNING, f"{len(left)} {stays}: no device has a slot for what migrate=true asks for", MOVES))
     if shape.fixed:
         stays = "OSD cannot be moved: it is" if len(shape.fixed) == 1 else "OSDs cannot be moved: they are"
-        told.append(Note(HINT, f"{len(shape.fixed)} {stays} encrypted, filestore, or on a faulty disk", MOVES))
+        told.append(
+            Note(HINT, f"{len(shape.fixed)} {stays} encrypted, filestore, on a faulty disk, or share one", MOVES)
+        )
     return told
 
 
