@@ -70,7 +70,7 @@ def test_the_guides_quick_test_measured(apollo: Product) -> None:
 
 def test_a_pool_of_two_data_and_two_coding_parts_outlives_a_node(apollo: Product) -> None:
     """Four hosts are what 2+2 needs; with three of them it serves, with all it is whole."""
-    apollo.run("saltmaster", f"echo 'pools: {{{POOL}: {{application: rados, erasure: 2+2}}}}' >>{OWN}")
+    apollo.write(OWN, f"pools: {{{POOL}: {{application: rados, erasure: 2+2}}}}\n")
     apollo.stage("ceph.stage.configure")
     apollo.stage(DEPLOY)
     (pool,) = (each for each in apollo.ceph("osd pool ls detail") if each["pool_name"] == POOL)
