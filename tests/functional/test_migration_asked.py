@@ -6,11 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from played import Killed, Minions
 from saltmaster import Master
 
 from proposals.cluster.health import seen
 from proposals.inventory import kept
-from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from runners.engine import health, jobs, minions, stage_lock
 
@@ -19,16 +19,13 @@ GIB = 1 << 30
 NEW = {"disk": "/dev/new", "size": 4 * GIB}
 
 
-class Killed(BaseException):
-    """The master's process ends at this moment."""
-
-
-class Cluster:
+class Cluster(Minions):
     """What minions answer, of three OSDs on two hosts. What must not be is asserted where it would happen."""
 
     CHANGES = ("prepare", "move", "free", "begin", "end")
 
     def __init__(self):
+        super().__init__()
         self.osds = {
             number: {
                 "fsid": f"fsid-{number}", "minion": f"node{1 + number // 2}", "at": "old", "old": True, "new": False,
@@ -37,31 +34,8 @@ class Cluster:
             for number in range(3)
         }  # fmt: skip
         self.noout, self.refused, self.fails, self.blind = None, {}, {}, set()
-        self.silent, self.log, self.changes, self.kill, self.seconds, self.epoch = set(), [], 0, (None, False), 0.0, 5
+        self.seconds, self.epoch = 0.0, 5
         self.asked = None
-
-    def one(self, opts, minion, function, words=(), kind=None, timeout=0):
-        if minion in self.silent:
-            raise ProposalError(f"{minion}: {replies.SILENT}")
-        verb = function.partition(".")[2]
-        changes = verb in self.CHANGES
-        self.changes += changes
-        at, before = self.kill
-        if changes and at == self.changes and before:
-            raise Killed
-        answer = getattr(self, function.replace(".", "_"))(minion, *copy.deepcopy(list(words)))
-        self.log += [function] if changes else []
-        if changes and at == self.changes:
-            raise Killed
-        return answer
-
-    def cluster(self, opts, function, words=(), kind=None, timeout=0):
-        return self.one(opts, "salt", function, words)
-
-    def ask(self, opts, asked, function, words=(), kind=None, timeout=0):
-        problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
-        answers = {minion: self.one(opts, minion, function, words) for minion in asked if minion not in self.silent}
-        return replies.Replies(answers, problems)
 
     def osd(self, fsid):
         return next(osd for osd in self.osds.values() if osd["fsid"] == fsid)
@@ -180,7 +154,7 @@ def test_every_osd_moves_one_after_the_other_and_a_second_run_does_nothing(runne
         "osd.0 of node1: db from the data disk to /dev/new, 4 GiB" in done["text"] and "freed partition" in done["text"]
     )
     assert list(done["changes"]) == ["osd.0", "osd.1", "osd.2"]
-    verbs = [function.partition(".")[2] for function in cluster.log]
+    verbs = [function.partition(".")[2] for _, function in cluster.log]
     assert verbs == ["end", *["prepare", "end", "begin", "move", "end", "free"] * 3]
     cluster.log.clear()
     assert "nothing changed" in runners["osd.migrate"]()["text"] and cluster.log == []
@@ -217,7 +191,7 @@ def test_an_osd_that_is_down_for_another_reason_is_left_alone(runners, cluster):
     cluster.osds[0]["running"] = False
     done = runners["osd.migrate"]()
     assert done["retcode"] == 1 and "osd.0 of node1: it does not run, and osd.migrate did not stop it" in done["error"]
-    assert {function.partition(".")[2] for function in cluster.log} == {"end"}
+    assert {function.partition(".")[2] for _, function in cluster.log} == {"end"}
 
 
 def test_the_dry_run_tells_bytes_and_risk_and_changes_nothing(runners, cluster):
@@ -275,7 +249,7 @@ def test_no_slot_is_freed_before_the_cluster_has_seen_its_osd_on_the_new_one(run
     cluster.blind = {"fsid-0"}
     done = runners["osd.migrate"]()
     assert done["retcode"] == 1 and "the cluster says its db is /dev/old0, the host /dev/new0" in done["error"]
-    assert cluster.osds[0]["old"] and "osd_migrate.free" not in cluster.log
+    assert cluster.osds[0]["old"] and "osd_migrate.free" not in [function for _, function in cluster.log]
     cluster.blind = set()
     assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from played import Killed, Minions
 from saltmaster import Master, serve
 from test_pillar import host
 
@@ -16,8 +17,6 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import named
 from proposals.policy import store
-from proposals.stages import replies
-from proposals.text.errors import ProposalError
 from runners.engine import draining, health, jobs, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
@@ -43,16 +42,13 @@ WITHOUT = (
 )
 
 
-class Killed(BaseException):
-    """The master's process ends at this moment."""
-
-
-class Cluster:
+class Cluster(Minions):
     """What minions answer. What must not be is asserted where it would happen."""
 
     CHANGES = ("note", "forget", "weigh", "purge", "remove", "retire", "free", "apply", "prune")
 
     def __init__(self, fsids, entities):
+        super().__init__()
         self.osds = {
             number: {"fsid": fsid, "host": node, "up": 1, "weight": 5.5, "pgs": 40, "state": "in-use"}
             for number, (fsid, node) in enumerate(fsids)
@@ -65,36 +61,14 @@ class Cluster:
         }
         self.parts = {"node4": {"mon", "mgr", "mds", "bootstrap-osd", "crash"}}
         self.buckets, self.record = set(NODES), None
-        self.silent, self.asked, self.changes, self.kill = set(), [], 0, (None, False)
+        self.asked = []
         self.seconds, self.stuck, self.unsafe, self.generation = 0.0, False, "", None
-        self.backfillfull, self.log = 0.9, []
+        self.backfillfull = 0.9
 
     def left(self):
         """All that a removal changes."""
         return copy.deepcopy((self.osds, self.monitors, self.managers, self.servers, self.keys, self.hosts, self.parts,
                               self.buckets, self.record))  # fmt: skip
-
-    def one(self, opts, minion, function, words=(), kind=None, timeout=0):
-        if minion in self.silent:
-            raise ProposalError(f"{minion}: {replies.SILENT}")
-        changes = function.partition(".")[2] in self.CHANGES
-        self.changes += changes
-        at, before = self.kill
-        if changes and at == self.changes and before:
-            raise Killed
-        answer = getattr(self, function.replace(".", "_"))(minion, *copy.deepcopy(list(words)))
-        self.log += [(minion, function)] if changes else []
-        if changes and at == self.changes:
-            raise Killed
-        return answer
-
-    def cluster(self, opts, function, words=(), kind=None, timeout=0):
-        return self.one(opts, "salt", function, words)
-
-    def ask(self, opts, asked, function, words=(), kind=None, timeout=0):
-        problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
-        answers = {minion: self.one(opts, minion, function, words) for minion in asked if minion not in self.silent}
-        return replies.Replies(answers, problems)
 
     # What is asked.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from played import Killed, Minions
 from saltmaster import Master, serve
 from test_pillar import host
 
@@ -16,8 +17,6 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.policy import store
-from proposals.stages import replies
-from proposals.text.errors import ProposalError
 from runners.engine import health, jobs, minions, planned, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
@@ -37,41 +36,20 @@ SSD = {"size": 800166076416, "rotational": False, "transport": "sata", "in_use":
 DEVICE = "/dev/disk/by-id/wwn-0x2f"
 
 
-class Killed(BaseException):
-    """The master's process ends at this moment."""
-
-
-class Cluster:
+class Cluster(Minions):
     """What minions answer. What must not be is asserted where it would happen."""
 
     CHANGES = ("stop", "destroy", "free")
 
     def __init__(self, osds):
+        super().__init__()
         self.osds = {number: {"fsid": fsid, "host": node, "up": 1, "in": 1} for number, (fsid, node) in enumerate(osds)}
         self.records = {number: dict(osd) for number, osd in self.osds.items()}
         self.waiting = {node: {} for node in NODES}
         self.refused, self.groups, self.after_stop = [], [], []
-        self.silent, self.changes, self.kill, self.log = set(), 0, (None, False), []
 
     def state(self):
         return copy.deepcopy((self.osds, self.records, self.waiting))
-
-    def one(self, opts, minion, function, words=(), kind=None, timeout=0):
-        if minion in self.silent:
-            raise ProposalError(f"{minion}: {replies.SILENT}")
-        changes = function.partition(".")[2] in self.CHANGES
-        self.changes += changes
-        at, before = self.kill
-        if changes and at == self.changes and before:
-            raise Killed
-        answer = getattr(self, function.replace(".", "_"))(minion, *copy.deepcopy(list(words)))
-        self.log += [(minion, function, words[0])] if changes else []
-        if changes and at == self.changes:
-            raise Killed
-        return answer
-
-    def cluster(self, opts, function, words=(), kind=None, timeout=0):
-        return self.one(opts, "salt", function, words)
 
     def cluster_osds_states(self, _):
         return [
@@ -199,7 +177,7 @@ def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_perso
     text = done["text"]
     assert f"node2 {DEVICE} carries the DB or WAL of 2 OSDs: osd.2, osd.3" in text and LINES in text
     assert "about 100 GiB are rebuilt" in text and "their numbers and places wait" in text
-    assert [function for _, function, _ in cluster.log] == [
+    assert [function for _, function in cluster.log] == [
         *["osd_retire.stop"] * 2,
         *["cluster_osds.destroy"] * 2,
         *["osd_retire.free"] * 2,
