@@ -5,29 +5,22 @@ all what tells where all lies, and the place that it reads stays as it is (``Blu
 WAL it writes that into the DB, and on the way back to the data disk it may write over what a file of both devices had
 there: neither can begin again.
 
-While a part is copied, the OSD's record says so and nothing starts it. The copy leaves what it reads as it is, so
-whatever interrupts it, the next run begins that part again from the old place: the record is what tells that a part has
-moved, and it is written last, after fsck. A file in the OSD's folder tells from the first stop to the last slot that
-this is under way. The old slot is freed by a call of its own, once the cluster has seen the OSD
-on the new one (``runners/engine/migration.py``).
+``osd_copy`` copies. A file in the OSD's folder tells from the first stop to the last slot that this is under way. The
+old slot is freed by a call of its own, once the cluster has seen the OSD on the new one
+(``runners/engine/migration.py``).
 """
 
-import fcntl
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 import halocline
 from salt.exceptions import CommandExecutionError
 
 DATA_DIR = Path("/var/lib/ceph/osd")
 BY_PARTUUID = Path("/dev/disk/by-partuuid")
-LINKS = {"db": "block.db", "wal": "block.wal"}
-LABEL = 8192  # bytes at a slot's beginning: BlueStore's label, and the superblock of its DB or WAL
+ROLES = ("db", "wal")
 LIMIT = 120  # seconds one command may take
-COPY = 6 * 3600  # seconds that a copy or an fsck may take: 200 GiB at 10 MB/s
-TOOL = "ceph-bluestore-tool"
 
 
 def inspect() -> list[dict]:
@@ -97,7 +90,7 @@ def move(fsid: str) -> dict[str, str]:
     osd_id = _osd(fsid)[1]["id"]
     try:
         with _mark(osd_id).open("a") as mark:
-            _locked(mark, f"osd.{osd_id} is being moved by another run")
+            halocline.locked(mark, f"osd.{osd_id} is being moved by another run")
             return _moved(fsid)
     except OSError as err:
         raise CommandExecutionError(f"osd.{osd_id}: {err}: mend that, and run it again") from err
@@ -113,13 +106,13 @@ def _moved(fsid: str) -> dict[str, str]:
     for role in todo:
         new = {**slots, role: _free_name(osd, role)}
         try:
-            _copied(osd_id, fsid, role, slots, new)
+            __salt__["osd_copy.part"](osd_id, fsid, role, slots, new)
         except (OSError, CommandExecutionError) as err:
-            _settle(osd_id, fsid, slots)
+            __salt__["osd_copy.settle"](osd_id, fsid, slots)
             _start(osd_id)
             raise CommandExecutionError(f"osd.{osd_id} runs where it lay, its {role} was not moved: {err}") from err
         slots = new
-    _settle(osd_id, fsid, slots)
+    __salt__["osd_copy.settle"](osd_id, fsid, slots)
     _start(osd_id)
     return _nodes(slots)
 
@@ -137,8 +130,7 @@ def free(fsid: str) -> list[str]:
     mark = _mark(record["id"])
     if not left and not mark.exists():
         return []
-    folder = DATA_DIR / f"ceph-{record['id']}"
-    as_recorded = all(_leads(folder / link, record["slots"].get(role)) for role, link in LINKS.items())
+    as_recorded = __salt__["osd_copy.linked"](record["id"], record["slots"])
     if record["moving"] or not as_recorded or not __salt__["service.status"](f"ceph-osd@{record['id']}"):
         raise CommandExecutionError(f"osd.{record['id']} does not run on its new slots: the old ones are kept")
     freed = [_freed(fsid, name) for name in left]
@@ -154,7 +146,7 @@ def _freed(fsid: str, name: str) -> str:
     numbers = [part["number"] for part in parts if part["uuid"] == name and part["name"] == fsid]
     if len(numbers) != 1:
         raise CommandExecutionError(f"{node} is not a slot of OSD {fsid} on {disk} alone: it was not freed")
-    _unused(node)
+    halocline.unused(node)
     __salt__["osd_raw_parts.remove"](disk, numbers)
     return f"partition {numbers[0]} of {disk}"
 
@@ -211,31 +203,8 @@ def _free_name(osd: Mapping, role: str) -> str:
 def _left(fsid: str, record: Mapping, todo: Mapping) -> list[str]:
     """The slots of an OSD in which no part of it lies, and none is to lie."""
     kept = {*record["slots"].values()}
-    names = [name for role in LINKS if role not in todo for name in __salt__["osd_names.slots"](fsid, role)]
+    names = [name for role in ROLES if role not in todo for name in __salt__["osd_names.slots"](fsid, role)]
     return [name for name in names if name not in kept and (BY_PARTUUID / name).exists()]
-
-
-def _copied(osd_id: int, fsid: str, role: str, old: Mapping, new: Mapping) -> None:
-    """Copy one part from where it lies (by the slots ``old``) to where it is to lie, and check it there."""
-    __salt__["osd_record.write"](osd_id, fsid, old, role)  # from here on nothing starts the OSD
-    _link(osd_id, old)
-    _clear(BY_PARTUUID / new[role])
-    for command in _commands(DATA_DIR / f"ceph-{osd_id}", role, old, new):
-        _tool(command)
-    _link(osd_id, new)
-    _tool([TOOL, "fsck", "--path", str(DATA_DIR / f"ceph-{osd_id}")])
-    __salt__["osd_record.write"](osd_id, fsid, new)
-
-
-def _commands(folder: Path, role: str, old: Mapping, new: Mapping) -> list[list[str]]:
-    """The tool's commands (``ceph-bluestore-tool(8)``) that bring a DB from one place to a slot."""
-    link, slot, path = folder / LINKS[role], BY_PARTUUID / new[role], ["--path", str(folder)]
-    if role in old:
-        return [[TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(link), "--dev-target", str(slot)]]
-    # Some of 16.2 ask for the size also where the target is a device, and use it for files alone.
-    size = f"CEPH_ARGS=--bluestore-block-{role}-size={__salt__['disks_kernel.size'](str(slot))}"
-    fill = [TOOL, "bluefs-bdev-migrate", *path, "--devs-source", str(folder / "block"), "--dev-target", str(link)]
-    return [["env", size, TOOL, f"bluefs-bdev-new-{role}", *path, "--dev-target", str(slot)], fill]
 
 
 def _mark(osd_id: int) -> Path:
@@ -243,68 +212,20 @@ def _mark(osd_id: int) -> Path:
     return DATA_DIR / f"ceph-{osd_id}" / "migrating"
 
 
-def _settle(osd_id: int, fsid: str, slots: Mapping) -> None:
-    """Say that an OSD lies in these slots, and nothing is between two places."""
-    _link(osd_id, slots)
-    if __salt__["osd_record.read"]()[fsid]["moving"]:
-        _tool([TOOL, "fsck", "--path", str(DATA_DIR / f"ceph-{osd_id}")])
-        __salt__["osd_record.write"](osd_id, fsid, slots)
-
-
-def _link(osd_id: int, slots: Mapping) -> None:
-    """Let the OSD's folder name these slots and no others."""
-    for role, link in LINKS.items():
-        path = DATA_DIR / f"ceph-{osd_id}" / link
-        path.unlink(missing_ok=True)
-        if role in slots:
-            path.symlink_to(BY_PARTUUID / slots[role])
-
-
-def _leads(link: Path, name: str | None) -> bool:
-    return (link.is_symlink() and link.readlink() == BY_PARTUUID / name) if name else not link.is_symlink()
-
-
-def _clear(slot: Path) -> None:
-    """Clear label and superblock of a new slot: half a copy must not be taken for a whole one."""
-    _unused(slot)
-    with slot.open("r+b", buffering=0) as part:
-        part.write(bytes(LABEL))
-        os.fsync(part.fileno())
-
-
-def _unused(node: Path) -> None:
-    """Raise where a daemon or the tool has a device: both lock it (KernelDevice::_lock, src/blk/kernel of Ceph 16)."""
-    with node.open("r+b", buffering=0) as device:
-        _locked(device, f"{node} is in use")
-
-
-def _locked(file: IO, why: str) -> None:
-    """Lock a file until it is closed, in both of Linux's ways; raise with ``why`` where somebody else has."""
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # meets F_OFD_SETLK, by which Ceph 16 locks devices
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # by which others do
-    except OSError as err:
-        raise CommandExecutionError(f"{why}: {err.strerror}; run it again when that has ended") from err
-
-
 def _alone(osd_id: int) -> None:
     """Raise where an OSD's daemon, or the tool of an interrupted run, is still at work on it: both lock its fsid."""
     path = DATA_DIR / f"ceph-{osd_id}" / "fsid"
     with path.open("r+b") as file:
-        _locked(file, f"osd.{osd_id} is stopped, and something still works on it ('fuser {path}' tells what)")
+        halocline.locked(file, f"osd.{osd_id} is stopped, and something still works on it ('fuser {path}' tells what)")
 
 
 def _nodes(slots: Mapping) -> dict[str, str]:
-    return {role: str((BY_PARTUUID / slots[role]).resolve()) for role in LINKS if role in slots}
+    return {role: str((BY_PARTUUID / slots[role]).resolve()) for role in ROLES if role in slots}
 
 
 def _start(osd_id: int) -> None:
     __salt__["daemons.forgive"]([f"ceph-osd@{osd_id}"])
     _run(["systemctl", "start", f"ceph-osd@{osd_id}"])
-
-
-def _tool(command: Sequence[str]) -> None:
-    halocline.run(command, limit=COPY)
 
 
 def _run(command: Sequence[str]) -> None:

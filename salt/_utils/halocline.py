@@ -7,13 +7,15 @@ site that denies somebody ``cmd.run`` denies this too.
 
 import concurrent.futures
 import contextvars
+import fcntl
 import functools
 import re
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import IO, TypeVar
 
 from salt.exceptions import CommandExecutionError
 
@@ -113,6 +115,24 @@ def side_by_side(
         for future in concurrent.futures.as_completed(futures):
             each(future.result())
         return [future.result() for future in futures]
+
+
+def unused(node: Path) -> None:
+    """Raise CommandExecutionError where one of Ceph's programs has a device.
+
+    All lock it (KernelDevice::_lock, src/blk/kernel of Ceph 16).
+    """
+    with node.open("r+b", buffering=0) as device:
+        locked(device, f"{node} is in use")
+
+
+def locked(file: IO, why: str) -> None:
+    """Lock a file until it is closed, in both of Linux's ways; CommandExecutionError, ``why``, where it is."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # meets F_OFD_SETLK, by which Ceph 16 locks devices
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # by which others do
+    except OSError as err:
+        raise CommandExecutionError(f"{why}: {err.strerror}; run it again when that has ended") from err
 
 
 def state(function: Callable[..., dict]) -> Callable[..., dict]:

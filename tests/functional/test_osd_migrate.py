@@ -37,8 +37,8 @@ class Host:
 
     ``holds`` is what version of a part lies in which place; the OSD writes a new one each time that it runs."""
 
-    def __init__(self, root, module, record, lies, moves):
-        self.root, self.module, self.moves = root, module, moves
+    def __init__(self, root, module, copy, record, lies, moves):
+        self.root, self.module, self.copy, self.moves = root, module, copy, moves
         self.folder, self.by = root / "osd/ceph-3", root / "by"
         for folder in (self.folder, self.by, root / "records"):
             folder.mkdir(parents=True)
@@ -66,7 +66,7 @@ class Host:
     def links(self):
         return {
             role: (self.folder / link).readlink().name
-            for role, link in self.module.LINKS.items()
+            for role, link in self.copy.LINKS.items()
             if (self.folder / link).is_symlink()
         }
 
@@ -130,7 +130,7 @@ class Host:
         for each in ("db", "wal") if role == "db" else ("wal",):
             if each not in links:  # the log and all that is written from now on; what lies stays where it lies
                 self.holds[each, slot.name] = "data" if each == "db" else self.version
-        (self.folder / self.module.LINKS[role]).symlink_to(slot)
+        (self.folder / self.copy.LINKS[role]).symlink_to(slot)
 
     def copied(self, source, target, links):
         role = {"block.db": "db", "block.wal": "wal", "block": "db"}[source]
@@ -179,8 +179,8 @@ class Host:
 @pytest.fixture
 def host(python_module, tmp_path, monkeypatch):
     """A function: a host whose OSD lies so, and is to lie so."""
-    module, record = python_module("osd_migrate"), python_module("osd_record")
-    link, clear = module._link, module._clear
+    module, copy, record = (python_module(name) for name in ("osd_migrate", "osd_copy", "osd_record"))
+    link, clear = copy._link, copy._clear
     mocks = []
 
     def make(lies, moves):
@@ -188,14 +188,19 @@ def host(python_module, tmp_path, monkeypatch):
         for place, name, path in (
             (module, "DATA_DIR", "osd"),
             (module, "BY_PARTUUID", "by"),
+            (copy, "DATA_DIR", "osd"),
+            (copy, "BY_PARTUUID", "by"),
             (record, "RECORDS", "records"),
         ):
             monkeypatch.setattr(place, name, root / path)
-        made = Host(root, module, record, lies, moves)
+        made = Host(root, module, copy, record, lies, moves)
         link(3, {role: f"{role}-1" for role in lies})
         asks = {
             "osd_record.read": record.read,
             "osd_record.write": lambda *words: made.step("write", record.write, *words),
+            "osd_copy.part": copy.part,
+            "osd_copy.settle": copy.settle,
+            "osd_copy.linked": copy.linked,
             "osd_plan.osds": made.osds,
             "osd_names.slots": lambda fsid, role: [f"{role}-1", f"{role}-2"],
             "osd_guard.problem": lambda *words: None,
@@ -212,11 +217,14 @@ def host(python_module, tmp_path, monkeypatch):
             "__salt__": asks,
             "__pillar__": {"ceph": {"storage": {}}},
             "_run": lambda command: made.step(command[1], made.run, command),
+        }
+        copying = {
+            "__salt__": asks,
             "_tool": lambda command: made.step("tool", made.tool, command),
             "_link": lambda *words: made.step("link", link, *words),
             "_clear": lambda slot: made.step("clear", clear, slot),
         }
-        mock = LoaderModuleMock({module: own})
+        mock = LoaderModuleMock({module: own, copy: copying})
         mock.__enter__()
         mocks.append(mock)
         made.asks = asks
@@ -294,19 +302,19 @@ def test_a_copy_that_fails_leaves_the_osd_running_where_it_lay(host, fails):
 
 def test_a_new_device_that_cannot_be_written_leaves_the_osd_where_it_lay(host):
     osd = host(*MOVES["a DB where none was"])
-    whole = osd.module._clear
+    whole = osd.copy._clear
 
     def clear(slot):
         raise OSError(5, "Input/output error")
 
-    osd.module._clear = clear
+    osd.copy._clear = clear
     try:
         with pytest.raises(
             CommandExecutionError, match="runs where it lay, its db was not moved: .*Input/output error"
         ):
             migrate(osd)
     finally:
-        osd.module._clear = whole
+        osd.copy._clear = whole
     assert osd.running and osd.links() == {} and osd.record.read()[FSID]["moving"] is None
     migrate(osd)
     assert there(osd)
