@@ -67,3 +67,11 @@ def served(cluster: Product) -> Product:
     cluster.stage("ceph.stage.configure")
     cluster.answers["services"] = cluster.stage("ceph.stage.services", check=False)
     return cluster
+
+
+@pytest.fixture(scope="module")
+def apollo(own_lab: Callable[[str], Session]) -> Product:
+    """The reference cluster's smaller sister, the guide typed to its end; gone after the file that asks for it."""
+    product = Product(own_lab("apollo-slice"), "apollo-slice")
+    product.guide()
+    return product

@@ -1,14 +1,11 @@
 """The guide as it stands, on the four OSD nodes, three monitors and the admin host that it was written for."""
 
 from collections import Counter
-from collections.abc import Callable
 
 import dashboard
 import pytest
 from product import DEPLOY, PILLAR, Product, nothing_changed, until
 from saltcli import salt_run
-
-from lab.session import Session
 
 pytestmark = pytest.mark.big
 MONITORS = ("monnode1", "monnode2", "monnode3")
@@ -17,14 +14,6 @@ SIZES = {"db": 40 << 30, "wal": 5 << 30}  # bytes, as the guide types them
 STAGES = ("prep", "discovery", "configure", "deploy", "services")
 OWN = f"{PILLAR}/stack/ceph/cluster.yml"
 POOL = "coded"
-
-
-@pytest.fixture(scope="module")
-def apollo(own_lab: Callable[[str], Session]) -> Product:
-    """That cluster, the guide typed to its end."""
-    product = Product(own_lab("apollo-slice"), "apollo-slice")
-    product.guide()
-    return product
 
 
 def test_it_is_whole(apollo: Product) -> None:

@@ -83,15 +83,6 @@ def kept(product: Product) -> Iterator[str]:
         product.write(POLICY, text)
 
 
-@pytest.fixture(scope="module")
-def apollo(own_lab: Callable[[str], Session]) -> Product:
-    """That cluster, deployed."""
-    product = Product(own_lab("apollo-slice"), "apollo-slice")
-    product.guide()
-    until(lambda: product.whole(OSDS, MONITORS), 120, "HEALTH_OK")
-    return product
-
-
 def without(text: str, host: str) -> str:
     """A policy without a host: its globs name all others."""
     number = host[-1]

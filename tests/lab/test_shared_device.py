@@ -13,7 +13,6 @@ from test_removal import disks_behind, maps, unchanged
 from test_replace import grow, safe
 
 from lab.containers import Done
-from lab.session import Session
 
 pytestmark = pytest.mark.big
 HOST = "osdnode4"
@@ -33,15 +32,6 @@ ceph config rm mon mon_allow_pool_size_one
 ceph osd crush rule rm alone
 """
 KILL = "pkill -9 -f '[o]sd.replace'; systemctl kill --signal=KILL salt-master; sleep 3; systemctl start salt-master"
-
-
-@pytest.fixture(scope="module")
-def apollo(own_lab: Callable[[str], Session]) -> Product:
-    """That cluster, deployed."""
-    product = Product(own_lab("apollo-slice"), "apollo-slice")
-    product.guide()
-    until(lambda: product.whole(OSDS, MONITORS), 120, "HEALTH_OK")
-    return product
 
 
 def test_the_osds_of_an_ssd_that_died_come_back_on_another(apollo: Product, load: Callable) -> None:
