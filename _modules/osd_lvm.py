@@ -77,7 +77,7 @@ def make(osd: Mapping) -> int:
         raise CommandExecutionError(f"ceph-volume lvm prepare ended well, and OSD {osd['fsid']} has no whole label")
     __salt__["daemons.forgive"]([f"ceph-osd@{osd_id}"])
     _ceph_volume(["activate", "--bluestore", str(osd_id), osd["fsid"]])
-    __salt__["osd_register.made"](osd["fsid"], osd_id)
+    __salt__["osd_register.made"](osd["fsid"], osd_id, osd["parts"]["data"]["disk"])
     return osd_id
 
 

@@ -84,7 +84,7 @@ def make(osd: Mapping) -> int:
     unit = f"ceph-osd@{osd_id}"
     __salt__["daemons.forgive"]([unit])  # an earlier run may have started it too often
     halocline.run(["systemctl", "start", unit])
-    __salt__["osd_register.made"](osd["fsid"], osd_id)
+    __salt__["osd_register.made"](osd["fsid"], osd_id, osd["parts"]["data"]["disk"])
     return osd_id
 
 

@@ -4,9 +4,10 @@
 truth about where an OSD's DB and WAL are: whatever a profile says, these slots hold them.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
+
+import halocline
 
 RECORDS = Path("/etc/ceph/osd-devices")
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
@@ -49,14 +50,4 @@ def write(osd_id: int, fsid: str, slots: Mapping[str, str], moving: str | None =
     RECORDS.mkdir(mode=0o755, parents=True, exist_ok=True)
     lines = [f"fsid {fsid}", *([f"{MOVING} {moving}"] if moving else [])]
     lines += [f"{LINKS[role]} {name}" for role, name in sorted(slots.items())]
-    fresh = RECORDS / f".{osd_id}.new"
-    with fresh.open("w", encoding="ascii") as file:
-        file.write("\n".join(lines) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.rename(RECORDS / str(osd_id))
-    folder = os.open(RECORDS, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    halocline.write(RECORDS / str(osd_id), "\n".join(lines) + "\n")

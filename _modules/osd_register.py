@@ -108,14 +108,14 @@ def begun(fsid: str) -> bool:
     return there
 
 
-def made(fsid: str, osd_id: int) -> None:
+def made(fsid: str, osd_id: int, data: str) -> None:
     """Note that an OSD is made: what was kept for the next run goes, and the place that waited for it.
 
     CLI Example: for ``osd_raw.make``.
     """
     for name in (fsid, f"{fsid}.begun"):
         (KEYS / name).unlink(missing_ok=True)
-    __salt__["osd_waiting.release"](osd_id, fsid)
+    __salt__["osd_waiting.release"](osd_id, fsid, data)
 
 
 def known(fsid: str) -> bool:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 FOLDER = Path("/etc/ceph/osd-waiting")  # one file an OSD, named by its fsid
@@ -24,7 +25,7 @@ def kept() -> dict[str, dict]:
         salt 'osdnode1' osd_waiting.kept
     """
     places = {}
-    for path in sorted(FOLDER.glob("*-*")):
+    for path in sorted(FOLDER.glob("[!.]*-*")):
         try:
             places[path.name] = json.loads(path.read_text(encoding="ascii"))
         except ValueError as err:
@@ -43,21 +44,21 @@ def keep(fsid: str, place: Mapping) -> None:
     CLI Example: for ``osd_retire.free``.
     """
     FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
-    fresh = FOLDER / ".new"
-    fresh.write_text(json.dumps(place), encoding="ascii")
-    fresh.rename(FOLDER / fsid)
+    halocline.write(FOLDER / fsid, json.dumps(place))
 
 
-def release(osd_id: int, fsid: str | None = None) -> None:
+def release(osd_id: int, fsid: str | None = None, data: str | None = None) -> None:
     """Forget an OSD: it is made again, or its place was given up.
 
     osd_id
-        Its number.
+        Its number; once purged, Ceph gives it to another OSD.
     fsid
         Its fsid, under which it may have waited with a number that somebody purged.
+    data
+        Its data disk: who waits with that number for another disk goes on waiting.
 
     CLI Example: for ``osd_raw.make``.
     """
     for each, place in kept().items():
-        if place["id"] == osd_id or each == fsid:
+        if each == fsid or (place["id"] == osd_id and data in (None, place["data"])):
             (FOLDER / each).unlink(missing_ok=True)

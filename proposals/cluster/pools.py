@@ -37,10 +37,11 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
     todo: list[list[str]] = []
     differences: list[str] = []
     for name, options in sorted(wanted.items()):
-        pool = Pool(name, options, cluster["tree"])
+        # its application is the last thing that a new pool gets: without one, making it was cut short
+        made = name in there and there[name]["applications"]
+        pool = Pool(name, options, cluster["tree"], there[name] if made else None)
         if name in there:
-            # its application is the last thing that a new pool gets: making it was cut short
-            if not there[name].get("applications", True):
+            if not made:
                 todo += pool.finished()
             elif lines := pool.differs(there[name]):
                 differences.append(f"pool {name}: {', '.join(lines)}: left as it is ('salt-run pool.change {name}')")
@@ -62,9 +63,9 @@ def read(written: object) -> dict[str, dict]:
 
 
 class Pool:
-    """One pool with its options, and what they leave out."""
+    """One pool with its options, and what they leave out; ``there`` is the pool of that name that exists."""
 
-    def __init__(self, name: str, options: Mapping, tree: Iterable[Mapping]) -> None:
+    def __init__(self, name: str, options: Mapping, tree: Iterable[Mapping], there: Mapping | None = None) -> None:
         self.name, self.options = name, options
         self.domain, self.cls = options.get("failure_domain", "host"), options.get("device_class")
         self.root = options.get("root", ROOT)
@@ -75,7 +76,8 @@ class Pool:
             what = f"{self.domain}s with OSDs{f' of class {self.cls}' if self.cls else ''}"
             what += f" below root {self.root}" if self.root != ROOT else ""
             raise PolicyError(f"pools: {shown(name)}: needs {self.size or 1} {what}, there are {self.domains}")
-        least, most = (self.code[0] if self.code else 1), self.size
+        kept = there and not self.code and "size" not in options  # nothing changes how many copies it has
+        least, most = (self.code[0] if self.code else 1), there["size"] if there and kept else self.size
         if not least <= options.get("min_size", most) <= most:
             raise PolicyError(
                 f"pools: {shown(name)}: min_size is {options['min_size']}: expected a number from {least} to {most}"

@@ -24,15 +24,16 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
     kind, names
         ``osd``, ``[osd.3, osd.4]``: of one host.
     """
+    return spared.leave(opts, lambda: refusals(opts, kind, names), LEAVE) if kind in ASKED else ""
 
-    def refusals() -> list[str]:
-        try:
-            jobs.cluster(opts, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]])
-        except ProposalError as err:
-            return [str(err)]
-        return []
 
-    return spared.leave(opts, refusals, LEAVE) if kind in ASKED else ""
+def refusals(opts: Mapping, kind: str, names: Sequence[str]) -> list[str]:
+    """Return why Ceph does not let these daemons stop now; arguments as for ``needed``."""
+    try:
+        jobs.cluster(opts, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]])
+    except ProposalError as err:
+        return [str(err)]
+    return []
 
 
 def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> Verdict:

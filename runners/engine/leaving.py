@@ -80,7 +80,7 @@ class Look:
 
     def room(self) -> room.Room | None:
         """What its OSDs move and fill; None without any."""
-        return room.room(_crush(self.seen), *_asked(self.seen), set(self.osds)) if self.osds else None
+        return room.room(crush(self.seen), *_asked(self.seen), set(self.osds)) if self.osds else None
 
 
 def at(opts: Mapping, gone: object = None) -> Look:
@@ -133,10 +133,10 @@ def against(opts: Mapping, look: Look) -> list[str]:
     lines = [*stale, *roles.against(look.items, look.seen, minions.members(opts))]
     if not look.osds:
         return lines
-    crush, pools = _crush(look.seen), look.seen["pools"]
-    lines += domains.lacking(crush, pools, set(look.osds))
+    tree, pools = crush(look.seen), look.seen["pools"]
+    lines += domains.lacking(tree, pools, set(look.osds))
     if not look.goes_on:  # half of it has moved: what was asked before it began held for all
-        lines += [*domains.emptied(crush, pools, set(look.osds)), *getattr(look.room(), "against", ())]
+        lines += [*domains.emptied(tree, pools, set(look.osds)), *getattr(look.room(), "against", ())]
     up = {f"osd.{osd['id']}" for osd in look.states if osd["up"]}
     running = {item.name for item in look.items if item.given_up} & up
     return lines + [f"{name} runs: its host is not gone" for name in sorted(running)]
@@ -157,7 +157,8 @@ def plan(look: Look, typed: Mapping[str, str | int]) -> list[str]:
     return [*lines, *([f"left alone, in no profile of ours: {', '.join(strangers)}"] if strangers else [])]
 
 
-def _crush(seen: Mapping) -> domains.Map:
+def crush(seen: Mapping) -> domains.Map:
+    """Return the CRUSH map of ``cluster_removal.inspect``'s answer, with what each OSD is in by."""
     return domains.Map(seen["crush"], {int(osd): share for osd, share in seen["inside"].items()})
 
 

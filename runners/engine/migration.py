@@ -34,7 +34,8 @@ def dry(opts: Mapping, osds: Found) -> list[str]:
     lines = []
     for minion, osd in osds:
         lines += migrating.lines(minion, osd, used.get(str(osd["id"])))
-        lines.append(f"  {migrating.risk(osd['id'], _refused(opts, osd['id']))}")
+        refused = daemon_restart.refusals(opts, "osd", [f"osd.{osd['id']}"])
+        lines.append(f"  {migrating.risk(osd['id'], '; '.join(refused))}")
     return lines
 
 
@@ -93,15 +94,6 @@ def _now(opts: Mapping, minion: str, fsid: str) -> Mapping[str, Any]:
 def _metadata(opts: Mapping, osd_id: int) -> Mapping[str, str]:
     told = jobs.cluster(opts, "cluster_osds.metadata", kind=list)
     return next((each for each in told if each["id"] == osd_id), {})
-
-
-def _refused(opts: Mapping, osd_id: int) -> str:
-    """Why Ceph says no to an OSD's being stopped now; empty for yes."""
-    try:
-        jobs.cluster(opts, "cluster_health.stoppable", ["osd", [str(osd_id)]])
-    except ProposalError as err:
-        return str(err)
-    return ""
 
 
 def chosen(osds: Found, osd_ids: Collection[int]) -> tuple[Found, list[str]]:

@@ -34,7 +34,7 @@ def change(opts: Mapping, name: str) -> tuple[Change, list[str], list[str]]:
     there = {pool["pool_name"]: pool for pool in found["pools"]}
     if name not in there:
         raise ArgumentError(f"the cluster has no pool {names.shown(name)} yet: deploy or its service's stage makes it")
-    pool = pools.Pool(name, wanted[name], found["tree"])
+    pool = pools.Pool(name, wanted[name], found["tree"], there[name])
     done = pool_changes.change(pool, there[name], found["rules"])
     if not done.commands:
         return done, [], []

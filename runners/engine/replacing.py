@@ -7,15 +7,14 @@ from typing import Any
 from proposals.cluster import shared_device
 from proposals.cluster.health import judge
 from proposals.cluster.removal import room
-from proposals.cluster.removal.domains import Map
 from proposals.files.site import site
 from proposals.inventory import inventory, kept, waiting
 from proposals.inventory import spares as hot_spares
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
-from proposals.text.sizes import gib
-from runners.engine import health, jobs, minions, planned, spared, stage_log
+from proposals.text.sizes import rounded
+from runners.engine import health, jobs, leaving, minions, planned, spared, stage_log
 
 LEAVE = 60  # seconds without progress after which Ceph's no stands, once OSDs have stopped
 
@@ -124,8 +123,8 @@ def plan(opts: Mapping, look: Look) -> list[str]:
         return lines
     lines += shared_device.risk(jobs.cluster(opts, "cluster_osds.at_risk", [ids], list), ids)
     seen = jobs.cluster(opts, "cluster_removal.inspect", kind=dict)
-    crush = Map(seen["crush"], {int(osd): share for osd, share in seen["inside"].items()})
-    lines.append(f"about {gib(room.rebuilt(crush, seen['pools'], ids))} GiB are rebuilt onto them when they are back")
+    size = room.rebuilt(leaving.crush(seen), seen["pools"], ids)
+    lines.append(f"about {rounded(size)} are rebuilt onto them when they are back")
     return lines
 
 

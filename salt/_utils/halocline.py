@@ -9,6 +9,7 @@ import concurrent.futures
 import contextvars
 import fcntl
 import functools
+import os
 import re
 import socket
 import subprocess
@@ -133,6 +134,21 @@ def locked(file: IO, why: str) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # by which others do
     except OSError as err:
         raise CommandExecutionError(f"{why}: {err.strerror}; run it again when that has ended") from err
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and through to the disk."""
+    fresh = path.with_name(f".{path.name}.new")
+    with fresh.open("w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def state(function: Callable[..., dict]) -> Callable[..., dict]:

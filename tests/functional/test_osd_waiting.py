@@ -43,6 +43,14 @@ def test_an_osd_that_came_back_under_another_number_waits_no_more(kept):
     assert kept.kept() == {}
 
 
+def test_an_osd_that_got_a_purged_number_leaves_the_place_to_who_waits(kept):
+    kept.keep(FSIDS[0], place(3, DISKS[0]))
+    kept.release(3, FSIDS[1], DISKS[1])
+    assert FSIDS[0] in kept.kept()
+    kept.release(3, FSIDS[1], DISKS[0])  # the same disk's, planned anew
+    assert kept.kept() == {}
+
+
 def test_a_file_that_is_none_of_ours_is_named(kept):
     kept.keep(FSIDS[0], place(0))
     (kept.FOLDER / FSIDS[0]).write_text("{")

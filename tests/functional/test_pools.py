@@ -248,6 +248,15 @@ def test_a_pool_is_changed_by_its_name_and_a_dry_run_says_what_moves(runners, cl
     assert "nothing changed" in runners["pool.change"]("images")["text"] and len(cluster["log"]) == 1
 
 
+@pytest.mark.parametrize(("least", "status"), [(2, 0), (3, 2)])
+def test_min_size_is_judged_by_the_copies_that_the_pool_has_where_the_site_names_none(runners, cluster, least, status):
+    cluster["pillar"]["pools"]["images"] = {"application": "rbd", "min_size": least}
+    cluster["found"]["pools"] = [{**THERE, "size": 2, "min_size": 1}]
+    done = runners["pool.change"]("images", test=True)
+    assert done.get("retcode", 0) == status, done
+    assert status == 0 or "min_size is 3: expected a number from 1 to 2" in done["error"]
+
+
 @pytest.mark.parametrize(
     ("site", "moves", "says"),
     [
