@@ -144,12 +144,12 @@ def _estimate(commands: Iterable[list[str]]) -> dict[str, Any]:
 
 def _places(named: Sequence[object] = ()) -> Mapping[str, Mapping[str, str]]:
     """The places of the storage hosts of this run by host name; of those that are named, where any are."""
-    locations = minions.pillar(__opts__).get("crush_locations")
+    wanted, locations = _named(named), minions.pillar(__opts__).get("crush_locations")
     if not locations:
         return {}
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
     shelves = crush.enclosures(planned.osds(site.site(__opts__)), hosts)
-    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in _named(named)}, shelves)
+    return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in wanted}, shelves)
 
 
 def _named(named: Sequence[object]) -> list[str]:

@@ -152,6 +152,7 @@ def test_names_that_nobody_knows_and_a_stage_that_runs(master, cluster, monkeypa
     assert "no storage host is called m-nod1: did you mean 'm-node1'?" in runners["crush.move"]("m-nod1")["error"]
     cluster["pillar"] = {}
     assert "no host has a place of its own" in runners["crush.move"]("m-node1")["text"]
+    assert "no storage host is called m-nod1" in runners["crush.move"]("m-nod1")["error"], "also where none has a place"
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in runners["crush.move"]("m-node1")["error"]
     assert cluster["log"] == []
