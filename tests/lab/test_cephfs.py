@@ -1,5 +1,8 @@
 """File systems with real clients: what one writes another reads, also after the active metadata server was killed."""
 
+from collections.abc import Callable
+
+from busy import SLACK, ceph_seconds
 from product import Product, until
 
 FUSE = "ceph-fuse -n client.cephfs.client1"
@@ -12,15 +15,21 @@ def test_every_file_system_has_a_server_and_there_is_a_standby(served: Product) 
     assert len(served.ceph("fs dump")["standbys"]) == 1
 
 
-def test_what_one_client_writes_another_reads_after_the_active_server_was_killed(served: Product) -> None:
+def test_what_one_client_writes_another_reads_after_the_active_server_was_killed(
+    served: Product, load: Callable
+) -> None:
     for name in ("one", "two"):
         served.run("client1", f"mkdir -p /mnt/{name}; {FUSE} --client_fs cephfs /mnt/{name}")
     try:
         served.run("client1", f"echo '{TEXT}' >/mnt/one/file; sync -f /mnt/one/file")
         assert served.run("client1", "cat /mnt/two/file").out.strip() == TEXT
         (active,) = _active(served, "cephfs")
-        served.run(active, f"systemctl kill --signal=KILL ceph-mds@{active}; systemctl stop ceph-mds@{active}")
-        until(lambda: _active(served, "cephfs") not in ([], [active]), 120, "no standby became active")
+        longest = ceph_seconds(served, "mds_beacon_grace", "mds_reconnect_timeout") + SLACK
+        with load(served, longest, least=30) as busy, busy.fault():
+            served.run(active, f"systemctl kill --signal=KILL ceph-mds@{active}; systemctl stop ceph-mds@{active}")
+            until(lambda: _active(served, "cephfs") not in ([], [active]), 120, "no standby became active")
+            seen = busy.operations()["cephfs"]
+            until(lambda: busy.operations()["cephfs"] > seen, 120, "its clients go on")
         assert served.run("client1", "cat /mnt/two/file").out.strip() == TEXT
         served.run("client1", "echo more >>/mnt/two/file; sync -f /mnt/two/file")
         assert served.run("client1", "tail -1 /mnt/one/file").out.strip() == "more"

@@ -1,5 +1,8 @@
 """A daemon that crashes leaves a report: ceph-crash posts it with a key of its own, and health tells of it as known."""
 
+from collections.abc import Callable
+
+from busy import until_seen
 from product import STORAGE, Product, until
 
 CRASHES = "/var/lib/ceph/crash"
@@ -14,18 +17,23 @@ def test_every_host_of_daemons_posts_crashes_and_no_other(cluster: Product) -> N
     assert caps == {"mon": "profile crash", "mgr": "profile crash"}
 
 
-def test_a_crash_is_posted_and_told_of_as_known(cluster: Product) -> None:
+def test_a_crash_is_posted_and_told_of_as_known(cluster: Product, load: Callable) -> None:
     until(cluster.whole, 60, "HEALTH_OK before")
     osd = cluster.run("node1", "ls /etc/ceph/osd-devices | head -1").out.strip()
-    cluster.run("node1", f"systemctl kill --kill-whom=main --signal=SEGV ceph-osd@{osd}")
-    until(lambda: cluster.run("node1", f"ls {CRASHES}/*/done", check=False).code == 0, 60, "the crash is written down")
-    cluster.run("node1", "systemctl restart ceph-crash")  # it looks at its start, then every ten minutes
-    posted = (f"osd.{osd}", "node1")
-    until(
-        lambda: posted in [(each["entity_name"], each["utsname_hostname"]) for each in cluster.ceph("crash ls-new")],
-        60,
-        "the crash is posted",
-    )
+    written = f"ls {CRASHES}/*/done"
+    with load(cluster, until_seen(cluster), least=20) as busy, busy.fault():
+        cluster.run("node1", f"systemctl kill --kill-whom=main --signal=SEGV ceph-osd@{osd}")
+        until(lambda: cluster.run("node1", written, check=False).code == 0, 60, "the crash is written down")
+        cluster.run("node1", "systemctl restart ceph-crash")  # it looks at its start, then every ten minutes
+        posted = (f"osd.{osd}", "node1")
+        until(
+            lambda: (
+                posted in [(each["entity_name"], each["utsname_hostname"]) for each in cluster.ceph("crash ls-new")]
+            ),
+            60,
+            "the crash is posted",
+        )
+        until(lambda: min(busy.operations().values()) >= 20, 60, "its clients go on")
     moved = f"ls {CRASHES}/posted/*/meta && ! ls {CRASHES}/*/meta"
     until(lambda: cluster.run("node1", moved, check=False).code == 0, 60, "it is not posted again")
     until(lambda: "RECENT_CRASH" in cluster.ceph("health")["checks"], 90, "Ceph tells of the crash")
