@@ -9,7 +9,7 @@ from busy import until_seen
 from product import Product, until
 from saltcli import salt_run
 from test_apollo import BEHIND, MONITORS, OSDS
-from test_removal import disks_behind, maps, unchanged
+from test_removal import answering, disks_behind, maps, unchanged
 from test_replace import grow, safe
 
 from lab.containers import Done
@@ -49,7 +49,7 @@ def test_the_osds_of_an_ssd_that_died_come_back_on_another(apollo: Product, load
         apollo.run("saltmaster", f"ceph osd out {' '.join(map(str, ids))}")
         until(lambda: all(safe(apollo, osd_id) for osd_id in ids), 1200, "Ceph calls all of them safe to destroy")
         dry = unchanged(apollo, lambda: replace(apollo, ssd["serial"], "test=true"))
-        assert dry.code == 0 and "would destroy" in dry.out and re.search(r"about [\d.]+ GiB are rebuilt", dry.out)
+        assert dry.code == 0 and "would destroy" in dry.out and re.search(r"about [\d.]+ [MG]iB are rebuilt", dry.out)
         lines = given_up(apollo, ssd["serial"], ids)
         for line in lines:
             assert apollo.run("saltmaster", f"{line} yes=true").code == 0
@@ -122,7 +122,7 @@ def given_up(product: Product, serial: str, ids: list[int]) -> list[str]:
     until(lambda: bool(destroyed(product)), 300, "the first OSD is destroyed")
     product.run("saltmaster", KILL, check=False)
     thread.join()
-    until(lambda: salt_run(product.session, "manage.down").data == [], 120, "minions answer")
+    answering(product)
     assert not product.run(HOST, "pgrep -x ceph-osd", check=False).out
     done = replace(product, serial)
     assert done.code == 0, done.out

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from proposals.cluster.removal.domains import Block, Map
-from proposals.text.sizes import gib
+from proposals.text.sizes import rounded
 
 KIB = 1024
 
@@ -27,7 +27,7 @@ class Room:
     def line(self) -> str:
         """It for a person."""
         return (
-            f"about {gib(self.moves)} GiB of data move; the fullest OSD then: {self.fullest}, {self.then:.0%} "
+            f"about {rounded(self.moves)} of data move; the fullest OSD then: {self.fullest}, {self.then:.0%} "
             f"(now {self.now:.0%})"
         )
 
