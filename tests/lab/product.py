@@ -12,6 +12,7 @@ from lab.containers import Done
 from lab.guide import guide
 from lab.session import Session
 from lab.store import CHECKOUT
+from proposals.cluster.health.findings import REPORTED
 
 PILLAR = "/srv/pillar/ceph"
 PROFILE = f"{PILLAR}/proposals/profile-tiny"
@@ -170,6 +171,11 @@ def until(what: Callable[[], bool], limit: float, why: str) -> None:
     while not what():
         assert time.monotonic() < end, f"after {limit:.0f} s: {why}"
         time.sleep(0.5)
+
+
+def reported() -> None:
+    """Wait until managers know where placement groups lie by a map that was just changed: until then all looks well."""
+    time.sleep(REPORTED)
 
 
 def planned(product: Product) -> dict[str, dict[str, dict]]:

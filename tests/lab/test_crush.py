@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from busy import until_seen
-from product import DEPLOY, PILLAR, Product, until
+from product import DEPLOY, PILLAR, Product, reported, until
 from test_growth import places
 from test_pools import FILL, MADE, moved, said
 from test_settings import OWN, written
@@ -29,6 +29,7 @@ for pool in $(ceph osd pool ls); do ceph osd pool set $pool size 3; done
 def filled(cluster: Product) -> Iterator[Product]:
     """The cluster with a pool in which there is something."""
     until(cluster.whole, 60, "HEALTH_OK")
+    cluster.run("saltmaster", "ceph balancer off")  # it would move groups by itself
     with written(cluster, OWN, MADE.replace(", nodelete: true", "")):
         assert cluster.stage(DEPLOY).code == 0
         cluster.run("saltmaster", FILL)
@@ -36,6 +37,8 @@ def filled(cluster: Product) -> Iterator[Product]:
     for pool in ("kept", "there"):
         cluster.run("saltmaster", f"salt-run pool.delete {pool} {pool}", check=False)
     cluster.run("saltmaster", BACK, check=False)
+    cluster.run("saltmaster", "ceph balancer on")
+    reported()
     until(cluster.whole, 300, "HEALTH_OK as before")
 
 
@@ -70,6 +73,7 @@ def test_hosts_move_by_name_under_load_and_what_moves_was_said(filled: Product, 
         assert dry.code == 0 and filled.ceph("osd crush dump") == dump
         with busy.fault():
             assert move(filled, "'node*'").code == 0
+            reported()
             until(filled.whole, 600, "HEALTH_OK in two racks")
         assert tree(filled)["r1"] == ["node1"] and tree(filled)["r2"] == ["node2", "node3"]
         told, now = said(dry.out), moved(before, places(filled))

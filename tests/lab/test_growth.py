@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from busy import until_seen
 from clusters import SUBNETS
-from product import Product, cluster_file, until
+from product import Product, cluster_file, reported, until
 from test_pools import moved, said
 from test_replace import QUICK, filled, grow
 from test_settings import OWN
@@ -25,6 +25,7 @@ def held(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFac
     product.guide(end="salt-run state.orch ceph.stage.configure")
     product.run("saltmaster", f"mkdir -p $(dirname {OWN}); echo 'hold_new_osds: true' >>{OWN}")
     product.guide(begin="salt-run state.orch ceph.stage.configure")
+    product.run("saltmaster", "ceph balancer off")  # it would move groups by itself
     return product
 
 
@@ -66,6 +67,7 @@ def test_new_osds_wait_and_what_moves_then_was_said(held: Product, load: Callabl
             done = held.run("saltmaster", f"salt-run osd.fill confirm={confirm}", check=False)
             assert done.code == 0, done.out
             held.run("saltmaster", QUICK)
+            reported()
             until(lambda: held.whole(8), 600, "HEALTH_OK with two OSDs more")
         assert all(weights(held).values()) and "norebalance" not in held.ceph("osd dump")["flags_set"]
         copies, size = moved(before, places(held))
@@ -87,6 +89,7 @@ def test_the_plan_of_deploy_says_what_moves_where_nobody_waits(held: Product) ->
         assert "2 new OSDs: with them" in planned
         held.type(command_of(held, "deploy"))
         held.run("saltmaster", QUICK)
+        reported()
         until(lambda: held.whole(10), 600, "HEALTH_OK with two OSDs more")
         copies, _ = moved(before, places(held))
         assert abs(said(planned)[0] - copies) <= max(4, 0.25 * copies)

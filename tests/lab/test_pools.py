@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from busy import until_seen
-from product import DEPLOY, Product, until
+from product import DEPLOY, Product, reported, until
 from test_settings import OWN, settings, written
 
 from lab.containers import Done
@@ -26,12 +26,14 @@ FILL = f"rados -p kept bench 300 write -b 65536 -t 16 --max-objects {OBJECTS} --
 def filled(cluster: Product) -> Iterator[Product]:
     """The cluster with a pool in which there is something."""
     until(cluster.whole, 60, "HEALTH_OK")
+    cluster.run("saltmaster", "ceph balancer off")  # it would move groups by itself
     with written(cluster, OWN, MADE):
         assert cluster.stage(DEPLOY).code == 0
         cluster.run("saltmaster", FILL)
     yield cluster
     cluster.run("saltmaster", "ceph osd pool set kept nodelete false", check=False)
     cluster.run("saltmaster", "salt-run pool.delete kept kept; ceph osd crush rule rm replicated_osd", check=False)
+    cluster.run("saltmaster", "ceph balancer on")
     until(cluster.whole, 120, "HEALTH_OK without the pool")
 
 
@@ -89,6 +91,7 @@ def test_copies_are_added_under_load_and_what_moves_was_said(filled: Product, lo
         assert dry.code == 0 and "ceph osd pool set kept size 3" in dry.out and pool(filled) == was
         with busy.fault():
             assert change(filled, "change kept").code == 0
+            reported()
             until(lambda: settled(filled), 600, "three copies of all")
         copies, data = moved(before, places(filled))
         told, size = said(dry.out)
@@ -104,6 +107,7 @@ def test_another_rule_moves_what_was_said(filled: Product) -> None:
         dry = change(filled, "change kept test=true")
         assert "osd crush rule create-replicated replicated_osd default osd" in dry.out
         assert change(filled, "change kept").code == 0
+        reported()
         until(lambda: settled(filled), 600, "the rule's places")
         assert said(dry.out)[0] == moved(before, places(filled))[0]
         assert "nothing changed" in change(filled, "change kept").out
