@@ -11,6 +11,7 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 10  # seconds one disk may take before it "does not answer"
 AT_ONCE = 16  # disks read side by side
 NOTHING_THERE = (2, 8)  # blkid's exit statuses where it finds nothing, or several things (blkid(8))
+TABLES = {"gpt", "PMBR", "dos"}
 
 
 def inspect() -> dict:
@@ -19,8 +20,9 @@ def inspect() -> dict:
     Returns ``{ceph_disks_format: 1, ceph_disks: [...], inspected: {device: {...}}}``. Each inspected disk has
     ``signatures`` (types found on the bare disk), ``partitions`` (how many), ``osds`` (of each BlueStore label:
     fsid, role, id, size and offset in bytes, cluster, device; and of each logical volume that ceph-volume made),
-    ``volumes`` and ``groups`` (what else LVM keeps there), ``error`` where it did not answer within its limit.
-    ``waiting`` are the places that ``osd_waiting.kept`` keeps.
+    ``volumes`` and ``groups`` (what else LVM keeps there), ``error`` where it did not answer within its limit. A table
+    or volume group that this cluster made, and that its last OSD has left, is no signature. ``waiting`` are the places
+    that ``osd_waiting.kept`` keeps.
 
     CLI Example:
 
@@ -45,6 +47,12 @@ def inspect() -> dict:
     for device in volumes.keys() & inspected.keys():
         content, on_lvm = inspected[device], volumes[device]
         inspected[device] = {**content, **on_lvm, "osds": content["osds"] + on_lvm["osds"]}
+    for disk in (disk for disk in answer["ceph_disks"] if disk["device"] in inspected):
+        content = inspected[disk["device"]]
+        try:
+            content["signatures"] = [] if _emptied(disk, content) else content["signatures"]
+        except CommandExecutionError as err:
+            content["error"] = str(err)
     return {**answer, "inspected": inspected, "waiting": __salt__["osd_waiting.kept"]()}
 
 
@@ -129,6 +137,18 @@ def _begun(device: str, labels: Sequence[Mapping]) -> list[dict]:
         for part in (partitions(device) or {"partitions": []})["partitions"]
         if part["start"] in nodes and part["start"] not in labelled and __salt__["osd_names.ours"](part)
     ]
+
+
+def _emptied(disk: Mapping, content: Mapping) -> bool:
+    """Whether all that is on a disk is what this cluster made for its OSDs, with none of them in it any more."""
+    held = set(content["signatures"])
+    lies = content["partitions"] or content["osds"] or content.get("volumes")
+    if not held or lies or not __pillar__.get("fsid"):
+        return False
+    if held == {"LVM2_member"}:
+        return content.get("groups") == [__salt__["osd_names.group"](disk["id"])]
+    table = partitions(disk["device"]) if held <= TABLES else None
+    return table is not None and table["guid"] == __salt__["osd_names.table_guid"](disk["id"])
 
 
 def _probe(device: str) -> dict[str, str]:

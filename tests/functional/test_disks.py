@@ -7,6 +7,9 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from saltfactories.utils.loader import LoaderModuleMock
+
+from proposals.inventory import inventory_join
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 NAMES = ("disks.inspect", "disks.signatures", "disks.partitions", "disks_label.read")
@@ -60,3 +63,47 @@ def test_signatures_of_files(disks, tmp_path):
     assert disks["signatures"](str(dirty)) == ["ext4"]
     assert disks["signatures"](str(clean)) == []
     assert disks["partitions"](str(clean)) is None
+
+
+OURS, OTHERS = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+SLOT = "start=2048, size=4096\n"
+
+
+@pytest.mark.parametrize(
+    ("guid", "slots", "group", "fsid", "reasons"),
+    [
+        (OURS, "", None, FSID, []),
+        (OURS, SLOT, None, FSID, ["holds PMBR", "holds gpt"]),
+        (OTHERS, "", None, FSID, ["holds PMBR", "holds gpt"]),
+        (OURS, "", None, None, ["holds PMBR", "holds gpt"]),
+        (None, "", "ceph-ours", FSID, []),
+        (None, "", "ceph-others", FSID, ["holds LVM2_member"]),
+    ],
+    ids=["our table", "a partition", "another table", "before there is a cluster", "our group", "another group"],
+)
+def test_what_the_last_osd_left_behind_is_free(python_module, tmp_path, monkeypatch, guid, slots, group, fsid, reasons):
+    """A DB device whose OSDs have all left carries the next ones; a table that somebody else made is a reason."""
+    device = tmp_path / "disk"
+    with device.open("wb") as out:
+        out.truncate(16 << 20)
+    if guid:
+        table = f"label: gpt\nlabel-id: {guid}\n{slots}"
+        subprocess.run(["/sbin/sfdisk", "-q", str(device)], input=table, text=True, check=True)
+    module, disk = python_module("disks"), {"device": str(device), "id": "/dev/disk/by-id/wwn-1", "in_use": []}
+    monkeypatch.setattr(module.salt.loader, "grain_funcs", lambda _: {"ceph_disks.ceph_disks": lambda: seen})
+    seen = {"ceph_disks_format": 1, "ceph_disks": [disk]}
+    volumes = {str(device): {"osds": [], "volumes": [], "groups": [group]}} if group else {}
+    asks = {
+        "disks_kernel.partition_nodes": lambda _: [f"{device}1"] if slots else [],
+        "disks_kernel.offset": lambda _: 0,
+        "disks_label.read": lambda _: None,
+        "disks_lvm.inspect": lambda: volumes,
+        "osd_names.table_guid": lambda _: OURS,
+        "osd_names.group": lambda _: "ceph-ours",
+        "osd_waiting.kept": dict,
+    }
+    if group:
+        monkeypatch.setattr(module, "signatures", lambda _: ["LVM2_member"])
+    with LoaderModuleMock({module: {"__salt__": asks, "__pillar__": {"fsid": fsid} if fsid else {}}}):
+        (found,) = inventory_join.host(module.inspect(), [], "node1")["ceph_disks"]
+    assert found["in_use"] == reasons
