@@ -44,7 +44,7 @@ FILES = {  # {} is the daemon's name; what is secret, and what would let a daemo
     "admin": ("/etc/ceph/ceph.client.admin.keyring",),
 }
 KEYRING = "/etc/ceph/ceph.{}.keyring"  # of an entity
-KEYRINGS = ("ganesha", "igw", "rbd-mirror", "client-cephfs")
+KEYRINGS = {**dict.fromkeys(("ganesha", "igw", "rbd-mirror", "client-cephfs"), "keys"), "client-keys": "clients"}
 BECAUSE = {  # roles and parts for which a host has a part without naming it
     "admin": {"master"},
     "bootstrap-osd": {"storage"},
@@ -136,7 +136,7 @@ def _paths(part: str, told: Mapping) -> list[Path]:
 
 
 def _keyrings(part: str, told: Mapping) -> list[Path]:
-    names = _filled(KEYRING, _names(told, "keys")) if part in KEYRINGS else []
+    names = _filled(KEYRING, _names(told, KEYRINGS[part])) if part in KEYRINGS else []
     return [ROOT / path.lstrip("/") for path in names]
 
 

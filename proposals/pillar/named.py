@@ -176,10 +176,12 @@ def _told(part: str, told: Mapping) -> dict:
             return {"keys": [told["client"]]}
         case "rbd-mirror" | "client-cephfs":
             return {"keys": [told["entity"]]}
+        case "client-keys":  # several hosts may have one: its key is the cluster's own thing, and leaves by itself
+            return {"clients": [keyring["use"].rpartition("/")[2] for keyring in told["keyrings"]]}
     return {}
 
 
 def _joined(first: Mapping, second: Mapping) -> dict:
     """One part as two generations name it: the daemons of both."""
-    lists = {key: sorted({*first.get(key, ()), *second.get(key, ())}) for key in ("daemons", "keys")}
+    lists = {key: sorted({*first.get(key, ()), *second.get(key, ())}) for key in ("daemons", "keys", "clients")}
     return {**first, **second, **{key: names for key, names in lists.items() if names}}

@@ -153,6 +153,22 @@ def test_an_nfs_server_leaves_its_cluster_before_its_key_goes(daemons):
     assert module.retire("ganesha", told)["removed"] == [] and len(left) == 1
 
 
+def test_a_host_that_leaves_keeps_no_keyring_of_a_client(daemons):
+    """Of the site's own clients too; one that nobody named stays."""
+    module, pillar, ran, root = daemons
+    folder = root / "etc/ceph"
+    folder.mkdir(parents=True)
+    for name in ("client.app", "client.by-hand"):
+        (folder / f"ceph.{name}.keyring").write_text("secret")
+    told = {"clients": ["client.app", "client.gone"]}
+    assert module.left({"node1": {"parts": {"client-keys": told}, "osds": []}})["parts"] == ["client-keys"]
+    assert module.retire("client-keys", told) == {"stopped": [], "removed": [str(folder / "ceph.client.app.keyring")]}
+    assert (folder / "ceph.client.by-hand.keyring").exists() and ran == []
+    pillar |= {"ceph": {"services": {"client-keys": {}}}}
+    with pytest.raises(CommandExecutionError, match="client-keys is still planned on this host"):
+        module.retire("client-keys", told)
+
+
 def test_a_monitors_store_is_found_and_never_removed(daemons):
     module, _, ran, root = daemons
     store = root / "var/lib/ceph/mon/ceph-node1"

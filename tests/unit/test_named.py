@@ -60,6 +60,18 @@ def test_services_are_named_by_their_daemons_and_keys():
     assert {"node-exporter", "crash"} <= parts.keys()
 
 
+def test_the_keyrings_of_a_host_are_named_by_their_clients_and_are_no_keys_of_its_own():
+    keyrings = [
+        {"path": f"/etc/ceph/ceph.{name}.keyring", "use": f"keyring/{name}"} for name in ("client.b", "client.a")
+    ]
+    told = {"ceph": {"services": {"client-keys": {"keyrings": keyrings}}}}
+    first = named.hosts({"cluster/node2.sls": {"roles": ["mgr"]}, minion_file("node2"): told}, {})
+    assert first["node2"]["parts"]["client-keys"] == {"clients": ["client.b", "client.a"]}
+    told["ceph"]["services"]["client-keys"]["keyrings"] = keyrings[:1]
+    second = named.hosts({"cluster/node2.sls": {"roles": ["mgr"]}, minion_file("node2"): told}, {})
+    assert named.merged(first, second)["node2"]["parts"]["client-keys"] == {"clients": ["client.a", "client.b"]}
+
+
 def test_what_was_served_once_is_known_until_it_has_left(site):
     named.note(site, built(CHOSEN).named)
     named.note(site, built(without_node1()).named)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # Who needs another leaves before it: gateways before file systems, daemons of data before those that keep the maps.
 ORDER = (
-    *("rgw-frontend", "rgw", "ganesha", "igw", "client-cephfs", "client-radosgw", "rbd-mirror"),
+    *("rgw-frontend", "rgw", "ganesha", "igw", "client-cephfs", "client-radosgw", "client-keys", "rbd-mirror"),
     *("dashboard-access", "openstack", "grafana", "alertmanager", "prometheus", "node-exporter"),
     *("mds", "osd", "bootstrap-osd", "mgr", "mon", "crash", "admin", "key"),
 )

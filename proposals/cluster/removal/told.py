@@ -14,6 +14,7 @@ WOULD = {
     "mon": "out of the map by ok-to-rm, its store moved aside",
     "mgr": "hands over, then stops; its key goes",
     "mds": "stopped by ok-to-stop; its key goes",
+    "client-keys": "the keyrings of ceph_keys go",
     "igw": "out of every target, then stopped; its key goes",
     "ganesha": "stopped, out of the grace database; its key goes",
 }
