@@ -2,14 +2,18 @@
 the master (``salt-run crush.place``, ``salt-run pool.make``).
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
-INIT = 300  # seconds for rbd, which waits until the placement groups of a new pool are served
+SERVED = 120  # seconds until the placement groups of a new pool are active: rbd would wait for them without a word
+INIT = 60  # seconds for rbd then
 POOL = ("pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options")
-QUOTAS = ("quota_max_bytes", "quota_max_objects")
+POOL += ("quota_max_bytes", "quota_max_objects")
 
 
 def inspect() -> dict[str, Any]:
@@ -31,7 +35,7 @@ def inspect() -> dict[str, Any]:
         "profiles": ask(["osd", "erasure-code-profile", "ls"]),
         "pools": [
             {
-                **{key: pool[key] for key in (*POOL, *QUOTAS)},
+                **{key: pool[key] for key in POOL},
                 "crush_rule": rules.get(pool["crush_rule"], ""),
                 "pg_num": pool["pg_num_target"],
                 "flags": pool["flags_names"].split(","),
@@ -46,7 +50,8 @@ def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:
     """Run commands one after the other; the first that fails ends it, with Ceph's words.
 
     commands
-        Lists of words, as the master planned them: of ``ceph``, or of ``rbd`` where that is the first word.
+        Lists of words, as the master planned them: of ``ceph``, or ``rbd pool init POOL``, which waits until the
+        pool's placement groups are active: where they do not become it, the error names their states.
 
     CLI Example:
 
@@ -56,6 +61,7 @@ def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:
     """
     for words in commands:
         if words[0] == "rbd":
+            halocline.until(partial(_served, words[-1]), SERVED)
             halocline.run(words, limit=INIT)
         else:
             __salt__["cluster_cli.tell"](words)
@@ -80,3 +86,15 @@ def prune(hosts: Sequence[str]) -> dict[str, list[str]]:
     for name in gone:
         __salt__["cluster_cli.tell"](["osd", "crush", "rm", name])
     return {"removed": gone}
+
+
+def _served(pool: str) -> None:
+    """Raise with the states of a pool's placement groups while not all are active; the managers know none at first."""
+    groups = __salt__["cluster_cli.ask"](["pg", "ls-by-pool", pool])["pg_stats"]
+    states = Counter(group["state"] for group in groups if "active" not in group["state"].split("+"))
+    if states or not groups:
+        told = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none is known yet"
+        raise CommandExecutionError(
+            f"placement groups of pool {pool} are not active: {told}: 'ceph health detail' and 'ceph osd tree' say "
+            "which OSDs they miss; run this again then"
+        )

@@ -16,6 +16,8 @@ from typing import Any
 import halocline
 
 LIMIT = 300  # seconds for crushtool, which maps some 10,000 groups a second
+REWEIGHT = "--reweight-item"
+AT_ONCE = 2000  # weights in one argument, which Linux lets have 128 KiB (MAX_ARG_STRLEN)
 NONE = 2147483647  # where an erasure-coded group finds no OSD for a part (CRUSH_ITEM_NONE)
 CODED = 3  # the type of erasure-coded pools (src/osd/osd_types.h)
 LINE = re.compile(r"CRUSH rule \d+ x (\d+) \[([\d,-]*)\]")
@@ -54,7 +56,7 @@ def estimate(
     weights = [(osd["osd"], osd["weight"]) for osd in dump["osds"] if osd["weight"] != 1]
     gets, loses, told = Counter(), Counter(), {}
     with tempfile.TemporaryDirectory() as folder:
-        maps = _maps(Path(folder), edits, devices or {})
+        maps = _maps(Path(folder), edits, devices or {}) if listed else ()
         for pool in listed:
             then = changed.get(pool["pool_name"], {})
             told[pool["pool_name"]] = _moved(pool, then, maps, weights, held[pool["pool"]], (gets, loses))
@@ -77,9 +79,22 @@ def _maps(folder: Path, edits: Sequence[Sequence[str]], devices: Mapping[str, st
         _crushtool(["-c", str(text), "-o", str(then)])
     else:
         then.write_bytes(now.read_bytes())
+    _reweight(then, [f"{words[1].removeprefix('osd.')}:{words[2]}" for words in edits if words[0] == REWEIGHT])
     for words in edits:
-        _crushtool(["-i", str(then), *words, "-o", str(then)])
+        if words[0] != REWEIGHT:
+            _crushtool(["-i", str(then), *words, "-o", str(then)])
     return tuple({"file": path, "rules": _rules(path)} for path in (now, then))
+
+
+def _reweight(path: Path, weights: Sequence[str]) -> None:
+    """Give OSDs of a map other weights: ``crushtool`` takes one a run, and a fill has as many as there are new OSDs."""
+    osdmap = path.with_name("osdmap")
+    if weights:
+        __salt__["cluster_cli.tell"](["osd", "getmap", "-o", str(osdmap)])
+        halocline.run(["osdmaptool", str(osdmap), "--import-crush", str(path)], limit=LIMIT)
+    for at in range(0, len(weights), AT_ONCE):
+        words = ["--adjust-crush-weight", ",".join(weights[at : at + AT_ONCE]), "--save", "--export-crush", str(path)]
+        halocline.run(["osdmaptool", str(osdmap), *words], limit=LIMIT)
 
 
 def _with_devices(text: str, devices: Mapping[str, str | None]) -> str:
@@ -95,11 +110,10 @@ def _rules(path: Path) -> dict[str, int]:
     return {rule["rule_name"]: rule["rule_id"] for rule in dump["rules"]}
 
 
-def _held(dump: Any, pools: Sequence[int]) -> dict[int, dict]:
+def _held(dump: Mapping, pools: Sequence[int]) -> dict[int, dict]:
     """Of each pool what its groups hold, how many copies the worst has, and how many copies are on their way."""
-    rows = dump["pg_stats"] if isinstance(dump, Mapping) else dump
     held = {pool: {"bytes": {}, "acting": None, "busy": 0} for pool in pools}
-    for row in rows:
+    for row in dump["pg_stats"]:
         pool, _, seed = row["pgid"].partition(".")
         if (own := held.get(int(pool))) is not None:
             own["bytes"][int(seed, 16)] = row["stat_sum"]["num_bytes"]

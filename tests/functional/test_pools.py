@@ -3,6 +3,7 @@ played. Its answers are recorded from Ceph 16.2: four hosts of two OSDs each (``
 """
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,10 @@ shift 2  # --connect-timeout 30
 echo "$*" >>{0}/asked
 case "$*" in
     "osd getcrushmap -o"*) cp {0}/map.txt "$4" ;;
+    "osd getmap -o"*) touch "$4" ;;
     "osd dump"*) cat {0}/dump ;;
     "pg dump pgs"*) cat {0}/pgs ;;
+    "pg ls-by-pool p"*) cat {0}/groups ;;
     "osd df"*) cat {0}/df ;;
     "df "*) echo '{{"pools": [{{"name": "p", "stats": {{"stored": 5, "objects": 2}}}}]}}' ;;
     "fs ls"*) echo '[{{"name": "cephfs", "metadata_pool": "m", "data_pools": ["e"]}}]' ;;
@@ -49,6 +52,9 @@ case "$*" in
     *then*"--rule 1"*) cat {0}/then.1 ;;
     *) echo "what is $*" >&2; exit 1 ;;
 esac
+"""
+OSDMAPTOOL = r"""#!/bin/sh
+echo "$2 $3 $4 $5" >>{0}/reweighted
 """
 
 
@@ -96,7 +102,7 @@ def played(tmp_path, monkeypatch):
         (tmp_path / name).write_text(json.dumps(answer))
     for name in ("now.0", "now.1", "then.0", "then.1", "map.txt"):
         (tmp_path / name).write_text((RECORDED / name).read_text())
-    for name, text in (("ceph", CEPH), ("crushtool", CRUSHTOOL)):
+    for name, text in (("ceph", CEPH), ("crushtool", CRUSHTOOL), ("osdmaptool", OSDMAPTOOL)):
         (tmp_path / name).write_text(text.format(tmp_path))
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
@@ -133,6 +139,23 @@ def test_devices_that_are_to_be_get_their_class_in_the_copy(modules, played):
     assert len(devices) == 10 and text.count("osd.3 class") == 1 and text.endswith("# end crush map\n")
 
 
+def test_thousands_of_weights_are_changed_in_a_few_runs(modules, played):
+    edits = [["--reweight-item", f"osd.{osd}", "5.5"] for osd in range(5000)]
+    modules["cluster_moves.estimate"](edits)
+    assert "--reweight-item" not in (played / "tested").read_text()
+    first, *runs = (played / "reweighted").read_text().splitlines()
+    assert first.startswith("--import-crush ") and len(runs) == 3
+    weights = [weight for run in runs for weight in run.split()[1].split(",")]
+    assert weights == [f"{osd}:5.5" for osd in range(5000)] and max(map(len, runs)) < 128 << 10
+
+
+def test_where_there_is_no_pool_no_map_is_made(modules, played):
+    dump = json.loads((played / "dump").read_text())
+    (played / "dump").write_text(json.dumps({**dump, "pools": []}))
+    assert modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})["pools"] == {}
+    assert not (played / "tested").exists()
+
+
 @pytest.mark.parametrize(("groups", "count"), [(1, 1), (12, 12), (16, 16)])
 def test_groups_lie_where_ceph_looks_for_them(python_module, groups, count):
     """ceph_stable_mod: a group beyond the number of groups lies with the one it was split from."""
@@ -156,6 +179,26 @@ def test_more_placement_groups_share_what_their_parents_held(python_module):
         assert moved["groups"] == 1
     finally:
         module._mapped = kept
+
+
+@pytest.mark.parametrize(
+    ("states", "says"),
+    [
+        (["active+clean", "active+undersized+degraded"], ""),
+        (["active+clean", "unknown", "creating+peering"], "not active: 1 creating\\+peering, 1 unknown"),
+        (["undersized+degraded+peered"], "not active: 1 undersized"),
+        ([], "not active: none is known yet"),
+    ],
+)
+def test_images_wait_for_a_pool_only_as_long_as_it_comes_up(modules, python_module, played, monkeypatch, states, says):
+    """``rbd pool init`` would hang for ever, and say nothing, where groups are inactive."""
+    (played / "groups").write_text(json.dumps({"pg_stats": [{"state": state} for state in states]}))
+    (played / "rbd").write_text(f"#!/bin/sh\ntouch {played}/ran\n")
+    (played / "rbd").chmod(0o755)
+    monkeypatch.setattr(python_module("cluster_crush"), "SERVED", 0)
+    with pytest.raises(CommandExecutionError, match=says) if says else nullcontext():
+        modules["cluster_crush.apply"]([["rbd", "pool", "init", "p"]])
+    assert (played / "ran").exists() is not bool(says)
 
 
 def test_a_pool_is_deleted_by_a_permission_of_that_moment(modules, played):
