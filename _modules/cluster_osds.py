@@ -1,6 +1,6 @@
 """What the cluster knows of its OSDs, and what it says may be done to them; on a host with the admin's key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import halocline
 from salt.exceptions import CommandExecutionError
@@ -166,32 +166,13 @@ def purge(osd_id: int, fsid: str) -> dict[str, bool]:
     known = states()
     if fsid and all(osd["fsid"] != fsid for osd in known):
         return {"purged": False}
-    same_id = [osd for osd in known if osd["id"] == osd_id]
-    if [osd["fsid"] or "" for osd in same_id] != [fsid]:
-        raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
-    halocline.until(lambda: _down(osd_id), DOWN)
-    if why := unsafe(osd_id)["unsafe"]:
-        raise CommandExecutionError(why)
+    _may_go(osd_id, fsid or None, known)
     # The options first: once the OSD is purged, nobody would look for them again.
     for row in __salt__["cluster_cli.ask"](["config", "dump"]):
         if row["section"] == f"osd.{osd_id}":
             __salt__["cluster_cli.tell"](["config", "rm", row["section"], row["name"]])
     __salt__["cluster_cli.tell"](["osd", "purge", str(osd_id), "--yes-i-really-mean-it"])
     return {"purged": True}
-
-
-def _down(osd_id: int) -> None:
-    if any(osd["id"] == osd_id and osd["up"] for osd in states()):
-        raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")
-
-
-def _refused(words: Sequence[str]) -> str:
-    """Ceph's own words where it says no, by its exit status."""
-    try:
-        __salt__["cluster_cli.tell"](words)
-    except CommandExecutionError as err:
-        return str(err)
-    return ""
 
 
 def destroy(osd_id: int, fsid: str) -> dict[str, int]:
@@ -208,11 +189,30 @@ def destroy(osd_id: int, fsid: str) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    same_id = [osd for osd in states() if osd["id"] == osd_id]
+    _may_go(osd_id, fsid, states())
+    __salt__["cluster_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])
+    return {"destroyed": osd_id}
+
+
+def _may_go(osd_id: int, fsid: str | None, known: Sequence[Mapping]) -> None:
+    """Raise unless the number is that OSD's, it is down, and Ceph calls it safe to destroy."""
+    same_id = [osd for osd in known if osd["id"] == osd_id]
     if [osd["fsid"] for osd in same_id] != [fsid]:
         raise CommandExecutionError(f"osd.{osd_id} is not the OSD with fsid {fsid}: the cluster has {same_id}")
     halocline.until(lambda: _down(osd_id), DOWN)
     if why := unsafe(osd_id)["unsafe"]:
         raise CommandExecutionError(why)
-    __salt__["cluster_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])
-    return {"destroyed": osd_id}
+
+
+def _down(osd_id: int) -> None:
+    if any(osd["id"] == osd_id and osd["up"] for osd in states()):
+        raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")
+
+
+def _refused(words: Sequence[str]) -> str:
+    """Ceph's own words where it says no, by its exit status."""
+    try:
+        __salt__["cluster_cli.tell"](words)
+    except CommandExecutionError as err:
+        return str(err)
+    return ""

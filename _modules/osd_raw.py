@@ -56,9 +56,11 @@ def parts(osd: Mapping, groups: Mapping | None = None) -> dict[str, dict]:
     for role, part in osd["parts"].items():
         node = _node(part)
         if node.exists():
-            block = (Path("/sys/class/block") / node.resolve().name).resolve()
-            size = int((block / "size").read_text()) * 512
-            places[role] = {"node": str(node.resolve()), "disk": f"/dev/{block.parent.name}", "size": size}
+            places[role] = {
+                "node": str(node.resolve()),
+                "disk": __salt__["disks_kernel.holder"](str(node)),
+                "size": __salt__["disks_kernel.size"](str(node)),
+            }
     return places
 
 

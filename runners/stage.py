@@ -76,7 +76,7 @@ def begin(
     if left := stage_jobs.wait(__opts__, answered, wait, lambda jobs: _waits(stage, jobs, wait, log)):
         return answer.bad(
             f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
-            f"{orchestrations.named(left)}; end them with 'salt-run stage.stop' and run the stage again"
+            f"{orchestrations.named(left)}; {orchestrations.ended(left)}"
         )
     return {"text": targets.began(note, expected, len(answered)), "left": note["left"]}
 

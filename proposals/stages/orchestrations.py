@@ -73,3 +73,13 @@ def named(jobs: Jobs) -> str:
     """Return state runs by minion in words, the first of each."""
     first = {minion: runs[0] for minion, runs in sorted(jobs.items())}
     return ", ".join(f"{minion} ({run['fun']} {run['what']}, job {run['jid']})" for minion, run in first.items())
+
+
+def ended(jobs: Jobs) -> str:
+    """Return what ends state runs that are left: ``stage.stop``; a DB that is being moved has to come to its end."""
+    kinds = {run["fun"] for runs in jobs.values() for run in runs}
+    told = ["end them with 'salt-run stage.stop'"] if kinds - {MOVE} else []
+    told += (
+        [f"{MOVE} ends by itself when its DB is copied ('salt-run osd.migrate' goes on then)"] if MOVE in kinds else []
+    )
+    return f"{'; '.join(told)}, and run the stage again"
