@@ -23,6 +23,7 @@ from proposals.text.errors import StoreError
 from proposals.text.names import shown
 
 LAYERS = ("stack/global.yml", LAYER)  # of the site's own, in Salt's order: they have the last word
+CHOSEN = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")  # of policy.cfg's
 FILES = (*LAYERS, PLACE, MINIONS)  # in which a site writes settings, below <pillar_root>/ceph
 TEMPLATE = ("{{", "{%", "{#")  # what Salt would render
 
@@ -73,9 +74,7 @@ class Chosen:
     @cached_property
     def written(self) -> dict[str, object]:
         """The site's settings as they stand, merged."""
-        layers = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")
-        chosen = {key: value for layer in layers for key, value in self.files.get(layer, {}).items()}
-        return reader.merged(chosen, self.pillar, [self.own[path] for path in LAYERS if path in self.own])
+        return _written(self.contents, self.pillar, self.own)
 
     @cached_property
     def settings(self) -> SiteSettings:
@@ -90,10 +89,20 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
     """
     contents = policy.resolve(site.proposals).contents
     own, layouts = own_files(site.root), profiles.read(site.proposals, profiles.chosen(contents))
-    settings = reader.merged({}, pillar, [own[path] for path in LAYERS if path in own])
-    kept_back, _ = reader.only(spares.KEY, settings.get(spares.KEY))  # what is wrong with it, ``settings`` tells
+    kept_back, _ = reader.only(
+        spares.KEY, _written(contents, pillar, own).get(spares.KEY)
+    )  # what is wrong with it, ``settings`` tells
     hosts = spares.reserve(kept.load_inventory(site.inventory)["hosts"], kept_back)
     return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts)
+
+
+def _written(
+    contents: Mapping[str, Mapping[str, dict]], pillar: Mapping[str, object], own: Mapping[str, Mapping]
+) -> dict[str, object]:
+    """The site's settings, merged: those that policy.cfg chooses first. Arguments are those of ``Chosen``."""
+    layers = [merging.merge(contents[layer].values()) for layer in CHOSEN if layer in contents]
+    chosen = {key: value for layer in layers for key, value in layer.items()}
+    return reader.merged(chosen, pillar, [own[path] for path in LAYERS if path in own])
 
 
 def own_files(root: Path) -> dict[str, Mapping]:

@@ -6,10 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 from planning import GUIDE, apollo
 
 from proposals.disks import arguments, plan
 from proposals.files.site import Site
+from proposals.inventory import spares
 from proposals.pillar import chosen
 from proposals.policy import store
 from proposals.text.errors import StoreError
@@ -85,3 +87,14 @@ def test_a_file_of_the_site_that_is_no_yaml_is_named(site):
     with pytest.raises(StoreError, match=r"stack/ceph/cluster.yml line \d+ is not YAML"):
         chosen.read(site, "salt_master", {})
     (site.root / "stack/ceph/cluster.yml").unlink()
+
+
+def test_a_spare_that_a_chosen_fragment_names_is_kept_back(site):
+    fragment = site.proposals / "config/stack/default/ceph/cluster.yml"
+    disk = apollo()["hosts"]["osdnode1"]["ceph_disks"][0]
+    before = fragment.read_text()
+    fragment.write_text(yaml.safe_dump({**yaml.safe_load(before), "hot_spares": {"osdnode1": [disk["serial"]]}}))
+    read = chosen.read(site, "salt_master", {})
+    kept = [each["id"] for each in read.hosts["osdnode1"]["ceph_disks"] if spares.REASON in each["in_use"]]
+    fragment.write_text(before)
+    assert kept == [disk["id"]]
