@@ -39,7 +39,7 @@ def estimate(
         Words for ``crushtool``, a list for each step, such as ``[--reweight-item, osd.3, "5.5"]``.
     pools
         Pools as they would be: ``{name: {rule, size, pg_num}}``, with a rule's name; each key may be left out. Only
-        these are looked at where there are no edits.
+        these are looked at where the map stays as it is.
     devices
         OSDs to be, or of another class: ``{number: device class}``; edits may give new ones a place.
 
@@ -51,7 +51,7 @@ def estimate(
     """
     ask, changed = __salt__["cluster_cli.ask"], pools or {}
     dump = ask(["osd", "dump"])
-    listed = [pool for pool in dump["pools"] if edits or pool["pool_name"] in changed]
+    listed = [pool for pool in dump["pools"] if edits or devices or pool["pool_name"] in changed]
     held = _held(ask(["pg", "dump", "pgs"]), [pool["pool"] for pool in listed])
     weights = [(osd["osd"], osd["weight"]) for osd in dump["osds"] if osd["weight"] != 1]
     gets, loses, told = Counter(), Counter(), {}

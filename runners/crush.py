@@ -11,10 +11,9 @@ from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import several
 from proposals.text.sizes import MIB
-from runners.engine import answer, ceph, jobs, minions, planned, stage_lock, stage_log, taking_part
+from runners.engine import answer, ceph, jobs, minions, planned, stage_lock, taking_part
 
 SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a moment, and holds back no deploy
-REBUILD = ["--rebuild-class-roots"]  # normally nothing: that an edit is there makes all pools be looked at
 NONE = "no host has a place of its own (crush_locations): nothing changed"
 KEPT = "left where they are, as their data would move ('salt-run crush.move' says how much, and moves them by name)"
 UNKNOWN = "the next deploy without only= asks again; 'salt-run crush.move' moves them by name"
@@ -117,7 +116,7 @@ def reclass(*hosts: str, test: bool = False) -> answer.Output:
     found = classes.differing(planned.osds(site.site(__opts__)), states, _named(hosts))
     if not found:
         return {"text": "every OSD is of the class that its profile says: nothing changed"}
-    moved = jobs.cluster(__opts__, "cluster_moves.estimate", [[REBUILD], None, classes.devices(found)], dict)
+    moved = jobs.cluster(__opts__, "cluster_moves.estimate", [[], None, classes.devices(found)], dict)
     return _asked("crush.reclass", hosts, classes.commands(found), moved, test)
 
 
@@ -125,15 +124,12 @@ def _asked(
     command: str, hosts: Sequence[str], commands: Sequence[list[str]], moved: Mapping[str, Any], test: bool
 ) -> answer.Output:
     """Run planned commands for hosts that are named; else, and in test mode, say them; refuse what would hurt."""
-    lines = [*(ceph.typed(words) for words in commands), *moves.lines(moved)]
-    if against := moves.against(moved):
-        return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
-    if test or not hosts:
-        again = [] if hosts else [f"to do it, name the hosts: salt-run {command} HOST …"]
-        return {"text": "\n".join(["would run:", *lines, *again])}
-    stage_log.note(__opts__, command, "moves", commands=list(commands))
-    jobs.cluster(__opts__, "cluster_crush.apply", [list(commands)])
-    return {"text": "\n".join(lines), "changes": {"ceph": [ceph.typed(words) for words in commands]}}
+    done = ceph.change(
+        __opts__, commands, moves.lines(moved), moves.against(moved), test or not hosts, command=command, event="moves"
+    )
+    if not hosts and "text" in done:
+        done["text"] += f"\nto do it, name the hosts: salt-run {command} HOST …"
+    return done
 
 
 def _estimate(commands: Iterable[list[str]]) -> dict[str, Any]:

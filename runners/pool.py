@@ -96,13 +96,7 @@ def change(name: str, test: bool = False) -> answer.Output:
     done, lines, against = pooled.change(__opts__, name)
     if not done.commands:
         return {"text": f"pool {name} is as the settings say: nothing changed"}
-    if against:
-        return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
-    if test:
-        return {"text": "\n".join(["would run:", *lines])}
-    stage_log.note(__opts__, "pool.change", "changes", pool=name, commands=list(done.commands))
-    jobs.cluster(__opts__, "cluster_crush.apply", [list(done.commands)])
-    return {"text": "\n".join(lines), "changes": {"ceph": [ceph.typed(command) for command in done.commands]}}
+    return ceph.change(__opts__, done.commands, lines, against, test, command="pool.change", event="changes", pool=name)
 
 
 @answer.answers

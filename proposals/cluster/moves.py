@@ -1,6 +1,6 @@
 """What ``cluster_moves.estimate`` found, judged and told: bytes, the fullest OSD, and groups without a place."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from proposals.text.notes import counted
 from proposals.text.sizes import rounded
@@ -41,14 +41,25 @@ def against(found: Mapping) -> list[str]:
         for name, pool in sorted(found["pools"].items())
         if pool["lacking"]
     ]
-    full: Sequence = [each for each in _filled(found) if each[0] > found["limit"]]
-    if full:
-        then, _, osd = max(full)
-        told.append(
-            f"osd.{osd} would be {then:.0%} full, and {counted(len(full), 'OSD')} above {found['limit']:.0%} "
-            "(backfillfull_ratio or full_ratio), where Ceph stops moving data: add disks first, or delete data"
-        )
-    return told
+    return told + full([(then, osd) for then, _, osd in _filled(found)], found["limit"])
+
+
+def full(osds: Iterable[tuple[float, object]], limit: float) -> list[str]:
+    """Return what stands against OSDs that would be too full, in one line; none where no OSD would.
+
+    osds
+        How full each would be, a part of one, with its number.
+    limit
+        How full an OSD may be while data moves to it.
+    """
+    over = [each for each in osds if each[0] > limit]
+    if not over:
+        return []
+    filled, osd = max(over)
+    return [
+        f"osd.{osd} would be {filled:.0%} full, and {counted(len(over), 'OSD')} above {limit:.0%} (backfillfull_ratio "
+        "or full_ratio), where Ceph stops moving data: add disks first, or delete data"
+    ]
 
 
 def _filled(found: Mapping) -> list[tuple[float, float, str]]:

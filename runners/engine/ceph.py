@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proposals.text.errors import ProposalError
-from runners.engine import jobs
+from runners.engine import answer, jobs, stage_log
 
 LATER = "looked at when the cluster runs"  # what a step says where ``found`` is None
 
@@ -43,3 +43,32 @@ def run(opts: Mapping, commands: Sequence[Sequence[str]], test: bool, steady: st
         return {"text": "\n".join(["would run:", *lines])}
     jobs.cluster(opts, "cluster_crush.apply", [commands])
     return {"text": "\n".join(lines), "changes": {"ceph": lines}}
+
+
+def change(
+    opts: Mapping,
+    commands: Sequence[Sequence[str]],
+    moves: Sequence[str],
+    against: Sequence[str],
+    test: bool,
+    **log: Any,
+) -> answer.Output:
+    """Run planned commands that move data, and note them; in test mode say them; refuse what would hurt.
+
+    opts, commands, test
+        As for ``run``.
+    moves
+        What moves, a line each.
+    against
+        What stands against it; where anything does, nothing is run.
+    log
+        As ``stage_log.note`` takes it: ``command``, ``event``, and what is noted beside the commands.
+    """
+    lines = [typed(command) for command in commands]
+    if against:
+        return answer.bad("\n".join([*lines, *moves, "refused, nothing was changed:", *against]))
+    if test:
+        return {"text": "\n".join(["would run:", *lines, *moves])}
+    stage_log.note(opts, **log, commands=list(commands))
+    jobs.cluster(opts, "cluster_crush.apply", [list(commands)])
+    return {"text": "\n".join([*lines, *moves]), "changes": {"ceph": lines}}

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Mapping
 
+from proposals.cluster import growth
 from proposals.cluster.health import judge, seen
 from proposals.cluster.health.findings import Plan
 from proposals.cluster.health.judge import Before, Verdict
@@ -63,12 +64,7 @@ def plan(opts: Mapping, gone: Collection[str] = ()) -> Plan:
     paths = site(opts)
     hosts = kept.load_inventory(paths.inventory)["hosts"]
     members = minions.members(opts)
-    osds = {
-        uuid: minion
-        for minion, disks in planned.osds(paths).items()
-        for osd in disks.values()
-        for uuid in osd.get("uuids") or ()
-    }
+    osds = growth.minions(planned.osds(paths))
     daemons = {
         f"{kind}.{hosts.get(minion, {}).get('hostname', minion)}": minion
         for kind in ("mon", "mgr")

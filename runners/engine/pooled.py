@@ -19,7 +19,7 @@ def planned(opts: Mapping) -> dict[str, dict]:
 
 
 def change(opts: Mapping, name: str) -> tuple[Change, list[str], list[str]]:
-    """Return what brings an existing pool to what is planned, what a person reads of it, what stands against it.
+    """Return what brings an existing pool to what is planned, what that moves in words, what stands against it.
 
     opts
         The master's options.
@@ -40,5 +40,4 @@ def change(opts: Mapping, name: str) -> tuple[Change, list[str], list[str]]:
         return done, [], []
     moved = jobs.cluster(opts, "cluster_moves.estimate", [list(done.edits), {name: done.then}], dict)
     own = {**moved, "pools": {name: moved["pools"][name]}}  # an edit makes a rule: nothing else has it yet
-    lines = [*(ceph.typed(command) for command in done.commands), *moves.lines(own)]
-    return done, lines, [*pool_changes.against(pool, done, own), *moves.against(own)]
+    return done, moves.lines(own), [*pool_changes.against(pool, done, own), *moves.against(own)]

@@ -8,6 +8,7 @@ says stays so. What is no data (RocksDB's own space) is taken to stay.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from proposals.cluster.moves import full
 from proposals.cluster.removal.domains import Block, Map
 from proposals.text.sizes import rounded
 
@@ -47,7 +48,8 @@ def room(
         The numbers of the OSDs that leave.
     """
     before, after = (_shares(crush, pools, gone, "bytes_used") for gone in ((), away))
-    fullest, now, then, against = "none", 0.0, 0.0, []
+    fullest, now, then = "none", 0.0, 0.0
+    filling: list[tuple[float, int]] = []
     limit = min(limits["backfillfull"], limits["full"])
     for osd in usage:
         if osd["id"] in away or not osd["kb"]:
@@ -57,11 +59,11 @@ def room(
         filled = (osd["kb_used"] - data + data * max(1, grown)) / osd["kb"]
         if filled >= then:
             fullest, now, then = f"osd.{osd['id']}", osd["kb_used"] / osd["kb"], filled
-        if filled > limit and grown > 1:
-            against.append((filled, osd["id"]))
+        if grown > 1:
+            filling.append((filled, osd["id"]))
     moves = sum(osd["kb_used_data"] for osd in usage if osd["id"] in away and osd["pgs"]) * KIB
-    lines = [_full(against, limit)] if against else []
-    return Room(moves, fullest, now, then, (*lines, *_groups(crush, pools, usage, limits["max_pgs"], away)))
+    against = full(filling, limit)
+    return Room(moves, fullest, now, then, (*against, *_groups(crush, pools, usage, limits["max_pgs"], away)))
 
 
 def rebuilt(crush: Map, pools: Sequence[Mapping], back: Collection[int]) -> int:
@@ -72,14 +74,6 @@ def rebuilt(crush: Map, pools: Sequence[Mapping], back: Collection[int]) -> int:
     whole = Map(crush.dump, {**crush.inside, **dict.fromkeys(back, 1)})
     shares = _shares(whole, pools, (), "bytes_used")
     return round(sum(shares.get(osd, 0) for osd in back))
-
-
-def _full(against: Sequence[tuple[float, int]], limit: float) -> str:
-    filled, osd_id = max(against)
-    return (
-        f"osd.{osd_id} would be {filled:.0%} full, and {len(against)} OSDs above {limit:.0%} (backfillfull_ratio or "
-        "full_ratio), where Ceph stops moving data: add disks first, or delete data"
-    )
 
 
 def _groups(
