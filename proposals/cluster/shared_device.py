@@ -70,16 +70,24 @@ def risk(groups: Iterable[Mapping], ids: Collection[int]) -> list[str]:
     groups
         ``cluster_osds.at_risk``'s answer: ``[{group, pool, state, osds, waits_for}]``.
     """
-    alone: list[str] = []
-    mapped: list[str] = []
-    for group in groups:
-        text = f"{group['group']} of pool {shown(group['pool'])} ({shown(group['state'])})"
-        only = set(group["osds"]) <= set(ids) or set(group["waits_for"]) & set(ids)
-        (alone if only else mapped).append(text)
-    lines = [f"what no other OSD has: placement groups {', '.join(alone)}"] if alone else []
-    if mapped:
-        lines.append(f"still to be copied: {counted(len(mapped), 'placement group')}: {several(mapped, 'more')}")
-    return lines
+    listed = list(groups)
+    mapped = [_told(group) for group in listed if not _alone(group, ids)]
+    copied = f"still to be copied: {counted(len(mapped), 'placement group')}: {several(mapped, 'more')}"
+    return [*lost(listed, ids), *([copied] if mapped else [])]
+
+
+def lost(groups: Iterable[Mapping], ids: Collection[int]) -> list[str]:
+    """Return what would be lost with some OSDs, as no other one has it; arguments as for ``risk``."""
+    alone = [_told(group) for group in groups if _alone(group, ids)]
+    return [f"what no other OSD has: placement groups {', '.join(alone)}"] if alone else []
+
+
+def _alone(group: Mapping, ids: Collection[int]) -> bool:
+    return set(group["osds"]) <= set(ids) or bool(set(group["waits_for"]) & set(ids))
+
+
+def _told(group: Mapping) -> str:
+    return f"{group['group']} of pool {shown(group['pool'])} ({shown(group['state'])})"
 
 
 def wipe_lines(host: str, places: Iterable[Mapping]) -> list[str]:

@@ -13,7 +13,7 @@ from proposals.pillar import named, served
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import jobs, minions, stage_lock
+from runners.engine import gone_hosts, jobs, minions, stage_lock
 
 LEFT = "daemons_retire.left"  # what a host still has of what it lost
 FORM = f"its answer is not of the form expected ({LEFT}): run ceph.stage.prep, which brings its modules up to date"
@@ -137,9 +137,7 @@ def against(opts: Mapping, look: Look) -> list[str]:
     lines += domains.lacking(tree, pools, set(look.osds))
     if not look.goes_on:  # half of it has moved: what was asked before it began held for all
         lines += [*domains.emptied(tree, pools, set(look.osds)), *getattr(look.room(), "against", ())]
-    up = {f"osd.{osd['id']}" for osd in look.states if osd["up"]}
-    running = {item.name for item in look.items if item.given_up} & up
-    return lines + [f"{name} runs: its host is not gone" for name in sorted(running)]
+    return lines + gone_hosts.against(opts, look.present(item for item in look.items if item.given_up), look.states)
 
 
 def served_name(opts: Mapping) -> str:

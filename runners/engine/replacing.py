@@ -17,6 +17,7 @@ from proposals.text.sizes import rounded
 from runners.engine import health, jobs, leaving, minions, planned, spared, stage_log
 
 LEAVE = 60  # seconds without progress after which Ceph's no stands, once OSDs have stopped
+STOPPED = "they are stopped: ceph.stage.deploy starts those whose disks are there again"
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def carry_out(opts: Mapping, look: Look) -> list[str]:
     for osd in (osd for osd in look.osds if osd.alive):
         jobs.one(opts, look.minion, "osd_retire.stop", [osd.id, osd.fsid])
     if why := spared.leave(opts, lambda: _refused(opts, look), LEAVE):
-        raise ProposalError("\n".join(_not_safe(opts, look, why)))
+        raise ProposalError("\n".join([*_not_safe(opts, look, why), STOPPED]))
     for osd in (osd for osd in look.osds if osd.alive):
         jobs.cluster(opts, "cluster_osds.destroy", [osd.id, osd.fsid])
     freed: list[str] = []

@@ -63,7 +63,7 @@ class Cluster(Minions):
         self.buckets, self.record = set(NODES), None
         self.asked = []
         self.seconds, self.stuck, self.unsafe, self.generation = 0.0, False, "", None
-        self.backfillfull = 0.9
+        self.backfillfull, self.groups = 0.9, []
 
     def left(self):
         """All that a removal changes."""
@@ -118,6 +118,9 @@ class Cluster(Minions):
     def cluster_osds_stoppable(self, _, ids):
         unsafe = [number for number in ids if number in self.osds and self.osds[number]["pgs"]]
         return {"refused": [self.unsafe or f"OSD(s) {unsafe} have pgs"] if unsafe or self.unsafe else []}
+
+    def cluster_osds_at_risk(self, _, ids):
+        return self.groups
 
     def cluster_mons_monitors(self, _):
         return {"names": self.monitors, "quorum": self.monitors}
@@ -387,6 +390,15 @@ def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, conf
     assert refused["retcode"] == 2 and "osd.6 runs: its host is not gone" in refused["error"]
     for number in (6, 7):
         cluster.osds[number] |= {"up": 0, "pgs": 0}
+    before = cluster.left()
+    cluster.groups = [
+        {"group": "3.1", "pool": "alone", "state": "stale+active+clean", "osds": [7], "waits_for": []},
+        {"group": "1.a", "pool": "p", "state": "active+undersized", "osds": [2], "waits_for": []},
+    ]
+    refused = typed(runners, gone="node4", confirm=runners["removal.check"](gone="node4", test=True)["hash"])
+    assert refused["retcode"] == 2 and cluster.left() == before
+    assert "what no other OSD has: placement groups 3.1 of pool alone (stale+active+clean)" in refused["error"]
+    cluster.groups = cluster.groups[1:]
     given_up = runners["removal.check"](gone="node4", test=True)
     assert "(its host is given up)" in given_up["text"] and "copies of node4 lack" in given_up["text"]
     done = typed(runners, gone="node4", confirm=given_up["hash"])

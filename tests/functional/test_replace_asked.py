@@ -235,6 +235,7 @@ def test_what_ceph_takes_back_once_they_stopped_ends_it_before_anything_is_destr
     cluster.after_stop = ["Error EAGAIN: OSD(s) 2 last reported they still store some PG data"]
     done = runners["osd.replace"](host="node2", device="SSD2")
     assert done["retcode"] == 2 and "still store some PG data" in done["error"]
+    assert "they are stopped: ceph.stage.deploy starts" in done["error"]
     assert all(osd["fsid"] for osd in cluster.osds.values()) and len(cluster.records) == 6
 
 
