@@ -66,6 +66,7 @@ def make(osd: Mapping) -> int:
 
     CLI Example: for ``osd.deploy``.
     """
+    __salt__["osd_record.settled"](osd["fsid"])
     groups = __salt__["disks_lvm.groups"]()
     if made(osd, groups) is None and not _opened(osd, groups):
         begun = __salt__["osd_register.begun"](osd["fsid"])
@@ -123,7 +124,7 @@ def _take_back(osd: Mapping, groups: Mapping) -> None:
 def _name(osd: Mapping, role: str) -> str:
     """GROUP/VOLUME of one part."""
     part = osd["parts"][role]
-    return __salt__["osd_names.path"](part["disk"], osd["fsid"], role).removeprefix("/dev/")
+    return __salt__["osd_names.path"](part["disk"], osd["fsid"], role, part["partuuid"]).removeprefix("/dev/")
 
 
 def _volumes(osd: Mapping, groups: Mapping) -> dict[str, dict]:

@@ -51,7 +51,7 @@ def remove(fsid: str) -> list[str]:
 
         salt 'osdnode1' osd_lvm_parts.remove 6b0c1f2e-0000-4000-8000-000000000000
     """
-    slots = {__salt__["osd_names.partuuid"](fsid, role): role for role in ("data", "db", "wal")}
+    slots = {slot: role for role in ("data", "db", "wal") for slot in __salt__["osd_names.slots"](fsid, role)}
     removed = []
     for disk, group in __salt__["disks_lvm.groups"]().items():
         for volume in (volume for volume in group["volumes"] if volume["slot"] in slots):
@@ -74,7 +74,8 @@ def close(volume: Mapping) -> None:
 def _add(group: str, fsid: str, role: str, part: Mapping) -> None:
     """Add one volume, wiped of what an earlier life of the disk left there."""
     size = ["--size", f"{part['size']}b"] if part["size"] else ["--extents", "100%FREE"]
-    names = ["--name", __salt__["osd_names.volume"](fsid, role), "--addtag", f"slot={part['partuuid']}"]
+    slot = part["partuuid"]
+    names = ["--name", __salt__["osd_names.volume"](fsid, role, slot), "--addtag", f"slot={slot}"]
     _run(["lvcreate", "--quiet", "--yes", "--zero", "y", "--wipesignatures", "y", *size, *names, group])
 
 

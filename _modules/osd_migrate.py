@@ -1,4 +1,4 @@
-"""DBs of this host's OSDs on partitions, moved to the slots that are planned by ``ceph-bluestore-tool``.
+"""DBs of this host's OSDs, moved to the slots that are planned for them by ``ceph-bluestore-tool``.
 
 Only DBs that go to a new slot, of OSDs without a WAL of their own: all that the tool writes goes into it then, last of
 all what tells where all lies, and the place that it reads stays as it is (``BlueFS::device_migrate_to_new``). For a
@@ -18,14 +18,15 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 DATA_DIR = Path("/var/lib/ceph/osd")
-BY_PARTUUID = Path("/dev/disk/by-partuuid")
+PARTS = {"raw": "osd_raw_parts", "lvm": "osd_lvm_parts"}
+SLOTS = {"raw": "osd_raw_slots", "lvm": "osd_lvm_slots"}
 ROLES = ("db", "wal")
 LIMIT = 120  # seconds one command may take
 
 
 def inspect() -> list[dict]:
-    """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, method, moves,
-    moving, begun, left, nodes, running}]``.
+    """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, encrypted,
+    moves, moving, begun, left, nodes, running}]``.
 
     ``moves`` is ``{role: {from, to}}``, each ``{disk, size}`` or ``None`` for the data disk; ``moving`` is the role of
     a part that is between both, ``begun`` whether a run began and did not end; ``left`` are slots that may be freed,
@@ -37,16 +38,17 @@ def inspect() -> list[dict]:
 
         salt 'osdnode1' osd_migrate.inspect
     """
-    records = __salt__["osd_record.read"]()
+    planned = __salt__["osd_plan.osds"]()
+    records = _records(planned)
     found = []
-    for osd in __salt__["osd_plan.osds"]():
+    for osd in planned:
         record = records.get(osd["fsid"])
-        if record is None:  # on logical volumes, or not made
+        if record is None:  # not made
             if osd["moves"]:
                 found.append(_told(osd, {"id": None, "slots": {}, "moving": None}, [], osd["moves"]))
             continue
         todo = _todo(osd)
-        left = _left(osd["fsid"], record, todo)
+        left = [] if record.get("encrypted") else [name for _, name in _left(osd, record, todo)]
         if todo or left or record["moving"] or _mark(record["id"]).exists():
             found.append(_told(osd, record, left, todo))
     return found
@@ -61,17 +63,20 @@ def prepare(fsid: str) -> list[str]:
     CLI Example: for ``salt-run osd.migrate``.
     """
     osd, record = _osd(fsid)
+    method = osd["method"]
     parts = {role: {**to, "partuuid": _free_name(osd, role)} for role, to in _todo(osd).items() if to}
-    for part in parts.values():
-        if (BY_PARTUUID / part["partuuid"]).exists() and not _made_for(part):
-            _freed(fsid, part["partuuid"])  # made for a place that is not planned any more
+    for role, part in parts.items():
+        node = _node(osd, role, part["partuuid"])
+        if node and not _is_for(osd, node, part):
+            __salt__[f"{SLOTS[method]}.free"](fsid, role, part["partuuid"])  # made for a place that is not planned now
     in_use = __salt__["disks_kernel.in_use"]()
+    groups = __salt__["disks_lvm.groups"]() if method == "lvm" else {}
     for disk in sorted({part["disk"] for part in parts.values()}):
-        planned = [("raw", part) for part in parts.values() if part["disk"] == disk]
+        planned = [(method, part) for part in parts.values() if part["disk"] == disk]
         recorded = __pillar__["ceph"]["storage"].get("disks", {}).get(disk)
-        if why := __salt__["osd_guard.problem"](disk, recorded, in_use, planned, None):
+        if why := __salt__["osd_guard.problem"](disk, recorded, in_use, planned, groups.get(str(Path(disk).resolve()))):
             raise CommandExecutionError(f"osd.{record['id']} is not moved, {disk} {why}")
-    for descriptor in __salt__["osd_raw_parts.make"]([{"fsid": fsid, "parts": parts}]) if parts else ():
+    for descriptor in __salt__[f"{PARTS[method]}.make"]([{"fsid": fsid, "parts": parts}]) if parts else ():
         os.close(descriptor)
     return sorted(part["disk"] for part in parts.values())
 
@@ -87,8 +92,11 @@ def move(fsid: str) -> dict[str, str]:
 
     CLI Example: for ``salt-run osd.migrate``.
     """
-    osd_id = _osd(fsid)[1]["id"]
+    osd, record = _osd(fsid)
+    osd_id = record["id"]
     try:
+        if not (DATA_DIR / f"ceph-{osd_id}/fsid").exists():  # in memory on logical volumes: the host has restarted
+            __salt__[f"{SLOTS[osd['method']]}.attach"](osd_id, fsid, record["slots"])
         with _mark(osd_id).open("a") as mark:
             halocline.locked(mark, f"osd.{osd_id} is being moved by another run")
             return _moved(fsid)
@@ -99,22 +107,22 @@ def move(fsid: str) -> dict[str, str]:
 def _moved(fsid: str) -> dict[str, str]:
     """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)
-    osd_id, slots, todo = record["id"], dict(record["slots"]), _todo(osd)
+    osd_id, slots, todo, way = record["id"], dict(record["slots"]), _todo(osd), SLOTS[osd["method"]]
     if todo or record["moving"]:
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
         _alone(osd_id)
     for role in todo:
         new = {**slots, role: _free_name(osd, role)}
         try:
-            __salt__["osd_copy.part"](osd_id, fsid, role, slots, new)
+            __salt__["osd_copy.part"](osd_id, fsid, way, role, slots, new)
         except (OSError, CommandExecutionError) as err:
-            __salt__["osd_copy.settle"](osd_id, fsid, slots)
+            __salt__["osd_copy.settle"](osd_id, fsid, way, slots)
             _start(osd_id)
             raise CommandExecutionError(f"osd.{osd_id} runs where it lay, its {role} was not moved: {err}") from err
         slots = new
-    __salt__["osd_copy.settle"](osd_id, fsid, slots)
+    __salt__["osd_copy.settle"](osd_id, fsid, way, slots)
     _start(osd_id)
-    return _nodes(slots)
+    return _nodes(osd, slots)
 
 
 def free(fsid: str) -> list[str]:
@@ -126,37 +134,31 @@ def free(fsid: str) -> list[str]:
     CLI Example: for ``salt-run osd.migrate``.
     """
     osd, record = _osd(fsid)
-    left = _left(fsid, record, _todo(osd))
+    way = SLOTS[osd["method"]]
+    left = _left(osd, record, _todo(osd))
     mark = _mark(record["id"])
     if not left and not mark.exists():
         return []
-    as_recorded = __salt__["osd_copy.linked"](record["id"], record["slots"])
+    as_recorded = __salt__[f"{way}.attached"](record["id"], fsid, record["slots"])
     if record["moving"] or not as_recorded or not __salt__["service.status"](f"ceph-osd@{record['id']}"):
         raise CommandExecutionError(f"osd.{record['id']} does not run on its new slots: the old ones are kept")
-    freed = [_freed(fsid, name) for name in left]
+    freed = [__salt__[f"{way}.free"](fsid, role, name) for role, name in left]
     mark.unlink(missing_ok=True)
     return freed
 
 
-def _freed(fsid: str, name: str) -> str:
-    """Take away a slot of an OSD in which nothing of it lies, by its name."""
-    node = BY_PARTUUID / name
-    disk = __salt__["disks_kernel.holder"](str(node))
-    parts = (__salt__["disks.partitions"](disk) or {"partitions": []})["partitions"]
-    numbers = [part["number"] for part in parts if part["uuid"] == name and part["name"] == fsid]
-    if len(numbers) != 1:
-        raise CommandExecutionError(f"{node} is not a slot of OSD {fsid} on {disk} alone: it was not freed")
-    halocline.unused(node)
-    __salt__["osd_raw_parts.remove"](disk, numbers)
-    return f"partition {numbers[0]} of {disk}"
+def _records(planned: Sequence[Mapping]) -> Mapping[str, Mapping]:
+    """What is on record of this host's OSDs; LVM is asked where it carries any."""
+    return __salt__["osd_record.lies" if any(osd["method"] == "lvm" for osd in planned) else "osd_record.read"]()
 
 
 def _osd(fsid: str) -> tuple[dict, dict]:
-    """An OSD that is planned here and lies on partitions, with its record."""
-    osd = next((osd for osd in __salt__["osd_plan.osds"]() if osd["fsid"] == fsid), None)
-    record = __salt__["osd_record.read"]().get(fsid)
-    if osd is None or record is None or osd["method"] != "raw":
-        raise CommandExecutionError(f"OSD {fsid} is not one that is planned here and lies on partitions")
+    """An OSD that is planned here and made, with its record."""
+    planned = __salt__["osd_plan.osds"]()
+    osd = next((osd for osd in planned if osd["fsid"] == fsid), None)
+    record = _records(planned).get(fsid)
+    if osd is None or record is None or record.get("encrypted"):
+        raise CommandExecutionError(f"OSD {fsid} is not one that is planned and made here, and not encrypted")
     todo = _todo(osd)
     if any(role != "db" or to is None for role, to in todo.items()) or (todo and "wal" in record["slots"]):
         raise CommandExecutionError(f"osd.{record['id']} has a WAL of its own, or a part to move that goes to no slot")
@@ -165,10 +167,18 @@ def _osd(fsid: str) -> tuple[dict, dict]:
 
 def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> dict:
     moves = {role: {"from": _without_name(osd["parts"].get(role)), "to": to} for role, to in todo.items()}
-    running = record["id"] is not None and __salt__["service.status"](f"ceph-osd@{record['id']}")
-    more = {"moves": moves, "moving": record["moving"], "left": list(left), "nodes": _nodes(record["slots"])}
-    more |= {"running": running, "begun": record["id"] is not None and _mark(record["id"]).exists()}
-    return {"id": record["id"], "fsid": osd["fsid"], "method": osd["method"], **more}
+    osd_id, moving = record["id"], record["moving"]
+    return {
+        "id": osd_id,
+        "fsid": osd["fsid"],
+        "encrypted": record.get("encrypted", False),
+        "moves": moves,
+        "moving": moving,
+        "begun": osd_id is not None and (moving is not None or _mark(osd_id).exists()),
+        "left": list(left),
+        "nodes": _nodes(osd, record["slots"]),
+        "running": osd_id is not None and __salt__["service.status"](f"ceph-osd@{osd_id}"),
+    }
 
 
 def _without_name(part: Mapping | None) -> dict | None:
@@ -177,20 +187,20 @@ def _without_name(part: Mapping | None) -> dict | None:
 
 def _todo(osd: Mapping) -> dict[str, dict | None]:
     """Where each part goes that is not there yet: by disk and bytes of the slot itself."""
-    return {role: to for role, to in sorted(osd["moves"].items()) if not _there(osd["parts"].get(role), to)}
+    return {role: to for role, to in sorted(osd["moves"].items()) if not _there(osd, role, to)}
 
 
-def _there(part: Mapping | None, to: Mapping | None) -> bool:
+def _there(osd: Mapping, role: str, to: Mapping | None) -> bool:
+    part = osd["parts"].get(role)
     if part is None or to is None:
         return part is None and to is None
-    node = BY_PARTUUID / part["partuuid"]
-    return part["disk"] == to["disk"] and node.exists() and __salt__["disks_kernel.size"](str(node)) == to["size"]
+    node = _node(osd, role, part["partuuid"])
+    return part["disk"] == to["disk"] and bool(node) and __salt__["disks_kernel.size"](node) == to["size"]
 
 
-def _made_for(part: Mapping) -> bool:
+def _is_for(osd: Mapping, node: str, part: Mapping) -> bool:
     """Whether the slot of a part's name is on its disk, and of its size."""
-    node = str(BY_PARTUUID / part["partuuid"])
-    on_disk = __salt__["disks_kernel.holder"](node) == str(Path(part["disk"]).resolve())
+    on_disk = __salt__[f"{SLOTS[osd['method']]}.on"](node, part["disk"])
     return on_disk and __salt__["disks_kernel.size"](node) == part["size"]
 
 
@@ -200,11 +210,13 @@ def _free_name(osd: Mapping, role: str) -> str:
     return next(name for name in __salt__["osd_names.slots"](osd["fsid"], role) if name != now)
 
 
-def _left(fsid: str, record: Mapping, todo: Mapping) -> list[str]:
-    """The slots of an OSD in which no part of it lies, and none is to lie."""
+def _left(osd: Mapping, record: Mapping, todo: Mapping) -> list[tuple[str, str]]:
+    """The slots of an OSD, with their roles, in which no part of it lies, and none is to lie."""
     kept = {*record["slots"].values()}
-    names = [name for role in ROLES if role not in todo for name in __salt__["osd_names.slots"](fsid, role)]
-    return [name for name in names if name not in kept and (BY_PARTUUID / name).exists()]
+    names = [
+        (role, name) for role in ROLES if role not in todo for name in __salt__["osd_names.slots"](osd["fsid"], role)
+    ]
+    return [(role, name) for role, name in names if name not in kept and _node(osd, role, name)]
 
 
 def _mark(osd_id: int) -> Path:
@@ -219,8 +231,12 @@ def _alone(osd_id: int) -> None:
         halocline.locked(file, f"osd.{osd_id} is stopped, and something still works on it ('fuser {path}' tells what)")
 
 
-def _nodes(slots: Mapping) -> dict[str, str]:
-    return {role: str((BY_PARTUUID / slots[role]).resolve()) for role in ROLES if role in slots}
+def _node(osd: Mapping, role: str, name: str) -> str:
+    return __salt__[f"{SLOTS[osd['method']]}.node"](osd["fsid"], role, name)
+
+
+def _nodes(osd: Mapping, slots: Mapping) -> dict[str, str]:
+    return {role: str(Path(_node(osd, role, slots[role])).resolve()) for role in ROLES if role in slots}
 
 
 def _start(osd_id: int) -> None:

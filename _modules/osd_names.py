@@ -20,6 +20,7 @@ TYPES = {
 }
 ROLES = {guid: role for role, guid in TYPES.items()}
 KINDS = {"data": "block", "db": "db", "wal": "wal"}  # ceph-volume's words for the parts
+SECOND = "-2"  # what the name of the second volume of a part ends in, while it moves from one to the other
 LONGEST = 48  # characters of a disk's name in its group's: device-mapper takes 127 for both names, hyphens doubled
 
 
@@ -116,8 +117,11 @@ def group(disk: str) -> str:
     return f"ceph-{name}"
 
 
-def volume(fsid: str, role: str) -> str:
+def volume(fsid: str, role: str, slot: str | None = None) -> str:
     """Return the name of the logical volume of one part (data, db or wal) of the OSD with that fsid.
+
+    slot
+        Its slot's name; ``None`` for the first one of ``slots``. The second one's volume ends in ``-2``.
 
     CLI Example:
 
@@ -125,11 +129,14 @@ def volume(fsid: str, role: str) -> str:
 
         salt 'osdnode1' osd_names.volume 6b0c1f2e-0000-4000-8000-000000000000 db
     """
-    return f"osd-{KINDS[role]}-{fsid}"
+    return f"osd-{KINDS[role]}-{fsid}" + (SECOND if slot == slots(fsid, role)[1] else "")
 
 
-def path(disk: str, fsid: str, role: str) -> str:
+def path(disk: str, fsid: str, role: str, slot: str | None = None) -> str:
     """Return the device node of the logical volume of one part (data, db or wal) of the OSD with that fsid.
+
+    slot
+        As for ``volume``.
 
     CLI Example:
 
@@ -137,7 +144,7 @@ def path(disk: str, fsid: str, role: str) -> str:
 
         salt 'osdnode1' osd_names.path /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 6b0c1f2e-0000-4000-8000-0000000000db db
     """
-    return f"/dev/{group(disk)}/{volume(fsid, role)}"
+    return f"/dev/{group(disk)}/{volume(fsid, role, slot)}"
 
 
 def pv_uuid(disk: str) -> str:
@@ -170,6 +177,8 @@ def owner(name: str, slot: str | None) -> tuple[str, str] | None:
     """
     for role, kind in KINDS.items():
         prefix = f"osd-{kind}-"
-        if name.startswith(prefix) and __pillar__.get("fsid") and slot == partuuid(name.removeprefix(prefix), role):
-            return role, name.removeprefix(prefix)
+        fsid = name.removeprefix(prefix).removesuffix(SECOND)
+        ours = name.startswith(prefix) and __pillar__.get("fsid") and slot in slots(fsid, role)
+        if ours and name == volume(fsid, role, slot):
+            return role, fsid
     return None

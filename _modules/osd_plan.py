@@ -25,8 +25,8 @@ def osds() -> list[dict]:
 
     Sizes are bytes; a data part without one takes all that is left of its disk. Several OSDs of one disk share it
     equally. ``partuuid`` names the slot: the partition's PARTUUID, or a tag of the logical volume. The DB and WAL of an
-    OSD that is made are where they lie, whatever is planned; ``moves`` is where they are planned to lie:
-    ``{role: {disk, size}}``, ``None`` for the data disk.
+    OSD that is made are where they lie, whatever is planned; where one of them is to move, ``moves`` is where each is
+    planned to lie: ``{role: {disk, size}}``, ``None`` for the data disk.
 
     CLI Example:
 
@@ -46,8 +46,10 @@ def osds() -> list[dict]:
                 part["partuuid"] = __salt__["osd_names.partuuid"](fsid, role)
             crypt = osd.get("encryption") == "dmcrypt"
             moves = {role: _place(to) for role, to in osd.get("moves", {}).items()}
+            stay = {role: part for role, part in parts.items() if moves and role != "data"}
+            moves = {**{role: {"disk": part["disk"], "size": part["size"]} for role, part in stay.items()}, **moves}
             planned.append({"fsid": fsid, "dmcrypt": crypt, "class": osd.get("class"), "parts": parts, "moves": moves})
-    records = __salt__["osd_record.read"]() if planned else {}
+    records = _records(planned)
     for osd in planned:
         _as_it_lies(osd, records.get(osd["fsid"]))
     return _with_methods(planned)
@@ -99,24 +101,48 @@ def _place(to: Mapping) -> dict | None:
     return {"disk": to["to"], "size": int(to["size"])} if to.get("to") else None
 
 
+def _records(planned: Sequence[Mapping]) -> Mapping[str, Mapping]:
+    """What is on record of this host's OSDs; LVM is asked where one lies otherwise than usual, or is to."""
+    if any(_unusual(osd) for osd in planned):
+        return __salt__["osd_record.lies"]()
+    return __salt__["osd_record.read"]() if planned else {}
+
+
+def _unusual(osd: Mapping) -> bool:
+    """Whether an OSD on logical volumes moves, or has not the one volume of each part under its usual name."""
+    usual, second = ({role: _volume(osd, role, which).exists() for role in osd["parts"]} for which in (0, 1))
+    return usual["data"] and bool(osd["moves"] or not all(usual.values()) or any(second.values()))
+
+
+def _volume(osd: Mapping, role: str, which: int) -> Path:
+    slot = __salt__["osd_names.slots"](osd["fsid"], role)[which]
+    return Path(__salt__["osd_names.path"](osd["parts"][role]["disk"], osd["fsid"], role, slot))
+
+
 def _as_it_lies(osd: dict, record: Mapping | None) -> None:
-    """Give an OSD that is made on partitions the DB and WAL slots that its record names: it may have moved."""
+    """Give an OSD that is made the DB and WAL slots that its record names: it may have moved."""
     lies = {role: name for role, name in record["slots"].items() if role != "data"} if record else {}
-    if record is None or lies == {role: part["partuuid"] for role, part in osd["parts"].items() if role != "data"}:
+    usual = {role: part["partuuid"] for role, part in osd["parts"].items() if role != "data"}
+    if record is None or (lies == usual and not osd["moves"]):
         return
-    node = BY_PARTUUID / osd["parts"]["data"]["partuuid"]
+    volumes = record.get("volumes", {})
+    name = osd["parts"]["data"]["partuuid"]
+    node = Path(volumes[name]["node"] if name in volumes else BY_PARTUUID / name)
     label = __salt__["disks_label.read"](str(node)) if node.exists() else None
     if not label or label["fsid"] != osd["fsid"] or not label.get("ready"):
         return  # in the making: the plan is what holds
     for role in ("db", "wal"):
         places = [place for place in (osd["moves"].get(role), osd["parts"].pop(role, None)) if place]
         if role in lies:
-            osd["parts"][role] = {**_lying(BY_PARTUUID / lies[role], places), "partuuid": lies[role]}
+            osd["parts"][role] = {**_lying(lies[role], places, volumes), "partuuid": lies[role]}
 
 
-def _lying(node: Path, places: Sequence[Mapping]) -> dict:
+def _lying(name: str, places: Sequence[Mapping], volumes: Mapping) -> dict:
     """Disk and bytes of the planned place in which a slot lies; of one that is gone, that of a disk that is."""
-    holder = __salt__["disks_kernel.holder"](str(node)) if node.exists() else None
+    node = BY_PARTUUID / name
+    holder = volumes[name]["disk"] if name in volumes else None
+    if holder is None and node.exists():
+        holder = __salt__["disks_kernel.holder"](str(node))
     for place in places:
         if str(Path(place["disk"]).resolve()) == holder if holder else not Path(place["disk"]).exists():
             return {"disk": place["disk"], "size": place["size"]}
@@ -138,7 +164,7 @@ def _with_methods(planned: list[dict]) -> list[dict]:
     begun = {}
     for osd in planned:
         for role, part in osd["parts"].items():
-            volume = __salt__["osd_names.path"](part["disk"], osd["fsid"], role)
+            volume = __salt__["osd_names.path"](part["disk"], osd["fsid"], role, part["partuuid"])
             for method, node in (("raw", f"/dev/disk/by-partuuid/{part['partuuid']}"), ("lvm", volume)):
                 if Path(node).exists():
                     begun[part["disk"]] = method

@@ -72,11 +72,7 @@ def make(osd: Mapping) -> int:
 
     CLI Example: for ``osd.deploy``.
     """
-    record = __salt__["osd_record.read"]().get(osd["fsid"])
-    if record and record["moving"]:
-        raise CommandExecutionError(
-            f"osd.{record['id']}: its {record['moving']} is being moved: 'salt-run osd.migrate {record['id']}' goes on"
-        )
+    __salt__["osd_record.settled"](osd["fsid"])
     osd_id = made(osd)
     if osd_id is None:
         osd_id, key = __salt__["osd_register.new"](osd["fsid"], osd["class"], osd.get("id"))

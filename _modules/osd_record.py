@@ -1,13 +1,15 @@
-"""The record of an OSD on partitions, ``/etc/ceph/osd-devices/ID``: which slots it lies in.
+"""The record of an OSD, ``/etc/ceph/osd-devices/ID``: which slots it lies in.
 
 ``osd-devices@ID`` reads it before each start and lets nothing start that is being moved (``osd_migrate``). It is the
-truth about where an OSD's DB and WAL are: whatever a profile says, these slots hold them.
+truth about where an OSD's DB and WAL are: whatever a profile says, these slots hold them. An OSD on logical volumes has
+one only while it is being moved; else the tags of its volumes say it, which ``ceph-volume`` reads when it starts it.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 RECORDS = Path("/etc/ceph/osd-devices")
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
@@ -33,6 +35,64 @@ def read() -> dict[str, dict]:
         if "fsid" in lines:
             found[lines["fsid"]] = {"id": int(path.name), "slots": slots, "moving": lines.get(MOVING)}
     return found
+
+
+def lies() -> dict[str, dict]:
+    """Return the same of OSDs on logical volumes too: ``{fsid: {id, slots, moving, encrypted, volumes}}``.
+
+    ``volumes`` are all that this cluster made for the OSD, ``{slot: {node, disk}}``; LVM is asked.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_record.lies
+    """
+    parts: dict[str, dict[str, dict]] = {}
+    for disk, group in __salt__["disks_lvm.groups"]().items():
+        for volume in group["volumes"]:
+            if owner := __salt__["osd_names.owner"](volume["name"], volume["slot"]):
+                part = {"role": owner[0], "node": volume["path"], "disk": disk, "tags": volume["tags"]}
+                parts.setdefault(owner[1], {})[volume["slot"]] = part
+    tagged = {fsid: _tagged(fsid, volumes) for fsid, volumes in parts.items()}
+    found = {fsid: record for fsid, record in tagged.items() if record}
+    return {**found, **{fsid: {**found.get(fsid, {}), **record} for fsid, record in read().items()}}
+
+
+def _tagged(fsid: str, volumes: Mapping[str, Mapping]) -> dict | None:
+    """What the tags of an OSD's volumes say; None of one that ``ceph-volume`` has not begun."""
+    own = {slot: part for slot, part in volumes.items() if part["tags"].get("ceph.osd_fsid") == fsid}
+    data = next((part["tags"] for part in own.values() if part["role"] == "data"), None)
+    if data is None or not data.get("ceph.osd_id", "").isdecimal():
+        return None
+    slots = {part["role"]: slot for slot, part in own.items()}
+    places = {slot: {key: part[key] for key in ("node", "disk")} for slot, part in volumes.items()}
+    encrypted = data.get("ceph.encrypted") == "1"
+    return {"id": int(data["ceph.osd_id"]), "slots": slots, "moving": None, "encrypted": encrypted, "volumes": places}
+
+
+def settled(fsid: str) -> None:
+    """Raise where a part of an OSD is between two places: nothing but ``osd_migrate`` may touch it.
+
+    fsid
+        The OSD's.
+
+    CLI Example: for ``osd_raw.make``.
+    """
+    record = read().get(fsid)
+    if record and record["moving"]:
+        raise CommandExecutionError(
+            f"osd.{record['id']}: its {record['moving']} is being moved: 'salt-run osd.migrate {record['id']}' goes on"
+        )
+
+
+def drop(osd_id: int) -> None:
+    """Take the record of an OSD on logical volumes away: its tags are the truth again.
+
+    CLI Example: for ``osd_lvm_slots.settle``.
+    """
+    (RECORDS / str(osd_id)).unlink(missing_ok=True)
+    halocline.synced(RECORDS)
 
 
 def write(osd_id: int, fsid: str, slots: Mapping[str, str], moving: str | None = None) -> None:

@@ -72,7 +72,7 @@ def left(fsids: Sequence[str]) -> dict[str, int]:
     found = _records()
     volumes = _volumes()
     for fsid, osd_id in _tagged(volumes).items():
-        slots = {__salt__["osd_names.partuuid"](fsid, role) for role in ("db", "wal")}
+        slots = {slot for role in ("db", "wal") for slot in __salt__["osd_names.slots"](fsid, role)}
         starts = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{fsid}")
         if starts or slots & {volume["slot"] for volume in volumes}:
             found[fsid] = osd_id

@@ -230,7 +230,7 @@ def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
 
     ``proposal.populate … migrate=true`` plans it, ceph.stage.configure serves the plan. Each OSD is stopped when Ceph
     says ``ok-to-stop``, copied, checked by fsck and started; its old slot is freed when the cluster has seen it on the
-    new one. Interrupted, the same command goes on. OSDs on partitions and without a WAL of their own; others are named.
+    new one. Interrupted, the same command goes on. OSDs without a WAL of their own, not encrypted; others are named.
 
     osd_ids
         The OSDs' numbers; without, all that are to move.
@@ -248,7 +248,7 @@ def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
         raise ArgumentError("expected numbers of OSDs and test=true, such as 'salt-run osd.migrate 12 13 test=true'")
     stage_lock.free(__opts__)
     osds, silent = migration.found(__opts__)
-    picked, wrong = migration.chosen(osds, osd_ids)
+    picked, wrong = migration.chosen(__opts__, osds, osd_ids)
     against = [*wrong, *silent]
     if wrong and not picked:
         return answer.bad("\n".join(against))
@@ -276,7 +276,7 @@ def _stays(look: leaving.Look, osd_id: int) -> str:
         return f"osd.{osd_id}: its host does not answer: start its salt-minion, or where it is gone for good: gone="
     osd = next((osd for osd in look.states if osd["id"] == osd_id), None)
     if osd is None:
-        return f"the cluster has no osd.{osd_id}: see 'ceph osd tree'"
+        return migrating.NO_OSD.format(osd_id)
     minion = next((each for each, host in look.wanted.hosts.items() if osd["fsid"] in host["osds"]), None)
     if minion is None:
         return f"osd.{osd_id} is in no profile that was ever served: it is not ours to remove"

@@ -11,15 +11,21 @@ DB_ALONE = (
     "osd.migrate moves DBs to slots of OSDs without a WAL of their own; other copies cannot begin again where they are "
     "interrupted"
 )
-UNMOVED = (
-    "OSD {fsid} is not moved: osd.migrate moves OSDs on partitions, and this one lies on logical volumes or is not made"
+NO_OSD = "the cluster has no osd.{}: see 'ceph osd tree'"
+STAYS = (
+    "osd.{} has nothing to move: 'salt-run proposal.populate … migrate=true' plans it, ceph.stage.configure serves "
+    "the plan"
 )
+UNMADE = "OSD {fsid} is not moved: it is not made"
+ENCRYPTED = "osd.{id} is not moved: it is encrypted, and osd.migrate moves none that are"
 
 
 def unmoved(osd: Mapping[str, Any]) -> str:
     """Why ``osd.migrate`` does not move an OSD of ``osd_migrate.inspect``; empty where it does."""
     if osd["id"] is None:
-        return UNMOVED.format(fsid=osd["fsid"])
+        return UNMADE.format(fsid=osd["fsid"])
+    if osd["encrypted"] and osd["moves"]:
+        return ENCRYPTED.format(id=osd["id"])
     if (
         osd["moves"]
         and "wal" in {**osd["moves"], **osd["nodes"]}

@@ -96,15 +96,19 @@ def _metadata(opts: Mapping, osd_id: int) -> Mapping[str, str]:
     return next((each for each in told if each["id"] == osd_id), {})
 
 
-def chosen(osds: Found, osd_ids: Collection[int]) -> tuple[Found, list[str]]:
+def chosen(opts: Mapping, osds: Found, osd_ids: Collection[int]) -> tuple[Found, list[str]]:
     """Return those that are asked for, all without numbers, and what stands against it."""
-    known = {osd["id"] for _, osd in osds}
-    wrong = [
-        f"osd.{osd_id} has nothing to move: 'salt-run proposal.populate … migrate=true' plans it, ceph.stage.configure "
-        "serves the plan"
-        for osd_id in osd_ids
-        if osd_id not in known
-    ]
+    wrong = _unknown(opts, sorted(set(osd_ids) - {osd["id"] for _, osd in osds}))
     picked = [(minion, osd) for minion, osd in osds if not osd_ids or osd["id"] in osd_ids]
     wrong += [f"{minion}: {why}" for minion, osd in picked if (why := migrating.unmoved(osd))]
     return [(minion, osd) for minion, osd in picked if not migrating.unmoved(osd)], wrong
+
+
+def _unknown(opts: Mapping, osd_ids: Sequence[int]) -> list[str]:
+    """Why OSDs that were asked for are none that move."""
+    if not osd_ids:
+        return []
+    there = {osd["id"] for osd in jobs.cluster(opts, "cluster_osds.states", kind=list)}
+    return [
+        migrating.STAYS.format(osd_id) if osd_id in there else migrating.NO_OSD.format(osd_id) for osd_id in osd_ids
+    ]

@@ -144,11 +144,16 @@ def write(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    synced(path.parent)
+
+
+def synced(folder: Path) -> None:
+    """Bring what a folder names through to the disk: after a power cut, what was taken away is not there again."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)
+        os.fsync(opened)
     finally:
-        os.close(folder)
+        os.close(opened)
 
 
 def state(function: Callable[..., dict]) -> Callable[..., dict]:

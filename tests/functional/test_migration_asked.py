@@ -29,7 +29,7 @@ class Cluster(Minions):
         self.osds = {
             number: {
                 "fsid": f"fsid-{number}", "minion": f"node{1 + number // 2}", "at": "old", "old": True, "new": False,
-                "running": True, "moving": None, "mark": False, "from": 5, "method": "raw",
+                "running": True, "moving": None, "mark": False, "from": 5, "made": True, "encrypted": False,
             }
             for number in range(3)
         }  # fmt: skip
@@ -47,10 +47,9 @@ class Cluster(Minions):
             if osd["minion"] == minion and (osd["at"] == "old" or left or osd["moving"] or osd["mark"]):
                 moves = {"db": {"from": None, "to": NEW}} if osd["at"] == "old" else {}
                 more = {"moves": moves, "moving": osd["moving"], "left": left, "running": osd["running"]}
-                more["begun"] = osd["mark"]
-                lvm = osd["method"] == "lvm"
-                told.append({"id": None if lvm else number, "fsid": osd["fsid"], "method": osd["method"], **more,
-                             "nodes": {"db": f"/dev/{osd['at']}{number}"}})  # fmt: skip
+                more |= {"begun": osd["mark"], "encrypted": osd["encrypted"]}
+                nodes = {"db": f"/dev/{osd['at']}{number}"}
+                told.append({"id": number if osd["made"] else None, "fsid": osd["fsid"], **more, "nodes": nodes})
         return told
 
     def osd_migrate_prepare(self, minion, fsid):
@@ -82,6 +81,9 @@ class Cluster(Minions):
         if why := self.refused.get(number):
             raise ProposalError(why)
         return {"ok": ids}
+
+    def cluster_osds_states(self, _):
+        return [{"id": number, "fsid": osd["fsid"]} for number, osd in self.osds.items()]
 
     def cluster_osds_metadata(self, _):
         return [
@@ -209,6 +211,9 @@ def test_only_those_that_are_named(runners, cluster):
     assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "old"]
     done = runners["osd.migrate"](1)
     assert done["retcode"] == 2 and "osd.1 has nothing to move: 'salt-run proposal.populate" in done["error"]
+    done = runners["osd.migrate"](99, 1)
+    assert done["retcode"] == 2 and "the cluster has no osd.99: see 'ceph osd tree'" in done["error"]
+    assert "osd.1 has nothing to move" in done["error"]
 
 
 @pytest.mark.parametrize("typed", [("osd.1",), (True,), (1.5,)])
@@ -264,12 +269,17 @@ def test_what_could_not_begin_again_is_named_and_left_alone(runners, cluster, mo
     assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "new"]
 
 
-def test_what_lies_on_logical_volumes_or_on_a_silent_host_is_named(runners, cluster):
-    cluster.osds[0]["method"] = "lvm"
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ({"made": False}, "node1: OSD fsid-0 is not moved: it is not made"),
+        ({"encrypted": True}, "node1: osd.0 is not moved: it is encrypted"),
+    ],
+)
+def test_what_is_not_made_or_encrypted_or_on_a_silent_host_is_named(runners, cluster, what, words):
+    cluster.osds[0] |= what
     done = runners["osd.migrate"]()
-    assert (
-        done["retcode"] == 1 and "node1: OSD fsid-0 is not moved: osd.migrate moves OSDs on partitions" in done["error"]
-    )
+    assert done["retcode"] == 1 and words in done["error"]
     assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "new"]
     cluster.silent = {"node2"}
     cluster.osds = {0: cluster.osds[0]}

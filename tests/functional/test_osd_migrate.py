@@ -1,12 +1,16 @@
 """DB and WAL moved on a host: a disk, its tool and systemd are played, each moment is an interruption."""
 
+import contextlib
 import fcntl
+import shutil
 import struct
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
+import halocline
 import pytest
 from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
@@ -37,21 +41,24 @@ class Host:
 
     ``holds`` is what version of a part lies in which place; the OSD writes a new one each time that it runs."""
 
-    def __init__(self, root, module, copy, record, lies, moves):
-        self.root, self.module, self.copy, self.moves = root, module, copy, moves
+    def __init__(self, root, modules, method, lies, moves):
+        self.root, self.moves, self.method = root, moves, method
+        self.module, self.copy, self.record, self.way = modules
         self.folder, self.by = root / "osd/ceph-3", root / "by"
         for folder in (self.folder, self.by, root / "records"):
             folder.mkdir(parents=True)
+        self.tags = {}
         (self.folder / "fsid").write_text(FSID)
         (self.folder / "block").write_text("data")
         self.slots, self.holds, self.version, self.running = {}, {}, 1, True
         self.steps, self.kill, self.fails, self.log = 0, (None, False), set(), []
-        self.record = record
-        names = {role: f"{role}-1" for role in lies}
+        self.first = {role: f"{role}-1" for role in lies}
         for role, disk in lies.items():
-            self.slot(names[role], disk, 2 * GIB)
-        self.written(names)
-        record.write(3, FSID, {"data": "data-1", **names})
+            self.slot(self.first[role], disk, 2 * GIB)
+        self.written(self.first)
+        if method == "lvm":
+            self.slot("data-1", "/dev/data", 9 * GIB)
+            self.tags["data-1"] = {"ceph.osd_fsid": FSID, "ceph.osd_id": "3", "ceph.type": "block"}
 
     def written(self, names):
         """A daemon that runs writes both parts where its links lead, and nowhere else."""
@@ -60,13 +67,27 @@ class Host:
             self.holds[role, names.get(role) or (names.get("db") if role == "wal" else None) or "data"] = self.version
 
     def slot(self, name, disk, size):
-        (self.by / name).write_bytes(bytes(16384))
+        path = self.path(name, disk)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(16384))
         self.slots[name] = {"disk": disk, "size": size}
+        self.tags[name] = {}
+
+    def path(self, name, disk=None):
+        return self.by / (f"ceph-{Path(disk or self.slots[name]['disk']).name}" if self.method == "lvm" else "") / name
+
+    def lying(self):
+        """What the OSD's record says, or the tags of its volumes."""
+        return (self.record.lies() if self.method == "lvm" else self.record.read())[FSID]
+
+    def names(self):
+        """The slots of DB and WAL that are there."""
+        return set(self.slots) - {"data-1"}
 
     def links(self):
         return {
             role: (self.folder / link).readlink().name
-            for role, link in self.copy.LINKS.items()
+            for role, link in {"db": "block.db", "wal": "block.wal"}.items()
             if (self.folder / link).is_symlink()
         }
 
@@ -91,16 +112,16 @@ class Host:
     # What the module asks.
 
     def osds(self):
-        slots = self.record.read()[FSID]["slots"]
+        slots = self.lying()["slots"]
         parts = {role: {**self.slots[name], "partuuid": name} for role, name in slots.items() if role != "data"}
-        return [{"fsid": FSID, "method": "raw", "moves": self.moves, "parts": {"data": {"disk": "d"}, **parts}}]
+        return [{"fsid": FSID, "method": self.method, "moves": self.moves, "parts": {"data": {"disk": "d"}, **parts}}]
 
     def run(self, command):
         verb = command[1]
         if verb == "stop":
             self.running = False
         elif verb == "start" and not self.running:
-            record = self.record.read()[FSID]
+            record = self.lying()
             assert record["moving"] is None, "started while a part is between two places"
             links = self.links()
             assert links == {role: name for role, name in record["slots"].items() if role != "data"}
@@ -139,7 +160,7 @@ class Host:
             self.holds["db", links["db"]] = self.version
             return
         (self.folder / source).unlink()
-        if target.parent == self.by:
+        if target.name in self.slots:
             self.fresh(target)
             (self.folder / source).symlink_to(target)
         moved = ("db", "wal") if role == "db" and "wal" not in links else (role,)
@@ -147,12 +168,12 @@ class Host:
             self.holds[each, self.place(each, self.links())] = self.holds[each, links[role]]
 
     def fresh(self, slot):
-        assert (self.by / slot.name).read_bytes()[:8192] == bytes(8192), "half a copy lies there"
+        assert slot.read_bytes()[:8192] == bytes(8192), "half a copy lies there"
         slot.write_bytes(b"label" + slot.read_bytes()[5:])
 
     def make(self, osds):
         for role, part in osds[0]["parts"].items():
-            assert part["partuuid"] not in {*self.record.read()[FSID]["slots"].values()}
+            assert part["partuuid"] not in {*self.lying()["slots"].values()}
             if part["partuuid"] not in self.slots:
                 self.slot(part["partuuid"], part["disk"], part["size"])
             assert role in self.moves
@@ -162,8 +183,11 @@ class Host:
         (name,) = (
             name for name in self.slots if name.endswith(f"-{numbers[0] % 10}") and self.number(name) == numbers[0]
         )
+        self.gone(name)
+
+    def gone(self, name):
         assert self.running and self.whole(self.links()) and name not in self.links().values()
-        (self.by / name).unlink()
+        self.path(name).unlink()
         del self.slots[name]
 
     @staticmethod
@@ -175,37 +199,91 @@ class Host:
         own = [name for name, slot in self.slots.items() if slot["disk"] == disk]
         return {"partitions": [{"number": self.number(name), "uuid": name, "name": FSID} for name in own]}
 
+    # What LVM and ceph-volume are asked.
 
-@pytest.fixture
-def host(python_module, tmp_path, monkeypatch):
-    """A function: a host whose OSD lies so, and is to lie so."""
-    module, copy, record = (python_module(name) for name in ("osd_migrate", "osd_copy", "osd_record"))
-    link, clear = copy._link, copy._clear
+    def groups(self):
+        found = {}
+        for name, slot in self.slots.items():
+            path, role = self.path(name), name.partition("-")[0]
+            volume = {"name": name, "slot": name, "uuid": f"uuid-{name}", "path": str(path), "tags": self.tags[name]}
+            group = found.setdefault(slot["disk"], {"group": path.parent.name, "volumes": []})
+            group["volumes"].append({**volume, "role": role, "open": False})
+        return found
+
+    def lvm(self, command, limit=None):
+        name = Path(command[-1]).name
+        if command[0] == "lvchange":
+            self.step("tag", self.tag, name, command[2:-1])
+        elif command[0] == "lvremove":
+            self.step("remove", self.gone, name)
+        else:
+            assert command == ["ceph-volume", "lvm", "activate", "--bluestore", "--no-systemd", "3", FSID]
+            self.step("activate", self.activate)
+
+    def tag(self, name, words):
+        assert not self.running and self.lying()["moving"], "tags change while the OSD may start"
+        tags = dict(self.tags[name])
+        for word in words:
+            verb, key, value = word.split("=", 2)
+            assert verb == "--addtag" or tags.pop(key) == value
+            tags |= {key: value} if verb == "--addtag" else {}
+        self.tags[name] = tags
+
+    def activate(self):
+        """As ``ceph-volume lvm activate`` does: links by the data volume's tags, and the folder, if it is gone."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "fsid").write_text(FSID)
+        (self.folder / "block").write_text("data")
+        own = {name: tags for name, tags in self.tags.items() if tags.get("ceph.osd_fsid") == FSID}
+        for role, link in {"db": "block.db", "wal": "block.wal"}.items():
+            (self.folder / link).unlink(missing_ok=True)
+            if uuid := own["data-1"].get(f"ceph.{role}_uuid"):
+                (name,) = (name for name, tags in own.items() if tags["ceph.type"] == role)
+                assert uuid == f"uuid-{name}"
+                (self.folder / link).symlink_to(self.path(name))
+
+
+@pytest.fixture(params=["raw", "lvm"])
+def host(python_module, tmp_path, monkeypatch, request):
+    """A function: a host whose OSD lies so, and is to lie so; on partitions and on logical volumes."""
+    method = request.param
+    modules = tuple(python_module(name) for name in ("osd_migrate", "osd_copy", "osd_record", f"osd_{method}_slots"))
+    module, copy, record, way = modules
+    clear, attach = copy._clear, way.attach
     mocks = []
 
     def make(lies, moves):
         root = tmp_path / str(len(mocks))
         for place, name, path in (
             (module, "DATA_DIR", "osd"),
-            (module, "BY_PARTUUID", "by"),
             (copy, "DATA_DIR", "osd"),
-            (copy, "BY_PARTUUID", "by"),
+            (way, "DATA_DIR", "osd"),
+            (way, "DEV" if method == "lvm" else "BY_PARTUUID", "by"),
             (record, "RECORDS", "records"),
         ):
             monkeypatch.setattr(place, name, root / path)
-        made = Host(root, module, copy, record, lies, moves)
-        link(3, {role: f"{role}-1" for role in lies})
+        made = Host(root, modules, method, lies, moves)
         asks = {
             "osd_record.read": record.read,
+            "osd_record.lies": record.lies,
+            "osd_record.drop": lambda osd_id: made.step("write", record.drop, osd_id),
             "osd_record.write": lambda *words: made.step("write", record.write, *words),
             "osd_copy.part": copy.part,
             "osd_copy.settle": copy.settle,
-            "osd_copy.linked": copy.linked,
+            **{f"osd_{method}_slots.{name}": getattr(way, name) for name in ("node", "on", "attached")},
+            **{f"osd_{method}_slots.{name}": getattr(way, name) for name in ("free", "settle")},
+            f"osd_{method}_slots.attach": attach
+            if method == "lvm"
+            else lambda *words: made.step("attach", attach, *words),
             "osd_plan.osds": made.osds,
             "osd_names.slots": lambda fsid, role: [f"{role}-1", f"{role}-2"],
+            "osd_names.volume": lambda fsid, role, slot: slot,
+            "osd_names.group": lambda disk: f"ceph-{Path(disk).name}",
+            "osd_names.owner": lambda name, slot: (name.partition("-")[0], FSID),
             "osd_guard.problem": lambda *words: None,
-            "osd_raw_parts.make": lambda osds: made.step("make", made.make, osds),
+            f"osd_{method}_parts.make": lambda osds: made.step("make", made.make, osds),
             "osd_raw_parts.remove": lambda disk, numbers: made.step("remove", made.remove, disk, numbers),
+            "disks_lvm.groups": made.groups,
             "disks_kernel.in_use": dict,
             "disks_kernel.size": lambda node: made.slots[Path(node).name]["size"],
             "disks_kernel.holder": lambda node: made.slots[Path(node).name]["disk"],
@@ -221,13 +299,21 @@ def host(python_module, tmp_path, monkeypatch):
         copying = {
             "__salt__": asks,
             "_tool": lambda command: made.step("tool", made.tool, command),
-            "_link": lambda *words: made.step("link", link, *words),
             "_clear": lambda slot: made.step("clear", clear, slot),
         }
-        mock = LoaderModuleMock({module: own, copy: copying})
+        runs = SimpleNamespace(run=made.lvm, unused=halocline.unused)
+        naming = {"__salt__": asks, **({"halocline": runs} if method == "lvm" else {})}
+        mock = LoaderModuleMock({module: own, copy: copying, record: {"__salt__": asks}, way: naming})
         mock.__enter__()
         mocks.append(mock)
         made.asks = asks
+        slots, running = {"data": "data-1", **made.first}, made.running
+        made.running, made.step = False, lambda what, function, *words: function(*words)
+        record.write(3, FSID, slots, "db")
+        attach(3, FSID, slots)
+        way.settle(3, FSID, slots)
+        del made.step
+        made.running = running
         return made
 
     yield make
@@ -245,9 +331,9 @@ def migrate(host):
 
 def there(host):
     """Whether all is where it is to be, and nothing is left."""
-    slots = {role: name for role, name in host.record.read()[FSID]["slots"].items() if role != "data"}
+    slots = {role: name for role, name in host.lying()["slots"].items() if role != "data"}
     assert host.running and host.whole(host.links()) and host.links() == slots
-    assert set(host.slots) == set(slots.values()), "a slot is left, or lost"
+    assert host.names() == set(slots.values()), "a slot is left, or lost"
     for role, to in host.moves.items():
         assert (role in slots) == bool(to)
         assert to is None or host.slots[slots[role]] == to
@@ -281,7 +367,7 @@ def test_killed_between_any_two_steps_the_same_command_goes_on(host, lies, moves
         assert any(osd.holds[key] == osd.version for key in osd.holds if key[0] == "db"), "its newest DB is lost"
         old = {f"{role}-1" for role in lies if role in moves}
         if not osd.running:
-            assert old <= set(osd.slots), "a slot was freed before its OSD ran elsewhere"
+            assert old <= osd.names(), "a slot was freed before its OSD ran elsewhere"
         migrate(osd)
         assert there(osd)
     assert sum(kills.values()) > 5 and at < 59
@@ -295,7 +381,7 @@ def test_a_copy_that_fails_leaves_the_osd_running_where_it_lay(host, fails):
     with pytest.raises(CommandExecutionError, match=f"osd.3 runs where it lay, its db was not moved: {fails} failed"):
         migrate(osd)
     assert osd.running and set(osd.links()) == set(lies) and osd.whole(osd.links())
-    assert osd.record.read()[FSID]["moving"] is None
+    assert osd.lying()["moving"] is None
     migrate(osd)
     assert there(osd)
 
@@ -315,7 +401,7 @@ def test_a_new_device_that_cannot_be_written_leaves_the_osd_where_it_lay(host):
             migrate(osd)
     finally:
         osd.copy._clear = whole
-    assert osd.running and osd.links() == {} and osd.record.read()[FSID]["moving"] is None
+    assert osd.running and osd.links() == {} and osd.lying()["moving"] is None
     migrate(osd)
     assert there(osd)
 
@@ -332,7 +418,7 @@ def test_what_could_not_begin_again_is_refused_before_anything_is_changed(host, 
 def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(host):
     osd = host(*MOVES["a DB to another device"])
     osd.module.prepare(FSID)
-    assert osd.module.free(FSID) == [] and set(osd.slots) == {"db-1", "db-2"}
+    assert osd.module.free(FSID) == [] and osd.names() == {"db-1", "db-2"}
     osd.module.move(FSID)
     osd.running = False
     with pytest.raises(CommandExecutionError, match="the old ones are kept"):
@@ -340,27 +426,28 @@ def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(
     osd.running = True
     link = osd.folder / "block.db"
     link.unlink()
-    link.symlink_to(osd.by / "db-1")
+    link.symlink_to(osd.path("db-1"))
     with pytest.raises(CommandExecutionError, match="the old ones are kept"):
         osd.module.free(FSID)
-    assert set(osd.slots) == {"db-1", "db-2"}
+    assert osd.names() == {"db-1", "db-2"}
 
 
 def test_a_slot_that_is_in_use_is_not_freed(host, tmp_path):
     osd = host(*MOVES["a DB to another device"])
     osd.module.prepare(FSID)
     osd.module.move(FSID)
-    with (osd.by / "db-1").open("rb") as device:
+    with osd.path("db-1").open("rb") as device:
         fcntl.flock(device, fcntl.LOCK_EX)
         with pytest.raises(CommandExecutionError, match="db-1 is in use"):
             osd.module.free(FSID)
-    with (osd.by / "db-1").open(
+    with osd.path("db-1").open(
         "r+b"
     ) as device:  # as Ceph 16 does: struct flock of the whole file, owned by its opening
         fcntl.fcntl(device, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
         with pytest.raises(CommandExecutionError, match="db-1 is in use"):
             osd.module.free(FSID)
-    assert osd.module.free(FSID) == [f"partition 11 of {OLD}"]
+    (freed,) = osd.module.free(FSID)
+    assert freed == f"partition 11 of {OLD}" if osd.method == "raw" else freed.startswith("volume ")
 
 
 def test_a_disk_that_must_not_be_touched_is_refused_while_the_osd_runs(host):
@@ -403,7 +490,7 @@ def test_what_is_left_of_a_run_that_still_copies_is_waited_for(host):
         assert tool.stdout.readline() == "held\n"
         with pytest.raises(CommandExecutionError, match="something still works on it"):
             osd.module.move(FSID)
-        assert osd.record.read()[FSID]["moving"] is None and "clear" not in osd.log
+        assert osd.lying()["moving"] is None and "clear" not in osd.log
         tool.stdin.close()
     migrate(osd)
     assert there(osd)
@@ -414,7 +501,35 @@ def test_a_move_that_is_called_off_goes_back(host):
     osd.kill = (osd.steps + 6, False)
     with pytest.raises(Killed):
         migrate(osd)
-    assert osd.record.read()[FSID]["moving"] == "db" and not osd.running
+    assert osd.lying()["moving"] == "db" and not osd.running
     osd.kill, osd.moves = (None, False), {}
     migrate(osd)
-    assert osd.running and osd.links() == {"db": "db-1"} and set(osd.slots) == {"db-1"}
+    assert osd.running and osd.links() == {"db": "db-1"} and osd.names() == {"db-1"}
+
+
+@pytest.mark.parametrize("host", ["lvm"], indirect=True)
+@pytest.mark.parametrize("at", range(1, 30))
+def test_a_host_that_restarts_in_between_has_its_folders_in_memory_anew(host, at):
+    """On logical volumes: nothing starts it that is between two places, all else starts by itself."""
+    osd = host(*MOVES["a DB where none was"])
+    osd.kill = (at, False)
+    with contextlib.suppress(Killed):
+        migrate(osd)
+    osd.kill, osd.running = (None, False), False
+    shutil.rmtree(osd.folder)
+    if osd.lying()["moving"] is None:
+        osd.activate()
+        osd.run(["systemctl", "start", "ceph-osd@3"])
+    migrate(osd)
+    assert there(osd)
+
+
+@pytest.mark.parametrize("host", ["lvm"], indirect=True)
+def test_an_encrypted_osd_is_told_and_not_touched(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.tags["data-1"]["ceph.encrypted"] = "1"
+    assert [each["encrypted"] for each in osd.module.inspect()] == [True]
+    for function in (osd.module.prepare, osd.module.move, osd.module.free):
+        with pytest.raises(CommandExecutionError, match="not one that is planned and made here, and not encrypted"):
+            function(FSID)
+    assert osd.steps == 0

@@ -226,7 +226,7 @@ def moved(storage, python_module, monkeypatch, tmp_path):
         for name in [data, *(lies.values() if holder else ())]:
             (tmp_path / "by" / name).touch()
         asks = {
-            **{name: names[name] for name in ("osd_names.partuuid", "osd_names.path")},
+            **{name: names[name] for name in ("osd_names.partuuid", "osd_names.slots", "osd_names.path")},
             "osd_record.read": lambda: {UUIDS[0]: {"id": 3, "slots": {"data": data, **lies}, "moving": None}},
             "disks_label.read": lambda node: {"fsid": UUIDS[0], "role": "data", "id": 3, "ready": ready},
             "disks_kernel.holder": lambda node: str(tmp_path / holder),
@@ -245,10 +245,56 @@ def test_an_osd_lies_where_its_record_says_whatever_is_planned(moved, tmp_path):
     assert planned["parts"]["db"] == {**old, "partuuid": names["db"]} and planned["moves"] == {"db": new}
     planned, names = moved({"db": 1}, "new")
     assert planned["parts"]["db"] == {**new, "partuuid": names["db"]}
+    planned, names = moved({"db": 0}, "new")  # moved twice: the first name again, on the other disk
+    assert planned["parts"]["db"] == {**new, "partuuid": names["db"]}
     planned, _ = moved({})  # back on the data disk
     assert planned["parts"].keys() == {"data"}
     planned, names = moved({"db": 1}, "third", moves=False)  # the profile knows neither
     assert planned["parts"]["db"] == {"disk": str(tmp_path / "third"), "size": None, "partuuid": names["db"]}
+
+
+@pytest.mark.parametrize(("which", "disk"), [(0, "old"), (1, "new"), (1, "old")])
+def test_an_osd_on_logical_volumes_lies_where_their_tags_say(
+    storage, python_module, monkeypatch, tmp_path, which, disk
+):
+    """Its DB is planned on ``old``, to move to ``new``; LVM is asked for the volumes of both."""
+    plan, record, names, fsid = python_module("osd_plan"), python_module("osd_record"), storage(), UUIDS[0]
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "none")
+    data, slots = names["osd_names.partuuid"](fsid, "data"), names["osd_names.slots"](fsid, "db")
+    tags = {"ceph.osd_fsid": fsid, "ceph.osd_id": "3", "ceph.encrypted": "0"}
+    groups = {str(tmp_path / each): {"volumes": []} for each in ("data", "old", "new")}
+
+    def volume(on, role, slot, own):
+        path = tmp_path / f"{on}-{names['osd_names.volume'](fsid, role, slot)}"
+        path.touch()
+        name = path.name.removeprefix(f"{on}-")
+        groups[str(tmp_path / on)]["volumes"].append(
+            {"name": name, "slot": slot, "path": str(path), "tags": tags if own else {}}
+        )
+
+    volume("data", "data", data, True)
+    volume("old", "db", slots[0], (which, disk) == (0, "old"))
+    if which:
+        volume(disk, "db", slots[1], True)
+    osd = {"uuids": [fsid], "db": str(tmp_path / "old"), "db_size": 2 * GIB}
+    osd["moves"] = {"db": {"to": str(tmp_path / "new"), "size": 4 * GIB}}
+    naming = {f"osd_names.{name}": names[f"osd_names.{name}"] for name in ("partuuid", "slots", "owner")}
+    path = lambda on, *words: str(tmp_path / f"{Path(on).name}-{names['osd_names.volume'](*words)}")  # noqa: E731
+    asks = {
+        **naming,
+        "osd_names.path": path,
+        "osd_record.lies": record.lies,
+        "disks_lvm.groups": lambda: groups,
+        "disks_label.read": lambda node: {"fsid": fsid, "ready": True},
+    }
+    pillar = {"ceph": {"storage": {"osds": {str(tmp_path / "data"): osd}}}}
+    mocks = {plan: {"__salt__": asks, "__pillar__": pillar}, record: {"__salt__": asks}}
+    for each in ("data", "old", "new"):
+        (tmp_path / each).touch()
+    with LoaderModuleMock(mocks):
+        (planned,) = plan.osds()
+    assert planned["method"] == "lvm"
+    assert (planned["parts"]["db"]["disk"], planned["parts"]["db"]["partuuid"]) == (str(tmp_path / disk), slots[which])
 
 
 def test_an_osd_in_the_making_lies_where_it_is_planned(moved, tmp_path):
@@ -272,6 +318,15 @@ def test_deploy_starts_no_osd_whose_db_is_between_two_places(storage, python_mod
     assert [osd["fsid"] for osd in modules["osd_plan.osds"]()] == UUIDS[:1]
     with pytest.raises(salt.exceptions.CommandExecutionError, match=r"osd.3: its db is being moved: 'salt-run osd.mi"):
         modules["osd_raw.make"](modules["osd_plan.osds"]()[0])
+
+
+def test_both_volumes_of_a_part_are_ours_and_no_other(storage):
+    names = storage()
+    first, second = names["osd_names.slots"](UUIDS[0], "db")
+    usual, other = (names["osd_names.volume"](UUIDS[0], "db", slot) for slot in (first, second))
+    assert usual == names["osd_names.volume"](UUIDS[0], "db") and other == f"{usual}-2"
+    owners = [names["osd_names.owner"](name, slot) for name in (usual, other) for slot in (first, second)]
+    assert owners == [("db", UUIDS[0]), None, None, ("db", UUIDS[0])]
 
 
 def test_both_names_of_a_slot_are_ours_and_no_other(storage):

@@ -78,7 +78,7 @@ def test_volumes_that_are_left_are_found_and_the_data_alone_is_not(host):
     tags = {"ceph.osd_fsid": OTHER, "ceph.osd_id": "4"}
     volumes = [{"tags": tags, "slot": "data"}]
     asks["disks_lvm.groups"] = lambda: {"/dev/sda": {"volumes": volumes}}
-    asks["osd_names.partuuid"] = lambda fsid, role: role
+    asks["osd_names.slots"] = lambda fsid, role: [role, f"{role}-2"]
     assert module.left([OTHER]) == {}
     asks["service.enabled"] = lambda unit: unit == f"ceph-volume@lvm-4-{OTHER}"
     assert module.left([OTHER]) == {OTHER: 4}

@@ -33,7 +33,17 @@ READERS |= {
     "host_time",
 }
 WRITERS = {"disks_wipe", "osd", "osd_raw", "osd_raw_parts", "osd_lvm", "osd_lvm_parts", "osd_register", "osd_retire"}
-WRITERS |= {"osd_keyring", "osd_copy", "osd_migrate", "links", "links_files", "links_undo", "tunings_tuned"}
+WRITERS |= {
+    "osd_keyring",
+    "osd_copy",
+    "osd_migrate",
+    "osd_raw_slots",
+    "osd_lvm_slots",
+    "links",
+    "links_files",
+    "links_undo",
+    "tunings_tuned",
+}
 
 
 def functions(path: Path) -> set[str]:
