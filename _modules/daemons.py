@@ -130,7 +130,7 @@ def forgive(units: Sequence[str]) -> None:
 
 
 def _differs(
-    name: str, daemon: Mapping, diff: Mapping, sections: Mapping[str, set[str]], startup: Sequence[Mapping]
+    name: str, daemon: Mapping, diff: Mapping, sections: Mapping[str, Mapping], startup: Sequence[Mapping]
 ) -> dict[str, list]:
     """The options that one daemon has otherwise than it would start with."""
     named = {key for section in ("global", daemon["type"], name) for key in sections.get(section, ())}

@@ -5,14 +5,22 @@ import halocline
 
 @halocline.state
 def known(name: str) -> dict:
-    """Every option of ceph.conf is one of this host's Ceph; those that are not are warned of, and do nothing.
+    """Every option of ceph.conf is one of this host's Ceph, and every address that it gives an OSD is this host's.
+
+    What is not is warned of.
 
     ``name`` is only a name.
     """
     if __opts__["test"]:
         return halocline.unchanged(name, "looked at once ceph.conf is written")
-    unknown = __salt__["host_ceph_conf.unknown"]()
-    warnings = (
-        [f"ceph.conf has {', '.join(unknown)}: this release of Ceph does not know it and ignores it"] if unknown else []
-    )
-    return halocline.unchanged(name, "; ".join(warnings) or "Ceph knows every option") | {"warnings": warnings}
+    warnings = []
+    if unknown := __salt__["host_ceph_conf.unknown"]():
+        warnings.append(f"ceph.conf has {', '.join(unknown)}: this release of Ceph does not know it and ignores it")
+    if elsewhere := __salt__["host_ceph_conf.elsewhere"]():
+        warnings.append(
+            f"ceph.conf has {', '.join(elsewhere)}: not an address of this host, where that OSD is: it cannot start; "
+            "correct the line in ceph.conf.d"
+        )
+    return halocline.unchanged(
+        name, "; ".join(warnings) or "Ceph knows every option, and OSDs have addresses of this host"
+    ) | {"warnings": warnings}

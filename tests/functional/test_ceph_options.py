@@ -79,13 +79,40 @@ def test_a_line_of_ceph_conf_that_ceph_does_not_know_is_warned_of(
     monkeypatch.setattr(module.halocline, "run", lambda command, limit: PRINTED)
     assert module.unknown() == []  # there is none yet
     module.CONF.write_text(CONF)
-    with LoaderModuleMock(
-        {state: {"__salt__": {"host_ceph_conf.unknown": module.unknown}, "__opts__": {"test": False}}}
-    ):
+    asks = {"host_ceph_conf.unknown": module.unknown, "host_ceph_conf.elsewhere": lambda: ["[osd.3] public_addr ::1"]}
+    with LoaderModuleMock({state: {"__salt__": asks, "__opts__": {"test": False}}}):
         answer = state.known("options")
         assert answer["result"] is True and answer["changes"] == {}
         assert answer["warnings"] == [
-            "ceph.conf has mon_health_preluminous_compat: this release of Ceph does not know it and ignores it"
+            "ceph.conf has mon_health_preluminous_compat: this release of Ceph does not know it and ignores it",
+            "ceph.conf has [osd.3] public_addr ::1: not an address of this host, where that OSD is: it cannot start; "
+            "correct the line in ceph.conf.d",
         ]
         module.CONF.write_text(CONF.replace("mon_health_preluminous_compat = true\n", ""))
+        asks["host_ceph_conf.elsewhere"] = list
         assert state.known("options")["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("public addr = 10.0.0.1\ncluster_addr = fd00::1", []),
+        ("public_addr = 10.0.0.1:6800/0", []),
+        ("public_addr = 10.0.0.2:6800/7\ncluster_addr = 10.0.0.1", ["[osd.3] public_addr 10.0.0.2"]),
+        ("cluster-addr = fd00:0::2", ["[osd.3] cluster_addr fd00::2"]),
+        ("public_addr =", []),
+        ("[osd.4]\npublic_addr = 10.0.0.2", []),  # another host's OSD
+        ("[osd]\npublic_addr = 10.0.0.2", []),
+    ],
+)
+def test_an_osd_that_came_from_another_host_with_its_section_is_told(
+    python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, found: list[str]
+) -> None:
+    module = python_module("host_ceph_conf")
+    monkeypatch.setattr(module, "CONF", tmp_path / "ceph.conf")
+    monkeypatch.setattr(module, "OSDS", tmp_path)
+    (tmp_path / "ceph-3").mkdir()
+    module.CONF.write_text(f"[osd.3]\n{lines}\n")
+    own = {"network.ip_addrs": lambda include_loopback: ["10.0.0.1"], "network.ip_addrs6": lambda: ["fd00::1"]}
+    with LoaderModuleMock({module: {"__salt__": own}}):
+        assert module.elsewhere() == found
