@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 CONNECT = 30  # of these, seconds to find a monitor
@@ -42,6 +43,22 @@ def tell(words: Sequence[str], stdin: str | None = None) -> str:
         salt 'saltmaster' cluster_cli.tell '[osd, out, "3"]'
     """
     return halocline.run(["ceph", "--connect-timeout", str(CONNECT), *words], stdin=stdin, limit=LIMIT)
+
+
+def refused(words: Sequence[str]) -> str:
+    """Return Ceph's own words where it says no to a command, by its exit status; an empty text where it says yes.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.refused '[osd, ok-to-stop, "3"]'
+    """
+    try:
+        tell(words)
+    except CommandExecutionError as err:
+        return str(err)
+    return ""
 
 
 def tell_mgr(words: Sequence[str], stdin: str | None = None) -> str:

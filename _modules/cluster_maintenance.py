@@ -1,9 +1,5 @@
 """Whether the running cluster can do without a host for a moment, and ``noout`` for that host."""
 
-from collections.abc import Sequence
-
-from salt.exceptions import CommandExecutionError
-
 NOTE = "halocline/noout"  # in the monitors' key store: the host whose noout is ours to take away
 
 
@@ -59,16 +55,7 @@ def needed(host: str) -> list[str]:
     quorum = __salt__["cluster_cli.ask"](["quorum_status"])["quorum_names"]
     questions = [["mon", "ok-to-stop", host]] if host in quorum else []
     questions += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host, running=True)) else []
-    return [why for words in questions if (why := _refused(words))]
-
-
-def _refused(words: Sequence[str]) -> str:
-    """Ceph's own words where it says no, by its exit status."""
-    try:
-        __salt__["cluster_cli.tell"](words)
-    except CommandExecutionError as err:
-        return str(err)
-    return ""
+    return [why for words in questions if (why := __salt__["cluster_cli.refused"](words))]
 
 
 def _osds(host: str, running: bool = False) -> list[int]:

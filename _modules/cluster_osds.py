@@ -68,7 +68,7 @@ def unsafe(osd_id: int) -> dict[str, str | None]:
 
         salt 'saltmaster' cluster_osds.unsafe 3
     """
-    return {"unsafe": _refused(["osd", "safe-to-destroy", str(osd_id)]) or None}
+    return {"unsafe": __salt__["cluster_cli.refused"](["osd", "safe-to-destroy", str(osd_id)]) or None}
 
 
 def at_risk(osd_ids: Sequence[int]) -> list[dict]:
@@ -144,7 +144,7 @@ def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
     running = [str(osd_id) for osd_id, osd in known.items() if osd["up"]]
     asked = [["osd", "ok-to-stop", *running]] if running else []
     asked += [["osd", "safe-to-destroy", *map(str, known)]] if known else []
-    return {"refused": [why for words in asked if (why := _refused(words))]}
+    return {"refused": [why for words in asked if (why := __salt__["cluster_cli.refused"](words))]}
 
 
 def purge(osd_id: int, fsid: str) -> dict[str, bool]:
@@ -207,12 +207,3 @@ def _may_go(osd_id: int, fsid: str | None, known: Sequence[Mapping]) -> None:
 def _down(osd_id: int) -> None:
     if any(osd["id"] == osd_id and osd["up"] for osd in states()):
         raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")
-
-
-def _refused(words: Sequence[str]) -> str:
-    """Ceph's own words where it says no, by its exit status."""
-    try:
-        __salt__["cluster_cli.tell"](words)
-    except CommandExecutionError as err:
-        return str(err)
-    return ""

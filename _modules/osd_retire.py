@@ -98,8 +98,7 @@ def numbers(fsids: Sequence[str]) -> dict[str, int]:
 
 def _records() -> dict[str, int]:
     """The number of each OSD that has a record."""
-    records = {path: path.read_text().split() for path in RECORDS.glob("[0-9]*") if path.name.isdecimal()}
-    return {words[1]: int(path.name) for path, words in records.items() if len(words) > 1}
+    return {fsid: record["id"] for fsid, record in __salt__["osd_record.read"]().items()}
 
 
 def _volumes() -> list[dict]:

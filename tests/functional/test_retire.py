@@ -18,12 +18,13 @@ TREE = [
 @pytest.fixture
 def host(python_module, tmp_path):
     """A module of OSDs that leave on a host with one, whose record is there; what it may ask."""
-    module = python_module("osd_retire")
+    module, record = python_module("osd_retire"), python_module("osd_record")
     (tmp_path / "records").mkdir()
-    (tmp_path / "records/3").write_text(f"3 {FSID} data db\n")
+    (tmp_path / "records/3").write_text(f"fsid {FSID}\nblock x\n")
     asks = {
         "disks_lvm.groups": dict,
         "osd_plan.osds": list,
+        "osd_record.read": record.read,
         "osd_register.known": lambda fsid: False,
         "disks_kernel.in_use": dict,
         "osd_lvm_parts.remove": lambda fsid: [],
@@ -34,8 +35,8 @@ def host(python_module, tmp_path):
         "service.enabled": lambda unit: False,
     }
     ran = []
-    mocks = {"__salt__": asks, "RECORDS": tmp_path / "records", "DATA_DIR": tmp_path, "_run": ran.append}
-    with LoaderModuleMock({module: mocks}):
+    own = {"RECORDS": tmp_path / "records"}
+    with LoaderModuleMock({module: {"__salt__": asks, **own, "DATA_DIR": tmp_path, "_run": ran.append}, record: own}):
         yield module, asks, ran
 
 
@@ -51,7 +52,7 @@ def test_an_osd_that_is_planned_is_not_stopped(host):
 
 
 def test_a_copy_of_a_record_is_no_record(host, tmp_path):
-    (tmp_path / "records/3.bak").write_text(f"3 {FSID} data db\n")
+    (tmp_path / "records/3.bak").write_text(f"fsid {FSID}\nblock x\n")
     assert host[0].left([FSID]) == {FSID: 3}
 
 
@@ -205,7 +206,7 @@ def test_what_a_host_still_has_is_told(daemons):
 
 
 @pytest.fixture
-def asked(python_module):
+def asked(python_module, monkeypatch):
     """A function: a module of the cluster's, on one that answers so; the commands that it told."""
 
     def on(name, **more):
@@ -218,12 +219,15 @@ def asked(python_module):
             told.append(words)
             return ""
 
+        cli = python_module("cluster_cli")
         asks = {
             "cluster_cli.ask": lambda words: more.get("config", []) if words[0] == "config" else answers[words[1]],
             "cluster_cli.tell": tell,
+            "cluster_cli.refused": cli.refused,
             "cluster_cli.kept": lambda key: more.get("record"),
         }
         module = python_module(name)
+        monkeypatch.setattr(cli, "tell", tell)
         return (
             LoaderModuleMock({module: {"__salt__": asks, "__pillar__": more.get("pillar", {}), "DOWN": 0}}),
             module,
