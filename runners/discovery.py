@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from proposals.files import atomic, site, tree
-from proposals.inventory import existing_cluster, inventory_join, kept
+from proposals.inventory import all_hosts, existing_cluster, kept
 from proposals.pillar import chosen
 from proposals.policy import store
 from proposals.services import table
@@ -95,7 +95,7 @@ def _settle(hosts: Hosts, fsid: str | None, asker: str | None) -> list[str]:
             "no minion that answers holds the admin's key: which OSDs are destroyed is not known, all count as in use"
         ]
     try:
-        inventory_join.settle(hosts, jobs.one(__opts__, asker, "cluster_osds.states", kind=list), fsid)
+        all_hosts.settle(hosts, jobs.one(__opts__, asker, "cluster_osds.states", kind=list), fsid)
     except ProposalError as err:
         return [f"which OSDs are destroyed is not known, all count as in use: {err}"]
     return []
@@ -126,7 +126,7 @@ def _settings(
         networks = existing_cluster.configured(jobs.one(__opts__, asker, "cluster_cli.ask", [["config", "dump"]]))
     return {
         "fsid": fsid or str(uuid.uuid4()),
-        "networks": networks or inventory_join.networks(hosts, here),
+        "networks": networks or all_hosts.networks(hosts, here),
         "time_server": here,
     }
 

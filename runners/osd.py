@@ -1,7 +1,6 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 from proposals.cluster import growth, migrating, moves, report
@@ -41,7 +40,7 @@ def report_(**_: Any) -> answer.Output:
     metadata = jobs.ask(__opts__, members["master"], "cluster_osds.metadata", kind=list).whole()
     osds = report.report(planned_osds, hosts.answers, next(iter(metadata.values())))
     good = sum(not osd["problems"] for osd in osds)
-    lines = [*map(_text, osds), *replies.lines(hosts.problems), f"{good} of {len(osds)} OSDs are as planned"]
+    lines = [*map(report.text, osds), *replies.lines(hosts.problems), f"{good} of {len(osds)} OSDs are as planned"]
     return answer.Answer("\n".join(lines), {"osds": osds}, status=0 if good == len(osds) else 1)
 
 
@@ -284,16 +283,3 @@ def _stays(look: leaving.Look, osd_id: int) -> str:
         f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
         f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
     )
-
-
-def _text(line: Mapping[str, Any]) -> str:
-    where = " ".join(
-        f"{role} {line[role]} {_size(line[f'{role}_size'])}" for role in ("data", "db", "wal") if line[role]
-    )
-    waits = f", its {' and '.join(line['waits'])} waits for osd.migrate" if line["waits"] else ""
-    state = "; ".join(line["problems"]) or f"as planned{waits}"
-    return f"osd.{line['id']} {line['host']} {where}: {state}"
-
-
-def _size(size: int | None) -> str:
-    return f"{size / 2**30:.1f} GiB" if size else "-"

@@ -31,6 +31,16 @@ def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadat
     return lines
 
 
+def text(line: Mapping) -> str:
+    """Return what a person reads of one OSD of ``report``."""
+    where = " ".join(
+        f"{role} {line[role]} {_size(line[f'{role}_size'])}" for role in ("data", "db", "wal") if line[role]
+    )
+    waits = f", its {' and '.join(line['waits'])} waits for osd.migrate" if line["waits"] else ""
+    state = "; ".join(line["problems"]) or f"as planned{waits}"
+    return f"osd.{line['id']} {line['host']} {where}: {state}"
+
+
 def _now(wanted: Mapping, moves: Mapping, lies: Mapping, names: Mapping) -> tuple[dict, list[str]]:
     """Where each part is as planned: where it is to move once it lies there, else where it lay; and those that wait."""
     places, waits = dict(wanted), []
@@ -81,3 +91,7 @@ def _part(
     if device_of_cluster != part["node"]:
         problems.append(f"the cluster says its {role} is {device_of_cluster}, the host {part['node']}")
     return problems
+
+
+def _size(size: int | None) -> str:
+    return f"{size / 2**30:.1f} GiB" if size else "-"

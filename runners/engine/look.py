@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import salt.cache
 
 from proposals.files.site import site
-from proposals.inventory import existing_cluster, inventory_join, kept
+from proposals.inventory import all_hosts, existing_cluster, inventory_join, kept
 from proposals.stages.replies import Problem
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_minion_id
@@ -85,4 +85,4 @@ def stale(opts: Mapping, minions: Collection[str], hosts: Mapping[str, Mapping])
     """
     cache = salt.cache.factory(opts)
     boots = {minion: (cache.fetch("grains", minion) or {}).get("boot_id") for minion in minions if minion in hosts}
-    return inventory_join.stale(minions, hosts, boots, kept.looked(site(opts).inventory), time.time())
+    return all_hosts.stale(minions, hosts, boots, kept.looked(site(opts).inventory), time.time())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proposals.inventory import inventory_join
+from proposals.inventory import all_hosts, inventory_join
 from proposals.text.errors import ProposalError
 
 OURS, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -58,13 +58,13 @@ def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
 )
 def test_networks(addresses, public, cluster):
     hosts = {minion: {"addresses": given} for minion, given in addresses.items()}
-    found = inventory_join.networks(hosts, "m")
+    found = all_hosts.networks(hosts, "m")
     assert found == {"public_network": f"10.{public}.0.0/24", "cluster_network": f"10.{cluster}.0.0/24"}
 
 
 def test_no_network_is_said():
     with pytest.raises(ProposalError, match="no host has an address"):
-        inventory_join.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)
+        all_hosts.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)
 
 
 def test_ports_are_kept_and_give_the_addresses():
@@ -90,7 +90,7 @@ def test_osds_that_the_cluster_gave_up_are_named():
     labels += [label(fsid="theirs", cluster=OTHER, id=2), label("wal", fsid="used", begun=True)]
     host = inventory_join.host(looked([], osds=labels, partitions=6, signatures=[]), [], "x")
     states = [{"id": 1, "fsid": "used", "state": "in-use"}, {"id": 2, "fsid": None, "state": "destroyed"}]
-    inventory_join.settle({"x": host}, states, OURS)
+    all_hosts.settle({"x": host}, states, OURS)
     found = [osd.get("state") for osd in host["ceph_disks"][0]["osds"]]
     assert found == [None, "destroyed", "orphan", "orphan", None, None]
     assert host["ceph_disks"][0]["osds"][-1]["id"] == 1  # a WAL's label does not say it, the cluster does
@@ -100,12 +100,12 @@ def test_what_the_inventory_does_not_tell_as_it_is_now():
     hosts = {name: {"boot_id": "b"} for name in ("old", "restarted", "silent", "fresh")}
     boots = {"restarted": "c", "fresh": "b", "old": "b", "silent": None}
     looked = {"old": 0.0, "restarted": 7e5, "silent": 7e5, "fresh": 7e5}
-    assert inventory_join.stale([*hosts, "gone", "new"], hosts, boots, looked, 7e5) == [
+    assert all_hosts.stale([*hosts, "gone", "new"], hosts, boots, looked, 7e5) == [
         "not in the inventory: gone, new: run ceph.stage.discovery",
         "started anew since discovery looked: restarted: run ceph.stage.discovery",
         "looked at by discovery more than 7 days ago: old: run ceph.stage.discovery",
     ]
-    assert inventory_join.stale(["fresh"], hosts, boots, looked, 7e5) == []
+    assert all_hosts.stale(["fresh"], hosts, boots, looked, 7e5) == []
 
 
 def test_an_address_that_moves_from_host_to_host_is_nobodys():

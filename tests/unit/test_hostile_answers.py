@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proposals.disks import arguments, plan
-from proposals.inventory import existing_cluster, inventory_join
+from proposals.inventory import all_hosts, existing_cluster, inventory_join
 from proposals.text.errors import InventoryError, ProposalError
 
 FSID = "11111111-1111-4111-8111-111111111111"
@@ -68,8 +68,8 @@ def test_any_answer_is_a_host_or_one_message(path, value):
     good = inventory_join.host(ANSWER["looked"], ANSWER["nics"], "node1", 1 << 34, None)
     hosts = {"node1": good, "node2": host}
     traces = {"node1": ANSWER["trace"], **({"node2": trace} if trace else {})}
-    inventory_join.settle(hosts, [{"fsid": "x", "id": 3, "state": "destroyed"}], FSID)
-    assert inventory_join.networks(hosts, "node1")["public_network"] == "192.168.124.0/24"
+    all_hosts.settle(hosts, [{"fsid": "x", "id": 3, "state": "destroyed"}], FSID)
+    assert all_hosts.networks(hosts, "node1")["public_network"] == "192.168.124.0/24"
     try:
         existing_cluster.cluster(hosts, traces, FSID)
         existing_cluster.networks(traces, FSID)
