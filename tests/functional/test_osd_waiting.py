@@ -154,7 +154,7 @@ def test_volumes_of_a_disk_that_cannot_be_read_stay(python_module):
     volumes = [{"slot": "db", "uuid": "u", "path": "/dev/vg/db", "name": "db"}]
     groups = {disk: {"group": f"vg-{disk}", "volumes": volumes} for disk in ("/dev/sda", "/dev/sdb")}
     asks = {
-        "osd_names.partuuid": lambda fsid, role: role,
+        "osd_names.slots": lambda fsid, role: [role, f"{role} of another place"],
         "disks_lvm.groups": lambda: groups,
         "osd_guard.gone": lambda disk: "cannot be read" if disk == "/dev/sda" else None,
     }
