@@ -122,12 +122,15 @@ def deploy() -> dict[str, dict]:
         salt 'osdnode1' osd.deploy
     """
     planned, _ = _present(plan())
-    todo = _todo(planned, _groups(planned))
+    groups = _groups(planned)
+    todo = _todo(planned, groups)
     if not todo:
         return {"made": {}, "failed": {}}
     problems = check()
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
+    left = _left(todo, groups)
+    todo = [osd for osd in todo if osd["fsid"] not in left]
     __salt__["osd_plan.needs_aio"](todo)
     waiting = __salt__["osd_register.waiting"](todo)
     todo = [{**osd, "id": waiting.get(osd["fsid"])} for osd in todo]
@@ -145,7 +148,7 @@ def deploy() -> dict[str, dict]:
     units = [f"ceph-osd@{ids[osd['fsid']]}" for osd in todo if osd["fsid"] in ids and osd["method"] == "raw"]
     if units:  # one call: each makes systemd read all its units anew
         halocline.run(["systemctl", "enable", *units])
-    return {"made": ids, "failed": {fsid: answer for fsid, answer in outcome.items() if fsid not in ids}}
+    return {"made": ids, "failed": left | {fsid: answer for fsid, answer in outcome.items() if fsid not in ids}}
 
 
 def report() -> dict[str, dict]:
@@ -189,6 +192,16 @@ def _gone(planned: Sequence[Mapping]) -> dict[str, str]:
     disks = sorted({part["disk"] for osd in planned for part in osd["parts"].values()})
     reasons = halocline.side_by_side(__salt__["osd_guard.gone"], [(disk,) for disk in disks], _at_once())
     return {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
+
+
+def _left(todo: Sequence[Mapping], groups: Mapping) -> dict[str, str]:
+    """Why OSDs that lie whole on their disks are not started: the cluster let go of them, and of their keys."""
+    made = {osd["fsid"]: (osd_id, osd) for osd in todo if (osd_id := _call(osd, "made", groups)) is not None}
+    return {
+        fsid: f"osd.{made[fsid][0]} has left the cluster, and {made[fsid][1]['parts']['data']['disk']} holds it still: "
+        "'salt-run disk.wipe' makes room for a new one, then run the stage again"
+        for fsid in (__salt__["osd_register.unknown"](sorted(made)) if made else ())
+    }
 
 
 def _groups(planned: Sequence[Mapping]) -> dict[str, dict]:

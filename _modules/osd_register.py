@@ -127,7 +127,20 @@ def known(fsid: str) -> bool:
 
         salt 'osdnode1' osd_register.known 6b0c1f2e-0000-4000-8000-000000000000
     """
-    return any(osd["uuid"] == fsid for osd in _dump())
+    return not unknown([fsid])
+
+
+def unknown(fsids: Sequence[str]) -> list[str]:
+    """Return those of some OSDs that the monitors do not know: never registered, destroyed or purged.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' osd_register.unknown '[6b0c1f2e-0000-4000-8000-000000000000]'
+    """
+    registered = {osd["uuid"] for osd in _dump()}
+    return [fsid for fsid in fsids if fsid not in registered]
 
 
 def forget(fsid: str) -> bool:

@@ -198,7 +198,7 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
         "osd_lvm_parts.make": lambda osds: [],
     }
     todo = [{"fsid": fsid, "method": "lvm", "parts": {}} for fsid in answers]
-    found = {"plan": todo, "check": {}, "_absent": {}, "_groups": {}, "_todo": todo}
+    found = {"plan": todo, "check": {}, "_absent": {}, "_groups": {}, "_todo": todo, "_left": {}}
     for name, answer in found.items():
         monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
     monkeypatch.setattr(osd, "__salt__", asked)
@@ -207,6 +207,28 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
     assert {tag for tag, _ in told} == {"halocline/osd"} and told[0][1] == {"made": 0, "failed": 0, "of": 3}
     assert [data["made"] + data["failed"] for _, data in told] == [0, 1, 2, 3]
     assert told[-1][1] == {"made": 2, "failed": 1, "of": 3}
+
+
+def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, monkeypatch):
+    """Its disk was not wiped, and policy.cfg names it again; one that is down is started, one without data made."""
+    osd, begun = python_module("osd"), []
+    todo = [{"fsid": fsid, "method": "raw", "parts": {"data": {"disk": f"/dev/{fsid}"}}} for fsid in "abc"]
+    asked = {
+        "event.send": lambda tag, data: None,
+        "osd_plan.needs_aio": lambda osds: None,
+        "osd_register.waiting": lambda osds: {},
+        "osd_register.unknown": lambda fsids: [fsid for fsid in fsids if fsid == "a"],
+        "osd_raw_parts.make": lambda osds: begun.extend(one["fsid"] for one in osds) or [],
+        "osd_raw.made": lambda one, groups: {"a": 3, "b": 4}.get(one["fsid"]),
+        "osd_raw.make": lambda one: {"b": 4, "c": 5}[one["fsid"]],
+    }
+    for name, answer in {"plan": todo, "check": {}, "_absent": {}, "_todo": todo}.items():
+        monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
+    monkeypatch.setattr(osd, "__salt__", asked)
+    monkeypatch.setattr(osd.halocline, "run", lambda words: None)
+    done = osd.deploy()
+    assert done["made"] == {"b": 4, "c": 5} and begun == ["b", "c"]
+    assert done["failed"].keys() == {"a"} and "osd.3 has left the cluster, and /dev/a holds it" in done["failed"]["a"]
 
 
 @pytest.fixture
