@@ -4,7 +4,7 @@ ceph_os:
     common: [ceph-common, gptfdisk, logrotate, smartmontools]
     mon: [ceph-mon]
     mgr: [ceph-mgr]
-    admin: [ceph-base]  # crushtool: how much a change would move
+    admin: [ceph-base]  # crushtool, osdmaptool: how much a change would move
     crash: [ceph-base]
     osd: [ceph-osd, cryptsetup, gptfdisk, lvm2, util-linux]
     time: [chrony]
