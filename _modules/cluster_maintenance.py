@@ -1,6 +1,13 @@
-"""Whether the running cluster can do without a host for a moment, and ``noout`` for that host."""
+"""Whether the running cluster can do without a host, ``noout`` for that host, and which hosts are in maintenance."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from salt.exceptions import CommandExecutionError
 
 NOTE = "halocline/noout"  # in the monitors' key store: the host whose noout is ours to take away
+RECORDS = "halocline/maintenance/"  # beside it: a record for each host in maintenance, under its host name
 
 
 def begin(host: str) -> list[int]:
@@ -33,9 +40,62 @@ def end() -> list[str]:
     host = __salt__["cluster_cli.kept"](NOTE)
     if host is None:
         return []
-    __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
+    if host not in hosts():  # then it is that of its maintenance, which ends by maintenance.end
+        __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
     __salt__["cluster_cli.tell"](["config-key", "rm", NOTE])
     return [host]
+
+
+def hosts() -> dict[str, Any]:
+    """Return the record of each host in maintenance, by host name, as ``note`` has kept it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_maintenance.hosts
+    """
+    kept = __salt__["cluster_cli.ask"](["config-key", "dump", RECORDS])
+    return {key.removeprefix(RECORDS): json.loads(text) for key, text in kept.items()}
+
+
+def note(host: str, record: Mapping) -> bool:
+    """Keep in the monitors that a host is in maintenance, and how far: before anything is changed. No secret is in it.
+
+    host
+        As for ``begin``.
+    record
+        Of JSON's types (``proposals/cluster/maintained.py``).
+
+    CLI Example: for ``salt-run maintenance.begin``.
+    """
+    text = json.dumps(record, separators=(",", ":"), sort_keys=True)
+    __salt__["cluster_cli.tell"](["config-key", "set", f"{RECORDS}{host}", "-i", "-"], stdin=text)
+    return True
+
+
+def hold(host: str) -> list[int]:
+    """Set ``noout`` for a host that is in maintenance; return its OSDs. Without any, nothing is set.
+
+    CLI Example: for ``salt-run maintenance.begin``.
+    """
+    if host not in hosts():
+        raise CommandExecutionError(f"{host} is not in maintenance: nobody would take its noout away")
+    if osds := _osds(host):
+        __salt__["cluster_cli.tell"](["osd", "set-group", "noout", host])
+    return osds
+
+
+def forget(host: str) -> bool:
+    """Take ``noout`` away from a host, then the record of its maintenance.
+
+    CLI Example: for ``salt-run maintenance.end``.
+    """
+    if _osds(host):
+        __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
+    if host in hosts():
+        __salt__["cluster_cli.tell"](["config-key", "rm", f"{RECORDS}{host}"])
+    return True
 
 
 def needed(host: str) -> list[str]:
@@ -56,6 +116,20 @@ def needed(host: str) -> list[str]:
     questions = [["mon", "ok-to-stop", host]] if host in quorum else []
     questions += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host, running=True)) else []
     return [why for words in questions if (why := __salt__["cluster_cli.refused"](words))]
+
+
+def managers() -> dict[str, Any]:
+    """Return ``{active, available, running}``: the active manager, whether it answers, and all that run.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_maintenance.managers
+    """
+    dump = __salt__["cluster_cli.ask"](["mgr", "dump"])
+    running = [dump["active_name"], *(standby["name"] for standby in dump["standbys"])]
+    return {"active": dump["active_name"], "available": dump["available"], "running": sorted(filter(None, running))}
 
 
 def _osds(host: str, running: bool = False) -> list[int]:

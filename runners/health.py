@@ -3,8 +3,9 @@
 from typing import Any
 
 from proposals.cluster.health import judge, report
+from proposals.cluster.maintained import excused
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, minions, stage_lock
+from runners.engine import answer, health, jobs, maintained, minions, stage_lock
 
 KEPT = "health"  # of the stage's job: what was found before its first change
 
@@ -23,10 +24,19 @@ def show() -> answer.Answer:
 
         salt-run health.show
     """
-    verdict = health.judged(__opts__, health.plan(__opts__))
+    plan = health.plan(__opts__)
+    verdict = health.judged(__opts__, plan, excused=_excused())
     data = {kind: judge.lines(getattr(verdict, kind)) for kind in ("wrong", "moves", "known")}
     text = "\n".join(report.text(verdict)) or "nothing is wrong, nothing moves"
     return answer.Answer(text, data, status=1 if verdict.wrong else 0)
+
+
+def _excused() -> set[str]:
+    """The daemons of hosts in maintenance; none where the cluster does not answer, which the verdict says."""
+    try:
+        return excused(maintained.records(__opts__).values())
+    except ProposalError:
+        return set()
 
 
 @answer.answers

@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,17 @@ from proposals.files import site as sites
 from proposals.stages import lines, orchestrations, plan_steps, presence, progress, targets
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, minions, stage_child, stage_jobs, stage_lock, stage_log, stage_recorder, stage_show
+from runners.engine import (
+    answer,
+    maintained,
+    minions,
+    stage_child,
+    stage_jobs,
+    stage_lock,
+    stage_log,
+    stage_recorder,
+    stage_show,
+)
 
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
 RECENT = 20  # run logs that stage.stop looks into for jobs that may still run
@@ -65,20 +75,21 @@ def begin(
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
     answered = stage_jobs.running(__opts__, expected)
-    note["silent"] = silent = sorted(set(expected) - set(answered))
-    note["left"] = {minion: targets.SILENT for minion in silent if minion in note["hosts"]}
+    note["silent"] = sorted(set(expected) - set(answered))
+    unknown = _left(note, answered)
     if job:
         stage_lock.note(__opts__, {**job, **note})
-    needed = presence.needed(needs, note["hosts"], must)
-    everyone = answered and len(note["left"]) < len(note["hosts"])
-    if missing := sorted(needed & set(silent)) if everyone else sorted(note["left"]):
+    if set(note["hosts"]) <= note["maintenance"].keys():
+        return answer.bad(f"stage {stage}: all of its hosts are in maintenance: see 'salt-run maintenance.show'")
+    if missing := presence.absent(presence.needed(needs, note["hosts"], must), note, answered):
         return answer.bad(presence.missing(stage, missing, expected))
     if left := stage_jobs.wait(__opts__, answered, wait, lambda jobs: _waits(stage, jobs, wait, log)):
         return answer.bad(
             f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
             f"{orchestrations.named(left)}; {orchestrations.ended(left)}"
         )
-    return {"text": targets.began(note, expected, len(answered)), "left": note["left"]}
+    began = targets.began(note, expected, len(answered))
+    return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
 
 
 @answer.answers
@@ -254,6 +265,15 @@ def _expected(stage: str, members: Sequence[str] | None) -> list[str]:
             f"{sites.site(__opts__).root}/minions.sls"
         )
     return expected
+
+
+def _left(note: dict[str, Any], answered: Collection[str]) -> str:
+    """Note who is left out from the beginning; return what is said where that is not known of hosts in maintenance."""
+    away, unknown = maintained.known(__opts__, answered)
+    note["maintenance"] = {record.minion: record.daemons for record in away}
+    note["left"] = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
+    note["left"] |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
+    return unknown
 
 
 def _removals(stage: str, **typed: Any) -> dict[str, Any]:

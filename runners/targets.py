@@ -79,7 +79,7 @@ def left(
         if not test:
             raise
         known = None
-    lines = left_out.judged(note.get("left", {}), note.get("failed", ()), known)
+    lines = left_out.judged(note.get("left", {}), note.get("failed", ()), known, note.get("maintenance", ()))
     text = "\n".join(line.text() for line in lines)
     findings = {"findings": [line.as_dict() for line in lines]}
     if changed is not None and not test:

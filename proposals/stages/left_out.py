@@ -1,6 +1,6 @@
 """What a run left out, said at its end: what the cluster knows already is a warning, what was not made an error."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from proposals.text.notes import NAMED, counted, several
 
 AGAIN = "run the stage again"
 STARTS = f"start its salt-minion and {AGAIN}"
+ENDS = "'salt-run maintenance.end {}' ends it, then " + AGAIN
 PLUG = "plug it in, or let 'salt-run osd.replace {}' free its place for another one"
 SHARED = "plug it in, or give up all OSDs behind it together: 'salt-run osd.replace host={} device={}'"
 NEW = f"plug one in, run ceph.stage.discovery, proposal.populate and ceph.stage.configure, then {AGAIN}"
@@ -78,7 +79,9 @@ class Cluster:
         return [*([f"mon.{monitor}"] if monitor in self.names else []), *(f"osd.{osd_id}" for osd_id in osds)]
 
 
-def judged(left: Mapping[str, str], failed: Iterable[str], cluster: Cluster | None) -> list[Left]:
+def judged(
+    left: Mapping[str, str], failed: Iterable[str], cluster: Cluster | None, maintenance: Collection[str] = ()
+) -> list[Left]:
     """Return a line for each host and disk that was left out; hosts with the same one share it.
 
     left
@@ -87,9 +90,19 @@ def judged(left: Mapping[str, str], failed: Iterable[str], cluster: Cluster | No
         Those of them that answered and failed.
     cluster
         Where the stage was to make daemons; None where it makes none.
+    maintenance
+        The hosts that are left alone, as they are in maintenance: nothing was asked of them.
     """
     few = len(left) <= NAMED
-    lines = [_host(minion, why, minion in set(failed), cluster, few) for minion, why in sorted(left.items())]
+    alone = {
+        minion: Left((minion,), left[minion], ENDS.format(minion), lost=False)
+        for minion in maintenance
+        if minion in left
+    }
+    lines = [
+        alone.get(minion) or _host(minion, why, minion in set(failed), cluster, few)
+        for minion, why in sorted(left.items())
+    ]
     if cluster:
         for minion, absent in sorted(cluster.absent.items()):
             if minion not in left:

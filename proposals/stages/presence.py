@@ -1,6 +1,7 @@
 """Who has to answer before a stage begins, and what is said of those who do not."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import shown
@@ -23,6 +24,21 @@ def needed(needs: str, hosts: Collection[str], must: Collection[str]) -> set[str
     if needs not in NEEDS:
         raise ArgumentError(f"needs={shown(needs)}: expected one of {', '.join(NEEDS)}")
     return {*must, *(hosts if needs == "all" else ())}
+
+
+def absent(needed: Collection[str], note: Mapping[str, Any], answered: Collection[str]) -> list[str]:
+    """Return the minions for want of which a run cannot begin, sorted: those of ``needed``, or all where none answers.
+
+    needed
+        Who has to answer. Of a host in maintenance that is asked only where nothing can be done without it.
+    note
+        The run's: hosts, must, silent, left, maintenance.
+    """
+    alone = set(note["maintenance"]) - set(note["must"])
+    silent = note["left"].keys() - alone
+    if answered and len(silent) < len(set(note["hosts"]) - alone):
+        return sorted(set(needed) & set(note["silent"]) - alone)
+    return sorted(silent)
 
 
 def missing(stage: str, silent: Sequence[str], expected: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ from proposals.text.notes import several
 
 MARKS = re.compile(r"\[[^\]]*\]|[*?]")  # of a glob
 SILENT = "does not answer"
-Note = Mapping[str, Any]  # of a run, beside its lock: only, hosts, silent, left, failed, must
+# Of a run, beside its lock: only, hosts, silent, left, failed, must; maintenance: daemons of hosts in it, by minion.
+Note = Mapping[str, Any]
 
 
 def named(only: object, expected: Collection[str]) -> list[str]:
@@ -55,9 +56,13 @@ def among(note: Note, minions: Iterable[str], limited: bool = True) -> list[str]
 
 
 def named_by(note: Note, minions: Iterable[str]) -> list[str]:
-    """Return those of some minions that the run is to change, also where they are left out, sorted."""
+    """Return those of some minions that the run is to change, also where they are left out, sorted.
+
+    Those in maintenance are none: nobody asks for anything of them.
+    """
     hosts = note.get("hosts")
-    return sorted(minion for minion in minions if hosts is None or minion in hosts)
+    there = set(minions) - set(note.get("maintenance", ()))
+    return sorted(minion for minion in there if hosts is None or minion in hosts)
 
 
 def began(note: Note, expected: Collection[str], answered: int) -> str:
@@ -66,8 +71,12 @@ def began(note: Note, expected: Collection[str], answered: int) -> str:
     if note.get("only"):
         hosts = note["hosts"]
         lines.insert(0, f"only={shown(note['only'])}: {len(hosts)} of {len(expected)} hosts: {several(hosts)}")
-    left = sorted(note["left"])
-    return "\n".join([*lines, *([f"{several(left)}: {SILENT}; the stage goes on without it"] if left else [])])
+    reasons: dict[str, list[str]] = {}
+    for minion, why in sorted(note["left"].items()):
+        reasons.setdefault(why, []).append(minion)
+    return "\n".join(
+        [*lines, *(f"{several(left)}: {why}; the stage goes on without it" for why, left in reasons.items())]
+    )
 
 
 def failures(answers: Mapping[str, Any]) -> dict[str, str]:

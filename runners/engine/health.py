@@ -30,10 +30,19 @@ def look(opts: Mapping, asker: str | None = None) -> seen.Seen:
     return seen.read(jobs.one(opts, minion, "cluster_health.inspect", kind=dict))
 
 
-def judged(opts: Mapping, plan: Plan | None = None, before: Before | None = None, asker: str | None = None) -> Verdict:
-    """Return the verdict on the cluster as it is now; that it does not answer is one. Arguments as for ``judge``."""
+def judged(
+    opts: Mapping,
+    plan: Plan | None = None,
+    before: Before | None = None,
+    asker: str | None = None,
+    excused: Collection[str] = (),
+) -> Verdict:
+    """Return the verdict on the cluster as it is now; that it does not answer is one. Arguments as for ``judge``.
+
+    Daemons of hosts that the running stage leaves alone, as they are in maintenance, are excused besides.
+    """
     try:
-        return judge.judge(look(opts, asker), plan, before)
+        return judge.judge(look(opts, asker), plan, before, {*excused, *taking_part.excused(opts)})
     except ProposalError as err:
         return judge.unreachable(str(err))
 

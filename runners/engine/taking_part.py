@@ -30,6 +30,11 @@ def left(opts: Mapping) -> list[str]:
     return sorted(stage_lock.own(opts).get("left", ()))
 
 
+def excused(opts: Mapping) -> list[str]:
+    """Return the daemons of hosts that the running stage leaves alone, as they are in maintenance."""
+    return [daemon for daemons in stage_lock.own(opts).get("maintenance", {}).values() for daemon in daemons]
+
+
 def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str, Any]) -> dict[str, str]:
     """Leave the hosts that failed in a step out of the rest of the run; return why, by host.
 

@@ -63,6 +63,9 @@ class Cluster:
     def cluster_maintenance_needed(self, _, host):
         return [self.refused[host]] if host in self.refused else []
 
+    def cluster_maintenance_hosts(self, _):
+        return {}
+
     def cluster_maintenance_begin(self, _, host):
         self.flagged.append(host)
         return [0]

@@ -40,7 +40,7 @@ def judged(case):
     if before is not None:
         before = {} if before == "none" else judge.remembered(look(before), plan)
         before = json.loads(json.dumps(before))  # it is kept as JSON from step to step
-    return judge.judge(look(case["set"]), plan, before)
+    return judge.judge(look(case["set"]), plan, before, case.get("excused", ()))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

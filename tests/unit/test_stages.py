@@ -122,6 +122,30 @@ def test_who_has_to_answer():
     assert "no minion answers, of 1" in presence.missing("prep", ["a"], ["a"])
 
 
+@pytest.mark.parametrize(
+    ("silent", "must", "maintenance", "absent"),
+    [
+        ("", "", "", ""),
+        ("b", "", "", "b"),
+        ("b", "", "b", ""),  # powered off
+        ("bc", "", "b", "c"),
+        ("b", "b", "b", "b"),  # nothing can be done without it
+        ("abc", "", "b", "ac"),
+    ],
+)
+def test_for_want_of_whom_a_stage_does_not_begin(silent, must, maintenance, absent):
+    left = dict.fromkeys({*silent, *maintenance})
+    note = {
+        "hosts": list("abc"),
+        "must": list(must),
+        "silent": list(silent),
+        "left": left,
+        "maintenance": list(maintenance),
+    }
+    answered = set("abc") - set(silent)
+    assert presence.absent(set("abc"), note, answered) == list(absent)
+
+
 def test_a_log_that_was_cut_off_can_be_read(tmp_path):
     path = tmp_path / "prep-1.jsonl"
     path.write_text('{"event": "stage"}\n{"event": "st')

@@ -34,6 +34,12 @@ def test_who_takes_part():
     assert targets.among(note, minions) == ["node1"]
     assert targets.among(note, minions, limited=False) == ["mon2", "node1"]
     assert targets.named_by(note, minions) == ["node1", "node2", "node3"]
+    alone = {**note, "left": {"node2": "in maintenance"}, "maintenance": {"node2": ["osd.3"]}}
+    assert targets.among(alone, minions) == ["node1"] and targets.among(alone, minions, limited=False) == [
+        "mon2",
+        "node1",
+    ]
+    assert targets.named_by(alone, minions) == ["node1", "node3"]  # nothing is asked for of it
     assert targets.among({}, minions) == targets.named_by({}, minions) == sorted(minions)  # no stage runs
 
 
@@ -79,7 +85,7 @@ def test_a_stage_does_not_go_on_without_what_it_needs(note, failed, says):
 @pytest.mark.parametrize("case", LEFT, ids=lambda case: case["name"])
 def test_what_was_left_out_is_known_or_lost(case):
     cluster = left_out.Cluster(**case["cluster"]) if "cluster" in case else None
-    lines = left_out.judged(case["left"], case.get("failed", ()), cluster)
+    lines = left_out.judged(case["left"], case.get("failed", ()), cluster, case.get("maintenance", ()))
     assert [(list(line.hosts), line.lost) for line in lines] == [(each["hosts"], each["lost"]) for each in case["says"]]
     for line, each in zip(lines, case["says"], strict=True):
         assert each["text"] in line.text() and line.as_dict()["severity"] == ("error" if line.lost else "warning")

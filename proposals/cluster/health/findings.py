@@ -53,24 +53,27 @@ class Plan:
     gone: Collection[str] = ()
 
 
-def found(seen: Seen, plan: Plan | None = None) -> list[Complaint]:
+def found(seen: Seen, plan: Plan | None = None, excused: Collection[str] = ()) -> list[Complaint]:
     """Return what a look finds.
 
     plan
         What is to run; without it, what the cluster itself knows.
+    excused
+        Daemons whose hosts are in maintenance.
     """
-    looked = [*_monitors(seen, plan), *_osds(seen, plan), *_groups(seen)]
+    looked = [*_monitors(seen, plan, excused), *_osds(seen, plan), *_groups(seen)]
     nouns = {finding.key.split()[0] for finding in looked}
     return looked + [finding for name, check in sorted(seen.checks.items()) for finding in _check(name, check, nouns)]
 
 
-def _monitors(seen: Seen, plan: Plan | None) -> Iterator[Complaint]:
+def _monitors(seen: Seen, plan: Plan | None, excused: Collection[str]) -> Iterator[Complaint]:
     """Monitors and managers. Planned ones are to run, but for those of a host that a stage leaves out."""
     if not seen.manager:
         yield Complaint("mgr active", WRONG, "", "no manager is active", strict=True)
     plan = plan or Plan()
     quorum = sum(name.startswith("mon.") for name in seen.running)
-    unnamed = seen.monitors - quorum
+    away = {name for name in excused if name.startswith("mon.")} - seen.running - plan.daemons.keys()
+    unnamed = seen.monitors - quorum - len(away)
     for name, minion in sorted(plan.daemons.items()):
         if name not in seen.running:
             unnamed -= name.startswith("mon.")

@@ -3,7 +3,7 @@
 Every stage and command that asks whether a cluster is well asks here. Nothing here asks a minion or opens a file.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proposals.cluster.health import findings
@@ -23,7 +23,7 @@ class Verdict:
     known: tuple[Complaint, ...] = ()
 
 
-def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None) -> Verdict:
+def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None, excused: Collection[str] = ()) -> Verdict:
     """Return what is wrong with a cluster, what moves, and what was known before.
 
     plan
@@ -31,10 +31,12 @@ def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None) ->
     before
         What ``remembered`` returned before something was changed. Empty: there was no cluster, so all that is wrong
         was made since. None: nobody looked, and Ceph's warnings count as known.
+    excused
+        Daemons whose hosts are in maintenance: that they are down is known.
     """
     verdict: dict[str, list[Complaint]] = {WRONG: [], MOVES: [], KNOWN: []}
-    for finding in (*found(seen, plan), *_gone(seen, plan, before or {})):
-        verdict[_kind(finding, before)].append(finding)
+    for finding in (*found(seen, plan, excused), *_gone(seen, plan, before or {})):
+        verdict[KNOWN if finding.who in excused else _kind(finding, before)].append(finding)
     return Verdict(*map(tuple, verdict.values()))
 
 

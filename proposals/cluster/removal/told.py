@@ -44,8 +44,8 @@ def held_back(items: Iterable[Item], silent: Iterable[str]) -> list[str]:
     """Return a line for each host that does not answer and whose things stay therefore."""
     counts = {minion: [item.name for item in items if item.minion == minion] for minion in silent}
     return [
-        f"{minion}: does not answer: {several(names, 'more')} stay; start its salt-minion, or where that host is gone "
-        f"for good: gone={minion}"
+        f"{minion}: does not answer, or is in maintenance: {several(names, 'more')} stay; start its salt-minion, or "
+        f"end its maintenance; where that host is gone for good: gone={minion}"
         for minion, names in sorted(counts.items())
         if names
     ]

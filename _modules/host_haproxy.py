@@ -1,0 +1,90 @@
+"""The gateways behind this host's HAProxy, by its socket: one is drained before it stops, and taken back after."""
+
+import csv
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import halocline
+from salt.exceptions import CommandExecutionError
+
+SOCKET = Path("/run/ceph-rgw-haproxy.sock")  # of salt/ceph/service/rgw-frontend/files/haproxy.cfg.j2
+BACKEND = "rgw"
+LIMIT = 10  # seconds for an answer
+DRAINED = 60  # seconds that requests may take which are under way: HAProxy's own timeout there
+
+
+def drain(names: Sequence[str], limit: float = DRAINED) -> dict[str, int]:
+    """Give gateways no new request, and wait until they have none; return how many each still has.
+
+    HAProxy forgets it when it is loaded anew; one that is down by then gets no request by its health check.
+
+    names
+        The gateways' names in the backend. One that is not there is left out.
+    limit
+        Seconds to wait.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'lb1' host_haproxy.drain '[rgw.node1]'
+    """
+    _set(names, "drain")
+
+    def busy() -> None:
+        if any(_sessions(names).values()):
+            raise TimeoutError
+
+    try:
+        halocline.until(busy, limit, retry=TimeoutError)
+    except TimeoutError:
+        return _sessions(names)
+    return _sessions(names)
+
+
+def ready(names: Sequence[str]) -> list[str]:
+    """Give gateways requests again, once they are well; return which.
+
+    names
+        As for ``drain``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'lb1' host_haproxy.ready '[rgw.node1]'
+    """
+    return _set(names, "ready")
+
+
+def _set(names: Sequence[str], state: str) -> list[str]:
+    known = sorted(_sessions(names))
+    for name in known:
+        if said := _asked(f"set server {BACKEND}/{name} state {state}").strip():
+            raise CommandExecutionError(f"HAProxy does not set {name} to {state}: {said}")
+    return known
+
+
+def _sessions(names: Sequence[str]) -> dict[str, int]:
+    """How many sessions each has, as HAProxy's own table of statistics says (``show stat``: pxname, svname, scur)."""
+    rows = csv.DictReader(_asked("show stat").removeprefix("# ").splitlines())
+    found = {row["svname"]: int(row["scur"]) for row in rows if row["pxname"] == BACKEND}
+    return {name: found[name] for name in names if name in found}
+
+
+def _asked(command: str) -> str:
+    """What HAProxy answers: one command a connection."""
+    answer = b""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(LIMIT)
+            line.connect(str(SOCKET))
+            line.sendall(command.encode() + b"\n")
+            while part := line.recv(65536):
+                answer += part
+    except OSError as err:
+        raise CommandExecutionError(
+            f"HAProxy does not answer at {SOCKET} ({err.strerror or err}): ceph.stage.radosgw configures it anew"
+        ) from err
+    return answer.decode(errors="replace")

@@ -1,0 +1,105 @@
+"""Hosts in maintenance: who is, and whether the cluster and its clients can do without another one."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from proposals.cluster import maintained
+from proposals.cluster.maintained import Record
+from proposals.files.site import site
+from proposals.pillar import named, served
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import daemon_restart, health, jobs, minions, spared
+
+ASKED = "cluster_maintenance.hosts"
+HANGS = "no monitor answered"  # salt/_utils/halocline.py, of a cluster that is there
+
+
+@dataclass(frozen=True)
+class Look:
+    """A host, and all that is planned: ``hosts`` as ``pillar.named`` has them, ``records`` by host name."""
+
+    minion: str
+    hosts: Mapping[str, Mapping]
+    records: Mapping[str, Record]
+
+    @property
+    def hostname(self) -> str:
+        """The host's name, as CRUSH and the monitors have it."""
+        return str(self.hosts[self.minion]["hostname"])
+
+    @property
+    def record(self) -> Record | None:
+        """What is kept of it, where it is in maintenance."""
+        return self.records.get(self.hostname)
+
+    @property
+    def gateways(self) -> list[str]:
+        """The object gateways' names on it."""
+        return list(self.hosts[self.minion]["parts"].get("rgw", {}).get("daemons", ()))
+
+    def having(self, part: str) -> list[str]:
+        """The other hosts with a part that are not in maintenance."""
+        away = {record.minion for record in self.records.values()} | {self.minion}
+        return sorted(minion for minion, host in self.hosts.items() if part in host["parts"] and minion not in away)
+
+
+def at(opts: Mapping, host: object) -> Look:
+    """Look at a host. Raises ProposalError where there is none of that name, or the cluster does not answer."""
+    paths = site(opts)
+    minions.members(opts)  # says so where nothing is configured yet
+    hosts = named.hosts(served.contents(paths), named.hostnames(paths))
+    return Look(maintained.chosen(host, hosts), hosts, records(opts))
+
+
+def records(opts: Mapping) -> dict[str, Record]:
+    """Return what the cluster keeps of hosts in maintenance, by host name. Raises ProposalError."""
+    return maintained.read(jobs.cluster(opts, ASKED, kind=dict))
+
+
+def known(opts: Mapping, answering: Collection[str]) -> tuple[list[Record], str]:
+    """Return the hosts in maintenance for a stage that begins, and what is said where that is not known.
+
+    opts
+        The master's options.
+    answering
+        The minions that answer: where none of them can ask the cluster, nobody is asked.
+
+    Raises InventoryError for a record of another form.
+    """
+    try:
+        asker = minions.members(opts)["master"][0]
+        kept = jobs.one(opts, asker, ASKED, kind=dict) if asker in answering else {}
+    except ProposalError as err:  # before the first deploy nobody has a key to ask by
+        return [], f"which hosts are in maintenance is not known: {err}" if HANGS in str(err) else ""
+    return list(maintained.read(kept).values()), ""
+
+
+def against(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
+    """Return what stands against a host's maintenance whatever data moves: roles that no other host has now.
+
+    without
+        Parts that clients can do without.
+    """
+    if look.minion in minions.members(opts)["master"]:
+        return [f"{look.minion} asks the cluster for all stages (role master): it cannot be left out of them"]
+    own = list(maintained.services(look.hosts[look.minion]["parts"], look.hostname))
+    others = {minion for service in own for minion in look.having(service.part)}
+    asked = jobs.ask(opts, sorted(others), "host_services.running") if others else replies.Replies({}, [])
+    running = {
+        service.name
+        for minion, told in asked.answers.items()
+        for service in maintained.services(look.hosts[minion]["parts"], str(look.hosts[minion]["hostname"]))
+        if service.unit in told["units"]
+    }
+    known = jobs.cluster(opts, "cluster_maintenance.managers", kind=dict)
+    return [*maintained.managers(look.hostname, known["running"]), *maintained.alone(own, running, without)]
+
+
+def refusals(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
+    """Return why the cluster needs a host's monitor, OSDs and metadata server now, in Ceph's words."""
+    refused = spared.refused(opts, look.hostname, minions.members(opts)["master"][0])
+    server = f"mds.{look.hostname}"
+    if "mds" not in without and server in health.look(opts).running:
+        refused = [*refused, *daemon_restart.refusals(opts, "mds", [server])]
+    return refused

@@ -1,0 +1,244 @@
+"""What hosts do for maintenance: programs that are scripts on the path, a socket that answers as HAProxy's does."""
+
+import json
+import socket
+import threading
+
+import pytest
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
+
+UNITS = (
+    *("ceph-mon@node1", "ceph-mgr@node1", "ceph-osd@3", "ceph-volume@lvm-4-6b0c", "ceph-osd@4", "nfs-ganesha"),
+    *("ceph-rgw-haproxy", "ceph-rgw-keepalived", "ceph-radosgw@rgw.node1"),
+)
+# `is-active` of a unit answers by whether a file of its name is there; all else is written down.
+SYSTEMCTL = """
+case "$*" in
+*list-units*) ls "$0.active" | sed 's/$/ loaded active running What it is/'; exit 0 ;;
+*is-active*) for unit; do :; done; test -e "$0.active/$unit"; exit ;;
+esac
+echo "$*" >>"$0.log"
+verb=$1; shift
+for unit; do
+    case "$verb $unit" in
+    "stop "*) rm -f "$0.active/$unit" ;;
+    "start "*) : >"$0.active/$unit" ;;
+    esac
+done
+"""
+TREE = [
+    {"id": -1, "type": "root", "name": "default", "children": [-2]},
+    {"id": -2, "type": "host", "name": "node1", "children": [0, 1]},
+    *({"id": osd, "type": "osd", "name": f"osd.{osd}", "status": "up"} for osd in range(2)),
+]
+
+
+@pytest.fixture
+def systemd(tmp_path, monkeypatch, python_module):
+    """A host whose daemons run: those of OSDs on volumes are enabled until the next boot alone."""
+    (tmp_path / "systemctl").write_text(f"#!/bin/sh{SYSTEMCTL}")
+    (tmp_path / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    active = tmp_path / "systemctl.active"
+    active.mkdir()
+    folders = {"enabled": tmp_path / "etc", "enabled-runtime": tmp_path / "run"}
+    for name in UNITS:
+        wanted = folders["enabled-runtime" if name == "ceph-osd@4" else "enabled"] / "x.wants"
+        wanted.mkdir(parents=True, exist_ok=True)
+        (wanted / f"{name}.service").touch()
+        if "volume" not in name:
+            (active / f"{name}.service").touch()
+    (active / "tcmu-runner.service").touch()
+    for name in ("prometheus.service", "ssh.service", "ceph-crash.service"):
+        (active / name).touch()
+    module = python_module("daemons_maintenance")
+    with LoaderModuleMock({module: {"WANTED": folders, "__salt__": {"daemons.forgive": lambda units: None}}}):
+        yield module, active, tmp_path / "systemctl.log"
+
+
+def names(units):
+    return [unit.removesuffix(".service") for unit in units]
+
+
+def test_daemons_stop_in_order_and_start_in_the_other(systemd):
+    module, active, log = systemd
+    units = module.units()
+    assert names(units) == [
+        *("ceph-rgw-keepalived", "ceph-rgw-haproxy", "ceph-radosgw@rgw.node1", "nfs-ganesha", "tcmu-runner"),
+        *("ceph-osd@3", "ceph-osd@4", "ceph-volume@lvm-4-6b0c", "ceph-mgr@node1", "ceph-mon@node1"),
+    ]
+    words = {name: units[f"{name}.service"] for name in ("ceph-osd@3", "ceph-osd@4", "tcmu-runner")}
+    assert words == {"ceph-osd@3": "enabled", "ceph-osd@4": "enabled-runtime", "tcmu-runner": ""}
+    assert module.stop(list(units)) == module.stop(list(units)) == list(units)
+    assert sorted(path.name for path in active.iterdir()) == ["ceph-crash.service", "prometheus.service", "ssh.service"]
+    told = log.read_text()
+    assert told.index("stop ceph-rgw-keepalived") < told.index("stop ceph-osd@3") < told.index("stop ceph-mon@node1")
+    assert "disable --quiet ceph-osd@3.service ceph-osd@4.service\ndisable --quiet --runtime ceph-osd@3" in told
+    log.unlink()
+    module.start(units)
+    told = log.read_text()
+    assert told.index("start ceph-mon@node1") < told.index("start ceph-volume@") < told.index("start ceph-osd@3")
+    assert "enable --quiet ceph-osd@3.service\n" in told and "enable --quiet --runtime ceph-osd@4.service\n" in told
+    assert not [line for line in told.splitlines() if line.startswith("enable") and "tcmu" in line]
+
+
+def test_nothing_else_is_stopped_or_started(systemd):
+    module, active, log = systemd
+    for call in (lambda: module.stop(["ssh.service"]), lambda: module.start({"ceph-osd@3.service --now x": "enabled"})):
+        with pytest.raises(CommandExecutionError, match="no daemon of Ceph's or of its gateways"):
+            call()
+    assert not log.exists() and (active / "ssh.service").exists()
+
+
+def test_a_daemon_that_runs_on_is_named(systemd, tmp_path):
+    module, *_ = systemd
+    (tmp_path / "systemctl").write_text("#!/bin/sh\nexit 0\n")
+    with pytest.raises(CommandExecutionError, match=r"ceph-osd@3\.service still run"):
+        module.stop(["ceph-osd@3.service"])
+
+
+@pytest.fixture
+def monitors(python_module):
+    """A cluster's key store and what it was told, asked as ``cluster_cli`` does."""
+    module, kept, told = python_module("cluster_maintenance"), {}, []
+
+    def tell(words, stdin=None):
+        told.append(words)
+        if words[:2] == ["config-key", "set"]:
+            kept[words[2]] = words[3] if stdin is None else stdin
+        if words[:2] == ["config-key", "rm"]:
+            del kept[words[2]]
+        return ""
+
+    def ask(words):
+        if words == ["osd", "tree"]:
+            return {"nodes": TREE}
+        if words == ["mgr", "dump"]:
+            return {"active_name": "node1", "available": True, "standbys": [{"name": "node2"}]}
+        assert words[:2] == ["config-key", "dump"]
+        return {key: text for key, text in kept.items() if key.startswith(words[2])}
+
+    asks = {"cluster_cli.tell": tell, "cluster_cli.ask": ask, "cluster_cli.kept": kept.get}
+    with LoaderModuleMock({module: {"__salt__": asks}}):
+        yield module, kept, told
+
+
+def test_the_cluster_keeps_who_is_in_maintenance(monitors):
+    module, kept, told = monitors
+    with pytest.raises(CommandExecutionError, match="not in maintenance: nobody would take its noout away"):
+        module.hold("node1")
+    assert told == []
+    module.note("node1", {"minion": "node1", "state": "begins"})
+    assert module.hosts() == {"node1": {"minion": "node1", "state": "begins"}}
+    assert json.loads(kept["halocline/maintenance/node1"]) == module.hosts()["node1"]
+    assert module.hold("node1") == [0, 1] and ["osd", "set-group", "noout", "node1"] in told
+    assert module.forget("node1") and module.hosts() == {} and ["osd", "unset-group", "noout", "node1"] in told
+    told.clear()
+    module.note("gateway1", {})
+    assert module.hold("gateway1") == [] and module.forget("gateway1")
+    assert not [words for words in told if words[0] == "osd"], "a host without OSDs has no noout"
+
+
+def test_managers_are_those_that_run(monitors):
+    assert monitors[0].managers() == {"active": "node1", "available": True, "running": ["node1", "node2"]}
+
+
+def test_a_moments_noout_leaves_that_of_maintenance(monitors):
+    """A stage takes away what an interrupted reboot has set, and never what maintenance keeps."""
+    module, kept, told = monitors
+    module.begin("node1")
+    module.note("node1", {})
+    told.clear()
+    assert module.end() == ["node1"] and told == [["config-key", "rm", "halocline/noout"]]
+    module.forget("node1")
+    module.begin("node1")
+    assert module.end() == ["node1"] and ["osd", "unset-group", "noout", "node1"] in told
+    assert kept == {}
+
+
+HEAD = "# pxname,svname,qcur,qmax,scur,smax,\n"
+
+
+@pytest.fixture
+def haproxy(tmp_path, python_module):
+    """A socket that knows two gateways, one with a request under way, and what it was told."""
+    told, sessions = [], {"rgw.node1": 1, "rgw.node2": 0}
+    path = tmp_path / "haproxy.sock"
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+
+    def answer():
+        while True:
+            try:
+                line, _ = server.accept()
+            except OSError:
+                return
+            with line:
+                command = line.recv(4096).decode().strip()
+                told.append(command)
+                rows = [f"rgw,{name},0,0,{count},9,\n" for name, count in sessions.items()]
+                line.sendall(
+                    (HEAD + "".join(rows) + "rgw,BACKEND,0,0,1,9,\n\n").encode() if "show" in command else b"\n"
+                )
+                if len(told) > 6:
+                    sessions["rgw.node1"] = 0
+
+    threading.Thread(target=answer, daemon=True).start()
+    module = python_module("host_haproxy")
+    with LoaderModuleMock({module: {"SOCKET": path}}):
+        yield module, told, sessions
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+
+
+def test_a_gateway_is_drained_until_it_has_no_request(haproxy):
+    module, told, _ = haproxy
+    assert module.drain(["rgw.node1", "rgw.gone"], 30) == {"rgw.node1": 0}
+    assert [command for command in told if "set" in command] == ["set server rgw/rgw.node1 state drain"]
+    assert module.ready(["rgw.node1"]) == ["rgw.node1"]
+    assert told[-1] == "set server rgw/rgw.node1 state ready"
+
+
+def test_a_request_that_takes_long_is_told(haproxy):
+    module, told, sessions = haproxy
+    assert module.drain(["rgw.node1"], 0) == {"rgw.node1": 1}
+    assert sessions["rgw.node1"] == 1
+
+
+def test_an_haproxy_without_its_socket_names_the_stage(python_module, tmp_path):
+    module = python_module("host_haproxy")
+    words = r"No such file or directory\): ceph.stage.radosgw configures"
+    with LoaderModuleMock({module: {"SOCKET": tmp_path / "none"}}), pytest.raises(CommandExecutionError, match=words):
+        module.drain(["rgw.node1"])
+
+
+# An Alertmanager's client that keeps its silences in a file: id, who made it, what it matches.
+AMTOOL = r"""
+kept="$0.silences"
+test "$1 $2 $3" = "--alertmanager.url http://127.0.0.1:9093 silence" || exit 9
+shift 3; verb=$1; shift
+touch "$kept"
+case $verb in
+query) awk -v by="$3" '$2 == by {print $1}' "$kept" ;;
+add) echo "$(wc -l <"$kept")-$$ $2 $4 $7" >>"$kept" ;;
+expire) for id; do sed -i "/^$id /d" "$kept"; done ;;
+esac
+"""
+
+
+def test_alerts_are_silenced_once_and_heard_again(modules, tmp_path, monkeypatch):
+    (tmp_path / "amtool").write_text(f"#!/bin/sh{AMTOOL}")
+    (tmp_path / "amtool").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    kept = tmp_path / "amtool.silences"
+    kept.write_text("0 halocline/node11 1h x\n")
+    assert len(modules["host_alerts.silence"]("node1", 4)) == 2
+    assert len(modules["host_alerts.silence"]("node1", 8)) == 2
+    lines = kept.read_text().splitlines()[1:]
+    assert [line.split()[1:3] for line in lines] == [["halocline/node1", "8h"]] * 2
+    assert lines[0].endswith('instance="node1"') and "CephOSDDown|" in lines[1]
+    assert not {"CephHealthError", "CephPGsInactive"} & set(lines[1].replace('"', "|").split("|"))
+    assert len(modules["host_alerts.unsilence"]("node1")) == 2 and modules["host_alerts.unsilence"]("node1") == []
+    assert kept.read_text() == "0 halocline/node11 1h x\n"

@@ -1,0 +1,165 @@
+"""A host in maintenance while clients write: its daemons stay down over a reboot, stages leave it, it comes back."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from busy import ceph_seconds, until_seen
+from product import DEPLOY, STORAGE, Product, until
+from test_monitoring import api
+
+from lab.containers import Done
+
+DAEMONS = "pgrep -x -l 'ceph-(osd|mon|mgr|mds)|radosgw|haproxy|keepalived|ganesha.nfsd'"
+
+
+def typed(cluster: Product, words: str) -> Done:
+    """A command of maintenance, as a person types it; no traceback, whatever comes of it."""
+    done = cluster.run("saltmaster", f"salt-run maintenance.{words}", check=False)
+    assert "Traceback" not in done.out + done.err
+    return done
+
+
+def began(cluster: Product, words: str) -> Done:
+    """The same, which ends well."""
+    done = typed(cluster, words)
+    assert done.code == 0, done.out
+    return done
+
+
+def running(cluster: Product, host: str) -> list[str]:
+    """The daemons that run on a host."""
+    return cluster.run(host, DAEMONS, check=False).out.splitlines()
+
+
+def flagged(cluster: Product) -> dict[str, list[str]]:
+    """The hosts with flags of their own, and no flag for all."""
+    dump = cluster.ceph("osd dump")
+    assert "noout" not in dump["flags"].split(",")
+    flags: dict[str, list[str]] = dump["crush_node_flags"]
+    return flags
+
+
+def answers(cluster: Product, host: str) -> bool:
+    return host in cluster.run("saltmaster", "salt-run manage.up").out
+
+
+def stages(cluster: Product, host: str, names: Sequence[str]) -> None:
+    """Stages end well, name the host, and start nothing there."""
+    for name in names:
+        done = cluster.stage(name, check=False)
+        assert done.code == 0, done.out
+        assert f"{host}: left out: in maintenance since" in done.out, done.out
+        assert running(cluster, host) == [], name
+
+
+@pytest.fixture
+def kept(cluster: Product) -> Iterator[Product]:
+    """The first cluster; whatever a test did, no host stays in maintenance."""
+    until(cluster.whole, 120, "HEALTH_OK")
+    yield cluster
+    for host in json.loads(cluster.run("saltmaster", "salt-run maintenance.show --out json").out)["hosts"]:
+        began(cluster, f"end {host}")
+    until(cluster.whole, 240, "HEALTH_OK as before")
+
+
+def test_a_host_is_maintained_while_clients_write(kept: Product, load: Callable[..., Any]) -> None:
+    """The active manager's host: begun, rebooted, left alone by stages, a second one refused, back again."""
+    host = kept.ceph("mgr stat")["active_name"]
+    other = next(name for name in STORAGE if name != host)
+    with load(kept, until_seen(kept), least=100) as busy, busy.fault():
+        dry = began(kept, f"begin {host} test=true")
+        assert "Ceph allows it" in dry.out
+        assert len(running(kept, host)) == 4
+        assert flagged(kept) == {}
+        done = began(kept, f"begin {host}")
+        assert f"{host}: another manager is active" in done.out
+        assert running(kept, host) == []
+        assert flagged(kept) == {host: ["noout"]}
+        assert "its daemons are stopped" in began(kept, "show").out
+        refused = typed(kept, f"begin {other}")
+        assert (refused.code, "refused, nothing was changed: Ceph needs it now" in refused.out) == (2, True)
+        assert flagged(kept) == {host: ["noout"]}
+        assert len(running(kept, other)) == 4
+        stages(kept, host, ["ceph.stage.prep", "ceph.stage.discovery", "ceph.stage.configure", DEPLOY])
+        kept.session.verb("stop", host)
+        stages(kept, host, ["ceph.stage.prep", DEPLOY, "ceph.stage.restart"])
+        kept.session.verb("start", host)
+        until(lambda: answers(kept, host), 120, f"{host} answers again")
+        assert running(kept, host) == [], "nothing starts at boot"
+        assert (
+            f"osd.{osds(kept, host)[0]}" in (shown := kept.run("saltmaster", "salt-run health.show", check=False)).out
+        )
+        assert shown.code == 0, shown.out
+        assert all(kept.ceph(f"osd find {osd}") for osd in osds(kept, host))
+        began(kept, f"end {host}")
+        assert len(running(kept, host)) == 4
+        assert flagged(kept) == {}
+    until(kept.whole, 240, "HEALTH_OK, and nobody was marked out")
+    done = kept.stage(DEPLOY)
+    assert "left out" not in done.out
+
+
+def osds(cluster: Product, host: str) -> list[int]:
+    """The OSDs of a host, by CRUSH."""
+    numbers: list[int] = next(node["children"] for node in cluster.ceph("osd tree")["nodes"] if node["name"] == host)
+    return numbers
+
+
+@pytest.mark.parametrize("verb", ["begin", "end"])
+def test_interrupted_the_same_command_goes_on(kept: Product, load: Callable[..., Any], verb: str) -> None:
+    """The master's process is killed on its way."""
+    host = "node2"
+    with load(kept, until_seen(kept), least=50) as busy, busy.fault():
+        if verb == "end":
+            began(kept, f"begin {host}")
+        for seconds in (4, 8):
+            kept.run("saltmaster", f"timeout -s KILL {seconds} salt-run maintenance.{verb} {host}", check=False)
+        began(kept, f"{verb} {host}")
+        assert bool(running(kept, host)) == (verb == "end")
+        began(kept, f"end {host}")
+    assert flagged(kept) == {}
+    until(kept.whole, 240, "HEALTH_OK")
+
+
+def silences(product: Product) -> set[str]:
+    """The silences of ours that hold now: whom each is by."""
+    found = api(product, 9093, "v2/silences")
+    by = {one["createdBy"] for one in found if one["status"]["state"] == "active"}
+    return {name for name in by if name.startswith("halocline/")}
+
+
+def states(product: Product, host: str, gateway: str) -> list[str]:
+    """A gateway's srv_op_state and srv_admin_state in a host's HAProxy."""
+    table = product.run(host, "echo 'show servers state rgw' | nc -U -N /run/ceph-rgw-haproxy.sock").out
+    return next(line.split()[5:7] for line in table.splitlines() if f" {gateway} " in line)
+
+
+@pytest.mark.big
+def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, load: Callable[..., Any]) -> None:
+    """S3's client goes on through the address before the gateways, which one host of two serves meanwhile."""
+    until(served.healthy, 120, "HEALTH_OK")
+    longest = until_seen(served) + ceph_seconds(served, "mds_beacon_grace")
+    host, other = "node1", "node2"
+    with load(served, longest, least=50) as busy, busy.fault():
+        done = began(served, f"begin {host}")
+        try:
+            assert f"{host}: its gateways get no new request" in done.out
+            assert "not silenced" not in done.out
+            assert "HAProxy does not answer" not in done.out
+            assert running(served, host) == []
+            assert silences(served) == {f"halocline/{host}"}
+            silent = {one["labels"]["alertname"]: one["status"]["state"] for one in api(served, 9093, "v2/alerts")}
+            assert {name for name, state in silent.items() if name == "CephOSDDownHigh" and state == "active"} == set()
+            refused = typed(served, f"begin {other} test=true")
+            assert (refused.code, "its clients would have none" in refused.out) == (2, True)
+            stages(served, host, ["ceph.stage.services"])
+        finally:
+            ended = typed(served, f"end {host}")
+        assert ended.code == 0, ended.out
+        assert silences(served) == set()
+        until(
+            lambda: states(served, other, f"rgw.{host}") == ["2", "0"], 30, "HAProxy has it again: up, and not drained"
+        )
+    until(served.healthy, 240, "HEALTH_OK as before")
