@@ -1,15 +1,12 @@
-"""DBs of this host's OSDs, moved to the slots that are planned for them by ``ceph-bluestore-tool``.
+"""DB and WAL of this host's OSDs, brought to the places that are planned for them by ``ceph-bluestore-tool``.
 
-Only DBs that go to a new slot, of OSDs without a WAL of their own: all that the tool writes goes into it then, last of
-all what tells where all lies, and the place that it reads stays as it is (``BlueFS::device_migrate_to_new``). For a
-WAL it writes that into the DB, and on the way back to the data disk it may write over what a file of both devices had
-there: neither can begin again.
-
-``osd_copy`` copies. A file in the OSD's folder tells from the first stop to the last slot that this is under way. The
-old slot is freed by a call of its own, once the cluster has seen the OSD on the new one
-(``runners/engine/migration.py``).
+``osd_copy`` copies, one part after the other: the DB first, which takes a WAL with it that comes out again after, so
+that nothing is copied which could not begin again. A file in the OSD's folder tells from the first stop to the last
+slot that this is under way. The old slot is freed by a call of its own, once the cluster has seen the OSD on the new
+one (``runners/engine/migration.py``).
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,12 +22,12 @@ LIMIT = 120  # seconds one command may take
 
 
 def inspect() -> list[dict]:
-    """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, encrypted,
-    moves, moving, begun, left, nodes, running}]``.
+    """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, refused, moves,
+    moving, begun, left, nodes, running}]``.
 
-    ``moves`` is ``{role: {from, to}}``, each ``{disk, size}`` or ``None`` for the data disk; ``moving`` is the role of
-    a part that is between both, ``begun`` whether a run began and did not end; ``left`` are slots that may be freed,
-    ``nodes`` the devices of DB and WAL now.
+    ``refused`` is why it cannot be moved, empty where it can. ``moves`` is ``{role: {from, to}}``, ``None`` for the data
+    disk, else ``{disk, size}``. ``moving`` is the role of a part that is between both, ``begun`` tells of a run that did
+    not end. ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
 
     CLI Example:
 
@@ -48,7 +45,7 @@ def inspect() -> list[dict]:
                 found.append(_told(osd, {"id": None, "slots": {}, "moving": None}, [], osd["moves"]))
             continue
         todo = _todo(osd)
-        left = [] if record.get("encrypted") else [name for _, name in _left(osd, record, todo)]
+        left = [name for _, name in _left(osd, record, todo)]
         if todo or left or record["moving"] or _mark(record["id"]).exists():
             found.append(_told(osd, record, left, todo))
     return found
@@ -64,7 +61,7 @@ def prepare(fsid: str) -> list[str]:
     """
     osd, record = _osd(fsid)
     method = osd["method"]
-    parts = {role: {**to, "partuuid": _free_name(osd, role)} for role, to in _todo(osd).items() if to}
+    parts = {role: {**to, "partuuid": _free_name(osd, role, to)} for role, to in _todo(osd).items() if to}
     for role, part in parts.items():
         node = _node(osd, role, part["partuuid"])
         if node and not _is_for(osd, node, part):
@@ -107,22 +104,44 @@ def move(fsid: str) -> dict[str, str]:
 def _moved(fsid: str) -> dict[str, str]:
     """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)
-    osd_id, slots, todo, way = record["id"], dict(record["slots"]), _todo(osd), SLOTS[osd["method"]]
+    osd_id, todo, way = record["id"], _todo(osd), SLOTS[osd["method"]]
     if todo or record["moving"]:
+        if "db" in todo and todo["db"] is None:
+            _unspilled(osd_id)
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
         _alone(osd_id)
-    for role in todo:
-        new = {**slots, role: _free_name(osd, role)}
+    for _ in ROLES:
+        if not (todo := _todo(osd)):
+            break
+        role = next(role for role in ROLES if role in todo)
         try:
-            __salt__["osd_copy.part"](osd_id, fsid, way, role, slots, new)
+            __salt__["osd_copy.part"](osd_id, fsid, way, role, record["slots"], _after(osd, record, role, todo[role]))
         except (OSError, CommandExecutionError) as err:
-            __salt__["osd_copy.settle"](osd_id, fsid, way, slots)
+            __salt__["osd_copy.settle"](osd_id, fsid, way, record["slots"])
             _start(osd_id)
             raise CommandExecutionError(f"osd.{osd_id} runs where it lay, its {role} was not moved: {err}") from err
-        slots = new
-    __salt__["osd_copy.settle"](osd_id, fsid, way, slots)
+        osd, record = _osd(fsid)
+    __salt__["osd_copy.settle"](osd_id, fsid, way, record["slots"])
     _start(osd_id)
-    return _nodes(osd, slots)
+    return _nodes(osd, record["slots"])
+
+
+def _after(osd: Mapping, record: Mapping, role: str, to: Mapping | None) -> dict[str, str]:
+    """An OSD's slots when a part has moved: a DB takes the WAL with it, whose place is planned anew."""
+    slots = {each: name for each, name in record["slots"].items() if each not in (role, "wal")}
+    return {**slots, role: _free_name(osd, role, to)} if to else slots
+
+
+def _unspilled(osd_id: int) -> None:
+    """Raise where a part of an OSD's DB lies on its data disk already: a file on both could not be copied twice."""
+    if not __salt__["service.status"](f"ceph-osd@{osd_id}"):
+        return  # it was asked before it was stopped
+    dump = json.loads(halocline.run(["ceph", "daemon", f"osd.{osd_id}", "perf", "dump", "bluefs"], limit=LIMIT))
+    if spilled := dump["bluefs"]["slow_used_bytes"]:
+        raise CommandExecutionError(
+            f"osd.{osd_id} runs on: {spilled} bytes of its DB lie on the data disk already, expected 0, else a copy "
+            f"that is interrupted could not begin again: 'ceph tell osd.{osd_id} compact', and run it again"
+        )
 
 
 def free(fsid: str) -> list[str]:
@@ -157,12 +176,24 @@ def _osd(fsid: str) -> tuple[dict, dict]:
     planned = __salt__["osd_plan.osds"]()
     osd = next((osd for osd in planned if osd["fsid"] == fsid), None)
     record = _records(planned).get(fsid)
-    if osd is None or record is None or record.get("encrypted"):
-        raise CommandExecutionError(f"OSD {fsid} is not one that is planned and made here, and not encrypted")
-    todo = _todo(osd)
-    if any(role != "db" or to is None for role, to in todo.items()) or (todo and "wal" in record["slots"]):
-        raise CommandExecutionError(f"osd.{record['id']} has a WAL of its own, or a part to move that goes to no slot")
+    if osd is None or record is None:
+        raise CommandExecutionError(f"OSD {fsid} is not one that is planned and made here")
+    if why := _refused(record, _todo(osd)):
+        raise CommandExecutionError(f"osd.{record['id']} is not moved: {why}")
     return osd, record
+
+
+def _refused(record: Mapping, todo: Mapping) -> str:
+    """Why an OSD is not moved: its copy could not begin again where it is interrupted; empty where it is."""
+    if record["id"] is None:
+        return "it is not made"
+    if record.get("encrypted"):
+        return "it is encrypted"
+    if "wal" in todo and todo["wal"] is None and "db" not in todo:
+        return "its WAL is to go where its DB stays: plan another place for the DB too, such as a larger one (db-size=)"
+    if todo.get("db") and "db" not in record["slots"] and "wal" in record["slots"]:
+        return "it has a WAL alone, and a DB is planned for it"
+    return ""
 
 
 def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> dict:
@@ -171,7 +202,7 @@ def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> 
     return {
         "id": osd_id,
         "fsid": osd["fsid"],
-        "encrypted": record.get("encrypted", False),
+        "refused": _refused(record, todo),
         "moves": moves,
         "moving": moving,
         "begun": osd_id is not None and (moving is not None or _mark(osd_id).exists()),
@@ -204,10 +235,12 @@ def _is_for(osd: Mapping, node: str, part: Mapping) -> bool:
     return on_disk and __salt__["disks_kernel.size"](node) == part["size"]
 
 
-def _free_name(osd: Mapping, role: str) -> str:
-    """The one of a part's two names that it does not have now."""
+def _free_name(osd: Mapping, role: str, to: Mapping) -> str:
+    """The one of a part's two names that it does not have now; of two, that of the slot which is there for it."""
     now = osd["parts"].get(role, {}).get("partuuid")
-    return next(name for name in __salt__["osd_names.slots"](osd["fsid"], role) if name != now)
+    names = [name for name in __salt__["osd_names.slots"](osd["fsid"], role) if name != now]
+    made = [name for name in names if (node := _node(osd, role, name)) and _is_for(osd, node, to)]
+    return (made or names)[0]
 
 
 def _left(osd: Mapping, record: Mapping, todo: Mapping) -> list[tuple[str, str]]:

@@ -225,11 +225,11 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
 
 @answer.answers
 def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
-    """Move DBs of OSDs that run to the slots that the served generation plans for them, one OSD after the other.
+    """Move DB and WAL of OSDs that run to where the served generation plans them, one OSD after the other.
 
     ``proposal.populate … migrate=true`` plans it, ceph.stage.configure serves the plan. Each OSD is stopped when Ceph
     says ``ok-to-stop``, copied, checked by fsck and started; its old slot is freed when the cluster has seen it on the
-    new one. Interrupted, the same command goes on. OSDs without a WAL of their own, not encrypted; others are named.
+    new one. Interrupted, the same command goes on. What could not begin again, and encrypted OSDs, are named.
 
     osd_ids
         The OSDs' numbers; without, all that are to move.

@@ -7,32 +7,17 @@ from proposals.cluster.report import LABELS
 from proposals.text.sizes import gib
 
 NOTHING = "no DB or WAL is to move: every OSD lies where the served generation plans it"
-DB_ALONE = (
-    "osd.migrate moves DBs to slots of OSDs without a WAL of their own; other copies cannot begin again where they are "
-    "interrupted"
-)
 NO_OSD = "the cluster has no osd.{}: see 'ceph osd tree'"
 STAYS = (
     "osd.{} has nothing to move: 'salt-run proposal.populate … migrate=true' plans it, ceph.stage.configure serves "
     "the plan"
 )
-UNMADE = "OSD {fsid} is not moved: it is not made"
-ENCRYPTED = "osd.{id} is not moved: it is encrypted, and osd.migrate moves none that are"
 
 
 def unmoved(osd: Mapping[str, Any]) -> str:
     """Why ``osd.migrate`` does not move an OSD of ``osd_migrate.inspect``; empty where it does."""
-    if osd["id"] is None:
-        return UNMADE.format(fsid=osd["fsid"])
-    if osd["encrypted"] and osd["moves"]:
-        return ENCRYPTED.format(id=osd["id"])
-    if (
-        osd["moves"]
-        and "wal" in {**osd["moves"], **osd["nodes"]}
-        or any(move["to"] is None for move in osd["moves"].values())
-    ):
-        return f"osd.{osd['id']} is not moved: {DB_ALONE}"
-    return ""
+    name = f"OSD {osd['fsid']}" if osd["id"] is None else f"osd.{osd['id']}"
+    return f"{name} is not moved: {osd['refused']}" if osd["refused"] and osd["moves"] else ""
 
 
 def lines(minion: str, osd: Mapping[str, Any], used: int | None = None) -> list[str]:

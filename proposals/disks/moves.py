@@ -150,8 +150,11 @@ def notes(shape: Shape, arguments: DiskArguments, moves: Mapping[int, Placed]) -
         runs = "OSD that runs gets" if len(moves) == 1 else "OSDs that run get"
         text = f"{len(moves)} {runs} another place for DB or WAL: ceph.stage.configure, then osd.migrate"
         told.append(Note(HINT, text, MOVES))
-    if unmoved := sum(new.db is None or {shape.existing[at].wal, new.wal} != {None} for at, new in moves.items()):
-        text = f"{unmoved} of them osd.migrate does not move yet: a WAL of their own, or back to the data disk"
+    if unmoved := sum(_unmoved(shape.existing[at], new) for at, new in moves.items()):
+        text = (
+            f"{unmoved} of them osd.migrate does not move, as an interrupted copy could not begin again: their WAL "
+            "goes where their DB stays, or a DB comes to a WAL alone"
+        )
         told.append(Note(WARNING, text, MOVES))
     left = [at for at in _movers(shape, arguments) if at not in moves]
     if left and arguments.layout != STANDALONE:
@@ -163,6 +166,14 @@ def notes(shape: Shape, arguments: DiskArguments, moves: Mapping[int, Placed]) -
             Note(HINT, f"{len(shape.fixed)} {stays} encrypted, filestore, on a faulty disk, or share one", MOVES)
         )
     return told
+
+
+def _unmoved(was: Placed, new: Placed) -> bool:
+    """Whether a move is one that ``osd_migrate`` of the host refuses, for the reasons that it gives."""
+    if was.wal is None:
+        return False
+    stays = (was.db, was.db_size) == (new.db, new.db_size)
+    return stays if new.wal is None else was.db is None and new.db is not None
 
 
 def _could(shape: Shape, arguments: DiskArguments) -> list[Note]:

@@ -29,7 +29,7 @@ class Cluster(Minions):
         self.osds = {
             number: {
                 "fsid": f"fsid-{number}", "minion": f"node{1 + number // 2}", "at": "old", "old": True, "new": False,
-                "running": True, "moving": None, "mark": False, "from": 5, "made": True, "encrypted": False,
+                "running": True, "moving": None, "mark": False, "from": 5, "made": True, "refused": "",
             }
             for number in range(3)
         }  # fmt: skip
@@ -47,7 +47,7 @@ class Cluster(Minions):
             if osd["minion"] == minion and (osd["at"] == "old" or left or osd["moving"] or osd["mark"]):
                 moves = {"db": {"from": None, "to": NEW}} if osd["at"] == "old" else {}
                 more = {"moves": moves, "moving": osd["moving"], "left": left, "running": osd["running"]}
-                more |= {"begun": osd["mark"], "encrypted": osd["encrypted"]}
+                more |= {"begun": osd["mark"], "refused": osd["refused"]}
                 nodes = {"db": f"/dev/{osd['at']}{number}"}
                 told.append({"id": number if osd["made"] else None, "fsid": osd["fsid"], **more, "nodes": nodes})
         return told
@@ -259,24 +259,14 @@ def test_no_slot_is_freed_before_the_cluster_has_seen_its_osd_on_the_new_one(run
     assert runners["osd.migrate"]().get("retcode", 0) == 0 and cluster.done()
 
 
-@pytest.mark.parametrize("moves", [{"wal": {"from": None, "to": NEW}}, {"db": {"from": NEW, "to": None}}])
-def test_what_could_not_begin_again_is_named_and_left_alone(runners, cluster, monkeypatch, moves):
-    told = cluster.osd_migrate_inspect
-    alone = lambda minion: [{**osd, "moves": moves} if osd["id"] == 0 else osd for osd in told(minion)]  # noqa: E731
-    monkeypatch.setattr(cluster, "osd_migrate_inspect", alone)
-    done = runners["osd.migrate"]()
-    assert done["retcode"] == 1 and "node1: osd.0 is not moved: osd.migrate moves DBs to slots" in done["error"]
-    assert [osd["at"] for osd in cluster.osds.values()] == ["old", "new", "new"]
-
-
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ({"made": False}, "node1: OSD fsid-0 is not moved: it is not made"),
-        ({"encrypted": True}, "node1: osd.0 is not moved: it is encrypted"),
+        ({"made": False, "refused": "it is not made"}, "node1: OSD fsid-0 is not moved: it is not made"),
+        ({"refused": "it is encrypted"}, "node1: osd.0 is not moved: it is encrypted"),
     ],
 )
-def test_what_is_not_made_or_encrypted_or_on_a_silent_host_is_named(runners, cluster, what, words):
+def test_what_its_host_refuses_and_a_silent_host_are_named(runners, cluster, what, words):
     cluster.osds[0] |= what
     done = runners["osd.migrate"]()
     assert done["retcode"] == 1 and words in done["error"]

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import shutil
 import struct
 import subprocess
@@ -18,18 +19,32 @@ from saltfactories.utils.loader import LoaderModuleMock
 FSID = "6b0c8f3e-0000-4000-8000-000000000001"
 OLD, NEW, GIB = "/dev/old", "/dev/new", 1 << 30
 TO_NEW = {"db": {"disk": NEW, "size": 4 * GIB}}
+WAL, TO_WAL = {"disk": OLD, "size": 2 * GIB}, {"wal": {"disk": NEW, "size": 2 * GIB}}
+BACK = {"db": None}
 MOVES = {
     "a DB where none was": ({}, TO_NEW),
     "a DB to another device": ({"db": OLD}, TO_NEW),
     "a larger DB on the same device": ({"db": OLD}, {"db": {"disk": OLD, "size": 4 * GIB}}),
+    "a DB back to the data disk": ({"db": OLD}, BACK),
+    "a WAL beside a DB": ({"db": OLD}, {"db": WAL, **TO_WAL}),
+    "a WAL alone": ({}, TO_WAL),
+    "a WAL alone to another device": ({"wal": OLD}, TO_WAL),
+    "a WAL to another device, its DB stays": ({"db": OLD, "wal": OLD}, {"db": WAL, **TO_WAL}),
+    "a DB to another device, its WAL stays": ({"db": OLD, "wal": OLD}, {**TO_NEW, "wal": WAL}),
+    "both to another device": ({"db": OLD, "wal": OLD}, {**TO_NEW, **TO_WAL}),
+    "both where none was": ({}, {**TO_NEW, **TO_WAL}),
+    "both into a DB": ({"db": OLD, "wal": OLD}, {**TO_NEW, "wal": None}),
+    "both back to the data disk": ({"db": OLD, "wal": OLD}, {**BACK, "wal": None}),
+    "a DB back, its WAL stays": ({"db": OLD, "wal": OLD}, {**BACK, "wal": WAL}),
 }
 REFUSED = {
-    "a DB beside a WAL that stays": ({"db": OLD, "wal": OLD}, TO_NEW),
-    "a DB back to the data disk": ({"db": OLD}, {"db": None}),
-    "a WAL to another device": ({"db": OLD, "wal": OLD}, {"wal": {"disk": NEW, "size": 2 * GIB}}),
-    "a WAL into the DB": ({"db": OLD, "wal": OLD}, {"wal": None}),
-    "a DB, and a WAL where none was": ({}, {**TO_NEW, "wal": {"disk": NEW, "size": 2 * GIB}}),
+    "a WAL into a DB that stays": ({"db": OLD, "wal": OLD}, {"wal": None}),
+    "a WAL alone to the data disk": ({"wal": OLD}, {"wal": None}),
+    "a DB beside a WAL that is alone": ({"wal": OLD}, {**TO_NEW, "wal": WAL}),
 }
+
+
+LINKS = {"db": "block.db", "wal": "block.wal"}
 
 
 class Killed(BaseException):
@@ -49,8 +64,9 @@ class Host:
             folder.mkdir(parents=True)
         self.tags = {}
         (self.folder / "fsid").write_text(FSID)
-        (self.folder / "block").write_text("data")
-        self.slots, self.holds, self.version, self.running = {}, {}, 1, True
+        (root / "data").write_bytes(bytes(16384))
+        (self.folder / "block").symlink_to(root / "data")
+        self.slots, self.holds, self.version, self.running, self.spilled = {}, {}, 1, True, 0
         self.steps, self.kill, self.fails, self.log = 0, (None, False), set(), []
         self.first = {role: f"{role}-1" for role in lies}
         for role, disk in lies.items():
@@ -64,7 +80,19 @@ class Host:
         """A daemon that runs writes both parts where its links lead, and nowhere else."""
         self.version += 1
         for role in ("db", "wal"):
-            self.holds[role, names.get(role) or (names.get("db") if role == "wal" else None) or "data"] = self.version
+            self.holds[role, self.place(role, names)] = self.version
+        self.points(names)
+
+    def points(self, names, base=None):
+        """The superblock, beside the DB: it says where the log is, which is where a WAL would be."""
+        base = base or (self.path(names["db"]) if "db" in names else self.root / "data")
+        with base.open("r+b") as device:
+            device.seek(4096)
+            device.write(self.place("wal", names).ljust(4096).encode())
+
+    def pointed(self, names):
+        base = self.path(names["db"]) if "db" in names else self.root / "data"
+        return base.read_bytes()[4096:8192].decode().strip()
 
     def slot(self, name, disk, size):
         path = self.path(name, disk)
@@ -87,7 +115,7 @@ class Host:
     def links(self):
         return {
             role: (self.folder / link).readlink().name
-            for role, link in {"db": "block.db", "wal": "block.wal"}.items()
+            for role, link in LINKS.items()
             if (self.folder / link).is_symlink()
         }
 
@@ -95,7 +123,8 @@ class Host:
         return links.get(role) or (links.get("db") if role == "wal" else None) or "data"
 
     def whole(self, links):
-        return all(self.holds.get((role, self.place(role, links))) == self.version for role in ("db", "wal"))
+        newest = all(self.holds.get((role, self.place(role, links))) == self.version for role in ("db", "wal"))
+        return newest and self.pointed(links) == self.place("wal", links)
 
     def step(self, what, function, *words):
         """One change, before or after which the process may be killed."""
@@ -130,8 +159,8 @@ class Host:
             self.written(links)
 
     def tool(self, command):
-        """As ``ceph-bluestore-tool`` does: it reads the source, writes the target, then sets the link."""
-        assert not self.running and self.record.read()[FSID]["moving"] in ("db", "wal")
+        """As ``ceph-bluestore-tool`` does: it reads the sources, writes the target, last the superblock and a link."""
+        assert not self.running and self.lying()["moving"] in ("db", "wal")
         words = [Path(word).name for word in command]
         kind = next(word for word in words if word.startswith(("bluefs", "fsck")))
         if kind in self.fails:
@@ -143,29 +172,37 @@ class Host:
         elif kind.startswith("bluefs-bdev-new-"):
             self.made(kind.rpartition("-")[2], Path(command[-1]), links)
         else:
-            self.copied(words[words.index("--devs-source") + 1], Path(command[-1]), links)
+            sources = [word for before, word in zip(words, words[1:], strict=False) if before == "--devs-source"]
+            self.copied(sources, Path(command[-1]), links)
 
     def made(self, role, slot, links):
-        assert role not in links and f"CEPH_ARGS=--bluestore-block-{role}-size"
+        assert role not in links and not (role == "db" and "wal" in links)
         self.fresh(slot)
-        for each in ("db", "wal") if role == "db" else ("wal",):
-            if each not in links:  # the log and all that is written from now on; what lies stays where it lies
-                self.holds[each, slot.name] = "data" if each == "db" else self.version
-        (self.folder / self.copy.LINKS[role]).symlink_to(slot)
+        if role == "wal":
+            self.holds["wal", slot.name] = self.version
+        else:  # the log and all that is written from now on; what lies stays where it lies
+            self.holds |= {("db", slot.name): "data", ("wal", slot.name): self.version}
+        (self.folder / LINKS[role]).symlink_to(slot)
+        self.points(self.links())
 
-    def copied(self, source, target, links):
-        role = {"block.db": "db", "block.wal": "wal", "block": "db"}[source]
-        if source == "block":
+    def copied(self, sources, target, links):
+        if sources == ["block"]:
             assert self.holds["db", links["db"]] == "data" and self.holds["db", "data"] == self.version
             self.holds["db", links["db"]] = self.version
             return
-        (self.folder / source).unlink()
+        roles = [{"block.db": "db", "block.wal": "wal"}[source] for source in sources]
+        assert self.whole(links) and (target.name in self.slots or "db" in roles), "cannot begin again"
+        assert "wal" in roles or "wal" not in links, "a log that stays is written over"
+        first = roles[0]
+        for source in sources:
+            (self.folder / source).unlink()
         if target.name in self.slots:
             self.fresh(target)
-            (self.folder / source).symlink_to(target)
-        moved = ("db", "wal") if role == "db" and "wal" not in links else (role,)
-        for each in moved:
-            self.holds[each, self.place(each, self.links())] = self.holds[each, links[role]]
+            (self.folder / LINKS[first]).symlink_to(target)
+        now = self.links()
+        for each in ("db", "wal") if first == "db" else ("wal",):
+            self.holds[each, self.place(each, now)] = self.holds[each, self.place(each, links)]
+        self.points(now)
 
     def fresh(self, slot):
         assert slot.read_bytes()[:8192] == bytes(8192), "half a copy lies there"
@@ -198,6 +235,10 @@ class Host:
     def partitions(self, disk):
         own = [name for name, slot in self.slots.items() if slot["disk"] == disk]
         return {"partitions": [{"number": self.number(name), "uuid": name, "name": FSID} for name in own]}
+
+    def daemon(self, command, limit=None):
+        assert command == ["ceph", "daemon", "osd.3", "perf", "dump", "bluefs"] and self.running
+        return json.dumps({"bluefs": {"slow_used_bytes": self.spilled}})
 
     # What LVM and ceph-volume are asked.
 
@@ -233,9 +274,10 @@ class Host:
         """As ``ceph-volume lvm activate`` does: links by the data volume's tags, and the folder, if it is gone."""
         self.folder.mkdir(exist_ok=True)
         (self.folder / "fsid").write_text(FSID)
-        (self.folder / "block").write_text("data")
+        if not (self.folder / "block").exists():
+            (self.folder / "block").symlink_to(self.root / "data")
         own = {name: tags for name, tags in self.tags.items() if tags.get("ceph.osd_fsid") == FSID}
-        for role, link in {"db": "block.db", "wal": "block.wal"}.items():
+        for role, link in LINKS.items():
             (self.folder / link).unlink(missing_ok=True)
             if uuid := own["data-1"].get(f"ceph.{role}_uuid"):
                 (name,) = (name for name, tags in own.items() if tags["ceph.type"] == role)
@@ -249,7 +291,7 @@ def host(python_module, tmp_path, monkeypatch, request):
     method = request.param
     modules = tuple(python_module(name) for name in ("osd_migrate", "osd_copy", "osd_record", f"osd_{method}_slots"))
     module, copy, record, way = modules
-    clear, attach = copy._clear, way.attach
+    clear, keep, put_back, attach = copy._clear, copy._keep, copy._put_back, way.attach
     mocks = []
 
     def make(lies, moves):
@@ -260,6 +302,7 @@ def host(python_module, tmp_path, monkeypatch, request):
             (way, "DATA_DIR", "osd"),
             (way, "DEV" if method == "lvm" else "BY_PARTUUID", "by"),
             (record, "RECORDS", "records"),
+            (copy, "RECORDS", "records"),
         ):
             monkeypatch.setattr(place, name, root / path)
         made = Host(root, modules, method, lies, moves)
@@ -295,11 +338,14 @@ def host(python_module, tmp_path, monkeypatch, request):
             "__salt__": asks,
             "__pillar__": {"ceph": {"storage": {}}},
             "_run": lambda command: made.step(command[1], made.run, command),
+            "halocline": SimpleNamespace(run=made.daemon, locked=halocline.locked),
         }
         copying = {
             "__salt__": asks,
             "_tool": lambda command: made.step("tool", made.tool, command),
             "_clear": lambda slot: made.step("clear", clear, slot),
+            "_keep": lambda *words: made.step("keep", keep, *words),
+            "_put_back": lambda *words: made.step("put back", put_back, *words),
         }
         runs = SimpleNamespace(run=made.lvm, unused=halocline.unused)
         naming = {"__salt__": asks, **({"halocline": runs} if method == "lvm" else {})}
@@ -334,6 +380,7 @@ def there(host):
     slots = {role: name for role, name in host.lying()["slots"].items() if role != "data"}
     assert host.running and host.whole(host.links()) and host.links() == slots
     assert host.names() == set(slots.values()), "a slot is left, or lost"
+    assert [path.name for path in (host.root / "records").glob("*.superblock")] == []
     for role, to in host.moves.items():
         assert (role in slots) == bool(to)
         assert to is None or host.slots[slots[role]] == to
@@ -364,8 +411,9 @@ def test_killed_between_any_two_steps_the_same_command_goes_on(host, lies, moves
         else:
             break
         osd.kill = (None, False)
-        assert any(osd.holds[key] == osd.version for key in osd.holds if key[0] == "db"), "its newest DB is lost"
-        old = {f"{role}-1" for role in lies if role in moves}
+        for role in ("db", "wal"):
+            assert osd.version in [osd.holds[key] for key in osd.holds if key[0] == role], f"its newest {role} is lost"
+        old = {f"{role}-1" for role in lies if role in moves and osd.slots.get(f"{role}-1") != moves[role]}
         if not osd.running:
             assert old <= osd.names(), "a slot was freed before its OSD ran elsewhere"
         migrate(osd)
@@ -410,9 +458,9 @@ def test_a_new_device_that_cannot_be_written_leaves_the_osd_where_it_lay(host):
 def test_what_could_not_begin_again_is_refused_before_anything_is_changed(host, lies, moves):
     osd = host(lies, moves)
     for function in ("prepare", "move", "free"):
-        with pytest.raises(CommandExecutionError, match="osd.3 has a WAL of its own, or a part to move"):
+        with pytest.raises(CommandExecutionError, match="osd.3 is not moved: it"):
             getattr(osd.module, function)(FSID)
-    assert osd.steps == 0 and osd.running and [each["moves"].keys() for each in osd.module.inspect()] == [moves.keys()]
+    assert osd.steps == 0 and osd.running and [bool(each["refused"]) for each in osd.module.inspect()] == [True]
 
 
 def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(host):
@@ -528,8 +576,22 @@ def test_a_host_that_restarts_in_between_has_its_folders_in_memory_anew(host, at
 def test_an_encrypted_osd_is_told_and_not_touched(host):
     osd = host(*MOVES["a DB to another device"])
     osd.tags["data-1"]["ceph.encrypted"] = "1"
-    assert [each["encrypted"] for each in osd.module.inspect()] == [True]
+    assert [each["refused"] for each in osd.module.inspect()] == ["it is encrypted"]
     for function in (osd.module.prepare, osd.module.move, osd.module.free):
-        with pytest.raises(CommandExecutionError, match="not one that is planned and made here, and not encrypted"):
+        with pytest.raises(CommandExecutionError, match="osd.3 is not moved: it is encrypted"):
             function(FSID)
     assert osd.steps == 0
+
+
+def test_a_db_that_has_spilled_over_stays(host):
+    """A file on both devices could be written over on the way: the OSD runs on, untouched."""
+    osd = host(*MOVES["a DB back to the data disk"])
+    osd.spilled = 65536
+    with pytest.raises(
+        CommandExecutionError, match="osd.3 runs on: 65536 bytes of its DB lie on the data disk already"
+    ):
+        migrate(osd)
+    assert osd.running and osd.steps == 0 and osd.links() == {"db": "db-1"}
+    osd.spilled = 0
+    migrate(osd)
+    assert there(osd)

@@ -1,4 +1,4 @@
-"""DBs of OSDs that run move under load: to SSDs where none was, to other devices, home again; killed on the way."""
+"""DB and WAL of OSDs that run move under load: to SSDs, to other devices, home, to data disks; killed on the way."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,16 @@ PLAN = "salt-run proposal.populate name=tiny target='node*' data=900-"
 ALONE = f"{PLAN} standalone=true"
 SSD = f"{PLAN} ratio=2 db=180-200 db-size=20g"
 SPARE = f"{PLAN} ratio=2 db=model={SPARE_MODEL} db-size=20g"
+WAL = f"{PLAN} ratio=2 db=180-200 wal=180-200 db-size=30g wal-size=2g"
 MIGRATE = "salt-run osd.migrate"
 KILLED = "timeout --signal=KILL {} salt-run osd.migrate"
 # The next time that the tool copies, it is killed with its minion, as by a host that goes down.
 KILLER = """\
 #!/bin/sh
-case "$*" in *bluefs-bdev-migrate*) rm "$0"; pkill -9 -f '[s]alt-minion'; exit 137;; esac
+case "$*" in *{verb}*) rm "$0"; {first} pkill -9 -f '[s]alt-minion'; exit 137;; esac
 exec /usr/bin/ceph-bluestore-tool "$@"
 """
+REALLY = '/usr/bin/ceph-bluestore-tool "$@";'  # killed when all is written, and nobody knows
 TOOL = "/usr/local/bin/ceph-bluestore-tool"  # before /usr/bin in the path
 
 
@@ -74,14 +76,17 @@ def slots(product: Product) -> dict[str, list[str]]:
     return {host: product.run(host, listed).out.split() for host in STORAGE}
 
 
-def killed_in_mid_copy(product: Product, host: str) -> int:
+def killed_in_mid_copy(
+    product: Product, host: str, role: str = "db", verb: str = "bluefs-bdev-migrate", first: str = ""
+) -> int:
     """The tool and its minion are killed while they copy on a host; its OSD does not start. Which that is."""
-    product.run(host, f"cat >{TOOL} <<'END'\n{KILLER}END\nchmod +x {TOOL}")
+    killer = KILLER.format(verb=verb, first=first)
+    product.run(host, f"cat >{TOOL} <<'END'\n{killer}END\nchmod +x {TOOL}")
     assert migrate(product).code != 0
     down = next(osd["osd"] for osd in product.ceph("osd dump")["osds"] if not osd["up"])
     assert product.run(host, f"systemctl start ceph-osd@{down}", check=False).code != 0
     said = product.run(host, f"journalctl -u osd-devices@{down} --no-pager").out
-    assert f"osd.{down}: its db is being moved: 'salt-run osd.migrate {down}'" in said
+    assert f"osd.{down}: its {role} is being moved: 'salt-run osd.migrate {down}'" in said
     product.run(host, "systemctl restart salt-minion")
     until(
         lambda: "True" in product.run("saltmaster", f"salt {host} test.ping", check=False).out, 120, f"{host} answers"
@@ -150,12 +155,27 @@ def test_without_cephs_leave_nothing_stops(moving: Product) -> None:
     assert slots(moving) == before
 
 
-def test_the_way_back_is_refused_by_name(moving: Product) -> None:
-    """An interrupted copy could not begin again: nothing is touched."""
-    assert len(served(moving, f"{ALONE} migrate=true")) == 6
-    traces = moving.traces()
-    done = migrate(moving)
-    assert done.code != 0 and (done.out + done.err).count("is not moved: osd.migrate moves DBs to slots") == 6
-    assert moving.traces() == traces
-    assert served(moving, SSD) == {}
-    as_planned(moving)
+def dedicated_wals(product: Product) -> set[str]:
+    return {osd["bluefs_dedicated_wal"] for osd in product.ceph("osd metadata")}
+
+
+def test_a_wal_of_its_own_comes_and_moves_and_goes_with_its_db(moving: Product, load: Callable) -> None:
+    """Killed when Ceph's tool has written the superblock of the DB: it is put back, and all begins again."""
+    with load(moving, until_seen(moving), least=200) as busy, busy.fault():
+        assert len(served(moving, f"{WAL} migrate=true")) == 6  # a larger DB, and a WAL
+        killed_in_mid_copy(moving, "node1", "wal", "bluefs-bdev-new-wal", REALLY)
+        moved(moving)
+        assert dedicated_wals(moving) == {"1"} and set(dedicated(moving).values()) == {"1"}
+        assert len(served(moving, f"{SPARE} migrate=true")) == 6  # without one
+        moved(moving)
+    assert dedicated_wals(moving) == {"0"} and set(dedicated(moving).values()) == {"1"}
+
+
+def test_back_to_the_data_disks(moving: Product, load: Callable) -> None:
+    """Killed before and after the tool has written all that there is to write."""
+    with load(moving, until_seen(moving), least=200) as busy, busy.fault():
+        assert len(served(moving, f"{ALONE} migrate=true")) == 6
+        killed_in_mid_copy(moving, "node2")
+        killed_in_mid_copy(moving, "node2", first=REALLY)
+        moved(moving)
+    assert set(dedicated(moving).values()) == {"0"} and slots(moving) == {host: [] for host in STORAGE}

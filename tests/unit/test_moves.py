@@ -7,7 +7,7 @@ import yaml
 from planning import FSID, inventory, peek
 
 from proposals.cluster import migrating, report
-from proposals.disks import arguments, explain, plan
+from proposals.disks import arguments, explain, moves, plan, shape
 from proposals.inventory import compare
 from proposals.pillar import problems
 from proposals.policy import fragments, populate_decision
@@ -117,6 +117,27 @@ def test_a_move_to_a_device_that_is_gone_is_planned_anew(lying):
 def test_filestore_has_nothing_to_move(lying):
     with pytest.raises(ProposalError, match="leave one of them out"):
         peek(lying, "migrate=true format=filestore")
+
+
+@pytest.mark.parametrize(
+    ("was", "new", "refused"),
+    [
+        ((None, None), (1, None), False),
+        ((1, None), (None, None), False),
+        ((1, 1), (None, None), False),
+        ((1, 1), (2, None), False),
+        ((1, 1), (2, 1), False),
+        ((1, 1), (1, 2), False),
+        ((None, 1), (None, 2), False),
+        ((1, 1), (1, None), True),
+        ((None, 1), (None, None), True),
+        ((None, 1), (2, 1), True),
+    ],
+)
+def test_the_planner_warns_of_what_a_host_refuses(was, new, refused):
+    """DB and WAL, each on that device: the same cases as in ``tests/functional/test_osd_migrate.py``."""
+    lying, planned = (shape.Placed(0, 0, db, wal, db and 40 << 30, wal and 2 << 30) for db, wal in (was, new))
+    assert moves._unmoved(lying, planned) is refused
 
 
 METADATA = {
