@@ -66,13 +66,13 @@ def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
     minion = listed[0].minion
     _allowed(opts, minion, look.present(listed))
     for item in listed:
-        osd_id, here = leaving.number(item), item.fsid and not item.given_up
-        if here:
+        osd_id, here = leaving.number(item), not item.given_up
+        if here and item.fsid:
             jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
         if present := look.present([item]):
             _allowed(opts, minion, present)  # of one that stopped, what it said last is not known
             jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
-        if here:
+        if here:  # of one that was destroyed the place that waits for it
             jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
 
 

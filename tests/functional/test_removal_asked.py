@@ -63,7 +63,7 @@ class Cluster(Minions):
         self.buckets, self.record = set(NODES), None
         self.asked = []
         self.seconds, self.stuck, self.unsafe, self.generation = 0.0, False, "", None
-        self.backfillfull, self.groups = 0.9, []
+        self.backfillfull, self.groups, self.waiting = 0.9, [], {}
 
     def left(self):
         """All that a removal changes."""
@@ -149,14 +149,15 @@ class Cluster(Minions):
             self.osds[number]["up"] = 0
 
     def cluster_osds_purge(self, _, number, fsid):
-        if any(osd["fsid"] == fsid for osd in self.osds.values()):
-            assert self.osds[number]["fsid"] == fsid and not self.osds[number]["up"]
+        if any((osd["fsid"] or "") == fsid for osd in self.osds.values()):
+            assert (self.osds[number]["fsid"] or "") == fsid and not self.osds[number]["up"]
             assert not self.osds.pop(number)["pgs"]
             self.keys.discard(f"osd.{number}")
 
     def osd_retire_free(self, minion, number):
         fsid = next((fsid for fsid, own in self.hosts[minion].items() if own == number), None)
-        assert all(osd["fsid"] != fsid for osd in self.osds.values()), "freed early"
+        assert fsid is None or all(osd["fsid"] != fsid for osd in self.osds.values()), "freed early"
+        self.waiting.get(minion, set()).discard(number)
         self.hosts[minion].pop(fsid, None)
         return {"freed": []}
 
@@ -315,6 +316,18 @@ def test_killed_at_any_moment_the_same_command_goes_on(master, runners, cluster,
         assert done.get("retcode", 0) == 0, (moment, done)
         assert cluster.left() == whole, moment
         assert "nothing leaves" in typed(runners)["text"]
+
+
+def test_a_number_that_waits_on_a_host_that_leaves_goes_with_its_place(runners, cluster, configure):
+    """Destroyed with its DB device: else its data disk would wait for another one when the host is back."""
+    cluster.osds[9] = {"fsid": None, "host": "node4", "up": 0, "weight": 5.5, "pgs": 0, "state": "destroyed"}
+    cluster.waiting["node4"] = {9}
+    configure(WITHOUT)
+    checked = runners["removal.check"](test=True)
+    assert "node4: 3 OSDs: osd.6, osd.7, osd.9" in checked["text"]
+    done = typed(runners, confirm=checked["hash"])
+    assert done.get("retcode", 0) == 0 and cluster.waiting == {"node4": set()}
+    ended(cluster)
 
 
 def test_called_off_the_weights_are_as_before(runners, cluster, configure):
