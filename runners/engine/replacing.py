@@ -7,9 +7,11 @@ from typing import Any
 from proposals.cluster import shared_device
 from proposals.cluster.health import judge
 from proposals.cluster.removal import room
+from proposals.cluster.removal.items import Item
 from proposals.files.site import site
 from proposals.inventory import inventory, kept, waiting
 from proposals.inventory import spares as hot_spares
+from proposals.pillar import named
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
@@ -167,6 +169,8 @@ def carry_out(opts: Mapping, look: Look) -> list[str]:
     for osd in look.osds:
         words = [osd.id] if osd.place is None else [osd.id, osd.place]
         freed += jobs.one(opts, look.minion, "osd_retire.free", words, dict)["freed"]
+        if osd.place is None:  # another one comes: of this one nothing is left that could leave
+            named.forget(site(opts), [Item("osd", f"osd.{osd.id}", look.minion, osd.fsid)])
         more = {"osd": osd.id, "fsid": osd.fsid, "minion": look.minion, "device": look.device}
         stage_log.note(opts, "osd.replace", "replaced", **more)
     return freed

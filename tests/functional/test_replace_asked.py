@@ -16,6 +16,7 @@ from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
+from proposals.pillar import named
 from proposals.policy import store
 from runners.engine import health, jobs, minions, planned, stage_lock
 
@@ -304,11 +305,15 @@ def test_a_place_is_given_up_though_somebody_purged_its_number(runners, cluster,
     assert [place["id"] for place in cluster.waiting["node2"].values()] == [2]
 
 
-def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(runners, cluster):
-    before = cluster.state()
+def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(master, runners, cluster):
+    before, paths = cluster.state(), site(master.opts())
+    served = named.known(paths)["node2"]["osds"]
     assert "would destroy osd.2" in runners["osd.replace"](2, test=True)["text"] and cluster.state() == before
     cluster.osds[3]["up"] = 0  # what the played cluster asks of all that are destroyed together
     text = runners["osd.replace"](2)["text"]
     assert "osd.2 of node2 is destroyed; freed: partition 2 of /dev/sdf" in text and "takes the same id" in text
     assert cluster.waiting["node2"] == {} and cluster.osds[2]["fsid"] is None and cluster.osds[3]["fsid"]
     assert "freed: nothing was left" in runners["osd.replace"](2)["text"]
+    left = set(served) - set(named.known(paths)["node2"]["osds"])
+    assert left == {before[0][2]["fsid"]}, "policy.show would say for ever that it would leave"
+    paths.served.unlink()
