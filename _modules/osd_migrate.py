@@ -25,9 +25,9 @@ def inspect() -> list[dict]:
     """Return the OSDs of this host that have parts to move, or slots that they have left: ``[{id, fsid, refused, moves,
     moving, begun, left, nodes, running}]``.
 
-    ``refused`` is why it cannot be moved, empty where it can. ``moves`` is ``{role: {from, to}}``, ``None`` for the data
-    disk, else ``{disk, size}``. ``moving`` is the role of a part that is between both, ``begun`` tells of a run that did
-    not end. ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
+    ``refused`` is why it cannot be moved, empty where it can. ``moves`` is ``{role: {from, to}}``, ``None`` for the
+    data disk, else ``{disk, size}``. ``moving`` is the role of a part that is between both, ``begun`` tells of a run
+    that did not end. ``left`` are slots that may be freed, ``nodes`` the devices of DB and WAL now.
 
     CLI Example:
 
