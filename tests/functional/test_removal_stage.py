@@ -73,6 +73,10 @@ def tell(words, stdin=None):
 
 def kept(key):
     return tell(["config-key", "get", key]) if key in ask(["config-key", "ls"]) else None
+
+
+def refused(words):
+    return tell(words)
 """
 RETIRE = """
 import json
