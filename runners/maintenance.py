@@ -1,6 +1,8 @@
 """``salt-run maintenance.*``: a host taken out of a running cluster for a while, and back."""
 
 from proposals.cluster import maintained
+from proposals.text import names
+from proposals.text.errors import ArgumentError
 from runners.engine import answer, jobs, maintaining, minions, stage_lock, stage_log
 from runners.engine import maintained as hosts
 
@@ -33,6 +35,7 @@ def begin(host: str, without: str | None = None, hours: int = 4, test: bool = Fa
         salt-run maintenance.begin osdnode1
         salt-run maintenance.begin osdnode1 without=ganesha hours=8
     """
+    _switches(test=test)
     stage_lock.free(__opts__)
     spared, lasting, look = maintained.without(without), maintained.hours(hours), hosts.at(__opts__, host)
     if look.record and look.record.state == maintained.DOWN:
@@ -61,7 +64,7 @@ def end(host: str, gone: bool = False, test: bool = False) -> answer.Output:
     host
         Its minion's id.
     gone
-        It does not come back: only ``noout``, silences and the record are taken away.
+        It does not come back: only ``noout``, silences and the record are taken away. Refused while it answers.
     test
         Only say what would be done.
 
@@ -71,10 +74,13 @@ def end(host: str, gone: bool = False, test: bool = False) -> answer.Output:
 
         salt-run maintenance.end osdnode1
     """
+    _switches(gone=gone, test=test)
     stage_lock.free(__opts__)
     look = hosts.at(__opts__, host)
     if (record := look.record) is None:
         return {"text": f"{host} is not in maintenance: nothing changed"}
+    if gone and jobs.ask(__opts__, [look.minion], "test.ping", kind=bool).answers:
+        return answer.bad(f"gone=true: {host} answers, so it is not gone: leave gone= out; nothing was changed")
     if test:
         would = "nothing would be started there" if gone else f"would start {', '.join(record.units) or 'nothing'}"
         return {"text": f"{host}: {would}; noout for it and its silences would be taken away"}
@@ -97,6 +103,13 @@ def show() -> answer.Output:
     records = hosts.records(__opts__)
     data = {record.minion: record.as_dict() for record in records.values()}
     return answer.Answer("\n".join(maintained.lines(records)) or "no host is in maintenance", {"hosts": data})
+
+
+def _switches(**typed: object) -> None:
+    """Raise ArgumentError where a switch is neither true nor false: any other word would count as true."""
+    for name, value in typed.items():
+        if type(value) is not bool:
+            raise ArgumentError(f"{name}={names.shown(value)}: expected true or false")
 
 
 def _tell(host: str) -> maintaining.Tell:

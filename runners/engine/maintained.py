@@ -38,6 +38,12 @@ class Look:
         """The object gateways' names on it."""
         return list(self.hosts[self.minion]["parts"].get("rgw", {}).get("daemons", ()))
 
+    @property
+    def alertmanagers(self) -> list[str]:
+        """The hosts with an Alertmanager, itself last."""
+        own = [self.minion] if "alertmanager" in self.hosts[self.minion]["parts"] else []
+        return [*self.having("alertmanager"), *own]
+
     def having(self, part: str) -> list[str]:
         """The other hosts with a part that are not in maintenance."""
         away = {record.minion for record in self.records.values()} | {self.minion}

@@ -44,7 +44,8 @@ def begin(opts: Mapping, look: Look, without: Collection[str], hours: int, tell:
     first, record = health.look(opts), _noted(opts, look)
     tell(f"noout for {look.hostname} alone")
     jobs.cluster(opts, "cluster_maintenance.hold", [look.hostname], list)
-    tell("alerts about it are silenced")
+    if look.alertmanagers:
+        tell("alerts about it are silenced")
     notes = _silence(opts, look, SILENCED, [look.hostname, hours])
     if look.gateways and look.having("rgw-frontend"):
         tell("its gateways get no new request")
@@ -102,9 +103,8 @@ def _note(opts: Mapping, look: Look, record: Record) -> None:
 
 def _silence(opts: Mapping, look: Look, function: str, words: list[Any]) -> list[str]:
     """Ask the Alertmanagers, others first, until one has done it: they tell each other. Return why none has."""
-    own = [look.minion] if "alertmanager" in look.hosts[look.minion]["parts"] else []
     why = ""
-    for minion in [*look.having("alertmanager"), *own]:
+    for minion in look.alertmanagers:
         try:
             jobs.one(opts, minion, function, words, list)
         except ProposalError as err:
@@ -150,7 +150,7 @@ def _since(opts: Mapping, first: Seen, record: Record) -> list[str]:
     """What is wrong since a host's daemons stopped, beside that; waited for as always."""
     before, excused = judge.remembered(first), maintained.excused([record])
     verdict = health.waited(lambda: health.judged(opts, before=before, excused=excused))
-    return judge.lines(verdict.wrong)
+    return [f"since then: {line}" for line in judge.lines(verdict.wrong)]
 
 
 def _back(opts: Mapping, record: Record, before: judge.Before) -> None:

@@ -92,6 +92,9 @@ class Cluster(Minions):
             raise ProposalError(refused)
         return {"ok": names}
 
+    def test_ping(self, _):
+        return True
+
     def saltutil_running(self, _):
         return []
 
@@ -265,6 +268,7 @@ REFUSED = {
     "no name": (None, {"host": 7}, "'7' is no host"),
     "the host of the master": (None, {"host": "salt"}, "salt asks the cluster for all stages (role master)"),
     "a part that is none": (None, {"without": "osd"}, "without=osd: expected some of rgw, rgw-frontend"),
+    "a switch that is none": (None, {"test": "perhaps"}, "test=perhaps: expected true or false"),
     "too many hours": (None, {"hours": 1000}, "hours=1000: expected a whole number from 1 to 168"),
 }
 
@@ -361,6 +365,10 @@ def test_a_host_whose_osd_does_not_come_back_stays_in_maintenance(runners, clust
 
 def test_a_host_that_does_not_come_back_is_let_go_of(runners, cluster):
     runners["maintenance.begin"]("node1")
+    before, cluster.log = cluster.left(), []
+    assert "gone=true: node1 answers, so it is not gone" in runners["maintenance.end"]("node1", gone=True)["error"]
+    assert "gone=node1: expected true or false" in runners["maintenance.end"]("node1", gone="node1")["error"]
+    assert cluster.left() == before and cluster.log == []
     cluster.silent.add("node1")
     assert "node1: does not answer" in runners["maintenance.end"]("node1")["error"]
     assert runners["maintenance.end"]("node1", gone=True)["text"] == "node1 is in maintenance no more"

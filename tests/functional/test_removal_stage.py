@@ -41,6 +41,7 @@ def ask(words, stdin=None):
         "quorum_status": {"quorum_names": ["node1"], "monmap": {"mons": [{"name": "node1"}]}},
         "mgr dump": {"active_name": "node1", "standbys": []}, "fs dump": {"filesystems": [], "standbys": []},
         "auth ls": {"auth_dump": [{"entity": name, "key": "x", "caps": {}} for name in state["keys"]]},
+        "config-key dump halocline/maintenance/": {},
         "config dump": [], "config-key ls": list(state["kept"]), "mgr metadata": [], "mds metadata": [],
         "status": state["status"],
     }
@@ -68,6 +69,11 @@ def tell(words, stdin=None):
         case ["auth", "rm", name]:
             state["keys"].remove(name)
     STATE.write_text(json.dumps(state))
+    return ""
+
+
+def refused(words):
+    tell(words)
     return ""
 
 
