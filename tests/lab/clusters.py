@@ -24,6 +24,7 @@ SUBNETS = {
     "spared": 190,
     "chaos": 194,
     "moving": 196,
+    "moc": 198,
 }
 
 
