@@ -72,11 +72,6 @@ def tell(words, stdin=None):
     return ""
 
 
-def refused(words):
-    tell(words)
-    return ""
-
-
 def kept(key):
     return tell(["config-key", "get", key]) if key in ask(["config-key", "ls"]) else None
 
