@@ -101,6 +101,17 @@ def move(fsid: str) -> dict[str, str]:
         raise CommandExecutionError(f"osd.{osd_id}: {err}: mend that, and run it again") from err
 
 
+def together(fsids: Sequence[str]) -> list[dict[str, str]]:
+    """Do what ``move`` does for several OSDs at once: only called when Ceph allows that all of them stop.
+
+    fsids
+        Of the OSDs. Where one fails, the others are brought to their end first.
+
+    CLI Example: for ``salt-run osd.migrate at_once=2``.
+    """
+    return halocline.side_by_side(move, [(fsid,) for fsid in fsids], len(fsids))
+
+
 def _moved(fsid: str) -> dict[str, str]:
     """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)

@@ -224,8 +224,8 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
 
 
 @answer.answers
-def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
-    """Move DB and WAL of OSDs that run to where the served generation plans them, one OSD after the other.
+def migrate(*osd_ids: int, test: bool = False, at_once: int = 1) -> answer.Output:
+    """Move DB and WAL of OSDs that run to where the served generation plans them, host by host.
 
     ``proposal.populate … migrate=true`` plans it, ceph.stage.configure serves the plan. Each OSD is stopped when Ceph
     says ``ok-to-stop``, copied, checked by fsck and started; its old slot is freed when the cluster has seen it on the
@@ -235,16 +235,21 @@ def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
         The OSDs' numbers; without, all that are to move.
     test
         Only say what moves how many bytes, and what Ceph says to each OSD's being stopped.
+    at_once
+        How many OSDs of one host at most, 1 to 8, where Ceph says ``ok-to-stop`` of all of them together.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run osd.migrate test=true
+        salt-run osd.migrate at_once=4
         salt-run osd.migrate 12 13
     """
     if any(type(osd_id) is not int for osd_id in osd_ids) or type(test) is not bool:
         raise ArgumentError("expected numbers of OSDs and test=true, such as 'salt-run osd.migrate 12 13 test=true'")
+    if type(at_once) is not int or not 1 <= at_once <= 8:
+        raise ArgumentError(f"at_once={at_once}: expected how many OSDs of a host may move at once, 1 to 8")
     stage_lock.free(__opts__)
     osds, silent = migration.found(__opts__)
     picked, wrong = migration.chosen(__opts__, osds, osd_ids)
@@ -257,7 +262,7 @@ def migrate(*osd_ids: int, test: bool = False) -> answer.Output:
         return {"text": "\n".join([*migration.dry(__opts__, picked), *against])}
     done: dict[str, list[str]] = {}
     try:
-        migration.every(__opts__, picked, done)
+        migration.every(__opts__, picked, done, at_once)
     except ProposalError as err:
         lines = [line for each in done.values() for line in each]
         return {**answer.bad("\n".join([*lines, str(err), *against]), 1), "changes": done}

@@ -39,47 +39,86 @@ def dry(opts: Mapping, osds: Found) -> list[str]:
     return lines
 
 
-def every(opts: Mapping, osds: Found, done: dict[str, list[str]]) -> None:
-    """Move OSDs one after the other; ``done`` gets what was done of each, also where the rest fails."""
+def every(opts: Mapping, osds: Found, done: dict[str, list[str]], at_once: int) -> None:
+    """Move OSDs host by host, so many of one at once where Ceph lets them stop together; ``done`` gets what was done of
+    each, also where the rest fails."""
     jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # noout of an interrupted run that had but slots to free
-    for minion, osd in osds:
+    rest = list(osds)
+    while rest:
         stage_lock.free(opts)  # one may have begun meanwhile: it waits for the copy, and takes noout away
-        done[f"osd.{osd['id']}"] = carry_out(opts, minion, osd)
+        minion = rest[0][0]
+        several = _together(opts, rest, at_once)
+        done |= carry_out(opts, minion, several)
+        rest = rest[len(several) :]
 
 
-def carry_out(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
-    """Move one OSD's parts and free what they leave; return what was done. Raises ProposalError where it cannot be.
+def _together(opts: Mapping, rest: Found, at_once: int) -> list[Mapping[str, Any]]:
+    """The first OSD, and those after it on its host that Ceph lets stop with it."""
+    first, *others = (osd for minion, osd in rest if minion == rest[0][0])
+    several = [first]
+    for osd in others[: at_once - 1]:
+        if not all(each["running"] and each["moves"] for each in (*several, osd)):
+            break  # what is down already is brought back alone
+        if daemon_restart.refusals(opts, "osd", _names((*several, osd))):
+            break
+        several.append(osd)
+    return several
+
+
+def _names(osds: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"osd.{osd['id']}" for osd in osds]
+
+
+def carry_out(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Move OSDs of one host and free what they leave; return what was done of each. Raises ProposalError where it
+    cannot be.
 
     opts
         The master's options.
-    minion, osd
-        One of ``found``.
+    minion, osds
+        Of ``found``: OSDs that may stop together, or one.
     """
-    name, fsid = f"osd.{osd['id']}", osd["fsid"]
     try:
-        if not osd["running"] and not osd["begun"]:
-            raise ProposalError("it does not run, and osd.migrate did not stop it: start it first")
-        jobs.one(opts, minion, "osd_migrate.prepare", [fsid], list)
-        if osd["running"] and osd["moves"] and (why := daemon_restart.needed(opts, "osd", [name])):
-            raise ProposalError(f"it cannot be stopped now: {why}")
-        if osd["moves"] or osd["moving"] or not osd["running"]:
-            _moved(opts, minion, name, fsid)
-        now = _now(opts, minion, fsid)
-        if why := migrating.elsewhere(now["nodes"], _metadata(opts, osd["id"])):
-            raise ProposalError(f"{why}: its old slots are kept")
-        freed = jobs.one(opts, minion, "osd_migrate.free", [fsid], list)
+        _begun(opts, minion, osds)
+        freed = {osd["fsid"]: _freed(opts, minion, osd) for osd in osds}
     except ProposalError as err:
-        raise ProposalError(f"{name} of {minion}: {err}; {AGAIN}") from err
-    return [*migrating.lines(minion, osd), *(f"  freed {slot}" for slot in freed)]
+        raise ProposalError(f"{', '.join(_names(osds))} of {minion}: {err}; {AGAIN}") from err
+    return {
+        f"osd.{osd['id']}": [*migrating.lines(minion, osd), *(f"  freed {slot}" for slot in freed[osd["fsid"]])]
+        for osd in osds
+    }
 
 
-def _moved(opts: Mapping, minion: str, name: str, fsid: str) -> None:
-    """Let the host move an OSD, and wait until it is back."""
+def _begun(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> None:
+    """Bring OSDs to their new slots, with Ceph's leave to stop those that run."""
+    if any(not osd["running"] and not osd["begun"] for osd in osds):
+        raise ProposalError("it does not run, and osd.migrate did not stop it: start it first")
+    for osd in osds:
+        jobs.one(opts, minion, "osd_migrate.prepare", [osd["fsid"]], list)
+    stop = [osd for osd in osds if osd["running"] and osd["moves"]]
+    if stop and (why := daemon_restart.needed(opts, "osd", _names(stop))):
+        raise ProposalError(f"it cannot be stopped now: {why}")
+    if todo := [osd for osd in osds if osd["moves"] or osd["moving"] or not osd["running"]]:
+        _moved(opts, minion, todo)
+
+
+def _freed(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
+    """Free the slots that an OSD has left, once Ceph says too that it runs on others."""
+    now = _now(opts, minion, osd["fsid"])
+    if why := migrating.elsewhere(now["nodes"], _metadata(opts, osd["id"])):
+        raise ProposalError(f"{why}: its old slots are kept")
+    freed: list[str] = jobs.one(opts, minion, "osd_migrate.free", [osd["fsid"]], list)
+    return freed
+
+
+def _moved(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> None:
+    """Let the host move OSDs, and wait until they are back."""
     host = kept.load_inventory(site(opts).inventory)["hosts"][minion]["hostname"]
+    fsids = [osd["fsid"] for osd in osds]
     with spared.noout(opts, host, minions.members(opts)["master"][0]):
         first = health.look(opts)
-        jobs.one(opts, minion, "osd_migrate.move", [fsid], dict, WAIT)
-        daemon_restart.back(opts, minion, [name], first)
+        jobs.one(opts, minion, "osd_migrate.together", [fsids], list, WAIT)
+        daemon_restart.back(opts, minion, _names(osds), first)
 
 
 def _now(opts: Mapping, minion: str, fsid: str) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ NEW = {"disk": "/dev/new", "size": 4 * GIB}
 class Cluster(Minions):
     """What minions answer, of three OSDs on two hosts. What must not be is asserted where it would happen."""
 
-    CHANGES = ("prepare", "move", "free", "begin", "end")
+    CHANGES = ("prepare", "together", "free", "begin", "end")
 
     def __init__(self):
         super().__init__()
@@ -35,7 +35,7 @@ class Cluster(Minions):
         }  # fmt: skip
         self.noout, self.refused, self.fails, self.blind = None, {}, {}, set()
         self.seconds, self.epoch = 0.0, 5
-        self.asked = None
+        self.asked, self.allowed, self.largest = None, 9, 0
 
     def osd(self, fsid):
         return next(osd for osd in self.osds.values() if osd["fsid"] == fsid)
@@ -57,11 +57,16 @@ class Cluster(Minions):
         self.osd(fsid)["new"] = True
         return ["/dev/new"]
 
-    def osd_migrate_move(self, minion, fsid):
+    def osd_migrate_together(self, minion, fsids):
+        self.largest = max(self.largest, len(fsids))
+        others = [each["running"] for each in self.osds.values() if each["fsid"] not in fsids]
+        assert all(others), "OSDs are down that nobody asked for"
+        assert not any(self.osd(fsid)["running"] for fsid in fsids) or self.asked == set(fsids), "without Ceph's leave"
+        return [self.moved(minion, fsid) for fsid in fsids]
+
+    def moved(self, minion, fsid):
         osd = self.osd(fsid)
         assert osd["new"] and self.noout == minion, "moved without a slot, or without noout"
-        assert all(each["running"] for each in self.osds.values() if each is not osd), "two OSDs are down"
-        assert not osd["running"] or self.asked == fsid, "stopped without Ceph's leave"
         if why := self.fails.pop(fsid, None):
             osd["from"] = self.epoch = self.epoch + 1
             raise ProposalError(why)
@@ -76,10 +81,12 @@ class Cluster(Minions):
         return ["partition 1 of /dev/old"]
 
     def cluster_health_stoppable(self, _, kind, ids):
-        (number,) = map(int, ids)
-        self.asked = self.osds[number]["fsid"]
-        if why := self.refused.get(number):
-            raise ProposalError(why)
+        self.asked = {self.osds[int(number)]["fsid"] for number in ids}
+        if len(ids) > self.allowed:
+            raise ProposalError("Error EBUSY: unsafe to stop osd(s) together")
+        for number in ids:
+            if why := self.refused.get(int(number)):
+                raise ProposalError(why)
         return {"ok": ids}
 
     def cluster_osds_states(self, _):
@@ -157,7 +164,7 @@ def test_every_osd_moves_one_after_the_other_and_a_second_run_does_nothing(runne
     )
     assert list(done["changes"]) == ["osd.0", "osd.1", "osd.2"]
     verbs = [function.partition(".")[2] for _, function in cluster.log]
-    assert verbs == ["end", *["prepare", "end", "begin", "move", "end", "free"] * 3]
+    assert verbs == ["end", *["prepare", "end", "begin", "together", "end", "free"] * 3]
     cluster.log.clear()
     assert "nothing changed" in runners["osd.migrate"]()["text"] and cluster.log == []
 
@@ -178,6 +185,32 @@ def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before)
         assert done.get("retcode", 0) == 0 and cluster.done(), (moment, done)
 
 
+@pytest.mark.parametrize(("allowed", "largest"), [(9, 2), (1, 1)])
+def test_several_of_one_host_move_at_once_as_far_as_ceph_lets_them(runners, cluster, allowed, largest):
+    cluster.allowed = allowed
+    done = runners["osd.migrate"](at_once=4)
+    assert done.get("retcode", 0) == 0 and cluster.done() and list(done["changes"]) == ["osd.0", "osd.1", "osd.2"]
+    assert cluster.largest == largest
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_several_at_once_killed_at_any_moment_go_on_with_the_same_command(runners, cluster, before):
+    fresh = copy.deepcopy(cluster.__dict__)
+    runners["osd.migrate"](at_once=2)
+    for moment in range(1, cluster.changes + 1):
+        cluster.__dict__.update(copy.deepcopy(fresh))
+        cluster.kill = (moment, before)
+        with pytest.raises(Killed):
+            runners["osd.migrate"](at_once=2)
+        cluster.kill = (None, False)
+        assert runners["osd.migrate"](at_once=2).get("retcode", 0) == 0 and cluster.done(), moment
+
+
+@pytest.mark.parametrize("typed", [0, 9, True, "2"])
+def test_how_many_at_once_is_bounded(runners, cluster, typed):
+    assert runners["osd.migrate"](at_once=typed)["retcode"] == 2 and cluster.log == []
+
+
 @pytest.mark.parametrize("moving", ["db", None])
 def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, cluster, moving):
     """Between two places or just moved: it is down, by us; another OSD is not touched before it is back."""
@@ -186,7 +219,7 @@ def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, clu
     cluster.osds[0] |= {"at": "new", "new": True, "old": False}
     done = runners["osd.migrate"]()
     assert done.get("retcode", 0) == 0 and cluster.done()
-    assert cluster.asked == "fsid-2"  # of one that is down Ceph is not asked for leave
+    assert cluster.asked == {"fsid-2"}  # of one that is down Ceph is not asked for leave
 
 
 def test_an_osd_that_is_down_for_another_reason_is_left_alone(runners, cluster):

@@ -338,7 +338,7 @@ def host(python_module, tmp_path, monkeypatch, request):
             "__salt__": asks,
             "__pillar__": {"ceph": {"storage": {}}},
             "_run": lambda command: made.step(command[1], made.run, command),
-            "halocline": SimpleNamespace(run=made.daemon, locked=halocline.locked),
+            "halocline": SimpleNamespace(run=made.daemon, locked=halocline.locked, side_by_side=halocline.side_by_side),
         }
         copying = {
             "__salt__": asks,
@@ -371,7 +371,7 @@ def migrate(host):
     """What ``salt-run osd.migrate`` asks a host, in its order."""
     for osd in host.module.inspect():
         host.module.prepare(osd["fsid"])
-        host.module.move(osd["fsid"])
+        host.module.together([osd["fsid"]])
         host.module.free(osd["fsid"])
 
 

@@ -94,8 +94,8 @@ def killed_in_mid_copy(
     return down
 
 
-def moved(product: Product) -> None:
-    done = migrate(product)
+def moved(product: Product, words: str = "") -> None:
+    done = migrate(product, words)
     assert done.code == 0, done.out + done.err
     as_planned(product)
 
@@ -177,5 +177,5 @@ def test_back_to_the_data_disks(moving: Product, load: Callable) -> None:
         assert len(served(moving, f"{ALONE} migrate=true")) == 6
         killed_in_mid_copy(moving, "node2")
         killed_in_mid_copy(moving, "node2", first=REALLY)
-        moved(moving)
+        moved(moving, "at_once=2")  # of node3 both together: the copies of what lies there are on other hosts
     assert set(dedicated(moving).values()) == {"0"} and slots(moving) == {host: [] for host in STORAGE}
