@@ -159,7 +159,8 @@ def nothing_changed(product: Product, stage: str) -> None:
     (steps,) = salt_run(product.session, "state.orch", stage).data["data"].values()
     print(f"\n{stage} again: {time.monotonic() - start:.1f} s")
     assert steps, f"{stage} did nothing at all"
-    assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
+    changed = {step["name"]: step["changes"] for step in steps.values() if step["changes"]}
+    assert not changed, changed
     assert all(step["result"] is True for step in steps.values())
     told = "\n".join(step["comment"] for step in steps.values())
     assert any(words in told for words in ("No changes made", "nothing changed")), told

@@ -209,6 +209,7 @@ def test_a_revoked_client_is_refused_at_once_and_no_other(pool: Product) -> None
         state = known(pool)
         assert "client.app is revoked" in pool.run("saltmaster", "salt-run secret.revoke client.app").out
         assert known(pool) == state, "and a second run takes nothing more"
+    assert "secrets" in pool.stage(CONFIGURE).out, "it goes from what is served to minions, too"
     for stage in (CONFIGURE, CLIENTS, DEPLOY):
         nothing_changed(pool, stage)
     assert "client.app" not in known(pool)

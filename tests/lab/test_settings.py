@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from busy import SLACK, until_seen
-from product import DEPLOY, PILLAR, STORAGE, Product, until
+from product import DEPLOY, PILLAR, STORAGE, Product, nothing_changed, until
 from saltcli import salt_run
 
 OWN = f"{PILLAR}/stack/ceph/cluster.yml"
@@ -145,8 +145,7 @@ pools:
         assert pools["slow"]["size"] == 2
         assert pools["slow"]["pg_autoscale_mode"] == "on"
         until(cluster.whole, 120, "HEALTH_OK with racks and pools")
-        (steps,) = salt_run(cluster.session, "state.orch", DEPLOY).data["data"].values()
-        assert [step["changes"] for step in steps.values()] == [{}] * len(steps)
+        nothing_changed(cluster, DEPLOY)
         assert cluster.daemons() == running
     cluster.stage(DEPLOY)
     assert settings(cluster) == before
