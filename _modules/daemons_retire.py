@@ -110,11 +110,14 @@ def _has(part: str, told: Mapping) -> bool:
 
 
 def _planned(part: str, told: Mapping) -> bool:
-    """Whether this host's pillar gives it the part; of gateways, one of these."""
+    """Whether this host's pillar gives it the part; of gateways and of clients' keyrings, one of these."""
     roles, services = set(__pillar__.get("roles", ())), __pillar__.get("ceph", {}).get("services", {})
     if part == "rgw":
         names = {gateway["name"] for gateway in services.get("rgw", {}).get("gateways", ())}
         return bool(names & set(told.get("daemons", ())))
+    if part == "client-keys":
+        given = {keyring["path"] for keyring in services.get(part, {}).get("keyrings", ())}
+        return bool(given & set(_filled(KEYRING, _names(told, "clients"))))
     parts = {*services, *roles}
     return part in parts or bool(parts & BECAUSE.get(part, set()))
 

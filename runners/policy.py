@@ -96,6 +96,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
+    lines += named.keyrings(named.known(paths), built.named)
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
     lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
     state = "is served now" if "generation" in changes else "was served already, nothing changed"

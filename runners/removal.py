@@ -1,6 +1,8 @@
 """``salt-run removal.*``: what policy.cfg no longer names leaves the cluster: the stage removal, and calling it off."""
 
 from proposals.cluster.removal import record, told
+from proposals.files.site import site
+from proposals.pillar import named
 from proposals.stages import plan_steps
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
@@ -76,8 +78,10 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
     if look.items and confirm != look.hash:
         return answer.bad(f"the list is another one by now (hash {look.hash}): look at 'salt-run stage.plan removal'")
     if not look.items and look.begun is None:
+        named.forget(site(__opts__), look.past)
         held = told.held_back(look.silent, sorted({item.minion for item in look.silent}))
-        return answer.bad("\n".join(held), 1) if held else {"text": f"{told.NOTHING}: nothing changed"}
+        nothing = told.past(look.past) or [f"{told.NOTHING}: nothing changed"]
+        return answer.bad("\n".join(held), 1) if held else {"text": "\n".join(nothing)}
     done: departure.Done = {}
     try:
         departure.carry_out(__opts__, look, done, steps)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from proposals.cluster.removal.items import Item
+from proposals.cluster.removal.items import Item, called, candidates, members
 from proposals.files import atomic, documents
 from proposals.files.site import MINIONS, Site, minion_file
 from proposals.inventory import kept
@@ -73,9 +73,10 @@ def forget(site: Site, items: Iterable[Item]) -> None:
     for item in items:
         if host := every.get(item.minion):
             host["osds"] = [fsid for fsid in host["osds"] if fsid != item.fsid]
-            kept = {"daemons": (), **host["parts"].pop(item.kind, {})}
-            names = set(kept["daemons"]) - {name.removeprefix(f"{item.kind}.") for name in item.name.split(", ")}
-            host["parts"] |= {item.kind: {**kept, "daemons": sorted(names)}} if names else {}
+            kept = host["parts"].pop(item.kind, {})
+            key, names = members(kept)
+            stay = sorted(set(names) - called(item))
+            host["parts"] |= {item.kind: {**kept, key: stay}} if stay else {}
             if not host["osds"] and not host["parts"]:
                 del every[item.minion]
     _write(site, every)
@@ -98,6 +99,17 @@ def leaves(every: Mapping[str, Mapping], chosen_files: Mapping[str, Mapping]) ->
             words = [*([counted(lost, "OSD")] if lost else []), *parts]
             lines.append(f"would leave: {minion}: {', '.join(words)}")
     return lines
+
+
+def keyrings(every: Mapping[str, Mapping], served: Mapping[str, Mapping]) -> list[str]:
+    """Return a line for each host that still has keyrings of clients that the served generation gives it no more."""
+    lost = {minion: own["parts"].get("client-keys", {}) for minion, own in candidates(every, served).items()}
+    return [
+        f"{minion}: keyrings that ceph_keys gives it no more, left alone: {', '.join(names)}; see "
+        "'salt-run stage.plan removal'"
+        for minion, known in sorted(lost.items())
+        if (names := members(known)[1])
+    ]
 
 
 def _stays(part: str, roles: Sequence[str]) -> bool:

@@ -52,6 +52,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
             done.setdefault(f"{kind} of {minion}" if minion else kind, []).extend(item.name for item in group)
     if begun.hosts:
         jobs.cluster(opts, "cluster_crush.prune", [list(begun.hosts)])
+    named.forget(site(opts), look.past)  # last: of a host without OSDs, who was once named lets destroyed ones leave
     if not {*look.silent, *look.others} & set(begun.items):
         jobs.cluster(opts, "cluster_removal.forget", kind=bool)
 

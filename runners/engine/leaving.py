@@ -35,6 +35,8 @@ class Look:
         ``cluster_removal.inspect``'s and ``cluster_osds.states``'s answers.
     begun
         What was confirmed before, where that is under way.
+    past
+        What has left already, by somebody's hand: nothing of it is there.
     generations
         Of which generation the pillar of each host is that has something left.
     """
@@ -47,6 +49,7 @@ class Look:
     seen: Mapping[str, Any]
     states: Sequence[Mapping]
     begun: Record | None
+    past: tuple[Item, ...]
     generations: Mapping[str, str | None]
 
     @property
@@ -114,7 +117,10 @@ def at(opts: Mapping, gone: object = None) -> Look:
     begun = record.read(seen["record"])
     unasked = set(every) - set(lost)
     others = tuple(item for item in begun.items if item.minion in unasked) if begun else ()
-    return Look(here, away, others, before, wanted, seen, states, begun, generations)
+    current = served_name(opts)  # a host with another pillar does not say what it still has of what is planned there
+    sure = [minion for minion, generation in generations.items() if generation == current]
+    past = tuple(items.past(before, wanted.hosts, listed, sure))
+    return Look(here, away, others, before, wanted, seen, states, begun, past, generations)
 
 
 def number(item: Item) -> int:
@@ -150,6 +156,7 @@ def plan(look: Look, typed: Mapping[str, str | int]) -> list[str]:
     nothing = not look.items and look.silent
     lines = [] if nothing else told.plan(look.items, look.hash, look.room(), typed, look.goes_on)
     lines += told.held_back(look.silent, sorted({item.minion for item in look.silent}))
+    lines += told.past(look.past)
     lines += [f"named again, and gets its weight {weight} back: osd.{osd}" for osd, weight in look.back.items()]
     strangers = items.strangers(look.before, look.wanted, look.states)
     return [*lines, *([f"left alone, in no profile of ours: {', '.join(strangers)}"] if strangers else [])]

@@ -330,6 +330,30 @@ def test_a_number_that_waits_on_a_host_that_leaves_goes_with_its_place(runners, 
     ended(cluster)
 
 
+def test_what_somebody_purged_by_hand_is_told_once_and_forgotten(master, runners, cluster, configure):
+    """``policy.show`` named it for ever; of a host with another pillar, and of a silent one, nothing is forgotten."""
+    configure(WITHOUT)
+    paths = site(master.opts())
+
+    for number in (6, 7):
+        del cluster.osds[number]
+    cluster.hosts["node4"], cluster.parts["node4"] = {}, set()
+    cluster.monitors.remove("node4")
+    cluster.keys -= {"mgr.node4", "mds.node4"}
+    generation, before = cluster.generation, paths.served.read_text()
+    assert "would leave: node4: 2 OSDs" in runners["policy.show"]()["text"]
+    cluster.generation = lambda: "older"
+    assert "nothing leaves" in typed(runners)["text"] and paths.served.read_text() == before
+    cluster.generation, cluster.silent = generation, {"node4"}
+    typed(runners)
+    assert paths.served.read_text() == before
+    cluster.silent = set()
+    said = "node4: has left already, by hand, and the stage removal forgets it: 2 OSDs, "
+    assert said in runners["removal.check"]()["text"] and paths.served.read_text() == before
+    assert said in typed(runners)["text"] and "would leave" not in runners["policy.show"]()["text"]
+    assert "nothing leaves" in typed(runners)["text"] and cluster.log == []
+
+
 def test_called_off_the_weights_are_as_before(runners, cluster, configure):
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]

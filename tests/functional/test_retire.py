@@ -165,9 +165,25 @@ def test_a_host_that_leaves_keeps_no_keyring_of_a_client(daemons):
     assert module.left({"node1": {"parts": {"client-keys": told}, "osds": []}})["parts"] == ["client-keys"]
     assert module.retire("client-keys", told) == {"stopped": [], "removed": [str(folder / "ceph.client.app.keyring")]}
     assert (folder / "ceph.client.by-hand.keyring").exists() and ran == []
-    pillar |= {"ceph": {"services": {"client-keys": {}}}}
+    pillar |= {"ceph": {"services": {"client-keys": {"keyrings": [{"path": "/etc/ceph/ceph.client.app.keyring"}]}}}}
     with pytest.raises(CommandExecutionError, match="client-keys is still planned on this host"):
         module.retire("client-keys", told)
+
+
+def test_a_host_that_stays_loses_one_keyring_and_keeps_the_others(daemons):
+    module, pillar, ran, root = daemons
+    folder = root / "etc/ceph"
+    folder.mkdir(parents=True)
+    for name in ("client.app", "client.old", "client.by-hand"):
+        (folder / f"ceph.{name}.keyring").write_text("secret")
+    pillar |= {"ceph": {"services": {"client-keys": {"keyrings": [{"path": "/etc/ceph/ceph.client.app.keyring"}]}}}}
+    lost = {"clients": ["client.old"], "keys": []}
+    assert module.left({"node1": {"parts": {"client-keys": lost}, "osds": []}})["parts"] == ["client-keys"]
+    with pytest.raises(CommandExecutionError, match="client-keys is still planned on this host"):
+        module.retire("client-keys", {"clients": ["client.app", "client.old"]})
+    assert module.retire("client-keys", lost)["removed"] == [str(folder / "ceph.client.old.keyring")]
+    assert sorted(path.name for path in folder.iterdir()) == ["ceph.client.app.keyring", "ceph.client.by-hand.keyring"]
+    assert module.left({"node1": {"parts": {"client-keys": lost}, "osds": []}})["parts"] == [] and ran == []
 
 
 def test_a_monitors_store_is_found_and_never_removed(daemons):

@@ -96,6 +96,17 @@ def test_of_two_gateways_the_one_that_left_is_forgotten(site):
     assert named.known(site)["node2"]["parts"]["rgw"]["daemons"] == ["rgw.node2"]
 
 
+def test_of_two_keyrings_the_one_that_left_is_forgotten_and_until_then_told(site):
+    both = {"node2": {"hostname": "node2", "osds": [], "parts": {"client-keys": {"clients": ["client.a", "client.b"]}}}}
+    one = {"node2": {"hostname": "node2", "osds": [], "parts": {"client-keys": {"clients": ["client.b"]}}}}
+    named.note(site, both)
+    assert named.keyrings(named.known(site), both) == []
+    (line,) = named.keyrings(named.known(site), one)
+    assert line.startswith("node2: keyrings that ceph_keys gives it no more, left alone: client.a; see 'salt-run stage")
+    named.forget(site, [Item("client-keys", "client.a", "node2")])
+    assert named.known(site) == one and named.keyrings(one, one) == []
+
+
 def test_noting_the_same_again_writes_nothing(site):
     named.note(site, built(CHOSEN).named)
     before = site.served.stat()

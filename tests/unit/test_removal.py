@@ -24,7 +24,9 @@ def hosts(written):
             "hostname": minion,
             "osds": [f"f{osd}" for osd in osds],
             "parts": {
-                part: {"daemons": names, "keys": [KEYS[part].format(name) for name in names if part in KEYS]}
+                part: {"clients": names}
+                if part == "client-keys"
+                else {"daemons": names, "keys": [KEYS[part].format(name) for name in names if part in KEYS]}
                 for part, names in parts.items()
             },
         }
@@ -52,6 +54,8 @@ def test_what_leaves(case):
     listed = items.leaving(before, wanted, found(before, there), there.get("made", ()))
     assert [f"{item.kind} {item.name}" for item in listed] == case["leaves"]
     assert items.strangers(before, wanted, found(before, there).osds) == case.get("strangers", [])
+    past = items.past(before, now, listed, there.get("hosts", ()))
+    assert [f"{item.kind} {item.name or item.fsid}" for item in past] == case.get("past", [])
 
 
 def item(text):

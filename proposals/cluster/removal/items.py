@@ -72,7 +72,8 @@ def candidates(before: Hosts, wanted: Hosts) -> dict[str, dict]:
     lost = {}
     for minion, host in before.items():
         now = wanted.get(minion, {}).get("parts", {})
-        parts = {part: _lost(known, now.get(part)) for part, known in host["parts"].items() if part in ORDER}
+        held = {key for known in now.values() for key in known.get("keys", ())}
+        parts = {part: _lost(known, now.get(part), held) for part, known in host["parts"].items() if part in ORDER}
         parts = {part: known for part, known in parts.items() if known is not None}
         osds = [fsid for fsid in host["osds"] if fsid not in planned]
         if parts or osds:
@@ -121,10 +122,40 @@ def digest(items: Iterable[Item]) -> str:
 
 
 def told(item: Item, before: Hosts) -> dict:
-    """Return what a host was told of the part that leaves: of several gateways, of those alone that do."""
+    """Return what a host was told of the part that leaves: of several gateways or keyrings, of those that do."""
     known = before.get(item.minion, {}).get("parts", {}).get(item.kind, {})
-    names = [name.removeprefix(f"{item.kind}.") for name in item.name.split(", ")]
-    return dict(known) if set(names) >= set(known.get("daemons", ())) else _of(known, names)
+    return dict(known) if called(item) >= set(members(known)[1]) else _of(known, called(item))
+
+
+def members(known: Mapping) -> tuple[str, list[str]]:
+    """Return what a part of a host has several of, as ``(key, names)``: keyrings of clients, else daemons."""
+    key = "clients" if "clients" in known else "daemons"
+    return key, list(known.get(key, ()))
+
+
+def called(item: Item) -> set[str]:
+    """Return the names, without their kind, of the daemons or clients that an item is."""
+    return {name.removeprefix(f"{item.kind}.") for name in item.name.split(", ")}
+
+
+def past(before: Hosts, wanted: Hosts, listed: Iterable[Item], answered: Collection[str]) -> list[Item]:
+    """Return the candidates of which nothing is there any more, as somebody took it away by hand.
+
+    before, wanted
+        As for ``candidates``.
+    listed
+        What leaves.
+    answered
+        The minions that said what they still have: of others nothing is known.
+    """
+    here = {(item.minion, item.fsid or item.kind) for item in listed}
+    gone: list[Item] = []
+    for minion, lost in candidates(before, wanted).items():
+        if minion in answered:
+            gone += [Item("osd", "", minion, fsid) for fsid in lost["osds"] if (minion, fsid) not in here]
+            parts = [part for part in lost["parts"] if (minion, part) not in here]
+            gone += [Item(part, _name(part, lost["parts"][part]), minion) for part in parts]
+    return gone
 
 
 def keys(items: Iterable[Item], before: Hosts, wanted: Collection[str]) -> list[str]:
@@ -133,18 +164,23 @@ def keys(items: Iterable[Item], before: Hosts, wanted: Collection[str]) -> list[
     return sorted({key for key in of if key not in wanted and not key.startswith(CORE)})
 
 
-def _lost(known: Mapping, now: Mapping | None) -> dict | None:
-    """A part as its host was told of it once, as far as it is no more; None where all of it still is."""
-    if now is None:
+def _lost(known: Mapping, now: Mapping | None, held: Collection[str]) -> dict | None:
+    """A part as its host was told of it once, as far as it is no more; None where all of it still is.
+
+    A client's keyring that by now is a daemon's there (``held``) is the same file, and stays.
+    """
+    names = members(known)[1]
+    stay = {*held, *members(now or {})[1]}
+    if now is None and not stay & set(names):
         return dict(known)
-    names = [name for name in known.get("daemons", ()) if name not in now.get("daemons", ())]
-    return _of(known, names) if names else None
+    lost = [name for name in names if name not in stay]
+    return _of(known, lost) if lost else None
 
 
 def _of(known: Mapping, names: Collection[str]) -> dict:
-    """Of a part with several daemons, some."""
+    """Of a part with several daemons or keyrings, some."""
     keys = [key for key in known.get("keys", ()) if key.partition(".")[2] in names]
-    return {**known, "daemons": sorted(names), "keys": keys}
+    return {**known, members(known)[0]: sorted(names), "keys": keys}
 
 
 def _osds(minion: str, lost: Collection[str], host: Mapping, now: Mapping | None, found: Found) -> Iterator[Item]:
@@ -167,4 +203,10 @@ def _parts(minion: str, lost: Mapping[str, Mapping], wanted: Collection[str], fo
         there |= any(key in found.keys and key not in wanted for key in known.get("keys", ()))
         there |= part == "mon" and bool(set(known["daemons"]) & set(found.monitors))
         if there:
-            yield Item(part, ", ".join(f"{part}.{name}" for name in known.get("daemons", ())) or part, minion)
+            yield Item(part, _name(part, known), minion)
+
+
+def _name(part: str, known: Mapping) -> str:
+    """An item's name: of its daemons as Ceph calls them, of clients their own."""
+    key, names = members(known)
+    return ", ".join(names if key == "clients" else [f"{part}.{name}" for name in names]) or part

@@ -18,6 +18,7 @@ WOULD = {
     "igw": "out of every target, then stopped; its key goes",
     "ganesha": "stopped, out of the grace database; its key goes",
 }
+HELD = {"key": "the key of", "client-keys": "the keyrings of"}
 NOTHING = "nothing leaves: every OSD, daemon and key of ours is named by the generation that is served"
 CONFIRM = "to carry out exactly this: salt-run stage.run removal {}confirm={}"
 PLAIN = "plain Salt: salt-run state.orch ceph.stage.removal pillar='{}'"
@@ -37,7 +38,7 @@ def listed(items: Sequence[Item]) -> list[str]:
 def _named(kind: str, names: Sequence[str]) -> str:
     if kind == "osd":
         return f"{counted(len(names), 'OSD')}: {', '.join(names)}"
-    return f"the key of {', '.join(names)}" if kind == "key" else ", ".join(names)
+    return f"{HELD[kind]} {', '.join(names)}" if kind in HELD else ", ".join(names)
 
 
 def held_back(items: Iterable[Item], silent: Iterable[str]) -> list[str]:
@@ -49,6 +50,21 @@ def held_back(items: Iterable[Item], silent: Iterable[str]) -> list[str]:
         for minion, names in sorted(counts.items())
         if names
     ]
+
+
+def past(items: Sequence[Item]) -> list[str]:
+    """Return a line for each host of what has left already, by hand; ``policy.show`` names it until it is forgotten."""
+    lines = []
+    for minion in dict.fromkeys(item.minion for item in items):
+        own = [item for item in items if item.minion == minion]
+        osds = sum(item.kind == "osd" for item in own)
+        words = [*([counted(osds, "OSD")] if osds else []), *_others(own)]
+        lines.append(f"{minion}: has left already, by hand, and the stage removal forgets it: {', '.join(words)}")
+    return lines
+
+
+def _others(items: Iterable[Item]) -> list[str]:
+    return [_named(item.kind, [item.name]) for item in items if item.kind != "osd"]
 
 
 def plan(items: Sequence[Item], hash_: str, room: Room | None, typed: Mapping[str, object], goes_on: bool) -> list[str]:
