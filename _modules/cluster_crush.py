@@ -12,6 +12,9 @@ from salt.exceptions import CommandExecutionError
 
 SERVED = 120  # seconds until the placement groups of a new pool are active: rbd would wait for them without a word
 INIT = 60  # seconds for rbd then
+HELD = "halocline/move"  # whose norebalance is, and what was typed, while a move is under way
+FLAG = "norebalance"
+OURS, THEIRS = "ours", "theirs"
 POOL = ("pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options")
 POOL += ("quota_max_bytes", "quota_max_objects")
 
@@ -66,6 +69,46 @@ def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:
         else:
             __salt__["cluster_cli.tell"](words)
     return {"run": [" ".join(words) for words in commands]}
+
+
+def held() -> str:
+    """Return what was typed to move data and was interrupted, so that ``norebalance`` is still set; else an empty text.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_crush.held
+    """
+    kept = __salt__["cluster_cli.kept"](HELD)
+    return kept.partition(" ")[2] if kept else ""
+
+
+def move(commands: Sequence[Sequence[str]], typed: str) -> dict[str, list[str]]:
+    """Run commands that move data, so that none moves before the last one: ``norebalance`` is set meanwhile.
+
+    That the flag is ours is kept in the monitors (``ceph config-key``) before it is set: interrupted, the next run
+    takes it back, also one without commands. One that was set before stays. Where a command fails it goes too.
+
+    commands
+        As for ``apply``.
+    typed
+        What an admin typed, to be named where it is interrupted.
+
+    CLI Example: for ``salt-run crush.move``.
+    """
+    tell, kept = __salt__["cluster_cli.tell"], __salt__["cluster_cli.kept"](HELD)
+    if kept is None:
+        flags = __salt__["cluster_cli.ask"](["osd", "dump"])["flags_set"]
+        kept = f"{THEIRS if FLAG in flags else OURS} {typed}"
+        tell(["config-key", "set", HELD, kept])
+    before, after = [["osd", "set", FLAG]], [["osd", "unset", FLAG]] if kept.split()[0] == OURS else []
+    try:
+        apply([*before, *commands])
+    finally:
+        apply(after)
+        tell(["config-key", "rm", HELD])
+    return {"run": [" ".join(words) for words in (*before, *commands, *after)]}
 
 
 def prune(hosts: Sequence[str]) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
 """``salt-run crush.*``: where hosts stand in the CRUSH map."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,6 +17,7 @@ from runners.engine import answer, ceph, jobs, minions, planned, stage_lock, tak
 SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a moment, and holds back no deploy
 NONE = "no host has a place of its own (crush_locations): nothing changed"
 KEPT = "left where they are, as their data would move ('salt-run crush.move' says how much, and moves them by name)"
+INTERRUPTED = "interrupted, norebalance is set and data waits; it goes on, and takes the flag back, by: {}"
 UNKNOWN = "the next deploy without only= asks again; 'salt-run crush.move' moves them by name"
 
 
@@ -35,9 +37,9 @@ def place(test: bool = False) -> dict[str, Any]:
 
         salt-run crush.place test=true
     """
-    places = _places()
+    places, interrupted = _places(), _interrupted(known=False)
     if not places:
-        return {"text": NONE}
+        return {"text": "\n".join([NONE, *interrupted])}
     found = ceph.found(__opts__, test)
     if found is None:
         return {"text": ceph.LATER}
@@ -57,7 +59,7 @@ def place(test: bool = False) -> dict[str, Any]:
             told = [f"{hosts}: left where they are: how much data moves is not known yet: {err}"]
             findings = [{"severity": "warning", "hosts": [], "message": told[0], "fix": UNKNOWN}]
     done = ceph.run(__opts__, still, test, f"{len(places)} hosts have crush_locations, and none is to be placed")
-    return {**done, "text": "\n".join([done["text"], *told]), "findings": findings}
+    return {**done, "text": "\n".join([done["text"], *told, *interrupted]), "findings": findings}
 
 
 @answer.answers
@@ -66,7 +68,8 @@ def move(*hosts: str, test: bool = False) -> answer.Output:
 
     Without names it says which hosts are elsewhere, and how much data moves where all of them are moved. Refused where
     placement groups would find too few failure domains, or OSDs would be too full. Data moves by itself afterwards, at
-    the recovery settings that OSDs have.
+    the recovery settings that OSDs have, in one movement: ``norebalance`` holds it back until the last host stands at
+    its place. Interrupted, the same command goes on; deploy names it.
 
     hosts
         Minion ids, or globs of them.
@@ -84,11 +87,12 @@ def move(*hosts: str, test: bool = False) -> answer.Output:
     stage_lock.free(__opts__)
     places = _places(hosts)
     if not places:
-        return {"text": NONE}
+        return _nothing("crush.move", hosts, NONE, test)
     found = ceph.found(__opts__, False) or {}
     commands = crush.commands(places, found["tree"])
     if not commands:
-        return {"text": f"{several(sorted(places), 'more')}: at their crush_locations: nothing changed"}
+        there = f"{several(sorted(places), 'more')}: at their crush_locations: nothing changed"
+        return _nothing("crush.move", hosts, there, test)
     return _asked("crush.move", hosts, commands, _estimate(commands), test)
 
 
@@ -97,7 +101,8 @@ def reclass(*hosts: str, test: bool = False) -> answer.Output:
     """Give OSDs that exist the device class that their profile says (``class`` of an OSD); on hosts that are named.
 
     Without names it says which OSDs are of another class, and how much data moves. Refused where placement groups would
-    find too few failure domains, or OSDs would be too full. A profile without ``class`` leaves Ceph's own alone.
+    find too few failure domains, or OSDs would be too full. A profile without ``class`` leaves Ceph's own alone. Data
+    moves and an interruption is mended as with ``crush.move``.
 
     hosts
         Minion ids, or globs of them.
@@ -115,7 +120,8 @@ def reclass(*hosts: str, test: bool = False) -> answer.Output:
     states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
     found = classes.differing(planned.osds(site.site(__opts__)), states, _named(hosts))
     if not found:
-        return {"text": "every OSD is of the class that its profile says: nothing changed"}
+        steady = "every OSD is of the class that its profile says: nothing changed"
+        return _nothing("crush.reclass", hosts, steady, test)
     moved = jobs.cluster(__opts__, "cluster_moves.estimate", [[], None, classes.devices(found)], dict)
     return _asked("crush.reclass", hosts, classes.commands(found), moved, test)
 
@@ -124,12 +130,37 @@ def _asked(
     command: str, hosts: Sequence[str], commands: Sequence[list[str]], moved: Mapping[str, Any], test: bool
 ) -> answer.Output:
     """Run planned commands for hosts that are named; else, and in test mode, say them; refuse what would hurt."""
-    done = ceph.change(
-        __opts__, commands, moves.lines(moved), moves.against(moved), test or not hosts, command=command, event="moves"
-    )
+    told, dry = [*moves.lines(moved), *_interrupted()], test or not hosts
+    log = {"command": command, "event": "moves"}
+    done = ceph.change(__opts__, commands, told, moves.against(moved), dry, _typed(command, hosts), **log)
     if not hosts and "text" in done:
         done["text"] += f"\nto do it, name the hosts: salt-run {command} HOST …"
     return done
+
+
+def _nothing(command: str, hosts: Sequence[str], steady: str, test: bool) -> dict[str, Any]:
+    """Nothing is to be moved; where hosts are named, what an interruption left is taken back."""
+    interrupted = _interrupted()
+    if not interrupted or test or not hosts:
+        return {"text": "\n".join([steady, *interrupted])}
+    ran = jobs.cluster(__opts__, "cluster_crush.move", [[], _typed(command, hosts)], dict)["run"]
+    lines = [ceph.typed(words.split()) for words in ran]
+    return {"text": "\n".join([steady.removesuffix(": nothing changed"), *lines]), "changes": {"ceph": lines}}
+
+
+def _interrupted(known: bool = True) -> list[str]:
+    """What was interrupted and holds data back; a step of a stage asks where a cluster may not be ``known`` yet."""
+    try:
+        typed = jobs.cluster(__opts__, "cluster_crush.held", kind=str)
+    except ProposalError:
+        if known:
+            raise
+        return []
+    return [INTERRUPTED.format(typed)] if typed else []
+
+
+def _typed(command: str, hosts: Sequence[str]) -> str:
+    return shlex.join(["salt-run", command, *map(str, hosts)])
 
 
 def _estimate(commands: Iterable[list[str]]) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def change(
     moves: Sequence[str],
     against: Sequence[str],
     test: bool,
+    typed_as: str = "",
     **log: Any,
 ) -> answer.Output:
     """Run planned commands that move data, and note them; in test mode say them; refuse what would hurt.
@@ -61,6 +62,8 @@ def change(
         What moves, a line each.
     against
         What stands against it; where anything does, nothing is run.
+    typed_as
+        What was typed, where no data is to move before the last command has run.
     log
         As ``stage_log.note`` takes it: ``command``, ``event``, and what is noted beside the commands.
     """
@@ -70,5 +73,9 @@ def change(
     if test:
         return {"text": "\n".join(["would run:", *lines, *moves])}
     stage_log.note(opts, **log, commands=list(commands))
-    jobs.cluster(opts, "cluster_crush.apply", [list(commands)])
+    if typed_as:
+        ran = jobs.cluster(opts, "cluster_crush.move", [list(commands), typed_as], dict)["run"]
+        lines = [typed(command.split()) for command in ran]
+    else:
+        jobs.cluster(opts, "cluster_crush.apply", [list(commands)])
     return {"text": "\n".join([*lines, *moves]), "changes": {"ceph": lines}}

@@ -4,6 +4,8 @@ import copy
 import json
 
 import pytest
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
 from saltmaster import Master
 
 from proposals.cluster import classes
@@ -19,6 +21,10 @@ TREE += [{"id": at, "name": f"osd.{at}", "type": "osd", "device_class": "hdd"} f
 MOVED = {"pools": {"p": {"bytes": 3 << 30, "groups": 9, "lacking": 0}}, "osds": {}, "busy": 0, "limit": 0.9}
 
 
+class Killed(BaseException):
+    """The host that asks the cluster goes down at this moment."""
+
+
 @pytest.fixture(scope="module")
 def master(salt_factories):
     made = salt_factories.salt_master_daemon("crush", factory_class=Master)
@@ -28,7 +34,7 @@ def master(salt_factories):
 
 
 @pytest.fixture
-def cluster(master, monkeypatch):
+def cluster(master, python_module, monkeypatch):
     """node1 and node2 have an OSD each, node3 is new; every change is in ``log``."""
     made = {"tree": copy.deepcopy(TREE), "moved": copy.deepcopy(MOVED), "log": [], "edits": []}
     made["pillar"] = {"crush_locations": {"m-node[123]": {"rack": "r1"}}}
@@ -40,16 +46,54 @@ def cluster(master, monkeypatch):
             return made["moved"] if isinstance(made["moved"], dict) else made["moved"]()
         if function == "cluster_osds.states":
             return made["states"]
+        if function in ("cluster_crush.held", "cluster_crush.move"):
+            return getattr(module, function.partition(".")[2])(*words)
         assert function == "cluster_crush.apply"
         made["log"] += words[0]
         return {}
 
+    def tell(words):
+        if made["fails"] and words[:3] == made["fails"]:
+            raise CommandExecutionError("ceph: Error EINVAL")
+        if made["kill"] is not None and made["kill"] <= len(made["told"]):
+            raise Killed
+        made["told"].append(words)
+        match words:
+            case ["config-key", "set", key, text]:
+                made["kept"][key] = text
+            case ["config-key", "rm", key]:
+                del made["kept"][key]
+            case ["osd", "set" | "unset" as word, flag]:
+                made["flags"] = made["flags"] - {flag} | ({flag} if word == "set" else set())
+            case _:
+                assert "norebalance" in made["flags"] and made["kept"], "data would follow the first of them"
+                made["log"].append(words)
+                placed(made["tree"], words)
+        return ""
+
+    made |= {"told": [], "kept": {}, "flags": {"sortbitwise"}, "kill": None, "fails": None}
+    module = python_module("cluster_crush")
+    asks = {"cluster_cli.tell": tell, "cluster_cli.kept": made["kept"].get}
+    asks["cluster_cli.ask"] = lambda words: {"flags_set": sorted(made["flags"])}
     monkeypatch.setattr(jobs, "cluster", asked)
     monkeypatch.setattr(ceph, "found", lambda opts, test: {"tree": made["tree"]})
     monkeypatch.setattr(minions, "pillar", lambda opts: made["pillar"])
     monkeypatch.setattr(minions, "members", lambda opts: {"storage": [f"m-{name}" for name in HOSTS]})
     monkeypatch.setattr(taking_part, "among", lambda opts, hosts, limited=True: list(hosts))
-    return made
+    with LoaderModuleMock({module: {"__salt__": asks}}):
+        yield made
+
+
+def placed(tree, words):
+    """The map after a command."""
+    match words:
+        case ["osd", "crush", "add-bucket", name, kind]:
+            tree.append({"id": -100 - len(tree), "name": name, "type": kind, "children": []})
+        case ["osd", "crush", "move", name, place]:
+            (id_,) = [node["id"] for node in tree if node["name"] == name]
+            for node in tree:
+                above = node["name"] == place.partition("=")[2]
+                node["children"] = [*({*node.get("children", ())} - {id_}), *([id_] if above else [])]
 
 
 def told(log):
@@ -118,11 +162,68 @@ def test_hosts_are_moved_by_name_alone(master, cluster):
     assert "about 3 GiB of data move" in dry and "node2" not in dry and cluster["log"] == []
     done = runners["crush.move"]("m-node1")
     assert done["changes"]["ceph"] == [
+        "ceph osd set norebalance",
         "ceph osd crush add-bucket r1 rack",
         "ceph osd crush move r1 root=default",
         "ceph osd crush move node1 rack=r1",
+        "ceph osd unset norebalance",
     ]
-    assert len(cluster["log"]) == 3
+    assert len(cluster["log"]) == 3 and cluster["flags"] == {"sortbitwise"} and cluster["kept"] == {}
+
+
+@pytest.mark.parametrize("moment", range(8))
+def test_killed_at_any_moment_no_data_follows_the_first_and_the_same_command_goes_on(master, cluster, moment):
+    """Before each change: the record, the flag, four of the map, the flag, the record."""
+    runners, hosts = master.runners(), ("m-node1", "m-node2")
+    cluster["kill"] = moment
+    with pytest.raises(Killed):
+        runners["crush.move"](*hosts)
+    cluster["kill"] = None
+    moved = [words for words in told(cluster["log"]) if words.startswith("osd crush move node")]
+    assert "norebalance" in cluster["flags"] or len(moved) in (0, 2)
+    if moment:
+        before = copy.deepcopy((cluster["told"], cluster["flags"]))
+        says = "takes the flag back, by: salt-run crush.move m-node1 m-node2"
+        assert says in runners["crush.move"](*hosts, test=True)["text"]
+        assert (cluster["told"], cluster["flags"]) == before
+        assert says in runners["crush.place"](test=True)["text"]
+    done = runners["crush.move"](*hosts)
+    assert done.get("retcode", 0) == 0, done
+    assert cluster["flags"] == {"sortbitwise"} and cluster["kept"] == {}
+    assert [words for words in told(cluster["log"]) if "node" in words] == [
+        "osd crush move node1 rack=r1",
+        "osd crush move node2 rack=r1",
+    ]
+    before = list(cluster["told"])
+    assert "nothing changed" in runners["crush.move"](*hosts)["text"] and cluster["told"] == before
+
+
+def test_deploy_names_what_was_interrupted_where_no_host_has_a_place(master, reclassed):
+    """Classes have no places."""
+    runners = master.runners()
+    reclassed["pillar"], reclassed["kill"] = {}, 3
+    with pytest.raises(Killed):
+        runners["crush.reclass"]("m-node[1]")
+    reclassed["kill"] = None
+    text = runners["crush.place"]()["text"]
+    assert "no host has a place" in text and "by: salt-run crush.reclass 'm-node[1]'" in text
+    reclassed["states"] = [osd(number, "fast") for number in (0, 1, 3)]
+    assert "interrupted" in runners["crush.reclass"]()["text"] and "norebalance" in reclassed["flags"]
+    assert runners["crush.reclass"]("m-node1")["changes"]["ceph"][-1] == "ceph osd unset norebalance"
+    assert reclassed["flags"] == {"sortbitwise"} and "interrupted" not in runners["crush.place"]()["text"]
+
+
+def test_a_flag_that_was_set_before_stays(master, cluster):
+    cluster["flags"].add("norebalance")
+    master.runners()["crush.move"]("m-node1")
+    assert "norebalance" in cluster["flags"] and cluster["kept"] == {}
+
+
+def test_a_command_that_fails_leaves_no_flag_behind(master, cluster):
+    cluster["fails"] = ["osd", "crush", "move"]
+    with pytest.raises(CommandExecutionError, match="EINVAL"):
+        master.runners()["crush.move"]("m-node1")
+    assert cluster["flags"] == {"sortbitwise"} and cluster["kept"] == {}
 
 
 def test_what_stands_right_is_not_moved_again(master, cluster):
