@@ -175,7 +175,7 @@ def _places(named: Sequence[object] = ()) -> Mapping[str, Mapping[str, str]]:
     if not locations:
         return {}
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
-    shelves = crush.enclosures(planned.osds(site.site(__opts__)), hosts)
+    shelves = crush.shelves(planned.osds(site.site(__opts__)), hosts)
     return crush.locations(locations, {minion: hosts[minion]["hostname"] for minion in wanted}, shelves)
 
 

@@ -1,19 +1,23 @@
 """Where hosts stand in the CRUSH map: the commands that bring it to what pillar says. Nothing here asks the cluster."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from proposals.settings import reader
 from proposals.settings.kinds import is_name
-from proposals.settings.pools import BY_ENCLOSURE, TYPES
+from proposals.settings.pools import BY_ENCLOSURE, BY_PATH, TYPES
 from proposals.text.errors import PolicyError
 
 ROOT = "default"
 NOWHERE = ("", "")  # where roots stand
+SHELVES = {BY_ENCLOSURE: ("in", "enclosure"), BY_PATH: ("behind", "expander")}  # how disks lie, and in what
+# ID_PATH of a disk behind a SAS expander: its address is the expander's own (systemd's udev-builtin-path_id.c).
+EXPANDER = re.compile(r"-sas-exp(?:0x)?([0-9a-f]{16})-phy")
 
 
 def locations(
-    written: object, hostnames: Mapping[str, str], shelves: Mapping[str, Collection[str]] | None = None
+    written: object, hostnames: Mapping[str, str], found_in: Mapping[str, Mapping[str, Collection[str]]] | None = None
 ) -> dict[str, dict[str, str]]:
     """Return each host's place: ``{host name: {type: bucket}}``, of those that have one.
 
@@ -21,8 +25,8 @@ def locations(
         The site's ``crush_locations``: ``{minion id or glob: {rack: r1, row: a}}``; later lines win.
     hostnames
         The host name of each storage minion.
-    shelves
-        The enclosures of each minion's OSDs (``enclosures``), which ``by-enclosure`` names.
+    found_in
+        The shelves of each minion's OSDs (``shelves``), which ``by-enclosure`` and ``by-path`` name.
 
     Raises PolicyError where it is not understood.
     """
@@ -32,38 +36,46 @@ def locations(
     found: dict[str, dict[str, str]] = {}
     for pattern, place in places.items():
         among = [minion for minion in hostnames if fnmatchcase(minion, pattern)]
-        found |= {hostnames[minion]: _named(minion, place, (shelves or {}).get(minion, ())) for minion in among}
+        found |= {hostnames[minion]: _named(minion, place, (found_in or {}).get(minion, {})) for minion in among}
     return found
 
 
-def _named(minion: str, place: Mapping[str, str], shelves: Collection[str]) -> dict[str, str]:
-    """A place whose buckets have their names: that of an enclosure is its identity's."""
-    if BY_ENCLOSURE not in place.values():
-        return dict(place)
-    if len(shelves) != 1:
-        seen = f"lie in {', '.join(sorted(shelves))}" if shelves else "are in no enclosure that discovery saw"
+def _named(minion: str, place: Mapping[str, str], found: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """A place whose buckets have their names: that of a shelf is its identity's."""
+    return {
+        kind: _shelf(minion, name, found.get(name, ())) if name in SHELVES else name for kind, name in place.items()
+    }
+
+
+def _shelf(minion: str, said: str, found: Collection[str]) -> str:
+    lie, what = SHELVES[said]
+    if len(found) != 1:
+        seen = f"lie {lie} {', '.join(sorted(found))}" if found else f"are {lie} no {what} that discovery saw"
         raise PolicyError(
-            f"crush_locations: {minion}: {BY_ENCLOSURE}: its OSDs' data disks {seen}: expected one enclosure; name its "
+            f"crush_locations: {minion}: {said}: its OSDs' data disks {seen}: expected one {what}; name its "
             "place by hand, or run ceph.stage.prep and ceph.stage.discovery, which look"
         )
-    return {kind: f"enclosure-{next(iter(shelves))}" if name == BY_ENCLOSURE else name for kind, name in place.items()}
+    return f"{what}-{next(iter(found))}"
 
 
-def enclosures(osds: Mapping[str, Mapping], hosts: Mapping[str, Mapping]) -> dict[str, list[str]]:
-    """Return the identities of the enclosures in which the data disks of each minion's OSDs lie.
+def shelves(osds: Mapping[str, Mapping], hosts: Mapping[str, Mapping]) -> dict[str, dict[str, list[str]]]:
+    """Return in which shelves the data disks of each minion's OSDs lie: ``{minion: {by-enclosure: [identity]}}``, and
+    by what else a site may name them.
 
     osds
         By minion the planned OSDs by data disk.
     hosts
         The minions as discovery stored them. An identity that is no plain word is none.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     for minion, disks in osds.items():
-        entries = hosts.get(minion, {}).get("ceph_disks") or ()
-        named = {
-            str(disk.get("enclosure") or "").lower().removeprefix("0x") for disk in entries if disk.get("id") in disks
+        entries = [disk for disk in hosts.get(minion, {}).get("ceph_disks") or () if disk.get("id") in disks]
+        told = {str(disk.get("enclosure") or "").lower().removeprefix("0x") for disk in entries}
+        paths = [EXPANDER.search(str(disk.get("path") or "").lower()) for disk in entries]
+        found[minion] = {
+            BY_ENCLOSURE: sorted(name for name in told if is_name(name)),
+            BY_PATH: sorted({path[1] for path in paths if path}),
         }
-        found[minion] = sorted(name for name in named if is_name(name))
     return found
 
 

@@ -17,7 +17,8 @@ MODES = ("none", "passive", "aggressive", "force")
 ALGORITHMS = ("lz4", "snappy", "zlib", "zstd")
 POOLS = "docs.ceph.com, rados/operations/pools"
 QUOTA_SIZE = re.compile(r"0|[1-9][0-9]{0,5}[MGTP]")
-BY_ENCLOSURE = "by-enclosure"  # in place of a bucket's name: the shelf that the host's OSDs lie in
+# In place of a bucket's name: the shelf that the host's OSDs lie in, by what SES says, or by the SAS expander.
+BY_ENCLOSURE, BY_PATH = "by-enclosure", "by-path"
 POOL_NAME = Text("a name of letters, digits, '.', '_', '-'", re.compile(rf"\.?{PROFILE.pattern}").fullmatch)
 
 
@@ -121,8 +122,8 @@ SETTINGS = (
         "crush_locations",
         Named(Text("a minion id or a glob", bool), PLACE, "{'osdnode[12]': {rack: r1}}", "MINION"),
         "where storage hosts stand in the CRUSH map; of two lines that match a host the later counts; "
-        f"`{BY_ENCLOSURE}` for the shelf that discovery saw their disks in. Where data would "
-        "move, `crush.move` alone moves them",
+        f"`{BY_ENCLOSURE}` for the shelf that discovery saw their disks in, `{BY_PATH}` for the "
+        "SAS expander in their disks' path. Where data would move, `crush.move` alone moves them",
         source=CRUSH,
         default={},
         place=LAYER,

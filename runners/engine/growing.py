@@ -69,7 +69,7 @@ def coming(opts: Mapping) -> list[str]:
         return ["no OSD is new: no data moves"]
     pillar = minions.pillar(opts)
     names = {minion: host.get("hostname", minion) for minion, host in hosts.items()}
-    places = crush.locations(pillar.get("crush_locations"), names, crush.enclosures(osds, hosts))
+    places = crush.locations(pillar.get("crush_locations"), names, crush.shelves(osds, hosts))
     edits, devices = growth.edits(new, states, places)
     found = jobs.cluster(opts, "cluster_moves.estimate", [edits, None, devices], dict)
     head = counted(len(new), "new OSD")

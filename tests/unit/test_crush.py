@@ -169,7 +169,7 @@ def test_a_shelf_that_hosts_share_is_their_chassis():
         "c": shelved(None, OTHER),
     }
     osds = {"a": {"1": {}, "2": {}}, "b": {"1": {}}, "c": {"1": {}}}
-    shelves = crush.enclosures(osds, hosts)
+    shelves = crush.shelves(osds, hosts)
     said = {"*": {"chassis": "by-enclosure", "rack": "r1"}}
     places = crush.locations(said, {name: f"node-{name}" for name in "abc"}, shelves)
     assert places["node-a"] == places["node-b"] == {"chassis": "enclosure-500056b3abcdef00", "rack": "r1"}
@@ -188,7 +188,40 @@ def test_a_shelf_that_hosts_share_is_their_chassis():
     ],
 )
 def test_a_host_that_no_single_shelf_holds_has_no_place_by_it(enclosures, says):
-    shelves = crush.enclosures({"a": {"0": {}, "1": {}}}, {"a": shelved(*enclosures)})
+    shelves = crush.shelves({"a": {"0": {}, "1": {}}}, {"a": shelved(*enclosures)})
     with pytest.raises(PolicyError) as caught:
         crush.locations({"a": {"chassis": "by-enclosure"}}, {"a": "node-a"}, shelves)
+    assert says in str(caught.value)
+
+
+BEHIND = "pci-0000:5c:00.0-sas-exp0x500056B3ABCDEFFF-phy{}-lun-0"
+
+
+def pathed(*paths):
+    return {"ceph_disks": [{"id": str(at), "path": path} for at, path in enumerate(paths)]}
+
+
+def test_a_shelf_that_says_nothing_is_known_by_its_expander():
+    """The same for hosts whose own cards have other addresses; the first disk is none of its OSDs'."""
+    hosts = {
+        "a": pathed("pci-0000:00:17.0-ata-1", BEHIND.format(3), BEHIND.format(12)),
+        "b": pathed("pci-0000:00:17.0-ata-1", BEHIND.format(4).replace("5c", "3b").lower()),
+    }
+    shelves = crush.shelves({"a": {"1": {}, "2": {}}, "b": {"1": {}}}, hosts)
+    places = crush.locations({"*": {"chassis": "by-path"}}, {name: f"node-{name}" for name in "ab"}, shelves)
+    assert places["node-a"] == places["node-b"] == {"chassis": "expander-500056b3abcdefff"}
+
+
+@pytest.mark.parametrize(
+    ("paths", "says"),
+    [
+        ((None, "pci-0000:5c:00.0-sas-phy3-lun-0"), "are behind no expander that discovery saw"),
+        ((BEHIND.format(1), BEHIND.format(1).replace("FFF", "FFE")), "lie behind 500056b3abcdeffe, 500056b3abcdefff"),
+        (("pci-0-sas-exp0x5000; reboot-phy1",), "are behind no expander that discovery saw: expected one expander"),
+    ],
+)
+def test_a_host_behind_no_single_expander_has_no_place_by_it(paths, says):
+    shelves = crush.shelves({"a": {"0": {}, "1": {}}}, {"a": pathed(*paths)})
+    with pytest.raises(PolicyError) as caught:
+        crush.locations({"a": {"chassis": "by-path"}}, {"a": "node-a"}, shelves)
     assert says in str(caught.value)
