@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from clusters import SUBNETS
 from product import PILLAR, Product, cluster_file
+from test_removal import kept, keys, leaves, policy
 
 from lab.guest.guests import Guest
 from lab.session import Session
@@ -122,6 +123,28 @@ def test_a_larger_size_grows_the_disk_of_a_gateway_that_was_stopped(
     assert "ceph-service-igw-api" in done.out and "ceph-service-iscsi-targets" in done.out
     disk = _login(gateway, initiator)
     assert initiator.run(f"blockdev --getsize64 {disk}").out == f"{2 << 30}\n"
+    assert initiator.run(f"mount {disk} /mnt; ls /mnt/file; umount /mnt").code == 0
+    initiator.run(LOGOUT)
+
+
+def test_the_gateway_leaves_and_comes_back(gateway: tuple[Product, Guest], initiator: Guest) -> None:
+    """The last one: what the targets are stays in the cluster, and its images."""
+    product, made = gateway
+    site = f"{PILLAR}/stack/ceph/cluster.yml"
+    settings = product.run("saltmaster", f"cat {site}").out
+    units = "systemctl is-active rbd-target-gw rbd-target-api tcmu-runner"
+    with kept(product) as text:
+        product.write(site, "small_site: true\n")
+        policy(product, text.replace("role-igw/cluster/igw1.sls\n", ""))
+        leaves(product, {"igw1": ["igw"]})
+    assert made.run(units, check=False).out.split() == ["inactive"] * 3
+    gone = ["/etc/ceph/iscsi-gateway.cfg", "/etc/ceph/ceph.client.igw.igw1.keyring"]
+    assert made.run(f"ls {' '.join(gone)}", check=False).out == ""
+    assert "client.igw.igw1" not in keys(product)
+    product.write(site, settings)
+    for name in ("configure", "services"):
+        assert product.run("saltmaster", f"salt-run stage.run {name}", limit=900).code == 0
+    disk = _login(gateway, initiator)
     assert initiator.run(f"mount {disk} /mnt; ls /mnt/file; umount /mnt").code == 0
     initiator.run(LOGOUT)
 

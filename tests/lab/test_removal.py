@@ -245,6 +245,62 @@ def test_a_role_leaves_and_comes_back(served: Product, role: str) -> None:
     until(served.whole, 300, f"HEALTH_OK with {role} of {host} back")
 
 
+ADDED = {  # by role: a host that gets it, the part that it is told, and what shows that it is there
+    "openattic": ("client1", "dashboard-access", "test -e /etc/ceph/dashboard.password"),
+    "client-radosgw": ("client1", "client-radosgw", "test -e /etc/ceph/rgw-users.credentials"),
+    "prometheus": ("node3", "prometheus", "systemctl is-active prometheus || systemctl is-enabled prometheus"),
+}
+
+
+@pytest.mark.parametrize("role", ADDED)
+def test_what_a_host_was_given_is_taken_away_again(served: Product, role: str) -> None:
+    """On a host beside those that have it."""
+    host, part, there = ADDED[role]
+    until(served.whole, 120, "HEALTH_OK")
+    with kept(served) as text:
+        policy(served, f"{text.rstrip()}\nrole-{role}/cluster/{host}.sls\n")
+        assert served.run("saltmaster", "salt-run stage.run services", limit=900).code == 0
+        assert served.run(host, there, check=False).code == 0
+        policy(served, text)
+        leaves(served, {host: [part]})
+    assert served.run(host, there, check=False).code != 0
+    assert served.run("saltmaster", "salt-run stage.run services", limit=900).code == 0
+    until(served.whole, 300, f"HEALTH_OK without {role} on {host}")
+
+
+def test_a_host_leaves_with_all_that_watches_the_cluster(served: Product) -> None:
+    """With its node exporter, which every host has; another watches instead, and gives that back."""
+    until(served.whole, 120, "HEALTH_OK")
+    watching = ["prometheus", "prometheus-alertmanager", "prometheus-node-exporter"]
+    state = f"systemctl is-active {' '.join(watching)}"
+    assert served.run("client1", state).out.split() == ["active"] * 3
+    with kept(served) as text:
+        assert "cluster-ceph/cluster/*.sls" in text
+        policy(served, text.replace("cluster-ceph/cluster/*.sls", "cluster-ceph/cluster/[!c]*.sls")
+               .replace("/cluster/client1.sls", "/cluster/node3.sls"))  # fmt: skip
+        assert served.run("saltmaster", "salt-run stage.run services", limit=900).code == 0
+        leaves(served, {"client1": ["alertmanager", "client-cephfs", "node-exporter", "prometheus"]})
+        assert served.run("client1", state, check=False).out.split() == ["inactive"] * 3
+        assert served.run("node3", state).out.split() == ["active"] * 3
+    for name in ("configure", "services"):
+        assert served.run("saltmaster", f"salt-run stage.run {name}", limit=900).code == 0
+    leaves(served, {"node3": ["alertmanager", "client-cephfs", "prometheus"]})
+    assert served.run("client1", state).out.split() == ["active"] * 3
+    assert served.run("node3", state, check=False).out.split() == ["inactive", "inactive", "active"]
+    until(served.whole, 300, "HEALTH_OK, as it was")
+
+
+def leaves(product: Product, parts: dict[str, list[str]]) -> None:
+    """These parts of hosts leave, by the list's hash, and nothing does any more."""
+    planned = unchanged(product, lambda: plan(product))
+    for host, names in parts.items():
+        listed = re.findall(rf"^\s*{host}: (\S+)$", planned.out, re.MULTILINE)
+        assert {name.partition(".")[0] for name in listed} >= set(names), planned.out
+    done = removal(product, f"confirm={hash_of(planned)}")
+    assert done.code == 0, done.out + done.err
+    assert "nothing leaves" in plan(product).out
+
+
 def keys(product: Product) -> set[str]:
     return {each["entity"] for each in product.ceph("auth ls")["auth_dump"]}
 
@@ -336,21 +392,53 @@ def down(product: Product) -> int:
 def test_a_single_osd_is_drained_and_its_place_free(leaving: Product, load: Callable) -> None:
     """Its disk taken out of its host's file of the profile; refused before."""
     until(lambda: leaving.whole(6), 120, "HEALTH_OK")
-    path = f"{PILLAR}/proposals/profile-tiny/stack/default/ceph/minions/node1.yml"
-    known = leaving.run("saltmaster", f"cat {path}").out
-    line = next(each for each in salt_run(leaving.session, "osd.report").data["osds"] if each["host"] == "node1")
-    refused = leaving.run("saltmaster", f"salt-run osd.remove {line['id']}", check=False)
+    osd_id = first_osd(leaving, "node1")["id"]
+    refused = leaving.run("saltmaster", f"salt-run osd.remove {osd_id}", check=False)
     assert refused.code == 2 and "is planned on node1" in refused.out
-    edit = f"import yaml; t = yaml.safe_load(open('{path}')); s = t['ceph']['storage']; "
-    edit += f"[s[key].pop('{line['data']}') for key in ('osds', 'disks')]; yaml.safe_dump(t, open('{path}', 'w'))"
-    leaving.run("saltmaster", ["python3", "-c", edit])
-    assert leaving.run("saltmaster", "salt-run stage.run configure", limit=900).code == 0
+    unplanned(leaving, "node1")
     with load(leaving, until_seen(leaving), least=50) as busy, busy.fault():
-        typed = f"salt-run osd.remove {line['id']}"
+        typed = f"salt-run osd.remove {osd_id}"
         dry = unchanged(leaving, lambda: leaving.run("saltmaster", f"{typed} test=true"), down="node4")
-        assert f"would drain osd.{line['id']}" in dry.out
+        assert f"would drain osd.{osd_id}" in dry.out
         done = leaving.run("saltmaster", typed, check=False, limit=900)
         assert done.code == 0, done.out
-    assert line["id"] not in leaving.ceph("osd ls")
-    assert leaving.run("node1", f"test -e /etc/ceph/osd-devices/{line['id']}", check=False).code != 0
-    leaving.run("saltmaster", f"cat >{path} <<'EOF'\n{known}EOF")
+    assert osd_id not in leaving.ceph("osd ls")
+    assert leaving.run("node1", f"test -e /etc/ceph/osd-devices/{osd_id}", check=False).code != 0
+
+
+def test_an_osd_loses_its_weight_in_steps(leaving: Product, load: Callable) -> None:
+    """Each as large as the one before; the next when nothing moves any more."""
+    until(lambda: leaving.whole(5), 120, "HEALTH_OK")
+    osd_id = first_osd(leaving, "node2")["id"]
+    whole, seen = weight(leaving, osd_id), set()
+    unplanned(leaving, "node2")
+    with load(leaving, until_seen(leaving), least=50) as busy, busy.fault():
+        planned = plan(leaving, "steps=4")
+        assert "in 4 steps" in planned.out, planned.out
+        done: list[Done] = []
+        typed = f"confirm={hash_of(planned)} steps=4"
+        thread = threading.Thread(target=lambda: done.append(removal(leaving, typed)))
+        thread.start()
+        while thread.is_alive():
+            nodes = leaving.ceph("osd tree")["nodes"]
+            seen |= {node["crush_weight"] for node in nodes if node["id"] == osd_id}
+        assert done[0].code == 0, done[0].out + done[0].err
+    assert osd_id not in leaving.ceph("osd ls")
+    between = sorted(each for each in seen if 0 < each < whole)
+    assert between == pytest.approx([whole / 4, whole / 2, whole * 3 / 4], rel=0.05), seen
+
+
+def first_osd(product: Product, host: str) -> dict:
+    return next(each for each in salt_run(product.session, "osd.report").data["osds"] if each["host"] == host)
+
+
+def unplanned(product: Product, host: str) -> None:
+    """Take the first OSD of a host out of the profile, and serve that."""
+    path, data = (
+        f"{PILLAR}/proposals/profile-tiny/stack/default/ceph/minions/{host}.yml",
+        first_osd(product, host)["data"],
+    )
+    edit = f"import yaml; t = yaml.safe_load(open('{path}')); s = t['ceph']['storage']; "
+    edit += f"[s[key].pop('{data}') for key in ('osds', 'disks')]; yaml.safe_dump(t, open('{path}', 'w'))"
+    product.run("saltmaster", ["python3", "-c", edit])
+    assert product.run("saltmaster", "salt-run stage.run configure", limit=900).code == 0
