@@ -58,6 +58,26 @@ def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
     return {"ok": list(ids)}
 
 
+def together(ids: Sequence[str], most: int) -> list[str]:
+    """Return the OSDs that may stop together, these among them: Ceph adds their neighbours in the CRUSH map as long as
+    that leaves all data available (``ok-to-stop --max``). Empty where even these may not.
+
+    ids
+        Their numbers, as a list of texts.
+    most
+        How many at most.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_health.together '["3", "4"]' 12
+    """
+    # Asked for JSON, Ceph 16 exits with 0 whatever the answer: it stands in the answer.
+    told = __salt__["cluster_cli.ask"](["osd", "ok-to-stop", *ids, "--max", str(most)])
+    return [str(osd) for osd in told["osds"]] if told["ok_to_stop"] else []
+
+
 def _changed(dump: Mapping) -> float | None:
     """Seconds since an OSD came up or in, or went; None where none ever did, by the monitors' clock and this host's."""
     times = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from salt.exceptions import CommandExecutionError
 
-NOTE = "halocline/noout"  # in the monitors' key store: the host whose noout is ours to take away
+NOTE = "halocline/noout"  # in the monitors' key store: the hosts whose noout is ours to take away
 RECORDS = "halocline/maintenance/"  # beside it: a record for each host in maintenance, under its host name
 
 
@@ -23,13 +23,14 @@ def begin(host: str) -> list[int]:
         salt 'saltmaster' cluster_maintenance.begin node1
     """
     if osds := _osds(host):
-        __salt__["cluster_cli.tell"](["config-key", "set", NOTE, host])
+        noted = (__salt__["cluster_cli.kept"](NOTE) or "").split()
+        __salt__["cluster_cli.tell"](["config-key", "set", NOTE, " ".join(sorted({*noted, host}))])
         __salt__["cluster_cli.tell"](["osd", "set-group", "noout", host])
     return osds
 
 
 def end() -> list[str]:
-    """Take away the ``noout`` that ``begin`` has set, of an interrupted run too; return its host, empty for none.
+    """Take away the ``noout`` that ``begin`` has set, of an interrupted run too; return its hosts, empty for none.
 
     CLI Example:
 
@@ -37,13 +38,15 @@ def end() -> list[str]:
 
         salt 'saltmaster' cluster_maintenance.end
     """
-    host = __salt__["cluster_cli.kept"](NOTE)
-    if host is None:
+    noted = __salt__["cluster_cli.kept"](NOTE)
+    if noted is None:
         return []
-    if host not in hosts():  # then it is that of its maintenance, which ends by maintenance.end
-        __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
+    away = hosts()  # whose noout is that of their maintenance, which ends by maintenance.end
+    for host in noted.split():
+        if host not in away:
+            __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
     __salt__["cluster_cli.tell"](["config-key", "rm", NOTE])
-    return [host]
+    return noted.split()
 
 
 def hosts() -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """``salt-run daemon.*``: daemons that run with an older configuration than they would start with, and their restart."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from proposals.cluster.health import report
 from proposals.cluster.health.judge import Verdict
+from proposals.cluster.upgrade.order import KINDS
 from proposals.text.errors import ProposalError
 from runners.engine import answer, daemon_restart, jobs, minions, stage_lock, taking_part
 
 PENDING, STOPPED = NAMES = ("daemons.pending", "daemons.stopped")
-KINDS = ("mon", "mgr", "osd", "mds", "client")  # in Ceph's order (docs.ceph.com, install/upgrading-ceph)
 
 
 @answer.answers
@@ -37,7 +38,8 @@ def pending(**_: Any) -> dict[str, Any]:
 
 @answer.answers
 def restart(test: bool = False) -> dict[str, Any]:
-    """Restart the daemons that wait for it: monitors, managers, OSDs, others; one host after the other.
+    """Restart the daemons that wait for it: monitors, managers, OSDs, others; one host after the other, OSDs after a
+    first host of as many hosts at once as Ceph allows (``ok-to-stop --max``).
 
     A host's daemons are restarted when Ceph says ``ok-to-stop``, and the next host's when they are back and nothing is
     wrong that was not before. A host without Ceph's leave is waited for while that may change, then left out by name,
@@ -67,21 +69,31 @@ def restart(test: bool = False) -> dict[str, Any]:
     done: dict[str, list[str]] = {}
     left: list[str] = []
     verdict = Verdict()
-    for kind, minion, names in steps:
+    for kind, turn in _turns(steps):
+        names = [name for own in turn.values() for name in own]
+        who = ", ".join(turn)
         if why := daemon_restart.needed(__opts__, kind, names):
-            left.append(f"{minion}: not restarted {', '.join(names)}: {why}")
+            left.append(f"{who}: not restarted {', '.join(names)}: {why}")
             continue
         try:
-            verdict = daemon_restart.restart(__opts__, kind, minion, names)
+            verdict = daemon_restart.restart(__opts__, kind, turn)
         except ProposalError as err:
-            left.append(f"{minion}: {', '.join(names)}: {err}")
+            left.append(f"{who}: {', '.join(names)}: {err}")
             break
-        done.setdefault(minion, []).extend(names)
+        for minion, own in turn.items():
+            done.setdefault(minion, []).extend(own)
     lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()] + report.text(verdict)
     if left:
         text = "\n".join([*left, *lines, "run it again when the cause is gone"])
         return {**answer.bad(text), "changes": done}
     return {"text": "\n".join(lines), "changes": done, "findings": report.warnings(verdict)}
+
+
+def _turns(steps: Sequence[tuple[str, str, list[str]]]) -> Iterator[tuple[str, dict[str, Sequence[str]]]]:
+    """In Ceph's order, each kind in its turns."""
+    for kind in KINDS:
+        waiting = {minion: names for own, minion, names in steps if own == kind}
+        yield from ((kind, turn) for turn in daemon_restart.turns(__opts__, kind, waiting))
 
 
 def _looked() -> tuple[dict[str, dict], dict[str, list]]:

@@ -65,7 +65,7 @@ def _spared(group: Sequence[str], host: str) -> list[str]:
     asker = minions_.master(__opts__)
     if why := spared.leave(__opts__, lambda: spared.refused(__opts__, host, asker), LIMIT):
         return [f"{group[0]}: its links are left as they are, the cluster cannot do without it now: {why}"]
-    with spared.noout(__opts__, host, asker):
+    with spared.noout(__opts__, [host], asker):
         return _apply(group)
 
 

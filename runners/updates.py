@@ -61,7 +61,7 @@ def _one_by_one(
     _ask([asker], "cluster_maintenance.end", kind=list)
     for minion in hosts:
         _until_well(asker, limit, host := looked[minion]["host"])
-        with spared.noout(__opts__, host, asker):
+        with spared.noout(__opts__, [host], asker):
             _maintain([minion], allowed, limit)
     _until_well(asker, limit)
 

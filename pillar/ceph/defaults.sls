@@ -19,6 +19,8 @@ ceph_only: null
 ceph_confirm: null
 ceph_gone: null
 ceph_steps: 1
+# Of ceph.host.upgrade, given by ceph.stage.upgrade: [{PACKAGE: version}].
+ceph_upgrade: []
 
 # Before configure has run nobody is anything yet.
 ceph:

@@ -1,10 +1,12 @@
-"""The restart of one host's daemons of one kind: by Ceph's leave before, and until they are back after."""
+"""The restart of daemons of one kind: in turns, by Ceph's leave before, and until they are back after."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from proposals.cluster.health import judge, seen
 from proposals.cluster.health.findings import WRONG, Complaint
-from proposals.cluster.health.judge import Verdict
+from proposals.cluster.health.judge import Before, Verdict
+from proposals.cluster.upgrade import order
+from proposals.cluster.upgrade.order import Waiting
 from proposals.text.errors import ProposalError
 from runners.engine import health, jobs, spared
 
@@ -12,6 +14,35 @@ ASKED = ("mon", "osd", "mds")  # the kinds that Ceph has an ok-to-stop for
 LEAVE = 120  # seconds without progress after which Ceph's no stands; groups peer within a few
 WAITING = "waiting"  # what a stage keeps for its last step: the daemons that wait for a restart, by minion
 QUORUM = 60  # seconds for a monitor to be in quorum again
+
+
+def turns(opts: Mapping, kind: str, waiting: Waiting) -> Iterator[dict[str, Sequence[str]]]:
+    """Yield whose daemons of a kind stop in one turn, host by host; of OSDs, after a first host, as many hosts at once
+    as Ceph allows at that moment (``ok-to-stop --max``), which is a failure domain at most.
+
+    opts
+        The master's options.
+    kind
+        ``mon``, ``mgr``, ``osd``, ``mds``, ``client``.
+    waiting
+        The daemons' names by minion, in their order.
+    """
+    left, canary = dict(waiting), True
+    while left:
+        several = kind == "osd" and not canary and len(left) > 1
+        turn = order.together(left, _allowed(opts, left)) if several else [next(iter(left))]
+        yield {minion: left.pop(minion) for minion in turn}
+        canary = False
+
+
+def _allowed(opts: Mapping, waiting: Waiting) -> list[str]:
+    """The OSDs that Ceph lets stop together with those of the first minion; why it says no to these is asked later."""
+    ids = [[name.removeprefix("osd.") for name in names] for names in waiting.values()]
+    try:
+        told = jobs.cluster(opts, "cluster_health.together", [ids[0], sum(map(len, ids))], list)
+    except ProposalError:
+        return []
+    return [f"osd.{number}" for number in told]
 
 
 def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
@@ -36,34 +67,45 @@ def refusals(opts: Mapping, kind: str, names: Sequence[str]) -> list[str]:
     return []
 
 
-def restart(opts: Mapping, kind: str, minion: str, names: Sequence[str]) -> Verdict:
-    """Restart daemons of a host, and wait until they are back and nothing new is wrong; return the verdict then.
+def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = None) -> Verdict:
+    """Restart daemons, and wait until they are back and nothing new is wrong; return the verdict then.
 
-    Raises ProposalError with what is wrong; arguments as above.
-    """
-    first = health.look(opts)
-    jobs.one(opts, minion, "daemons.restart", [names])
-    if kind == "mon":  # the others see a moment late that it was gone
-        jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
-    verdict = back(opts, minion, names, first)
-    if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
-        raise ProposalError(
-            f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
-        )
-    return verdict
-
-
-def back(opts: Mapping, minion: str, names: Sequence[str], first: seen.Seen) -> Verdict:
-    """Wait until daemons of a host are back and nothing new is wrong; return the verdict then.
-
-    opts, minion, names
+    opts, kind
         As above.
-    first
-        What the cluster said before they went.
+    daemons
+        Their names, by minion: one host's, or those of several that Ceph allows together.
+    known
+        As ``back`` takes it.
 
     Raises ProposalError with what is wrong.
     """
-    before = judge.remembered(first)
+    first = health.look(opts)
+    for minion, names in daemons.items():
+        jobs.one(opts, minion, "daemons.restart", [names])
+        if kind == "mon":  # the others see a moment late that it was gone
+            jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
+    verdict = back(opts, daemons, first, known)
+    for minion, names in daemons.items():
+        if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
+            raise ProposalError(
+                f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
+            )
+    return verdict
+
+
+def back(opts: Mapping, daemons: Waiting, first: seen.Seen, known: Before | None = None) -> Verdict:
+    """Wait until daemons are back and nothing new is wrong; return the verdict then.
+
+    opts, daemons
+        As above.
+    first
+        What the cluster said before they went.
+    known
+        More that is no reason to stop, with its amounts.
+
+    Raises ProposalError with what is wrong.
+    """
+    before, names = {**judge.remembered(first), **(known or {})}, [name for own in daemons.values() for name in own]
 
     def look() -> Verdict:
         try:
@@ -71,7 +113,7 @@ def back(opts: Mapping, minion: str, names: Sequence[str], first: seen.Seen) -> 
         except ProposalError as err:
             return judge.unreachable(str(err))
         found = judge.judge(now, before=before)
-        wrong = (*_gone(names, first, now), *found.wrong) or _stopped(opts, minion, names)
+        wrong = (*_gone(names, first, now), *found.wrong) or _stopped(opts, daemons)
         return Verdict(tuple(wrong), found.moves, found.known)
 
     verdict = health.waited(look)
@@ -80,10 +122,13 @@ def back(opts: Mapping, minion: str, names: Sequence[str], first: seen.Seen) -> 
     return verdict
 
 
-def _stopped(opts: Mapping, minion: str, names: Sequence[str]) -> list[Complaint]:
-    """The daemons that do not run on their host, whatever the monitors still believe."""
-    running = jobs.one(opts, minion, "daemons.running")
-    return [Complaint(f"runs {name}", WRONG, name, "does not run") for name in names if name not in running]
+def _stopped(opts: Mapping, daemons: Waiting) -> list[Complaint]:
+    """The daemons that do not run on their hosts, whatever the monitors still believe."""
+    return [
+        Complaint(f"runs {name}", WRONG, name, "does not run")
+        for minion, names in daemons.items()
+        for name in sorted(set(names) - set(jobs.one(opts, minion, "daemons.running")))
+    ]
 
 
 def _gone(names: Sequence[str], first: seen.Seen, now: seen.Seen) -> list[Complaint]:

@@ -115,10 +115,10 @@ def _moved(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> Non
     """Let the host move OSDs, and wait until they are back."""
     host = kept.load_inventory(site(opts).inventory)["hosts"][minion]["hostname"]
     fsids = [osd["fsid"] for osd in osds]
-    with spared.noout(opts, host, minions.members(opts)["master"][0]):
+    with spared.noout(opts, [host], minions.members(opts)["master"][0]):
         first = health.look(opts)
         jobs.one(opts, minion, "osd_migrate.together", [fsids], list, WAIT)
-        daemon_restart.back(opts, minion, _names(osds), first)
+        daemon_restart.back(opts, {minion: _names(osds)}, first)
 
 
 def _now(opts: Mapping, minion: str, fsid: str) -> Mapping[str, Any]:

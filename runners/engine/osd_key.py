@@ -51,7 +51,7 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
     if not osd["up"]:
         jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
         return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
-    daemon_restart.restart(opts, "osd", minion, [name])
+    daemon_restart.restart(opts, "osd", {minion: [name]})
     return f"{name} of {minion} has a fresh key and was restarted with it"
 
 

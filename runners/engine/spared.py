@@ -50,13 +50,14 @@ def leave(opts: Mapping, refusals: Callable[[], Sequence[str]], limit: float) ->
 
 
 @contextmanager
-def noout(opts: Mapping, host: str, asker: str) -> Iterator[None]:
-    """Set ``noout`` for a host while something is done to it; that of an interrupted run is taken away before.
+def noout(opts: Mapping, hosts: Sequence[str], asker: str) -> Iterator[None]:
+    """Set ``noout`` for hosts while something is done to them; that of an interrupted run is taken away before.
 
     Arguments as for ``refused``.
     """
     jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
-    jobs.one(opts, asker, "cluster_maintenance.begin", [host], list)
+    for host in hosts:
+        jobs.one(opts, asker, "cluster_maintenance.begin", [host], list)
     try:
         yield
     finally:

@@ -29,6 +29,7 @@ class Cluster:
         self.now, self.seconds, self.later = copy.deepcopy(WHOLE), 0.0, []
         self.refused, self.asked, self.waiting, self.dead = {}, [], copy.deepcopy(WAITING), set()
         self.flagged = []  # hosts with noout
+        self.beside = []  # OSDs that Ceph lets stop beside others
         self.gone = {}  # by minion: why a disk of an OSD is not there, by fsid
         for osd in self.now["osd_dump"]["osds"]:
             osd["up_from"] = 10
@@ -59,6 +60,10 @@ class Cluster:
 
     def cluster_health_stoppable(self, _, kind, ids):
         return next((ProposalError(why) for one, why in self.refused.items() if one in ids), {"ok": ids})
+
+    def cluster_health_together(self, _, ids, most):
+        self.most = most
+        return [] if any(one in ids for one in self.refused) else [*ids, *self.beside]
 
     def cluster_maintenance_needed(self, _, host):
         return [self.refused[host]] if host in self.refused else []
@@ -151,6 +156,20 @@ def test_a_host_without_cephs_leave_is_named_and_the_others_are_restarted(runner
     assert runners["daemon.restart"]()["retcode"] == 2  # and the next run has node2 alone
     del cluster.refused["2"]
     assert runners["daemon.restart"]()["changes"] == {"node2": ["osd.2", "osd.3"]}
+
+
+def test_osds_are_restarted_as_many_hosts_at_once_as_ceph_allows(runners, cluster):
+    """After the first host alone; a host some of whose OSDs are not allowed waits for its own turn."""
+    cluster.beside = ["4", "5"]
+    assert "retcode" not in runners["daemon.restart"]()
+    leave = [ids for _, function, kind, ids in (one for one in cluster.asked if "stoppable" in one[1])]
+    assert leave == ["['0', '1']", "['2', '3', '4', '5']"] and cluster.most == 4
+    cluster.waiting, cluster.asked, cluster.beside = copy.deepcopy(WAITING), [], ["4"]
+    for osd in cluster.now["osd_dump"]["osds"]:
+        osd["up_from"] = 10
+    assert "retcode" not in runners["daemon.restart"]()
+    leave = [ids for _, function, kind, ids in (one for one in cluster.asked if "stoppable" in one[1])]
+    assert leave == ["['0', '1']", "['2', '3']", "['4', '5']"]
 
 
 def test_leave_is_waited_for_as_long_as_data_moves(runners, cluster):

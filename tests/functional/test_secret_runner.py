@@ -206,7 +206,7 @@ def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, 
     assert played.did() == [] and state(paths) == before
     assert run("rotate", "osd.3")["text"] == "osd.3 of node1 has a fresh key and was restarted with it"
     assert played.did() == [("salt", "cluster_auth.replace"), ("node1", "osd_keyring.write")]
-    assert played.restarted == [("osd", "node1", ["osd.3"])]
+    assert played.restarted == [("osd", {"node1": ["osd.3"]})]
     told = {minion: yaml.safe_load(text)["ceph_secrets"] for minion, text in played.lent["osd_keyring.write"].items()}
     assert set(told["node1"]) == {"mgr", "osd.3"} and told["node1"]["osd.3"] == told["salt"]["osd.3"]
     assert "osd.3" not in told["client1"] and len(told["salt"]["osd.3"]) == 40

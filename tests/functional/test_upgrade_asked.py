@@ -1,0 +1,399 @@
+"""An upgrade of a cluster that is played: Salt's own runner loader, no second is waited, every moment an end."""
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from played import Killed, Minions
+from saltmaster import Master
+
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import health, jobs, minions, stage_lock, taking_part, waiting
+
+WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
+NODES = ("node1", "node2", "node3", "node4")
+OLD, NEW = "16.2.15+ds-0", "16.2.15+ds-1"
+NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
+TEXT = "ceph version {} (618f440892089921c3e944a991122ddc44e60516) {} (stable)"
+
+
+def daemons(number):
+    """What a node runs: three monitors, two managers and metadata servers, an NFS server; OSDs on 2, 3 and 4."""
+    node = f"node{number}"
+    kinds = ["mon"] * (number < 4) + ["mgr", "mds"] * (number < 3)
+    names = {f"{kind}.{node}": kind for kind in kinds}
+    names |= {f"osd.{osd}": "osd" for osd in (2 * number - 4, 2 * number - 3) if number > 1}
+    return names | ({"nfs-ganesha": "gateway"} if number == 4 else {})
+
+
+class Cluster(Minions):
+    """What minions answer. What must not be is asserted where it would happen."""
+
+    CHANGES = ("note", "forget", "begin", "end", "apply", "restart", "pause")
+
+    def __init__(self):
+        super().__init__()
+        self.hosts = {"salt": {}} | {f"node{number}": daemons(number) for number in range(1, 5)}
+        self.installed, self.sources = dict.fromkeys(self.hosts, OLD), dict.fromkeys(self.hosts, NEW)
+        self.older = {minion: set() for minion in self.hosts}
+        self.kept, self.paused, self.noout, self.seconds = None, None, set(), 0.0
+        self.systems = {"a": [2, True]}
+        self.broken, self.dead, self.refused, self.down = set(), set(), [], set()
+        self.order, self.required, self.release, self.epoch, self.checks = [], "pacific", {}, {}, {}
+
+    def left(self):
+        now = (self.installed, self.older, self.kept, self.noout, self.systems, self.required)
+        return copy.deepcopy(now)
+
+    def up(self, kind):
+        return sorted(
+            name for own in self.hosts.values() for name, has in own.items() if has == kind and name not in self.down
+        )
+
+    # What is asked.
+
+    def cluster_health_inspect(self, _):
+        whole = copy.deepcopy(WHOLE)
+        whole["status"]["health"]["checks"] = copy.deepcopy(self.checks)
+        whole["status"]["quorum_names"] = [name[4:] for name in self.up("mon")]
+        whole["mgr"], whole["mds"] = ([name[4:] for name in self.up(kind)] for kind in ("mgr", "mds"))
+        for osd in whole["osd_dump"]["osds"]:
+            name = f"osd.{osd['osd']}"
+            osd |= {"up": int(name in self.up("osd")), "up_from": self.epoch.get(name, 10)}
+        return whole
+
+    def cluster_upgrade_inspect(self, _):
+        counts = {kind: {} for kind in ("mon", "mgr", "osd", "mds")}
+        for own in self.hosts.values():
+            for name, kind in own.items():
+                if kind in counts:
+                    text = TEXT.format(*self.release.get(name, ("16.2.15", "pacific")))
+                    counts[kind][text] = counts[kind].get(text, 0) + 1
+        systems = [
+            {"name": name, "max_mds": most, "standby_replay": replay, "active": ["node1", "node2"][:most]}
+            for name, (most, replay) in self.systems.items()
+        ]
+        asked = {"versions": counts, "required": self.required, "manager": "node1", "systems": systems}
+        return {**asked, "record": self.kept, "paused": self.paused}
+
+    def cluster_upgrade_paused(self, _):
+        return self.paused
+
+    def daemons_upgrade_inspect(self, minion, refresh):
+        half = "" if minion in self.broken and self.installed[minion] != OLD else self.installed[minion]
+        older = self.older[minion]
+        return {
+            "host": minion,
+            "packages": {"ceph-common": [half, self.sources[minion]]},
+            "daemons": {name: [kind, name in older] for name, kind in self.hosts[minion].items()},
+        }
+
+    def cluster_health_together(self, _, ids, most):
+        return [] if any(number in ids for number in self.refused) else ["2", "3", "4", "5"]
+
+    def cluster_health_stoppable(self, _, kind, ids):
+        if kind == "osd" and set(ids) & set(self.refused):
+            raise ProposalError(NO)
+        return {"ok": ids}
+
+    def daemons_running(self, minion):
+        return set(self.hosts[minion]) - self.dead
+
+    def daemons_pending(self, minion):
+        return {name: {} for name in self.older[minion]}
+
+    def mon_joined(self, minion, _):
+        return True
+
+    # What is changed.
+
+    def cluster_upgrade_note(self, _, record):
+        self.kept = json.dumps(record)
+        return True
+
+    def cluster_upgrade_forget(self, _):
+        self.kept = self.paused = None
+        return True
+
+    def cluster_upgrade_pause(self, _, why):
+        self.paused = why
+        return True
+
+    def cluster_maintenance_begin(self, _, host):
+        self.noout.add(host)
+        return [0]
+
+    def cluster_maintenance_end(self, _):
+        self.noout = set()
+        return []
+
+    def cluster_crush_apply(self, _, commands):
+        assert self.kept, "what they had is kept before"
+        for command in commands:
+            match command:
+                case ["fs", "set", name, "max_mds", most]:
+                    self.systems[name][0] = int(most)
+                case ["fs", "set", name, "allow_standby_replay", word]:
+                    self.systems[name][1] = word == "true"
+                case ["osd", "require-osd-release", name]:
+                    self.required = name
+
+    def state_apply(self, minion, sls, more):
+        assert (sls, more["pillar"]["ceph_upgrade"]) == ("ceph.host.upgrade", [{"ceph-common": self.sources[minion]}])
+        assert self.kept, "the record comes first"
+        self.order.append(("packages", minion))
+        if minion in self.broken:
+            return {"pkg_|-x": {"__id__": "ceph-host-upgrade", "result": False, "comment": "dpkg: error processing"}}
+        self.installed[minion] = self.sources[minion]
+        self.older[minion] = set(self.hosts[minion])
+        return {"pkg_|-x": {"result": True, "comment": "", "changes": {}}}
+
+    def daemons_restart(self, minion, names):
+        kinds = {self.hosts[minion][name] for name in names}
+        assert self.installed[minion] == NEW and len(kinds) == 1
+        assert "osd" not in kinds or minion in self.noout
+        assert "mds" not in kinds or self.systems["a"] == [1, False]
+        assert not {name[4:] for name in names} & set(self.refused) or "osd" not in kinds
+        self.order.append((kinds.pop(), minion))
+        self.older[minion] -= set(names)
+        self.epoch |= dict.fromkeys(set(names) - self.dead, 20)
+        self.down |= set(names) & self.dead
+        self.release |= dict.fromkeys(names, self.release.get("then", ("16.2.15", "pacific")))
+        return {"restarted": names}
+
+    def daemons_upgrade_restart(self, minion, names):
+        self.order.append(("gateway", minion))
+        self.older[minion] -= set(names)
+        return {"restarted": names}
+
+    def several(self, opts, asked, questions, timeout=0):
+        answers = {
+            m: {one.function: self.one(opts, m, one.function, one.arguments) for one in questions} for m in asked
+        }
+        return replies.Replies(answers, [])
+
+
+@pytest.fixture(scope="module")
+def runners(salt_factories):
+    return salt_factories.salt_master_daemon("upgrade", factory_class=Master).runners()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+
+    def sleep(seconds):
+        made.seconds += seconds
+
+    for name in ("one", "cluster", "ask"):
+        monkeypatch.setattr(jobs, name, getattr(made, name))
+    monkeypatch.setattr(jobs, "ask_several", made.several)
+    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
+    monkeypatch.setattr(health, "time", clock)
+    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
+    monkeypatch.setattr(minions, "members", lambda opts: {"all": [*NODES], "master": ["salt"]})
+    monkeypatch.setattr(stage_lock, "free", lambda opts: None)
+    return made
+
+
+WHOLE_ORDER = [
+    *(("packages", "node1"), ("mon", "node1"), ("packages", "node2"), ("mon", "node2"), ("packages", "node3")),
+    *(("mon", "node3"), ("mgr", "node2"), ("mgr", "node1"), ("osd", "node2"), ("packages", "node4"), ("osd", "node3")),
+    *(("osd", "node4"), ("mds", "node2"), ("mds", "node1"), ("gateway", "node4"), ("packages", "salt")),
+]
+
+
+def test_a_cluster_is_upgraded_in_cephs_order(runners, cluster):
+    """node2's OSDs alone first, node3's and node4's together; the active manager and metadata server last."""
+    done = runners["upgrade.carry_out"]()
+    assert done.get("retcode", 0) == 0, done
+    assert cluster.order == WHOLE_ORDER
+    assert set(cluster.installed.values()) == {NEW} and not any(cluster.older.values())
+    assert (cluster.kept, cluster.noout, cluster.systems) == (None, set(), {"a": [2, True]})
+    assert f"all hosts have Ceph's packages {NEW}, and all daemons run from them" in done["text"]
+    again = runners["upgrade.carry_out"]()
+    assert "nothing changed" in again["text"] and "changes" not in again and cluster.order == WHOLE_ORDER
+
+
+def test_a_dry_run_tells_versions_and_order_and_changes_nothing(runners, cluster):
+    before = cluster.left()
+    told = runners["upgrade.carry_out"](test=True)["text"].splitlines()
+    assert told[0] == f"{OLD} -> {NEW}: node1, node2 and 3 more hosts"
+    assert told[1:] == [
+        "mon: node1 alone at first, then node2, node3: 3 daemons",
+        "mgr: node2 alone at first, then node1: 2 daemons",
+        "osd: node2 alone at first, then node3, node4, as many at once as Ceph allows (ok-to-stop --max): 6 daemons",
+        "mds: one active server alone in a, restored afterwards",
+        "mds: node1 alone at first, then node2: 2 daemons",
+        "gateway: node4 alone at first: 1 daemon",
+        "packages alone: salt",
+    ]
+    assert cluster.left() == before and cluster.log == []
+
+
+REFUSED = {
+    "a downgrade": (lambda c: c.release.update({"osd.3": ("17.2.7", "quincy")}), "1 osd on 17.2.7, newer than 16.2.15"),
+    "too old": (
+        lambda c: c.release.update({"mon.node1": ("13.2.9", "mimic")}),
+        "1 mon on 13.2.9: to 16.2.15 are 3 rel",
+    ),
+    "mixed": (
+        lambda c: c.release.update({"osd.1": ("16.2.9", "pacific"), "osd.2": ("16.2.7", "pacific")}),
+        "several ver",
+    ),
+    "other sources": (lambda c: c.sources.update(node3=OLD), f"({OLD}: node3; {NEW}: node1, node2, node4, salt)"),
+    "an OSD that is down": (lambda c: c.down.add("osd.5"), "osd.5: down"),
+    "no version": (lambda c: c.sources.update(dict.fromkeys(c.sources, "x")), "'x' is no version of Ceph"),
+    "a record that is none": (lambda c: setattr(c, "kept", "[]"), "what is no upgrade's record"),
+    "a pause": (lambda c: setattr(c, "paused", "by root"), "paused by root: 'salt-run upgrade.resume' lets it go on"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("verb", ["check", "carry_out"])
+def test_what_stands_against_it_is_named_and_nothing_is_changed(runners, cluster, case, verb):
+    make, says = REFUSED[case]
+    make(cluster)
+    before = cluster.left()
+    done = runners[f"upgrade.{verb}"]()
+    assert done["retcode"] == 2 and says in done["error"], done
+    assert cluster.left() == before and cluster.log == []
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
+    fresh = copy.deepcopy(cluster.__dict__)
+    runners["upgrade.carry_out"]()
+    whole, changes = cluster.left(), cluster.changes
+    assert changes >= 30
+    for moment in range(1, changes + 1):
+        cluster.__dict__.clear()
+        cluster.__dict__.update(copy.deepcopy(fresh))
+        cluster.kill = (moment, before)
+        with pytest.raises(Killed):
+            runners["upgrade.carry_out"]()
+        cluster.kill = (None, False)
+        done = runners["upgrade.carry_out"]()
+        assert done.get("retcode", 0) == 0, (moment, done)
+        assert cluster.left() == whole, moment
+
+
+def test_the_canary_stops_everything(runners, cluster):
+    cluster.dead.add("mon.node1")
+    done = runners["upgrade.carry_out"]()
+    assert (
+        done["retcode"] == 1 and "node1: restarted, and since then: 2 of 3 monitors are in quorum" in done["error"]
+    ), done
+    assert cluster.order == WHOLE_ORDER[:2] and "node1: packages" in done["error"]
+    again = runners["upgrade.carry_out"]()
+    assert "mon.node1" in again["error"] and cluster.order == WHOLE_ORDER[:2], "it goes on only when that is mended"
+    cluster.dead, cluster.down = set(), set()
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+    assert cluster.order == WHOLE_ORDER and cluster.kept is None
+
+
+def test_a_package_that_is_broken_stops_by_name_and_goes_on_when_mended(runners, cluster):
+    cluster.broken.add("node3")
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1
+    assert "node3: its packages: ceph-host-upgrade: dpkg: error processing" in done["error"]
+    assert cluster.order == WHOLE_ORDER[:5] and cluster.noout == set()
+    shown = runners["upgrade.status"]()["text"]
+    assert f"to {NEW}, under way since" in shown and f"{OLD} -> {NEW}: node3, node4, salt" in shown
+    assert "node1: to begin anew: mgr.node1, mds.node1" in shown
+    cluster.broken.clear()
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+    assert cluster.order == [*WHOLE_ORDER[:5], *WHOLE_ORDER[4:]]
+
+
+def test_without_cephs_leave_it_stops_and_takes_its_noout_away(runners, cluster):
+    cluster.refused = ["2"]
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and f"node3: osd.2, osd.3: not restarted: {NO}" in done["error"]
+    assert ("osd", "node2") in cluster.order and ("osd", "node4") not in cluster.order and cluster.noout == set()
+    cluster.refused = []
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+
+
+def test_what_is_newly_wrong_between_turns_stops_it(runners, cluster):
+    restart = cluster.daemons_restart
+
+    def dies(minion, names):
+        if minion == "node1":
+            cluster.down.add("osd.5")
+        return restart(minion, names)
+
+    cluster.daemons_restart = dies
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "osd.5: down" in done["error"] and cluster.order == WHOLE_ORDER[:2]
+    del cluster.daemons_restart
+    assert "osd.5: down" in runners["upgrade.carry_out"]()["error"], "also when it is begun again"
+
+
+def test_what_ceph_says_of_every_upgrade_is_no_reason_to_stop(runners, cluster):
+    restart = cluster.daemons_restart
+
+    def warns(minion, names):
+        message = {"severity": "HEALTH_WARN", "summary": {"message": "older", "count": 1}, "muted": False}
+        cluster.checks = {"DAEMON_OLD_VERSION": message, "OSD_UPGRADE_FINISHED": message}
+        return restart(minion, names)
+
+    cluster.daemons_restart = warns
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+
+
+def test_the_new_release_is_required_at_the_end(runners, cluster):
+    cluster.sources = dict.fromkeys(cluster.sources, "17.2.7-1")
+    global NEW
+    old, NEW = NEW, "17.2.7-1"
+    try:
+        cluster.release["then"] = ("17.2.7", "quincy")
+        done = runners["upgrade.carry_out"]()
+    finally:
+        NEW = old
+    assert done.get("retcode", 0) == 0 and cluster.required == "quincy", done
+
+
+def test_it_pauses_before_the_next_hosts_and_goes_on(runners, cluster):
+    assert "no upgrade is under way" in runners["upgrade.pause"]()["text"]
+    restart = cluster.daemons_restart
+
+    def pauses(minion, names):
+        if cluster.paused is None and minion == "node2":
+            assert "pauses before its next hosts" in runners["upgrade.pause"]()["text"]
+        return restart(minion, names)
+
+    cluster.daemons_restart = pauses
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "before node3: 'salt-run upgrade.resume' lets it go on" in done["error"]
+    assert cluster.order == WHOLE_ORDER[:4] and "nothing changed" in runners["upgrade.pause"]()["text"]
+    del cluster.daemons_restart
+    assert "paused by" in runners["upgrade.status"]()["text"]
+    assert "paused by" in runners["upgrade.carry_out"]()["error"]
+    assert "it may go on: 'salt-run stage.run upgrade'" in runners["upgrade.resume"]()["text"]
+    assert "nothing changed" in runners["upgrade.resume"]()["text"]
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0 and cluster.order == WHOLE_ORDER
+
+
+def test_some_hosts_first_and_the_rest_later(runners, cluster, monkeypatch):
+    """``only=node1``, or a host in maintenance: it has not ended, file systems stay reduced, and the same goes on."""
+    among = taking_part.among
+    monkeypatch.setattr(taking_part, "among", lambda opts, hosts=None, limited=True: ["node1"])
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "not ended: node2, node3, node4, salt took no part" in done["error"], done
+    assert {minion for _, minion in cluster.order} == {"node1"} and cluster.kept
+    assert cluster.systems == {"a": [1, False]}
+    assert "file system a gets max_mds 2, and standbys that replay back" in runners["upgrade.status"]()["text"]
+    monkeypatch.setattr(taking_part, "among", among)
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+    assert (cluster.kept, cluster.systems) == (None, {"a": [2, True]})
+
+
+def test_a_silent_host_is_named_and_nothing_is_begun(runners, cluster):
+    cluster.silent.add("node4")
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 2 and "node4: does not answer" in done["error"] and cluster.log == []
