@@ -30,6 +30,7 @@ class Look:
     managers: int  # active and standby
     metadata: int  # metadata servers, active and standby
     report: Sequence[Mapping[str, Any]]  # of ``osd.report``: each planned OSD
+    copies: int = 0  # of objects, and of what was deleted, that are yet to be brought where they belong
 
 
 def look(status: Mapping[str, Any], dump: Mapping, auth: Mapping, report: Sequence[Mapping[str, Any]]) -> Look:
@@ -44,6 +45,7 @@ def look(status: Mapping[str, Any], dump: Mapping, auth: Mapping, report: Sequen
         managers=status["mgrmap"]["num_standbys"] + bool(status["mgrmap"]["available"]),
         metadata=len(status["fsmap"]["by_rank"]) + status["fsmap"]["up:standby"],
         report=report,
+        copies=status["pgmap"].get("degraded_objects", 0) + status["pgmap"].get("misplaced_objects", 0),
     )
 
 

@@ -1,6 +1,7 @@
 """A lab as chaos uses it: commands on its hosts, what runs where, whether all is whole."""
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from lab.load.place import Place
 from lab.store import find
 
 COMMAND = 600  # seconds a command may take, a stage: more (stage.py)
-WHOLE = 300  # seconds until a cluster is whole again: OSDs start, data of a small cluster is copied
+WHOLE = 300  # seconds without progress until a cluster is whole again: OSDs start, data is copied
 # Ceph's own daemons that run on a host, by their units.
 UNITS = "systemctl list-units --quiet --plain --no-legend --state=active 'ceph-*@*.service'"
 # Scan once, where Ceph has its folder for that.
@@ -69,13 +70,16 @@ class DeployedLab:
         return judge.look(status, dump, auth, self.report())
 
     def whole(self, before: Look | None = None, limit: float = WHOLE) -> tuple[Look, list[str]]:
-        """Wait until all is whole and as planned; the last look, and what is not so after `limit` seconds.
+        """Wait until all is whole and as planned; the last look, and what is not so `limit` seconds later.
 
-        before: from the round's beginning; without it, what Ceph's checks say is taken as it is.
+        before: from the round's beginning; without it, what Ceph's checks say is taken as it is. As long as ever fewer
+        copies are left to be made the seconds begin anew: an OSD that was down for long has thousands to catch up with.
         """
-        deadline = time.monotonic() + limit
+        deadline, least = time.monotonic() + limit, sys.maxsize
         while True:
             now = self.look()
+            if 0 < now.copies < least:
+                deadline, least = time.monotonic() + limit, now.copies
             found = judge.problems(now, before or now)
             if not found or time.monotonic() > deadline:
                 return now, found

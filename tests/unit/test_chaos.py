@@ -115,14 +115,14 @@ def test_a_look_is_read_of_what_ceph_answers() -> None:
         "quorum_names": ["node1"],
         "mgrmap": {"available": True, "num_standbys": 2},
         "fsmap": {"by_rank": [{"rank": 0, "name": "node2", "status": "up:active"}], "up:standby": 2},
-        "pgmap": {"pgs_by_state": [{"state_name": "active+clean", "count": 33}]},
+        "pgmap": {"pgs_by_state": [{"state_name": "active+clean", "count": 33}], "degraded_objects": 7},
     }
     dump = {"osds": [{"osd": 4, "uuid": "aaaa", "up": 1, "in": 0}]}
     auth = {"auth_dump": [{"entity": "osd.4", "key": "x"}, {"entity": "client.osd.9"}, {"entity": "mgr.node1"}]}
     seen = judge.look(status, dump, auth, [])
     assert (seen.checks, seen.osds, seen.keys) == ({"OSD_DOWN": "1 osds down"}, {"aaaa": (4, True, False)}, {4})
     assert (seen.managers, seen.metadata, seen.quorum) == (3, 3, {"node1"})
-    assert seen.groups == {"active+clean": 33}
+    assert (seen.groups, seen.copies) == ({"active+clean": 33}, 7)
 
 
 @pytest.mark.parametrize("case", CASES["ends"], ids=lambda case: f"{case['fault']} {case['detail']} {case['code']}")

@@ -212,6 +212,28 @@ def test_a_look_is_awaited_that_is_whole(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "33 active+undersized+degraded" in said
 
 
+def test_data_that_is_brought_back_is_waited_for_as_long_as_it_gets_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in round 7 of seed 3: 5,576 copies at twenty a second."""
+    passed = [0.0]
+    monkeypatch.setattr(game.time, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(game.time, "sleep", lambda _: passed.__setitem__(0, passed[0] + 100))
+
+    class Lab(DeployedLab):
+        def __init__(self, *copies: int | None) -> None:
+            self.copies = list(copies)
+
+        def look(self) -> Look:
+            left = self.copies.pop(0)
+            return look({} if left is None else {"groups": {"active+recovering": 1}, "copies": left})
+
+    assert Lab(0, 5000, 3000, 3000, 2000, 2000, 100, None).whole(look({}), limit=150)[1] == []
+    lab = Lab(5000, 3000, 3000, 3001, None)
+    (said,) = lab.whole(look({}), limit=150)[1]
+    assert "1 active+recovering" in said and lab.copies == [None], (
+        "it neither got less, nor was it waited for any longer"
+    )
+
+
 def test_only_reports_of_the_pulled_disks_osds_are_archived() -> None:
     typed: list[Any] = []
 
