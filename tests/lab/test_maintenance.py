@@ -11,6 +11,7 @@ from test_monitoring import api
 
 from lab.containers import Done
 
+pytestmark = pytest.mark.big
 DAEMONS = "pgrep -x -l 'ceph-(osd|mon|mgr|mds)|radosgw|haproxy|keepalived|ganesha.nfsd'"
 
 
@@ -136,7 +137,6 @@ def states(product: Product, host: str, gateway: str) -> list[str]:
     return next(line.split()[5:7] for line in table.splitlines() if f" {gateway} " in line)
 
 
-@pytest.mark.big
 def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, load: Callable[..., Any]) -> None:
     """S3's client goes on through the address before the gateways, which one host of two serves meanwhile."""
     until(served.healthy, 120, "HEALTH_OK")
