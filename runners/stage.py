@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from proposals.files import site as sites
 from proposals.stages import lines, orchestrations, plan_steps, presence, progress, targets
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
@@ -68,7 +67,7 @@ def begin(
         salt-run stage.begin prep
     """
     job, log = stage_lock.take(__opts__, stage), None
-    expected = _expected(stage, members)
+    expected = minions.addressed(__opts__, stage, members)
     note: dict[str, Any] = {"only": only, "hosts": targets.named(only, expected), "must": list(must)}
     if job and not test:
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
@@ -252,19 +251,6 @@ def stop() -> answer.Output:
     ended = stage_jobs.end(__opts__, steps, asked)
     text += [f"{minion}: stopped in step {steps[jid]['step']}" for minion, jid in sorted(ended.items())]
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
-
-
-def _expected(stage: str, members: Sequence[str] | None) -> list[str]:
-    """The minions that a stage addresses; ProposalError where there are none."""
-    if members is not None and not members:
-        raise ProposalError(f"stage {stage}: nothing is configured yet: run 'salt-run state.orch ceph.stage.configure'")
-    expected = sorted(members) if members else minions.ours(__opts__)
-    if not expected:
-        raise ProposalError(
-            f"stage {stage}: no minion is managed by Halocline: accept keys (salt-key), or look at ceph_minions in "
-            f"{sites.site(__opts__).root}/minions.sls"
-        )
-    return expected
 
 
 def _left(note: dict[str, Any], answered: Collection[str]) -> str:

@@ -106,17 +106,7 @@ def back(opts: Mapping, daemons: Waiting, first: seen.Seen, known: Before | None
     Raises ProposalError with what is wrong.
     """
     before, names = {**judge.remembered(first), **(known or {})}, [name for own in daemons.values() for name in own]
-
-    def look() -> Verdict:
-        try:
-            now = health.look(opts)
-        except ProposalError as err:
-            return judge.unreachable(str(err))
-        found = judge.judge(now, before=before)
-        wrong = (*_gone(names, first, now), *found.wrong) or _stopped(opts, daemons)
-        return Verdict(tuple(wrong), found.moves, found.known)
-
-    verdict = health.waited(look)
+    verdict = health.since(opts, before, lambda now: _gone(names, first, now) or _stopped(opts, daemons))
     if verdict.wrong:
         raise ProposalError(f"restarted, and since then: {'; '.join(judge.lines(verdict.wrong))}")
     return verdict

@@ -1,11 +1,11 @@
 """How the running cluster is: asked through a host with the admin's key, judged by ``proposals/cluster/health``."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from proposals.cluster import growth
 from proposals.cluster.health import judge, seen
-from proposals.cluster.health.findings import Plan
+from proposals.cluster.health.findings import Complaint, Plan
 from proposals.cluster.health.judge import Before, Verdict
 from proposals.cluster.health.patience import Patience
 from proposals.files.site import site
@@ -60,6 +60,28 @@ def waited(judged: Callable[[], Verdict], limit: float = LIMIT, settle: float = 
     while not patience.ends(verdict := judged(), now := time.monotonic()):
         time.sleep(PAUSES[now - began > 60])
     return verdict
+
+
+def since(opts: Mapping, before: Before, lacking: Callable[[seen.Seen], Iterable[Complaint]]) -> Verdict:
+    """Wait until nothing is wrong that was not before and nothing lacks; return the verdict then.
+
+    opts
+        The master's options.
+    before
+        What was known, as ``judge`` takes it.
+    lacking
+        What is to be back and is not, of what the cluster says.
+    """
+
+    def judged() -> Verdict:
+        try:
+            now = look(opts)
+        except ProposalError as err:
+            return judge.unreachable(str(err))
+        found = judge.judge(now, before=before)
+        return Verdict((*lacking(now), *found.wrong), found.moves, found.known)
+
+    return waited(judged)
 
 
 def plan(opts: Mapping, gone: Collection[str] = ()) -> Plan:

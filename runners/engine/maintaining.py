@@ -9,7 +9,6 @@ from typing import Any
 from proposals.cluster import maintained
 from proposals.cluster.health import judge
 from proposals.cluster.health.findings import WRONG, Complaint
-from proposals.cluster.health.judge import Verdict
 from proposals.cluster.health.seen import Seen
 from proposals.cluster.maintained import Record
 from proposals.stages import replies
@@ -155,16 +154,7 @@ def _since(opts: Mapping, first: Seen, record: Record) -> list[str]:
 
 def _back(opts: Mapping, record: Record, before: judge.Before) -> None:
     """Wait until the daemons that ran are back and nothing new is wrong. Raises ProposalError."""
-
-    def look() -> Verdict:
-        try:
-            now = health.look(opts)
-        except ProposalError as err:
-            return judge.unreachable(str(err))
-        found = judge.judge(now, before=before)
-        return Verdict((*_lacking(opts, record, now), *found.wrong), found.moves, found.known)
-
-    if wrong := health.waited(look).wrong:
+    if wrong := health.since(opts, before, lambda now: _lacking(opts, record, now)).wrong:
         raise ProposalError(
             f"{record.minion}: started, and since then: {'; '.join(judge.lines(wrong))}; its noout is kept: mend that "
             "and run it again"

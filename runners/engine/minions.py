@@ -1,6 +1,6 @@
 """Which minions are ours, which role each has, and what the site tells its own master."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,27 @@ def ours(opts: Mapping) -> list[str]:
             f"for example \"ceph_minions: 'osd*'\" into {own_file}; accepted are {accepted}"
         )
     return match(opts, target)
+
+
+def addressed(opts: Mapping, stage: str, members: Sequence[str] | None) -> list[str]:
+    """Return the minions that a stage addresses; ProposalError where there are none.
+
+    opts
+        The master's options.
+    stage
+        Its name, for the message.
+    members
+        Their ids; None for every minion of ours.
+    """
+    if members is not None and not members:
+        raise ProposalError(f"stage {stage}: nothing is configured yet: run 'salt-run state.orch ceph.stage.configure'")
+    expected = sorted(members) if members else ours(opts)
+    if not expected:
+        raise ProposalError(
+            f"stage {stage}: no minion is managed by Halocline: accept keys (salt-key), or look at ceph_minions in "
+            f"{site(opts).root}/minions.sls"
+        )
+    return expected
 
 
 def listed(minions: Collection[str]) -> str:
