@@ -192,31 +192,6 @@ def test_restarted_hosts_have_all_again_by_themselves(cluster: Product) -> None:
     salt_run(cluster.session, "networks.bonds")
 
 
-@pytest.mark.parametrize(("words", "dedicated"), [("standalone=true", "0"), ("db=180-200 db-size=20g", "1")])
-def test_dbs_on_logical_volumes_go_to_their_data_disks_and_come_again(
-    cluster: Product, words: str, dedicated: str
-) -> None:
-    """Ceph's tool fails when all is written: the OSD runs where it lay, by its tags, and the same command goes on."""
-    until(lambda: whole(cluster), SLOW, "HEALTH_OK")
-    cluster.stage(AGAIN)
-    cluster.run("saltmaster", f"{PLAIN} {words}")
-    cluster.stage("ceph.stage.configure")
-    cluster.run("stor1", f"cat >{TOOL} <<'END'\n{BROKEN}END\nchmod +x {TOOL}")
-    failed = cluster.run("saltmaster", "salt-run osd.migrate", check=False, limit=1800)
-    assert failed.code == 1 and "runs where it lay, its db was not moved" in failed.out + failed.err
-    cluster.run("stor1", f"! test -e {TOOL}")
-    cluster.run("saltmaster", "salt-run osd.migrate", limit=3600)
-    until(lambda: whole(cluster), SLOW, "HEALTH_OK")
-    lines = salt_run(cluster.session, "osd.report").data["osds"]
-    assert [line["problems"] for line in lines] == [[]] * sum(OSDS.values())
-    here = {line["id"] for line in lines if line["host"] == "stor1"}
-    told = {osd["bluefs_dedicated_db"] for osd in cluster.ceph("osd metadata") if osd["id"] in here}
-    assert len(here) == OSDS["stor1"] and told == {dedicated}
-    volumes = cluster.run("stor1", "lvs --noheadings -o lv_name").out.split()
-    assert sum(name.startswith("osd-db-") for name in volumes) == OSDS["stor1"] * int(dedicated)
-    assert "nothing changed" in cluster.run("saltmaster", "salt-run osd.migrate").out
-
-
 def test_a_replaced_disks_osd_has_its_number_again(cluster: Product, load: Callable) -> None:
     until(lambda: whole(cluster), SLOW, "HEALTH_OK")
     old = next(line for line in salt_run(cluster.session, "osd.report").data["osds"] if line["host"] == "stor1")
@@ -281,3 +256,28 @@ def test_networkmanagers_change_that_loses_the_master_is_undone(cluster: Product
     }
     assert why[by] in host.salt("links_undo.undone")
     until(lambda: whole(cluster), 2 * SLOW, "HEALTH_OK with its network back")
+
+
+@pytest.mark.parametrize(("words", "dedicated"), [("standalone=true", "0"), ("db=180-200 db-size=20g", "1")])
+def test_dbs_on_logical_volumes_go_to_their_data_disks_and_come_again(
+    cluster: Product, words: str, dedicated: str
+) -> None:
+    """Ceph's tool fails when all is written: the OSD runs where it lay, by its tags, and the same command goes on."""
+    until(lambda: whole(cluster), SLOW, "HEALTH_OK")
+    cluster.stage(AGAIN)
+    cluster.run("saltmaster", f"{PLAIN} {words}")
+    cluster.stage("ceph.stage.configure")
+    cluster.run("stor1", f"cat >{TOOL} <<'END'\n{BROKEN}END\nchmod +x {TOOL}")
+    failed = cluster.run("saltmaster", "salt-run osd.migrate", check=False, limit=1800)
+    assert failed.code == 1 and "runs where it lay, its db was not moved" in failed.out + failed.err
+    cluster.run("stor1", f"! test -e {TOOL}")
+    cluster.run("saltmaster", "salt-run osd.migrate", limit=3600)
+    until(lambda: whole(cluster), SLOW, "HEALTH_OK")
+    lines = salt_run(cluster.session, "osd.report").data["osds"]
+    assert [line["problems"] for line in lines] == [[]] * sum(OSDS.values())
+    here = {line["id"] for line in lines if line["host"] == "stor1"}
+    told = {osd["bluefs_dedicated_db"] for osd in cluster.ceph("osd metadata") if osd["id"] in here}
+    assert len(here) == OSDS["stor1"] and told == {dedicated}
+    volumes = cluster.run("stor1", "lvs --noheadings -o lv_name").out.split()
+    assert sum(name.startswith("osd-db-") for name in volumes) == OSDS["stor1"] * int(dedicated)
+    assert "nothing changed" in cluster.run("saltmaster", "salt-run osd.migrate").out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from gateways import front
-from product import PILLAR, Product
+from product import PILLAR, Product, until
 from rich.console import Console
 
 from lab.load.judge import Demand, Report, Span
@@ -44,6 +44,11 @@ class Busy:
     def operations(self) -> dict[str, int]:
         """Acknowledged operations of each client until now."""
         return {name: each.operations for name, each in report(self.name).clients.items()}
+
+    def goes_on(self, more: int) -> None:
+        """Wait until each client has done that many operations more."""
+        before = self.operations()
+        until(lambda: all(now >= before[name] + more for name, now in self.operations().items()), 60, "clients go on")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from busy import Busy, until_seen
+from busy import until_seen
 from product import Product, until
 
 from lab.load.node.clients import NAME
@@ -66,12 +66,6 @@ def first_osd(cluster: Product, host: str) -> int:
     return min(next(node["children"] for node in cluster.ceph("osd tree")["nodes"] if node["name"] == host))
 
 
-def went_on(busy: Busy) -> None:
-    """Every client works again: more operations than before."""
-    before = busy.operations()
-    until(lambda: all(count > before[name] + 4 for name, count in busy.operations().items()), 60, "clients go on")
-
-
 def spoil(cluster: Product, pool: str, deleted: str, altered: str) -> None:
     """Delete one object of RADOS and alter another."""
     other = f"head -c {SIZE} /dev/urandom | rados -p {pool} put {altered} -"
@@ -112,7 +106,7 @@ def test_an_osd_ends_under_load_and_nothing_is_lost(served: Product, load: Calla
         with busy.fault():
             with ended(served, "node1", osd := first_osd(served, "node1")):
                 until(lambda: not up(served, osd), longest, "the OSD is down")
-                went_on(busy)
+                busy.goes_on(5)
             until(lambda: up(served, osd), 60, "the OSD is up again")
     if ended is frozen:  # a load that saw nothing of it would prove nothing
         assert max(each.stall for each in busy.report.clients.values()) > 1
