@@ -1,8 +1,9 @@
 """The files of a network backend that hold the planned links: what differs, and their writing."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import halocline
 
 OURS = ("05-halocline-", "halocline-", "ifcfg-")  # how the backends' files of links begin
 
@@ -42,7 +43,7 @@ def write(files: Mapping, names: Sequence[str]) -> tuple[list[str], set[str]]:
     for path, text in files["written"].items():
         if path not in ours:
             __salt__["links_undo.keep"](path)
-        _write(Path(path), text)
+        halocline.write(Path(path), text, 0o600 if path.endswith(".nmconnection") else 0o644)
     for path in files["removed"]:
         Path(path).unlink(missing_ok=True)
     touched = (*files["written"], *files["removed"])
@@ -60,13 +61,3 @@ def _is_of(path: str, name: str) -> bool:
 
 def _text(path: str) -> str | None:
     return Path(path).read_text() if Path(path).exists() else None
-
-
-def _write(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.new")
-    with draft.open("w") as file:
-        os.fchmod(file.fileno(), 0o600 if path.suffix == ".nmconnection" else 0o644)
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)

@@ -43,6 +43,7 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
     draft.mkdir(parents=True, mode=0o700)
     absent = []
     for path in map(Path, files):
+        absent.append(str(halocline.draft(path)))
         if path.exists():
             kept = draft / "files" / path.relative_to("/")
             kept.parent.mkdir(parents=True, exist_ok=True)

@@ -136,15 +136,22 @@ def locked(file: IO, why: str) -> None:
         raise CommandExecutionError(f"{why}: {err.strerror}; run it again when that has ended") from err
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and through to the disk."""
-    fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("w", encoding="ascii") as file:
+def write(path: Path, text: str, mode: int | None = None) -> None:
+    """Write a file whole or not at all, and through to the disk; with these permissions, where there are any."""
+    fresh = draft(path)
+    with fresh.open("w", encoding="utf-8") as file:
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
     fresh.rename(path)
     synced(path.parent)
+
+
+def draft(path: Path) -> Path:
+    """Return the file that ``write`` writes first; a power failure may leave it."""
+    return path.with_name(f".{path.name}.new")
 
 
 def synced(folder: Path) -> None:

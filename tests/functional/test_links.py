@@ -1,11 +1,13 @@
 """Links on a host: the three systems' files for the guide's network, and the kernel's answers judged."""
 
 import json
+import subprocess
 
 import pytest
 from salt.exceptions import CommandExecutionError
 from saltlinks import BACKENDS, FIXTURES, apollo
 
+UNDO = FIXTURES.parents[1] / "salt/ceph/host/networks/files/links-undo"
 KERNEL = FIXTURES / "networking/kernel"
 PLANNED = {
     "links": {
@@ -225,6 +227,24 @@ def test_a_change_that_fails_is_rolled_back(applied, modules, tmp_path, networkc
     (line,) = [line for line in called if line.startswith("links-undo")]  # the script that puts everything back
     assert line.startswith(("links-undo bond0 has MTU", "links-undo 'networkctl reload'"))
     assert modules["links_undo.applied"]()["links"] == {}
+
+
+def test_what_a_power_failure_left_goes_with_the_rollback(modules, python_module, tmp_path, monkeypatch):
+    """A file is written under another name first; the host went down before it had its own."""
+    monkeypatch.setattr(python_module("links_undo"), "_run", lambda *words, **_: None)
+    home = tmp_path / "links"
+    for name, path in {"HOME": home, "RECORD": home / "undo", "UNDOING": home / "undoing"}.items():
+        monkeypatch.setattr(python_module("links_undo"), name, path)
+    folder = tmp_path / "system-connections"
+    folder.mkdir()
+    (folder / "bond0").write_text("old")
+    modules["links_undo.arm"]([str(folder / "bond0"), str(folder / "bond1")], [], 60)
+    (folder / ".bond0.new").write_text("half")
+    (folder / "bond1").write_text("new")
+    script = UNDO.read_text().replace("home=/var/lib/halocline/links", f"home={home}")
+    assert subprocess.run(["sh", "-c", script, "links-undo", "boot"], check=False).returncode == 0
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"bond0": "old"}
+    assert "before the host went down" in (home / "undone/reason").read_text()
 
 
 @pytest.fixture
