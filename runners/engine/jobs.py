@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any
 
 import salt.client
+import salt.config
 import salt.exceptions
 
 from proposals.stages.replies import Question, Replies, judged
@@ -90,10 +91,19 @@ def cluster(
     return one(opts, minions.members(opts)["master"][0], function, arguments, kind, timeout)
 
 
+def _own(opts: Mapping) -> Mapping:
+    """The options with the master's own user, whose key a job needs: an orchestration that is typed behind sudo has
+    ``sudo_NAME`` there, who is nobody (salt/runners/state.py).
+    """
+    if not str(opts.get("user")).startswith("sudo_"):
+        return opts
+    return {**opts, "user": salt.config.master_config(opts["conf_file"])["user"]}
+
+
 def _returned(opts: Mapping, asked: list[str], functions: str | list[str], arguments: list, timeout: float) -> dict:
     """What one Salt job returns, in full; ProposalError where the master takes none."""
     try:
-        with salt.client.get_local_client(mopts=opts) as client:
+        with salt.client.get_local_client(mopts=_own(opts)) as client:
             return client.cmd(asked, functions, arguments, tgt_type="list", timeout=timeout, full_return=True)
     except REFUSED as err:
         raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err

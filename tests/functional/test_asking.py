@@ -87,3 +87,10 @@ def test_a_minion_that_answers_nonsense_holds_back_only_itself(master):
     lines = done.stdout.splitlines()
     (odd,) = (line for line in lines if line.startswith("node3: its answer is not of the form expected"))
     assert odd.endswith("; what was stored of it stays") and "inventory: stored node1, node2" in lines
+
+
+def test_what_is_typed_behind_sudo_asks_by_the_masters_own_key(master, monkeypatch):
+    """An orchestration has whoever typed it in its options, of whom the master knows no key."""
+    monkeypatch.setenv("SUDO_USER", "alice")
+    told = jobs.ask({**master.opts(), "user": "sudo_alice"}, ["node1"], "test.ping", kind=bool)
+    assert told.answers == {"node1": True}
