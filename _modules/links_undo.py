@@ -129,9 +129,7 @@ def remember(files: Collection[str], links: Mapping) -> None:
         salt 'osdnode1' links_undo.remember '[]' '{}'
     """
     HOME.mkdir(parents=True, exist_ok=True)
-    draft = HOME / "applied.json.new"
-    draft.write_text(json.dumps({"files": sorted(files), "links": links}))
-    draft.rename(HOME / "applied.json")
+    halocline.write(HOME / "applied.json", json.dumps({"files": sorted(files), "links": links}))
 
 
 def keep(path: str) -> None:
