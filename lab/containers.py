@@ -21,7 +21,7 @@ from lab.store import CHECKOUT, Lab
 DROPPED = ["SYS_RESOURCE", "SYS_TIME", "SYS_MODULE"]
 # Kernel settings that are the machine's, not the container's: readable, not writable (net is namespaced).
 READ_ONLY = ["/proc/sys/vm", "/proc/sys/fs", "/proc/sys/kernel", "/proc/sys/dev", "/proc/sysrq-trigger"]
-
+TREE = "/srv/halocline"  # where the master sees the checkout, and minions what they need of it
 
 TIMED_OUT = 124  # what coreutils' timeout answers
 REFUSED = ("Error response from daemon", "Error: No such container")  # how docker's client begins, not the command
@@ -98,8 +98,8 @@ def _host_config(client: DockerClient, lab: Lab, host: Node, network: str) -> di
 def _binds(lab: Lab, host: Node) -> list[str]:
     tree = ["/sys/fs/cgroup:/sys/fs/cgroup:rw", f"{disks.mounted_folder(lab, host.name)}:/etc/lab:ro"]
     if host.master:
-        return [*tree, f"{CHECKOUT}:/srv/halocline:ro", f"{CHECKOUT}/lab/site/salt:/srv/salt:ro"]
-    return [*tree, f"{CHECKOUT}/srv/minion.d:/srv/halocline/srv/minion.d:ro"]
+        return [*tree, f"{CHECKOUT}:{TREE}:ro", f"{CHECKOUT}/lab/site/salt:/srv/salt:ro"]
+    return [*tree, f"{CHECKOUT}/srv/minion.d:{TREE}/srv/minion.d:ro"]
 
 
 def put(container: Container, files: dict[str, str]) -> None:

@@ -63,6 +63,12 @@ def _runs_already(client: DockerClient, name: str, text: str) -> bool:
     end = f"`python -m lab down {name}` ends it (from any checkout)."
     if not lab.ours:
         raise LabError(f"{name} runs already, from the checkout {lab.checkout}. {end}")
+    master = containers.find(client, lab, lab.cluster.master.name)
+    if master.status == "running" and containers.run(master, f"test -e {containers.TREE}/setup.cfg").code:
+        raise LabError(
+            f"{name} runs already, and its master sees an empty folder: {lab.checkout} was removed since, and made "
+            f"anew. {end}"
+        )
     if parse(name, text) != lab.cluster:
         say(f"{name} is up, as it was made; its cluster file or hosts have changed since. {end}")
     stopped = f" (stopped: {', '.join(lab.stopped)})" if lab.stopped else ""

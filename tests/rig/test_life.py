@@ -106,12 +106,29 @@ def test_a_lab_whose_containers_died_is_made_anew() -> None:
     assert "remove what is left of mini" in again.stderr
 
 
+def copied(folder: Path) -> Path:
+    """A checkout with all that the lab needs of one."""
+    shutil.copytree(CHECKOUT / "lab", folder / "lab")
+    for name in ("setup.cfg", "srv", "tests/rig"):
+        copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
+        copy(CHECKOUT / name, folder / name)
+    return folder
+
+
+@BIG
+def test_a_checkout_that_was_removed_and_made_anew_is_told_of(tmp_path: Path) -> None:
+    own = copied(tmp_path / "own")
+    assert lab("up", MINI, cwd=own).returncode == 0
+    shutil.rmtree(own)
+    refused = lab("up", MINI, cwd=copied(own))
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert f"its master sees an empty folder: {own} was removed since, and made anew" in refused.stderr
+    assert "`python -m lab down mini` ends it" in refused.stderr
+
+
 @BIG
 def test_another_checkout_is_refused_and_may_end_it(tmp_path: Path) -> None:
-    shutil.copytree(CHECKOUT / "lab", tmp_path / "lab")
-    for name in ("setup.cfg", "srv"):
-        copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
-        copy(CHECKOUT / name, tmp_path / name)
+    copied(tmp_path)
     assert lab("up", MINI).returncode == 0
     refused = lab("up", str(CHECKOUT / MINI), cwd=tmp_path)
     assert refused.returncode == 1
