@@ -1,6 +1,7 @@
 """``salt-run osd.*``: the cluster's OSDs, on all hosts."""
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from proposals.cluster import growth, migrating, moves, report
@@ -123,7 +124,7 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
         salt-run osd.remove 12 13
     """
     if not osd_ids or any(type(osd_id) is not int for osd_id in osd_ids):
-        raise ArgumentError("expected numbers of OSDs, such as 'salt-run osd.remove 12 13'")
+        raise ArgumentError(f"{_shown(osd_ids)}: expected numbers of OSDs, such as 'salt-run osd.remove 12 13'")
     stage_lock.free(__opts__)
     every = leaving.at(__opts__, gone)
     if wrong := [line for osd_id in osd_ids if (line := _stays(every, osd_id))]:
@@ -247,7 +248,10 @@ def migrate(*osd_ids: int, test: bool = False, at_once: int = 1) -> answer.Outpu
         salt-run osd.migrate 12 13
     """
     if any(type(osd_id) is not int for osd_id in osd_ids) or type(test) is not bool:
-        raise ArgumentError("expected numbers of OSDs and test=true, such as 'salt-run osd.migrate 12 13 test=true'")
+        raise ArgumentError(
+            f"{_shown((*osd_ids, f'test={test}'))}: expected numbers of OSDs and test=true, such as "
+            "'salt-run osd.migrate 12 13 test=true'"
+        )
     if type(at_once) is not int or not 1 <= at_once <= 8:
         raise ArgumentError(f"at_once={at_once}: expected how many OSDs of a host may move at once, 1 to 8")
     stage_lock.free(__opts__)
@@ -288,3 +292,8 @@ def _stays(look: leaving.Look, osd_id: int) -> str:
         f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
         f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
     )
+
+
+def _shown(typed: Iterable[object]) -> str:
+    """What was typed, as a message names it."""
+    return " ".join(map(names.shown, typed)) or "nothing"

@@ -89,7 +89,10 @@ def _gone(choice: Chosen, minion: str) -> list[str]:
 def _disks(choice: Chosen) -> Iterable[str]:
     """Disks that a profile names and discovery saw otherwise; or never, where the profile does not know them either."""
     for minion, osds in sorted(choice.osds.items()):
-        seen = {disk["id"]: disk for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+        if minion not in choice.hosts:
+            yield f"{minion}: no inventory of this storage host: start its minion, run ceph.stage.discovery again"
+            continue
+        seen = {disk["id"]: disk for disk in choice.hosts[minion].get("ceph_disks", [])}
         recorded = chosen.recorded(choice.files[minion_file(minion)])
         for disk in sorted(_named(osds).difference(_gone(choice, minion))):
             if disk not in seen:

@@ -128,6 +128,14 @@ def test_a_disk_that_is_gone_holds_back_nothing(disk, at):
     assert (found.severity, found.hosts) == ("warning", ("node1",)) and f"{disk}: not there" in found.message
 
 
+def test_a_host_that_is_not_in_the_inventory_is_one_line():
+    """Not one for each of its disks."""
+    with pytest.raises(PolicyError) as found:
+        build(inventory={name: host for name, host in INVENTORY.items() if name != "node1"})
+    told = str(found.value)
+    assert "node1: no inventory of this storage host: start its minion" in told and "/dev/" not in told
+
+
 def test_a_disk_that_is_not_free_is_named_with_its_reason():
     inventory = copy.deepcopy(INVENTORY)
     inventory["node1"]["ceph_disks"][0]["in_use"] = ["holds ext4"]
