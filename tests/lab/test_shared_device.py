@@ -31,6 +31,11 @@ ceph config rm mon mon_allow_pool_delete
 ceph config rm mon mon_allow_pool_size_one
 ceph osd crush rule rm alone
 """
+# Groups that are split or merged are unknown for seconds, and Ceph gives no leave then.
+STILL = """
+ceph config set global osd_pool_default_pg_autoscale_mode off
+for pool in $(ceph osd pool ls); do ceph osd pool set $pool pg_autoscale_mode off; done
+"""
 KILL = "pkill -9 -f '[o]sd.replace'; systemctl kill --signal=KILL salt-master; sleep 3; systemctl start salt-master"
 
 
@@ -41,6 +46,8 @@ def test_the_osds_of_an_ssd_that_died_come_back_on_another(apollo: Product, load
     weights = weighed(apollo)
     (ssd,) = disks_behind(apollo, HOST)["db"]
     assert len(ids) == BEHIND
+    apollo.run("saltmaster", STILL)
+    until(lambda: all(pool["pg_num"] == pool["pg_num_target"] for pool in pools(apollo)), 300, "no group is split")
     apollo.run("saltmaster", ALONE)
     with load(apollo, until_seen(apollo), least=200) as busy, busy.fault():
         died(apollo, ssd["serial"], ids)
@@ -95,6 +102,10 @@ def running(product: Product) -> set[int]:
     return {osd["osd"] for osd in product.ceph("osd dump")["osds"] if osd["up"]}
 
 
+def pools(product: Product) -> list[dict]:
+    return list(product.ceph("osd pool ls detail"))
+
+
 def weighed(product: Product) -> dict[int, float]:
     """Each OSD's weight in the CRUSH map."""
     return {node["id"]: node["crush_weight"] for node in product.ceph("osd tree")["nodes"] if node["type"] == "osd"}
@@ -102,7 +113,7 @@ def weighed(product: Product) -> dict[int, float]:
 
 def refused(product: Product, serial: str, ids: list[int]) -> None:
     """A pool without a second copy lies there: its placement groups are named, and nothing is destroyed."""
-    pool = next(each["pool_id"] for each in product.ceph("osd pool ls detail") if each["pool_name"] == "alone")
+    pool = next(each["pool_id"] for each in pools(product) if each["pool_name"] == "alone")
     state = maps(product)
     done = replace(product, serial)
     assert done.code == 2, done.out
