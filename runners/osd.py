@@ -170,12 +170,14 @@ def growth_(test: bool = False) -> answer.Output:
             return {"text": "\n".join(growing.coming(__opts__))}
         except ProposalError as err:  # before the first deploy nobody answers
             return {"text": f"how much data moves is not known yet: {err}"}
+    held = minions.pillar(__opts__).get(growing.HOLD)
+    if held:
+        growing.started(__opts__)
     look = growing.look(__opts__)
     if look.begun:
         return {"text": "\n".join([*growth.listed(look.items), growth.goes_on(look.begun)])}
     if not look.items:
         return {"text": "no OSD waits for data: nothing changed"}
-    held = minions.pillar(__opts__).get(growing.HOLD)
     if held and not moves.total(look.moves(__opts__)):
         ran = jobs.cluster(__opts__, "cluster_fill.fill", [look.weights, growth.digest(look.items)])["run"]
         return {"text": f"{counted(len(look.items), 'OSD')}: weights given, no data moves", "changes": {"ceph": ran}}

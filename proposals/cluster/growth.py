@@ -5,7 +5,7 @@ Nothing here asks the cluster.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from proposals.cluster import moves
@@ -109,6 +109,19 @@ def waiting(planned: Mapping[str, str], states: Iterable[Mapping]) -> list[Item]
         for osd in sorted(states, key=lambda osd: osd["id"])
         if osd["fsid"] in planned and osd["weight"] == 0 and osd["up"] and osd["in"]
     ]
+
+
+def starting(planned: Mapping[str, str], states: Iterable[Mapping], hosts: Collection[str]) -> list[str]:
+    """Return the OSDs that some minions have made and that never came up, by name: they start now.
+
+    planned
+        As for ``waiting``.
+    hosts
+        The minions.
+    """
+    return sorted(
+        f"osd.{osd['id']}" for osd in states if osd["new"] and not osd["up"] and planned.get(osd["fsid"]) in hosts
+    )
 
 
 def absent(planned: Mapping[str, str], states: Iterable[Mapping]) -> list[str]:

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from proposals.cluster import crush, growth, moves
+from proposals.cluster.health.findings import WRONG, Complaint
+from proposals.cluster.health.judge import Verdict
 from proposals.cluster.removal import record
 from proposals.cluster.removal.items import Item, digest
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.text.notes import counted
-from runners.engine import jobs, minions, planned
+from runners.engine import health, jobs, minions, planned, taking_part
 
 HOLD = "hold_new_osds"
+START = 60  # seconds without progress that new OSDs have to come up; what stays down is told at the stage's end
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,18 @@ class Look:
         edits = [["--reweight-item", f"osd.{osd}", str(weight)] for osd, weight in self.weights.items()]
         found: dict[str, Any] = jobs.cluster(opts, "cluster_moves.estimate", [edits], dict)
         return found
+
+
+def started(opts: Mapping) -> None:
+    """Wait for the OSDs that deploy has made: only one that runs is seen to wait for data."""
+    wanted = growth.minions(planned.osds(site(opts)))
+    hosts = taking_part.among(opts, set(wanted.values()))
+
+    def starting() -> Verdict:
+        new = growth.starting(wanted, jobs.cluster(opts, "cluster_osds.states", kind=list), hosts)
+        return Verdict((Complaint("osds starting", WRONG, ", ".join(new), "not up yet", len(new)),) if new else ())
+
+    health.waited(starting, START)
 
 
 def look(opts: Mapping) -> Look:

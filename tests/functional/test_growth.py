@@ -1,6 +1,7 @@
 """New OSDs that wait for data: what is said of them, and what gives it to them; every moment an interruption."""
 
 import copy
+import time
 
 import pytest
 from saltfactories.utils.loader import LoaderModuleMock
@@ -9,7 +10,7 @@ from saltmaster import Master
 from proposals.cluster import growth
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions, planned, stage_lock
+from runners.engine import jobs, minions, planned, stage_lock, taking_part
 
 OSDS = {
     "salt-1": {"/dev/a": {"uuids": ["f0"]}, "/dev/b": {"uuids": ["f1"], "db": "/dev/n", "db_size": 1 << 39}},
@@ -88,6 +89,7 @@ class Cluster:
 
     def __init__(self):
         self.weights = {0: 1.0, 1: 1.0, 2: 0, 3: 0}
+        self.ran = set()  # those that were up once
         self.up, self.flags, self.kept, self.told = {0, 1, 2, 3}, {"sortbitwise"}, {}, []
         self.kill, self.moved, self.held, self.asked = None, copy.deepcopy(MOVED), True, []
 
@@ -120,7 +122,8 @@ class Cluster:
         return ""
 
     def states(self):
-        return [state(n, f"f{n}", weight=w, up=n in self.up) for n, w in self.weights.items()]
+        new = set(self.weights) - self.up - self.ran
+        return [state(n, f"f{n}", weight=w, up=n in self.up, new=n in new) for n, w in self.weights.items()]
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +236,34 @@ def test_deploy_gives_weights_only_where_nothing_moves_and_the_site_holds(runner
     assert "no data moves" in runners["osd.growth"]()["text"]
     assert set(cluster.weights.values()) == {1.0} and cluster.flags == {"sortbitwise"}
     assert "nothing changed" in runners["osd.growth"]()["text"]
+
+
+def test_deploy_waits_for_the_osds_that_it_made(runners, cluster, monkeypatch):
+    """OSDs come up some seconds after they were made: asked at once, a new cluster would stay without weights."""
+    cluster.moved["pools"]["p"] |= {"bytes": 0, "groups": 0}
+    cluster.up -= {2, 3}
+    later = iter([{2}, set(), {3}])
+    monkeypatch.setattr(time, "sleep", lambda seconds: cluster.up.update(next(later)))
+    assert "2 OSDs: weights given" in runners["osd.growth"]()["text"]
+
+
+def test_deploy_waits_for_no_osd_that_stays_down(runners, cluster, monkeypatch):
+    """One that ran once, or whose host is left out, is not about to start; one that never comes has its time."""
+    cluster.up -= {2, 3}
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it waits"))
+    cluster.ran |= {2, 3}
+    assert "no OSD waits" in runners["osd.growth"]()["text"]
+    cluster.ran -= {2, 3}
+    monkeypatch.setattr(taking_part, "among", lambda opts, hosts: set(hosts) - {"salt-2"})
+    assert "no OSD waits" in runners["osd.growth"]()["text"]
+
+
+def test_an_osd_that_never_comes_has_its_time(runners, cluster, monkeypatch):
+    cluster.up.discard(3)
+    now = iter(range(0, 900, 20))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    assert "wait for data:\n  salt-2: 1 OSD: osd.2" in runners["osd.growth"]()["text"]
 
 
 def test_where_none_waits_deploy_asks_no_manager(runners, cluster):
