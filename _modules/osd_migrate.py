@@ -78,8 +78,8 @@ def prepare(fsid: str) -> list[str]:
     return sorted(part["disk"] for part in parts.values())
 
 
-def move(fsid: str) -> dict[str, str]:
-    """Stop an OSD, move what is to move, and start it; return ``{role: node}`` of DB and WAL then.
+def move(fsid: str) -> bool:
+    """Stop an OSD, move what is to move, and start it; return whether it boots: one that another run moved runs on.
 
     Where a copy or its fsck fails, the OSD is started where it lay, and the error says so. Only called when Ceph allows
     that it stops. Where all has moved it is only started.
@@ -101,21 +101,24 @@ def move(fsid: str) -> dict[str, str]:
         raise CommandExecutionError(f"osd.{osd_id}: {err}: mend that, and run it again") from err
 
 
-def together(fsids: Sequence[str]) -> list[dict[str, str]]:
-    """Do what ``move`` does for several OSDs at once: only called when Ceph allows that all of them stop.
+def together(fsids: Sequence[str]) -> list[str]:
+    """Do what ``move`` does for several OSDs at once: only called when Ceph allows that all of them stop. Return those
+    that boot.
 
     fsids
         Of the OSDs. Where one fails, the others are brought to their end first.
 
     CLI Example: for ``salt-run osd.migrate at_once=2``.
     """
-    return halocline.side_by_side(move, [(fsid,) for fsid in fsids], len(fsids))
+    boot = halocline.side_by_side(move, [(fsid,) for fsid in fsids], len(fsids))
+    return [fsid for fsid, boots in zip(fsids, boot, strict=True) if boots]
 
 
-def _moved(fsid: str) -> dict[str, str]:
+def _moved(fsid: str) -> bool:
     """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)
     osd_id, todo, way = record["id"], _todo(osd), SLOTS[osd["method"]]
+    boots = bool(todo or record["moving"] or not __salt__["service.status"](f"ceph-osd@{osd_id}"))
     if todo or record["moving"]:
         if "db" in todo and todo["db"] is None:
             _unspilled(osd_id)
@@ -134,7 +137,7 @@ def _moved(fsid: str) -> dict[str, str]:
         osd, record = _osd(fsid)
     __salt__["osd_copy.settle"](osd_id, fsid, way, record["slots"])
     _start(osd_id)
-    return _nodes(osd, record["slots"])
+    return boots
 
 
 def _after(osd: Mapping, record: Mapping, role: str, to: Mapping | None) -> dict[str, str]:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from proposals.cluster import migrating
+from proposals.cluster.health.findings import WRONG, Complaint
+from proposals.cluster.health.judge import Verdict
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.stages import replies
@@ -16,6 +18,7 @@ from runners.engine import daemon_restart, health, jobs, minions, spared, stage_
 
 Found = list[tuple[str, Mapping[str, Any]]]  # minion, and what its ``osd_migrate.inspect`` says of one OSD
 
+SEEN = 60  # seconds until the cluster knows the devices of an OSD that booted
 WAIT = 300  # seconds for a minion to answer; one that still copies is waited for
 AGAIN = "mend that, and the same command goes on"
 
@@ -105,8 +108,13 @@ def _begun(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> Non
 def _freed(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
     """Free the slots that an OSD has left, once Ceph says too that it runs on others."""
     now = _now(opts, minion, osd["fsid"])
-    if why := migrating.elsewhere(now["nodes"], _metadata(opts, osd["id"])):
-        raise ProposalError(f"{why}: its old slots are kept")
+
+    def seen() -> Verdict:
+        why = migrating.elsewhere(now["nodes"], _metadata(opts, osd["id"]))
+        return Verdict((Complaint("osd elsewhere", WRONG, f"osd.{osd['id']}", why),) if why else ())
+
+    if wrong := health.waited(seen, SEEN).wrong:
+        raise ProposalError(f"{wrong[0].says}: its old slots are kept")
     freed: list[str] = jobs.one(opts, minion, "osd_migrate.free", [osd["fsid"]], list)
     return freed
 
@@ -117,8 +125,9 @@ def _moved(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> Non
     fsids = [osd["fsid"] for osd in osds]
     with spared.noout(opts, [host], minions.members(opts)["master"][0]):
         first = health.look(opts)
-        jobs.one(opts, minion, "osd_migrate.together", [fsids], list, WAIT)
-        daemon_restart.back(opts, {minion: _names(osds)}, first)
+        # Since it was looked at, the job of a run that was killed may have moved one: that one does not boot again.
+        boot = jobs.one(opts, minion, "osd_migrate.together", [fsids], list, WAIT)
+        daemon_restart.back(opts, {minion: _names([osd for osd in osds if osd["fsid"] in boot])}, first)
 
 
 def _now(opts: Mapping, minion: str, fsid: str) -> Mapping[str, Any]:

@@ -33,7 +33,7 @@ class Cluster(Minions):
             }
             for number in range(3)
         }  # fmt: skip
-        self.noout, self.refused, self.fails, self.blind = None, {}, {}, set()
+        self.noout, self.refused, self.fails, self.blind, self.late = None, {}, {}, set(), set()
         self.seconds, self.epoch = 0.0, 5
         self.asked, self.allowed, self.largest = None, 9, 0
 
@@ -55,6 +55,9 @@ class Cluster(Minions):
     def osd_migrate_prepare(self, minion, fsid):
         assert self.osd(fsid)["minion"] == minion
         self.osd(fsid)["new"] = True
+        if fsid in self.late:  # the job of a run that was killed comes to its end now
+            self.noout = minion
+            self.moved(minion, fsid)
         return ["/dev/new"]
 
     def osd_migrate_together(self, minion, fsids):
@@ -62,7 +65,7 @@ class Cluster(Minions):
         others = [each["running"] for each in self.osds.values() if each["fsid"] not in fsids]
         assert all(others), "OSDs are down that nobody asked for"
         assert not any(self.osd(fsid)["running"] for fsid in fsids) or self.asked == set(fsids), "without Ceph's leave"
-        return [self.moved(minion, fsid) for fsid in fsids]
+        return [fsid for fsid in fsids if self.moved(minion, fsid)]
 
     def moved(self, minion, fsid):
         osd = self.osd(fsid)
@@ -70,9 +73,11 @@ class Cluster(Minions):
         if why := self.fails.pop(fsid, None):
             osd["from"] = self.epoch = self.epoch + 1
             raise ProposalError(why)
+        boots = osd["at"] == "old" or osd["moving"] or not osd["running"]
         osd |= {"at": "new", "running": True, "moving": None, "mark": True}
-        osd["from"] = self.epoch = self.epoch + 1
-        return {"db": "/dev/new"}
+        if boots:
+            osd["from"] = self.epoch = self.epoch + 1
+        return boots
 
     def osd_migrate_free(self, minion, fsid):
         osd = self.osd(fsid)
@@ -183,6 +188,12 @@ def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before)
         cluster.kill = (None, False)
         done = runners["osd.migrate"]()
         assert done.get("retcode", 0) == 0 and cluster.done(), (moment, done)
+
+
+def test_what_the_job_of_a_killed_run_moves_meanwhile_is_not_waited_for_again(runners, cluster):
+    cluster.late = {"fsid-0"}
+    done = runners["osd.migrate"]()
+    assert done.get("retcode", 0) == 0 and cluster.done() and cluster.osds[0]["from"] == 6, done
 
 
 @pytest.mark.parametrize(("allowed", "largest"), [(9, 2), (1, 1)])
