@@ -6,7 +6,7 @@ import pytest
 from busy import until_seen
 from product import DEPLOY, PILLAR, Product, reported, until
 from test_growth import places
-from test_pools import FILL, MADE, moved, said
+from test_pools import FILL, MADE, STILL, moved, said
 from test_settings import OWN, written
 
 from lab.containers import Done
@@ -29,7 +29,9 @@ for pool in $(ceph osd pool ls); do ceph osd pool set $pool size 3; done
 def filled(cluster: Product) -> Iterator[Product]:
     """The cluster with a pool in which there is something."""
     until(cluster.whole, 60, "HEALTH_OK")
-    cluster.run("saltmaster", "ceph balancer off")  # it would move groups by itself
+    cluster.run("saltmaster", STILL)
+    reported()
+    until(cluster.whole, 120, "HEALTH_OK without what the balancer placed")
     with written(cluster, OWN, MADE.replace(", nodelete: true", "")):
         assert cluster.stage(DEPLOY).code == 0
         cluster.run("saltmaster", FILL)
