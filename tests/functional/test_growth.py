@@ -1,7 +1,8 @@
 """New OSDs that wait for data: what is said of them, and what gives it to them; every moment an interruption."""
 
 import copy
-import time
+import itertools
+from types import SimpleNamespace
 
 import pytest
 from saltfactories.utils.loader import LoaderModuleMock
@@ -10,7 +11,7 @@ from saltmaster import Master
 from proposals.cluster import growth
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions, planned, stage_lock, taking_part
+from runners.engine import health, jobs, minions, planned, stage_lock, taking_part
 
 OSDS = {
     "salt-1": {"/dev/a": {"uuids": ["f0"]}, "/dev/b": {"uuids": ["f1"], "db": "/dev/n", "db_size": 1 << 39}},
@@ -238,19 +239,25 @@ def test_deploy_gives_weights_only_where_nothing_moves_and_the_site_holds(runner
     assert "nothing changed" in runners["osd.growth"]()["text"]
 
 
+def timed(monkeypatch, sleep):
+    """Looks are 20 seconds apart on a clock that only they have: other threads of this process wait by the real one."""
+    clock = SimpleNamespace(sleep=sleep, monotonic=itertools.count(0, 20).__next__)
+    monkeypatch.setattr(health, "time", clock)
+
+
 def test_deploy_waits_for_the_osds_that_it_made(runners, cluster, monkeypatch):
     """OSDs come up some seconds after they were made: asked at once, a new cluster would stay without weights."""
     cluster.moved["pools"]["p"] |= {"bytes": 0, "groups": 0}
     cluster.up -= {2, 3}
     later = iter([{2}, set(), {3}])
-    monkeypatch.setattr(time, "sleep", lambda seconds: cluster.up.update(next(later)))
+    timed(monkeypatch, lambda seconds: cluster.up.update(next(later)))
     assert "2 OSDs: weights given" in runners["osd.growth"]()["text"]
 
 
 def test_deploy_waits_for_no_osd_that_stays_down(runners, cluster, monkeypatch):
     """One that ran once, or whose host is left out, is not about to start; one that never comes has its time."""
     cluster.up -= {2, 3}
-    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it waits"))
+    timed(monkeypatch, lambda seconds: pytest.fail("it waits"))
     cluster.ran |= {2, 3}
     assert "no OSD waits" in runners["osd.growth"]()["text"]
     cluster.ran -= {2, 3}
@@ -260,9 +267,7 @@ def test_deploy_waits_for_no_osd_that_stays_down(runners, cluster, monkeypatch):
 
 def test_an_osd_that_never_comes_has_its_time(runners, cluster, monkeypatch):
     cluster.up.discard(3)
-    now = iter(range(0, 900, 20))
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    timed(monkeypatch, lambda seconds: None)
     assert "wait for data:\n  salt-2: 1 OSD: osd.2" in runners["osd.growth"]()["text"]
 
 
