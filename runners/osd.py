@@ -127,7 +127,7 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
         raise ArgumentError(f"{_shown(osd_ids)}: expected numbers of OSDs, such as 'salt-run osd.remove 12 13'")
     stage_lock.free(__opts__)
     every = leaving.at(__opts__, gone)
-    if wrong := [line for osd_id in osd_ids if (line := _stays(every, osd_id))]:
+    if wrong := [line for osd_id in osd_ids if (line := leaving.stays(every, osd_id))]:
         return answer.bad("\n".join(wrong))
     chosen = tuple(item for item in every.items if item.kind == "osd" and leaving.number(item) in osd_ids)
     rest = tuple(item for item in every.items if item not in chosen)
@@ -276,24 +276,6 @@ def migrate(*osd_ids: int, test: bool = False, at_once: int = 1) -> answer.Outpu
         stage_log.note(__opts__, "osd.migrate", "migrated", done=done)
     text = "\n".join([*(line for each in done.values() for line in each), *against])
     return {**answer.bad(text, 1), "changes": done} if against else {"text": text, "changes": done}
-
-
-def _stays(look: leaving.Look, osd_id: int) -> str:
-    """Why an OSD must not be removed; empty where it may."""
-    if any(item.name == f"osd.{osd_id}" for item in look.items):
-        return ""
-    if any(item.name == f"osd.{osd_id}" for item in look.silent):
-        return f"osd.{osd_id}: its host does not answer: start its salt-minion, or where it is gone for good: gone="
-    osd = next((osd for osd in look.states if osd["id"] == osd_id), None)
-    if osd is None:
-        return migrating.NO_OSD.format(osd_id)
-    minion = next((each for each, host in look.wanted.hosts.items() if osd["fsid"] in host["osds"]), None)
-    if minion is None:
-        return f"osd.{osd_id} is in no profile that was ever served: it is not ours to remove"
-    return (
-        f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
-        f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
-    )
 
 
 def _shown(typed: Iterable[object]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from proposals.cluster import migrating
 from proposals.cluster.removal import domains, items, record, roles, room, told
 from proposals.cluster.removal.items import Found, Item, Wanted
 from proposals.cluster.removal.record import Record
@@ -144,6 +145,30 @@ def against(opts: Mapping, look: Look) -> list[str]:
     if not look.goes_on:  # half of it has moved: what was asked before it began held for all
         lines += [*domains.emptied(tree, pools, set(look.osds)), *getattr(look.room(), "against", ())]
     return lines + gone_hosts.against(opts, look.present(item for item in look.items if item.given_up), look.states)
+
+
+def stays(look: Look, osd_id: int) -> str:
+    """Return why a single OSD must not be removed; empty where it may.
+
+    look
+        Of all that leaves.
+    osd_id
+        The OSD's number.
+    """
+    if any(item.name == f"osd.{osd_id}" for item in look.items):
+        return ""
+    if any(item.name == f"osd.{osd_id}" for item in look.silent):
+        return f"osd.{osd_id}: its host does not answer: start its salt-minion, or where it is gone for good: gone="
+    osd = next((osd for osd in look.states if osd["id"] == osd_id), None)
+    if osd is None:
+        return migrating.NO_OSD.format(osd_id)
+    minion = next((each for each, host in look.wanted.hosts.items() if osd["fsid"] in host["osds"]), None)
+    if minion is None:
+        return f"osd.{osd_id} is in no profile that was ever served: it is not ours to remove"
+    return (
+        f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
+        f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
+    )
 
 
 def served_name(opts: Mapping) -> str:
