@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import salt.utils.args
+import yaml
 
 from proposals.files import site, tree
 from proposals.inventory import kept
 from proposals.networking import arguments, fragments, plan, switches, tables
+from proposals.networking import cables as cabling
 from proposals.policy import store
 from proposals.text import names
 from proposals.text import tables as text_tables
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, minions, network_proof
+from runners.engine import answer, jobs, minions, network_proof
 
 
 @answer.answers
@@ -71,8 +73,8 @@ def switch(name: str = "default", ports: str | None = None, **kwargs: Any) -> an
     as
         ``mlnx-os`` or ``nx-os``.
     ports
-        A YAML file on the master: which cable is where, ``HOST: {PORT: SWITCH 1/7}``. Without, hosts are cabled in the
-        order of their names.
+        A YAML file on the master: which cable is where, ``HOST: {PORT: SWITCH 1/7}``; ``networks.cables`` prints it.
+        Without, hosts are cabled in the order of their names.
 
     CLI Example:
 
@@ -85,6 +87,25 @@ def switch(name: str = "default", ports: str | None = None, **kwargs: Any) -> an
         raise ArgumentError(f"switch: '{next(iter(kwargs))}' is not an argument; known are name, ports, as")
     text = switches.text(_stored(name), system, tree.read_yaml(ports) if ports else None)
     return answer.Answer(text, {"as": system, "text": text})
+
+
+@answer.answers
+def cables(**_: Any) -> answer.Answer:
+    """Print which cable is where, as the switches tell hosts by LLDP: the port map of ``networks.switch``.
+
+    What is not known of a host is a comment, and the exit status 1. lldpd answers, or else systemd-networkd.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run networks.cables > /srv/cables.yml
+    """
+    replies = jobs.ask(__opts__, minions.ours(__opts__), "host_lldp.neighbours", kind=list)
+    found, unknown = cabling.table(replies.answers)
+    unknown += [f"{problem.minion}: {names.shown(problem.text, 200)}" for problem in replies.problems]
+    text = [*(f"# {line}" for line in unknown), yaml.safe_dump(found).strip()]
+    return answer.Answer("\n".join(text), {"ports": found, "unknown": unknown}, 1 if unknown else 0)
 
 
 def _stored(name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ redundancy
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from proposals.pillar import chosen as choices
 from proposals.pillar import served
 from proposals.policy import profiles
 from proposals.text.errors import InventoryError, PolicyError
-from proposals.validation import check, facts, host_questions, subject, table
+from proposals.validation import check, facts, hardware_facts, host_questions, subject, table
 from runners.engine import answer, jobs, keys, minions, taking_part
 
 SILENT = "does not answer"
@@ -124,13 +124,15 @@ def _answer(findings: list[check.Finding], looked: str, before: Sequence[str] = 
 def _run(checks: Sequence[check.Check]) -> tuple[list[check.Finding], str]:
     """What checks find of the generation that is served, and what they looked at."""
     chosen = _served()
-    if any(row.looks_at == check.HOSTS for row in checks):
+    if any(row.looks_at in (check.HOSTS, check.MACHINES) for row in checks):
         chosen = _asked(chosen)
     return _found(checks, chosen)
 
 
 def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list[check.Finding], str]:
     """What checks find, and what they looked at; keys are those of every host that answers."""
+    if any(row.looks_at == check.MACHINES for row in checks):
+        chosen = dataclasses.replace(chosen, **_machines(chosen.hosts))
     if any(row.looks_at == check.KEYS for row in checks):
         answering = [minion for minion in chosen.roles if chosen.away.get(minion) != SILENT]
         held, problems = keys.look(__opts__, answering, ask=True)
@@ -191,3 +193,17 @@ def _asked(chosen: subject.Subject) -> subject.Subject:
         stores=sorted(minion for minion, each in hosts.items() if each.monitor),
         took=took,
     )
+
+
+def _machines(hosts: Collection[str]) -> dict[str, dict[str, Any]]:
+    """What the machines of hosts are, in a job of its own: vendors' tools take seconds, and clocks are compared above.
+    A host that cannot tell is named, and holds nothing back.
+    """
+    replies = jobs.ask(__opts__, sorted(hosts), "host_hardware.facts")
+    found, unknown = {}, {problem.minion: problem.text for problem in replies.problems}
+    for minion, answers in replies.answers.items():
+        try:
+            found[minion] = hardware_facts.read(answers)
+        except InventoryError as err:
+            unknown[minion] = str(err)
+    return {"hardware": found, "unknown": unknown}

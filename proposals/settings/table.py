@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from proposals.settings import block, clients, cluster, files, hosts, object_storage, pools, watching
+from proposals.settings import block, clients, cluster, files, hosts, machines, object_storage, pools, watching
 from proposals.settings.kinds import Setting
 
 SETTINGS: tuple[Setting, ...] = (
     *hosts.SETTINGS,
+    *machines.SETTINGS,
     *cluster.SETTINGS,
     *pools.SETTINGS,
     *files.SETTINGS,

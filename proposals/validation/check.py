@@ -8,11 +8,12 @@ from proposals.text.notes import several
 from proposals.validation.subject import Subject
 
 ERROR, WARNING, ALLOWED = "error", "warning", "allowed"
-POLICY, SITE, HOSTS, FILES, KEYS = "policy", "site", "hosts", "files", "keys"
+POLICY, SITE, HOSTS, MACHINES, FILES, KEYS = "policy", "site", "hosts", "machines", "files", "keys"
 LOOKS = {  # what a check looks at
     POLICY: "what was chosen",
     SITE: "the site's settings",
     HOSTS: "what the hosts answered",
+    MACHINES: "the hosts' machines",
     FILES: "the master's file roots",
     KEYS: "the keys that hosts hold",
 }

@@ -59,7 +59,7 @@ def read(answer: object) -> HostFacts:
         raise InventoryError(
             f"its facts are of format {shown(answer.get('format'))}, expected {FORMAT}: run prep again"
         )
-    wrong = [key for key, form in FORM.items() if not _has(answer.get(key), form)]
+    wrong = [key for key, form in FORM.items() if not has(answer.get(key), form)]
     if wrong or len(answer["clock"]) != 2:
         raise InventoryError(
             f"its {', '.join(wrong) or 'clock'} is not of the form expected: run ceph.stage.prep again"
@@ -67,14 +67,14 @@ def read(answer: object) -> HostFacts:
     return HostFacts(**{key: answer[key] for key in FORM})
 
 
-def _has(value: Any, form: Any) -> bool:
-    """Whether a value is of a form."""
+def has(value: Any, form: Any) -> bool:
+    """Return whether a value is of a form, as ``FORM`` writes one."""
     if isinstance(form, list):
-        return isinstance(value, list | tuple) and all(_has(element, form[0]) for element in value)
+        return isinstance(value, list | tuple) and all(has(element, form[0]) for element in value)
     if isinstance(form, Mapping):
         if not isinstance(value, Mapping):
             return False
         if "*" in form:
-            return all(isinstance(key, str) and _has(element, form["*"]) for key, element in value.items())
-        return all(_has(value.get(key), inner) for key, inner in form.items())
+            return all(isinstance(key, str) and has(element, form["*"]) for key, element in value.items())
+        return all(has(value.get(key), inner) for key, inner in form.items())
     return isinstance(value, form) and (form is not int or type(value) is int)

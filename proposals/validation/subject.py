@@ -15,6 +15,7 @@ from proposals.settings.hosts import SETTINGS as PREP
 from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 from proposals.validation.facts import HostFacts
+from proposals.validation.hardware_facts import Hardware
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Subject:
         What the master's file roots hold below ``ceph/``: each file's place, by its path there.
     generation
         The one that the master serves.
+    hardware, unknown
+        What each host's machine is; why that is not known of hosts that answer.
     hostnames
         The host names that discovery saw; daemons are named after them.
     held, keys, keys_file
@@ -52,6 +55,8 @@ class Subject:
     generation: str | None = None
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    unknown: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, Held] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     away: Mapping[str, str] = field(default_factory=dict)

@@ -69,16 +69,29 @@ def read(path: str | Path) -> list[Record]:
     return [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be half written
 
 
+def ends(path: str | Path) -> tuple[Record, Record] | None:
+    """Return the first and the last record of a log; None where it has none yet."""
+    lines = [line for line in Path(path).read_text(errors="replace").splitlines(keepends=True) if line.endswith("\n")]
+    return (json.loads(lines[0]), json.loads(lines[-1])) if lines else None
+
+
+def noted(opts: Mapping) -> list[tuple[str, Record]]:
+    """Return what commands noted in logs of their own, each with its command; not what was rotated away."""
+    logs = sorted(set(_folder(opts).glob("*.jsonl")) - set(paths(opts)))
+    return [(path.stem, line) for path in logs for line in read(path)]
+
+
 def note(opts: Mapping, command: str, event: str, **more: Any) -> None:
     """Add a record of now to the log of a command outside the stages, ``COMMAND.jsonl``; made where it is absent.
 
     srv/logrotate.d/halocline names each of these logs; that they are rotated is why each record opens its log anew.
-    Raises ProposalError where it cannot be written.
+    Who typed it stands in it too. Raises ProposalError where it cannot be written.
     """
     path = _folder(opts) / f"{command}.jsonl"
+    typist = os.environ.get("SUDO_USER") or str(opts.get("user"))
     try:
         path.touch(mode=0o640)
-        append(path, record(event, **more))
+        append(path, record(event, **{"user": typist, **more}))
     except OSError as err:
         raise ProposalError(f"the log {path} cannot be written: {err.strerror}") from err
 

@@ -1,6 +1,7 @@
 """Who writes a stage's run log: a process of its own, forked where the stage begins, which reads Salt's event bus.
 
-It outlives a stage that is killed, and says so in the log.
+It outlives a stage that is killed, and says so in the log. The site's webhook is told by it too: the stage waits for
+neither.
 """
 
 import logging
@@ -15,8 +16,9 @@ import salt.utils.event
 
 from proposals.files.site import site
 from proposals.pillar import redaction
+from proposals.stages import webhook
 from proposals.stages.records import Record, Run, record
-from runners.engine import stage_lock, stage_log
+from runners.engine import stage_lock, stage_log, stage_webhook
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +59,10 @@ def _recorder(opts: Mapping, path: Path, job: stage_lock.Job, tell: int) -> None
         hide = redaction.hider(redaction.known(site(opts)))
         with salt.utils.event.get_event("master", opts=opts, listen=True) as bus:
             os.close(tell)
+            began = stage_webhook.tell(opts, webhook.told(job), hide)
             _follow(bus, job, path, lambda line: stage_log.append(path, line, hide))
+        began.join(stage_webhook.LIMIT)
+        stage_webhook.tell(opts, webhook.told(job, stage_log.read(path)[-1]), hide).join(stage_webhook.LIMIT)
     finally:
         if failed := sys.exception() is not None:
             logger.error("the run log %s ends here", path, exc_info=True)

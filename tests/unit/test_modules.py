@@ -26,10 +26,13 @@ READERS |= {
     "host",
     "host_ceph",
     "host_ceph_conf",
+    "host_hardware",
     "host_iptables",
     "host_keys",
+    "host_lldp",
     "host_nft",
     "host_nics",
+    "host_raid",
     "host_time",
 }
 WRITERS = {"disks_wipe", "osd", "osd_raw", "osd_raw_parts", "osd_lvm", "osd_lvm_parts", "osd_register", "osd_retire"}

@@ -8,7 +8,7 @@ import yaml
 
 from proposals.policy.profiles import Profile
 from proposals.text.errors import ArgumentError, InventoryError
-from proposals.validation import check, facts, host_questions, subject, table
+from proposals.validation import check, facts, hardware_facts, host_questions, subject, table
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "validation"
 SITE = yaml.safe_load((FIXTURES / "site.yaml").read_text())
@@ -34,8 +34,9 @@ def raw(name):
 
 def site(changes):
     """The subject of a site with changes: keys joined by ``/``; None takes a key away where the form has it not."""
-    parts = {key: copy.deepcopy(value) for key, value in SITE.items() if key != "host"}
-    parts |= {"hosts": {name: raw(name) for name in SITE["roles"]}, "failed": {}}
+    parts = {key: copy.deepcopy(value) for key, value in SITE.items() if key not in ("host", "machine")}
+    parts |= {"hosts": {name: raw(name) for name in SITE["roles"]}, "failed": {}, "unknown": {}}
+    parts["hardware"] = {name: copy.deepcopy(SITE["machine"]) for name in SITE["roles"]}
     for path, value in changes.items():
         *keys, last = path.split("/")
         place = parts
@@ -46,6 +47,7 @@ def site(changes):
         else:
             place[last] = value
     parts["hosts"] = {name: facts.read(answer) for name, answer in parts["hosts"].items()}
+    parts["hardware"] = {name: hardware_facts.read(answer) for name, answer in parts["hardware"].items()}
     parts["profiles"] = {name: Profile(**profile) for name, profile in parts.get("profiles", {}).items()}
     return subject.Subject(**parts, hostnames={name: name for name in SITE["roles"]})
 
@@ -107,6 +109,20 @@ def test_an_answer_that_is_none_is_named(change, says):
     with pytest.raises(InventoryError) as refused:
         facts.read(answer)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (None, "boot, threads, governors"),
+        ({"format": 2}, "expected: format 2"),
+        ({"raid": [{"tool": "storcli"}]}, "expected: raid"),
+        ({"neighbours": [{"port": "p1", "switch": 7}], "threads": True}, "expected: threads, neighbours"),
+    ],
+)
+def test_what_is_told_of_a_machine_has_a_form_too(change, says):
+    with pytest.raises(InventoryError, match=says):
+        hardware_facts.read(change and {**SITE["machine"], **change})
 
 
 def test_who_is_asked_what_does_not_grow_with_hosts():
