@@ -128,6 +128,10 @@ def test_yaml_is_read_by_its_reader(text):
     elif "osds" in (content.get("ceph") or {}).get("storage", {}):
         fragment = minion_file("osdnode1")
         assert chosen.osds({fragment: content})["osdnode1"]
+    elif "schedule" in content:
+        for job in content["schedule"].values():
+            words = " ".join(f"{key}={value}" for key, value in job["kwargs"].items())
+            assert commands.problem(f"salt-run {job['function']} {words}") is None
     else:
         assert reader.read(content).lines() + reader.misspelt(content) + reader.unread(content) == []
         assert set(content) <= set(reader.KEYS)
