@@ -13,9 +13,7 @@ from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 
 CLEANED = ("rbd", "cephfs", "s3", "swift", "dashboard", "alert")  # of them a killed test may leave something
-NO_ROLE = (
-    "gateways' own user has the role admin at Keystone, which accepted_roles does not name: no token of it opens Swift"
-)
+NO_ROLE = "the gateways' own user has the role admin at Keystone, which accepted_roles does not name"
 
 
 @dataclass(frozen=True)
