@@ -1,0 +1,81 @@
+"""A smoke test of RBD by librbd: an image is written and read back by the program ``rbd``.
+
+In each replicated pool of images, in an RBD namespace of the test's own, by a key that reaches that namespace alone
+(docs.ceph.com, rados/operations/user-management: profile rbd).
+"""
+
+import json
+import secrets
+
+import halocline
+from salt.exceptions import CommandExecutionError
+
+NAME = "halocline-smoke"
+LIMIT = 60  # seconds one command may take
+WATCHED = 60  # seconds until Ceph forgets a client that was killed with the image open (osd_client_watch_timeout is 30)
+BYTES = 1 << 18
+REPLICATED = 1
+
+
+def attempt() -> dict[str, list[str]]:
+    """Write and read an image in every pool of images: ``{passed, failed, skipped}``, a line for each pool.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' smoke_rbd.attempt
+    """
+    pools = _pools()
+    told: dict[str, list[str]] = {"passed": [], "failed": [], "skipped": [] if pools else ["no pool is one of images"]}
+    if not pools:
+        return told
+    clean()
+    caps = {"mon": "profile rbd", "osd": ", ".join(f"profile rbd pool={pool} namespace={NAME}" for pool in pools)}
+    client = ["--id", NAME, "--keyring", __salt__["smoke.make_key"](caps), "--no-progress"]
+    for pool in pools:
+        try:
+            _rbd("namespace", "create", "--pool", pool, "--namespace", NAME)
+            _image(f"{pool}/{NAME}/image", client)
+            told["passed"].append(f"pool {pool}")
+        except CommandExecutionError as err:
+            told["failed"].append(f"pool {pool}: {err}")
+    return told
+
+
+def clean() -> list[str]:
+    """Take away the test's namespaces with what is in them; return a line for each.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' smoke_rbd.clean
+    """
+    done = []
+    for pool in _pools():
+        if NAME in [one["name"] for one in json.loads(_rbd("namespace", "ls", "--pool", pool, "--format", "json"))]:
+            for image in json.loads(_rbd("ls", "--format", "json", f"{pool}/{NAME}")):
+                gone = ["rm", "--no-progress", f"{pool}/{NAME}/{image}"]
+                halocline.until(lambda gone=gone: _rbd(*gone), WATCHED)
+            _rbd("namespace", "remove", "--pool", pool, "--namespace", NAME)
+            done.append(f"RBD namespace {pool}/{NAME}")
+    return done
+
+
+def _image(image: str, client: list[str]) -> None:
+    written = secrets.token_hex(BYTES // 2)
+    _rbd(*client, "import", "-", image, stdin=written)
+    if _rbd(*client, "export", image, "-") != written:
+        raise CommandExecutionError("what was read from the image is not what was written")
+    _rbd(*client, "rm", image)
+
+
+def _pools() -> list[str]:
+    """The pools that images may lie in by themselves: erasure-coded ones hold no metadata of theirs."""
+    pools = __salt__["cluster_cli.ask"](["osd", "pool", "ls", "detail"])
+    return [pool["pool_name"] for pool in pools if "rbd" in pool["application_metadata"] and pool["type"] == REPLICATED]
+
+
+def _rbd(*words: str, stdin: str | None = None) -> str:
+    return halocline.run(["rbd", *words], stdin=stdin, limit=LIMIT)
