@@ -1,12 +1,13 @@
 """Whether the running cluster can do without a host, ``noout`` for that host, and which hosts are in maintenance."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from salt.exceptions import CommandExecutionError
 
 NOTE = "halocline/noout"  # in the monitors' key store: the hosts whose noout is ours to take away
+DRAINED = "halocline/drained"  # beside it: the gateways that are out of their balancer for a moment
 RECORDS = "halocline/maintenance/"  # beside it: a record for each host in maintenance, under its host name
 
 
@@ -99,6 +100,30 @@ def forget(host: str) -> bool:
     if host in hosts():
         __salt__["cluster_cli.tell"](["config-key", "rm", f"{RECORDS}{host}"])
     return True
+
+
+def drains(names: Sequence[str]) -> bool:
+    """Keep which gateways are taken out of their balancer, before they are; without names, forget it.
+
+    CLI Example: for ``ceph.stage.restart``.
+    """
+    if names:
+        __salt__["cluster_cli.tell"](["config-key", "set", DRAINED, " ".join(names)])
+    elif __salt__["cluster_cli.kept"](DRAINED) is not None:
+        __salt__["cluster_cli.tell"](["config-key", "rm", DRAINED])
+    return True
+
+
+def drained() -> list[str]:
+    """Return the gateways that are out of their balancer, also since an interrupted run; empty for none.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_maintenance.drained
+    """
+    return (__salt__["cluster_cli.kept"](DRAINED) or "").split()
 
 
 def needed(host: str) -> list[str]:

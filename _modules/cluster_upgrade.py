@@ -10,7 +10,7 @@ from typing import Any
 import halocline
 
 KEY = "halocline/upgrade"  # in the monitors' key store
-PAUSE = "halocline/upgrade-paused"  # beside it, as another process writes it: who paused, since when
+PAUSE = "halocline/{}-paused"  # beside it, as another process writes it: who paused upgrade or updates, since when
 STANDBY_REPLAY = 1 << 5  # CEPH_MDSMAP_ALLOW_STANDBY_REPLAY, src/include/ceph_fs.h
 ASKED = (["versions"], ["osd", "dump"], ["mgr", "dump"], ["fs", "dump"])
 
@@ -53,13 +53,16 @@ def forget() -> bool:
 
     CLI Example: for ``ceph.stage.upgrade``.
     """
-    for key in (KEY, PAUSE):
+    for key in (KEY, PAUSE.format("upgrade")):
         _remove(key)
     return True
 
 
-def paused() -> str | None:
-    """Return who paused the upgrade, and since when; None where nobody did.
+def paused(what: str = "upgrade") -> str | None:
+    """Return who paused it, and since when; None where nobody did.
+
+    what
+        ``upgrade``, or ``updates``: those of the system, and reboots.
 
     CLI Example:
 
@@ -67,21 +70,23 @@ def paused() -> str | None:
 
         salt 'saltmaster' cluster_upgrade.paused
     """
-    return __salt__["cluster_cli.kept"](PAUSE)
+    return __salt__["cluster_cli.kept"](PAUSE.format(what))
 
 
-def pause(why: str | None) -> bool:
-    """Pause the upgrade before its next hosts, or let it go on.
+def pause(why: str | None, what: str = "upgrade") -> bool:
+    """Pause it before its next hosts, or let it go on.
 
     why
         Who paused it, and since when; None to let it go on.
+    what
+        As for ``paused``.
 
     CLI Example: for ``salt-run upgrade.pause``.
     """
     if why is None:
-        _remove(PAUSE)
+        _remove(PAUSE.format(what))
     else:
-        __salt__["cluster_cli.tell"](["config-key", "set", PAUSE, "-i", "-"], stdin=why)
+        __salt__["cluster_cli.tell"](["config-key", "set", PAUSE.format(what), "-i", "-"], stdin=why)
     return True
 
 

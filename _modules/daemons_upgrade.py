@@ -7,7 +7,7 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 120  # seconds: a gateway ends what it was asked before (rgw_exit_timeout_secs)
+LIMIT = 660  # seconds: rbd-target-api ends what initiators have under way (its unit's TimeoutStopSec is 600)
 PROC = Path("/proc")
 # Name, version, state and source of each package; of rpm the source's file name.
 DPKG = ["dpkg-query", "--show", "--showformat", "${Package} ${Version} ${db:Status-Status} ${source:Package}\\n"]
@@ -16,6 +16,7 @@ SOURCE = re.compile(r"ceph(-\d.*)?")
 GONE = ("config-files", "not-installed")  # dpkg's states of a package that was removed
 KIND = re.compile(r"ceph-(?P<kind>mon|mgr|osd|mds|radosgw)@(?P<id>.+)\.service")
 GATEWAYS = re.compile(r"(nfs-ganesha|rbd-target-api|rbd-target-gw|tcmu-runner|ceph-rbd-mirror@.+)\.service")
+TARGETS = ("rbd-target-api.service", "rbd-target-gw.service")
 REPLACED = re.compile(r"^\S+ ..x. .* /usr/.* \(deleted\)$", re.M)  # of proc(5)'s maps: a program, or a library
 
 
@@ -46,8 +47,24 @@ def inspect(refresh: bool = True) -> dict:
     }
 
 
+def packages() -> list[str]:
+    """Return the names of Ceph's packages on this host, sorted.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons_upgrade.packages
+    """
+    return sorted(_packages())
+
+
 def restart(names: Sequence[str]) -> dict:
-    """Restart gateways that are no daemons of Ceph's own, by their units' names; raise where one does not run then.
+    """Restart gateways that are no daemons of Ceph's own, by their units' names; raise where one does not serve then.
+
+    All in one job of systemd's, which stops them in the order in which they need each other: those that take iSCSI's
+    target away, so that initiators go to another gateway, before the one that holds the images (ceph-iscsi's units are
+    After=tcmu-runner.service). An NFS server that stops asks the others for grace by itself.
 
     CLI Example:
 
@@ -58,10 +75,16 @@ def restart(names: Sequence[str]) -> dict:
     units = [f"{name}.service" for name in names]
     if strange := [unit for unit in units if not GATEWAYS.fullmatch(unit)]:
         raise CommandExecutionError(f"{', '.join(map(ascii, strange))}: no gateway of Ceph's")
+    if "tcmu-runner.service" in units:
+        units += [unit for unit in TARGETS if unit not in units and _active(unit)]
     __salt__["daemons.forgive"](units)
     halocline.run(["systemctl", "restart", *units], limit=LIMIT)
-    if dead := [unit for unit in units if halocline.status(["systemctl", "--quiet", "is-active", unit])]:
+    if dead := [unit for unit in units if not _active(unit)]:
         raise CommandExecutionError(f"{', '.join(dead)}: restarted, and does not run: see 'systemctl status' there")
+    if "nfs-ganesha.service" in units:
+        __salt__["ganesha.missing"]([])  # it answers when it has read its exports
+    if "rbd-target-api.service" in units and "igw" in __pillar__.get("ceph", {}).get("services", {}):
+        __salt__["iscsi.config"]()  # it answers when it has its targets
     return {"restarted": list(names)}
 
 
@@ -87,6 +110,10 @@ def _daemons() -> Iterator[tuple[str, str, str]]:
             part = KIND.fullmatch(unit)
             kind = part["kind"].replace("radosgw", "client") if part else "gateway"
             yield (f"{kind}.{part['id']}" if part else unit.removesuffix(".service")), kind, pid
+
+
+def _active(unit: str) -> bool:
+    return halocline.status(["systemctl", "--quiet", "is-active", unit]) == 0
 
 
 def _older(pid: str) -> bool:

@@ -58,6 +58,18 @@ def ready(names: Sequence[str]) -> list[str]:
     return _set(names, "ready")
 
 
+def servers() -> dict[str, bool]:
+    """Return the gateways behind it, each with whether it gets requests (``show stat``: status).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'lb1' host_haproxy.servers
+    """
+    return {name: row["status"].startswith(("UP", "no check")) for name, row in _rows().items()}
+
+
 def _set(names: Sequence[str], state: str) -> list[str]:
     known = sorted(_sessions(names))
     for name in known:
@@ -67,10 +79,15 @@ def _set(names: Sequence[str], state: str) -> list[str]:
 
 
 def _sessions(names: Sequence[str]) -> dict[str, int]:
-    """How many sessions each has, as HAProxy's own table of statistics says (``show stat``: pxname, svname, scur)."""
+    """How many sessions each has, by ``scur`` of ``show stat``."""
+    rows = _rows()
+    return {name: int(rows[name]["scur"]) for name in names if name in rows}
+
+
+def _rows() -> dict[str, dict[str, str]]:
+    """HAProxy's own table of statistics: the backend's servers, by name."""
     rows = csv.DictReader(_asked("show stat").removeprefix("# ").splitlines())
-    found = {row["svname"]: int(row["scur"]) for row in rows if row["pxname"] == BACKEND}
-    return {name: found[name] for name in names if name in found}
+    return {row["svname"]: row for row in rows if row["pxname"] == BACKEND and row["svname"] != "BACKEND"}
 
 
 def _asked(command: str) -> str:

@@ -13,12 +13,15 @@ CONTAINER = Path("/run/systemd/container")
 FLAGS = (Path("/run/reboot-required"), Path("/run/reboot-needed"))  # Debian's and SUSE's packages leave them
 MODULES, BOOT = Path("/lib/modules"), Path("/boot")
 VERSION = re.compile(r"[0-9.-]+")  # of a kernel's release; what follows is its flavour
-CEPH = Path("/var/lib/ceph")
+CEPH, KINDS = Path("/var/lib/ceph"), ("mon", "mgr", "osd", "mds", "radosgw")
 KEYRING = Path("/etc/ceph/ceph.client.admin.keyring")
 
 
 def inspect(refresh: bool = True) -> dict:
     """Return what this host is due and what of Ceph it has, in one answer; nothing is changed.
+
+    ``daemons`` are those that have a folder here, ``units`` what would stop with the host, ``ceph`` Ceph's packages
+    among ``pending``: these are ``ceph.stage.upgrade``'s.
 
     refresh
         Ask the package sources anew.
@@ -29,14 +32,22 @@ def inspect(refresh: bool = True) -> dict:
 
         salt 'node1' host_updates.inspect
     """
+    pending = sorted(__salt__["pkg.list_upgrades"](refresh=refresh, dist_upgrade=False))
     return {
-        "pending": sorted(__salt__["pkg.list_upgrades"](refresh=refresh, dist_upgrade=False)),
+        "pending": pending,
+        "ceph": sorted(set(pending) & set(__salt__["daemons_upgrade.packages"]())),
         "reboot": reboot_due(),
         "host": __grains__["host"],
-        "daemons": sorted(path.name for kind in ("mon", "osd", "mds", "radosgw") for path in CEPH.glob(f"{kind}/*")),
+        "daemons": sorted(_named(path) for kind in KINDS for path in CEPH.glob(f"{kind}/*")),
+        "units": list(__salt__["daemons_maintenance.units"]()),
         "foreign": sorted(path.name for path in CEPH.glob("*-*-*-*-*")),  # cephadm's, by fsid
         "asks": KEYRING.exists(),
     }
+
+
+def _named(path: Path) -> str:
+    """A daemon by its folder: ``osd.3`` for ``osd/ceph-3``."""
+    return f"{path.parent.name}.{path.name.partition('-')[2]}"
 
 
 def reboot_due() -> str:

@@ -1,13 +1,13 @@
 """``salt-run daemon.*``: daemons that run with an older configuration than they would start with, and their restart."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proposals.cluster.health import report
 from proposals.cluster.health.judge import Verdict
-from proposals.cluster.upgrade.order import KINDS
+from proposals.cluster.upgrade import order
 from proposals.text.errors import ProposalError
-from runners.engine import answer, daemon_restart, jobs, minions, stage_lock, taking_part
+from runners.engine import answer, daemon_restart, gateways, jobs, minions, stage_lock, taking_part, upgrading
 
 PENDING, STOPPED = NAMES = ("daemons.pending", "daemons.stopped")
 
@@ -39,7 +39,8 @@ def pending(**_: Any) -> dict[str, Any]:
 @answer.answers
 def restart(test: bool = False) -> dict[str, Any]:
     """Restart the daemons that wait for it: monitors, managers, OSDs, others; one host after the other, OSDs after a
-    first host of as many hosts at once as Ceph allows (``ok-to-stop --max``).
+    first host of as many hosts at once as Ceph allows (``ok-to-stop --max``), active managers and metadata servers
+    last, object gateways while they are out of their balancer.
 
     A host's daemons are restarted when Ceph says ``ok-to-stop``, and the next host's when they are back and nothing is
     wrong that was not before. A host without Ceph's leave is waited for while that may change, then left out by name,
@@ -55,17 +56,17 @@ def restart(test: bool = False) -> dict[str, Any]:
 
         salt-run daemon.restart test=true
     """
+    if not test:
+        gateways.back(__opts__)  # of an interrupted run
     waiting, _ = _looked()
     if not waiting:
         return {"text": "no daemon waits for a restart: nothing changed"}
-    steps = [
-        (kind, minion, names)
-        for kind in KINDS
-        for minion, daemons in waiting.items()
-        if (names := sorted(name for name in daemons if name.startswith(f"{kind}.")))
-    ]
+    steps = {kind: own for kind in order.KINDS if (own := _of_kind(waiting, kind))}
     if test:
-        return {"text": "\n".join(f"would restart {', '.join(names)} of {minion}" for _, minion, names in steps)}
+        lines = [
+            f"would restart {', '.join(names)} of {minion}" for own in steps.values() for minion, names in own.items()
+        ]
+        return {"text": "\n".join(lines)}
     done: dict[str, list[str]] = {}
     left: list[str] = []
     verdict = Verdict()
@@ -89,11 +90,18 @@ def restart(test: bool = False) -> dict[str, Any]:
     return {"text": "\n".join(lines), "changes": done, "findings": report.warnings(verdict)}
 
 
-def _turns(steps: Sequence[tuple[str, str, list[str]]]) -> Iterator[tuple[str, dict[str, Sequence[str]]]]:
-    """In Ceph's order, each kind in its turns."""
-    for kind in KINDS:
-        waiting = {minion: names for own, minion, names in steps if own == kind}
-        yield from ((kind, turn) for turn in daemon_restart.turns(__opts__, kind, waiting))
+def _of_kind(waiting: Mapping[str, Mapping], kind: str) -> dict[str, list[str]]:
+    """Whose daemons of a kind wait."""
+    named = {minion: sorted(name for name in own if name.startswith(f"{kind}.")) for minion, own in waiting.items()}
+    return {minion: names for minion, names in named.items() if names}
+
+
+def _turns(steps: Mapping[str, order.Waiting]) -> Iterator[tuple[str, dict[str, Sequence[str]]]]:
+    """In Ceph's order, each kind in its turns; active managers and metadata servers last, as standbys take over."""
+    for kind, waiting in steps.items():
+        last = upgrading.active(jobs.cluster(__opts__, upgrading.SEEN, kind=dict)) if kind in ("mgr", "mds") else set()
+        turns = daemon_restart.turns(__opts__, kind, order.in_order(waiting, last))
+        yield from ((kind, turn) for turn in turns)
 
 
 def _looked() -> tuple[dict[str, dict], dict[str, list]]:

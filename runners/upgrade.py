@@ -1,12 +1,10 @@
 """``salt-run upgrade.*``: newer packages of Ceph on a running cluster: the stage upgrade, its pause and its status."""
 
-import datetime
-import os
 from typing import Any
 
 from proposals.cluster.upgrade import told
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, minions, stage_lock, upgrading
+from runners.engine import answer, jobs, minions, stage_lock, updating, upgrading
 
 
 @answer.answers
@@ -90,9 +88,7 @@ def pause() -> answer.Output:
         return {"text": "no upgrade is under way: nothing changed"}
     if seen["paused"]:
         return {"text": f"it is paused {seen['paused']}: nothing changed"}
-    since = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
-    why = f"by {os.environ.get('SUDO_USER') or __opts__.get('user')} since {since}"
-    jobs.cluster(__opts__, "cluster_upgrade.pause", [why], bool)
+    jobs.cluster(__opts__, "cluster_upgrade.pause", [updating.by(__opts__)], bool)
     return {"text": "the upgrade pauses before its next hosts: 'salt-run upgrade.resume' lets it go on"}
 
 

@@ -1,11 +1,13 @@
 """What the prep stage is to do to hosts, in DeepSea's words, and in which order. Nothing is asked or opened here."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from proposals.settings import reader
 from proposals.settings.hosts import PREP
 from proposals.text.errors import ArgumentError
+from proposals.text.notes import several
 
 KEYS = ("stage_prep_master", "stage_prep_minion", "ready_timeout")
 
@@ -16,6 +18,9 @@ class Allowed:
 
     update: bool = False
     reboot: bool = False
+
+
+OSD = re.compile(r"osd\.|ceph-(osd|volume)@")  # a daemon's name, or a unit's
 
 
 WORDS = dict(
@@ -52,10 +57,31 @@ def due(allowed: Mapping[str, Allowed], looked: Mapping[str, Mapping]) -> dict[s
     return tasks
 
 
+def against(updated: Iterable[str], looked: Mapping[str, Mapping]) -> list[str]:
+    """Return why the updates of a running cluster may not begin: they hold Ceph's packages, which have an order."""
+    return [
+        f"{minion}: updates hold {several(looked[minion]['ceph'], 'more packages')} of Ceph, which come in Ceph's "
+        "order: run ceph.stage.upgrade, then this again"
+        for minion in updated
+        if looked[minion]["ceph"]
+    ]
+
+
+def osds(due: Iterable[str], looked: Mapping[str, Mapping]) -> dict[str, list[str]]:
+    """Return the hosts that nothing but OSDs runs on, with these: they may go together, by Ceph's leave."""
+    found = {}
+    for minion in sorted(due):
+        seen = looked[minion]
+        alone = not seen["foreign"] and all(OSD.match(name) for name in (*seen["daemons"], *seen["units"]))
+        if alone and (names := [name for name in seen["daemons"] if name.startswith("osd.")]):
+            found[minion] = names
+    return found
+
+
 def order(minions: Iterable[str], looked: Mapping[str, Mapping], master: str) -> list[str]:
-    """Return hosts in the order in which they are maintained: monitors, then OSDs, the master's host last."""
+    """Return hosts in the order in which they are maintained: monitors, then others, the master's host last."""
     return sorted(minions, key=lambda minion: (minion == master, not _has_monitor(looked[minion]), minion))
 
 
 def _has_monitor(seen: Mapping) -> bool:
-    return any(name.startswith("ceph-mon") for name in seen["daemons"])
+    return any(name.startswith("mon.") for name in seen["daemons"])

@@ -1,6 +1,8 @@
 """The restart of daemons of one kind: in turns, by Ceph's leave before, and until they are back after."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Any
 
 from proposals.cluster.health import judge, seen
 from proposals.cluster.health.findings import WRONG, Complaint
@@ -8,7 +10,7 @@ from proposals.cluster.health.judge import Before, Verdict
 from proposals.cluster.upgrade import order
 from proposals.cluster.upgrade.order import Waiting
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, spared
+from runners.engine import gateways, health, jobs, spared
 
 ASKED = ("mon", "osd", "mds")  # the kinds that Ceph has an ok-to-stop for
 LEAVE = 120  # seconds without progress after which Ceph's no stands; groups peer within a few
@@ -16,7 +18,7 @@ WAITING = "waiting"  # what a stage keeps for its last step: the daemons that wa
 QUORUM = 60  # seconds for a monitor to be in quorum again
 
 
-def turns(opts: Mapping, kind: str, waiting: Waiting) -> Iterator[dict[str, Sequence[str]]]:
+def turns(opts: Mapping, kind: str, waiting: Waiting, asker: str | None = None) -> Iterator[dict[str, Sequence[str]]]:
     """Yield whose daemons of a kind stop in one turn, host by host; of OSDs, after a first host, as many hosts at once
     as Ceph allows at that moment (``ok-to-stop --max``), which is a failure domain at most.
 
@@ -26,20 +28,22 @@ def turns(opts: Mapping, kind: str, waiting: Waiting) -> Iterator[dict[str, Sequ
         ``mon``, ``mgr``, ``osd``, ``mds``, ``client``.
     waiting
         The daemons' names by minion, in their order.
+    asker
+        The minion that asks the cluster; without, the one with the role master.
     """
     left, canary = dict(waiting), True
     while left:
         several = kind == "osd" and not canary and len(left) > 1
-        turn = order.together(left, _allowed(opts, left)) if several else [next(iter(left))]
+        turn = order.together(left, _allowed(opts, left, asker)) if several else [next(iter(left))]
         yield {minion: left.pop(minion) for minion in turn}
         canary = False
 
 
-def _allowed(opts: Mapping, waiting: Waiting) -> list[str]:
+def _allowed(opts: Mapping, waiting: Waiting, asker: str | None) -> list[str]:
     """The OSDs that Ceph lets stop together with those of the first minion; why it says no to these is asked later."""
     ids = [[name.removeprefix("osd.") for name in names] for names in waiting.values()]
     try:
-        told = jobs.cluster(opts, "cluster_health.together", [ids[0], sum(map(len, ids))], list)
+        told = _asked(opts, asker, "cluster_health.together", [ids[0], sum(map(len, ids))], list)
     except ProposalError:
         return []
     return [f"osd.{number}" for number in told]
@@ -58,17 +62,25 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
     return spared.leave(opts, lambda: refusals(opts, kind, names), LEAVE) if kind in ASKED else ""
 
 
-def refusals(opts: Mapping, kind: str, names: Sequence[str]) -> list[str]:
-    """Return why Ceph does not let these daemons stop now; arguments as for ``needed``."""
+def refusals(opts: Mapping, kind: str, names: Sequence[str], asker: str | None = None) -> list[str]:
+    """Return why Ceph does not let these daemons stop now; arguments as for ``needed`` and ``turns``."""
     try:
-        jobs.cluster(opts, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]])
+        _asked(opts, asker, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]], dict | list)
     except ProposalError as err:
         return [str(err)]
     return []
 
 
+def _asked(opts: Mapping, asker: str | None, function: str, words: list[Any], kind: type | UnionType) -> Any:
+    if asker:
+        return jobs.one(opts, asker, function, words, kind)
+    return jobs.cluster(opts, function, words, kind)
+
+
 def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = None) -> Verdict:
     """Restart daemons, and wait until they are back and nothing new is wrong; return the verdict then.
+
+    Object gateways are out of their balancer meanwhile.
 
     opts, kind
         As above.
@@ -80,11 +92,12 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
     Raises ProposalError with what is wrong.
     """
     first = health.look(opts)
-    for minion, names in daemons.items():
-        jobs.one(opts, minion, "daemons.restart", [names])
-        if kind == "mon":  # the others see a moment late that it was gone
-            jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
-    verdict = back(opts, daemons, first, known)
+    with gateways.drained(opts, [name for names in daemons.values() for name in names]):
+        for minion, names in daemons.items():
+            jobs.one(opts, minion, "daemons.restart", [names])
+            if kind == "mon":  # the others see a moment late that it was gone
+                jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
+        verdict = back(opts, daemons, first, known)
     for minion, names in daemons.items():
         if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
             raise ProposalError(

@@ -18,7 +18,7 @@ from proposals.cluster.upgrade.hosts import Host
 from proposals.cluster.upgrade.record import Record
 from proposals.stages import targets
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, health, jobs, minions, spared, taking_part
+from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, taking_part
 from runners.engine.waiting import until_none
 
 INSPECT, SEEN = "daemons_upgrade.inspect", "cluster_upgrade.inspect"
@@ -59,12 +59,17 @@ class Look:
     @property
     def last(self) -> set[str]:
         """Daemons whose hosts come last of their kind."""
-        return {f"mgr.{self.seen['manager']}", *systems.active(self.seen["systems"])}
+        return active(self.seen)
 
     @property
     def done(self) -> bool:
         """Whether nothing is left to be done, also of an interrupted run."""
         return self.record is None and order.done(self.hosts)
+
+
+def active(seen: Mapping[str, Any]) -> set[str]:
+    """Return the active manager and metadata servers of ``cluster_upgrade.inspect``'s answer: standbys go first."""
+    return {f"mgr.{seen['manager']}", *systems.active(seen["systems"])}
 
 
 def at(opts: Mapping, refresh: bool) -> Look:
@@ -112,6 +117,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, tell: Tell) -> list[str]:
     """
     kept = _begun(opts, look)
     jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # flags of an interrupted run
+    gateways.back(opts)
     for kind in order.KINDS:
         waiting = order.of_kind(look.part, kind, look.last)
         if kind == "mds" and waiting:

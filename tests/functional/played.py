@@ -24,18 +24,22 @@ class Minions:
 
     def __init__(self):
         self.silent, self.changes, self.kill, self.log = set(), 0, (None, False), []
+        self.ended = False
 
     def one(self, opts, minion, function, words=(), kind=None, timeout=0):
+        if self.ended and self.kill[0] is not None:  # nothing comes after its end, what stands in ``finally`` neither
+            raise Killed
         if minion in self.silent:
             raise ProposalError(f"{minion}: {replies.SILENT}")
         changes = function.partition(".")[2] in self.CHANGES
         self.changes += changes
         at, before = self.kill
-        if changes and at == self.changes and before:
+        self.ended = bool(changes and at == self.changes)
+        if self.ended and before:
             raise Killed
         answer = getattr(self, function.replace(".", "_"))(minion, *copy.deepcopy(list(words)))
         self.log += [(minion, function)] if changes else []
-        if changes and at == self.changes:
+        if self.ended:
             raise Killed
         return answer
 

@@ -79,6 +79,9 @@ class Cluster:
         self.flagged = []
         return []
 
+    def cluster_maintenance_drained(self, _):
+        return []
+
     def daemons_restart(self, minion, names):
         for name in set(names) - self.dead:
             self.osd(int(name[4:]), up_from=20)

@@ -130,6 +130,9 @@ class Cluster(Minions):
         self.noout = set()
         return []
 
+    def cluster_maintenance_drained(self, _):
+        return []
+
     def cluster_crush_apply(self, _, commands):
         assert self.kept, "what they had is kept before"
         for command in commands:

@@ -10,7 +10,7 @@ KINDS = ("mon", "mgr", "osd", "mds", "client", "gateway")
 Waiting = Mapping[str, Sequence[str]]  # daemons' names by minion
 
 
-def of_kind(hosts: Mapping[str, Host], kind: str, last: Collection[str] = ()) -> dict[str, list[str]]:
+def of_kind(hosts: Mapping[str, Host], kind: str, last: Collection[str] = ()) -> dict[str, Sequence[str]]:
     """Return whose daemons of a kind wait, in their order.
 
     hosts
@@ -20,7 +20,11 @@ def of_kind(hosts: Mapping[str, Host], kind: str, last: Collection[str] = ()) ->
     last
         Daemons whose hosts come last: the active manager, active metadata servers; standbys take over from them.
     """
-    waiting = {minion: names for minion, host in hosts.items() if (names := host.waiting(kind))}
+    return in_order({minion: names for minion, host in hosts.items() if (names := host.waiting(kind))}, last)
+
+
+def in_order(waiting: Waiting, last: Collection[str]) -> dict[str, Sequence[str]]:
+    """Return it in its order: by minion, those with one of the daemons in ``last`` behind the others."""
     return dict(sorted(waiting.items(), key=lambda each: (bool(set(each[1]) & set(last)), each[0])))
 
 

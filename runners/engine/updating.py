@@ -1,0 +1,190 @@
+"""Updates of the system and reboots in a running cluster, in turns; what is due is read from the hosts each time."""
+
+import datetime
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Any
+
+from proposals.cluster import maintenance
+from proposals.cluster.health import judge
+from proposals.text.errors import PolicyError, ProposalError
+from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, waiting
+
+INSPECT, UPDATES = "host_updates.inspect", "updates"
+LONG = 3600  # seconds that a host's package manager may take
+POLL = 5  # seconds
+Allowed = Mapping[str, maintenance.Allowed]
+Looked = Mapping[str, Mapping[str, Any]]
+
+
+def look(opts: Mapping, hosts: Sequence[str], refresh: bool) -> dict[str, Any]:
+    """Return what each host is due, and has of Ceph; ProposalError where one does not say."""
+    return ask(opts, hosts, INSPECT, [refresh], timeout=LONG)
+
+
+def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked, limit: float) -> None:
+    """Update and reboot hosts of a running cluster, turn by turn; raise ProposalError with what stops it.
+
+    Monitors' hosts come first, then all others that run more than OSDs, one by one; then hosts of OSDs alone, after a
+    first one as many at once as Ceph allows; the master's own at last. Before each turn the cluster has to be well and
+    nobody to have paused it.
+
+    opts
+        The master's options.
+    due
+        The hosts.
+    allowed, looked
+        By minion; of the master's host too where it may ask.
+    limit
+        Seconds for a host to be back, and for the cluster to get well.
+    """
+    asker = asks(opts, looked)
+    clean(opts, asker)
+    for turn in _turns(opts, due, looked, asker):
+        if why := paused(opts, asker):
+            raise ProposalError(f"paused {why}, before {', '.join(turn)}: 'salt-run updates.resume' lets it go on")
+        _until_well(opts, asker, limit, {minion: looked[minion] for minion in turn})
+        daemons = [name.replace("radosgw.", "client.") for minion in turn for name in looked[minion]["daemons"]]
+        drained = daemons if _configured(opts) else []
+        with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, drained, turn):
+            maintain(opts, turn, allowed, limit)
+    _until_well(opts, asker, limit, {})
+
+
+def clean(opts: Mapping, asker: str) -> None:
+    """Take away what an interrupted run left in the cluster: ``noout`` of its hosts, gateways that are drained."""
+    ask(opts, [asker], "cluster_maintenance.end", kind=list)
+    if _configured(opts):
+        gateways.back(opts)
+
+
+def paused(opts: Mapping, asker: str) -> str | None:
+    """Return who paused updates and reboots, and since when; None where nobody did."""
+    why: str | None = jobs.one(opts, asker, "cluster_upgrade.paused", [UPDATES], str | None)
+    return why
+
+
+def pause(opts: Mapping, asker: str, held: bool) -> None:
+    """Let them pause before the next hosts, in the name of who types this; or go on."""
+    jobs.one(opts, asker, "cluster_upgrade.pause", [by(opts) if held else None, UPDATES], bool)
+
+
+def by(opts: Mapping) -> str:
+    """Return who types this, and when: what is kept of a pause."""
+    since = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
+    return f"by {os.environ.get('SUDO_USER') or opts.get('user')} since {since}"
+
+
+def asks(opts: Mapping, looked: Looked) -> str:
+    """Return a minion that may ask the cluster, the master's own where it may; ProposalError where none may."""
+    master = minions.master(opts)
+    may = sorted((minion for minion, seen in looked.items() if seen["asks"]), key=lambda minion: minion != master)
+    if not may:
+        daemons = [minion for minion, seen in sorted(looked.items()) if seen["daemons"] or seen["foreign"]]
+        raise ProposalError(
+            f"{', '.join(daemons)}: daemons of Ceph are here, and no minion of ours has the admin key to ask their "
+            "cluster: nothing was updated. Maintain these hosts with the tool that deployed them, or take them out "
+            "of ceph_minions"
+        )
+    return may[0]
+
+
+def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float) -> None:
+    """Update, look again, reboot: each one job for all of these hosts. Arguments and errors as for ``in_turns``."""
+    if updated := [minion for minion in hosts if allowed[minion].update]:
+        applied = ask(opts, updated, "state.sls", ["ceph.host.updates"], timeout=LONG)
+        failed = {minion: words for minion, states in applied.items() if (words := _failed(states))}
+        if failed:
+            raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))
+    looked = look(opts, hosts, refresh=False)
+    if reboots := [minion for minion in hosts if allowed[minion].reboot and looked[minion]["reboot"]]:
+        _await(opts, ask(opts, reboots, "host_updates.reboot", kind=str), limit)
+
+
+def ask(
+    opts: Mapping,
+    hosts: Sequence[str],
+    function: str,
+    arguments: Sequence[Any] = (),
+    kind: type | UnionType = dict,
+    timeout: float = 60,
+) -> dict[str, Any]:
+    """One function on minions in one job, each of which has to answer without an error."""
+    return jobs.ask(opts, hosts, function, arguments, kind, timeout).whole()
+
+
+def _turns(opts: Mapping, due: Sequence[str], looked: Looked, asker: str) -> Iterator[list[str]]:
+    """Which hosts go at once: asked of Ceph when it is their turn."""
+    master = minions.master(opts)
+    ordered = maintenance.order(due, looked, master)
+    osds = maintenance.osds([minion for minion in ordered if minion != master], looked)
+    yield from ([minion] for minion in ordered if minion not in osds and minion != master)
+    yield from (list(turn) for turn in daemon_restart.turns(opts, "osd", osds, asker))
+    yield from ([minion] for minion in ordered if minion == master)
+
+
+def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked) -> None:
+    """Wait until nothing is wrong with the cluster, and until Ceph can do without the hosts of a turn, if there are.
+
+    Raises ProposalError with what stands against it when that got no better for ``limit`` seconds.
+    """
+
+    def seen() -> judge.Verdict:
+        found = health.judged(opts, asker=asker)
+        if not turn or found.wrong:
+            return found
+        return judge.Verdict(spared.against(_refused(opts, asker, turn)), found.moves, found.known)
+
+    if wrong := health.waited(seen, limit).wrong:
+        why = "; ".join(judge.lines(wrong))
+        who = ", ".join(one["host"] for one in turn.values()) or "the cluster"
+        raise ProposalError(f"{who}: {why}; nothing else is touched; when the cause is gone, run the stage again")
+
+
+def _refused(opts: Mapping, asker: str, turn: Looked) -> list[str]:
+    """Why Ceph needs these hosts now: each one's monitor and OSDs, the OSDs of all together, metadata servers."""
+    refused = [why for seen in turn.values() for why in spared.refused(opts, seen["host"], asker)]
+    if refused:
+        return refused
+    names = {kind: [name for seen in turn.values() for name in _running(seen, kind)] for kind in ("osd", "mds")}
+    joint = [("osd", names["osd"])] if len(turn) > 1 else []
+    asked = [*joint, *([("mds", names["mds"])] if names["mds"] else [])]
+    return [why for kind, own in asked for why in daemon_restart.refusals(opts, kind, own, asker)]
+
+
+def _running(seen: Mapping[str, Any], kind: str) -> list[str]:
+    """A host's daemons of a kind: those with a folder whose unit runs, or starts at boot."""
+    return [
+        name
+        for name in seen["daemons"]
+        if name.startswith(f"{kind}.") and f"ceph-{name.replace('.', '@', 1)}.service" in seen["units"]
+    ]
+
+
+def _await(opts: Mapping, booted: Mapping[str, str], limit: float) -> None:
+    """Wait until hosts answer after a boot that is not the one in ``booted``."""
+
+    def away() -> list[str]:
+        boots = jobs.ask(opts, booted, "host_updates.boot", kind=str, timeout=POLL).answers
+        return [minion for minion, before in booted.items() if boots.get(minion) in (None, before)]
+
+    if left := waiting.until_none(away, limit, POLL):
+        raise ProposalError(
+            f"{', '.join(sorted(left))}: rebooted, and not back after {limit} s (ready_timeout): look at the "
+            "console, then run the stage again"
+        )
+
+
+def _configured(opts: Mapping) -> bool:
+    """Whether a generation of ours is served; before, a cluster that others made may run on these hosts."""
+    try:
+        minions.members(opts)
+    except PolicyError:
+        return False
+    return True
+
+
+def _failed(states: Mapping[str, Mapping]) -> str:
+    """What failed of a state run, in words."""
+    return "; ".join(str(state["comment"]) for state in states.values() if state["result"] is False)

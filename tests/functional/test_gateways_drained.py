@@ -1,0 +1,164 @@
+"""Object gateways restarted behind their balancer: a site that is served, what is played; every moment an end."""
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from played import Killed, Minions
+from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
+
+from proposals.stages import replies
+from runners.engine import health, jobs, minions, stage_lock, waiting
+
+WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
+FRONTS = ("node1", "node2")
+GATEWAYS = {f"rgw.{node}": node for node in FRONTS}
+
+
+class Cluster(Minions):
+    """Two HAProxys, two gateways that wait for a restart. What must not be is asserted where it would happen."""
+
+    CHANGES = ("drains", "drain", "ready", "restart")
+
+    def __init__(self):
+        super().__init__()
+        self.waits, self.noted, self.seconds = {f"client.{name}" for name in GATEWAYS}, [], 0.0
+        self.states = {front: dict.fromkeys(GATEWAYS, "up") for front in FRONTS}
+        self.dead, self.drained_when = set(), []
+
+    def left(self):
+        return copy.deepcopy((self.waits, self.noted, self.states))
+
+    def cluster_health_inspect(self, _):
+        return copy.deepcopy(WHOLE)
+
+    def cluster_config_startup(self, _):
+        return []
+
+    def daemons_pending(self, minion, *_):
+        return {name: {"a": [1, 2]} for name in self.waits if name.endswith(minion)}
+
+    def daemons_stopped(self, _):
+        return []
+
+    def daemons_running(self, minion):
+        return {f"client.rgw.{minion}": {}}
+
+    def cluster_maintenance_drained(self, _):
+        return list(self.noted)
+
+    def cluster_maintenance_drains(self, _, names):
+        self.noted = names
+        return True
+
+    def host_haproxy_servers(self, minion):
+        return {name: state == "up" for name, state in self.states[minion].items()}
+
+    def host_haproxy_drain(self, minion, names):
+        assert set(names) <= set(self.noted), "what is drained is kept before"
+        self.states[minion] |= dict.fromkeys(names, "drain")
+        return dict.fromkeys(names, 0)
+
+    def host_haproxy_ready(self, minion, names):
+        self.states[minion] |= {name: "down" if name in self.dead else "up" for name in names}
+        return names
+
+    def daemons_restart(self, minion, names):
+        self.drained_when.append((minion, [self.states[front][f"rgw.{minion}"] for front in FRONTS]))
+        self.waits -= set(names)
+        return {"restarted": names}
+
+    def several(self, opts, asked, questions, timeout=0):
+        answers = {
+            m: {one.function: self.one(opts, m, one.function, one.arguments) for one in questions}
+            for m in set(asked) - self.silent
+        }
+        return replies.Replies(answers, [])
+
+
+@pytest.fixture
+def runners(master):  # noqa: F811
+    return master.runners()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+
+    def sleep(seconds):
+        made.seconds += seconds
+
+    for name in ("one", "cluster", "ask"):
+        monkeypatch.setattr(jobs, name, getattr(made, name))
+    monkeypatch.setattr(jobs, "ask_several", made.several)
+    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
+    monkeypatch.setattr(health, "time", clock)
+    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
+    monkeypatch.setattr(minions, "members", lambda opts: {"all": list(NODES), "master": ["salt"]})
+    monkeypatch.setattr(stage_lock, "keep", lambda opts, key, value: None)
+    return made
+
+
+def test_each_gateway_is_out_of_every_balancer_while_it_is_restarted(runners, cluster):
+    before = cluster.states
+    done = runners["daemon.restart"]()
+    assert done.get("retcode", 0) == 0, done
+    assert cluster.drained_when == [("node1", ["drain", "drain"]), ("node2", ["drain", "drain"])]
+    assert cluster.left() == (set(), [], before)
+    assert "nothing changed" in runners["daemon.restart"]()["text"]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_killed_at_any_moment_no_gateway_stays_drained(runners, cluster, before):
+    fresh = copy.deepcopy(cluster.__dict__)
+    runners["daemon.restart"]()
+    whole, changes = cluster.left(), cluster.changes
+    assert changes >= 12
+    for moment in range(1, changes + 1):
+        cluster.__dict__.clear()
+        cluster.__dict__.update(copy.deepcopy(fresh))
+        cluster.kill = (moment, before)
+        with pytest.raises(Killed):
+            runners["daemon.restart"]()
+        cluster.kill = (None, False)
+        done = runners["daemon.restart"]()
+        assert done.get("retcode", 0) == 0, (moment, done)
+        assert cluster.left() == whole, moment
+
+
+def test_the_only_gateway_that_is_up_is_not_drained(runners, cluster):
+    """Its clients would have none for as long as the drain takes."""
+    cluster.waits = {"client.rgw.node1"}
+    for front in FRONTS:
+        cluster.states[front]["rgw.node2"] = "down"
+    assert runners["daemon.restart"]().get("retcode", 0) == 0
+    assert cluster.drained_when == [("node1", ["up", "up"])] and cluster.noted == []
+
+
+def test_what_somebody_else_drained_stays_so(runners, cluster):
+    cluster.waits = {"client.rgw.node1"}
+    for front in FRONTS:
+        cluster.states[front]["rgw.node1"] = "drain"
+    assert runners["daemon.restart"]().get("retcode", 0) == 0
+    assert {states["rgw.node1"] for states in cluster.states.values()} == {"drain"} and cluster.noted == []
+
+
+def test_a_gateway_that_haproxy_does_not_have_back_stops_it_by_name(runners, cluster):
+    cluster.dead = {"rgw.node1"}
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and "node1: HAProxy does not have rgw.node1 back" in done["error"], done
+    assert [minion for minion, _ in cluster.drained_when] == ["node1"] and cluster.noted == []
+
+
+def test_a_balancer_that_does_not_answer_is_told_by_the_next_run(runners, cluster):
+    cluster.noted = ["rgw.node1"]
+    cluster.states["node2"]["rgw.node1"] = "drain"
+    cluster.waits, cluster.silent = set(), {"node2"}
+    runners["daemon.restart"]()
+    assert cluster.noted == ["rgw.node1"]
+    cluster.silent = set()
+    runners["daemon.restart"]()
+    assert (cluster.noted, cluster.states["node2"]["rgw.node1"]) == ([], "up")

@@ -1,0 +1,300 @@
+"""Updates and reboots of a cluster that is played: Salt's own runner loader, no second passes, every moment an end."""
+
+import copy
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from played import Killed, Minions
+from saltmaster import Master
+
+from proposals.text.errors import PolicyError, ProposalError
+from runners.engine import gateways, health, jobs, minions, taking_part, waiting
+
+WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
+NODES = ("node1", "node2", "node3", "node4", "node5")
+NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
+ASKED = {"stage_prep_minion": "default-update-reboot", "stage_prep_master": "default-update-reboot"}
+DAEMONS = {  # node1 has more than OSDs; nothing but OSDs runs on 2 to 4; node5 is an NFS server alone
+    "node1": (["mds.node1", "mon.node1"], ["ceph-mon@node1", "ceph-mds@node1"]),
+    **{f"node{n}": ([f"osd.{2 * n - 4}", f"osd.{2 * n - 3}"], [f"ceph-osd@{2 * n - 4}", f"ceph-osd@{2 * n - 3}"])
+       for n in (2, 3, 4)},
+    "node5": ([], ["nfs-ganesha"]),
+    "salt": ([], []),
+}  # fmt: skip
+ORDER = [["node1"], ["node5"], ["node2"], ["node3", "node4"], ["salt"]]
+CANARY_AGAIN = [*ORDER[:3], ["node3"], ["node4"], ["salt"]]  # of a run that goes on after a stop
+
+
+class Cluster(Minions):
+    """What minions answer. What must not be is asserted where it would happen."""
+
+    CHANGES = ("begin", "end", "sls", "reboot", "pause")
+
+    def __init__(self):
+        super().__init__()
+        self.pending, self.reboots = dict.fromkeys(DAEMONS, True), {"node1", "node3", "node4", "salt"}
+        self.ceph, self.foreign, self.admin = {}, {}, {"salt"}
+        self.noout, self.paused, self.seconds, self.boots = set(), {}, 0.0, dict.fromkeys(DAEMONS, 1)
+        self.broken, self.gone, self.refused, self.apart = set(), set(), {}, set()
+        self.turns, self.down, self.turn = [], set(), []
+
+    def left(self):
+        return copy.deepcopy((self.pending, self.reboots, self.noout, self.paused))
+
+    def cluster_health_inspect(self, _):
+        whole = copy.deepcopy(WHOLE)
+        for osd in whole["osd_dump"]["osds"]:
+            osd["up"] = int(osd["osd"] not in self.down)
+        return whole
+
+    def host_updates_inspect(self, minion, refresh):
+        daemons, units = DAEMONS[minion]
+        return {
+            "pending": ["vim"] * self.pending[minion] + self.ceph.get(minion, []),
+            "ceph": self.ceph.get(minion, []),
+            "reboot": "a new kernel" if minion in self.reboots else "",
+            "host": minion,
+            "daemons": daemons,
+            "units": [f"{unit}.service" for unit in units],
+            "foreign": self.foreign.get(minion, []),
+            "asks": minion in self.admin,
+        }
+
+    def host_updates_boot(self, minion):
+        return None if minion in self.gone else str(self.boots[minion])
+
+    def cluster_maintenance_needed(self, _, host):
+        return [self.refused[host]] if host in self.refused else []
+
+    def cluster_maintenance_drained(self, _):
+        return []
+
+    def cluster_upgrade_paused(self, _, what):
+        return self.paused.get(what)
+
+    def cluster_health_together(self, _, ids, most):
+        return [*ids, *(str(osd) for osd in range(6) if osd not in self.apart)]
+
+    def cluster_health_stoppable(self, _, kind, ids):
+        if why := next((self.refused[f"{kind}.{one}"] for one in ids if f"{kind}.{one}" in self.refused), None):
+            raise ProposalError(why)
+        return {"ok": ids}
+
+    # What is changed.
+
+    def cluster_maintenance_begin(self, _, host):
+        self.noout.add(host)
+        return [0]
+
+    def cluster_maintenance_end(self, _):
+        self.noout = set()
+        return []
+
+    def cluster_upgrade_pause(self, _, why, what):
+        self.paused[what] = why
+        return True
+
+    def state_sls(self, minion, sls):
+        assert sls == "ceph.host.updates" and self.noout in (set(), self.noout | {minion})
+        if sorted(self.noout) not in self.turns[-1:]:
+            self.turns.append(sorted(self.noout))
+        if minion in self.broken:
+            return {"pkg_|-x": {"result": False, "comment": "dpkg: error processing"}}
+        self.pending[minion] = False
+        return {"pkg_|-x": {"result": True, "comment": "", "changes": {}}}
+
+    def host_updates_reboot(self, minion):
+        assert minion != "salt", "it would end the stage"
+        before = str(self.boots[minion])
+        self.boots[minion] += 1
+        self.reboots.discard(minion)
+        return before
+
+
+@pytest.fixture(scope="module")
+def runners(salt_factories):
+    return salt_factories.salt_master_daemon("updates", factory_class=Master).runners()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+
+    def sleep(seconds):
+        made.seconds += seconds
+
+    for name in ("one", "cluster", "ask"):
+        monkeypatch.setattr(jobs, name, getattr(made, name))
+    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
+    monkeypatch.setattr(health, "time", clock)
+    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
+    monkeypatch.setattr(minions, "master", lambda opts: "salt")
+    monkeypatch.setattr(minions, "pillar", lambda opts: {**ASKED, "ready_timeout": 600})
+    monkeypatch.setattr(minions, "members", lambda opts: {"all": [*NODES], "master": ["salt"]})
+    return made
+
+
+def test_hosts_go_in_turns_the_masters_at_last(runners, cluster):
+    done = runners["updates.apply"]()
+    assert done.get("retcode", 0) == 0, done
+    assert cluster.turns == ORDER
+    assert cluster.left() == (dict.fromkeys(DAEMONS, False), {"salt"}, set(), {})
+    assert "salt: needs a reboot (a new kernel): reboot it when no stage is running" in done["text"]
+    again = runners["updates.apply"]()
+    assert "nothing changed" in again["text"] and "changes" not in again and cluster.turns == ORDER
+
+
+def test_a_dry_run_changes_nothing(runners, cluster):
+    before = cluster.left()
+    cluster.ceph = {"node2": ["ceph-osd"]}
+    told = runners["updates.apply"](test=True)["text"]
+    assert "node1: update 1 packages, reboot (a new kernel)" in told and "nothing done in test mode" in told
+    assert "node2: updates hold ceph-osd of Ceph" in told
+    assert cluster.left() == before and cluster.log == []
+
+
+def test_hosts_that_ceph_does_not_allow_together_go_apart(runners, cluster):
+    cluster.apart = {4}
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert cluster.turns == [["node1"], ["node5"], ["node2"], ["node3"], ["node4"], ["salt"]]
+
+
+def test_ceph_is_asked_again_of_all_of_a_turn_right_before(runners, cluster):
+    cluster.refused = {"osd.5": NO}
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and f"node3, node4: {NO}; nothing else is touched" in done["error"], done
+    assert cluster.turns == ORDER[:3] and cluster.noout == set()
+
+
+@pytest.mark.parametrize("one", ["node1", "mds.node1"])
+def test_without_cephs_leave_nothing_begins(runners, cluster, one):
+    cluster.refused = {one: NO}
+    assert NO in runners["updates.apply"]()["error"] and cluster.turns == [] and cluster.noout == set()
+
+
+def test_a_canary_that_does_not_come_back_stops_everything(runners, cluster):
+    cluster.gone.add("node1")
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and "node1: rebooted, and not back after 600 s" in done["error"], done
+    assert cluster.turns == ORDER[:1] and cluster.noout == set()
+
+
+def test_what_is_newly_wrong_stops_it_and_it_goes_on_when_mended(runners, cluster):
+    sls = cluster.state_sls
+
+    def falls(minion, name):
+        cluster.down |= {0} if minion == "node2" else set()
+        return sls(minion, name)
+
+    cluster.state_sls = falls
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and "osd.0: down" in done["error"] and cluster.turns == ORDER[:3], done
+    assert "osd.0: down" in runners["updates.apply"]()["error"] and cluster.turns == ORDER[:3]
+    del cluster.state_sls
+    cluster.down = set()
+    assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
+
+
+def test_an_update_that_fails_stops_by_name_and_nothing_of_the_turn_is_rebooted(runners, cluster):
+    cluster.broken.add("node4")
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and "node4: its update failed: dpkg: error processing" in done["error"]
+    assert cluster.turns == ORDER[:4] and cluster.boots["node3"] == 1 and cluster.noout == set()
+    cluster.broken = set()
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert cluster.left() == (dict.fromkeys(DAEMONS, False), {"salt"}, set(), {})
+
+
+def test_cephs_own_packages_are_the_upgrades(runners, cluster):
+    cluster.ceph = {"node2": ["ceph-common", "ceph-osd"]}
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and cluster.log == []
+    assert (
+        "node2: updates hold ceph-common, ceph-osd of Ceph, which come in Ceph's order: run ceph.stage.upgrade"
+        in (done["error"])
+    )
+
+
+def test_they_pause_before_the_next_hosts_and_go_on(runners, cluster):
+    sls = cluster.state_sls
+
+    def pauses(minion, name):
+        if minion == "node2":
+            assert "pause before the next hosts" in runners["updates.pause"]()["text"]
+        return sls(minion, name)
+
+    cluster.state_sls = pauses
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and "paused by" in done["error"] and cluster.turns == ORDER[:3], done
+    assert "before node3, node4: 'salt-run updates.resume' lets it go on" in done["error"]
+    assert "nothing changed" in runners["updates.pause"]()["text"]
+    shown = runners["updates.status"]()["text"]
+    assert "node3: update 1 packages, reboot (a new kernel)" in shown and "node2:" not in shown and "paused by" in shown
+    del cluster.state_sls
+    assert "they may go on: 'salt-run stage.run prep'" in runners["updates.resume"]()["text"]
+    assert "nothing changed" in runners["updates.resume"]()["text"]
+    assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
+    fresh = copy.deepcopy(cluster.__dict__)
+    runners["updates.apply"]()
+    whole, changes = cluster.left(), cluster.changes
+    assert changes >= 20
+    for moment in range(1, changes + 1):
+        cluster.__dict__.clear()
+        cluster.__dict__.update(copy.deepcopy(fresh))
+        cluster.kill = (moment, before)
+        with pytest.raises(Killed):
+            runners["updates.apply"]()
+        cluster.kill = (None, False)
+        cluster.turns = []
+        done = runners["updates.apply"]()
+        assert done.get("retcode", 0) == 0, (moment, done)
+        assert cluster.left() == whole, moment
+
+
+def test_a_cluster_that_others_made_is_kept_well_too(runners, cluster, monkeypatch):
+    """Nothing of ours is configured, and a minion that is not the master's has the admin's key."""
+
+    def none(opts):
+        raise PolicyError("nothing is configured yet")
+
+    monkeypatch.setattr(minions, "members", none)
+    cluster.admin, cluster.foreign = {"node5"}, {"node3": ["1-2-3-4-5"]}
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert cluster.turns == [["node1"], ["node3"], ["node5"], ["node2"], ["node4"], ["salt"]]
+    assert {minion for minion, function in cluster.log if function == "cluster_maintenance.begin"} == {"node5"}
+
+
+def test_without_a_key_to_ask_by_nothing_is_updated(runners, cluster):
+    cluster.admin = set()
+    assert "no minion of ours has the admin key" in runners["updates.apply"]()["error"] and cluster.log == []
+
+
+def test_where_no_cluster_runs_all_go_at_once(runners, cluster, monkeypatch):
+    monkeypatch.setitem(globals(), "DAEMONS", dict.fromkeys(DAEMONS, ([], [])))
+    cluster.ceph = {"node2": ["ceph-common"]}
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert cluster.turns == [[]] and not {function for _, function in cluster.log} & {"cluster_maintenance.begin"}
+
+
+def test_only_those_that_the_run_names_are_touched(runners, cluster, monkeypatch):
+    def among(opts, hosts=None, limited=True):
+        return sorted({"node2"} & set(hosts or NODES)) if limited else [*NODES, "salt"]
+
+    monkeypatch.setattr(taking_part, "among", among)
+    assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == [["node2"]]
+
+
+def test_gateways_of_a_turn_are_drained_meanwhile(runners, cluster, monkeypatch):
+    seen = []
+    drained = gateways.drained
+    monkeypatch.setitem(globals(), "DAEMONS", {**DAEMONS, "node5": (["radosgw.rgw.node5"], ["ceph-radosgw@rgw.node5"])})
+    monkeypatch.setattr(gateways, "drained", lambda *words: seen.append(words[1:]) or drained(*words))
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert (["client.rgw.node5"], ["node5"]) in seen
