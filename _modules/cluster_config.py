@@ -63,7 +63,11 @@ def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[
     flat = {(section, option): _text(value) for section, values in options.items() for option, value in values.items()}
     _refuse_unknown({option for _, option in flat})
     stored = _stored() if flat else {}
-    changed = [place for place, value in flat.items() if before.get(place) != [value, stored.get(place, "")]]
+    changed = [
+        place
+        for place, value in flat.items()
+        if before.get(place, [value, value]) != [value, stored.get(place, "")]  # what others set so already is theirs
+    ]
     return {
         "set": [[*place, flat[place]] for place in sorted(changed)],
         "remove": [list(place) for place in sorted(set(before) - set(flat))],

@@ -1,5 +1,6 @@
 """This host's ceph.conf: the options that stand in it, and what Ceph makes of them."""
 
+import hashlib
 import ipaddress
 import re
 from collections.abc import Iterator
@@ -48,6 +49,19 @@ def options(name: str = "client.admin", conf: str | None = None) -> dict[str, st
     """
     command = ["ceph-conf", "--conf", conf or str(CONF), "--name", name, "--show-config"]
     return dict(line.split(" = ", 1) for line in halocline.run(command, limit=LIMIT).splitlines() if " = " in line)
+
+
+def adopted() -> bool:
+    """Return whether ceph.conf is, byte for byte, the one that ``ceph.adopt`` found on this host: then it stays.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' host_ceph_conf.adopted
+    """
+    found = __pillar__.get("ceph", {}).get("adopted", {}).get("ceph_conf")
+    return bool(found) and CONF.is_file() and hashlib.sha256(CONF.read_bytes()).hexdigest() == found
 
 
 def unknown() -> list[str]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import halocline
@@ -40,6 +41,20 @@ def inspect(ask: bool = False) -> dict[str, dict[str, str]]:
     return held
 
 
+def holds(path: str, use: str) -> bool:
+    """Return whether a file is a keyring that has every key of one of this host's secrets, whatever else is in it.
+
+    path
+        The file.
+    use
+        The secret's key in ``ceph_secrets`` of the pillar; one that is no keyring is held by no file.
+
+    CLI Example: for the state ``host_secret.managed``.
+    """
+    wanted = _hashes(__pillar__.get("ceph_secrets", {}).get(use, "").splitlines())
+    return bool(wanted) and wanted.items() <= hashes(path).items()
+
+
 def hashes(path: Path | str) -> dict[str, str]:
     """Return the entities of a keyring (ceph-authtool(8) gives its form), each with the hash of its key.
 
@@ -56,6 +71,10 @@ def hashes(path: Path | str) -> dict[str, str]:
         lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
+    return _hashes(lines)
+
+
+def _hashes(lines: Iterable[str]) -> dict[str, str]:
     found, name = {}, ""
     for line in lines:
         if section := SECTION.fullmatch(line.strip()):

@@ -39,7 +39,8 @@ def stop(osd_id: int, fsid: str) -> dict[str, str]:
     if here != fsid:
         raise CommandExecutionError(f"osd.{osd_id} of this host is the OSD with fsid {here}, not {fsid}")
     units = [f"ceph-osd@{osd_id}", f"osd-devices@{osd_id}"]
-    _run(["systemctl", "disable", "--quiet", units[0], f"ceph-volume@lvm-{osd_id}-{fsid}"])
+    starters = [f"ceph-volume@{kind}-{osd_id}-{fsid}" for kind in ("lvm", "simple")]
+    _run(["systemctl", "disable", "--quiet", units[0], *starters])
     _run(["systemctl", "stop", *units])
     return {"stopped": units[0]}
 
@@ -52,7 +53,7 @@ def retire(osd_id: int, fsid: str) -> dict[str, str]:
 
     CLI Example: for ``ceph.stage.removal``.
     """
-    if fsid in {osd["fsid"] for osd in __salt__["osd_plan.osds"]()}:
+    if fsid in {osd["fsid"] for osd in __salt__["osd_plan.osds"]()} | _adopted():
         raise CommandExecutionError(f"osd.{osd_id} ({fsid}) is still planned on this host: it was not stopped")
     return stop(osd_id, fsid) if left([fsid]) else {"stopped": "nothing"}
 
@@ -69,7 +70,7 @@ def left(fsids: Sequence[str]) -> dict[str, int]:
 
         salt 'osdnode1' osd_retire.left '[6b0c1f2e-0000-4000-8000-000000000000]'
     """
-    found = _records()
+    found = {**_folders(), **_records()}
     volumes = _volumes()
     for fsid, osd_id in _tagged(volumes).items():
         slots = {slot for role in ("db", "wal") for slot in __salt__["osd_names.slots"](fsid, role)}
@@ -94,6 +95,25 @@ def numbers(fsids: Sequence[str]) -> dict[str, int]:
     waiting = {fsid: place["id"] for fsid, place in __salt__["osd_waiting.kept"]().items()}
     found = {**waiting, **_tagged(_volumes()), **_records()}
     return {fsid: osd_id for fsid, osd_id in found.items() if fsid in fsids}
+
+
+def _adopted() -> set[str]:
+    """The OSDs that were adopted, and that this host's pillar still names."""
+    return set(__pillar__.get("ceph", {}).get("adopted", {}).get("osds", {}))
+
+
+def _folders() -> dict[str, int]:
+    """The number of each OSD of this cluster whose folder tells: also of those that others made."""
+    return {fsid: int(folder.name[5:]) for folder in sorted(DATA_DIR.glob("ceph-[0-9]*")) if (fsid := _of(folder))}
+
+
+def _of(folder: Path) -> str | None:
+    """The OSD whose folder this is; None where it is another cluster's, or says nothing."""
+    try:
+        fsid, cluster = ((folder / name).read_text(encoding="utf-8").strip() for name in ("fsid", "ceph_fsid"))
+    except OSError:
+        return None
+    return fsid if cluster == __pillar__.get("fsid") and fsid else None
 
 
 def _records() -> dict[str, int]:
@@ -125,7 +145,7 @@ def recorded(osd_id: int) -> dict[str, str | None]:
         return {"fsid": record.read_text().split()[1]}
     same_id = [tags for tags in (volume["tags"] for volume in _volumes()) if tags.get("ceph.osd_id") == str(osd_id)]
     fsids = {tags["ceph.osd_fsid"] for tags in same_id if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
-    return {"fsid": fsids.pop() if len(fsids) == 1 else None}
+    return {"fsid": fsids.pop() if len(fsids) == 1 else _of(DATA_DIR / f"ceph-{osd_id}")}
 
 
 def free(osd_id: int, place: Mapping | None = None) -> dict[str, list[str]]:

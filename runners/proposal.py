@@ -11,11 +11,13 @@ from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
 from proposals.inventory import compare, kept, spares
+from proposals.pillar import adopted
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
 from proposals.text.errors import ArgumentError, PlanError
 from runners.engine import answer, look, minions
+from runners.engine import planned as served
 
 
 @answer.answers
@@ -190,7 +192,7 @@ def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.DiskPlan, arguments.DiskArgum
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
     inventory, kept_back = kept.load_inventory(paths.inventory), spares.wanted(minions.pillar(__opts__).get(spares.KEY))
     told = spares.notes(inventory["hosts"], kept_back)
-    inventory["hosts"] = spares.reserve(inventory["hosts"], kept_back)
+    inventory["hosts"] = adopted.reserve(spares.reserve(inventory["hosts"], kept_back), served.proposed_adopted(paths))
     targets = _minions(parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
     planned = plan.peek(inventory, parsed, stored=stored, targets=targets)

@@ -13,6 +13,7 @@ from proposals.files import atomic, documents
 from proposals.files.site import Site, minion_of
 from proposals.inventory import kept, spares
 from proposals.networking import assigned_check
+from proposals.pillar import adopted
 from proposals.policy import merging, policy, profiles
 from proposals.policy.profiles import Profile
 from proposals.settings import reader
@@ -59,7 +60,7 @@ class Chosen:
     @cached_property
     def files(self) -> dict[str, dict]:
         """The merged content by target path."""
-        return {target: merging.merge(sources.values()) for target, sources in self.contents.items()}
+        return adopted.unplanned({target: merging.merge(each.values()) for target, each in self.contents.items()})
 
     @cached_property
     def roles(self) -> dict[str, list[str]]:

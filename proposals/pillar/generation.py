@@ -5,7 +5,7 @@ Nothing here opens a file. A generation is named by its content: the same choice
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -14,7 +14,7 @@ from proposals.pillar import chosen, conf, named, problems, secrets, tunings
 from proposals.pillar.chosen import TEMPLATE, Chosen
 from proposals.services import planning, table
 from proposals.services.planning import ServicePlans
-from proposals.services.service import PlannedCluster
+from proposals.services.service import CRASH, PlannedCluster
 from proposals.text.errors import PolicyError
 
 STAGES = ("master", "admin", "mon", "mgr", "storage")  # roles by which stages name their minions
@@ -31,18 +31,21 @@ class Generation:
     hostnames: Mapping[str, str]
     services: ServicePlans
     named: Mapping[str, Mapping]
+    adopted_caps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    crash_reports: bool = True
 
     @property
     def entities(self) -> dict[str, Mapping[str, str]]:
         """The capabilities of every key that this generation needs."""
-        return secrets.entities([self.hostnames[each] for each in self.members["mgr"]], self.services.whole.entities)
+        managers = [self.hostnames[each] for each in self.members["mgr"]]
+        every = secrets.entities(managers, self.services.whole.entities)
+        every |= {name: caps for name, caps in self.adopted_caps.items() if name in every}
+        return {name: caps for name, caps in every.items() if self.crash_reports or name not in CRASH["crash"]}
 
     def secrets(self, minion: str, keys: Mapping[str, str]) -> dict[str, str]:
         """What a minion may know, by use, of all keys, passwords and files by name."""
-        host = self.hostnames.get(minion, minion)
-        return secrets.minion(
-            keys, self.entities, self.roles[minion], host, self.services.whole.secrets.get(minion, {})
-        )
+        host, more = self.hostnames.get(minion, minion), self.services.whole.secrets.get(minion, {})
+        return secrets.minion(keys, self.entities, self.roles[minion], host, more, self.crash_reports)
 
 
 def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
@@ -51,7 +54,7 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     kept
         Texts of files that are carried over as they are, by path.
     """
-    members = _members(choice)
+    members, crashes = _members(choice), bool(choice.settings["crash_reports"])
     hostnames = {minion: choice.hosts[minion]["hostname"] for minion in choice.roles if minion in choice.hosts}
     services = planning.plan(PlannedCluster(choice.roles, choice.hosts, choice.settings, choice.given))
     monitors, absent = conf.derived(members["mon"], choice.hosts, choice.settings)
@@ -59,24 +62,35 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(choice, members, services)}
     texts = {**{path: dump(content) for path, content in files.items()}, **(kept or {})}
     against = [*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)]
+    against += _crashes(services, crashes)
     if against:
         raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(against))
     unnamed = dump({"ceph": derived})
     name = hashlib.sha256(repr(sorted({**texts, "derived": unnamed}.items())).encode()).hexdigest()[:16]
     texts["stack/default/ceph/derived.yml"] = dump({"ceph": {**derived, "generation": name}})
-    return Generation(name, texts, members, choice.roles, hostnames, services, named.hosts(files, hostnames))
+    once, caps = named.hosts(files, hostnames, crashes), choice.settings["adopted_caps"]
+    return Generation(name, texts, members, choice.roles, hostnames, services, once, caps, crashes)
 
 
 def _members(choice: Chosen) -> dict[str, list[str]]:
-    """Who has the roles by which stages name their minions; ``networks``: those with a network proposal."""
+    """Who has the roles by which stages name their minions; ``daemons``: whose crashes are posted; ``networks``: those
+    with a network proposal."""
+    crashes = choice.settings["crash_reports"]
     members = {role: sorted(each for each, has in choice.roles.items() if role in has) for role in STAGES}
     return {
         **members,
         "all": sorted(choice.roles),
-        "daemons": sorted({minion for role in secrets.DAEMONS for minion in members[role]}),
+        "daemons": sorted({minion for role in secrets.DAEMONS for minion in members[role]} if crashes else ()),
         "networks": sorted(set(chosen.networks(choice.files)) & set(choice.roles)),
         "admin": sorted({*members["admin"], *members["master"]}),
     }
+
+
+def _crashes(services: ServicePlans, reports: bool) -> list[str]:
+    """Services whose hosts post crashes, where the site lets nobody do so."""
+    posting = sorted(minion for minion, uses in services.whole.secrets.items() if uses.keys() & CRASH.keys())
+    line = "crash_reports is false, and {} has a service whose hosts post crashes: expected true: take the line out"
+    return [line.format(minion) for minion in posting if not reports]
 
 
 def _files(choice: Chosen, services: ServicePlans) -> dict[str, dict]:

@@ -52,6 +52,21 @@ def take(site: Site, name: str, keyring: str) -> bool:
     return True
 
 
+def adopt(site: Site, keys: Mapping[str, str]) -> bool:
+    """Take in the keys of a cluster that others made; False where the master has all of them already.
+
+    Raises ArgumentError, with nothing written, where it has one of them otherwise.
+    """
+    known = kept(site.keys)
+    if differ := sorted(name for name, key in keys.items() if known.get(name, key) != key):
+        raise ArgumentError(f"{', '.join(differ)}: the master has another key: nothing was written")
+    if keys.items() <= known.items():
+        return False
+    atomic.close_folder(site.keys.parent)
+    atomic.write(site.keys, json.dumps({**known, **keys}, indent=1), mode=0o600)
+    return True
+
+
 def revoke(site: Site, name: str) -> bool:
     """Forget an entity's key, on the master and in what minions may know; return whether somebody is told a fresh one.
 

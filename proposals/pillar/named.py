@@ -13,7 +13,7 @@ from proposals.cluster.removal.items import Item, called, candidates, members
 from proposals.files import atomic, documents
 from proposals.files.site import MINIONS, Site, minion_file
 from proposals.inventory import kept
-from proposals.pillar import chosen, secrets
+from proposals.pillar import adopted, chosen, secrets
 from proposals.text.errors import StoreError
 from proposals.text.notes import counted
 
@@ -21,17 +21,29 @@ Hosts = dict[str, dict[str, Any]]  # by minion: {hostname, osds: [fsid], parts: 
 CRASHES = ("mds", "rgw", "rbd-mirror")  # parts with daemons of Ceph's, beside those of roles
 
 
-def hosts(files: Mapping[str, Mapping], hostnames: Mapping[str, str]) -> Hosts:
-    """Return what a generation names, of its files by path (``pillar.served``), or what was chosen."""
-    osds = chosen.osds(files)
+def hosts(files: Mapping[str, Mapping], hostnames: Mapping[str, str], crashes: bool = True) -> Hosts:
+    """Return what a generation names, of its files by path (``pillar.served``), or what was chosen.
+
+    crashes
+        Whether its hosts post what a crash of a daemon leaves.
+    """
+    osds = fsids(files)
     return {
         minion: {
             "hostname": hostnames.get(minion, minion),
-            "osds": sorted(fsid for osd in osds.get(minion, {}).values() for fsid in osd.get("uuids") or ()),
-            "parts": _parts(roles, _services(files, minion), hostnames.get(minion, minion)),
+            "osds": sorted(osds.get(minion, ())),
+            "parts": _parts(roles, _services(files, minion), hostnames.get(minion, minion), crashes),
         }
         for minion, roles in chosen.roles(files).items()
     }
+
+
+def fsids(files: Mapping[str, Mapping]) -> dict[str, set[str]]:
+    """Return the OSDs that files name on each minion: those of layouts, and those that were adopted."""
+    found = {minion: set(told) for minion, told in adopted.osds(files).items()}
+    for minion, osds in chosen.osds(files).items():
+        found.setdefault(minion, set()).update(fsid for osd in osds.values() for fsid in osd.get("uuids") or ())
+    return found
 
 
 def merged(first: Mapping[str, Mapping], second: Mapping[str, Mapping]) -> Hosts:
@@ -89,8 +101,7 @@ def leaves(every: Mapping[str, Mapping], chosen_files: Mapping[str, Mapping]) ->
         The merged content by target path, without what services add: of a host's other parts nothing is said while it
         has any role.
     """
-    roles, osds = chosen.roles(chosen_files), chosen.osds(chosen_files)
-    stay = {fsid for disks in osds.values() for osd in disks.values() for fsid in osd.get("uuids") or ()}
+    roles, stay = chosen.roles(chosen_files), set().union(*fsids(chosen_files).values())
     lines = []
     for minion, host in sorted(every.items()):
         lost = len(set(host["osds"]) - stay)
@@ -164,14 +175,14 @@ def _services(files: Mapping[str, Mapping], minion: str) -> Mapping[str, Mapping
     return told if isinstance(told, Mapping) else {}
 
 
-def _parts(roles: Sequence[str], services: Mapping[str, Mapping], host: str) -> dict[str, dict]:
+def _parts(roles: Sequence[str], services: Mapping[str, Mapping], host: str, crashes: bool) -> dict[str, dict]:
     """What a host runs or holds beside OSDs: its daemons, by their names, and the entities that they are."""
     parts: dict[str, dict] = {part: _told(part, told) for part, told in services.items() if isinstance(told, Mapping)}
     parts |= {"mon": {"daemons": [host]}} if "mon" in roles else {}
     parts |= {"mgr": {"daemons": [host], "keys": [f"mgr.{host}"]}} if "mgr" in roles else {}
     parts |= {"bootstrap-osd": {}} if "storage" in roles else {}
     parts |= {"admin": {}} if {"admin", "master"} & set(roles) else {}
-    return parts | ({"crash": {}} if {*secrets.DAEMONS, *CRASHES} & {*roles, *parts} else {})
+    return parts | ({"crash": {}} if crashes and {*secrets.DAEMONS, *CRASHES} & {*roles, *parts} else {})
 
 
 def _told(part: str, told: Mapping) -> dict:

@@ -128,6 +128,7 @@ def minion(
     roles: list[str],
     host: str,
     more: Mapping[str, list[str] | str] | None = None,
+    crashes: bool = True,
 ) -> dict[str, str]:
     """Return what one minion may know, by the name of its use: only what its roles need.
 
@@ -139,6 +140,8 @@ def minion(
         The minion's host name, which its daemons carry.
     more
         What its services use: a list of entities makes a keyring, a text names a password or a file.
+    crashes
+        Whether hosts with daemons post what a crash of one leaves.
     """
     uses: dict[str, list[str] | str] = dict(more or {})
     if "mon" in roles:
@@ -149,7 +152,7 @@ def minion(
         uses["mgr"] = [f"mgr.{host}"]
     if "storage" in roles:
         uses["bootstrap-osd"] = ["client.bootstrap-osd"]
-    if set(DAEMONS) & set(roles):
+    if crashes and set(DAEMONS) & set(roles):
         uses |= CRASH
     if "master" in roles:
         uses["register"] = sorted(name for name in caps if name not in ("mon.", "client.admin"))

@@ -7,12 +7,14 @@ from proposals.settings.mappings import Group, Many, Named
 from proposals.text.names import UUID
 
 CONFIG = "proposals/config/stack/default/ceph/cluster.yml"  # discovery writes it, policy.cfg selects it
+ADOPTED = "proposals/adopted/stack/default/ceph/cluster.yml"  # ceph.adopt writes it, policy.cfg selects it
 LAYER = "stack/ceph/cluster.yml"  # the site's own layer
 REDUNDANCY = re.compile(r"[1-9][0-9]{0,2}(\+[1-9][0-9]{0,2})?")
 NETWORKS = ("public_network", "cluster_network")
 NETWORKS_SOURCE = "docs.ceph.com, rados/configuration/network-config-ref"
 WORD = Text("a word without blanks", re.compile(r"\S+").fullmatch)
 MODEL = Text("a drive's model, as /sys/block/NAME/device/model has it", str.isprintable)
+CAPABILITY = Text("capabilities such as 'allow *'", re.compile(r"[ !#-[\]-~]+").fullmatch)  # as a keyring quotes them
 VALUE = Own("a text, number, true or false", lambda value: isinstance(value, str | int | float))
 # What configure, or a chosen profile, writes beside a site's own words.
 GENERATED = ("generation", "members", "services", "monitors", "mon_initial_members", "mon_host")
@@ -98,6 +100,25 @@ SETTINGS = (
         place=LAYER,
     ),
     Setting(
+        "crash_reports",
+        Flag(),
+        "false where no crash of a daemon is posted: the cluster gets no key for it, and its hosts no ceph-crash; an "
+        "adopted cluster without client.crash is left so",
+        default=True,
+        source="docs.ceph.com, mgr/crash",
+        place=LAYER,
+    ),
+    Setting(
+        "adopted_caps",
+        Named(
+            WORD, Named(WORD, CAPABILITY, "{mon: 'allow profile mgr'}", "DAEMON"), "{mgr.a: {mon: 'allow *'}}", "KEY"
+        ),
+        "capabilities of keys of Ceph's own that an adopted cluster had otherwise, and keeps; ceph.adopt writes it",
+        source="docs.ceph.com, rados/operations/user-management",
+        default={},
+        place=ADOPTED,
+    ),
+    Setting(
         "ceph_health",
         Named(
             WORD, Named(WORD, HEALTH, "{OPTION: {value: 'false'}}", "OPTION"), "{mon: {OPTION: {value: 1}}}", "SECTION"
@@ -121,7 +142,7 @@ SETTINGS = (
                 ),
                 Setting("network", Group((ROLLBACK,), others=("links", "ports")), "how network changes are made"),
             ),
-            others=(*GENERATED, "global", "sections"),
+            others=(*GENERATED, "global", "sections", "adopted"),
         ),
         "what hosts are told beside their layout; also in stack/ceph/minions/ID.yml, for one host",
         place=LAYER,

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from proposals.files.site import minion_file
 from proposals.networking import assigned_check
-from proposals.pillar import chosen
+from proposals.pillar import adopted, chosen
 from proposals.pillar.held import Held, Keys
 from proposals.policy.profiles import Profile
 from proposals.settings import reader
@@ -108,7 +108,9 @@ def of(
     own, profiles
         As ``Subject`` takes them.
     """
-    osds = {minion: sum(map(_count, planned.values())) for minion, planned in chosen.osds(files).items()}
+    osds = {minion: len(told) for minion, told in adopted.osds(files).items()}
+    for minion, planned in chosen.osds(files).items():
+        osds[minion] = osds.get(minion, 0) + sum(map(_count, planned.values()))
     links = {minion: assigned_check.addresses(files[minion_file(minion)]) for minion in chosen.networks(files)}
     return Subject(chosen.roles(files), settings, osds, links=links, own=own, profiles=profiles)
 

@@ -95,7 +95,8 @@ def plan(opts: Mapping, gone: Collection[str] = ()) -> Plan:
     paths = site(opts)
     hosts = kept.load_inventory(paths.inventory)["hosts"]
     members = minions.members(opts)
-    osds = growth.minions(planned.osds(paths))
+    theirs = {fsid: minion for minion, told in planned.adopted_osds(paths).items() for fsid in told}
+    osds = theirs | growth.minions(planned.osds(paths))
     daemons = {
         f"{kind}.{hosts.get(minion, {}).get('hostname', minion)}": minion
         for kind in ("mon", "mgr")

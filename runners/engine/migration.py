@@ -12,9 +12,10 @@ from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.files.site import site
 from proposals.inventory import kept
+from proposals.pillar import adopted
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, health, jobs, minions, spared, stage_lock
+from runners.engine import daemon_restart, health, jobs, minions, planned, spared, stage_lock
 
 Found = list[tuple[str, Mapping[str, Any]]]  # minion, and what its ``osd_migrate.inspect`` says of one OSD
 
@@ -156,7 +157,10 @@ def _unknown(opts: Mapping, osd_ids: Sequence[int]) -> list[str]:
     """Why OSDs that were asked for are none that move."""
     if not osd_ids:
         return []
-    there = {osd["id"] for osd in jobs.cluster(opts, "cluster_osds.states", kind=list)}
+    states = jobs.cluster(opts, "cluster_osds.states", kind=list)
+    there, theirs = {osd["id"] for osd in states}, planned.adopted_osds(site(opts))
+    for osd in (osd for osd in states if osd["id"] in osd_ids):
+        adopted.refuse(theirs, osd["fsid"], "osd.migrate")
     return [
         migrating.STAYS.format(osd_id) if osd_id in there else migrating.NO_OSD.format(osd_id) for osd_id in osd_ids
     ]

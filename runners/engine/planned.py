@@ -6,14 +6,29 @@ from typing import Any
 from proposals.files import tree
 from proposals.files.site import MINIONS, Site
 from proposals.inventory import kept
-from proposals.pillar import chosen
+from proposals.pillar import adopted, chosen
 from proposals.text.errors import ProposalError
 
 
 def osds(paths: Site) -> dict[str, dict]:
     """Return each minion's planned OSDs: ``{minion: {data disk: {uuids, db, ...}}}``; a minion may have other tasks."""
-    files = (paths.current / MINIONS).glob("*.yml")
-    return chosen.osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in files})
+    return chosen.osds(_files(paths))
+
+
+def adopted_osds(paths: Site) -> dict[str, dict[str, Mapping]]:
+    """Return the OSDs of each minion that were adopted: ``{minion: {fsid: {id, form, devices}}}``."""
+    return adopted.osds(_files(paths))
+
+
+def proposed_adopted(paths: Site) -> dict[str, dict[str, Mapping]]:
+    """Return the same of what ``ceph.adopt`` wrote, whether it is served or not."""
+    folder = paths.proposals / "adopted" / MINIONS
+    return adopted.osds({f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in sorted(folder.glob("*.yml"))})
+
+
+def _files(paths: Site) -> dict[str, Mapping]:
+    """What is served of single minions, by target path."""
+    return {f"{MINIONS}/{path.name}": tree.read_yaml(path) for path in (paths.current / MINIONS).glob("*.yml")}
 
 
 def disks(paths: Site, minion: str) -> Mapping[str, Mapping]:

@@ -11,7 +11,7 @@ from proposals.cluster.removal.items import Item
 from proposals.files.site import site
 from proposals.inventory import inventory, kept, waiting
 from proposals.inventory import spares as hot_spares
-from proposals.pillar import named
+from proposals.pillar import adopted, named
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
@@ -56,6 +56,7 @@ def one(opts: Mapping, osd_id: int) -> Look:
     osd = next((osd for osd in _states(opts) if osd["id"] == osd_id), None)
     if osd is None:
         return _purged(opts, osd_id)
+    adopted.refuse(planned.adopted_osds(site(opts)), osd["fsid"], "osd.replace")
     alive = osd["state"] != "destroyed"
     return Look(planned.minion_of(site(opts), osd), (Osd(osd_id, osd["fsid"] or "", alive),))
 

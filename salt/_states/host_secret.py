@@ -4,7 +4,10 @@ What a state of Salt's returns goes to the event bus, the master's job cache and
 returns the lines that it changed. These states write the same files, and no SLS can ask them for the lines.
 """
 
+import halocline
 
+
+@halocline.state
 def managed(
     name: str, use: str, user: str = "root", group: str = "root", mode: str = "0600", dir_mode: str | None = None
 ) -> dict:
@@ -21,9 +24,12 @@ def managed(
     if not __salt__["pillar.get"](place):
         comment = f"this host's pillar holds no secret '{use}': run ceph.stage.configure, then this stage again"
         return {"name": name, "result": False, "changes": {}, "comment": comment}
+    if "adopted" in __pillar__.get("ceph", {}) and __salt__["host_keys.holds"](name, use):
+        return {"name": name, "result": True, "changes": {}, "comment": "was adopted, and holds this host's keys"}
     return _file(name, user=user, group=group, mode=mode, dir_mode=dir_mode, contents_pillar=place)
 
 
+@halocline.state
 def rendered(
     name: str, source: str, context: dict | None = None, user: str = "root", group: str = "root", mode: str = "0600"
 ) -> dict:

@@ -5,6 +5,8 @@ ceph-configuration:
     - template: jinja
     - makedirs: True
     - mode: '0644'
+    - unless:
+      - fun: host_ceph_conf.adopted
 
 ceph-configuration-known:
   host_ceph_conf.known:

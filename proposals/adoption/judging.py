@@ -1,0 +1,152 @@
+"""Whether a cluster that others made can be taken in, what stands against it, and what is left as it is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from proposals.adoption.found import Cluster, Host
+from proposals.pillar import conf, held, secrets
+from proposals.settings import reader
+from proposals.text.notes import several
+
+RELEASES = ("nautilus", "octopus", "pacific", "quincy", "reef")  # 14 to 18; older ones have no whole `ceph config`
+MSGR1 = "v1:"
+RENAME = (
+    "expected the host's own name, which deploy gives monitors: add one of that name beside it, wait for the quorum, "
+    "then take the other out (docs.ceph.com, rados/operations/add-or-rm-mons)"
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the master knows: hashes of its keys, what discovery kept and saw, whether it deployed a cluster."""
+
+    keys: held.Keys = field(default_factory=held.Keys)
+    fsid: str | None = None
+    deployed: bool = False
+    network: str | None = None
+    inventory: Mapping[str, Mapping] = field(default_factory=dict)
+
+
+def members(hosts: Sequence[Host], cluster: Cluster) -> dict[str, list[str]]:
+    """Return the minions of each role that is taken in: mon, mgr, storage, admin."""
+    of = {"mon": cluster.monitors, "mgr": cluster.managers}
+    found = {role: [host.minion for host in hosts if host.hostname in names] for role, names in of.items()}
+    found["storage"] = [host.minion for host in hosts if any(osd.fsid in cluster.osds for osd in host.osds)]
+    found["admin"] = [host.minion for host in hosts if host.admin]
+    return {role: sorted(minions) for role, minions in found.items()}
+
+
+def old_protocol(cluster: Cluster) -> bool:
+    """Whether its monitors speak the first version of Ceph's wire protocol alone."""
+    return all(address.startswith(MSGR1) for addresses in cluster.monitors.values() for address in addresses)
+
+
+def refusals(hosts: Sequence[Host], cluster: Cluster, known: Known) -> list[str]:
+    """Return what stands against taking a cluster in, a line each with what to do; empty where nothing does."""
+    return [*_own(cluster, known), *_foreign(hosts, cluster), *_monitors(hosts, cluster, known)]
+
+
+def _own(cluster: Cluster, known: Known) -> Iterator[str]:
+    """What the master has of another cluster, or of this one otherwise."""
+    if known.fsid and known.fsid != cluster.fsid:
+        yield (
+            f"config/stack/default/ceph/cluster.yml has fsid {known.fsid}, the monitors have {cluster.fsid}: where no "
+            "cluster of that fsid is left, move that file away and run ceph.stage.discovery"
+        )
+    if known.deployed:
+        yield "this master has deployed a cluster already: a second one needs a master of its own"
+    for name in ("mon.", "client.admin", "client.bootstrap-osd"):
+        if name not in cluster.keys:
+            yield f"the monitors have no {name}: make it there ('ceph auth get-or-create {name}'), then run it again"
+    differ = [name for name, key in sorted(cluster.keys.items()) if secrets.digest(key) != known.keys.known.get(name)]
+    if differ := [name for name in differ if name in known.keys.known]:
+        yield (
+            f"{', '.join(differ)}: the master has another key than the cluster: expected none, or the same; it has "
+            "keys of another cluster: move its folder keys/ away, where that cluster is gone for good"
+        )
+    if cluster.release not in RELEASES:
+        yield (
+            f"the cluster's OSDs are of release '{cluster.release}': expected one of {', '.join(RELEASES)}; upgrade "
+            "with the tools that made it first"
+        )
+
+
+def _foreign(hosts: Sequence[Host], cluster: Cluster) -> Iterator[str]:
+    """What no adoption takes."""
+    for host in hosts:
+        yield from (f"{host.minion}: {line}: these are not taken over" for line in host.foreign)
+        others = sorted({osd.cluster for osd in host.osds if osd.cluster not in (None, cluster.fsid)})
+        if others:
+            ids = several([f"osd.{osd.id}" for osd in host.osds if osd.cluster in others], "more")
+            yield (
+                f"{host.minion}: {ids} of another cluster ({', '.join(map(str, others))}) on the same host: one "
+                "cluster a host is taken over; take the host out of ceph_minions, or the other cluster off it"
+            )
+
+
+def _monitors(hosts: Sequence[Host], cluster: Cluster, known: Known) -> Iterator[str]:
+    """Monitors that deploy would not find again as they are."""
+    for host in hosts:
+        yield from (
+            f"{host.minion}: mon.{name}: its host is {host.hostname}; {RENAME}"
+            for name in host.daemons.get("mon", ())
+            if name != host.hostname and name in cluster.monitors
+        )
+    carried = {host.hostname: host.minion for host in hosts}
+    stores = {name for host in hosts for name in host.daemons.get("mon", ())}
+    for name in sorted(set(cluster.monitors) - set(carried) - stores):
+        yield f"mon.{name} runs on no minion that answers: accept or start its host's salt-minion, then run it again"
+    if not members(hosts, cluster)["mgr"]:
+        told = ", ".join(f"mgr.{name}" for name in cluster.managers) or "none"
+        yield (
+            f"no manager has its host's name (there is {told}): expected one, which deploy finds again: start one with "
+            "its host's name (docs.ceph.com, mgr/administrator)"
+        )
+    yield from _addresses(carried, cluster, known)
+
+
+def _addresses(carried: Mapping[str, str], cluster: Cluster, known: Known) -> Iterator[str]:
+    """Monitors that listen elsewhere than deploy would say in ceph.conf."""
+    mons = [carried[name] for name in sorted(cluster.monitors) if name in carried]
+    settings = reader.read({"public_network": known.network, conf.MSGR2: not old_protocol(cluster)})
+    derived, problems = conf.derived(mons, known.inventory, settings)
+    yield from problems
+    for monitor in derived["monitors"]:
+        planned = sorted(monitor["addrs"].strip("[]").split(","))
+        there = sorted(cluster.monitors[monitor["name"]])
+        if planned != there:
+            yield (
+                f"mon.{monitor['name']} listens on {', '.join(there)}: expected {', '.join(planned)}, its host's first "
+                "address in public_network and Ceph's ports: correct public_network in "
+                "config/stack/default/ceph/cluster.yml where that is what differs"
+            )
+
+
+def notes(hosts: Sequence[Host], cluster: Cluster) -> list[str]:
+    """Return a line for each thing that stays as it is and that no stage looks after yet."""
+    lines = []
+    for host in hosts:
+        kinds = {"mgr": cluster.managers, "mon": cluster.monitors}
+        left = [
+            f"{kind}.{name}"
+            for kind, names in sorted(host.daemons.items())
+            for name in names
+            if kind != "osd" and not (kind in kinds and name == host.hostname and name in kinds[kind])
+        ]
+        if left := [*left, *host.services]:
+            lines.append(f"{host.minion}: left as they are, no stage looks after them: {', '.join(left)}")
+        strays = [osd for osd in host.osds if osd.fsid not in cluster.osds and osd.cluster in (None, cluster.fsid)]
+        if strays:
+            ids = several([f"{osd.fsid} (was osd.{osd.id})" for osd in strays], "more")
+            lines.append(f"{host.minion}: OSDs that the cluster does not know any more: {ids}: left as they are")
+    there = {osd.fsid for host in hosts for osd in host.osds}
+    if unseen := sorted(osd_id for fsid, osd_id in cluster.osds.items() if fsid not in there):
+        ids = several([f"osd.{osd_id}" for osd_id in unseen], "more")
+        lines.append(f"{ids}: on no minion that answers: left as they are; run it again when their hosts answer")
+    clients = [name for name in cluster.others if not name.startswith("osd.")]
+    if clients:
+        lines.append(
+            f"keys that stay the cluster's alone: {several(clients, 'more')}; 'salt-run secret.take' gives the master "
+            "one that a service or ceph_keys is to have"
+        )
+    return lines

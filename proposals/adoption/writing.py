@@ -1,0 +1,117 @@
+"""What an adoption writes: the site's fragments, each host's record, a policy.cfg that changes nothing.
+
+Below ``proposals``: ``adopted/`` holds what was found, in policy.cfg's own form: a first folder, then a target.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from proposals.adoption import conf, judging
+from proposals.adoption.found import Cluster, Host
+from proposals.files.site import minion_file
+from proposals.pillar import secrets
+from proposals.pillar.generation import dump
+from proposals.text.names import shown
+
+CLUSTER = "adopted/stack/default/ceph/cluster.yml"
+SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|key)(_|$)")
+MODULE = "mgr/"  # an option of a manager's module: the module's own
+CRASH = "client.crash"
+
+
+class Written(NamedTuple):
+    """The files below ``proposals``, policy.cfg's lines, the fragments of ceph.conf, and what was left out of them."""
+
+    files: dict[str, str]
+    policy: list[str]
+    fragments: dict[str, str]
+    left: list[str]
+
+
+def written(hosts: Sequence[Host], cluster: Cluster, master: str) -> Written:
+    """Return all that taking a cluster in writes on the master, but for its keys.
+
+    master
+        The minion on the master's host.
+    """
+    members = judging.members(hosts, cluster)
+    taken = [host for host in hosts if host.conf or any(host.minion in minions for minions in members.values())]
+    options, left = central(cluster.config)
+    lines = conf.fragments(cluster.conf)
+    files = {CLUSTER: dump(_settings(cluster, options))}
+    for host in taken:
+        files[f"adopted/{minion_file(host.minion)}"] = dump(_record(host, cluster))
+        if host.minion in members["storage"]:
+            files[f"adopted/cluster/{host.minion}.sls"] = "roles:\n- storage\n"
+    policy = _policy(members, sorted({host.minion for host in taken} | {master}), master)
+    return Written(files, policy, lines.texts, [*left, *(f"ceph.conf {line}" for line in lines.left)])
+
+
+def taken_keys(hosts: Sequence[Host], cluster: Cluster) -> dict[str, str]:
+    """Return the keys that the master takes: those that deploy gives hosts. All others stay the cluster's alone."""
+    ours = {f"mgr.{host.hostname}" for host in hosts} | (secrets.CAPS.keys() - {"mgr."})
+    return {name: key for name, key in sorted(cluster.keys.items()) if name in ours}
+
+
+def central(rows: Sequence[Mapping[str, str]]) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return the central configuration as ``ceph_config`` has it, and a line for each option that is not written."""
+    options: dict[str, dict[str, str]] = {}
+    left = []
+    for row in rows:
+        section = "/".join(filter(None, (row["section"], row["mask"])))
+        why = _unwritten(row)
+        if why:
+            left.append(f"ceph config {shown(section)} {shown(row['name'])}: {why}: it stays in the cluster as it is")
+        else:
+            options.setdefault(section, {})[row["name"]] = row["value"]
+    return options, left
+
+
+def _unwritten(row: Mapping[str, str]) -> str:
+    if row["name"].startswith(MODULE):
+        return "an option of a manager's module"
+    if SECRET.search(row["name"]):
+        return "may be a secret, which no file here may hold"
+    if any(mark in text for mark in conf.TEMPLATE for text in row.values()):
+        return "holds what Salt would run as a template"
+    return ""
+
+
+def _settings(cluster: Cluster, options: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The settings by which the stages leave the cluster as it was made."""
+    caps = {name: dict(cluster.caps[name]) for name in sorted(cluster.caps) if _differ(name, cluster.caps[name])}
+    settings: dict[str, Any] = {"ceph_config": {section: dict(options[section]) for section in sorted(options)}}
+    settings |= {"adopted_caps": caps} if caps else {}
+    settings |= {} if CRASH in cluster.keys else {"crash_reports": False}
+    return settings | ({"ms_bind_msgr2": False} if judging.old_protocol(cluster) else {})
+
+
+def _differ(name: str, caps: Mapping[str, str]) -> bool:
+    ours = secrets.CAPS["mgr."] if name.startswith("mgr.") else secrets.CAPS.get(name)
+    return ours is not None and dict(ours) != dict(caps)
+
+
+def _record(host: Host, cluster: Cluster) -> dict[str, Any]:
+    """What a host had: by this its ceph.conf and its OSDs are known again, and stay as they are."""
+    osds = {
+        osd.fsid: {"id": osd.id, "form": osd.form, "format": osd.format, "devices": dict(sorted(osd.devices.items()))}
+        for osd in host.osds
+        if osd.fsid in cluster.osds
+    }
+    record = {**({"ceph_conf": host.conf} if host.conf else {}), **({"osds": osds} if osds else {})}
+    return {"ceph": {"adopted": record, "tuning": "none"}}
+
+
+def _policy(members: Mapping[str, Sequence[str]], minions: Sequence[str], master: str) -> list[str]:
+    """One line a host and role, so that nobody else is drawn in."""
+    roles = {"master": [master], "admin": members["admin"], "mon": members["mon"], "mgr": members["mgr"]}
+    return [
+        *(f"cluster-ceph/cluster/{minion}.sls" for minion in minions),
+        *(f"role-{role}/cluster/{minion}.sls" for role, named in roles.items() for minion in named),
+        "config/stack/default/global.yml",
+        "config/stack/default/ceph/cluster.yml",
+        *(["adopted/cluster/*.sls"] if members["storage"] else []),
+        "adopted/stack/default/ceph/cluster.yml",
+        "adopted/stack/default/ceph/minions/*.yml",
+    ]

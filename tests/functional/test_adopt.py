@@ -1,0 +1,291 @@
+"""``ceph.adopt``: what hosts tell, sealed keys, what is written; on a real master whose minion's cluster is played."""
+
+import json
+import threading
+
+import pytest
+import salt.utils.event
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
+from saltmaster import CHECKOUT, Master
+
+from proposals.files import atomic
+from proposals.pillar import secrets
+from proposals.text.errors import ProposalError
+from runners.engine import sealed
+
+FSID, OSD, SIMPLE = (f"0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b0{number}" for number in range(3))
+KEYS = {name: secrets.new_key() for name in ("mon.", "client.admin", "client.bootstrap-osd", "mgr.node1", "osd.0")}
+PLANTED = secrets.new_key()  # one that is let out on purpose: the search finds it
+
+
+def asked(address="10.0.0.1"):
+    """What a ``ceph`` that is played answers, by a word of what it is asked."""
+    both = [{"type": "v2", "addr": f"{address}:3300"}, {"type": "v1", "addr": f"{address}:6789"}]
+    known = [{"entity": name, "key": key, "caps": {"mon": "allow *"}} for name, key in KEYS.items() if name != "mon."]
+    return {
+        "auth ls": {"auth_dump": known},
+        "mon dump": {"fsid": FSID, "mons": [{"name": "node1", "public_addrs": {"addrvec": both}}]},
+        "osd dump": {"require_osd_release": "pacific", "osds": [{"uuid": OSD, "osd": 0}, {"uuid": SIMPLE, "osd": 1}]},
+        "config dump": [{"section": "osd", "name": "osd_max_backfills", "value": "4", "mask": ""}],
+        "mgr dump": {"active_name": "node1", "standbys": []},
+    }
+
+
+def play(folder, answers):
+    """A program ``ceph`` that answers so, in a folder of its own."""
+    cases = "".join(f"*'{words}'*) cat <<'EOF'\n{json.dumps(said)}\nEOF\n;;\n" for words, said in answers.items())
+    atomic.write(folder / "ceph", f'#!/bin/sh\ncase "$*" in\n{cases}esac\n', mode=0o755)
+
+
+def lay(root):
+    """The files of a host with a monitor, an OSD by hand and one of ``ceph-volume simple``, below a folder."""
+    store = root / "lib/mon/ceph-node1"
+    (store / "store.db").mkdir(parents=True)
+    atomic.write(store / "keyring", f'[mon.]\n\tkey = {KEYS["mon."]}\n\tcaps mon = "allow *"\n')
+    atomic.write(root / "etc/ceph.conf", f"[global]\nfsid = {FSID}\nmon host = 10.0.0.1\n[osd]\nosd max scrubs = 2\n")
+    atomic.write(root / "etc/ceph.client.admin.keyring", f"[client.admin]\nkey={KEYS['client.admin']}\n")
+    for name, text in (("fsid", OSD), ("ceph_fsid", FSID), ("type", "bluestore")):
+        atomic.write(root / f"lib/osd/ceph-0/{name}", f"{text}\n")
+    (root / "lib/osd/ceph-0/block").symlink_to("/dev/sdb")
+    told = {"whoami": 1, "fsid": SIMPLE, "ceph_fsid": FSID, "type": "bluestore", "keyring": KEYS["osd.0"]}
+    told |= {"data": {"path": "/dev/sdc1"}, "block": {"path": "/dev/sdc2"}, "block.db": {"path": "/dev/sdd1"}}
+    atomic.write(root / f"etc/osd/1-{SIMPLE}.json", json.dumps(told))
+    atomic.write(root / "etc/osd/2-half.json", '{"whoami"')
+
+
+@pytest.fixture
+def host(python_module, monkeypatch, tmp_path):
+    """These files as this minion's, and its ``ceph``."""
+    lay(tmp_path)
+    for module in (python_module("host_adopt"), python_module("host_sealed")):
+        for name, path in (
+            ("ETC", "etc"),
+            ("LIB", "lib"),
+            ("ROOK", "rook"),
+            ("STORES", "lib/mon"),
+            ("CONF", "etc/ceph.conf"),
+        ):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, tmp_path / path)
+    play(tmp_path / "bin", asked())
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    return tmp_path
+
+
+def test_a_host_tells_its_daemons_and_every_form_of_osd(modules, host):
+    told = modules["host_adopt.inspect"]()
+    assert told["hostname"] == "node1" and told["daemons"]["mon"] == ["node1"] and told["admin"] is True
+    forms = {osd["id"]: (osd["form"], osd["devices"]) for osd in told["osds"]}
+    assert forms == {0: ("raw", {"data": "/dev/sdb"}), 1: ("simple", {"data": "/dev/sdc2", "db": "/dev/sdd1"})}
+    assert told["foreign"] == [] and not [key for key in KEYS.values() if key in json.dumps(told)]
+
+
+def test_tags_of_volumes_tell_an_osd_of_ceph_volumes(host, python_module):
+    tags = {"ceph.osd_fsid": OSD, "ceph.osd_id": "0", "ceph.cluster_fsid": FSID, "ceph.encrypted": "1"}
+    volumes = [{"path": f"/dev/vg/{kind}", "tags": {**tags, "ceph.type": kind}} for kind in ("block", "db")]
+    module = python_module("host_adopt")
+    with LoaderModuleMock({module: {"__salt__": {"disks_lvm.groups": lambda: {"/dev/sdb": {"volumes": volumes}}}}}):
+        osd = module.osds()[OSD]
+    assert (osd["form"], osd["encrypted"], osd["format"]) == ("lvm", True, "bluestore")
+    assert osd["devices"] == {"data": "/dev/vg/block", "db": "/dev/vg/db"}
+
+
+def test_what_is_not_taken_over_is_named(modules, host):
+    (host / "lib" / FSID / "osd.3").mkdir(parents=True)
+    (host / "rook").mkdir()
+    (host / "lib/mon/backup-node1").mkdir()
+    foreign = modules["host_adopt.inspect"]()["foreign"]
+    assert len(foreign) == 3
+    assert all(said in "\n".join(foreign) for said in ("cephadm", "Rook", "a cluster of the name 'backup'"))
+
+
+def pair():
+    private = rsa.generate_private_key(65537, sealed.BITS)
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return private, private.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
+
+
+def test_what_a_monitor_knows_leaves_its_host_sealed_for_one_run(modules, host, minion):
+    private, public = pair()
+    answer = modules["host_sealed.tell"](public)
+    assert not [key for key in KEYS.values() if key in json.dumps(answer)]
+    told = sealed.opened(private, answer, modules["grains.get"]("id"))
+    assert {name: entry["key"] for name, entry in told["keys"].items()} == {
+        name: key for name, key in KEYS.items() if name not in ("mon.", "osd.0")
+    }
+    assert KEYS["mon."] in told["monitor_keyring"] and told["others"] == ["osd.0"]
+    assert KEYS["osd.0"] not in json.dumps(told)
+
+
+def test_a_seal_of_another_run_or_minion_or_broken_is_not_opened(modules, host):
+    (private, public), (another, _) = pair(), pair()
+    answer, name = modules["host_sealed.tell"](public), modules["grains.get"]("id")
+    broken = [(another, answer, name), (private, answer, "node2"), (private, {**answer, "text": "AAAA"}, name)]
+    for key, told, minion in (*broken, (private, {}, name), (private, {**answer, "key": 7}, name)):
+        with pytest.raises(ProposalError, match="its sealed answer cannot be opened"):
+            sealed.opened(key, told, minion)
+
+
+def test_nothing_is_read_for_a_key_that_is_none(modules, host):
+    small = rsa.generate_private_key(65537, 1024).public_key()
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    for key in ("", "x", small.public_bytes(serialization.Encoding.PEM, form).decode()):
+        with pytest.raises(CommandExecutionError, match="nothing was read"):
+            modules["host_sealed.tell"](key)
+    (host / "lib/mon/ceph-node1/keyring").unlink()
+    with pytest.raises(CommandExecutionError, match=r"expected a monitor of the host's own name, mon\.node1"):
+        modules["host_sealed.tell"](pair()[1])
+
+
+# What keeps files as they were found.
+
+
+def test_an_adopted_keyring_with_the_same_key_stays_and_another_does_not(with_pillar, tmp_path):
+    key, path = KEYS["client.admin"], tmp_path / "keyring"
+    modules = with_pillar(
+        ceph_secrets={"admin": f'[client.admin]\n\tkey = {key}\n\tcaps mon = "allow *"\n', "word": "x"}
+    )
+    for text, holds in (
+        (f"[client.admin]\nkey={key}\n", True),
+        (f"[client.admin]\nkey={PLANTED}\n", False),
+        ("", False),
+    ):
+        path.write_text(text)
+        assert modules["host_keys.holds"](str(path), "admin") is holds
+    assert modules["host_keys.holds"](str(path), "word") is False
+    assert modules["host_keys.holds"](str(path), "none") is False
+
+
+def test_ceph_conf_stays_while_it_is_the_one_that_was_found(with_pillar, python_module, monkeypatch, tmp_path):
+    path = tmp_path / "ceph.conf"
+    monkeypatch.setattr(python_module("host_ceph_conf"), "CONF", path)
+    path.write_text("[global]\n")
+    found = python_module("host_ceph_conf").hashlib.sha256(b"[global]\n").hexdigest()
+    assert with_pillar(ceph={"adopted": {"ceph_conf": found}})["host_ceph_conf.adopted"]() is True
+    path.write_text("[global]\n\n")
+    assert with_pillar(ceph={"adopted": {"ceph_conf": found}})["host_ceph_conf.adopted"]() is False
+    assert with_pillar(ceph={})["host_ceph_conf.adopted"]() is False
+
+
+# The whole command, on a real master.
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master that runs, whose minions' modules look below a folder beside."""
+    made = salt_factories.salt_master_daemon("adopt", factory_class=Master)
+    lay(made.root / "host")
+    moved = {
+        "host_adopt": {'"/etc/ceph"': "etc", '"/var/lib/ceph"': "lib", '"/var/lib/rook"': "rook"},
+        "host_sealed": {'"/etc/ceph/ceph.conf"': "etc/ceph.conf", '"/var/lib/ceph/mon"': "lib/mon"},
+    }
+    for name, paths in moved.items():
+        text = (CHECKOUT / f"_modules/{name}.py").read_text()
+        for path, here in paths.items():
+            assert path in text
+            text = text.replace(path, f'"{made.root}/host/{here}"')
+        if name == "host_sealed":  # its `ceph` is the one beside
+            text = text.replace('["ceph", "--name"', f'["{made.root}/bin/ceph", "--name"')
+        atomic.write(made.root / f"salt/_modules/{name}.py", text)
+    play(made.root / "bin", asked())
+    with made.started():
+        yield made
+
+
+@pytest.fixture(scope="module")
+def node1(master):
+    made = master.salt_minion_daemon("node1", overrides={"grains": {"host": "node1"}})
+    with made.started():
+        assert master.salt_cli().run("saltutil.sync_all", minion_tgt="node1").returncode == 0
+        seen = {"hostname": "node1", "addresses": ["10.0.0.1/24"], "ceph_disks_format": 1, "ceph_disks": []}
+        atomic.write(master.pillar / "inventory/node1.json", json.dumps(seen))
+        cluster = {"fsid": FSID, "public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
+        atomic.write(master.pillar / "proposals/config/stack/default/ceph/cluster.yml", yaml.safe_dump(cluster))
+        yield made
+
+
+def texts(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_socket()}
+
+
+@pytest.mark.processes
+def test_a_cluster_is_taken_in_and_no_key_is_in_job_cache_bus_or_logs(master, node1):
+    heard, stop = [], threading.Event()
+
+    def listen():
+        with salt.utils.event.get_master_event(master.opts(), master.config["sock_dir"], listen=True) as bus:
+            while not stop.is_set():
+                if event := bus.get_event(wait=0.5, full=True):
+                    heard.append(repr(event))
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    try:
+        before, theirs = texts(master.pillar), texts(master.root / "host")
+        would = master.typed("ceph.adopt", "test=true")
+        assert would.returncode == 0 and "would write" in would.stdout, would
+        assert texts(master.pillar) == before
+        done = master.typed("ceph.adopt")
+        again = master.typed("ceph.adopt")
+        assert master.salt_cli().run("test.echo", PLANTED, minion_tgt="node1").returncode == 0
+    finally:
+        stop.set()
+        listener.join()
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert "1 OSDs (raw)" in done.stdout and "1 OSDs (simple)" in done.stdout
+    assert again.returncode == 0 and again.stdout.rstrip().endswith("adopted already: nothing changed"), again
+    assert texts(master.root / "host") == theirs
+    kept = json.loads((master.pillar / "keys/keys.json").read_text())
+    assert kept == {name: key for name, key in KEYS.items() if name != "osd.0"}
+    assert (master.pillar / "keys/keys.json").stat().st_mode & 0o777 == 0o600
+    own = (master.pillar / "keys", master.root / "host", master.root / "bin")
+    seen = {
+        path: text for path, text in texts(master.root).items() if not any(path.is_relative_to(each) for each in own)
+    }
+    shown = "".join([*heard, would.stdout, done.stdout, again.stdout]).encode()
+    assert any(PLANTED.encode() in text for text in seen.values()) and PLANTED.encode() in shown
+    for key in KEYS.values():
+        assert key.encode() not in shown
+        assert not [path for path, text in seen.items() if key.encode() in text]
+
+
+@pytest.mark.processes
+def test_what_it_wrote_is_configured_and_plans_no_osd(master, node1):
+    osd_file = master.pillar / "proposals/adopted/stack/default/ceph/minions/node1.yml"
+    assert set(yaml.safe_load(osd_file.read_text())["ceph"]["adopted"]["osds"]) == {OSD, SIMPLE}
+    conf = master.root / "salt/ceph/configuration/files/ceph.conf.d/osd.conf"
+    assert conf.read_text() == "osd_max_scrubs = 2\n"
+    policy = (master.pillar / "proposals/policy.cfg").read_text()
+    assert "role-mon/cluster/node1.sls\n" in policy and "adopted/cluster/*.sls\n" in policy
+
+
+@pytest.mark.processes
+def test_other_keys_on_the_master_are_refused_with_nothing_written(master, node1):
+    keys = master.pillar / "keys/keys.json"
+    text = keys.read_text()
+    keys.write_text(json.dumps({**json.loads(text), "client.admin": PLANTED}))
+    before = texts(master.pillar)
+    refused = master.typed("ceph.adopt")
+    assert refused.returncode == 2 and "client.admin: the master has another key than the cluster" in refused.stdout
+    assert "Traceback" not in refused.stdout + refused.stderr and texts(master.pillar) == before
+    keys.write_text(text)
+
+
+@pytest.mark.processes
+def test_interrupted_anywhere_the_same_command_goes_on(master, node1):
+    """Whatever was not written yet is written then, with the same content; what somebody edited stays, and is named."""
+    whole = texts(master.pillar)
+    for path in ("proposals/policy.cfg", "keys/keys.json", "proposals/adopted/stack/default/ceph/cluster.yml"):
+        (master.pillar / path).unlink()
+        done = master.typed("ceph.adopt")
+        assert done.returncode == 0 and f"wrote {master.pillar / path}" in done.stdout, done
+        assert texts(master.pillar) == whole
+    edited = master.pillar / "proposals/adopted/stack/default/ceph/cluster.yml"
+    edited.write_text("small_site: true\n")
+    done = master.typed("ceph.adopt")
+    assert f"{edited}: is there with another content, and stays" in done.stdout
+    assert edited.read_text() == "small_site: true\n"

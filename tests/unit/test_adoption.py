@@ -1,0 +1,212 @@
+"""A cluster that others made: what is refused, what is written, what stays; every case is data."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from proposals.adoption import conf, deepsea, found, judging, writing
+from proposals.pillar import adopted, held, named, secrets
+from proposals.policy import policy
+from proposals.text.errors import ArgumentError, InventoryError
+
+FOLDER = Path(__file__).parent.parent / "fixtures/adoption"
+CONF = yaml.safe_load((FOLDER / "conf.yaml").read_text())
+CASES = yaml.safe_load((FOLDER / "cases.yaml").read_text())
+FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b01"
+OSDS = [f"6b0c8f3e-0000-4000-8000-00000000000{number}" for number in range(3)]
+KEYS = {
+    name: secrets.new_key() for name in ("client.admin", "client.bootstrap-osd", "mgr.node1", "mon.", "client.crash")
+}
+MASTERS = {"path": "stack/default/ceph/minions/node1.yml"}
+
+
+def osd(number, **other):
+    told = {"id": number, "fsid": OSDS[number], "cluster": FSID, "form": "raw", "format": "bluestore"}
+    return {**told, "encrypted": False, "devices": {"data": "/dev/sdb"}, **other}
+
+
+def base():
+    """Answers of two hosts, and of the monitor."""
+    host = {"conf": "0" * 64, "admin": True, "services": [], "foreign": []}
+    hosts = {
+        "node1": {**host, "hostname": "node1", "daemons": {"mon": ["node1"], "mgr": ["node1"]}, "osds": [osd(0)]},
+        "node2": {**host, "hostname": "node2", "daemons": {}, "admin": False, "osds": [osd(1)]},
+        "salt": {**host, "hostname": "salt", "conf": None, "daemons": {}, "admin": False, "osds": []},
+    }
+    keys = {name: {"key": key, "caps": {"mon": "allow *"}} for name, key in KEYS.items() if name != "mon."}
+    told = {
+        "mons": {"fsid": FSID, "mons": [monitor("node1", "10.0.0.1")]},
+        "osds": {"require_osd_release": "pacific", "osds": [{"uuid": OSDS[at], "osd": at} for at in (0, 1)]},
+        "config": [],
+        "managers": {"active_name": "node1", "standbys": []},
+        "keys": {name: entry for name, entry in keys.items() if name != "client.crash"},
+        "others": ["osd.0", "client.images"],
+        "monitor_keyring": f"[mon.]\n\tkey = {KEYS['mon.']}\n",
+        "conf": CONF[0]["text"],
+    }
+    return hosts, told, keys
+
+
+def monitor(name, address):
+    both = [("v2", 3300), ("v1", 6789)] if address != "v1" else [("v1", 6789)]
+    address = address if address != "v1" else "10.0.0.1"
+    return {"name": name, "public_addrs": {"addrvec": [{"type": t, "addr": f"{address}:{port}"} for t, port in both]}}
+
+
+def changed(case):
+    hosts, told, keys = base()
+    text = yaml.safe_load(yaml.safe_dump(case).replace("cluster: FSID", f"cluster: {FSID}"))
+    for minion, change in text.get("hosts", {}).items():
+        hosts[minion] |= change
+    change = text.get("told", {})
+    for name, address in change.get("mons", {}).items():
+        others = [each for each in told["mons"]["mons"] if each["name"] != name]
+        told["mons"]["mons"] = [*others, monitor(name, address)]
+    told["osds"]["osds"] += [{"uuid": uuid, "osd": at} for uuid, at in change.get("osds", {}).items()]
+    told["osds"]["require_osd_release"] = change.get("release", "pacific")
+    told |= {key: change[key] for key in ("config", "managers") if key in change}
+    for name in change.get("without", ()):
+        del told["keys"][name]
+    if change.get("crash"):
+        told["keys"]["client.crash"] = keys["client.crash"]
+    return hosts, told, text.get("known", {})
+
+
+def look(case):
+    hosts, told, knows = changed(case)
+    listed = [found.host(minion, answer) for minion, answer in sorted(hosts.items())]
+    digests = {name: secrets.digest("another") for name in knows.get("keys", ())}
+    seen = {name: {"hostname": name, "addresses": [f"10.0.0.{at}/24"]} for at, name in enumerate(hosts, 1)}
+    fsid, deployed = knows.get("fsid", FSID), knows.get("deployed", False)
+    known = judging.Known(held.Keys(digests), fsid, deployed, "10.0.0.0/24", seen)
+    return listed, found.cluster("node1", told), known
+
+
+@pytest.mark.parametrize("case", CONF, ids=lambda case: case["name"])
+def test_lines_of_ceph_conf_become_fragments(case):
+    made = conf.fragments(case["text"])
+    assert made.texts == case["fragments"]
+    assert len(made.left) == len(case.get("left", []))
+    assert all(said in line for said, line in zip(case.get("left", []), made.left, strict=True))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_what_is_found_is_judged_and_written(case):
+    hosts, cluster, known = look(case)
+    against = judging.refusals(hosts, cluster, known)
+    assert len(against) == len(case.get("refuses", [])), against
+    assert all(said in line for said, line in zip(case.get("refuses", []), against, strict=True)), against
+    made = writing.written(hosts, cluster, "salt")
+    notes = "\n".join([*judging.notes(hosts, cluster), *made.left])
+    assert all(said in notes for said in case.get("notes", [])), notes
+    assert all(text in made.files[path] for path, text in case.get("writes", {}).items()), made.files
+    assert all(text not in made.files[path] for path, text in case.get("lacks", {}).items()), made.files
+    written = "".join([*made.files.values(), *made.fragments.values(), *made.policy, *against, notes, repr(cluster)])
+    assert not [name for name, key in KEYS.items() if key in written]
+
+
+def test_policy_names_each_host_and_nobody_else():
+    hosts, cluster, _ = look(CASES[0])
+    made = writing.written(hosts, cluster, "salt")
+    assert made.policy[:5] == [
+        *(f"cluster-ceph/cluster/{minion}.sls" for minion in ("node1", "node2", "salt")),
+        "role-master/cluster/salt.sls",
+        "role-admin/cluster/node1.sls",
+    ]
+    assert len(policy.parse("\n".join(made.policy))) == len(made.policy)
+    record = yaml.safe_load(made.files["adopted/stack/default/ceph/minions/node2.yml"])["ceph"]
+    assert record["tuning"] == "none" and record["adopted"]["ceph_conf"] == "0" * 64
+    assert record["adopted"]["osds"][OSDS[1]]["form"] == "raw"
+    assert "adopted/stack/default/ceph/minions/salt.yml" not in made.files
+
+
+def test_only_keys_that_deploy_gives_are_taken():
+    hosts, told, _ = changed(CASES[0])
+    told["keys"]["mgr.elsewhere"] = told["keys"]["mgr.node1"]
+    cluster = found.cluster("node1", told)
+    taken = writing.taken_keys([found.host(minion, answer) for minion, answer in hosts.items()], cluster)
+    assert taken == {name: KEYS[name] for name in ("client.admin", "client.bootstrap-osd", "mgr.node1", "mon.")}
+
+
+BROKEN = [
+    {"osds": [{**osd(0), "fsid": "x"}]},
+    {"osds": [{**osd(0), "form": "magic"}]},
+    {"osds": [{**osd(0), "devices": {"data": "/dev/{{ x }}"}}]},
+    {"osds": [{}]},
+    {"hostname": "{{ x }}"},
+    {"daemons": {"mon": ["a b"]}},
+    {"conf": "x"},
+    {"daemons": []},
+]
+
+
+@pytest.mark.parametrize("change", BROKEN, ids=str)
+def test_a_hosts_answer_of_another_form_is_named(change):
+    hosts, _, _ = base()
+    with pytest.raises(InventoryError, match=r"node1: its answer is not of the form expected \(host_adopt.inspect"):
+        found.host("node1", {**hosts["node1"], **change})
+
+
+@pytest.mark.parametrize("key", ["mons", "osds", "keys", "managers", "monitor_keyring", "config"])
+def test_a_monitors_answer_of_another_form_is_named_and_no_key(key):
+    _, told, _ = base()
+    for broken in ({**told, key: 7}, {name: text for name, text in told.items() if name != key}):
+        with pytest.raises((InventoryError, ArgumentError)) as failed:
+            found.cluster("node1", copy.deepcopy(broken))
+        assert "AQ" not in str(failed.value)
+
+
+def files(**more):
+    layout = {"osds": {"/dev/sdb": {"uuids": [OSDS[0]]}, "/dev/sdc": {"uuids": [OSDS[2]]}}, "disks": {}}
+    told = {"adopted": {"osds": {OSDS[0]: {"id": 0, "form": "lvm"}}}, "storage": layout, **more}
+    return {MASTERS["path"]: {"ceph": told}, "cluster/node1.sls": {"roles": ["storage"]}}
+
+
+def test_no_layout_names_an_adopted_osd_and_removal_knows_it():
+    kept = adopted.unplanned(files())
+    assert list(kept[MASTERS["path"]]["ceph"]["storage"]["osds"]) == ["/dev/sdc"]
+    assert adopted.unplanned(kept) == kept
+    assert named.hosts(kept, {})["node1"]["osds"] == sorted([OSDS[0], OSDS[2]])
+    assert named.leaves(named.hosts(kept, {}), kept) == []
+    gone = {**kept, MASTERS["path"]: {"ceph": {"storage": kept[MASTERS["path"]]["ceph"]["storage"]}}}
+    assert named.leaves(named.hosts(kept, {}), gone) == ["would leave: node1: 1 OSD"]
+
+
+def test_disks_of_adopted_osds_get_no_new_role():
+    disks = [{"id": "a", "osds": [{"fsid": OSDS[0]}], "in_use": []}, {"id": "b", "osds": [], "in_use": []}]
+    hosts = {"node1": {"ceph_disks": disks}, "node2": {"ceph_disks": disks}}
+    made = adopted.reserve(hosts, adopted.osds(files()))
+    assert [disk["in_use"] for disk in made["node1"]["ceph_disks"]] == [[adopted.REASON], []]
+    assert made["node2"] == hosts["node2"]
+
+
+def test_what_needs_our_own_form_is_refused_by_form():
+    taken = adopted.osds(files())
+    adopted.refuse(taken, OSDS[2], "osd.replace")
+    adopted.refuse(taken, None, "osd.replace")
+    with pytest.raises(ArgumentError, match=r"osd.0 of node1 was adopted .*\(lvm\): osd.replace works on OSDs"):
+        adopted.refuse(taken, OSDS[0], "osd.replace")
+
+
+def test_what_deepsea_says_and_we_do_not():
+    lines = deepsea.told(
+        "# a comment\nprofile-default/cluster/*.sls\nrole-mon/cluster/*.sls\nrole-magic/cluster/a.sls\n",
+        {
+            "stack/global.yml": {
+                "time_server": "a",
+                "hwinfo": "x",
+                "rgw_init": "default-ssl",
+                "DEV_ENV": True,
+            }
+        },
+    )
+    assert lines == [
+        "policy.cfg line 2, profile-default/cluster/*.sls: its OSDs exist: 'adopted' names them as they are; take the "
+        "line out",
+        "policy.cfg line 4, role-magic: a role without a counterpart",
+        "stack/global.yml: DEV_ENV: no counterpart",
+        "stack/global.yml: hwinfo: no counterpart",
+        "stack/global.yml: rgw_init: no counterpart: a site replaces an SLS by a file of the same path",
+    ]
