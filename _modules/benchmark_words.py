@@ -14,10 +14,11 @@ USER = PREFIX
 MOUNT = Path("/run/halocline-benchmark/fs")
 VALUE = re.compile(r"[A-Za-z0-9.:_-]+")
 FIO = ("rw", "rwmixread", "bs", "iodepth", "ramp_time", "latency_target")  # taken over as they are
+BLOCK = 512  # bytes of a disk's block
 METADATA = ("filecreate", "filestat", "filedelete")  # engines of fio 3.x
 # benchmaster's: a second with more than 0.00001 % of slower operations lowers fio's queue depth.
 TARGET = ["--latency_window=5s", "--latency_percentile=99.99999"]
-COMMON = ["--direct=1", "--random_generator=lfsr", "--randseed=0", "--refill_buffers=1", "--group_reporting=1"]
+COMMON = ["--random_generator=lfsr", "--randseed=0", "--refill_buffers=1", "--group_reporting=1"]
 
 
 def command(host: str, job: Mapping[str, Any]) -> list[str]:
@@ -38,17 +39,14 @@ def command(host: str, job: Mapping[str, Any]) -> list[str]:
 
 def _fio(host: str, job: Mapping[str, Any]) -> list[str]:
     options, place, seconds = job["options"], job["place"], int(job["seconds"])
-    words = ["fio", "--output-format=json+", *COMMON, f"--size={_part(job)}"]
-    words += [f"--{key}={options[key]}" for key in FIO if key in options and options.get("engine") not in METADATA]
-    words += TARGET if "latency_target" in options else []
     if options.get("engine") in METADATA:
-        return [*_base(), *_metadata(host, job)]
+        return ["fio", "--output-format=json+", "--group_reporting=1", *_metadata(host, job)]
+    direct = 0 if _bytes(str(options["bs"])) % BLOCK else 1  # past caches only whole blocks are written
+    words = ["fio", "--output-format=json+", *COMMON, f"--direct={direct}", f"--size={_part(job)}"]
+    words += [f"--{key}={options[key]}" for key in FIO if key in options]
+    words += TARGET if "latency_target" in options else []
     words += ["--time_based=1", f"--runtime={seconds}", "--norandommap"] if seconds else []
     return [*words, *(_images(host, job) if place["kind"] == "rbd" else _files(host, job))]
-
-
-def _base() -> list[str]:
-    return ["fio", "--output-format=json+", "--group_reporting=1"]
 
 
 def _part(job: Mapping[str, Any]) -> int:
@@ -80,10 +78,10 @@ def _files(host: str, job: Mapping[str, Any]) -> list[str]:
 def _metadata(host: str, job: Mapping[str, Any]) -> list[str]:
     """Phases of metadata: so many files for each of ``numjobs``; names are the same in each phase."""
     options, folder = job["options"], MOUNT / _folder(job["place"]) / host
-    size = int(options.get("bytes", 0))
+    size = int(options.get("bytes", 1))  # of fio, no file is empty; it makes one file for each block
     words = [f"--ioengine={options['engine']}", f"--directory={folder}", f"--name=files{size}"]
     words += [f"--numjobs={int(options.get('numjobs', 1))}", f"--nrfiles={int(options.get('files', 100))}"]
-    return [*words, f"--filesize={size or 1}", "--openfiles=1", "--fallocate=none", "--create_on_open=1"]
+    return [*words, f"--filesize={size}", f"--bs={size}", "--openfiles=1", "--fallocate=none", "--create_on_open=1"]
 
 
 def _rados(host: str, job: Mapping[str, Any]) -> list[str]:
@@ -98,7 +96,7 @@ def _rados(host: str, job: Mapping[str, Any]) -> list[str]:
 
 def _bytes(text: str) -> int:
     """``4k`` as bytes: rados takes no letters."""
-    units = {"k": 1 << 10, "M": 1 << 20}
+    units = {"k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
 
 
