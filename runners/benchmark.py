@@ -6,7 +6,6 @@ from proposals.benchmarks import compare as comparing
 from proposals.benchmarks import report, results, suites
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from proposals.text.sizes import rounded
 from runners.engine import answer, bench_store, benching, stage_lock, stage_log
 
 LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's margin
@@ -14,7 +13,7 @@ LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's 
 
 @answer.answers
 def run_(
-    name: str, target: str | None = None, size: str = "quick", label: str = "", test: bool = False
+    suite: str | None = None, target: str | None = None, size: str = "quick", label: str = "", test: bool = False
 ) -> answer.Output:
     """Measure the cluster by a suite: its document's own table, with its values and ratios beside; plots; one page.
 
@@ -23,8 +22,8 @@ def run_(
     moves, without a load generator, and where there is no room. It loads the cluster fully: not beside work that
     matters. Killed, the next run, or benchmark.clean, takes away what it left.
 
-    name
-        A suite: see benchmark.list.
+    suite
+        Its name: see benchmark.list.
     target
         What to run on, with commas between, such as ``rbd,cephfs``; without, all that the suite is for.
     size
@@ -44,27 +43,22 @@ def run_(
     """
     if not stage_lock.own(__opts__):
         stage_lock.free(__opts__)
-    suite = suites.read(name)
-    chosen, targets = suites.size(suite, size), suites.targets(suite, target)
     if type(test) is not bool:
         raise ArgumentError(f"test={names.shown(test)}: expected true or false")
-    plan, against = benching.ready(__opts__, suite, chosen, size, targets, _label(label))
+    chosen = suites.read(suite)
+    of_size, targets = suites.size(chosen, size), suites.targets(chosen, target)
+    plan, against = benching.ready(__opts__, chosen, of_size, size, targets, _label(label))
     if against:
-        return answer.bad("\n".join([f"{name}: refused, nothing was made:", *against]))
-    seconds = suites.seconds(suite, chosen, len(plan.made.places))
-    about = [
-        f"{suite.title}: {len(suite.jobs)} jobs on {', '.join(plan.made.places)}, about {max(1, seconds // 60)} minutes",
-        f"load from {', '.join(plan.generators)}; images of {rounded(plan.image)}, {chosen.images} a load generator",
-    ]
+        return answer.bad("\n".join([f"{suite}: refused, nothing was made:", *against]))
+    about = "\n".join(benching.about(plan))
     if test:
-        would = [f"would make pools {', '.join(plan.made.record['pools'])}, and take them away again"]
-        return {"text": "\n".join([*about, *would])}
-    stage_log.note(__opts__, "benchmark.run", "begins", suite=name, size=size, targets=list(targets))
-    _tell("\n".join(about))
+        return {"text": f"{about}\nwould make pools {', '.join(plan.made.record['pools'])}, and take them away again"}
+    stage_log.note(__opts__, "benchmark.run", "begins", suite=suite, size=size, targets=list(targets))
+    _tell(about)
     result = benching.run(__opts__, plan, _tell)
-    folder = bench_store.write(__opts__, result, report.files(suite, [result]))
-    missing = results.empty(suite, result)
-    lines = [results.plain(suite, result), *result["notes"], *(f"no figure: {cell}" for cell in missing)]
+    folder = bench_store.write(__opts__, result, report.files(chosen, [result]))
+    missing = results.empty(chosen, result)
+    lines = [results.plain(chosen, result), *result["notes"], *(f"no figure: {cell}" for cell in missing)]
     lines += [f"{result['id']}: kept in {folder}; open report.html there"]
     return answer.Answer("\n".join(lines), {"id": result["id"], "folder": str(folder)}, 1 if missing else 0)
 
@@ -208,6 +202,6 @@ def _label(label: object) -> str:
 
 
 def _tell(line: str) -> None:
-    """Say a step as it begins; a program that named its ``--out`` gets the answer alone."""
-    if not __opts__.get("output"):
+    """Say a step as it begins; a program that named its ``--out``, and a stage, get the answer alone."""
+    if not __opts__.get("output") and not stage_lock.own(__opts__):
         print(line, flush=True)

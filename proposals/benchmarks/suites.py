@@ -78,7 +78,8 @@ def known() -> list[str]:
 def read(name: object) -> Suite:
     """Return a suite; ArgumentError where there is none of that name."""
     if name not in known():
-        raise ArgumentError(f"{names.shown(name)}: there is no such suite{names.nearest(str(name), known())}")
+        typed = "no suite is named" if name is None else f"{names.shown(name)}: there is no such suite"
+        raise ArgumentError(f"{typed}{names.nearest(str(name), known())}")
     return parse(str(name), tree.read_yaml(FOLDER / f"{name}.yaml"))
 
 

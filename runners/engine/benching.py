@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proposals.benchmarks import figures, loads, places
+from proposals.benchmarks import figures, loads, places, suites
 from proposals.benchmarks.suites import Job, Size, Suite
 from proposals.cluster.health import judge
 from proposals.files import atomic
@@ -14,6 +14,7 @@ from proposals.files.site import site
 from proposals.pillar import chosen, secrets, served
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
+from proposals.text.sizes import rounded
 from runners.engine import health, jobs, lent, minions, stage_lock
 
 LEAD = 15  # seconds from asking to the common start: every generator has the job by then
@@ -58,6 +59,15 @@ def ready(
     against += places.against(targets, known, generators, size, image)
     made = places.plan(targets, facts, generators, size, image)
     return Ready(suite, size, named, targets, label, generators, facts, made, image), against
+
+
+def about(plan: Ready) -> list[str]:
+    """Return what a run is, in words: its suite, on what, how long, from whom."""
+    minutes = max(1, suites.seconds(plan.suite, plan.size, len(plan.made.places)) // 60)
+    return [
+        f"{plan.suite.title}: {len(plan.suite.jobs)} jobs on {', '.join(plan.made.places)}, about {minutes} minutes",
+        f"load from {', '.join(plan.generators)}; {plan.size.images} images or files of {rounded(plan.image)} each",
+    ]
 
 
 def hosts(opts: Mapping) -> list[str]:
