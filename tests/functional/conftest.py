@@ -26,6 +26,9 @@ PILLAR = {
     "ceph_repos": {"ceph": {"name": "deb https://ceph.example.com/debian bookworm main", "file": "/etc/ceph.list"}},
     "expected_generation": "0123456789abcdef",
     "ceph_only": "node[1-4]*",
+    "ceph_suite": "apollo",
+    "ceph_target": None,
+    "ceph_size": "quick",
     "ceph": {
         "generation": "0123456789abcdef",
         "members": EVERYONE,

@@ -1,0 +1,35 @@
+"""What a load generator is told to run: a place, a job and its options, as data that its module turns into words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from proposals.benchmarks.suites import Job, Size, Suite
+
+PREFILL = {"rw": "write", "bs": "4M", "iodepth": 16, "numjobs": 1}  # of benchmaster's prepit.prep, one job an image
+SEED = 0  # benchmaster's randseed
+
+
+def job(suite: Suite, size: Size, one: Job, place: Mapping[str, Any], image: int) -> dict[str, Any]:
+    """Return one run as ``benchmark_load.run`` takes it.
+
+    place
+        Of ``places.plan``.
+    image
+        Bytes of an image, or of what the files of a load generator hold together.
+    """
+    options = {**size.options, **one.options}
+    return {"tool": suite.tool, "place": dict(place), "options": options, "seconds": size.seconds, "bytes": image}
+
+
+def prefill(suite: Suite, size: Size, place: Mapping[str, Any], image: int) -> dict[str, Any] | None:
+    """Return what writes images and files whole before they are measured; None where a tool needs nothing."""
+    if suite.tool != "fio":
+        return None
+    return {"tool": "fio", "place": dict(place), "options": dict(PREFILL), "seconds": 0, "bytes": image}
+
+
+def limit(one: Mapping[str, Any]) -> int:
+    """Return the seconds after which a run counts as hanging; of a prefill by its bytes, 2 MiB/s at least."""
+    if one["seconds"]:
+        return int(one["seconds"]) + int(one["options"].get("ramp_time", 0)) + 180
+    return 600 + int(one["bytes"]) // (2 << 20)

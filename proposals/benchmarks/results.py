@@ -1,0 +1,101 @@
+"""A run's result: its cells, a row's figures on a target over all repeats, and the document's table of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from proposals.benchmarks.suites import Suite
+
+# What a column shows: its head in a table, and how many decimals.
+COLUMNS: Mapping[str, tuple[str, int]] = {
+    "mib_s": ("MiB/s", 1),
+    "iops": ("IOPS", 0),
+    "mean_ms": ("average ms", 2),
+    "p99_ms": ("99th percentile ms", 2),
+    "max_ms": ("maximum ms", 1),
+}
+LESS_IS_BETTER = ("mean_ms", "p99_ms", "max_ms")
+
+
+class Value(NamedTuple):
+    """A figure over the repeats that count: their mean, and how far they lie apart (standard deviation)."""
+
+    mean: float
+    spread: float
+    repeats: int
+
+
+class Line(NamedTuple):
+    """A row of a table: ``cells`` by column are measured, printed in the document, and the ratio of both."""
+
+    target: str
+    row: str
+    cells: Mapping[str, tuple[float | None, float | None, float | None]]
+
+
+def value(repeats: Sequence[float], drop: int = 0) -> Value:
+    """Return the mean of some repeats without the ``drop`` highest and lowest, where enough are left.
+
+    CBT's scheme in the InfiniFlash document: five runs, highest and lowest dropped, mean of the other three.
+    """
+    kept = sorted(repeats)
+    if drop and len(kept) > 2 * drop:
+        kept = kept[drop:-drop]
+    return Value(fmean(kept), stdev(kept) if len(kept) > 1 else 0.0, len(kept))
+
+
+def values(result: Mapping[str, Any], target: str, row: str) -> dict[str, Value]:
+    """Return every figure of a cell that was measured in all its repeats; empty where the cell was not measured."""
+    repeats = result["cells"].get(target, {}).get(row, [])
+    keys = [key for key in COLUMNS if repeats and all(key in repeat for repeat in repeats)]
+    return {key: value([repeat[key] for repeat in repeats], result.get("drop", 0)) for key in keys}
+
+
+def table(suite: Suite, result: Mapping[str, Any]) -> list[Line]:
+    """Return a result's table: all rows of the suite on each target, empty cells too.
+
+    What the document prints is looked up by the run's label (a network's speed), else by the target.
+    """
+    lines = []
+    for target in result["targets"]:
+        printed = suite.printed.get(result.get("label") or target, suite.printed.get(target, {}))
+        for row in suite.rows:
+            measured = values(result, target, row)
+            beside = dict(zip(suite.columns, printed.get(row, ()), strict=False))
+            lines.append(Line(target, row, {key: _cell(measured.get(key), beside.get(key)) for key in suite.columns}))
+    return lines
+
+
+def texts(suite: Suite, result: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Each line of the table as texts, its head first: what was measured, ``(document: 106, x 0.42)`` beside it."""
+    yield ["target", "test", *(COLUMNS[key][0] for key in suite.columns)]
+    for line in table(suite, result):
+        yield [line.target, line.row, *(_text(key, cell) for key, cell in line.cells.items())]
+
+
+def plain(suite: Suite, result: Mapping[str, Any]) -> str:
+    """Return the table as a terminal shows it."""
+    rows = list(texts(suite, result))
+    wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in rows)
+
+
+def empty(suite: Suite, result: Mapping[str, Any]) -> list[str]:
+    """Return the cells that have no figure, ``rbd: seq write 4k``."""
+    return [
+        f"{line.target}: {line.row}"
+        for line in table(suite, result)
+        if all(measured is None for measured, _, _ in line.cells.values())
+    ]
+
+
+def _cell(measured: Value | None, printed: float | None) -> tuple[float | None, float | None, float | None]:
+    mean = measured.mean if measured else None
+    return mean, printed, mean / printed if mean is not None and printed else None
+
+
+def _text(key: str, cell: tuple[float | None, float | None, float | None]) -> str:
+    measured, printed, ratio = cell
+    own = "-" if measured is None else f"{measured:.{COLUMNS[key][1]}f}"
+    beside = "" if printed is None else f" (document: {printed:g}{'' if ratio is None else f', x {ratio:.2g}'})"
+    return f"{own}{beside}"

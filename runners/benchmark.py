@@ -1,0 +1,207 @@
+"""``salt-run benchmark.*``: measure the cluster as the reference documents did, keep, show and compare results."""
+
+from typing import Any
+
+from proposals.benchmarks import compare as comparing
+from proposals.benchmarks import report, results, suites
+from proposals.text import names
+from proposals.text.errors import ArgumentError
+from runners.engine import answer, bench_store, benching, stage_lock, stage_log
+
+LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's margin
+
+
+@answer.answers
+def run_(
+    suite: str | None = None, target: str | None = None, size: str = "quick", label: str = "", test: bool = False
+) -> answer.Output:
+    """Measure the cluster by a suite: its document's own table, with its values and ratios beside; plots; one page.
+
+    Load comes from the hosts with the role benchmark, all in step. Pools, images, a file system and a user are made for
+    it, and taken away after it; no pool that exists is touched. Refused on a cluster that is not sound, while data
+    moves, without a load generator, and where there is no room. It loads the cluster fully: not beside work that
+    matters. Killed, the next run, or benchmark.clean, takes away what it left.
+
+    suite
+        Its name: see benchmark.list.
+    target
+        What to run on, with commas between, such as ``rbd,cephfs``; without, all that the suite is for.
+    size
+        ``quick``: minutes, says little of hardware. ``paper``: as the document ran it, hours to days.
+    label
+        A word by which runs of one suite are told apart, such as a network's speed; a document's values may have one.
+    test
+        Only say what would be made and how long it takes, and what stands against it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.run apollo test=true
+        salt-run benchmark.run apollo target=rbd,cephfs size=paper
+        salt-run benchmark.run mellanox label=10gbe
+    """
+    if not stage_lock.own(__opts__):
+        stage_lock.free(__opts__)
+    if type(test) is not bool:
+        raise ArgumentError(f"test={names.shown(test)}: expected true or false")
+    chosen = suites.read(suite)
+    of_size, targets = suites.size(chosen, size), suites.targets(chosen, target)
+    plan, against = benching.ready(__opts__, chosen, of_size, size, targets, _label(label))
+    if against:
+        return answer.bad("\n".join([f"{suite}: refused, nothing was made:", *against]))
+    about = "\n".join(benching.about(plan))
+    if test:
+        return {"text": f"{about}\nwould make pools {', '.join(plan.made.record['pools'])}, and take them away again"}
+    stage_log.note(__opts__, "benchmark.run", "begins", suite=suite, size=size, targets=list(targets))
+    _tell(about)
+    result = benching.run(__opts__, plan, _tell)
+    folder = bench_store.write(__opts__, result, report.files(chosen, [result]))
+    missing = results.empty(chosen, result)
+    lines = [results.plain(chosen, result), *result["notes"], *(f"no figure: {cell}" for cell in missing)]
+    lines += [f"{result['id']}: kept in {folder}; open report.html there"]
+    return answer.Answer("\n".join(lines), {"id": result["id"], "folder": str(folder)}, 1 if missing else 0)
+
+
+@answer.answers
+def list_() -> answer.Output:
+    """List the suites, then the runs that are kept.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.list
+    """
+    known = {name: suites.read(name) for name in suites.known()}
+    runs = bench_store.runs(__opts__)
+    lines = [f"{name:<12} {suite.title} (on {', '.join(suite.targets)})" for name, suite in known.items()]
+    lines += ["", *(runs or ["no run is kept yet"])]
+    return answer.Answer("\n".join(lines), {"suites": sorted(known), "runs": runs})
+
+
+@answer.answers
+def show(run: str) -> answer.Output:
+    """Show a run's table again, or several of one suite below each other; their page is written anew.
+
+    run
+        Its id, or several with commas between: their plots have a curve each, such as one for each label.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.show apollo-20260101T120000
+    """
+    told = [bench_store.read(__opts__, each.strip()) for each in str(run).split(",")]
+    if len({result["suite"] for result in told}) > 1:
+        raise ArgumentError("these runs are of several suites: show those of one suite together")
+    suite = suites.read(told[0]["suite"])
+    folder = bench_store.write(__opts__, told[0], report.files(suite, told))
+    tables = [line for each in told for line in (f"{each['id']} {each['label']}".strip(), results.plain(suite, each))]
+    data = {"runs": [{key: each[key] for key in ("id", "cells", "notes")} for each in told]}
+    return answer.Answer("\n".join([*tables, f"page: {folder / 'report.html'}"]), data)
+
+
+@answer.answers
+def keep(run: str) -> answer.Output:
+    """Let a run be this cluster's baseline for its suite, size and label: later runs are compared with it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.keep apollo-20260101T120000
+    """
+    kind = bench_store.keep(__opts__, bench_store.read(__opts__, run))
+    return {"text": f"{run} is the baseline of '{kind}'"}
+
+
+@answer.answers
+def compare(run: str, before: str | None = None, limit: float = LIMIT) -> answer.Output:
+    """Say what a run has better and worse than an earlier one, beyond noise; exit status 1 where a limit is passed.
+
+    Noise is 5 %, or twice the standard deviation of repeats where a suite has them.
+
+    run
+        Its id.
+    before
+        The earlier run's; without, the baseline that benchmark.keep named.
+    limit
+        Percent by which a figure may be worse.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.compare apollo-20260102T120000 apollo-20260101T120000
+    """
+    if type(limit) not in (int, float) or not 0 <= limit <= 100:
+        raise ArgumentError(f"limit={names.shown(limit)}: expected percent, 0 to 100")
+    after = bench_store.read(__opts__, run)
+    baseline = before or bench_store.baselines(__opts__).get(bench_store.called(after))
+    if baseline is None:
+        raise ArgumentError(
+            f"'{bench_store.called(after)}' has no baseline yet: name an earlier run, or make one the baseline with "
+            "'salt-run benchmark.keep RUN'"
+        )
+    found = comparing.differences(bench_store.read(__opts__, baseline), after)
+    bad = comparing.regressions(found, limit)
+    last = f"{len(bad)} figures are worse than {baseline} by more than {limit:g} %" if bad else "within the limit"
+    data: dict[str, Any] = {"before": baseline, "regressions": [each._asdict() for each in bad]}
+    return answer.Answer("\n".join([*comparing.lines(found), last]), data, 1 if bad else 0)
+
+
+@answer.answers
+def stop() -> answer.Output:
+    """Stop the benchmark that runs, from any shell; what was made for it is taken away.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.stop
+    """
+    stopped = benching.stop(__opts__)
+    return {"text": f"{stopped} is stopped" if stopped else "no benchmark is running: nothing changed"}
+
+
+@answer.answers
+def clean(test: bool = False) -> answer.Output:
+    """Take away what a benchmark left that was killed: load, pools, images, its file system, rules and user.
+
+    test
+        Only say what would go.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.clean test=true
+    """
+    if type(test) is not bool:
+        raise ArgumentError(f"test={names.shown(test)}: expected true or false")
+    left = benching.interrupted(__opts__)
+    if not left:
+        return {"text": "no benchmark left anything: nothing changed"}
+    if test:
+        return {"text": f"would take away what {left['id']} made: {', '.join(left['pools'])}"}
+    benching.tidy(__opts__, left)
+    return {"text": f"what {left['id']} made is gone", "changes": {"ceph": left["pools"]}}
+
+
+__func_alias__ = {"run_": "run", "list_": "list"}
+
+
+def _label(label: object) -> str:
+    """A label as typed: it stands in tables and in a page."""
+    text = str(label)
+    if text and not names.PROFILE.fullmatch(text):
+        raise ArgumentError(f"label={names.shown(label)}: expected at most 64 letters, digits, '.', '_' and '-'")
+    return text
+
+
+def _tell(line: str) -> None:
+    """Say a step as it begins; a program that named its ``--out``, and a stage, get the answer alone."""
+    if not __opts__.get("output") and not stage_lock.own(__opts__):
+        print(line, flush=True)

@@ -1,0 +1,297 @@
+"""Benchmarks as they are typed, on a cluster that is played: what is refused, each moment as the end, what is kept."""
+
+import copy
+import json
+import re
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from played import Killed, Minions
+from saltmaster import Master
+
+from proposals.benchmarks import suites
+from proposals.cluster.health.findings import WRONG, Complaint
+from proposals.cluster.health.judge import Verdict
+from proposals.stages import replies
+from runners.engine import benching, health, jobs, lent, minions, stage_lock
+
+FIO = json.loads((Path(__file__).parents[1] / "fixtures/benchmarks/randrw.json").read_text())
+BENCH = {"bandwidth": "10", "average_iops": "9", "average_latency": "0.1", "max_latency": "1", "total_time_run": "5"}
+FACTS = {
+    "osds": 8, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 2 for at in (1, 2, 3, 4)},
+    "free": 10**12, "standby_mds": 2, "pools": ["images"],
+}  # fmt: skip
+
+
+class Cluster(Minions):
+    """``pools`` that exist, the ``record`` that is kept; each change of them may be the last."""
+
+    CHANGES = ("note", "make", "prepare", "run", "tidy", "stop")
+
+    def __init__(self):
+        super().__init__()
+        self.record, self.pools, self.facts, self.fails, self.asked = {}, {"images"}, copy.deepcopy(FACTS), None, []
+        self.on = set()  # load generators on which something is left
+
+    def cluster_benchmark_facts(self, _):
+        return {**self.facts, "pools": sorted(self.pools)}
+
+    def cluster_benchmark_record(self, _):
+        return copy.deepcopy(self.record)
+
+    def cluster_benchmark_note(self, _, told):
+        self.record = told
+        return True
+
+    def cluster_benchmark_make(self, _, commands, caps):
+        self.pools |= {words[3] for words in commands if words[:3] == ["osd", "pool", "create"]}
+        assert self.pools - {"images"} == set(self.record["pools"])
+        return True
+
+    def cluster_benchmark_about(self, _):
+        return {"versions": {"ceph version 16.2.15": 9}, "config": [], "tree": []}
+
+    def cluster_benchmark_tidy(self, _):
+        self.pools -= set(self.record.get("pools", ()))
+        self.record = {}
+        return {"removed": []}
+
+    def cluster_benchmark_counters(self, _):
+        return {pool: {"read": 0, "write": 0} for pool in self.pools}
+
+    def benchmark_load_prepare(self, minion, place):
+        self.on.add(minion)
+        return True
+
+    def benchmark_load_run(self, minion, job, start, limit):
+        self.asked.append((minion, job, start))
+        if self.fails:
+            self.fails(self)
+        kind = "total_writes_made" if job["options"]["rw"] == "write" else "total_reads_made"
+        printed = {**BENCH, kind: "50"} if job["tool"] == "rados" else FIO
+        return {"began": start, "ended": start + 20, "printed": printed, "version": "fio-3.33"}
+
+    def benchmark_load_tidy(self, minion):
+        self.on.discard(minion)
+        return True
+
+    def benchmark_load_stop(self, minion):
+        return True
+
+    def benchmark_load_drop_caches(self, minion):
+        return False
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    return salt_factories.salt_master_daemon("measuring", factory_class=Master)
+
+
+@pytest.fixture
+def runners(master):
+    return master.runners()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+    for name in ("one", "cluster", "ask"):
+        monkeypatch.setattr(jobs, name, getattr(made, name))
+    monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["osdnode1"]})
+    monkeypatch.setattr(benching, "hosts", lambda opts: ["client1", "client2"])
+    monkeypatch.setattr(health, "judged", lambda opts: Verdict())
+    for name in ("SETTLE", "COUNTED"):
+        monkeypatch.setattr(benching, name, 0)
+
+    @contextmanager
+    def lends(opts, hosts, use, text):
+        assert (use, hosts) == ("benchmark", ["client1", "client2", "salt"])
+        yield
+
+    monkeypatch.setattr(lent, "lent", lends)
+    return made
+
+
+def small(monkeypatch, name="apollo", jobs_kept=2):
+    """A suite with its first jobs alone: each is the same to the code."""
+    data = copy.deepcopy(suites.read(name))
+    less = suites.Suite(**{**data.__dict__, "jobs": data.jobs[:jobs_kept], "plots": ()})
+    monkeypatch.setattr(suites, "read", lambda asked: less)
+
+
+def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
+    small(monkeypatch)
+    done = runners["benchmark.run"]("apollo", target="rbd,cephfs")
+    assert "retcode" not in done, done
+    assert "seq write 4k" in done["text"] and "document: 33048" in done["text"]
+    assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
+    starts = {}
+    for minion, job, start in cluster.asked:
+        starts.setdefault(start, []).append(minion)
+    assert all(hosts == ["client1", "client2"] for hosts in starts.values()) and len(starts) == 2 * 3
+    run = re.search(r"(apollo-\w+): kept in (\S+);", done["text"])
+    folder = Path(run[2])
+    assert {path.name for path in folder.iterdir()} >= {"result.json", "report.html", "table.txt"}
+    result = json.loads((folder / "result.json").read_text())
+    assert result["cells"]["rbd"]["seq write 4k"][0]["operations"] == 2 * 14200
+    assert {"versions", "config", "policy", "generation", "seed", "tools", "options"} <= result.keys()
+    assert run[1] in runners["benchmark.list"]()["text"]
+    assert "seq write 64k" in runners["benchmark.show"](run[1])["text"]
+    assert "has no baseline yet" in runners["benchmark.compare"](run[1])["error"]
+    assert "is the baseline" in runners["benchmark.keep"](run[1])["text"]
+    assert "within the limit" in runners["benchmark.compare"](run[1])["text"]
+    worse = copy.deepcopy(result)
+    worse["id"] = "apollo-20991231T235959"
+    worse["cells"]["rbd"]["seq write 4k"][0]["iops"] /= 2
+    (folder.parent / worse["id"]).mkdir(exist_ok=True)
+    (folder.parent / worse["id"] / "result.json").write_text(json.dumps(worse))
+    told = runners["benchmark.compare"](worse["id"])
+    assert told["retcode"] == 1 and "worse by 50%: rbd, seq write 4k: IOPS" in told["text"]
+
+
+def test_rados_bench_has_a_pool_for_each_host_and_its_counters(runners, cluster, monkeypatch):
+    small(monkeypatch, "moc", 1)
+    done = runners["benchmark.run"]("moc")
+    assert "osdnode4" in done["text"] and "20.0" in done["text"], done
+    assert cluster.pools == {"images"}
+
+
+def test_a_dry_run_changes_nothing(runners, cluster):
+    done = runners["benchmark.run"]("apollo", test=True)
+    assert "would make pools halocline-bench-rbd" in done["text"] and "load from client1, client2" in done["text"]
+    assert cluster.log == []
+
+
+BAD = [
+    ({}, ["apolo"], {}, "there is no such suite: did you mean 'apollo'?"),
+    ({}, [], {}, "no suite is named; known are"),
+    ({}, ["apollo"], {"target": "images"}, "no benchmark runs on a pool that exists"),
+    ({}, ["apollo"], {"size": "large"}, "expected quick or paper"),
+    ({}, ["apollo"], {"label": "a b"}, "expected at most 64 letters"),
+    ({}, ["apollo"], {"test": "perhaps"}, "expected true or false"),
+    ({"free": 1 << 30}, ["apollo"], {}, "no room"),
+    ({"standby_mds": 0}, ["apollo"], {}, "no metadata server stands by"),
+    ({"hosts": {"osdnode1": 2}}, ["apollo"], {}, "needs 4 hosts"),
+]
+
+
+@pytest.mark.parametrize(("facts", "words", "typed", "says"), BAD, ids=[case[3] for case in BAD])
+def test_bad_input_is_one_message_and_nothing_is_made(runners, cluster, facts, words, typed, says):
+    cluster.facts |= facts
+    done = runners["benchmark.run"](*words, **typed)
+    assert done["retcode"] == 2 and says in done["error"] and "Traceback" not in done["error"]
+    assert cluster.log == []
+
+
+def test_no_load_generator_is_refused(runners, cluster, monkeypatch):
+    monkeypatch.setattr(benching, "hosts", lambda opts: [])
+    done = runners["benchmark.run"]("apollo")
+    assert done["retcode"] == 2 and "give a host the role benchmark" in done["error"] and cluster.log == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "says"),
+    [
+        (Verdict(wrong=(Complaint("osd 1", WRONG, "osd.1", "down"),)), "the cluster is not sound: osd.1: down"),
+        (Verdict(moves=(Complaint("pg", "moves", "", "3 placement groups backfill"),)), "data moves"),
+    ],
+)
+def test_a_cluster_that_is_not_sound_or_recovers_is_refused(runners, cluster, monkeypatch, verdict, says):
+    monkeypatch.setattr(health, "judged", lambda opts: verdict)
+    done = runners["benchmark.run"]("apollo")
+    assert done["retcode"] == 2 and says in done["error"] and cluster.log == []
+
+
+def test_a_pool_of_that_name_that_nobody_recorded_is_left_alone(runners, cluster):
+    cluster.pools.add("halocline-bench-rbd")
+    done = runners["benchmark.run"]("apollo")
+    assert "and no run of ours made them" in done["error"] and cluster.pools == {"images", "halocline-bench-rbd"}
+
+
+def test_a_stage_holds_it_back(runners, cluster, monkeypatch):
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
+    assert "stage deploy is running" in runners["benchmark.run"]("apollo")["error"] and cluster.log == []
+
+
+def killed(runners, cluster, monkeypatch, at, before):
+    """A run whose process ends at a moment: nothing of its own can clean up any more."""
+    cluster.kill = (at, before)
+    real = benching.tidy
+    monkeypatch.setattr(benching, "tidy", lambda opts, record: None)
+    try:
+        runners["benchmark.run"]("apollo", target="rbd")
+    except Killed:
+        return True
+    finally:
+        cluster.kill = (None, False)
+        monkeypatch.setattr(benching, "tidy", real)
+    return False
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_killed_at_any_moment_the_next_run_or_clean_takes_all_away(runners, cluster, monkeypatch, before):
+    small(monkeypatch, jobs_kept=1)
+    at = 1
+    while killed(runners, cluster, monkeypatch, cluster.changes + at, before):
+        monkeypatch.setattr(benching, "alive", lambda record: False)
+        if at % 2:
+            told = runners["benchmark.clean"](test=True)["text"]
+            assert ("would take away" in told) is bool(cluster.record)
+            runners["benchmark.clean"]()
+        else:
+            assert "retcode" not in runners["benchmark.run"]("apollo", target="rbd")
+        assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set()), at
+        at += 1
+    assert at > 6
+
+
+def test_a_second_run_beside_one_is_refused_and_cleans_nothing(runners, cluster, monkeypatch):
+    cluster.record = {"id": "apollo-1", "pid": 1, "born": 1, "stop": False, "generators": [], "pools": ["halocline-bench-rbd"]}
+    monkeypatch.setattr(benching, "alive", lambda record: True)
+    for verb, words in (("run", ["apollo"]), ("clean", [])):
+        done = runners[f"benchmark.{verb}"](*words)
+        assert "benchmark apollo-1 is running" in done["error"] and cluster.log == []
+
+
+def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
+    monkeypatch.setattr(benching, "alive", lambda record: True)
+    small(monkeypatch)
+
+    def stops(made):
+        made.fails = None
+        told = runners["benchmark.stop"]()
+        assert "is stopped" in told["text"]
+
+    cluster.fails = stops
+    done = runners["benchmark.run"]("apollo", target="rbd")
+    assert done["retcode"] == 2 and "was stopped" in done["error"]
+    assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
+    assert "no benchmark is running" in runners["benchmark.stop"]()["text"]
+
+
+def test_a_generator_that_fails_ends_it_with_its_words_and_all_is_taken_away(runners, cluster, monkeypatch):
+    def asks(opts, asked, function, words=(), kind=None, timeout=0):
+        if function == "benchmark_load.run":
+            return replies.Replies({}, [replies.Problem("client2", "fio: no such engine", False)])
+        return cluster.ask(opts, asked, function, words, kind, timeout)
+
+    monkeypatch.setattr(jobs, "ask", asks)
+    done = runners["benchmark.run"]("apollo", target="rbd")
+    assert done["retcode"] == 2 and "client2" in done["error"] and "no such engine" in done["error"]
+    assert (cluster.record, cluster.pools) == ({}, {"images"})
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "says"),
+    [
+        ("show", ["apollo-1"], "no such run of a benchmark"),
+        ("compare", ["../../etc/passwd"], "no such run of a benchmark"),
+        ("keep", ["x"], "no such run of a benchmark"),
+        ("compare", ["x", None, "much"], "expected percent, 0 to 100"),
+        ("clean", ["perhaps"], "expected true or false"),
+    ],
+)
+def test_runs_that_nobody_made(runners, cluster, verb, words, says):
+    done = runners[f"benchmark.{verb}"](*words)
+    assert done["retcode"] == 2 and says in done["error"]

@@ -1,0 +1,266 @@
+"""Benchmarks: suites as data, what tools printed, statistics, tables, comparisons, pages; nothing runs."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from proposals.benchmarks import compare, figures, loads, places, plots, report, results, suites
+from proposals.text.errors import ArgumentError, ProposalError
+
+RECORDED = Path(__file__).parents[1] / "fixtures/benchmarks"  # fio 3.33 and iperf3 3.12 of Debian 12
+FACTS = {
+    "osds": 36, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 9 for at in (1, 2, 3, 4)},
+    "free": 10**13, "standby_mds": 2, "pools": ["cephfs_data"],
+}  # fmt: skip
+
+
+def recorded(name):
+    return json.loads((RECORDED / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("name", suites.known())
+def test_each_value_that_a_document_prints_has_a_row_and_a_column(name):
+    suite = suites.read(name)
+    assert len(set(suite.rows)) == len(suite.rows)
+    for rows in suite.printed.values():
+        assert set(rows) <= set(suite.rows)
+        assert all(len(cells) <= len(suite.columns) for cells in rows.values())
+    assert set(suite.columns) <= results.COLUMNS.keys() and set(suite.targets) <= suites.TARGETS.keys()
+    assert suite.tool in suites.TOOLS and all(plot["column"] in suite.columns for plot in suite.plots)
+    assert all(any(row.startswith(plot["rows"]) for row in suite.rows) for plot in suite.plots)
+    assert {way for job in suite.jobs for way in job.rows} <= set(suites.DIRECTIONS)
+
+
+def test_the_suites_are_what_the_documents_measured():
+    sizes = {name: (len(suites.read(name).jobs), len(suites.read(name).rows)) for name in suites.known()}
+    assert sizes == {"apollo": (17, 20), "infiniflash": (12, 12), "mellanox": (12, 12), "moc": (5, 5), "tigershark": (10, 10)}
+    apollo = suites.read("apollo")
+    assert {target: len(rows) for target, rows in apollo.printed.items()} == {
+        "cephfs": 19, "cephfs-ec": 20, "rbd": 20, "rbd-ec": 10,
+    }  # fmt: skip
+    assert len(suites.read("mellanox").printed) * 12 == 36
+    flash = suites.read("infiniflash").sizes["paper"]
+    assert (flash.repeats, flash.drop, flash.images, flash.seconds) == (5, 1, 1, 1200)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (lambda: suites.read("apolo"), "there is no such suite: did you mean 'apollo'?"),
+        (lambda: suites.read(7), "there is no such suite"),
+        (lambda: suites.size(suites.read("moc"), "huge"), "expected quick or paper"),
+        (lambda: suites.targets(suites.read("moc"), "volumes"), "no benchmark runs on a pool that exists"),
+    ],
+)
+def test_names_that_nobody_knows(asked, says):
+    with pytest.raises(ArgumentError, match=re.escape(says)):
+        asked()
+
+
+def test_what_fio_printed_is_read_with_its_histogram():
+    read = figures.fio(recorded("randrw"))
+    assert read.keys() == {"read", "write"}
+    told = read["read"].as_dict()
+    assert told["operations"] == 56185 and round(told["mib_s"], 1) == 109.7 and round(told["iops"]) == 28078
+    assert told["p50_ms"] < told["p95_ms"] < told["p99_ms"] < told["p99_9_ms"] <= told["max_ms"]
+    assert sum(told["histogram_ns"].values()) == told["operations"]
+
+
+@pytest.mark.parametrize("name", ["filecreate", "filestat", "filedelete"])
+def test_engines_of_metadata_count_files(name):
+    (figure,) = figures.fio(recorded(name)).values()
+    assert figure.operations == 50 and figure.iops > 1000 and figure.max_ms > figure.mean_ms > 0
+
+
+def test_a_link_and_an_error_of_iperf():
+    assert figures.iperf(recorded("iperf3")) > 1000
+    with pytest.raises(ProposalError, match="unable to connect"):
+        figures.iperf({"error": "unable to connect to server"})
+
+
+def test_what_rados_bench_printed_is_read():
+    """The keys are those of ObjBencher::aio_bench with --format json; numbers stand there as text."""
+    printed = {"bandwidth": "81.2", "average_iops": "20", "average_latency": "0.5", "max_latency": "2", "total_time_run": "3.0"}
+    read = figures.rados({**printed, "total_writes_made": "61"})
+    assert read["write"].as_dict() == {
+        "mib_s": 81.2, "iops": pytest.approx(61 / 3), "operations": 61, "mean_ms": 500, "max_ms": 2000, "histogram_ns": {},
+    }  # fmt: skip
+    assert figures.rados({**printed, "total_reads_made": 9}).keys() == {"read"}
+
+
+@pytest.mark.parametrize("reader", [figures.fio, figures.rados])
+@pytest.mark.parametrize("odd", [{}, {"jobs": [{}]}, {"jobs": 7}, {"bandwidth": "x", "total_writes_made": 1}])
+def test_an_answer_of_another_form_is_one_message(reader, odd):
+    with pytest.raises(ProposalError, match="another form"):
+        reader(odd)
+
+
+def test_fios_own_error_is_told():
+    printed = recorded("filestat")
+    printed["jobs"][0]["error"] = 2
+    with pytest.raises(ProposalError, match="fio says of its jobs: error 2"):
+        figures.fio(printed)
+
+
+def test_hosts_together_are_sums_weighted_means_and_the_worst():
+    one = figures.Figures(10, 100, 100, 1.0, 5.0, {10**6: 100})
+    other = figures.Figures(30, 300, 300, 3.0, 9.0, {3 * 10**6: 300})
+    both = figures.together([{"read": one}, {"read": other}])["read"]
+    assert (both.mib_s, both.iops, both.operations, both.mean_ms, both.max_ms) == (40, 400, 400, 2.5, 9.0)
+    assert figures.percentiles(both.bins)["p50_ms"] == 3 and figures.percentiles({}) == {}
+
+
+def test_how_far_hosts_ran_in_step():
+    assert figures.overlap([(0, 10), (1, 11)]) == {"apart": 1, "overlap": 0.9}
+    assert figures.overlap([(0, 10), (20, 30)])["overlap"] == 0
+
+
+@pytest.mark.parametrize(
+    ("repeats", "drop", "mean", "count"),
+    [([5, 1, 2, 3, 100], 1, 10 / 3, 3), ([7], 1, 7, 1), ([1, 3], 1, 2, 2), ([1, 2, 6], 0, 3, 3)],
+)
+def test_the_highest_and_lowest_are_dropped(repeats, drop, mean, count):
+    assert results.value(repeats, drop)[::2] == (pytest.approx(mean), count)
+
+
+def result(run="apollo-20260101T120000", factor=1.0, repeats=1, **more):
+    """A run of apollo on RBD, each figure the document's by a factor."""
+    suite = suites.read("apollo")
+    cells = {
+        row: [{"mib_s": values[0] * factor, "iops": values[1] * factor, "mean_ms": 2 / factor, "max_ms": 9.0}] * repeats
+        for row, values in suite.printed["rbd"].items()
+    }
+    told = {"id": run, "suite": "apollo", "size": "quick", "label": "", "targets": ["rbd"], "cells": {"rbd": cells}}
+    return {**told, "notes": [], "drop": 0, **more}
+
+
+def test_the_documents_value_and_the_ratio_stand_beside():
+    suite = suites.read("apollo")
+    plain = results.plain(suite, result(factor=0.5))
+    (line,) = (line for line in plain.splitlines() if "rand read 64k" in line)
+    assert "127.0 (document: 254, x 0.5)" in line and "4.00 (document: 11.8, x 0.34)" in line
+    assert results.empty(suite, result()) == []
+    short = result()
+    del short["cells"]["rbd"]["backup 64M"]
+    assert results.empty(suite, short) == ["rbd: backup 64M"]
+    assert len(results.table(suite, short)) == 20
+
+
+def test_a_label_chooses_what_is_printed():
+    suite = suites.read("mellanox")
+    told = {"id": "m", "suite": "mellanox", "targets": ["rbd"], "cells": {}, "label": "10gbe"}
+    (cell,) = (line.cells["iops"] for line in results.table(suite, told) if line.row == "random read 8M")
+    assert cell == (None, 141, None)
+
+
+def test_better_and_worse_beyond_noise():
+    slower = compare.differences(result(), result("b", 0.8))
+    assert len(compare.regressions(slower, 10)) == 60 and compare.regressions(slower, 30) == []
+    assert compare.lines(slower)[0].startswith("worse by 25%: rbd, ") and "average ms" in compare.lines(slower)[0]
+    assert compare.lines(compare.differences(result(), result("b", 1.02))) == ["nothing is better or worse beyond noise"]
+    assert "better by 100%" in "\n".join(compare.lines(compare.differences(result(), result("b", 2.0))))
+
+
+def test_repeats_that_lie_apart_are_noise():
+    far = result("b", 0.8, repeats=2)
+    for repeats in far["cells"]["rbd"].values():
+        repeats[1] = {key: value * 2 for key, value in repeats[1].items()}
+    assert compare.regressions(compare.differences(result(), far), 10) == []
+
+
+@pytest.mark.parametrize("more", [{"size": "paper"}, {"label": "x"}, {"suite": "moc"}, {"cells": {}}])
+def test_runs_that_are_not_of_a_kind_are_not_compared(more):
+    with pytest.raises(ArgumentError):
+        compare.differences(result(), {**result(), **more})
+
+
+def test_what_is_made_carries_the_prefix_and_is_recorded():
+    suite = suites.read("apollo")
+    size = suites.size(suite, "quick")
+    made = places.plan(suite.targets, FACTS, ["client1", "client2"], size, 256 << 20)
+    assert all(any(word.startswith(places.PREFIX) for word in words) for words in made.commands)
+    pools = [words[3] for words in made.commands if words[:3] == ["osd", "pool", "create"]]
+    assert pools == made.record["pools"] and len(set(pools)) == 5
+    assert list(made.places) == list(suite.targets) and made.record["fs"] == places.PREFIX
+    assert made.places["rbd-ec"]["images"]["client2"] == ["rbd-ec-client2-0", "rbd-ec-client2-1"]
+    assert sum(words[0] == "rbd" for words in made.commands) == 8
+
+
+def test_a_hosts_own_pool_moves_no_host_in_the_crush_map():
+    made = places.plan(("hosts",), FACTS, ["client1"], suites.read("moc").sizes["quick"], 0)
+    assert made.commands[0] == "osd crush rule create-replicated halocline-bench-osdnode1 osdnode1 osd".split()
+    assert not any(word in words for words in made.commands for word in ("move", "add-bucket", "set-device-class"))
+    assert list(made.places) == sorted(FACTS["hosts"]) == [rule.split("-")[-1] for rule in made.record["rules"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "generators", "says"),
+    [
+        ({}, [], "no load generator: give a host the role benchmark"),
+        ({"hosts": {"a": 1, "b": 1}}, ["c"], "2+2 needs 4 hosts with OSDs, there are 2"),
+        ({"standby_mds": 0}, ["c"], "no metadata server stands by"),
+        ({"free": 1 << 30}, ["c"], "no room: it would write"),
+        ({"pools": ["halocline-bench-rbd"]}, ["c"], "and no run of ours made them: halocline-bench-rbd"),
+    ],
+)
+def test_what_stands_against_a_run(change, generators, says):
+    suite = suites.read("apollo")
+    facts = {**FACTS, **change}
+    why = places.against(suite.targets, facts, generators, suite.sizes["quick"], 256 << 20)
+    assert any(says in line for line in why), why
+    assert places.against(suite.targets, FACTS, ["c"], suite.sizes["quick"], 256 << 20) == []
+
+
+def test_images_of_the_documents_size_are_a_share_of_what_is_free():
+    paper = suites.read("apollo").sizes["paper"]
+    assert places.image(paper, FACTS, 2) == 10**12 // 10 // 2 >> 20 << 20
+    assert places.image(paper, {**FACTS, "free": 10**18}, 2) == 150 << 30
+    assert places.image(suites.read("mellanox").sizes["quick"], FACTS, 1, own=8) == 8 * 64 << 20
+
+
+def test_a_prefill_is_for_fio_alone_and_has_its_time():
+    moc, apollo = suites.read("moc"), suites.read("apollo")
+    place = {"kind": "pool", "pool": "halocline-bench-a"}
+    assert loads.prefill(moc, moc.sizes["quick"], place, 0) is None
+    fill = loads.prefill(apollo, apollo.sizes["quick"], place, 100 << 30)
+    assert loads.limit(fill) > 3600
+    assert loads.limit(loads.job(apollo, apollo.sizes["quick"], apollo.jobs[0], place, 1)) == 205
+
+
+def test_plots_are_drawn_as_svg_and_png():
+    """matplotlib is a pin of the tests: here it is never missing."""
+    assert plots.available()
+    suite = suites.read("apollo")
+    drawn = plots.draw(suite, [result()])
+    assert sorted(drawn) == sorted(f"{at}.{kind}" for at in range(1, 8) for kind in ("png", "svg"))
+    assert drawn["1.png"].startswith(b"\x89PNG") and b"in the document" in drawn["1.svg"]
+    assert drawn["1.svg"] == plots.draw(suite, [result()])["1.svg"]
+
+
+def test_several_runs_have_a_curve_each():
+    suite = suites.read("mellanox")
+    told = [
+        {"id": "m", "suite": "mellanox", "targets": ["rbd"], "label": label, "cells": {"rbd": {}}}
+        for label in ("1gbe", "10gbe", "40gbe")
+    ]
+    _, measured, printed = plots.series(suite, told, suite.plots[0])
+    assert list(measured) == ["1gbe rbd", "10gbe rbd", "40gbe rbd"]
+    assert printed["40gbe rbd"] == [443, 1894, 2419, 11, 275, 434]
+
+
+def test_the_page_needs_no_other_file_and_shows_what_hosts_said_as_text():
+    suite = suites.read("apollo")
+    told = result(notes=["<script>alert(1)</script>"], policy="<b>x</b>", config=["osd a = b"])
+    page = report.files(suite, [told])["report.html"].decode()
+    assert "<script" not in page and "&lt;b&gt;x" in page
+    assert page.count("<svg") == 7 and "254, x 1" in page
+    linked = re.findall(r"""(?:src|href)=["']([^"'#][^"']*)""", page)
+    assert linked == [] and "@import" not in page
+
+
+def test_a_master_without_matplotlib_gets_the_page_and_is_told(monkeypatch):
+    monkeypatch.setattr(plots, "available", lambda: False)
+    files = report.files(suites.read("apollo"), [result()])
+    assert sorted(files) == ["report.html", "table.txt"] and b"matplotlib is not installed" in files["report.html"]
