@@ -30,7 +30,9 @@ def facts() -> dict[str, Any]:
         salt 'saltmaster' cluster_benchmark.facts
     """
     tree = _ask(["osd", "tree"])["nodes"]
-    inside = {node["id"] for node in tree if node["type"] == "osd" and node.get("reweight", 0) and node["status"] == "up"}
+    inside = {
+        node["id"] for node in tree if node["type"] == "osd" and node.get("reweight", 0) and node["status"] == "up"
+    }
     hosts = {node["name"]: len(inside & set(node["children"])) for node in tree if node["type"] == "host"}
     return {
         **__salt__["cluster_pool_benchmark.groups"](),

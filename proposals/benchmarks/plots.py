@@ -24,7 +24,9 @@ def available() -> bool:
     return True
 
 
-def series(suite: Suite, told: Sequence[Mapping[str, Any]], plot: Mapping[str, Any]) -> tuple[list[str], Series, Series]:
+def series(
+    suite: Suite, told: Sequence[Mapping[str, Any]], plot: Mapping[str, Any]
+) -> tuple[list[str], Series, Series]:
     """Return a plot's rows, and the values of each curve, measured and printed; a curve for each run and target."""
     rows = [row for row in suite.rows if row.startswith(plot["rows"])]
     measured: Series = {}

@@ -247,7 +247,14 @@ def test_killed_at_any_moment_the_next_run_or_clean_takes_all_away(runners, clus
 
 
 def test_a_second_run_beside_one_is_refused_and_cleans_nothing(runners, cluster, monkeypatch):
-    cluster.record = {"id": "apollo-1", "pid": 1, "born": 1, "stop": False, "generators": [], "pools": ["halocline-bench-rbd"]}
+    cluster.record = {
+        "id": "apollo-1",
+        "pid": 1,
+        "born": 1,
+        "stop": False,
+        "generators": [],
+        "pools": ["halocline-bench-rbd"],
+    }
     monkeypatch.setattr(benching, "alive", lambda record: True)
     for verb, words in (("run", ["apollo"]), ("clean", [])):
         done = runners[f"benchmark.{verb}"](*words)

@@ -35,7 +35,13 @@ def test_each_value_that_a_document_prints_has_a_row_and_a_column(name):
 
 def test_the_suites_are_what_the_documents_measured():
     sizes = {name: (len(suites.read(name).jobs), len(suites.read(name).rows)) for name in suites.known()}
-    assert sizes == {"apollo": (17, 20), "infiniflash": (12, 12), "mellanox": (12, 12), "moc": (5, 5), "tigershark": (10, 10)}
+    assert sizes == {
+        "apollo": (17, 20),
+        "infiniflash": (12, 12),
+        "mellanox": (12, 12),
+        "moc": (5, 5),
+        "tigershark": (10, 10),
+    }
     apollo = suites.read("apollo")
     assert {target: len(rows) for target, rows in apollo.printed.items()} == {
         "cephfs": 19, "cephfs-ec": 20, "rbd": 20, "rbd-ec": 10,
@@ -82,7 +88,13 @@ def test_a_link_and_an_error_of_iperf():
 
 def test_what_rados_bench_printed_is_read():
     """The keys are those of ObjBencher::aio_bench with --format json; numbers stand there as text."""
-    printed = {"bandwidth": "81.2", "average_iops": "20", "average_latency": "0.5", "max_latency": "2", "total_time_run": "3.0"}
+    printed = {
+        "bandwidth": "81.2",
+        "average_iops": "20",
+        "average_latency": "0.5",
+        "max_latency": "2",
+        "total_time_run": "3.0",
+    }
     read = figures.rados({**printed, "total_writes_made": "61"})
     assert read["write"].as_dict() == {
         "mib_s": 81.2, "iops": pytest.approx(61 / 3), "operations": 61, "mean_ms": 500, "max_ms": 2000, "histogram_ns": {},
@@ -159,7 +171,9 @@ def test_better_and_worse_beyond_noise():
     slower = compare.differences(result(), result("b", 0.8))
     assert len(compare.regressions(slower, 10)) == 60 and compare.regressions(slower, 30) == []
     assert compare.lines(slower)[0].startswith("worse by 25%: rbd, ") and "average ms" in compare.lines(slower)[0]
-    assert compare.lines(compare.differences(result(), result("b", 1.02))) == ["nothing is better or worse beyond noise"]
+    assert compare.lines(compare.differences(result(), result("b", 1.02))) == [
+        "nothing is better or worse beyond noise"
+    ]
     assert "better by 100%" in "\n".join(compare.lines(compare.differences(result(), result("b", 2.0))))
 
 
