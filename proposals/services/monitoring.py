@@ -25,6 +25,8 @@ from proposals.services.service_plan import ServicePlan, join
 PORTS = {"ceph": 9283, "node": 9100, "prometheus": 9090, "alertmanager": 9093, "grafana": 3000}
 INTERVAL = 15  # seconds: what Ceph's module expects where nothing else is said (src/pybind/mgr/prometheus/module.py)
 RULES = "/etc/prometheus/site"
+# Alerts of the product itself, whose numbers the master's host tells (salt/ceph/service/metrics).
+OWN_RULES = ("/etc/prometheus/halocline.yml", "salt://ceph/service/prometheus/files/halocline.yml")
 OPTION = "mgr/prometheus/scrape_interval"
 GRAFANA_PASSWORD = "grafana.admin"
 
@@ -114,8 +116,9 @@ def _prometheus(cluster: PlannedCluster, interval: int, rules: list[list[str]]) 
 
 
 def _watching(cluster: PlannedCluster, watchers: list[str], settings: Mapping) -> ServicePlan:
-    """Prometheus: its configuration, the site's own rule files (where each lies on a host, and its source)."""
-    rules = [[f"{RULES}/{source.rpartition('/')[2]}", source] for source in settings["custom_alerts"]]
+    """Prometheus: its configuration, our rule file and the site's own (where each lies on a host, and its source)."""
+    own = [[f"{RULES}/{source.rpartition('/')[2]}", source] for source in settings["custom_alerts"]]
+    rules = [list(OWN_RULES), *own]
     kept = settings["retention"]
     part = {
         "config": _prometheus(cluster, settings["scrape_interval"], rules),
@@ -146,6 +149,7 @@ SERVICE = Service(
     name="monitoring",
     plan=plan,
     commands=commands,
+    on_master="ceph.service.metrics",
     parts=("node-exporter", "prometheus", "alertmanager", "grafana"),
     units={  # as Debian, SUSE and RHEL-like packages name them
         "node-exporter": tuple(

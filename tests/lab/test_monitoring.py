@@ -107,7 +107,7 @@ def test_what_fails_on_a_host_is_named_and_what_was_stopped_comes_back(served: P
         served.stage("ceph.stage.configure")
         done = served.stage("ceph.stage.monitoring", check=False)
         assert done.code == 1
-        assert "monitoring: prometheus: FAILED: client1: ceph-service-prometheus-rules-1" in done.out
+        assert "monitoring: prometheus: FAILED: client1: ceph-service-prometheus-rules-2" in done.out
         assert "monitoring: grafana: FAILED: client1: ceph-service-grafana-packages" in done.out
         assert served.run("node1", "systemctl is-active prometheus-node-exporter").out.strip() == "active"
         assert (

@@ -38,7 +38,11 @@ ceph_os:
       restful: >-
         of Debian 12's Ceph 16 one of restful and dashboard alone can load (MGR_MODULE_DEPENDENCY, PyO3); to have it
         back remove the package ceph-mgr-dashboard from the managers' hosts, then 'ceph mgr module enable restful'
-  node-exporter: {service: prometheus-node-exporter}
+  node-exporter:
+    service: prometheus-node-exporter
+    arguments: /etc/default/prometheus-node-exporter
+    variable: ARGS
+    textfile: /var/lib/prometheus/node-exporter
   prometheus: {service: prometheus, arguments: /etc/default/prometheus, variable: ARGS, always: []}
   alertmanager:
     service: prometheus-alertmanager

@@ -34,7 +34,11 @@ ceph_os:
     settings: /etc/chrony.d/halocline.conf
   dashboard: {instead_of: {}}
   # As the prometheus-rpm collection names them: the distributions have none. A site names its source in ceph_repos.
-  node-exporter: {service: node_exporter}
+  node-exporter:
+    service: node_exporter
+    arguments: /etc/default/node_exporter
+    variable: NODE_EXPORTER_OPTS
+    textfile: /var/lib/prometheus/node-exporter
   prometheus:
     service: prometheus
     arguments: /etc/default/prometheus

@@ -33,7 +33,11 @@ ceph_os:
     include: include /etc/chrony.d/*.conf
     settings: /etc/chrony.d/halocline.conf
   dashboard: {instead_of: {}}
-  node-exporter: {service: prometheus-node_exporter}
+  node-exporter:
+    service: prometheus-node_exporter
+    arguments: /etc/sysconfig/prometheus-node_exporter
+    variable: ARGS
+    textfile: /var/lib/prometheus/node-exporter
   prometheus: {service: prometheus, arguments: /etc/sysconfig/prometheus, variable: ARGS, always: []}
   alertmanager:
     service: prometheus-alertmanager
