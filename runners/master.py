@@ -102,6 +102,7 @@ def restore(archive: str, identity: str, silent: bool = False, test: bool = Fals
         return {"text": "\n".join([*told, "nothing to restore: all is here as it is in the archive"])}
     if test:
         return {"text": "\n".join([*told, f"would put in place: {', '.join(found.wanted)}"])}
+    restoring.stopped(places)
     aside = restoring.restore(Path(str(archive)), words, places, found, judged.revoked)
     stage_log.note(__opts__, "master.restore", "restored", archive=str(archive), units=found.wanted)
     told += [f"what was here before is now {path}: remove it when all is well" for path in aside]
