@@ -47,7 +47,8 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
             return answer.Answer(
                 "\n".join([f"would pack {about}", *left]), {"would": about, "left_out": found.left_out}
             )
-        done = backing_up.write(__opts__, found, places, words, where, kept)
+        with backing_up.alone(__opts__):
+            done = backing_up.write(__opts__, found, places, words, where, kept)
     except ProposalError as err:
         if not test:
             stage_log.note(__opts__, "master.backup", "failed", why=str(err))

@@ -284,6 +284,13 @@ def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
     assert "stage deploy is running" in place.restore("/nowhere")["error"]
 
 
+def test_one_backup_at_a_time(place):
+    with backing_up.alone(place.opts):
+        assert "another backup of this master is being made" in place.backup()["error"]
+    assert list(place.archives.iterdir()) == []
+    place.made()
+
+
 def test_without_age_it_is_said_what_to_install(place, monkeypatch):
     archive = place.made()
     monkeypatch.setenv("PATH", "/nowhere")
