@@ -47,7 +47,8 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
             return answer.Answer(
                 "\n".join([f"would pack {about}", *left]), {"would": about, "left_out": found.left_out}
             )
-        done = backing_up.write(__opts__, found, places, words, where, kept)
+        with backing_up.alone(__opts__):
+            done = backing_up.write(__opts__, found, places, words, where, kept)
     except ProposalError as err:
         if not test:
             stage_log.note(__opts__, "master.backup", "failed", why=str(err))
@@ -102,6 +103,7 @@ def restore(archive: str, identity: str, silent: bool = False, test: bool = Fals
         return {"text": "\n".join([*told, "nothing to restore: all is here as it is in the archive"])}
     if test:
         return {"text": "\n".join([*told, f"would put in place: {', '.join(found.wanted)}"])}
+    restoring.stopped(places)
     aside = restoring.restore(Path(str(archive)), words, places, found, judged.revoked)
     stage_log.note(__opts__, "master.restore", "restored", archive=str(archive), units=found.wanted)
     told += [f"what was here before is now {path}: remove it when all is well" for path in aside]

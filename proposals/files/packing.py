@@ -76,14 +76,29 @@ def _add(archive: tarfile.TarFile, entry: Entry, path: Path) -> None:
     if entry.kind != FILE:
         archive.addfile(member)
         return
+    member.size = entry.size
     try:
-        content = path.read_bytes()  # a site's files are small: what is larger than memory is none of them
+        file = path.open("rb")
     except OSError as error:
         raise failed("read", path, error) from error
-    if hashlib.sha256(content).hexdigest() != entry.sha256:
+    with file:
+        content = _Hashed(file)
+        archive.addfile(member, content)  # type: ignore[arg-type]
+    if content.digest.hexdigest() != entry.sha256:
         raise StoreError(f"{path} changed while it was packed: run this again")
-    member.size = len(content)
-    archive.addfile(member, io.BytesIO(content))
+
+
+class _Hashed:
+    """A file that is read once, and its hash; where it has become shorter, zeros follow, and the hash is another."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.digest = file, hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        """Read so many bytes."""
+        content = self.file.read(size)
+        self.digest.update(content)
+        return content.ljust(size, b"\0")
 
 
 def _listed(path: Path) -> list[os.DirEntry]:

@@ -20,7 +20,7 @@ from proposals.text.names import shown
 
 FORMAT = 1
 KEY = "halocline_backup"  # of a manifest: its format
-PILLAR, PKI, STATES = "pillar", "pki", "states"
+PILLAR, PKI, ROOTS = "pillar", "pki", "roots"
 KEYS, EARLIER = f"{PILLAR}/ceph/keys/keys.json", f"{PILLAR}/ceph/keys/earlier.json"
 DROP_INS = ("halocline.conf", "zz-halocline.conf")  # the installer's own
 SALT = ("master", "minion", "minion_id", "grains")
@@ -68,15 +68,15 @@ class Judged:
     newer: Sequence[str] = ()
 
 
-def folders(site: Site, config: Path, pki: Path, states: Sequence[Path]) -> dict[str, Folder]:
+def folders(site: Site, config: Path, pki: Path, roots: Sequence[Path]) -> dict[str, Folder]:
     """Return what goes into a backup, in the order in which it is restored: the site's pillar, with the keys, is last.
 
     site
         The master's.
     config, pki
         Salt's configuration folder, and the master's pki_dir; the minion's of the same host lies beside it.
-    states
-        The site's own file roots.
+    roots
+        The site's own file roots, and its further pillar roots.
     """
 
     def drop_in(name: str) -> bool:
@@ -87,7 +87,7 @@ def folders(site: Site, config: Path, pki: Path, states: Sequence[Path]) -> dict
         "master.d": Folder(config / "master.d", drop_in),
         "minion.d": Folder(config / "minion.d", drop_in),
         "ceph": Folder(Path("/etc/ceph")),
-        **{f"{STATES}-{number}": Folder(path) for number, path in enumerate(states)},
+        **{f"{ROOTS}-{number}": Folder(path) for number, path in enumerate(roots)},
         PKI: Folder(pki.parent, (pki.name, "minion").__contains__),
         PILLAR: Folder(site.root.parent),
     }
@@ -173,7 +173,7 @@ def replaced(states: Mapping[str, State], accepted: Collection[str], backup: Bac
     own = [
         unit
         for unit, state in states.items()
-        if state is State.OTHER and unit.split("/")[0].startswith((PILLAR, STATES))
+        if state is State.OTHER and unit.split("/")[0].startswith((PILLAR, ROOTS))
     ]
     if own:
         paths = [str(here.folders[name].path / first) for name, _, first in (unit.partition("/") for unit in own)]

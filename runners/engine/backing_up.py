@@ -1,9 +1,11 @@
 """The master's backup, from its folders to an archive that was read back."""
 
 import datetime
+import fcntl
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from proposals.text.errors import ArgumentError, ProposalError, StoreError
 from runners.engine import age
 
 SUFFIX = ".tar.gz.age"
+TIME = f"{'[0-9]' * 8}T{'[0-9]' * 6}"  # as a glob: another master's name may begin with this one's
 
 
 class Written(NamedTuple):
@@ -36,7 +39,8 @@ def here(opts: Mapping) -> backup.Here:
     """
     paths = sites.site(opts)
     home = paths.shipped.parent.parent
-    own = [root for root in map(Path, opts["file_roots"]["base"]) if not root.is_relative_to(home)]
+    roots = map(Path, [*opts["file_roots"]["base"], *opts["pillar_roots"]["base"][1:]])
+    own = [root for root in roots if not root.is_relative_to(home)]
     kept = backup.folders(paths, Path(opts["conf_file"]).parent, Path(opts["pki_dir"]), own)
     accepted, ports = Path(opts["pki_dir"]) / "minions", [opts["ret_port"], opts["publish_port"]]
     return backup.Here(opts["id"], kept, str(paths.shipped), accepted, ports)
@@ -62,6 +66,22 @@ def folder(path: str, places: backup.Here) -> Path:
     return where
 
 
+@contextmanager
+def alone(opts: Mapping) -> Iterator[None]:
+    """Hold off a second backup, which would take the first one's draft for a killed one's. Raises ProposalError.
+
+    The kernel holds the lock for this process, and drops it however it ends.
+    """
+    path = Path(opts["cachedir"]) / "halocline" / "backup.lock"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as err:
+            raise ProposalError("another backup of this master is being made: wait for its end") from err
+        yield
+
+
 def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], where: Path, keep: int) -> Written:
     """Write an archive, read it back, and remove all but the newest ones. Raises ProposalError: then there is none.
 
@@ -76,10 +96,10 @@ def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], w
     """
     now = datetime.datetime.now().astimezone()
     text = json.dumps(backup.manifest(places, now.isoformat(timespec="seconds"), cluster(opts), own(), found.entries))
-    name = f"halocline-{places.master.removesuffix('_master')}-"
-    path = where / f"{name}{now:%Y%m%dT%H%M%S}{SUFFIX}"
+    name = f"halocline-{places.master.removesuffix('_master')}-{{}}{SUFFIX}"
+    path, any_time = where / name.format(f"{now:%Y%m%dT%H%M%S}"), name.format(TIME)
     draft = path.with_name(f".{path.name}.part")
-    for killed in where.glob(f".{name}*.part"):
+    for killed in where.glob(f".{any_time}.part"):
         killed.unlink()
     private, once = age.once()
     try:
@@ -89,13 +109,14 @@ def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], w
             unpacking.read(stream, lambda manifest: list(backup.check(manifest, places).entries))
         if _timeless(look(places)) != _timeless(found):
             raise StoreError("the master's files changed while they were packed: run this again")
-        size, digest = draft.stat().st_size, hashlib.sha256(draft.read_bytes()).hexdigest()
+        with draft.open("rb") as file:
+            size, digest = draft.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
         draft.replace(path)
     except OSError as err:
         raise StoreError(f"{path} cannot be written: {err.strerror}") from err
     finally:
         draft.unlink(missing_ok=True)
-    return Written(path, size, digest, pruning.prune(where.glob(f"{name}[0-9]*{SUFFIX}"), keep))
+    return Written(path, size, digest, pruning.prune(where.glob(any_time), keep))
 
 
 def cluster(opts: Mapping) -> dict[str, str]:

@@ -69,17 +69,22 @@ def opened(archive: str, words: list[str], places: Here) -> Opened:
 
 def old_master(found: Backup) -> None:
     """Raise PolicyError where the master that a backup was made of still takes connections, at any of its addresses."""
-    for address in set(found.addresses) - set(backing_up.own()):
-        for port in found.ports:
-            try:
-                socket.create_connection((address, port), CONNECT).close()
-            except OSError:
-                continue
+    for address in sorted(set(found.addresses) - set(backing_up.own())):
+        for port in filter(lambda port: _answers(address, port), found.ports):
             raise PolicyError(
                 f"nothing was restored: the old master still answers at {address}, port {port}: two masters with the "
                 "same keys would both give orders; stop it for good (systemctl disable --now salt-master), then run "
                 "this again"
             )
+
+
+def stopped(places: Here) -> None:
+    """Raise PolicyError where a salt-master runs here: it would go on with the keys that it has read."""
+    if any(_answers(address, port) for address in ("localhost", *backing_up.own()) for port in places.ports):
+        raise PolicyError(
+            "nothing was restored: salt-master runs here, and would go on with its own keys: 'systemctl stop "
+            "salt-master salt-minion', then run this again"
+        )
 
 
 def judged(found: Opened, silent: bool) -> Judged:
@@ -106,14 +111,28 @@ def restore(archive: Path, words: list[str], places: Here, found: Opened, revoke
     revoked
         The entities that the cluster has forgotten since: nobody gets these keys back.
     """
+
+    def same(manifest: Any) -> list:
+        if backup.check(manifest, places) != found.backup:
+            raise StoreError("nothing was restored: the archive is another one than a moment ago")
+        return list(found.backup.entries)
+
     with placing.staged(places.folders, found.wanted) as staged:
         with age.decrypted(words, archive) as stream:
-            unpacking.read(stream, lambda manifest: list(backup.check(manifest, places).entries), place=staged.place)
+            unpacking.read(stream, same, place=staged.place)
         if backup.PILLAR in staged.beside:
             paths = Site(staged.beside[backup.PILLAR] / "ceph", Path(places.product))
             for name in revoked:
                 key_store.revoke(paths, name)
         return staged.move()
+
+
+def _answers(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), CONNECT).close()
+    except OSError:
+        return False
+    return True
 
 
 def _monitors(found: Opened, silent: bool) -> dict[str, Any] | None:

@@ -229,9 +229,9 @@ def test_no_key_is_told_and_none_is_an_argument(place, monkeypatch):
 
 
 def test_as_many_as_asked_are_kept_and_no_other_file(place):
-    other = place.archives / "halocline-other-20200101T000000.tar.gz.age"
-    other.touch()
     name = place.opts["id"].removesuffix("_master")
+    other = place.archives / f"halocline-{name}-2-20200101T000000.tar.gz.age"  # of the master NAME-2
+    other.touch()
     for day in range(4):
         old = place.archives / f"halocline-{name}-2020010{day}T000000.tar.gz.age"
         old.touch()
@@ -239,6 +239,14 @@ def test_as_many_as_asked_are_kept_and_no_other_file(place):
     newest = place.made(keep=2)
     kept = sorted(path.name for path in place.archives.iterdir())
     assert kept == sorted([other.name, newest.name, f"halocline-{name}-20200103T000000.tar.gz.age"])
+
+
+def test_what_a_killed_backup_left_goes(place):
+    name = place.opts["id"].removesuffix("_master")
+    killed = place.archives / f".halocline-{name}-20200101T000000.tar.gz.age.part"
+    killed.touch()
+    place.made()
+    assert not killed.exists()
 
 
 @pytest.mark.parametrize(
@@ -274,6 +282,13 @@ def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in place.backup()["error"]
     assert "stage deploy is running" in place.restore("/nowhere")["error"]
+
+
+def test_one_backup_at_a_time(place):
+    with backing_up.alone(place.opts):
+        assert "another backup of this master is being made" in place.backup()["error"]
+    assert list(place.archives.iterdir()) == []
+    place.made()
 
 
 def test_without_age_it_is_said_what_to_install(place, monkeypatch):
@@ -456,6 +471,30 @@ def test_the_old_master_must_not_answer(place, monkeypatch):
         monkeypatch.setattr(backing_up, "own", list)
         place.refused(archive, f"the old master still answers at 127.0.0.1, port {port}")
     assert "restored" in place.restore(archive)["text"]  # it is off
+
+
+def test_a_master_that_runs_here_is_to_be_stopped(place, monkeypatch):
+    archive = place.made()
+    place.lose()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ports = [listening.getsockname()[1]]
+        monkeypatch.setattr(backing_up, "here", lambda opts: dataclasses.replace(place.here(opts), ports=ports))
+        place.refused(archive, "salt-master runs here")
+
+
+def test_an_archive_that_is_swapped_for_another_meanwhile_is_refused(place, monkeypatch):
+    archive = place.made()
+    place.lose()
+    place.etc.mkdir()
+    other = place.forged(lambda told: [])
+    real = restoring.judged
+
+    def swapped(*words):
+        shutil.copy(other, archive)
+        return real(*words)
+
+    monkeypatch.setattr(restoring, "judged", swapped)
+    place.refused(archive, "the archive is another one than a moment ago")
 
 
 def test_a_master_with_a_site_of_its_own_is_not_written_over(place):

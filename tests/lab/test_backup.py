@@ -50,11 +50,11 @@ def lost(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFac
 
 
 def carry(product: Product, source: str, path: str, target: str, there: str) -> None:
-    """Copy a file from one host to another."""
+    """Copy a file from one host to another. Docker puts nothing into a node's /dev/shm."""
     text = product.run(source, f"base64 -w0 {path}").out
     container = containers.find(daemon.needed(), find(product.session.name), target)
-    containers.put(container, {f"{there}.base64": text})
-    product.run(target, f"umask 077; base64 -d {there}.base64 >{there}; rm {there}.base64")
+    containers.put(container, {"/root/carried": text})
+    product.run(target, f"umask 077; base64 -d /root/carried >{there}; rm /root/carried")
 
 
 def backed_up(product: Product, name: str) -> str:
@@ -160,7 +160,7 @@ def test_a_fresh_master_is_restored_onto_and_stages_change_nothing(lost: Product
     assert would.code == 0 and "would put in place: " in would.out and "pillar/ceph" in would.out
     done = restore(lost, "new")
     assert done.code == 0 and "restored; take the private key away" in done.out, done.out
-    lost.run(MASTER, "systemctl enable --now salt-master salt-minion")
+    lost.run(MASTER, "systemctl enable --now --no-block salt-master salt-minion")
     container = containers.find(daemon.needed(), find(lost.session.name), MASTER)
     salt.wait_for_answers(container, set(lost.session.hosts), limit=300)
     assert state(lost) == before
