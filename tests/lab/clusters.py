@@ -26,6 +26,7 @@ SUBNETS = {
     "moving": 196,
     "moc": 198,
     "lost": 200,
+    "apart": 202,
 }
 
 
