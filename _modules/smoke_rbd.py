@@ -78,4 +78,11 @@ def _pools() -> list[str]:
 
 
 def _rbd(*words: str, stdin: str | None = None) -> str:
-    return halocline.run(["rbd", *words], stdin=stdin, limit=LIMIT)
+    try:
+        return halocline.run(["rbd", *words], stdin=stdin, limit=LIMIT)
+    except CommandExecutionError as err:
+        ended = f"did not end within {LIMIT} s"
+        if ended not in str(err):
+            raise
+        why = "its operations wait: a pool or the cluster is full or paused, or placement groups serve nobody"
+        raise CommandExecutionError(f"'rbd {' '.join(words)}' {ended}: {why}") from None

@@ -96,6 +96,14 @@ def test_a_pool_that_fails_is_named_and_no_key_is(modules, host):
     assert KEY not in str(err.value)
 
 
+def test_a_pool_whose_operations_wait_is_named_after_a_limit(modules, host, python_module, monkeypatch):
+    monkeypatch.setattr(python_module("smoke_rbd"), "LIMIT", 0.5)
+    (host / "rbd").write_text("#!/bin/sh\ncase $* in *create*) exec sleep 60 ;; esac\necho '[]'\n")
+    told = modules["smoke_rbd.attempt"]()
+    assert told["passed"] == [] and len(told["failed"]) == 2
+    assert "did not end within 0.5 s: its operations wait" in told["failed"][0]
+
+
 def test_the_record_holds_what_both_runs_tried(modules, host):
     assert modules["smoke.left"]() == []
     modules["smoke.begin"](["s3"])
