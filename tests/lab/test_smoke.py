@@ -129,7 +129,7 @@ def no_dashboard(product: Product) -> Iterator[None]:
 
 
 Break = Callable[[Product], object]
-# Who is broken, what is named, and in which words. Without metadata servers exports of file systems serve nobody either.
+# Who is broken, what is named, and in which words. Without metadata servers exports of file systems serve nobody.
 BROKEN: dict[str, tuple[Break, set[str], str]] = {
     "rbd": (full_pool, {"rbd", "cluster"}, f"pool {POOL}: "),
     "cephfs": (lambda each: units(each, "ceph-mds@{}", *STORAGE), {"cephfs", "nfs"}, "file system cephfs: "),
@@ -164,7 +164,9 @@ def test_what_a_killed_test_left_goes(served: Product) -> None:
     served.run("saltmaster", ["systemd-run", "--unit", "smoke-killed", "salt-run", "smoke.test"])
     until(lambda: begun().code == 0, 60, "it begins")
     served.run("saltmaster", "systemctl kill --signal=KILL smoke-killed")
-    served.run("saltmaster", "systemctl restart salt-minion")  # and the client with it
+    served.run(
+        "saltmaster", "systemctl kill --signal=KILL salt-minion; systemctl restart salt-minion"
+    )  # and the client
     until(lambda: served.run("saltmaster", "salt saltmaster test.ping", check=False).code == 0, 60, "it answers")
     assert "record" in left(served)
     assert served.run("saltmaster", "salt-run smoke.clean", limit=600).code == 0
