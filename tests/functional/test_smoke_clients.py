@@ -2,7 +2,6 @@
 
 import datetime
 import json
-import stat
 from types import SimpleNamespace
 
 import pytest
@@ -13,109 +12,6 @@ from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 
 NAME = "halocline-smoke"
-KEY = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
-# Pools, namespaces and images are files; a key reaches its namespaces alone.
-RBD = r"""
-echo "rbd $*" >>{0}/asked
-[ ! -e {0}/broken ] || {{ echo "rbd: error opening pool" >&2; exit 2; }}
-case "$*" in
-    "namespace ls --pool "*) echo "[$([ -d {0}/pool/$4 ] && echo '{{"name": "halocline-smoke"}}')]" ;;
-    "namespace create --pool "*) mkdir {0}/pool/$4 ;;
-    "namespace remove --pool "*) rmdir {0}/pool/$4 ;;
-    "ls --format json "*) echo "[$([ -e {0}/pool/${{4%/*}}/image ] && echo '"image"')]" ;;
-    "rm "*) rm {0}/pool/$(echo $2 | cut -d/ -f1)/image ;;
-    *"import - "*) [ -s $4 ] && cat >{0}/pool/$(echo $7 | cut -d/ -f1)/image ;;
-    *"export "*) cat {0}/pool/$(echo $6 | cut -d/ -f1)/image ;;
-    *"rm "*) rm {0}/pool/$(echo $6 | cut -d/ -f1)/image ;;
-    *) echo "what is $*" >&2; exit 22 ;;
-esac
-"""
-CEPH = r"""
-echo "ceph $*" >>{0}/asked
-shift 2
-case "$*" in
-    "auth get-or-create client.halocline-smoke "*) printf '[client.halocline-smoke]\n\tkey = {1}\n' ;;
-    "auth rm client.halocline-smoke") ;;
-    "osd pool ls detail"*) cat {0}/pools ;;
-    "config-key ls"*) [ -e {0}/record ] && echo '["halocline/smoke"]' || echo '[]' ;;
-    "config-key get"*) cat {0}/record ;;
-    "config-key set"*) printf '%s' "$4" >{0}/record ;;
-    "config-key rm"*) rm -f {0}/record ;;
-    "osd dump"*) echo '{{"flags": "sortbitwise,pausewr,purged_snapdirs"}}' ;;
-    "health"*) echo '{{"checks": {{"POOL_FULL": {{"summary": {{"message": "1 pool(s) full"}}}}, "X": {{}}}}}}' ;;
-    *) echo "what is $*" >&2; exit 22 ;;
-esac
-"""
-
-
-@pytest.fixture
-def host(tmp_path, monkeypatch, python_module):
-    """A host with the admin's key, of a cluster with two pools of images, and one that is erasure-coded."""
-    for name, text in (("rbd", RBD), ("ceph", CEPH)):
-        (tmp_path / name).write_text("#!/bin/sh\n" + text.format(tmp_path, KEY))
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "pool").mkdir()
-    kinds = {"a": (1, "rbd"), "b": (1, "rbd"), "ec": (3, "rbd"), "files": (1, "cephfs")}
-    pools = [
-        {"pool_name": name, "type": kind, "application_metadata": {use: {}}} for name, (kind, use) in kinds.items()
-    ]
-    (tmp_path / "pools").write_text(json.dumps(pools))
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(python_module("smoke"), "KEYRING", tmp_path / "run/keyring")
-    monkeypatch.setattr(python_module("smoke_rbd"), "WATCHED", 0)
-    return tmp_path
-
-
-def test_images_are_written_and_read_in_each_pool_of_images_by_a_key_of_the_tests_own(modules, host):
-    modules["smoke.begin"](["rbd"])
-    assert modules["smoke_rbd.attempt"]() == {"passed": ["pool a", "pool b"], "failed": [], "skipped": []}
-    asked = (host / "asked").read_text()
-    assert f"osd profile rbd pool=a namespace={NAME}, profile rbd pool=b namespace={NAME}\n" in asked
-    assert "pool ec" not in asked and "pool=ec" not in asked and "files" not in asked
-    assert KEY not in asked
-    assert stat.S_IMODE((host / "run/keyring").stat().st_mode) == 0o600 and KEY in (host / "run/keyring").read_text()
-    assert modules["smoke_rbd.clean"]() == [f"RBD namespace a/{NAME}", f"RBD namespace b/{NAME}"]
-    assert modules["smoke.end"]() and not (host / "run/keyring").exists() and not (host / "record").exists()
-    assert modules["smoke_rbd.clean"]() == []
-
-
-def test_what_a_killed_test_left_of_images_goes(modules, host):
-    (host / "pool/a").mkdir()
-    (host / "pool/a/image").write_text("left")
-    assert modules["smoke_rbd.clean"]() == [f"RBD namespace a/{NAME}"]
-    assert list((host / "pool").iterdir()) == []
-
-
-def test_a_pool_that_fails_is_named_and_no_key_is(modules, host):
-    (host / "pool/b").touch()  # no namespace can be made there
-    told = modules["smoke_rbd.attempt"]()
-    assert told["passed"] == ["pool a"] and told["failed"][0].startswith("pool b: 'rbd namespace create")
-    (host / "broken").touch()
-    with pytest.raises(CommandExecutionError, match="error opening pool") as err:
-        modules["smoke_rbd.attempt"]()
-    assert KEY not in str(err.value)
-
-
-def test_a_pool_whose_operations_wait_is_named_after_a_limit(modules, host, python_module, monkeypatch):
-    monkeypatch.setattr(python_module("smoke_rbd"), "LIMIT", 0.5)
-    (host / "rbd").write_text("#!/bin/sh\ncase $* in *create*) exec sleep 60 ;; esac\necho '[]'\n")
-    told = modules["smoke_rbd.attempt"]()
-    assert told["passed"] == [] and len(told["failed"]) == 2
-    assert "did not end within 0.5 s: its operations wait" in told["failed"][0]
-
-
-def test_the_record_holds_what_both_runs_tried(modules, host):
-    assert modules["smoke.left"]() == []
-    modules["smoke.begin"](["s3"])
-    modules["smoke.begin"](["rbd"])
-    assert modules["smoke.left"]() == ["rbd", "s3"]
-
-
-def test_a_paused_and_a_full_cluster_are_named(modules, host):
-    assert modules["smoke.standing"]() == [
-        "the flag pausewr is set: writes wait ('ceph osd dump')",
-        "POOL_FULL: 1 pool(s) full",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +61,7 @@ def test_each_address_of_the_gateways_is_tried_and_the_broken_one_named(python_m
     own = SimpleNamespace(run=admin)
     with LoaderModuleMock({module: {"halocline": own, "__salt__": {"smoke_web.fetch": gateway.fetch}}}):
         told = module.attempt({"front": "http://node1:80", "rgw.node2": "http://node2:80"}, None)
-    assert told["passed"] == ["front"] and "rgw.node2: http://node2:80/halocline-smoke: status 503" in told["failed"]
+    assert told["passed"] == ["front"] and "rgw.node2: http://node2:80/halocline-smoke-2: status 503" in told["failed"]
     assert gateway.kept == {}
 
 
@@ -292,3 +188,29 @@ def test_the_dashboards_user_may_only_read_and_goes_whatever_comes(python_module
             with pytest.raises(CommandExecutionError, match="refused"):
                 module.attempt()
     assert users == [] and "read-only" in asked[0] and asked[-1][1] == "ac-user-delete"
+
+
+def test_containers_and_users_that_a_killed_test_left_go_and_others_stay(python_module):
+    for name, listed, removed in (
+        ("smoke_swift", '["p1/halocline-smoke", "p1/mine", "halocline-smoke-2"]', ["--tenant=p1"]),
+        ("smoke_s3", '{"user_id": "halocline-smoke"}', ["--purge-data"]),
+    ):
+        asked = []
+
+        def run(words, asked=asked, listed=listed, **_):
+            asked.append(words)
+            return listed if words[2] in ("list", "info") else ""
+
+        with LoaderModuleMock({python_module(name): {"halocline": SimpleNamespace(run=run)}}):
+            assert len(python_module(name).clean()) == 1
+        assert len(asked) == 2 and set(removed) < set(asked[1])
+
+
+@pytest.mark.parametrize("stopped", [None, "tcmu-runner"])
+def test_a_gateway_of_iscsi_whose_daemon_does_not_run_is_named(python_module, stopped):
+    module = python_module("smoke_iscsi")
+    own = SimpleNamespace(status=lambda words: 3 if words[-1] == stopped else 0)
+    with LoaderModuleMock({module: {"halocline": own, "__salt__": {"iscsi.config": lambda: {"disks": {"a": 1}}}}}):
+        told = module.gateway()
+    assert told["failed"] == ([f"{stopped} does not run"] if stopped else [])
+    assert told["passed"] == ([] if stopped else ["gateway: 1 disks"])

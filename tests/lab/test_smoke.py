@@ -164,9 +164,7 @@ def test_what_a_killed_test_left_goes(served: Product) -> None:
     served.run("saltmaster", ["systemd-run", "--unit", "smoke-killed", "salt-run", "smoke.test"])
     until(lambda: begun().code == 0, 60, "it begins")
     served.run("saltmaster", "systemctl kill --signal=KILL smoke-killed")
-    served.run(
-        "saltmaster", "systemctl kill --signal=KILL salt-minion; systemctl restart salt-minion"
-    )  # and the client
+    served.run("saltmaster", "systemctl kill --signal=KILL salt-minion; systemctl restart salt-minion")
     until(lambda: served.run("saltmaster", "salt saltmaster test.ping", check=False).code == 0, 60, "it answers")
     assert "record" in left(served)
     assert served.run("saltmaster", "salt-run smoke.clean", limit=600).code == 0
