@@ -17,7 +17,7 @@ RECORD = "halocline/smoke"
 KEYRING = Path("/run/halocline-smoke/keyring")
 # By which clients wait: flags of the OSD map, health checks (docs.ceph.com, rados/operations/health-checks).
 FLAGS = {"pauserd": "reads wait", "pausewr": "writes wait", "full": "writes wait, the cluster is full"}
-CHECKS = ("OSD_FULL", "POOL_FULL", "PG_AVAILABILITY", "MDS_ALL_DOWN", "MDS_HEALTH_READ_ONLY", "FS_DEGRADED")
+CHECKS = ("OSD_FULL", "POOL_FULL", "PG_AVAILABILITY")
 
 
 def left() -> list[str]:

@@ -101,11 +101,10 @@ def _ask(
     header = struct.pack(">BBHI", kind, flags, 0, len(data)) + numbers
     wire.sendall(header.ljust(HEADER, b"\0") + data + b"\0" * (-len(data) % 4))
     answer = _exactly(wire, HEADER)
-    length = int.from_bytes(answer[5:8], "big")
-    found = _exactly(wire, length + -length % 4)[:length]
     if answer[0] & 0x3F != wanted:
         raise CommandExecutionError(f"answers what is none of iSCSI, or a refusal: {answer[0]:#04x}")
-    return answer, found
+    length = int.from_bytes(answer[5:8], "big")
+    return answer, _exactly(wire, length + -length % 4)[:length]
 
 
 def _next(answer: bytes) -> int:

@@ -32,7 +32,7 @@ def attempt() -> dict[str, list[str]]:
         return told
     clean()
     caps = {"mon": "profile rbd", "osd": ", ".join(f"profile rbd pool={pool} namespace={NAME}" for pool in pools)}
-    client = ["--id", NAME, "--keyring", __salt__["smoke.make_key"](caps), "--no-progress"]
+    client = ["--id", NAME, "--keyring", __salt__["smoke.make_key"](caps)]
     for pool in pools:
         try:
             _rbd("namespace", "create", "--pool", pool, "--namespace", NAME)
@@ -56,7 +56,7 @@ def clean() -> list[str]:
     for pool in _pools():
         if NAME in [one["name"] for one in json.loads(_rbd("namespace", "ls", "--pool", pool, "--format", "json"))]:
             for image in json.loads(_rbd("ls", "--format", "json", f"{pool}/{NAME}")):
-                gone = ["rm", "--no-progress", f"{pool}/{NAME}/{image}"]
+                gone = ["rm", f"{pool}/{NAME}/{image}", "--no-progress"]
                 halocline.until(lambda gone=gone: _rbd(*gone), WATCHED)
             _rbd("namespace", "remove", "--pool", pool, "--namespace", NAME)
             done.append(f"RBD namespace {pool}/{NAME}")
@@ -65,10 +65,10 @@ def clean() -> list[str]:
 
 def _image(image: str, client: list[str]) -> None:
     written = secrets.token_hex(BYTES // 2)
-    _rbd(*client, "import", "-", image, stdin=written)
-    if _rbd(*client, "export", image, "-") != written:
+    _rbd(*client, "import", "-", image, "--no-progress", stdin=written)
+    if _rbd(*client, "export", image, "-", "--no-progress") != written:
         raise CommandExecutionError("what was read from the image is not what was written")
-    _rbd(*client, "rm", image)
+    _rbd(*client, "rm", image, "--no-progress")
 
 
 def _pools() -> list[str]:
@@ -78,4 +78,11 @@ def _pools() -> list[str]:
 
 
 def _rbd(*words: str, stdin: str | None = None) -> str:
-    return halocline.run(["rbd", *words], stdin=stdin, limit=LIMIT)
+    try:
+        return halocline.run(["rbd", *words], stdin=stdin, limit=LIMIT)
+    except CommandExecutionError as err:
+        ended = f"did not end within {LIMIT} s"
+        if ended not in str(err):
+            raise
+        why = "its operations wait: a pool or the cluster is full or paused, or placement groups serve nobody"
+        raise CommandExecutionError(f"'rbd {' '.join(words)}' {ended}: {why}") from None

@@ -70,6 +70,7 @@ def carry_out(test: bool = False) -> answer.Output:
     if notes:
         return {**answer.bad("\n".join([*_lines(done), *notes]), 1), "changes": done}
     ended = f"all hosts have Ceph's packages {look.target}, and all daemons run from them"
+    ended += "; 'salt-run smoke.test' tries every service"
     return {"text": "\n".join([*_lines(done), ended]), "changes": done or {"ceph": ["upgrade ended"]}}
 
 

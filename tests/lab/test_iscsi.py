@@ -112,6 +112,18 @@ def test_the_stage_again_changes_nothing_and_leaves_what_the_admin_made(gateway:
     assert made.run("rbd --name client.igw.igw1 ls rbd").out.split() == ["byhand", "store"]
 
 
+def test_a_smoke_test_names_a_daemon_that_does_not_run(gateway: tuple[Product, Guest]) -> None:
+    product, made = gateway
+    done = product.run("saltmaster", "salt-run smoke.test iscsi", check=False)
+    assert done.code == 0 and f"portal {made.address}: names 1 targets" in done.out, done.out + done.err
+    made.run("systemctl stop rbd-target-api")
+    try:
+        done = product.run("saltmaster", "salt-run smoke.test iscsi", check=False)
+        assert done.code == 1 and "iscsi: FAILED: rbd-target-api does not run" in done.out
+    finally:
+        made.run("systemctl start rbd-target-api")
+
+
 def test_a_larger_size_grows_the_disk_of_a_gateway_that_was_stopped(
     gateway: tuple[Product, Guest], initiator: Guest
 ) -> None:

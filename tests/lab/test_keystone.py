@@ -15,7 +15,7 @@ GIVEN = f"{PILLAR}/keys/given"
 KEYSTONE = "https://client1:5000"
 PACKAGES = "keystone apache2 libapache2-mod-wsgi-py3 python3-openstackclient curl"
 # Tokens are not kept: one that was revoked is refused at once.
-SETTINGS = {"url": KEYSTONE, "ca": "rgw-ca.pem", "accepted_roles": ["member"], "token_cache": 0}
+SETTINGS = {"url": KEYSTONE, "ca": "rgw-ca.pem", "accepted_roles": ["member", "admin"], "token_cache": 0}
 INSTALL = f"""set -eu
 printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d; chmod +x /usr/sbin/policy-rc.d
 export DEBIAN_FRONTEND=noninteractive
@@ -142,6 +142,21 @@ def test_a_token_of_keystone_opens_its_projects_containers(served: Product, clou
     assert swift(served, f"{account}/box/one", other)[0] in (401, 403)  # her role is none that is accepted
     asked(served, "ann", cloud["ann"], "shop", f"token revoke {token}")
     assert swift(served, f"{account}/box/one", token)[0] == 401
+
+
+@pytest.mark.big
+def test_a_smoke_test_of_swift_names_a_keystone_that_is_down(served: Product, cloud: dict[str, str]) -> None:
+    test = "salt-run smoke.test swift"
+    done = served.run("saltmaster", test, check=False)
+    assert done.code == 0 and "swift: passed: " in done.out, done.out + done.err
+    assert "halocline-smoke" not in served.run("saltmaster", "radosgw-admin bucket list").out
+    served.run("client1", "systemctl stop apache2")
+    try:
+        done = served.run("saltmaster", test, check=False)
+        assert done.code == 1 and f"swift: FAILED: {KEYSTONE}" in done.out
+        assert cloud["rgw"] not in done.out + done.err
+    finally:
+        served.run("client1", "systemctl start apache2")
 
 
 @pytest.mark.big

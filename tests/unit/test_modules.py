@@ -14,7 +14,7 @@ MODULES = {path.stem: path for path in (CHECKOUT / "_modules").glob("*.py")}
 FOLDERS = ("_modules", "salt/_states", "salt/_grains", "salt/_utils", "salt/_output")
 MINION = {str(path.relative_to(CHECKOUT)): path for folder in FOLDERS for path in (CHECKOUT / folder).glob("*.py")}
 PRODUCT = ("_modules", "lab", "proposals", "runners", "salt", "srv")
-NOUNS = ("benchmark", "cluster", "daemons", "disks", "ganesha", "host", "links", "osd", "tunings")
+NOUNS = ("benchmark", "cluster", "daemons", "disks", "ganesha", "host", "links", "osd", "smoke", "tunings")
 ALONE = {"iscsi", "mon"}
 # What looks and changes nothing stands on nothing that changes disks, OSDs or links.
 READERS = {"disks", "disks_kernel", "disks_label", "disks_lvm", "osd_guard", "osd_names", "osd_plan", "osd_space"}
