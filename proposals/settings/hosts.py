@@ -53,7 +53,7 @@ SETTINGS = (
     Setting(
         "stage_prep_minion",
         Choice(PREP),
-        "whether prep updates and reboots the other hosts; of a running cluster one at a time",
+        "whether prep updates and reboots the other hosts; of a running cluster in turns",
         default=PREP[0],
         place=PLACE,
     ),

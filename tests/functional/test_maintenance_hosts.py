@@ -157,7 +157,7 @@ def test_a_moments_noout_leaves_that_of_maintenance(monitors):
     assert kept == {}
 
 
-HEAD = "# pxname,svname,qcur,qmax,scur,smax,\n"
+HEAD = "# pxname,svname,qcur,qmax,scur,smax,status,\n"
 
 
 @pytest.fixture
@@ -169,6 +169,10 @@ def haproxy(tmp_path, python_module):
     server.bind(str(path))
     server.listen()
 
+    def status(name):
+        drained = [command.endswith("drain") for command in told if f"/{name} " in command]
+        return "DRAIN" if drained[-1:] == [True] else "UP 1/2" if name == "rgw.node1" else "DOWN"
+
     def answer():
         while True:
             try:
@@ -178,9 +182,9 @@ def haproxy(tmp_path, python_module):
             with line:
                 command = line.recv(4096).decode().strip()
                 told.append(command)
-                rows = [f"rgw,{name},0,0,{count},9,\n" for name, count in sessions.items()]
+                rows = [f"rgw,{name},0,0,{count},9,{status(name)},\n" for name, count in sessions.items()]
                 line.sendall(
-                    (HEAD + "".join(rows) + "rgw,BACKEND,0,0,1,9,\n\n").encode() if "show" in command else b"\n"
+                    (HEAD + "".join(rows) + "rgw,BACKEND,0,0,1,9,UP,\n\n").encode() if "show" in command else b"\n"
                 )
                 if len(told) > 6:
                     sessions["rgw.node1"] = 0
@@ -199,6 +203,13 @@ def test_a_gateway_is_drained_until_it_has_no_request(haproxy):
     assert [command for command in told if "set" in command] == ["set server rgw/rgw.node1 state drain"]
     assert module.ready(["rgw.node1"]) == ["rgw.node1"]
     assert told[-1] == "set server rgw/rgw.node1 state ready"
+
+
+def test_which_gateways_get_requests_is_told(haproxy):
+    module, *_ = haproxy
+    assert module.servers() == {"rgw.node1": True, "rgw.node2": False}
+    module.drain(["rgw.node1"], 0)
+    assert module.servers() == {"rgw.node1": False, "rgw.node2": False}
 
 
 def test_a_request_that_takes_long_is_told(haproxy):

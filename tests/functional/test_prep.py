@@ -108,6 +108,29 @@ def test_a_newer_kernel_of_its_kind_asks_for_a_reboot(python_module, tmp_path, r
         assert bool(module.reboot_due()) == due
 
 
+def test_what_a_host_is_due_and_has_of_ceph_is_told(python_module, tmp_path):
+    for name in ("mon/ceph-a", "mgr/ceph-a", "osd/ceph-11", "radosgw/ceph-rgw.a", "0a-1-2-3-4/mon.a"):
+        (tmp_path / name).mkdir(parents=True)
+    salted = {
+        "pkg.list_upgrades": lambda refresh, dist_upgrade: {"vim": "2", "ceph-osd": "16"},
+        "daemons_upgrade.packages": lambda: ["ceph-common", "ceph-osd"],
+        "daemons_maintenance.units": lambda: {"ceph-osd@11.service": "enabled"},
+    }
+    mocks = {"CEPH": tmp_path, "KEYRING": tmp_path / "none", "FLAGS": (tmp_path,), "__salt__": salted}
+    module = python_module("host_updates")
+    with LoaderModuleMock({module: {**mocks, "__grains__": {"host": "a"}}}):
+        assert module.inspect() == {
+            "pending": ["ceph-osd", "vim"],
+            "ceph": ["ceph-osd"],
+            "reboot": f"{tmp_path} is there",
+            "host": "a",
+            "daemons": ["mgr.a", "mon.a", "osd.11", "radosgw.rgw.a"],
+            "units": ["ceph-osd@11.service"],
+            "foreign": ["0a-1-2-3-4"],
+            "asks": False,
+        }
+
+
 def parts(version):
     return [int(part) for part in re.findall("[0-9]+", version)]
 

@@ -60,9 +60,11 @@ def host(tmp_path, monkeypatch, python_module):
         "pkg.latest_version": latest,
         "daemons_maintenance.units": lambda: {f"{unit}.service": "enabled" for unit in [*PIDS, "ceph-volume@lvm-3-x"]},
         "daemons.forgive": lambda units: None,
+        "ganesha.missing": lambda exports: asked.append("nfs"),
+        "iscsi.config": lambda: asked.append("iscsi"),
     }
     grains = {"host": "a", "os_family": "Debian"}
-    with LoaderModuleMock({module: {"PROC": tmp_path, "__salt__": salted, "__grains__": grains}}):
+    with LoaderModuleMock({module: {"PROC": tmp_path, "__salt__": salted, "__grains__": grains, "__pillar__": {}}}):
         yield module, asked, tmp_path, grains
 
 
@@ -93,13 +95,30 @@ def test_packages_of_rpm_are_told(host):
 
 def test_only_gateways_are_restarted_by_their_units_and_one_that_ends_is_named(host):
     module, _, tmp_path, _ = host
-    assert module.restart(["tcmu-runner"]) == {"restarted": ["tcmu-runner"]}
-    assert (tmp_path / "systemctl.log").read_text() == "restart tcmu-runner.service\n"
-    (tmp_path / "systemctl.dead").write_text("tcmu-runner.service")
-    with pytest.raises(CommandExecutionError, match="tcmu-runner.service: restarted, and does not run"):
-        module.restart(["tcmu-runner"])
+    assert module.restart(["rbd-target-gw"]) == {"restarted": ["rbd-target-gw"]}
+    assert (tmp_path / "systemctl.log").read_text() == "restart rbd-target-gw.service\n"
+    (tmp_path / "systemctl.dead").write_text("rbd-target-gw.service")
+    with pytest.raises(CommandExecutionError, match="rbd-target-gw.service: restarted, and does not run"):
+        module.restart(["rbd-target-gw"])
     with pytest.raises(CommandExecutionError, match="'ssh.service': no gateway of Ceph's"):
         module.restart(["ssh"])
+
+
+def test_an_iscsi_target_goes_before_its_images_and_what_serves_is_waited_for(host):
+    """Of one job, systemd stops the API before tcmu-runner, whatever the order here: its unit says so."""
+    module, waited, tmp_path, _ = host
+    module.__pillar__["ceph"] = {"services": {"igw": {}}}
+    (tmp_path / "systemctl.dead").write_text("rbd-target-gw.service")
+    module.restart(["tcmu-runner"])
+    assert (tmp_path / "systemctl.log").read_text() == "restart tcmu-runner.service rbd-target-api.service\n"
+    module.restart(["nfs-ganesha"])
+    assert waited == ["iscsi", "nfs"]
+
+
+def test_an_api_that_is_not_ours_is_not_asked(host):
+    module, *_ = host
+    assert module.restart(["rbd-target-api"]) == {"restarted": ["rbd-target-api"]}
+    assert module.packages() == ["ceph-common", "ceph-osd", "librados2"]
 
 
 @pytest.fixture
@@ -168,6 +187,22 @@ def test_noout_of_several_hosts_is_kept_and_taken_away(monitors):
     assert kept == {"halocline/noout": "n1 n2"}
     assert maintenance.end() == ["n1", "n2"] and kept == {} and maintenance.end() == []
     assert [line for line in told if "unset" in line] == [f"osd unset-group noout {host}" for host in ("n1", "n2")]
+
+
+def test_which_gateways_are_drained_is_kept_and_forgotten(monitors):
+    _, maintenance, _, kept, _ = monitors
+    assert maintenance.drained() == []
+    maintenance.drains(["rgw.a", "rgw.b"])
+    assert maintenance.drained() == ["rgw.a", "rgw.b"] and kept == {"halocline/drained": "rgw.a rgw.b"}
+    assert maintenance.drains([]) and maintenance.drains([]) and kept == {}
+
+
+def test_updates_are_paused_apart_from_the_upgrade(monitors):
+    upgrade, _, _, kept, _ = monitors
+    upgrade.pause("by root", "updates")
+    assert upgrade.paused() is None and upgrade.paused("updates") == "by root"
+    assert upgrade.forget() and kept == {"halocline/updates-paused": "by root"}
+    assert upgrade.pause(None, "updates") and kept == {}
 
 
 def test_ceph_says_which_osds_stop_together(monitors):

@@ -1,6 +1,7 @@
-"""A host in maintenance on a cluster with services: its gateways leave their balancer, alerts about it are silent."""
+"""Gateways leave their balancer, for a host's maintenance and for a restart; alerts about the host are silent."""
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from test_maintenance import began, running, stages, typed
 from test_monitoring import api
 
 pytestmark = pytest.mark.big
+FRONTS = ("node1", "node2")  # each with a gateway and a HAProxy
+DRAIN = "8"  # srv_admin_state of a server that was drained by hand (SRV_ADMF_FDRAIN, include/haproxy/server-t.h)
 
 
 def silences(product: Product) -> set[str]:
@@ -23,6 +26,45 @@ def states(product: Product, host: str, gateway: str) -> list[str]:
     """A gateway's srv_op_state and srv_admin_state in a host's HAProxy."""
     table = product.run(host, "echo 'show servers state rgw' | nc -U -N /run/ceph-rgw-haproxy.sock").out
     return next(line.split()[5:7] for line in table.splitlines() if f" {gateway} " in line)
+
+
+def starts(product: Product, host: str) -> str:
+    """When a host's gateway began."""
+    unit = f"ceph-radosgw@rgw.{host}"
+    return product.run(host, f"systemctl show --property ExecMainStartTimestampMonotonic --value {unit}").out.strip()
+
+
+def drained(product: Product, running: Future) -> list[str]:
+    """Which gateways had no new request one after the other while something ran, by a HAProxy's word."""
+    seen: list[str] = []
+    while not running.done():
+        for host in FRONTS:
+            if states(product, FRONTS[0], f"rgw.{host}")[1] == DRAIN and host not in seen[-1:]:
+                seen.append(host)
+    return seen
+
+
+def test_gateways_leave_their_balancer_for_a_restart(served: Product, load: Callable[..., Any]) -> None:
+    """Both begin anew, one after the other, as their keyrings are newer than they; no request of S3's client fails."""
+    until(served.healthy, 120, "HEALTH_OK")
+    began = {host: starts(served, host) for host in FRONTS}
+    for host in FRONTS:
+        served.run(host, f"touch /var/lib/ceph/radosgw/ceph-rgw.{host}/keyring")
+    planned = served.run("saltmaster", "salt-run daemon.restart test=true").out
+    assert all(f"would restart client.rgw.{host} of {host}" in planned for host in FRONTS), planned
+    with (
+        load(served, until_seen(served), least=50, clients=("s3",), errors=0) as busy,
+        busy.fault(),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        running = pool.submit(served.stage, "ceph.stage.restart", check=False)
+        seen = drained(served, running)
+    done = running.result()
+    assert done.code == 0, done.out
+    assert seen == list(FRONTS)
+    assert all(starts(served, host) != before for host, before in began.items())
+    assert {tuple(states(served, front, f"rgw.{host}")) for front in FRONTS for host in FRONTS} == {("2", "0")}
+    assert "halocline/drained" not in served.run("saltmaster", "ceph config-key ls").out
 
 
 def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, load: Callable[..., Any]) -> None:

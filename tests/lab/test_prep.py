@@ -1,4 +1,7 @@
-"""Prep on a running cluster: time from the master's host, sources and updates where the pillar asks, host by host."""
+"""Prep on a running cluster: time from the master's host, sources and updates where the pillar asks, in turns.
+
+All hosts of this cluster run a monitor beside OSDs, so that each is a turn.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -79,7 +82,7 @@ def versions(cluster: Product) -> set[str]:
 
 
 @pytest.mark.big
-def test_updates_go_host_by_host_and_only_when_the_cluster_is_well(due: Product, load: Callable) -> None:
+def test_updates_go_in_turns_and_only_when_the_cluster_is_well(due: Product, load: Callable) -> None:
     due.stage(PREP)
     assert versions(due) == {"1.0"}  # nobody asked
     asked = {"ceph_repos": {"proof": PROOF}, "stage_prep_minion": "default-update-reboot"}
@@ -90,12 +93,19 @@ def test_updates_go_host_by_host_and_only_when_the_cluster_is_well(due: Product,
     assert refused.code == 1 and ": down" in refused.out and "run the stage again" in refused.out
     assert versions(due) == {"1.0"} and not flagged(due)
     until(due.whole, 60, "HEALTH_OK")
+    with site(due, **asked):
+        due.run("saltmaster", "salt-run updates.pause")
+        paused = due.stage(PREP, check=False)
+        due.run("saltmaster", "salt-run updates.resume")
+    assert paused.code == 1 and "before node1: 'salt-run updates.resume' lets it go on" in paused.out, paused.out
+    assert versions(due) == {"1.0"} and not flagged(due)
     with site(due, **asked), ThreadPoolExecutor(1) as pool:
         with load(due, until_seen(due), least=100) as busy, busy.fault():  # node2 is off for a while
             running = pool.submit(due.stage, PREP, check=False)
             seen = history(due, running)
         assert running.result().code == 0, running.result().out
         assert versions(due) == {"2.0"}
+        assert "nothing changed" in due.run("saltmaster", "salt-run updates.resume").out
         assert seen == [("node1",), ("node2",)]
         assert not flagged(due) and "halocline" not in due.run("saltmaster", "ceph config-key ls").out
         until(due.whole, 90, "HEALTH_OK after the maintenance")

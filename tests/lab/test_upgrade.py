@@ -37,6 +37,15 @@ VERSION = "dpkg-query --show --showformat '${Version}' ceph-common"
 STARTS = "systemctl show --property Id,ExecMainStartTimestampMonotonic 'ceph-*@*'"
 BREAK = "cd /srv/newer && mv ceph-osd_newer.deb kept.deb && head -c 4096 kept.deb >ceph-osd_newer.deb"
 MEND = "cd /srv/newer && mv kept.deb ceph-osd_newer.deb"
+# A monitor of newer packages that does not start.
+DROP_IN = "/run/systemd/system/ceph-mon@.service.d"
+FAIL = (
+    f"mkdir -p {DROP_IN} && printf '[Service]\\nExecStartPre=/bin/false\\n' >{DROP_IN}/fail.conf; "
+    "systemctl daemon-reload"
+)
+HEAL = (
+    f"rm -rf {DROP_IN}; systemctl daemon-reload; systemctl reset-failed 'ceph-mon@*'; systemctl start 'ceph-mon@{{}}'"
+)
 
 
 @pytest.fixture
@@ -47,8 +56,15 @@ def newer(cluster: Product) -> Iterator[Product]:
         cluster.run(host, NEWER)
     yield cluster
     for host in cluster.session.hosts:
-        cluster.run(host, f"mv /etc/apt/sources.list.away /etc/apt/sources.list; rm -rf /srv/newer {PROOF}")
+        cluster.run(host, f"mv /etc/apt/sources.list.away /etc/apt/sources.list; rm -rf /srv/newer /tmp/newer {PROOF}")
     until(cluster.whole, 240, "HEALTH_OK as before")
+
+
+def stopped(cluster: Product, says: str) -> None:
+    """The stage ends with that, by name, and without a traceback."""
+    done = cluster.stage(UPGRADE, check=False)
+    assert done.code == 1 and says in done.out, done.out
+    assert "Traceback" not in done.out + done.err
 
 
 def versions(cluster: Product) -> dict[str, str]:
@@ -60,22 +76,44 @@ def starts(cluster: Product) -> dict[str, str]:
 
 
 @pytest.mark.big
-def test_packages_are_upgraded_under_load_and_a_broken_one_stops_by_name(
+def test_packages_are_upgraded_under_load_and_what_is_broken_stops_by_name(
     newer: Product, load: Callable[..., Any]
 ) -> None:
-    """A host's package is cut: the stage stops there by name. Mended, it goes on; then it changes nothing."""
-    before, began, broken = versions(newer), starts(newer), STORAGE[1]
-    newer.run(broken, BREAK)
+    """The canary's package is cut, then its monitor does not start, then another host's package is cut: each stops all
+    by name. Mended and paused once, it goes on; then it changes nothing.
+    """
+    before, began = versions(newer), starts(newer)
+    canary, broken, last = STORAGE
     planned = newer.run("saltmaster", "salt-run stage.plan upgrade").out
     assert "osd: " in planned and "alone at first" in planned
     assert versions(newer) == before and starts(newer) == began
     with load(newer, until_seen(newer), least=100) as busy, busy.fault():
-        stopped = newer.stage(UPGRADE, check=False)
-        assert stopped.code == 1 and f"{broken}: its packages" in stopped.out, stopped.out
-        assert "Traceback" not in stopped.out + stopped.err
-        assert versions(newer)[broken] == before[broken] and versions(newer)[STORAGE[2]] == before[STORAGE[2]]
+        newer.run(canary, BREAK)
+        stopped(newer, f"{canary}: its packages")
+        assert versions(newer) == before and starts(newer) == began
+        newer.run(canary, MEND)
+        newer.run(canary, FAIL)
+        try:
+            stopped(newer, f"{canary}: ")
+            until(lambda: canary not in newer.status()["quorum_names"], 60, f"{canary} is missed")
+            stopped(newer, "monitors are in quorum")  # begun again, before that is mended
+        finally:
+            newer.run(canary, HEAL.format(canary))
+        now = versions(newer)
+        assert now == {**before, canary: f"{before[canary]}.1"}
+        assert {host: said for host, said in starts(newer).items() if host != canary} == {
+            host: said for host, said in began.items() if host != canary
+        }
+        until(lambda: canary in newer.status()["quorum_names"], 60, f"{canary} is in quorum")
+        newer.run(broken, BREAK)
+        stopped(newer, f"{broken}: its packages")
+        assert versions(newer) == now and now[last] == before[last]
         assert "under way since" in newer.run("saltmaster", "salt-run upgrade.status").out
         newer.run(broken, MEND)
+        newer.run("saltmaster", "salt-run upgrade.pause")
+        stopped(newer, "'salt-run upgrade.resume' lets it go on")
+        assert versions(newer) == now
+        newer.run("saltmaster", "salt-run upgrade.resume")
         done = newer.stage(UPGRADE, check=False)
         assert done.code == 0, done.out
     assert versions(newer) == {host: f"{version}.1" for host, version in before.items()}
