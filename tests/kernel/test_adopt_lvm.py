@@ -1,4 +1,4 @@
-"""OSDs that ceph-volume made on logical volumes, bare and encrypted, of a cluster by hand: taken in, left as they are."""
+"""OSDs that ceph-volume made on logical volumes, bare and encrypted, of a cluster by hand: taken in, left alone."""
 
 from collections.abc import Callable, Iterator
 
