@@ -15,6 +15,7 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 ETC, LIB, ROOK = Path("/etc/ceph"), Path("/var/lib/ceph"), Path("/var/lib/rook")
+SYSTEMD = Path("/etc/systemd/system")
 BLOCKS = Path("/sys/class/block")
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DAEMON = re.compile(r"ceph-(?P<kind>mon|mgr|mds|osd|radosgw|rbd-mirror)@(?P<name>[^\s]+)\.service")
@@ -73,7 +74,7 @@ def osds() -> dict[str, dict]:
 
 def _units() -> list[str]:
     """The units that run or that start at boot."""
-    wanted = {path.name for path in Path("/etc/systemd/system").glob("*.wants/*.service")}
+    wanted = {path.name for path in SYSTEMD.glob("*.wants/*.service")}
     words = ["systemctl", "list-units", "--type=service", "--state=active,activating", "--plain", "--no-legend"]
     try:
         lines = halocline.run([*words, "--no-pager"], limit=LIMIT).splitlines()
@@ -88,6 +89,12 @@ def _foreign() -> list[str]:
         f"{path}: daemons in containers of cephadm's"
         for path in sorted(LIB.glob("*"))
         if UUID.fullmatch(path.name) and any(path.glob("*.*"))
+    ]
+    # As ceph-ansible makes them with containerized_deployment: a unit of its own over the distribution's.
+    lines += [
+        f"{path}: daemons in containers"
+        for path in sorted(SYSTEMD.glob("ceph-*@.service"))
+        if re.search(r"^Exec\w+=\S*(docker|podman) ", path.read_text(errors="replace"), re.MULTILINE)
     ]
     lines += [f"{ROOK}: daemons of Rook's, which Kubernetes runs"] if ROOK.is_dir() else []
     named = {path.name.partition("-")[0] for kind in ("mon", "osd", "mgr", "mds") for path in LIB.glob(f"{kind}/*-*")}

@@ -16,7 +16,7 @@ def adopt(test: bool = False) -> answer.Output:
     Hosts and one monitor are asked, nothing is written there. On the master are written: the keys that deploy gives
     hosts, fragments of ceph.conf, ``proposals/adopted/`` with each host's record, and policy.cfg where there is none.
     With these the stages change nothing of the cluster. OSDs keep the form that they have; what no stage looks after is
-    named. Refused, with nothing written: containers of cephadm or Rook, a second cluster on a host, monitors of another
+    named. Refused, with nothing written: daemons in containers, a second cluster on a host, monitors of another
     name than their host's, a master that has other keys. Run ceph.stage.prep and ceph.stage.discovery before.
     Interrupted, the same command goes on.
 

@@ -86,7 +86,7 @@ def look(opts: Mapping) -> Look:
     against = judging.refusals(hosts, cluster, _known(paths))
     notes = [f"{minion}: does not answer: what it has is not taken in; run it again" for minion in asked.silent]
     notes += [*judging.notes(hosts, cluster), *told.left, *_confs(hosts, asker), *_deepsea(paths)]
-    folder = Path(minions.roots(opts, "file_roots")[0]) / FRAGMENTS
+    folder = Path(opts["file_roots"]["base"][0]) / FRAGMENTS  # the site's own root comes first
     return Look(paths, folder, hosts, cluster, told, writing.taken_keys(hosts, cluster), against, notes)
 
 

@@ -167,7 +167,8 @@ def stays(look: Look, osd_id: int) -> str:
         return f"osd.{osd_id} is in no profile that was ever served: it is not ours to remove"
     return (
         f"osd.{osd_id} is planned on {minion}, the next deploy would make it again: take its disk out of its profile's "
-        f"file of {minion} and run ceph.stage.configure; 'salt-run osd.replace {osd_id}' keeps its place for a new disk"
+        f"file of {minion}, an adopted OSD out of its record there, and run ceph.stage.configure; 'salt-run "
+        f"osd.replace {osd_id}' keeps its place for a new disk"
     )
 
 

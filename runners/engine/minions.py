@@ -88,8 +88,8 @@ def members(opts: Mapping) -> dict[str, list[str]]:
     return tree.read_yaml(assigned)["ceph"]["members"]
 
 
-def roots(opts: Mapping, kind: str) -> list[Path]:
-    """Return the site's own folders among ``file_roots`` or ``pillar_roots``: all but ours."""
+def _roots(opts: Mapping, kind: str) -> list[Path]:
+    """The site's own folders among ``file_roots`` or ``pillar_roots``: all but ours."""
     roots = [Path(root) for root in opts[kind]["base"]]
     return [root for root in roots if not any((root / "ceph" / name).exists() for name in ("stack.cfg", "stage"))]
 
@@ -97,5 +97,5 @@ def roots(opts: Mapping, kind: str) -> list[Path]:
 def _other_top(opts: Mapping) -> Path | None:
     """A top file that is not ours: this master has had its work before us."""
     name = opts["state_top"].removeprefix("salt://")
-    tops = [root / name for kind in ("file_roots", "pillar_roots") for root in roots(opts, kind)]
+    tops = [root / name for kind in ("file_roots", "pillar_roots") for root in _roots(opts, kind)]
     return next((top for top in tops if top.exists()), None)

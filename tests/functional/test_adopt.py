@@ -68,6 +68,7 @@ def host(python_module, monkeypatch, tmp_path):
             ("ROOK", "rook"),
             ("STORES", "lib/mon"),
             ("CONF", "etc/ceph.conf"),
+            ("SYSTEMD", "systemd"),
         ):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, tmp_path / path)
@@ -98,9 +99,12 @@ def test_what_is_not_taken_over_is_named(modules, host):
     (host / "lib" / FSID / "osd.3").mkdir(parents=True)
     (host / "rook").mkdir()
     (host / "lib/mon/backup-node1").mkdir()
+    atomic.write(host / "systemd/ceph-mon@.service", "[Service]\nExecStart=/usr/bin/podman run --rm x\n")
+    atomic.write(host / "systemd/ceph-osd@.service", "[Service]\nExecStart=/usr/bin/ceph-osd -f --id %i\n")
     foreign = modules["host_adopt.inspect"]()["foreign"]
-    assert len(foreign) == 3
-    assert all(said in "\n".join(foreign) for said in ("cephadm", "Rook", "a cluster of the name 'backup'"))
+    assert len(foreign) == 4
+    named = ("cephadm", "ceph-mon@.service: daemons in containers", "Rook", "a cluster of the name 'backup'")
+    assert all(said in "\n".join(foreign) for said in named)
 
 
 def pair():
@@ -169,6 +173,16 @@ def test_ceph_conf_stays_while_it_is_the_one_that_was_found(with_pillar, python_
     path.write_text("[global]\n\n")
     assert with_pillar(ceph={"adopted": {"ceph_conf": found}})["host_ceph_conf.adopted"]() is False
     assert with_pillar(ceph={})["host_ceph_conf.adopted"]() is False
+
+
+def test_the_state_leaves_a_keyring_of_an_adopted_host_alone(loaders, with_pillar, tmp_path):
+    key, path = KEYS["client.admin"], tmp_path / "keyring"
+    own = f"[client.admin]\nkey={key}\n"
+    told = {"admin": f"[client.admin]\n\tkey = {key}\n"}
+    path.write_text(own)
+    with_pillar(ceph_secrets=told, ceph={"adopted": {}})
+    done = loaders.states.host_secret.managed(name=str(path), use="admin", user="", group="", mode="0600")
+    assert done["result"] is True and done["changes"] == {} and path.read_text() == own
 
 
 # The whole command, on a real master.

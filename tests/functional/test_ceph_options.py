@@ -59,6 +59,16 @@ def test_known_options_are_set_those_of_managers_modules_too(cluster: tuple) -> 
     ]
 
 
+def test_what_others_set_so_already_is_theirs(cluster: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ceph.adopt writes it into ceph_config: nothing is set, nothing remembered, so nothing is ever taken away."""
+    module, changed = cluster
+    row = {"section": "osd", "mask": "", "name": "osd_max_backfills", "value": "2"}
+    answers = {"ls": KNOWN, "dump": [row]}
+    monkeypatch.setitem(module.__salt__, "cluster_cli.ask", lambda words: answers[words[1]])
+    assert module.apply({"osd": {"osd_max_backfills": 2}}) == {"set": [], "remove": []} and changed == []
+    assert module.changes({"osd": {"osd_max_backfills": 3}})["set"] == [["osd", "osd_max_backfills", "3"]]
+
+
 def test_no_restart_is_asked_for_an_option_of_a_managers_module(
     cluster: tuple, monkeypatch: pytest.MonkeyPatch
 ) -> None:

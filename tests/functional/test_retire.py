@@ -51,6 +51,46 @@ def test_an_osd_that_is_planned_is_not_stopped(host):
     assert ["systemctl", "stop", "ceph-osd@3", "osd-devices@3"] in ran
 
 
+def adopted(tmp_path, number, fsid, cluster="5bd9f8f0-5f5e-4a0e-9a5e-000000000001"):
+    """The folder of an OSD that others made: no record, no volume of ours."""
+    folder = tmp_path / f"ceph-{number}"
+    folder.mkdir()
+    (folder / "fsid").write_text(f"{fsid}\n")
+    (folder / "ceph_fsid").write_text(f"{cluster}\n")
+    return folder
+
+
+def test_an_adopted_osd_leaves_by_its_folder_and_its_disk_is_not_written_to(host, tmp_path):
+    module, asks, ran = host
+    folder = adopted(tmp_path, 7, OTHER)
+    pillar = {"fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"}
+    named = {**pillar, "ceph": {"adopted": {"osds": {OTHER: {"id": 7, "form": "simple"}}}}}
+    with (
+        LoaderModuleMock({module: {"__pillar__": named, "__salt__": asks}}),
+        pytest.raises(CommandExecutionError, match="osd.7 .* is still planned on this host: it was not stopped"),
+    ):
+        module.retire(7, OTHER)
+    assert ran == []
+    with LoaderModuleMock({module: {"__pillar__": pillar, "__salt__": asks}}):
+        assert module.left([OTHER]) == {OTHER: 7} and module.left([FSID]) == {FSID: 3}
+        assert module.retire(7, OTHER) == {"stopped": "ceph-osd@7"}
+        assert [word for word in ran[0] if OTHER in word] == [
+            f"ceph-volume@{kind}-7-{OTHER}" for kind in ("lvm", "simple")
+        ]
+        assert module.free(7) == {"freed": []} and not folder.exists()
+        assert module.left([OTHER]) == {} and module.free(7) == {"freed": []}
+
+
+def test_the_folder_of_another_clusters_osd_is_no_osd_of_ours(host, tmp_path):
+    module, asks, ran = host
+    folder = adopted(tmp_path, 7, OTHER, cluster=FSID)
+    pillar = {"fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"}
+    with LoaderModuleMock({module: {"__pillar__": pillar, "__salt__": asks}}):
+        assert module.left([OTHER]) == {} and module.retire(7, OTHER) == {"stopped": "nothing"}
+        assert module.free(7) == {"freed": []}
+    assert ran == [] and folder.exists()
+
+
 def test_a_copy_of_a_record_is_no_record(host, tmp_path):
     (tmp_path / "records/3.bak").write_text(f"fsid {FSID}\nblock x\n")
     assert host[0].left([FSID]) == {FSID: 3}

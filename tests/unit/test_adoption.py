@@ -1,15 +1,18 @@
 """A cluster that others made: what is refused, what is written, what stays; every case is data."""
 
 import copy
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
 from proposals.adoption import conf, deepsea, found, judging, writing
-from proposals.pillar import adopted, held, named, secrets
-from proposals.policy import policy
-from proposals.text.errors import ArgumentError, InventoryError
+from proposals.files import atomic
+from proposals.files.site import Site
+from proposals.pillar import adopted, chosen, generation, held, named, secrets
+from proposals.policy import fragments, policy
+from proposals.text.errors import ArgumentError, InventoryError, PolicyError
 
 FOLDER = Path(__file__).parent.parent / "fixtures/adoption"
 CONF = yaml.safe_load((FOLDER / "conf.yaml").read_text())
@@ -210,3 +213,54 @@ def test_what_deepsea_says_and_we_do_not():
         "stack/global.yml: hwinfo: no counterpart",
         "stack/global.yml: rgw_init: no counterpart: a site replaces an SLS by a file of the same path",
     ]
+
+
+@pytest.fixture
+def configured(tmp_path):
+    """A function: the generation that a site makes of what adoption wrote, with more of policy.cfg and other files."""
+
+    def build(case=CASES[0], policy_lines=(), more=None):
+        hosts, cluster, _ = look(case)
+        made = writing.written(hosts, cluster, "salt")
+        paths = Site(tmp_path, tmp_path / "shipped")
+        known = fragments.assignments(["node1", "node2", "salt"])
+        networks = dict.fromkeys(("public_network", "cluster_network"), "10.0.0.0/24")
+        known |= fragments.config(FSID, networks, "salt") | made.files | (more or {})
+        known["policy.cfg"] = "\n".join([*made.policy, *policy_lines]) + "\n"
+        for path, text in known.items():
+            atomic.write(paths.proposals / path, text)
+        for at, name in enumerate(("node1", "node2", "salt"), 1):
+            seen = {"hostname": name, "addresses": [f"10.0.0.{at}/24"], "ceph_disks_format": 1, "ceph_disks": []}
+            atomic.write(paths.inventory / f"{name}.json", json.dumps(seen))
+        return generation.build(chosen.read(paths, "salt_master", {}))
+
+    return build
+
+
+def test_stages_are_told_to_leave_all_as_it_is(configured):
+    built = configured()
+    assert built.members["mon"] == built.members["mgr"] == ["node1"] and built.members["daemons"] == []
+    assert built.members["storage"] == ["node1", "node2"] and built.members["networks"] == []
+    told = yaml.safe_load(built.files[MASTERS["path"]])["ceph"]
+    assert told["tuning"] == "none" and set(told["adopted"]["osds"]) == {OSDS[0]} and "storage" not in told
+    assert set(built.entities) == {"mon.", "client.admin", "client.bootstrap-osd", "mgr.node1"}
+    assert built.entities["mgr.node1"] == {"mon": "allow *"}  # as it was found
+    assert set(built.secrets("node1", KEYS)) == {"mon", "admin", "mgr", "bootstrap-osd"}
+    assert built.named["node1"]["osds"] == [OSDS[0]] and "crash" not in built.named["node1"]["parts"]
+
+
+def test_a_profile_that_names_adopted_osds_plans_none_of_them(configured):
+    layout = {"osds": {"/dev/sdb": {"format": "bluestore", "uuids": [OSDS[0]]}}, "disks": {"/dev/sdb": {"size": 1}}}
+    path = f"profile-more/{MASTERS['path']}"
+    built = configured(more={path: yaml.safe_dump({"ceph": {"storage": layout}})}, policy_lines=[path])
+    assert yaml.safe_load(built.files[MASTERS["path"]])["ceph"]["storage"]["osds"] == {}
+
+
+def test_a_service_that_posts_crashes_asks_for_the_key(configured):
+    with pytest.raises(PolicyError, match="crash_reports is false, and node2 has a service whose hosts post crashes"):
+        configured(policy_lines=["role-mds/cluster/node2.sls"])
+
+
+def test_a_cluster_with_a_key_for_crashes_keeps_posting(configured):
+    built = configured(next(case for case in CASES if case["name"] == "a key for crashes is kept"))
+    assert "client.crash" in built.entities and built.members["daemons"] == ["node1", "node2"]
