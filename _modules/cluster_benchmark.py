@@ -30,7 +30,9 @@ def facts() -> dict[str, Any]:
         salt 'saltmaster' cluster_benchmark.facts
     """
     tree = _ask(["osd", "tree"])["nodes"]
-    inside = {node["id"] for node in tree if node["type"] == "osd" and node.get("reweight", 0) and node["status"] == "up"}
+    inside = {
+        node["id"] for node in tree if node["type"] == "osd" and node.get("reweight", 0) and node["status"] == "up"
+    }
     hosts = {node["name"]: len(inside & set(node["children"])) for node in tree if node["type"] == "host"}
     return {
         **__salt__["cluster_pool_benchmark.groups"](),
@@ -142,7 +144,7 @@ def tidy() -> dict[str, list[str]]:
 
 
 def counters() -> dict[str, dict[str, int]]:
-    """Return what each of the benchmark's pools has read and written since it was made: ``{pool: {read, write}}`` bytes.
+    """Return what each of the benchmark's pools has read and written since it was made: bytes, ``{pool: {read, write}}``.
 
     CLI Example:
 

@@ -13,7 +13,13 @@ from proposals.text.sizes import rounded
 
 PREFIX = "halocline-bench"
 USER = f"client.{PREFIX}"
-GROUPS = {"rbd": 512, "rbd-ec": 128, "cephfs": 512, "cephfs-ec": 128, "hosts": 64}  # of appendix E; less where room lacks
+GROUPS = {
+    "rbd": 512,
+    "rbd-ec": 128,
+    "cephfs": 512,
+    "cephfs-ec": 128,
+    "hosts": 64,
+}  # of appendix E; less where room lacks
 META = 16  # placement groups of a pool of metadata
 K, M = 2, 2  # of the guide's erasure coded pools
 SHARE = 0.5  # of the free raw space, at most, that a benchmark fills
@@ -48,9 +54,7 @@ def image(size: Size, facts: Mapping[str, Any], generators: int, own: int = 1) -
     return min(shared // generators, LARGEST // size.images) // MIB * MIB
 
 
-def plan(
-    targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[str], size: Size, each: int
-) -> Places:
+def plan(targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[str], size: Size, each: int) -> Places:
     """Return what is made for some targets.
 
     facts
@@ -81,7 +85,9 @@ def plan(
     return made
 
 
-def against(targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[str], size: Size, each: int) -> list[str]:
+def against(
+    targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[str], size: Size, each: int
+) -> list[str]:
     """Return what stands against a run: no load generator, too few hosts, no metadata server, no room, names taken."""
     why = []
     if not generators:
@@ -137,7 +143,14 @@ def _pool(record: dict, kind: str, name: str, host: str, groups: str, copies: in
         record["rules"].append(name)
     if kind.endswith("-ec"):
         if not record["profiles"]:
-            yield [*"osd erasure-code-profile set".split(), PREFIX, f"k={K}", f"m={M}", "plugin=isa", "crush-failure-domain=host"]
+            yield [
+                *["osd", "erasure-code-profile", "set"],
+                PREFIX,
+                f"k={K}",
+                f"m={M}",
+                "plugin=isa",
+                "crush-failure-domain=host",
+            ]
             record["profiles"].append(PREFIX)
         yield [*create, "erasure", PREFIX, "--autoscale-mode=off"]
         yield ["osd", "pool", "set", name, "allow_ec_overwrites", "true"]

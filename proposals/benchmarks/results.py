@@ -77,7 +77,9 @@ def plain(suite: Suite, result: Mapping[str, Any]) -> str:
     """Return the table as a terminal shows it."""
     rows = list(texts(suite, result))
     wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in rows
+    )
 
 
 def empty(suite: Suite, result: Mapping[str, Any]) -> list[str]:

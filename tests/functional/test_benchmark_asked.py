@@ -127,7 +127,7 @@ def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     assert "seq write 4k" in done["text"] and "document: 33048" in done["text"]
     assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
     starts = {}
-    for minion, job, start in cluster.asked:
+    for minion, _, start in cluster.asked:
         starts.setdefault(start, []).append(minion)
     assert all(hosts == ["client1", "client2"] for hosts in starts.values()) and len(starts) == 2 * 3
     run = re.search(r"(apollo-\w+): kept in (\S+);", done["text"])
@@ -247,7 +247,14 @@ def test_killed_at_any_moment_the_next_run_or_clean_takes_all_away(runners, clus
 
 
 def test_a_second_run_beside_one_is_refused_and_cleans_nothing(runners, cluster, monkeypatch):
-    cluster.record = {"id": "apollo-1", "pid": 1, "born": 1, "stop": False, "generators": [], "pools": ["halocline-bench-rbd"]}
+    cluster.record = {
+        "id": "apollo-1",
+        "pid": 1,
+        "born": 1,
+        "stop": False,
+        "generators": [],
+        "pools": ["halocline-bench-rbd"],
+    }
     monkeypatch.setattr(benching, "alive", lambda record: True)
     for verb, words in (("run", ["apollo"]), ("clean", [])):
         done = runners[f"benchmark.{verb}"](*words)
