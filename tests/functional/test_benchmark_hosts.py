@@ -261,3 +261,14 @@ def test_a_command_that_names_nothing_of_its_own_is_not_run(cluster, tmp_path):
     with pytest.raises(CommandExecutionError, match="names nothing of the benchmark's own"):
         cluster["cluster_benchmark.make"]([["osd", "pool", "set", "images", "size", "1"]], {})
     assert changes(tmp_path) == []
+
+
+def test_disks_are_read_and_never_written(python_module, program, tmp_path, monkeypatch):
+    disk = {"id": "/dev/disk/by-id/a", "device": "/dev/sdz", "size": 10**12, "model": "X"}
+    module = python_module("benchmark_disks")
+    found = {"ceph_disks": [disk, {**disk, "id": "b", "size": 0}]}
+    monkeypatch.setattr(module, "__salt__", {"disks.inspect": lambda: found})
+    program("fio", f'echo "$@" >>{tmp_path}/fio; echo \'{{"jobs": [{{"read": {{"bw_bytes": 2097152}}}}]}}\'')
+    assert module.read(3) == {disk["id"]: {"mib_s": 2.0, "model": "X", "size": 10**12}}
+    (words,) = (tmp_path / "fio").read_text().splitlines()
+    assert "--readonly" in words and "--rw=read" in words and "--filename=/dev/sdz" in words and "write" not in words

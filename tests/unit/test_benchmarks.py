@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proposals.benchmarks import compare, figures, loads, places, plots, report, results, suites
+from proposals.benchmarks import baseline, compare, figures, loads, places, plots, report, results, suites
 from proposals.text.errors import ArgumentError, ProposalError
 
 RECORDED = Path(__file__).parents[1] / "fixtures/benchmarks"  # fio 3.33 and iperf3 3.12 of Debian 12
@@ -293,3 +293,38 @@ def test_a_master_without_matplotlib_gets_the_page_and_is_told(monkeypatch):
     monkeypatch.setattr(plots, "available", lambda: False)
     files = report.files(suites.read("apollo"), [result()])
     assert sorted(files) == ["report.html", "table.txt"] and b"matplotlib is not installed" in files["report.html"]
+
+
+def disks(*speeds):
+    host = {f"/dev/{at}": {"mib_s": speed, "model": "X", "size": 10**12} for at, speed in enumerate(speeds)}
+    return baseline.of_disks({"node1": host})
+
+
+def test_a_slow_disk_is_named_beside_its_equals():
+    assert baseline.slow(disks(200, 198, 60, 202)) == [
+        "node1 /dev/2 is slow: 60.0 MiB/s, 199.0 MiB/s is usual for X of 1000 GB"
+    ]
+    assert baseline.slow(disks(200, 185, 195)) == [] and baseline.slow(disks(200, 185, 195), 2) != []
+    assert baseline.slow(disks(200, 20)) == [], "of two nobody knows which is the slow one"
+    assert baseline.lines(disks(200, 100, 300)) == ["X of 1000 GB: 3, 100.0 MiB/s to 300.0 MiB/s, median 200.0 MiB/s"]
+
+
+def test_osds_of_another_class_are_no_equals():
+    speeds = {"osd.0": 900.0, "osd.1": 100.0, "osd.2": 101.0, "osd.3": 50.0, "osd.4": 880.0, "osd.5": 910.0}
+    classes = {osd: "ssd" if speed > 500 else "hdd" for osd, speed in speeds.items()}
+    (line,) = baseline.slow(baseline.of_osds(speeds, classes))
+    assert line.startswith("osd.3 is slow: 50.0 MiB/s")
+
+
+def test_a_slow_link_is_the_hosts_and_not_its_peers():
+    hosts = ("a", "b", "c", "d")
+    rates = {f"{one} {two}": 100.0 if "d" in (one, two) else 950.0 for one in hosts for two in hosts if one != two}
+    assert baseline.slow(baseline.of_links({"public": {"rates": rates}})) == [
+        "d's link is slow: 100.0 Mb/s, 950.0 Mb/s is usual for the public network"
+    ]
+
+
+def test_parts_that_nobody_measures():
+    assert baseline.parts("osds, links") == ("osds", "links")
+    with pytest.raises(ArgumentError, match="did you mean 'disks'"):
+        baseline.parts("disk")
