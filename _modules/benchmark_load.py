@@ -96,8 +96,12 @@ def tidy() -> bool:
     if halocline.status(["mountpoint", "--quiet", str(mount)], limit=LIMIT) == 0:
         halocline.run(["umount", "--lazy", str(mount)], limit=LIMIT)
     KEYRING.unlink(missing_ok=True)
-    if mount.exists():
+    try:
         mount.rmdir()  # an empty folder alone: never what a mount still shows
+    except FileNotFoundError:
+        pass
+    except OSError as err:
+        raise CommandExecutionError(f"{mount} is not taken away: {err.strerror}: look at it, and run it again") from err
     shutil.rmtree(FOLDER, ignore_errors=True)
     return True
 

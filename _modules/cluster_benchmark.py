@@ -144,7 +144,7 @@ def tidy() -> dict[str, list[str]]:
 
 
 def counters() -> dict[str, dict[str, int]]:
-    """Return what each of the benchmark's pools has read and written since it was made: ``{pool: {read, write}}`` bytes.
+    """Return the bytes that each of the benchmark's pools has read and written: ``{pool: {read, write}}``.
 
     CLI Example:
 

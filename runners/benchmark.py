@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from proposals.benchmarks import baseline as slowness
 from proposals.benchmarks import compare as comparing
 from proposals.benchmarks import report, results, suites
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, bench_store, benching, stage_lock, stage_log
+from runners.engine import answer, bench_baseline, bench_store, benching, stage_lock, stage_log
 
 LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's margin
 
@@ -136,20 +137,50 @@ def compare(run: str, before: str | None = None, limit: float = LIMIT) -> answer
 
         salt-run benchmark.compare apollo-20260102T120000 apollo-20260101T120000
     """
-    if type(limit) not in (int, float) or not 0 <= limit <= 100:
-        raise ArgumentError(f"limit={names.shown(limit)}: expected percent, 0 to 100")
+    limit = _percent("limit", limit)
     after = bench_store.read(__opts__, run)
-    baseline = before or bench_store.baselines(__opts__).get(bench_store.called(after))
-    if baseline is None:
+    earlier = before or bench_store.baselines(__opts__).get(bench_store.called(after))
+    if earlier is None:
         raise ArgumentError(
             f"'{bench_store.called(after)}' has no baseline yet: name an earlier run, or make one the baseline with "
             "'salt-run benchmark.keep RUN'"
         )
-    found = comparing.differences(bench_store.read(__opts__, baseline), after)
+    found = comparing.differences(bench_store.read(__opts__, earlier), after)
     bad = comparing.regressions(found, limit)
-    last = f"{len(bad)} figures are worse than {baseline} by more than {limit:g} %" if bad else "within the limit"
-    data: dict[str, Any] = {"before": baseline, "regressions": [each._asdict() for each in bad]}
+    last = f"{len(bad)} figures are worse than {earlier} by more than {limit:g} %" if bad else "within the limit"
+    data: dict[str, Any] = {"before": earlier, "regressions": [each._asdict() for each in bad]}
     return answer.Answer("\n".join([*comparing.lines(found), last]), data, 1 if bad else 0)
+
+
+@answer.answers
+def baseline(parts: str = "disks,osds,links", seconds: int = 3, margin: float = slowness.MARGIN) -> answer.Output:
+    """Measure each disk, OSD and network link beside its equals, and name the slow one; exit status 1 where one is.
+
+    Disks of the storage hosts are read by fio, which writes to none; OSDs write 100 MiB each by Ceph's own
+    ``osd bench``; every pair of hosts measures its link, as in networks.iperf. Best before a pool is made.
+
+    parts
+        Some of ``disks``, ``osds``, ``links``, with commas between.
+    seconds
+        For each disk and each pair of hosts.
+    margin
+        Percent below the median of its equals, from which on a part is slow.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.baseline
+        salt-run benchmark.baseline parts=disks seconds=10
+    """
+    stage_lock.free(__opts__)
+    if type(seconds) is not int or not 1 <= seconds <= 3600:
+        raise ArgumentError(f"seconds={names.shown(seconds)}: expected a whole number from 1 to 3600")
+    measured, problems = bench_baseline.speeds(__opts__, slowness.parts(parts), seconds)
+    slow = slowness.slow(measured, _percent("margin", margin))
+    text = [*slowness.lines(measured), *problems, *(slow or ["no part is slower than its equals"])]
+    data = {"speeds": [each._asdict() for each in measured], "slow": slow, "problems": problems}
+    return answer.Answer("\n".join(text), data, 1 if slow or problems else 0)
 
 
 @answer.answers
@@ -199,6 +230,12 @@ def _label(label: object) -> str:
     if text and not names.PROFILE.fullmatch(text):
         raise ArgumentError(f"label={names.shown(label)}: expected at most 64 letters, digits, '.', '_' and '-'")
     return text
+
+
+def _percent(name: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100:
+        return float(value)
+    raise ArgumentError(f"{name}={names.shown(value)}: expected percent, 0 to 100")
 
 
 def _tell(line: str) -> None:

@@ -100,9 +100,7 @@ def against(
         if target.endswith("-ec") and hosts < K + M:
             why.append(f"{target}: {K}+{M} needs {K + M} hosts with OSDs, there are {hosts}: name other targets")
     if any(target.startswith("cephfs") for target in targets) and not facts["standby_mds"]:
-        why.append(
-            "cephfs: no metadata server stands by for a file system of the benchmark's own: give one more host the role mds"
-        )
+        why.append("cephfs: no metadata server stands by for a file system of its own: give one more host the role mds")
     taken = sorted(name for name in facts["pools"] if name.startswith(PREFIX))
     if taken:
         why.append(f"pools of that name exist, and no run of ours made them: {', '.join(taken)}")
@@ -144,7 +142,7 @@ def _pool(record: dict, kind: str, name: str, host: str, groups: str, copies: in
     if kind.endswith("-ec"):
         if not record["profiles"]:
             yield [
-                *"osd erasure-code-profile set".split(),
+                *["osd", "erasure-code-profile", "set"],
                 PREFIX,
                 f"k={K}",
                 f"m={M}",

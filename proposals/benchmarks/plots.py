@@ -18,7 +18,7 @@ Series = dict[str, list[float | None]]  # by curve: a value a row
 def available() -> bool:
     """Return whether plots can be drawn here."""
     try:
-        import matplotlib.figure  # noqa: F401, PLC0415
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         return False
     return True
@@ -54,8 +54,8 @@ def draw(suite: Suite, told: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
 
 
 def _drawn(suite: Suite, told: Sequence[Mapping[str, Any]], plot: Mapping[str, Any]) -> dict[str, bytes]:
-    import matplotlib  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    import matplotlib
+    from matplotlib.figure import Figure
 
     rows, measured, printed = series(suite, told, plot)
     panels = {"measured": measured, **({"in the document": printed} if printed else {})}

@@ -108,8 +108,8 @@ def targets(suite: Suite, typed: object) -> tuple[str, ...]:
     for word in asked:
         if word not in suite.targets:
             raise ArgumentError(
-                f"target={names.shown(word)}: {suite.name} runs on {', '.join(suite.targets)}, which it makes and takes "
-                "away again; no benchmark runs on a pool that exists"
+                f"target={names.shown(word)}: {suite.name} runs on {', '.join(suite.targets)}, which it makes and "
+                "takes away again; no benchmark runs on a pool that exists"
             )
     return asked or suite.targets
 

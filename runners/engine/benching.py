@@ -103,15 +103,16 @@ def run(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
         tidy(opts, left)
     pid = os.getpid()
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    record = {"id": f"{plan.suite.name}-{begun}", "pid": pid, "born": stage_lock.born(pid), "stop": False}
-    record |= {"generators": plan.generators, **plan.made.record}
+    run_id = f"{plan.suite.name}-{begun}"
+    record = {"id": run_id, "pid": pid, "born": stage_lock.born(pid), "stop": False, "generators": plan.generators}
+    record |= plan.made.record
     jobs.cluster(opts, "cluster_benchmark.note", [record], bool)
     asked = sorted({*plan.generators, minions.members(opts)["master"][0]})
     try:
         with lent.lent(opts, asked, "benchmark", secrets.new_key()):
             tell(f"makes {', '.join(plan.made.record['pools'])}")
             jobs.cluster(opts, "cluster_benchmark.make", [plan.made.commands, plan.made.caps], bool, timeout=1800)
-            return {**_about(opts, plan, record["id"]), **_measured(opts, plan, tell)}
+            return {**_about(opts, plan, run_id), **_measured(opts, plan, tell)}
     finally:
         tell("takes away what was made for it")
         tidy(opts, record)

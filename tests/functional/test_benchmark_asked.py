@@ -127,7 +127,7 @@ def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     assert "seq write 4k" in done["text"] and "document: 33048" in done["text"]
     assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
     starts = {}
-    for minion, job, start in cluster.asked:
+    for minion, _, start in cluster.asked:
         starts.setdefault(start, []).append(minion)
     assert all(hosts == ["client1", "client2"] for hosts in starts.values()) and len(starts) == 2 * 3
     run = re.search(r"(apollo-\w+): kept in (\S+);", done["text"])
@@ -302,3 +302,16 @@ def test_a_generator_that_fails_ends_it_with_its_words_and_all_is_taken_away(run
 def test_runs_that_nobody_made(runners, cluster, verb, words, says):
     done = runners[f"benchmark.{verb}"](*words)
     assert done["retcode"] == 2 and says in done["error"]
+
+
+def test_a_slow_part_is_named_with_exit_status_1(runners, cluster, monkeypatch):
+    disk = {"mib_s": 200.0, "model": "X", "size": 10**12}
+    disks = {"/dev/a": disk, "/dev/b": disk, "/dev/c": {**disk, "mib_s": 40.0}}
+    cluster.benchmark_disks_read = lambda minion, seconds: disks
+    cluster.cluster_benchmark_osds = lambda _, size: {"osd.0": 90.0, "osd.1": 91.0, "osd.2": 89.0}
+    done = runners["benchmark.baseline"]("disks,osds")
+    assert done["retcode"] == 1 and "osdnode1 /dev/c is slow: 40.0 MiB/s" in done["text"]
+    disks["/dev/c"] = disk
+    assert "no part is slower" in runners["benchmark.baseline"]("disks,osds")["text"]
+    for typed in ({"parts": "cpus"}, {"seconds": 0}, {"margin": "few"}):
+        assert runners["benchmark.baseline"](**typed)["retcode"] == 2

@@ -27,6 +27,7 @@ SUBNETS = {
     "moc": 198,
     "lost": 200,
     "apart": 202,
+    "ratios": 204,
 }
 
 

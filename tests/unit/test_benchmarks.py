@@ -2,11 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proposals.benchmarks import compare, figures, loads, places, plots, report, results, suites
+from proposals.benchmarks import baseline, compare, figures, loads, places, plots, report, results, suites
 from proposals.text.errors import ArgumentError, ProposalError
 
 RECORDED = Path(__file__).parents[1] / "fixtures/benchmarks"  # fio 3.33 and iperf3 3.12 of Debian 12
@@ -97,7 +98,8 @@ def test_what_rados_bench_printed_is_read():
     }
     read = figures.rados({**printed, "total_writes_made": "61"})
     assert read["write"].as_dict() == {
-        "mib_s": 81.2, "iops": pytest.approx(61 / 3), "operations": 61, "mean_ms": 500, "max_ms": 2000, "histogram_ns": {},
+        "mib_s": 81.2, "iops": pytest.approx(61 / 3), "operations": 61, "mean_ms": 500, "max_ms": 2000,
+        "histogram_ns": {},
     }  # fmt: skip
     assert figures.rados({**printed, "total_reads_made": 9}).keys() == {"read"}
 
@@ -204,7 +206,15 @@ def test_what_is_made_carries_the_prefix_and_is_recorded():
 
 def test_a_hosts_own_pool_moves_no_host_in_the_crush_map():
     made = places.plan(("hosts",), FACTS, ["client1"], suites.read("moc").sizes["quick"], 0)
-    assert made.commands[0] == "osd crush rule create-replicated halocline-bench-osdnode1 osdnode1 osd".split()
+    assert made.commands[0] == [
+        "osd",
+        "crush",
+        "rule",
+        "create-replicated",
+        "halocline-bench-osdnode1",
+        "osdnode1",
+        "osd",
+    ]
     assert not any(word in words for words in made.commands for word in ("move", "add-bucket", "set-device-class"))
     assert list(made.places) == sorted(FACTS["hosts"]) == [rule.split("-")[-1] for rule in made.record["rules"]]
 
@@ -243,14 +253,21 @@ def test_a_prefill_is_for_fio_alone_and_has_its_time():
     assert loads.limit(loads.job(apollo, apollo.sizes["quick"], apollo.jobs[0], place, 1)) == 205
 
 
-def test_plots_are_drawn_as_svg_and_png():
+@pytest.fixture(scope="module")
+def drawn():
+    """Two plots of apollo, drawn once: matplotlib takes its time."""
+    suite = replace(suites.read("apollo"), plots=suites.read("apollo").plots[:2])
+    told = result(notes=["<script>alert(1)</script>"], policy="<b>x</b>", config=["osd a = b"])
+    return suite, told, report.files(suite, [told])
+
+
+def test_plots_are_drawn_as_svg_and_png(drawn):
     """matplotlib is a pin of the tests: here it is never missing."""
+    suite, told, files = drawn
     assert plots.available()
-    suite = suites.read("apollo")
-    drawn = plots.draw(suite, [result()])
-    assert sorted(drawn) == sorted(f"{at}.{kind}" for at in range(1, 8) for kind in ("png", "svg"))
-    assert drawn["1.png"].startswith(b"\x89PNG") and b"in the document" in drawn["1.svg"]
-    assert drawn["1.svg"] == plots.draw(suite, [result()])["1.svg"]
+    assert sorted(files) == ["1.png", "1.svg", "2.png", "2.svg", "report.html", "table.txt"]
+    assert files["1.png"].startswith(b"\x89PNG") and b"in the document" in files["1.svg"]
+    assert files["1.svg"] == plots.draw(replace(suite, plots=suite.plots[:1]), [told])["1.svg"]
 
 
 def test_several_runs_have_a_curve_each():
@@ -264,12 +281,10 @@ def test_several_runs_have_a_curve_each():
     assert printed["40gbe rbd"] == [443, 1894, 2419, 11, 275, 434]
 
 
-def test_the_page_needs_no_other_file_and_shows_what_hosts_said_as_text():
-    suite = suites.read("apollo")
-    told = result(notes=["<script>alert(1)</script>"], policy="<b>x</b>", config=["osd a = b"])
-    page = report.files(suite, [told])["report.html"].decode()
+def test_the_page_needs_no_other_file_and_shows_what_hosts_said_as_text(drawn):
+    page = drawn[2]["report.html"].decode()
     assert "<script" not in page and "&lt;b&gt;x" in page
-    assert page.count("<svg") == 7 and "254, x 1" in page
+    assert page.count("<svg") == 2 and "254, x 1" in page
     linked = re.findall(r"""(?:src|href)=["']([^"'#][^"']*)""", page)
     assert linked == [] and "@import" not in page
 
@@ -278,3 +293,38 @@ def test_a_master_without_matplotlib_gets_the_page_and_is_told(monkeypatch):
     monkeypatch.setattr(plots, "available", lambda: False)
     files = report.files(suites.read("apollo"), [result()])
     assert sorted(files) == ["report.html", "table.txt"] and b"matplotlib is not installed" in files["report.html"]
+
+
+def disks(*speeds):
+    host = {f"/dev/{at}": {"mib_s": speed, "model": "X", "size": 10**12} for at, speed in enumerate(speeds)}
+    return baseline.of_disks({"node1": host})
+
+
+def test_a_slow_disk_is_named_beside_its_equals():
+    assert baseline.slow(disks(200, 198, 60, 202)) == [
+        "node1 /dev/2 is slow: 60.0 MiB/s, 199.0 MiB/s is usual for X of 1000 GB"
+    ]
+    assert baseline.slow(disks(200, 185, 195)) == [] and baseline.slow(disks(200, 185, 195), 2) != []
+    assert baseline.slow(disks(200, 20)) == [], "of two nobody knows which is the slow one"
+    assert baseline.lines(disks(200, 100, 300)) == ["X of 1000 GB: 3, 100.0 MiB/s to 300.0 MiB/s, median 200.0 MiB/s"]
+
+
+def test_osds_of_another_class_are_no_equals():
+    speeds = {"osd.0": 900.0, "osd.1": 100.0, "osd.2": 101.0, "osd.3": 50.0, "osd.4": 880.0, "osd.5": 910.0}
+    classes = {osd: "ssd" if speed > 500 else "hdd" for osd, speed in speeds.items()}
+    (line,) = baseline.slow(baseline.of_osds(speeds, classes))
+    assert line.startswith("osd.3 is slow: 50.0 MiB/s")
+
+
+def test_a_slow_link_is_the_hosts_and_not_its_peers():
+    hosts = ("a", "b", "c", "d")
+    rates = {f"{one} {two}": 100.0 if "d" in (one, two) else 950.0 for one in hosts for two in hosts if one != two}
+    assert baseline.slow(baseline.of_links({"public": {"rates": rates}})) == [
+        "d's link is slow: 100.0 Mb/s, 950.0 Mb/s is usual for the public network"
+    ]
+
+
+def test_parts_that_nobody_measures():
+    assert baseline.parts("osds, links") == ("osds", "links")
+    with pytest.raises(ArgumentError, match="did you mean 'disks'"):
+        baseline.parts("disk")

@@ -15,7 +15,7 @@ ceph_os:
     client-nfs: [nfs-common]
     client-iscsi: [open-iscsi]
     client-radosgw: [s3cmd]
-    benchmark: [fio]
+    benchmark: [fio, iperf3, ceph-fuse, attr]
     rbd-mirror: [rbd-mirror]
     dashboard: [ceph-mgr-dashboard]
     node-exporter: [prometheus-node-exporter]

@@ -15,7 +15,7 @@ ceph_os:
     client-nfs: [nfs-utils]
     client-iscsi: [iscsi-initiator-utils]
     client-radosgw: [s3cmd]
-    benchmark: [fio]
+    benchmark: [fio, iperf3, ceph-fuse, attr]
     rbd-mirror: [rbd-mirror]
     dashboard: [ceph-mgr-dashboard]
     node-exporter: [node_exporter]

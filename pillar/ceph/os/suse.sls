@@ -15,7 +15,7 @@ ceph_os:
     client-nfs: [nfs-client]
     client-iscsi: [open-iscsi]
     client-radosgw: [s3cmd]
-    benchmark: [fio]
+    benchmark: [fio, iperf, ceph-fuse, attr]
     rbd-mirror: [rbd-mirror]
     dashboard: [ceph-mgr-dashboard]
     node-exporter: [golang-github-prometheus-node_exporter]
