@@ -36,7 +36,7 @@ def test_cephadm_would_make_the_osds_that_were_planned(cluster: Product, asked: 
         assert ("--dmcrypt" in words) == ("encryption=dmcrypt" in asked)
         until = next(at for at, word in enumerate(words[3:], 3) if word.startswith("--"))
         db = words[words.index("--db-devices") + 1] if "--db-devices" in words else None
-        found |= {data: db for data in words[3:until]}
+        found |= dict.fromkeys(words[3:until], db)
     assert found == {osd["data"]: osd["db"] for osd in osds}
 
 
