@@ -29,7 +29,8 @@ EXAMPLE = {
     "explain": "python -m proposals explain reference:apollo osdnode1 /dev/sdc ratio=9 'target=osd*'",
 }
 WORDS = {  # what the words after a verb mean
-    "inventory": "a file, YAML or JSON; the folder inventory/; or reference:NAME",
+    "inventory": "a file, YAML or JSON; the folder inventory/; reference:NAME; or a file of what lsblk -J -b -O, "
+    "ceph-volume inventory --format json, ceph orch device ls --format json or salt --out json '*' grains.items print",
     "root": "the folder 'proposals'",
     "name": "the proposal's name",
     "host": "the minion's id",

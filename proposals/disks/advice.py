@@ -7,6 +7,7 @@ from proposals.disks import faults, idle, room, shortages
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.shape import DATA, EXCLUDE
 from proposals.disks.values import Placement, PlannedHost
+from proposals.text.names import shown
 from proposals.text.notes import HINT, WARNING, Note, Way, counted, several
 from proposals.text.sizes import GIB, gib
 
@@ -15,6 +16,7 @@ SMALL_DB = 100  # a DB under 1/100 of its data disk: Ceph's documentation asks f
 ODD_LEFTOVER = 2  # a leftover so many times smaller or larger than the other data disks unbalances a pool
 NOTHING = "no OSD is planned: no targeted host has a free disk that may be data"
 GROUPS = 4  # of hosts, told in one line
+SOURCE = 300  # characters of a line on what an inventory's source does not tell
 OVER, MEMORY, LOW = "DB devices over db-ratio", "memory", "low DB"
 ORDER = (shortages.UNUSED, OVER, faults.FAULT, MEMORY, LOW, idle.IDLE)  # what is told first
 
@@ -160,3 +162,9 @@ def _groups(title: str, pairs: Iterable[tuple[str, str]]) -> list[Note]:
         text = f"{title}: {len(listed)} kinds of hosts; the largest is {counted(len(names), 'host')} with {key}"
         return [Note(HINT, text)]
     return [Note(HINT, f"{title}: " + "; ".join(f"{key} on {several(names)}" for key, names in listed))]
+
+
+def source(listed: object) -> list[Note]:
+    """What the tool that an inventory comes from does not tell (its ``notes``), shown escaped."""
+    lines = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    return [Note(HINT, shown(line, SOURCE)) for line in lines]

@@ -130,7 +130,7 @@ def peek(
     unread = [Note(WARNING, f"{text}: left out") for text in targeted.unread]
     beside = shelves.shared(raw.get("hosts") or {}, planned)
     general = [*unread, *history.kept_notes(before.kept(notes)), *advice.general(planned, arguments)]
-    general += shelves.notes(beside, planned)
+    general += [*shelves.notes(beside, planned), *advice.source(raw.get("notes"))]
     return DiskPlan(arguments, targeted, tuple(planned), notes, general, before.hosts, beside)
 
 

@@ -102,6 +102,26 @@ def parse_json(text: str, path: str | Path) -> Any:
         return _flow_yaml(text, path, error)
 
 
+@uncollected()
+def parse_objects(text: str, path: str | Path) -> Any:
+    """The value of JSON ``text``; objects one after the other, as Salt prints one a minion, are one mapping.
+
+    Raises StoreError."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        merged: dict = {}
+        rest = text.strip()
+        try:
+            while rest:
+                value, end = json.JSONDecoder().raw_decode(rest)
+                merged |= value
+                rest = rest[end:].lstrip()
+        except (ValueError, RecursionError, TypeError):
+            return _flow_yaml(text, path, error)
+        return merged
+
+
 def _flow_yaml(text: str, path: str | Path, error: Exception) -> Any:
     """YAML may begin with a brace too; a file that is neither is told as the JSON that it seems to be."""
     if str(path).endswith((".yaml", ".yml")):

@@ -4,28 +4,42 @@ import os
 from pathlib import Path
 
 from proposals.files import atomic
-from proposals.files.documents import parse_json, parse_yaml
+from proposals.files.documents import parse_json, parse_objects, parse_yaml
 from proposals.files.tree import read_yaml
+from proposals.inventory import sources
 from proposals.text import names
 from proposals.text.errors import InventoryError, StoreError
 
 FORMS = "a file, YAML or JSON, the folder inventory/, or reference:NAME"
+UNNAMED = "host"  # a host that is told by a tool which names none, in a file whose name is no minion's
 
 
 def load_inventory(path: str | Path) -> dict:
-    """The inventory of a YAML or JSON file, or of a folder of ``ID.json`` (what discovery writes).
+    """The inventory of a YAML or JSON file, or of a folder of ``ID.json``: what discovery writes, or another tool.
 
     Raises InventoryError."""
     try:
         if Path(path).is_dir():
             return _inventory_folder(Path(path))
         text = atomic.read_text(path)
-        inventory = parse_json(text, path) if text.lstrip()[:1] == "{" else parse_yaml(text, str(path), text_keys=True)
+        inventory = parse_objects(text, path) if _is_json(text) else parse_yaml(text, str(path), text_keys=True)
     except StoreError as error:
         raise InventoryError(str(error) if os.path.lexists(path) else _absent(path)) from error
-    if not isinstance(inventory, dict):
-        raise InventoryError(f"{path} is not an inventory: a mapping with 'hosts' was expected")
-    return inventory
+    told = sources.inventory(inventory, _named(Path(path)))
+    if told is None and (not isinstance(inventory, dict) or "hosts" not in inventory):
+        raise InventoryError(
+            f"{path} is not an inventory: a mapping with 'hosts' was expected, or what one of these prints: "
+            f"{sources.FORMS}"
+        )
+    return told or inventory
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def _named(path: Path) -> str:
+    return path.stem if names.is_minion_id(path.stem) else UNNAMED
 
 
 def _absent(path: str | Path) -> str:
@@ -36,7 +50,10 @@ def _inventory_folder(folder: Path) -> dict:
     hosts = {file.stem: parse_json(atomic.read_text(file), file) for file in sorted(folder.glob("*.json"))}
     if not hosts:
         raise InventoryError(f"{folder} holds no ID.json: has discovery run (salt-run state.orch ceph.stage.1)?")
-    inventory = {"hosts": hosts}
+    inventory: dict = {"hosts": hosts}
+    if told := {name: found for name, value in hosts.items() if (found := sources.host(value, name))}:
+        hosts |= {name: found for name, (found, _) in told.items()}
+        inventory["notes"] = sorted({note for _, note in told.values()})
     cluster = folder.parent / "proposals/config/stack/default/ceph/cluster.yml"
     known = read_yaml(cluster) if cluster.exists() else None
     if isinstance(known, dict):

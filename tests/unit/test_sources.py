@@ -1,0 +1,70 @@
+"""What other tools print is planned, or refused with one message. Cases are files of tests/fixtures/sources."""
+
+import json
+
+import pytest
+import yaml
+from planning import FIXTURES, peek
+from test_command_line import run
+
+from proposals.inventory import kept, sources
+
+FOLDER = FIXTURES / "sources"
+CASES = yaml.safe_load((FOLDER / "cases.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", CASES["told"])
+def test_what_a_tool_prints_is_planned(name):
+    case = CASES["told"][name]
+    answer = peek(kept.load_inventory(FOLDER / name))
+    assert {host: len(told["osds"]) for host, told in answer["hosts"].items()} == case["osds"]
+    osds = [osd for told in answer["hosts"].values() for osd in told["osds"]]
+    assert sorted({osd["db"] for osd in osds if osd["db"]}) == case["dbs"]
+    assert sorted({osd["wal"] for osd in osds if osd["wal"]} - {*case["dbs"]}) == case.get("wals", [])
+    disks = [disk for told in answer["hosts"].values() for disk in told["disks"]]
+    assert len(disks) == case["disks"]
+    reasons = {disk["id"]: disk["reason"] for disk in disks if disk["reason"]}
+    assert {disk: reasons[disk] for disk in case.get("reasons", {})} == case.get("reasons", {})
+    for words in case["notes"]:
+        assert [hint for hint in answer["hints"] if hint.startswith(words)], answer["hints"]
+
+
+def test_osds_that_ceph_volume_tells_stay_where_they_lie():
+    answer = peek(kept.load_inventory(FOLDER / "osdnode2.json"))
+    (there,) = [osd for osd in answer["hosts"]["osdnode2"]["osds"] if osd["existing"]]
+    assert (there["data"], there["db"]) == ("/dev/sdd", "/dev/sde")
+    assert there["uuid"] == "bdef121a-82e5-49ab-b844-ced927017677"
+
+
+@pytest.mark.parametrize("name", CASES["refused"])
+def test_what_is_odd_is_one_message(tmp_path, name):
+    case = CASES["refused"][name]
+    file = tmp_path / "node1.json"
+    file.write_text(case["text"])
+    done = run("peek", file)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert case["says"] in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("case", CASES["hostile"], ids=lambda case: case["reason"])
+def test_a_hostile_disk_is_unused_and_the_others_are_planned(case):
+    devices = json.loads((FOLDER / "osdnode1.json").read_text())["blockdevices"][:4]
+    devices[0] |= {key: value for key, value in case.items() if key != "reason"}
+    answer = peek(sources.inventory({"blockdevices": devices}, "node1"))
+    (disk,) = [disk for disk in answer["hosts"]["node1"]["disks"] if disk["role"] == "unused"]
+    assert case["reason"] in disk["reason"]
+    assert len(answer["hosts"]["node1"]["osds"]) == 3
+
+
+def test_a_folder_of_what_tools_print_is_one_inventory(tmp_path):
+    for name in ("osdnode1.json", "osdnode2.json"):
+        (tmp_path / name).write_text((FOLDER / name).read_text())
+    answer = peek(kept.load_inventory(tmp_path))
+    assert sorted(answer["hosts"]) == ["osdnode1", "osdnode2"]
+    assert {hint.partition(" ")[0] for hint in answer["hints"]} >= {"lsblk", "ceph-volume"}
+
+
+def test_a_file_whose_name_is_no_minions_tells_of_a_host(tmp_path):
+    file = tmp_path / "my disks.json"
+    file.write_text((FOLDER / "old.json").read_text())
+    assert list(peek(kept.load_inventory(file))["hosts"]) == [kept.UNNAMED]
