@@ -41,7 +41,7 @@ def host(
     _check(looked, nics)
     inspected = looked.get("inspected", {})
     disks = [_disk(disk, inspected.get(disk.get("device"), {})) for disk in looked["ceph_disks"]]
-    _forget_begun(disks)
+    _forget_begun(disks, {osd["fsid"] for on in inspected.values() for osd in on.get("osds", []) if osd.get("ready")})
     _name_clusters(disks)
     found = {"ceph_disks_format": looked.get("ceph_disks_format"), "ceph_disks": disks}
     nics = [{**nic, "addresses": _own(nic["addresses"], floating)} if nic.get("addresses") else nic for nic in nics]
@@ -132,11 +132,14 @@ def _osd(found: Mapping) -> dict:
     return {key: found[key] for key in OSD if found.get(key) is not None}
 
 
-def _forget_begun(disks: list[dict]) -> None:
-    """Slots of OSDs without any label are no OSDs yet: the stored plan, which made them, says where they belong."""
+def _forget_begun(disks: list[dict], ready: Collection[str]) -> None:
+    """Slots without a label are no part of an OSD where none of it has one yet, and where it was ``ready`` without
+    them: a move made these. The stored plan, which made both, says where they belong."""
     made = {osd["fsid"] for disk in disks for osd in disk["osds"] if not osd.get("begun")}
     for disk in disks:
-        disk["osds"] = [osd for osd in disk["osds"] if osd["fsid"] in made]
+        disk["osds"] = [
+            osd for osd in disk["osds"] if osd["fsid"] in made and not (osd.get("begun") and osd["fsid"] in ready)
+        ]
 
 
 def _name_clusters(disks: list[dict]) -> None:

@@ -84,6 +84,15 @@ def test_slots_without_any_label_are_no_osds_yet():
     assert (disk["in_use"], disk["osds"]) == ([], [])
 
 
+@pytest.mark.parametrize(("ready", "left"), [(True, ["data"]), (False, ["data", "db"])])
+def test_a_slot_that_a_move_made_is_no_part_of_an_osd_that_runs_without_it(ready, left):
+    """It may come before the OSD's real one: a move that was called off would have planned the OSD there."""
+    labels = [label(fsid="x", ready=ready), label("db", None, fsid="x", begun=True)]
+    found = looked([], osds=labels, partitions=2, signatures=[])
+    (disk,) = inventory_join.host(found, [], "x")["ceph_disks"]
+    assert [osd["role"] for osd in disk["osds"]] == left
+
+
 def test_osds_that_the_cluster_gave_up_are_named():
     """By the fsid, and where it has none such any more, by the id; another cluster's are not judged."""
     labels = [label(fsid="used", id=1), label(fsid="gone", id=2), label(fsid="strange", id=1), label("db", None)]
