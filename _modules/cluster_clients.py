@@ -5,7 +5,7 @@ so OSDs and metadata servers are told to refuse the addresses of those that run:
 seconds (docs.ceph.com, rados/operations/control: blocklist).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from salt.exceptions import CommandExecutionError
 
@@ -39,14 +39,24 @@ def sessions(entity: str) -> list[str]:
 
         salt 'saltmaster' cluster_clients.sessions client.backup
     """
-    found = set()
+    return sorted(connected().get(entity, ()))
+
+
+def connected() -> dict[str, set[str]]:
+    """Return the addresses, as ``sessions`` has them, of all programs with a session with a monitor, by entity.
+
+    CLI Example: for ``cluster_purge.look``.
+    """
+    found: dict[str, set[str]] = {}
     for name in __salt__["cluster_cli.ask"](["quorum_status"])["quorum_names"]:
         told = __salt__["cluster_cli.ask"](["tell", f"mon.{name}", "sessions"])
         try:
-            found |= {address for session in told for address in _addresses(session, entity)}
+            for session in told:
+                addresses = {f"{each['addr']}/{each['nonce']}" for each in session["addrs"]["addrvec"]}
+                found.setdefault(session["entity_name"], set()).update(addresses)
         except (KeyError, TypeError) as err:
             raise CommandExecutionError(f"mon.{name} tells of its sessions in a form that is not known: {err}") from err
-    return sorted(found)
+    return found
 
 
 def revoke(entity: str, seconds: int) -> dict[str, str]:
@@ -73,13 +83,6 @@ def revoke(entity: str, seconds: int) -> dict[str, str]:
     # Not `osd blocklist ls`: release 16.2.15 prints two documents where JSON is asked for, addresses and ranges.
     listed = __salt__["cluster_cli.ask"](["osd", "dump"])["blocklist"]
     return {address: until for address, until in listed.items() if address in blocked}
-
-
-def _addresses(session: Mapping, entity: str) -> list[str]:
-    """Of one session, where it is an entity's (src/mon/Session.h of Ceph 16)."""
-    if session["entity_name"] != entity:
-        return []
-    return [f"{each['addr']}/{each['nonce']}" for each in session["addrs"]["addrvec"]]
 
 
 def _block(addresses: Sequence[str], seconds: int) -> None:

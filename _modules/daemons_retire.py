@@ -103,6 +103,22 @@ def retire(part: str, told: Mapping) -> dict[str, list[str]]:
     return {"stopped": units, "removed": gone}
 
 
+def units(part: str, told: Mapping) -> list[str]:
+    """Return the units of a part's daemons, in the order in which they stop. Arguments as for ``retire``.
+
+    CLI Example: for ``daemons_purge.look``.
+    """
+    return _units(part, told)
+
+
+def paths(part: str, told: Mapping) -> list[str]:
+    """Return where a part's files are, its key last. Arguments as for ``retire``.
+
+    CLI Example: for ``daemons_purge.look``.
+    """
+    return list(map(str, _paths(part, told)))
+
+
 def _has(part: str, told: Mapping) -> bool:
     return not _planned(part, told) and (
         any(map(_runs, _units(part, told))) or any(path.exists() for path in _paths(part, told))

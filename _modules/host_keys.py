@@ -31,28 +31,38 @@ def inspect(ask: bool = False) -> dict[str, dict[str, str]]:
     """
     stores = [path for path in sorted(LIB.glob("mon/*")) if (path / "store.db").is_dir()]
     other = [path for path in sorted(LIB.glob("*/mon.*")) if UUID.fullmatch(path.parent.name)]  # cephadm's
-    held = {str(path / "keyring"): _keys(path / "keyring") for path in (*stores, *other)}
+    held = {str(path / "keyring"): hashes(path / "keyring") for path in (*stores, *other)}
     keyrings = (ETC / "ceph.client.admin.keyring", *sorted(LIB.glob("bootstrap-*/*.keyring")))
-    held |= {str(path): _keys(path) for path in keyrings if path.exists()}
+    held |= {str(path): hashes(path) for path in keyrings if path.exists()}
     own = LIB / "mon" / f"ceph-{__grains__['host']}"
     if ask and own in stores and (answered := _answered(own)):
         held[MONITORS] = answered
     return held
 
 
-def _keys(path: Path) -> dict[str, str]:
-    """The entities of a keyring (ceph-authtool(8) gives its form)."""
+def hashes(path: Path | str) -> dict[str, str]:
+    """Return the entities of a keyring (ceph-authtool(8) gives its form), each with the hash of its key.
+
+    path
+        The keyring's; one that is not there, or no keyring, has none.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' host_keys.hashes /etc/ceph/ceph.client.admin.keyring
+    """
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
-    hashes, name = {}, ""
+    found, name = {}, ""
     for line in lines:
         if section := SECTION.fullmatch(line.strip()):
             name = section["name"]
         elif key := KEY.fullmatch(line.strip()):
-            hashes[name] = _hash(key["key"])
-    return hashes
+            found[name] = _hash(key["key"])
+    return found
 
 
 def _answered(store: Path) -> dict[str, str]:

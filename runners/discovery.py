@@ -8,7 +8,7 @@ from typing import Any
 
 from proposals.files import atomic, site, tree
 from proposals.inventory import all_hosts, existing_cluster, kept
-from proposals.pillar import chosen
+from proposals.pillar import chosen, retiring
 from proposals.policy import store
 from proposals.services import table
 from proposals.services.radosgw import frontend
@@ -44,7 +44,7 @@ def collect(**_: Any) -> dict[str, Any]:
     stored = kept.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
     stored = {minion: host for minion, host in stored.items() if minion in expected}
     everyone = {**stored, **hosts}
-    fsid, messages = existing_cluster.cluster(everyone, traces, _kept(paths).get("fsid"))
+    fsid, messages = existing_cluster.cluster(everyone, traces, _kept(paths).get("fsid"), retiring.fsids(paths))
     asker = _asker(paths, traces, fsid, looked)
     messages += _settle(hosts, fsid, asker)
     config = _settings(paths, everyone, fsid, traces, asker)

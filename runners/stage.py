@@ -67,6 +67,7 @@ def begin(
         salt-run stage.begin prep
     """
     job, log = stage_lock.take(__opts__, stage), None
+    stage_lock.whole(__opts__)
     expected = minions.addressed(__opts__, stage, members)
     note: dict[str, Any] = {"only": only, "hosts": targets.named(only, expected), "must": list(must)}
     if job and not test:

@@ -79,6 +79,16 @@ def remove(path: str | Path) -> None:
         raise failed("remove", path, error) from error
 
 
+def move(path: str | Path, target: str | Path) -> None:
+    """Give a file or folder another name on its file system; one that has it by now stays. Raises StoreError."""
+    try:
+        if os.path.lexists(path):
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).rename(target)
+    except OSError as error:
+        raise failed("move", path, error) from error
+
+
 def close_folder(path: str | Path) -> None:
     """Make a folder that root alone may read, or make one so that is there. Raises StoreError."""
     try:

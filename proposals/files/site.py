@@ -42,6 +42,16 @@ class Site:
         return self.root / "served.json"
 
     @property
+    def purge(self) -> Path:
+        """How far a cluster was taken apart; there while that is under way."""
+        return self.root / "purge.json"
+
+    @property
+    def purged(self) -> Path:
+        """What is kept of clusters that were taken apart: a folder each, named by its fsid."""
+        return self.root / "purged"
+
+    @property
     def secrets(self) -> Path:
         """What each minion may know: ``ID.yml``, 0600 in 0700."""
         return self.root / "secrets"

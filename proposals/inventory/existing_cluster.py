@@ -5,7 +5,7 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from proposals.settings.cluster import NETWORKS
 from proposals.text import names
@@ -25,21 +25,27 @@ def check(trace: Mapping) -> Mapping:
 
 
 def cluster(
-    hosts: Mapping[str, Mapping], traces: Mapping[str, Mapping], kept: str | None
+    hosts: Mapping[str, Mapping], traces: Mapping[str, Mapping], kept: str | None, retired: Collection[str] = ()
 ) -> tuple[str | None, list[str]]:
     """Return the fsid of the cluster that exists, None where nothing tells of one, and what is said of others.
 
     kept
         The fsid that discovery kept before. Where it is among those found it is ours, others are left alone.
+    retired
+        The fsids of clusters that were taken apart (``ceph.purge``): what is left of one is nobody's.
     Raises ProposalError where another cluster than ours is found and none of ours, where there are two, or one
     without its fsid: we do not guess which one is ours.
     """
     places: dict[str, str] = {}
     for fsid, place in (*_labels(hosts), *_traces(traces)):
         places.setdefault(fsid, place)
+    past = [
+        f"of cluster {fsid}, which was taken apart: {places.pop(fsid)}; it is left alone"
+        for fsid in sorted(places.keys() & set(retired))
+    ]
     where = [f"{fsid} ({place})" for fsid, place in sorted(places.items()) if fsid != kept]
     if kept in places:
-        return kept, [f"another cluster's: {one}; it is left alone" for one in where]
+        return kept, [f"another cluster's: {one}; it is left alone" for one in where] + past
     if kept and places:
         raise ProposalError(
             f"cluster {', '.join(where)} is found on the hosts, and {kept} was kept in config/stack/default/ceph/"
@@ -57,7 +63,7 @@ def cluster(
             f"there is a monitor's store ({names.shown(stores[0])}), and nothing tells of which cluster: expected its "
             f"fsid in {CONF} of that host. Put it back, or move the store away if that cluster is gone"
         )
-    return next(iter(places), kept), []
+    return next(iter(places), kept), past
 
 
 def _labels(hosts: Mapping[str, Mapping]) -> Iterator[tuple[str, str]]:

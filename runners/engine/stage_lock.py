@@ -17,6 +17,7 @@ from typing import Any
 
 import salt.payload
 
+from proposals.files.site import site
 from proposals.stages.orchestrations import typed
 from proposals.text.errors import ProposalError
 from runners.engine.waiting import until_none
@@ -44,10 +45,25 @@ def holder(opts: Mapping) -> Job | None:
     return None
 
 
-def free(opts: Mapping) -> None:
-    """Raise ProposalError where a stage is running: for a command that must not work beside one."""
+def free(opts: Mapping, purge: bool = True) -> None:
+    """Raise ProposalError where a stage is running: for a command that must not work beside one.
+
+    purge
+        Also where the cluster is being taken apart.
+    """
     if job := holder(opts):
         raise ProposalError(f"stage {job['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
+    if purge:
+        whole(opts)
+
+
+def whole(opts: Mapping) -> None:
+    """Raise ProposalError where the cluster is being taken apart (``ceph.purge``): nothing is to bring it back."""
+    if site(opts).purge.exists():
+        raise ProposalError(
+            "the cluster is being taken apart: 'salt-run ceph.purge' goes on; 'salt-run ceph.engage' calls it off "
+            "where nothing was stopped yet"
+        )
 
 
 def take(opts: Mapping, stage: str) -> Job | None:

@@ -1,0 +1,191 @@
+"""A cluster taken apart, step by step; each step may be repeated, whatever interrupted it.
+
+The record lies on the master: the monitors, which keep that of every other change, go away themselves. A step is noted
+before it begins, so what is noted as ``begun`` has stopped nothing.
+"""
+
+import datetime
+import fcntl
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from proposals.cluster import wiping
+from proposals.cluster.purge import disks, record
+from proposals.cluster.purge.disks import Disk
+from proposals.cluster.purge.record import Record
+from proposals.files import atomic
+from proposals.files.site import site
+from proposals.pillar import retiring
+from proposals.stages import replies
+from proposals.text.errors import ProposalError
+from runners.engine import jobs, purge_look, stage_lock, stage_log
+from runners.engine.purge_look import Look
+
+LIMIT = 900  # seconds for a host's daemons to end
+INSPECT, WIPE = "disks_wipe.inspect", "disks_wipe.wipe"
+AGAIN = "mend that, and 'salt-run ceph.purge fsid={}' goes on (after 'salt-run ceph.disengage')"
+Tell = Callable[[str], None]
+
+
+def kept(opts: Mapping) -> Record | None:
+    """Return the record of the cluster that is being taken apart; None where none is. Raises StoreError."""
+    path = site(opts).purge
+    return record.read(atomic.read_text(path), str(path)) if path.exists() else None
+
+
+def ended(opts: Mapping, fsid: str) -> Record | None:
+    """Return the record of a cluster that was taken apart; None where there is none. Raises StoreError."""
+    path = _archived(opts, fsid)
+    return record.read(atomic.read_text(path), str(path)) if path.exists() else None
+
+
+@contextmanager
+def alone(opts: Mapping) -> Iterator[None]:
+    """Let nobody else take a cluster apart meanwhile. Raises ProposalError where somebody does."""
+    path = Path(opts["cachedir"]) / "halocline" / "purge.lock"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with path.open("a") as file:  # the kernel drops the lock with the process
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ProposalError("another ceph.purge is running: wait for it; nothing was changed") from None
+        yield
+
+
+def begin(opts: Mapping, look: Look) -> Record:
+    """Note that a cluster is taken apart, before anything is stopped. Raises ProposalError where a stage is running."""
+    now = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
+    user = os.environ.get("SUDO_USER") or str(opts.get("user"))
+    found = {minion: look.disks[minion] for minion in look.hosts if minion in look.disks}
+    begun = Record(look.fsid, now, user, record.BEGUN, look.hosts, look.left, found)
+    _note(opts, begun)
+    try:  # one that began meanwhile has not seen the record
+        stage_lock.free(opts, purge=False)
+    except ProposalError:
+        forget(opts)
+        raise
+    return begun
+
+
+def forget(opts: Mapping) -> None:
+    """Take the record away of a cluster of which nothing was stopped."""
+    atomic.remove(site(opts).purge)
+
+
+def carry_out(opts: Mapping, begun: Record, wipe: bool, tell: Tell) -> list[str]:
+    """Take a cluster apart from the step on that was begun last; return what is to be known beside.
+
+    opts, begun
+        The master's options, the record.
+    wipe
+        Whether its disks are wiped.
+    tell
+        Gets a line for each step as it begins.
+
+    Raises ProposalError with what stands against the next step; the same command goes on.
+    """
+    notes = []
+    first = max(1, record.STEPS.index(begun.step))
+    for step in record.STEPS[first:]:
+        if step == record.WIPE and not wipe:
+            continue
+        begun = begun.at(step)
+        _note(opts, begun)
+        if step in record.STOPS:
+            _stop(opts, begun, step, tell)
+        elif step == record.RELEASE:
+            tell("disks are let go of")
+            _ask(opts, begun, list(begun.hosts), "osd_purge.release", [begun.fsid])
+        elif step == record.WIPE:
+            begun = _wipe(opts, begun, lambda now: _note(opts, now), tell)
+        elif step == record.FILES:
+            tell("keyrings, folders and ceph.conf are removed")
+            words = [begun.fsid, dict(begun.hosts), purge_look.keys(opts)]
+            _ask(opts, begun, list(begun.hosts), "daemons_purge.remove", words)
+        else:
+            notes += _archive(opts, begun, tell)
+    return notes
+
+
+def wipe_later(opts: Mapping, begun: Record, tell: Tell) -> None:
+    """Wipe the disks of a cluster that was taken apart before. Arguments and errors as for ``carry_out``."""
+    _wipe(opts, begun, lambda now: atomic.write(_archived(opts, now.fsid), now.text(), mode=0o600), tell)
+
+
+def _stop(opts: Mapping, begun: Record, step: str, tell: Tell) -> None:
+    """Stop one kind of daemons on all hosts, side by side."""
+    parts = {minion: record.parts(host, step) for minion, host in begun.hosts.items()}
+    words: list[Any]
+    if step == "osd":
+        asked, function, words = list(begun.hosts), "osd_purge.stop", [begun.fsid]
+    else:
+        asked = [minion for minion, listed in parts.items() if listed]
+        function = "daemons_purge.stop"
+        words = [begun.fsid, dict(begun.hosts), purge_look.keys(opts), parts]
+    if asked:
+        tell(f"{step if step == 'services' else f'{step} daemons'} stop on {len(asked)} hosts")
+        _ask(opts, begun, asked, function, words)
+
+
+def _ask(opts: Mapping, begun: Record, asked: Sequence[str], function: str, words: list[Any]) -> None:
+    """Let hosts do a step; ProposalError that names those that did not."""
+    done = jobs.ask(opts, asked, function, words, list, timeout=LIMIT)
+    if done.problems:
+        silent = sorted(problem.minion for problem in done.problems if problem.silent)
+        leave = f"; a host that is gone, or is to keep what it has: add left={','.join(silent)}" if silent else ""
+        lines = [*replies.lines(done.problems), f"{AGAIN.format(begun.fsid)}{leave}"]
+        raise ProposalError("\n".join(lines))
+
+
+def _wipe(opts: Mapping, begun: Record, note: Callable[[Record], None], tell: Tell) -> Record:
+    """Wipe the disks that are not wiped yet, one after the other; what one refuses holds back no other."""
+    against = []
+    for minion, disk in begun.whole:
+        try:
+            _wipe_one(opts, begun.fsid, minion, disk)
+        except ProposalError as err:
+            against.append(f"{minion} {disk.id}: {err}")
+            continue
+        tell(f"{minion} {disk.id} serial {disk.serial} is wiped")
+        begun = replace(begun, wiped=(*begun.wiped, record.key(minion, disk)))
+        note(begun)
+    if against:
+        again = f"{AGAIN.format(begun.fsid)}, with wipe=true; without it these disks stay as they are"
+        raise ProposalError("\n".join([*against, again]))
+    return begun
+
+
+def _wipe_one(opts: Mapping, fsid: str, minion: str, disk: Disk) -> None:
+    seen = jobs.one(opts, minion, INSPECT, [disk.id], kind=dict)
+    # Its OSDs are known to no cluster any more.
+    refused = wiping.refusals(seen, disk.serial, [], fsid) or disks.changed(disk, seen, fsid)
+    if refused:
+        raise ProposalError(f"is not wiped: {'; '.join(refused)}")
+    stage_log.note(opts, "ceph.purge", "wipe", host=minion, disk=seen)
+    jobs.one(opts, minion, WIPE, [disk.id, seen])
+    stage_log.note(opts, "ceph.purge", "wiped", host=minion, device=disk.id, serial=disk.serial)
+
+
+def _archive(opts: Mapping, begun: Record, tell: Tell) -> list[str]:
+    """Lay aside what the master kept of the cluster; the record goes last."""
+    paths = site(opts)
+    tell(f"what the master kept is laid aside in {paths.purged / begun.fsid}")
+    retiring.archive(paths, begun.fsid, str(uuid.uuid4()))
+    told = jobs.ask(opts, list(begun.hosts), "saltutil.refresh_pillar", [True, 60], object)
+    notes = [f"{line}; its pillar is fresh when it is started again" for line in replies.lines(told.problems)]
+    atomic.move(paths.purge, _archived(opts, begun.fsid))
+    return notes + retiring.kept(paths, begun.fsid)
+
+
+def _archived(opts: Mapping, fsid: str) -> Path:
+    return site(opts).purged / fsid / "purge.json"
+
+
+def _note(opts: Mapping, begun: Record) -> None:
+    atomic.write(site(opts).purge, begun.text(), mode=0o600)
+    stage_log.note(opts, "ceph.purge", begun.step, fsid=begun.fsid)
