@@ -45,7 +45,10 @@ def look(fsid: str) -> dict:
         content = host["inspected"].get(disk["device"], {"error": "was not read"})
         if content.get("error") or content["osds"] or content["signatures"] or content.get("volumes"):
             continue
-        table = __salt__["disks.partitions"](disk["device"])
+        try:
+            table = __salt__["disks.partitions"](disk["device"])
+        except CommandExecutionError:  # it does not answer any more
+            continue
         group = groups.get(disk["device"], {"uuid": None})
         names = (__salt__["osd_names.table_guid"](disk["id"]), __salt__["osd_names.pv_uuid"](disk["id"]))
         if (table["guid"] if table else None, group["uuid"]) in ((names[0], None), (None, names[1])):

@@ -32,7 +32,7 @@ def cluster(
     kept
         The fsid that discovery kept before. Where it is among those found it is ours, others are left alone.
     retired
-        The fsids of clusters that were taken apart (``ceph.purge``): what is left of one is nobody's.
+        The fsids of clusters that were taken apart, and of those beside them (``ceph.purge``): none is ours any more.
     Raises ProposalError where another cluster than ours is found and none of ours, where there are two, or one
     without its fsid: we do not guess which one is ours.
     """
@@ -40,7 +40,7 @@ def cluster(
     for fsid, place in (*_labels(hosts), *_traces(traces)):
         places.setdefault(fsid, place)
     past = [
-        f"of cluster {fsid}, which was taken apart: {places.pop(fsid)}; it is left alone"
+        f"of cluster {fsid}, which is not the one to make: {places.pop(fsid)}; it is left alone"
         for fsid in sorted(places.keys() & set(retired))
     ]
     where = [f"{fsid} ({place})" for fsid, place in sorted(places.items()) if fsid != kept]

@@ -6,17 +6,20 @@ step; interrupted, the next run moves the rest.
 
 from collections.abc import Mapping
 
+from proposals.cluster.purge import record
 from proposals.files import atomic, tree
 from proposals.files.site import Site
-from proposals.text import names
 
 CONFIG = "config/stack/default/ceph/cluster.yml"  # below proposals: discovery wrote its fsid
+RECORD = "purge.json"  # in the folder of a cluster that is gone
 LAYER = "stack/ceph/cluster.yml"  # the site's own
 
 
 def fsids(site: Site) -> set[str]:
-    """Return the clusters that were taken apart. Raises PolicyError."""
-    return {name for name in tree.folders(site.purged) if names.UUID.fullmatch(name)} if site.purged.is_dir() else set()
+    """Return the clusters that were taken apart, and those beside them: none is the next one. Raises StoreError."""
+    paths = [site.purged / name / RECORD for name in tree.folders(site.purged)] if site.purged.is_dir() else []
+    records = [record.read(atomic.read_text(path), str(path)) for path in paths if path.exists()]
+    return {fsid for each in records for fsid in (each.fsid, *each.others)}
 
 
 def archive(site: Site, fsid: str, fresh: str) -> None:

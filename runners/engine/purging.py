@@ -62,7 +62,8 @@ def begin(opts: Mapping, look: Look) -> Record:
     now = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
     user = os.environ.get("SUDO_USER") or str(opts.get("user"))
     found = {minion: look.disks[minion] for minion in look.hosts if minion in look.disks}
-    begun = Record(look.fsid, now, user, record.BEGUN, look.hosts, look.left, found)
+    others = {each for seen in look.seen.values() for each in disks.others(seen, look.fsid)}
+    begun = Record(look.fsid, now, user, record.BEGUN, look.hosts, look.left, found, tuple(sorted(others)))
     _note(opts, begun)
     try:  # one that began meanwhile has not seen the record
         stage_lock.free(opts, purge=False)
@@ -183,7 +184,7 @@ def _archive(opts: Mapping, begun: Record, tell: Tell) -> list[str]:
 
 
 def _archived(opts: Mapping, fsid: str) -> Path:
-    return site(opts).purged / fsid / "purge.json"
+    return site(opts).purged / fsid / retiring.RECORD
 
 
 def _note(opts: Mapping, begun: Record) -> None:

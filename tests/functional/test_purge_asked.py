@@ -16,7 +16,7 @@ from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
-from proposals.pillar import named
+from proposals.pillar import named, retiring
 from proposals.pillar import served as served_files
 from proposals.policy import store
 from proposals.stages import replies
@@ -237,6 +237,7 @@ def test_a_cluster_is_taken_apart_and_another_can_be_made(runners, cluster, mast
     stops = [line.partition(" stop")[0] for line in said if " stop on " in line]
     assert stops == ["services", "mds daemons", "mgr daemons", "osd daemons", "mon daemons"]
     assert ("not wiped" in done["text"]) is not wipe
+    assert retiring.fsids(paths) == {FSID, OTHER}
     serve(master.opts())
     assert paths.keys.read_text() != (paths.purged / FSID / "keys/keys.json").read_text()
     assert minions.pillar(master.opts())["fsid"] != FSID
@@ -352,6 +353,16 @@ def test_a_host_that_falls_silent_on_the_way_is_named_and_the_same_command_goes_
     cluster.daemons_purge_stop = normal
     assert purge(runners).get("retcode", 0) == 0
     gone(cluster, paths, False)
+
+
+def test_a_disk_that_is_not_the_one_any_more_holds_back_no_other(runners, cluster, paths):
+    cluster.more["node2"] = {"serial": "S9"}
+    failed = purge(runners, wipe=True)["error"]
+    assert f"node2 {MINE}: is not wiped: it has serial S9, typed was Sa" in failed and "node1" not in failed
+    assert cluster.wiped == {"node1", "node3"} and paths.purge.exists() and paths.current.exists()
+    text = purge(runners)["text"]
+    assert f"node2 {MINE} serial Sa: not wiped" in text and "node1" not in text
+    assert not any(cluster.files.values()) and not paths.purge.exists()
 
 
 def test_until_the_first_daemon_was_stopped_it_is_called_off(runners, cluster, paths, master):

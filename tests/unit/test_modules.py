@@ -37,6 +37,7 @@ WRITERS |= {
     "osd_keyring",
     "osd_copy",
     "osd_migrate",
+    "osd_purge",
     "osd_raw_slots",
     "osd_lvm_slots",
     "links",

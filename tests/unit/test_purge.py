@@ -1,5 +1,6 @@
 """Which disks are a cluster's alone, what changed on one since, how far a purge got: cases as data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,7 @@ def test_a_record_is_read_as_it_was_written_and_another_text_refused():
     hosts = {"node1": {"hostname": "node1", "osds": [], "parts": {"mds": {"daemons": ["node1"]}}}}
     begun = record.Record(OURS, "now", "root", record.BEGUN, {**hosts, "node2": {}}, (), {"node1": (DISK,)}, ())
     assert record.read(begun.text(), "x") == begun
+    assert record.read(replace(begun, others=(OTHER,)).text(), "x").others == (OTHER,)
     left = begun.without({"node2"}).at("wipe")
     assert (list(left.hosts), left.left, left.whole) == (["node1"], ("node2",), [("node1", DISK)])
     assert record.read(left.text(), "x") == left and left.without({"node1"}).whole == []
@@ -92,5 +94,5 @@ def test_discovery_takes_nothing_of_a_cluster_that_was_taken_apart():
     for kept in (None, OURS):
         fsid, (said,) = existing_cluster.cluster(hosts, {}, kept, {OTHER})
         assert fsid == kept and said == (
-            f"of cluster {OTHER}, which was taken apart: node1 /dev/disk/by-id/a; it is left alone"
+            f"of cluster {OTHER}, which is not the one to make: node1 /dev/disk/by-id/a; it is left alone"
         )

@@ -127,6 +127,13 @@ def _strange(osds: Sequence[Mapping], fsid: str) -> Iterator[str]:
             yield f"osd.{osd['id']} is of cluster {names.shown(osd['cluster'])}: left alone"
 
 
+def others(seen: Mapping, fsid: str) -> set[str]:
+    """Return the fsids of other clusters of which a host has OSDs. Arguments as for ``sorted_out``."""
+    labels = [label for content in seen["inspected"].values() for label in content.get("osds", [])]
+    found = {osd.get("cluster") for osd in (*labels, *seen["osds"])} - {None, fsid}
+    return {each for each in found if isinstance(each, str) and names.UUID.fullmatch(each)}
+
+
 def changed(disk: Disk, seen: Mapping, fsid: str) -> list[str]:
     """Return why a disk is not the one any more that was found before its OSDs stopped; empty where it is.
 

@@ -31,8 +31,10 @@ class Record:
         Minions that are left as they are, by name.
     disks
         The disks of this cluster's OSDs by minion, as they were found before the first daemon stopped.
+    others
+        The fsids of other clusters that were seen beside it.
     wiped
-        Those that were wiped, as ``MINION ID``.
+        Those of its disks that were wiped, as ``MINION ID``.
     """
 
     fsid: str
@@ -42,6 +44,7 @@ class Record:
     hosts: Mapping[str, Mapping]
     left: tuple[str, ...]
     disks: Mapping[str, tuple[Disk, ...]]
+    others: tuple[str, ...] = ()
     wiped: tuple[str, ...] = ()
 
     def at(self, step: str) -> "Record":
@@ -77,7 +80,8 @@ def read(text: str, path: str) -> Record:
     try:
         told: dict[str, Any] = json.loads(text)
         disks = {minion: tuple(Disk.read(disk) for disk in listed) for minion, listed in told["disks"].items()}
-        record = Record(**{**told, "disks": disks, "left": tuple(told["left"]), "wiped": tuple(told["wiped"])})
+        lists = {name: tuple(told[name]) for name in ("left", "others", "wiped")}
+        record = Record(**{**told, **lists, "disks": disks})
         STEPS.index(record.step)
     except (AttributeError, KeyError, TypeError, ValueError) as err:
         raise StoreError(
