@@ -186,7 +186,16 @@ def osds(python_module, tmp_path, monkeypatch):
         "osd_lvm_parts.close": lambda volume: host.closed.append(volume["name"]),
     }
     systemd = Systemd(*(f"ceph-osd@{number}" for number in (1, 2, 3, 4, 9)))
-    own = {"DATA": host.data, "RECORDS": host.records, "WAITING": tmp_path / "waiting", "SHIPPED": (tmp_path / "sbin",)}
+    (tmp_path / "simple").mkdir()
+    for name in (f"2-{TWO}", "3-x"):
+        (tmp_path / f"simple/{name}.json").write_text("{}")
+    own = {
+        "SIMPLE": tmp_path / "simple",
+        "DATA": host.data,
+        "RECORDS": host.records,
+        "WAITING": tmp_path / "waiting",
+        "SHIPPED": (tmp_path / "sbin",),
+    }
     (tmp_path / "sbin").write_text("")
     monkeypatch.setattr(module.halocline, "run", systemd.run)
     monkeypatch.setattr(module.halocline, "status", systemd.status)
@@ -216,6 +225,8 @@ def test_its_own_osds_are_stopped_and_let_go_of_and_no_others(osds, tmp_path):
     assert module.stop(FSID) == ["osd.1", "osd.2"] == module.stop(FSID)
     assert systemd.running == {"ceph-osd@3", "ceph-osd@4", "ceph-osd@9"}
     assert len(module.release(FSID)) == 2 and host.closed == ["ours"]
+    assert [path.name for path in (tmp_path / "simple").iterdir()] == ["3-x.json"]
+    assert f"ceph-volume@simple-2-{TWO}" in [word for command in systemd.ran for word in command]
     assert host.left() == ["ceph-3", "ceph-4"] and not (tmp_path / "sbin").exists()
     assert module.release(FSID) == []  # its volumes still name osd.2: nothing is left to do
 
