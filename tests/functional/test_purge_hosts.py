@@ -134,6 +134,18 @@ def test_a_host_of_another_cluster_is_not_touched(daemons):
     assert systemd.ran == [] and files(root) == before
 
 
+def test_a_store_that_is_a_mount_is_emptied_and_a_link_goes_without_its_target(daemons, monkeypatch):
+    module, systemd, _, root = daemons
+    store, link = root / "var/lib/ceph/mon/ceph-node1", root / "var/lib/ceph/mgr/ceph-node1"
+    link.rename(root / "elsewhere")
+    link.symlink_to(root / "elsewhere")
+    systemd.running.clear()
+    monkeypatch.setattr(type(root), "is_mount", lambda path: path == store)
+    for _ in range(2):
+        module.remove(FSID, HOSTS, HASHES)
+        assert list(store.iterdir()) == [] and not link.is_symlink() and (root / "elsewhere/keyring").exists()
+
+
 def test_a_daemon_that_runs_keeps_its_files(daemons):
     module, systemd, _, root = daemons
     before = files(root)
