@@ -77,10 +77,21 @@ def remove(fsid: str, hosts: Mapping[str, Mapping], keys: Collection[str]) -> li
         raise CommandExecutionError(f"{', '.join(units)} runs again: its files are not removed")
     gone = _files(own, fsid, keys)
     for path in gone:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        _remove(path)
     if any(path.parent == UNITS for path in gone):
         halocline.run(["systemctl", "daemon-reload"], limit=LIMIT)
     return list(map(str, gone))
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or folder; of one that is a mount, what is in it, and of a link itself."""
+    if path.is_mount():
+        for each in path.iterdir():
+            _remove(each)
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _sure(fsid: str) -> None:

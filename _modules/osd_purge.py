@@ -15,6 +15,7 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 300  # seconds one command may take: of dozens of OSDs that stop at once
 DATA, RECORDS = Path("/var/lib/ceph/osd"), Path("/etc/ceph/osd-devices")
 WAITING = Path("/etc/ceph/osd-waiting")
+SIMPLE = Path("/etc/ceph/osd")  # what 'ceph-volume simple' activates at boot, a file an OSD: ID-FSID.json
 UNIT = re.compile(r"ceph-osd@(\d+)\.service")
 SHIPPED = (  # salt/ceph/cluster/osd wrote them
     Path("/usr/local/sbin/osd-devices"),
@@ -67,7 +68,8 @@ def stop(fsid: str) -> list[str]:
     own = _own(fsid)
     numbers = [osd["id"] for osd in own]
     daemons = [f"ceph-osd@{number}" for number in numbers]
-    boots = [f"ceph-volume@lvm-{osd['id']}-{osd['fsid']}" for osd in own if osd["fsid"]]
+    named = [f"{osd['id']}-{osd['fsid']}" for osd in own if osd["fsid"]]
+    boots = [f"ceph-volume@{form}-{name}" for name in named for form in ("lvm", "simple")]
     if own:
         halocline.run(["systemctl", "disable", "--quiet", *daemons, *boots], limit=LIMIT)
         halocline.run(["systemctl", "stop", *daemons], limit=LIMIT)
@@ -103,6 +105,7 @@ def release(fsid: str) -> list[str]:
             if volume["tags"].get("ceph.cluster_fsid") == fsid:
                 __salt__["osd_lvm_parts.close"](volume)
     for osd in own:
+        (SIMPLE / f"{osd['id']}-{osd['fsid']}.json").unlink(missing_ok=True)
         (RECORDS / str(osd["id"])).unlink(missing_ok=True)
     shutil.rmtree(WAITING, ignore_errors=True)
     if not __salt__["osd_record.read"]():

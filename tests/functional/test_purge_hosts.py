@@ -134,6 +134,18 @@ def test_a_host_of_another_cluster_is_not_touched(daemons):
     assert systemd.ran == [] and files(root) == before
 
 
+def test_a_store_that_is_a_mount_is_emptied_and_a_link_goes_without_its_target(daemons, monkeypatch):
+    module, systemd, _, root = daemons
+    store, link = root / "var/lib/ceph/mon/ceph-node1", root / "var/lib/ceph/mgr/ceph-node1"
+    link.rename(root / "elsewhere")
+    link.symlink_to(root / "elsewhere")
+    systemd.running.clear()
+    monkeypatch.setattr(type(root), "is_mount", lambda path: path == store)
+    for _ in range(2):
+        module.remove(FSID, HOSTS, HASHES)
+        assert list(store.iterdir()) == [] and not link.is_symlink() and (root / "elsewhere/keyring").exists()
+
+
 def test_a_daemon_that_runs_keeps_its_files(daemons):
     module, systemd, _, root = daemons
     before = files(root)
@@ -186,7 +198,16 @@ def osds(python_module, tmp_path, monkeypatch):
         "osd_lvm_parts.close": lambda volume: host.closed.append(volume["name"]),
     }
     systemd = Systemd(*(f"ceph-osd@{number}" for number in (1, 2, 3, 4, 9)))
-    own = {"DATA": host.data, "RECORDS": host.records, "WAITING": tmp_path / "waiting", "SHIPPED": (tmp_path / "sbin",)}
+    (tmp_path / "simple").mkdir()
+    for name in (f"2-{TWO}", "3-x"):
+        (tmp_path / f"simple/{name}.json").write_text("{}")
+    own = {
+        "SIMPLE": tmp_path / "simple",
+        "DATA": host.data,
+        "RECORDS": host.records,
+        "WAITING": tmp_path / "waiting",
+        "SHIPPED": (tmp_path / "sbin",),
+    }
     (tmp_path / "sbin").write_text("")
     monkeypatch.setattr(module.halocline, "run", systemd.run)
     monkeypatch.setattr(module.halocline, "status", systemd.status)
@@ -216,6 +237,8 @@ def test_its_own_osds_are_stopped_and_let_go_of_and_no_others(osds, tmp_path):
     assert module.stop(FSID) == ["osd.1", "osd.2"] == module.stop(FSID)
     assert systemd.running == {"ceph-osd@3", "ceph-osd@4", "ceph-osd@9"}
     assert len(module.release(FSID)) == 2 and host.closed == ["ours"]
+    assert [path.name for path in (tmp_path / "simple").iterdir()] == ["3-x.json"]
+    assert f"ceph-volume@simple-2-{TWO}" in [word for command in systemd.ran for word in command]
     assert host.left() == ["ceph-3", "ceph-4"] and not (tmp_path / "sbin").exists()
     assert module.release(FSID) == []  # its volumes still name osd.2: nothing is left to do
 

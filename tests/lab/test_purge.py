@@ -17,7 +17,7 @@ THEIRS = r"""
 set -e
 mkdir -p /root/theirs
 ln -sfn {node} /root/theirs/block
-printf '[global]\nfsid = {fsid}\n' >/root/theirs/other.conf
+printf '[global]\nfsid = {fsid}\n[osd]\nbluestore fsck on mkfs = false\n' >/root/theirs/other.conf
 ceph-osd --id 9 --mkfs --no-mon-config --conf /root/theirs/other.conf --fsid {fsid} --osd-data /root/theirs \
     --osd-uuid 6b0c2b1e-0000-4000-8000-000000000099 --osd-objectstore bluestore
 """
