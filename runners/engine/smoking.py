@@ -13,7 +13,7 @@ from proposals.services import smoke
 from proposals.services.smoke import Attempt, Served
 from proposals.services.smoke_told import Result, read
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions
+from runners.engine import jobs, maintained, minions
 
 LIMIT = (
     600  # seconds until a client's minion counts as silent; one that works is waited for, and each client has limits
@@ -57,6 +57,8 @@ def carry_out(opts: Mapping, found: Served, wanted: Collection[Attempt], tell: C
     """
     why = jobs.cluster(opts, "smoke.standing", kind=list)
     results = [Result("cluster", failed=tuple(map(str, why)))] if why else []
+    for host in maintained.records(opts):
+        tell(f"{host} is in maintenance: what it alone serves fails")
     for result in results:
         tell(result.text())
     for line in clean(opts, found)[0]:

@@ -25,6 +25,10 @@ class Cluster(Minions):
     def __init__(self):
         super().__init__()
         self.record, self.made, self.broken, self.stuck, self.why, self.asked = None, set(), {}, {}, [], []
+        self.kept = {}
+
+    def cluster_maintenance_hosts(self, _):
+        return self.kept
 
     def smoke_standing(self, _):
         return self.why
@@ -125,6 +129,13 @@ def test_a_cluster_whose_clients_wait_is_named_and_all_else_is_tried(runners, cl
     done = runners["smoke.test"]()
     assert (done["retcode"], done["text"]) == (1, "passed: rbd, cephfs, s3, dashboard; FAILED: cluster")
     assert "cluster: FAILED: the flag pausewr" in capsys.readouterr().out
+
+
+def test_a_host_in_maintenance_is_told_of(runners, cluster, capsys):
+    record = {"minion": "node1", "state": "down", "since": "2026-11-23T12:00:00+00:00", "user": "root"}
+    cluster.kept = {"node1": {**record, "units": {}, "daemons": []}}
+    assert "retcode" not in runners["smoke.test"]()
+    assert "node1 is in maintenance" in capsys.readouterr().out
 
 
 def test_where_no_monitor_answers_nothing_is_tried(runners, cluster):
