@@ -45,6 +45,9 @@ class Cluster(Minions):
         self.record = None
         return True
 
+    def smoke_iscsi_gateway(self, _):
+        return {"passed": ["x"]}
+
     def attempt(self, name, *words):
         assert name in self.record, "nothing is made that no record names"
         self.made.add(name)
@@ -169,6 +172,13 @@ def test_two_at_once_and_one_beside_a_stage_are_refused(runners, cluster, monkey
     monkeypatch.setattr(stage_lock, "free", held)
     assert "stage deploy" in runners["smoke.test"]()["error"]
     assert cluster.log == []
+
+
+def test_what_makes_nothing_leaves_no_record(runners, cluster, monkeypatch):
+    told = {"igw1": {"igw": {}}}
+    monkeypatch.setattr(smoking, "served", lambda opts: Served(told, {}, {}, "salt"))
+    assert runners["smoke.test"]("iscsi")["text"] == "passed: iscsi"
+    assert cluster.record is None and cluster.log == []
 
 
 def test_a_program_gets_data(runners, cluster, monkeypatch):
