@@ -63,6 +63,26 @@ def attempt(server: str, address: str, port: int, exports: Sequence[Mapping[str,
     return told
 
 
+def clean(server: str, address: str, port: int, exports: Sequence[Mapping[str, object]]) -> list[str]:
+    """Take away the test's directories; return a line for each. Arguments as for ``attempt``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' smoke_nfs.clean node1 192.168.0.11 2049 '[{path: /cephfs, writes: true, open: true}]'
+    """
+    paths = [str(export["path"]) for export in exports if export["writes"] and export["open"]]
+    if not paths:
+        return []
+    try:
+        with _session(address, int(port)) as session:
+            gone = [path for path in paths if session.ask(*_folder(path), _named(REMOVE, NAME)) == OK]
+    except (OSError, struct.error) as err:
+        raise CommandExecutionError(f"{server} ({address}:{port}): {err}") from None
+    return [f"directory {NAME} of the export {path}" for path in gone]
+
+
 class _Later(CommandExecutionError):
     """The server asks to come again."""
 
@@ -108,8 +128,7 @@ def _session(address: str, port: int) -> Iterator[_Session]:
 
 def _tried(session: _Session, path: str, writes: bool) -> str:
     """Why an export cannot be used; nothing where it can."""
-    words = [word for word in path.split("/") if word]
-    root = [struct.pack(">I", PUTROOTFH), *(_named(LOOKUP, word) for word in words)]
+    root = _folder(path)
     if status := session.ask(*root, struct.pack(">III", GETATTR, 1, 2)):
         return f"cannot be looked up: {_word(status)}"
     if not writes:
@@ -121,6 +140,11 @@ def _tried(session: _Session, path: str, writes: bool) -> str:
     if status := session.ask(*root, _named(REMOVE, NAME)):
         return f"the directory {NAME} cannot be removed: {_word(status)}"
     return ""
+
+
+def _folder(path: str) -> list[bytes]:
+    """The operations that lead to an export."""
+    return [struct.pack(">I", PUTROOTFH), *(_named(LOOKUP, word) for word in path.split("/") if word)]
 
 
 def _whole(wire: socket.socket, what: str, operation: bytes) -> bytes:

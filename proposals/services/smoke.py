@@ -12,7 +12,7 @@ from proposals.text import addresses
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 
-CLEANED = ("rbd", "cephfs", "s3", "swift", "dashboard", "alert")  # of them a killed test may leave something
+CLEANED = ("rbd", "cephfs", "s3", "swift", "nfs", "dashboard", "alert")  # of them a killed test may leave something
 NO_ROLE = "the gateways' own user has the role admin at Keystone, which accepted_roles does not name"
 
 
@@ -81,6 +81,13 @@ def attempts(served: Served, names: Sequence[str] = ()) -> list[Attempt]:
 def cleaned(wanted: Iterable[Attempt]) -> list[str]:
     """Return the services among some attempts of which a killed test may leave something."""
     return [name for name in CLEANED if any(attempt.service == name for attempt in wanted)]
+
+
+def cleaning(served: Served, name: str) -> list[tuple]:
+    """Return the arguments of each call of a service's ``clean``, on the host with the admin's key."""
+    if name == "nfs":
+        return [attempt.arguments for attempt in _nfs(served)]
+    return [(alertmanagers(served),)] if name == "alert" else [()]
 
 
 def _rbd(served: Served) -> Iterable[Attempt]:

@@ -4,7 +4,6 @@ import fcntl
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from proposals.files import tree
 from proposals.files.site import MINIONS, site
@@ -13,11 +12,9 @@ from proposals.services import smoke
 from proposals.services.smoke import Attempt, Served
 from proposals.services.smoke_told import Result, read
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions
+from runners.engine import jobs, maintained, minions
 
-LIMIT = (
-    600  # seconds until a client's minion counts as silent; one that works is waited for, and each client has limits
-)
+LIMIT = 60  # seconds; a minion that is silent then is given up, one that works is waited for
 
 
 def served(opts: Mapping) -> Served:
@@ -57,11 +54,14 @@ def carry_out(opts: Mapping, found: Served, wanted: Collection[Attempt], tell: C
     """
     why = jobs.cluster(opts, "smoke.standing", kind=list)
     results = [Result("cluster", failed=tuple(map(str, why)))] if why else []
+    for host in maintained.records(opts):
+        tell(f"{host} is in maintenance: what it alone serves fails")
     for result in results:
         tell(result.text())
     for line in clean(opts, found)[0]:
         tell(f"removed, which a test that was killed had left: {line}")
-    jobs.cluster(opts, "smoke.begin", [smoke.cleaned(wanted)], bool)
+    if made := smoke.cleaned(wanted):
+        jobs.cluster(opts, "smoke.begin", [made], bool)
     try:
         for attempt in wanted:
             results.append(_tried(opts, attempt))
@@ -83,9 +83,9 @@ def clean(opts: Mapping, found: Served, services: Collection[str] = ()) -> tuple
     done: list[str] = []
     problems: dict[str, str] = {}
     for name in (name for name in smoke.CLEANED if name in names):
-        words: list[Any] = [smoke.alertmanagers(found)] if name == "alert" else []
         try:
-            done += map(str, jobs.cluster(opts, f"smoke_{name}.clean", words, list, LIMIT))
+            for words in smoke.cleaning(found, name):
+                done += map(str, jobs.cluster(opts, f"smoke_{name}.clean", list(words), list, LIMIT))
         except ProposalError as err:
             problems[name] = str(err)
     if names and not problems:

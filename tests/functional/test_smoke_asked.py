@@ -25,6 +25,10 @@ class Cluster(Minions):
     def __init__(self):
         super().__init__()
         self.record, self.made, self.broken, self.stuck, self.why, self.asked = None, set(), {}, {}, [], []
+        self.kept = {}
+
+    def cluster_maintenance_hosts(self, _):
+        return self.kept
 
     def smoke_standing(self, _):
         return self.why
@@ -40,6 +44,9 @@ class Cluster(Minions):
         assert not self.made, "what was made is forgotten"
         self.record = None
         return True
+
+    def smoke_iscsi_gateway(self, _):
+        return {"passed": ["x"]}
 
     def attempt(self, name, *words):
         assert name in self.record, "nothing is made that no record names"
@@ -127,6 +134,13 @@ def test_a_cluster_whose_clients_wait_is_named_and_all_else_is_tried(runners, cl
     assert "cluster: FAILED: the flag pausewr" in capsys.readouterr().out
 
 
+def test_a_host_in_maintenance_is_told_of(runners, cluster, capsys):
+    record = {"minion": "node1", "state": "down", "since": "2026-11-23T12:00:00+00:00", "user": "root"}
+    cluster.kept = {"node1": {**record, "units": {}, "daemons": []}}
+    assert "retcode" not in runners["smoke.test"]()
+    assert "node1 is in maintenance" in capsys.readouterr().out
+
+
 def test_where_no_monitor_answers_nothing_is_tried(runners, cluster):
     cluster.silent.add("salt")
     done = runners["smoke.test"]()
@@ -158,6 +172,13 @@ def test_two_at_once_and_one_beside_a_stage_are_refused(runners, cluster, monkey
     monkeypatch.setattr(stage_lock, "free", held)
     assert "stage deploy" in runners["smoke.test"]()["error"]
     assert cluster.log == []
+
+
+def test_what_makes_nothing_leaves_no_record(runners, cluster, monkeypatch):
+    told = {"igw1": {"igw": {}}}
+    monkeypatch.setattr(smoking, "served", lambda opts: Served(told, {}, {}, "salt"))
+    assert runners["smoke.test"]("iscsi")["text"] == "passed: iscsi"
+    assert cluster.record is None and cluster.log == []
 
 
 def test_a_program_gets_data(runners, cluster, monkeypatch):

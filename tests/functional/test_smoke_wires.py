@@ -151,6 +151,17 @@ def test_exports_are_looked_up_written_to_and_what_fails_is_named(modules, pytho
         assert len(told["passed"]) == 2 - len(failed) and server.folders == set()
 
 
+def test_a_directory_that_a_killed_test_left_goes_and_nothing_else(modules):
+    server = Nfs(("a", "b"))
+    server.folders = {NAME, b"mine"}
+    with listening(server) as port:
+        clean = [modules["smoke_nfs.clean"]("node1", "127.0.0.1", port, EXPORTS) for _ in range(2)]
+    assert clean == [[f"directory {NAME.decode()} of the export /a"], []] and server.folders == {b"mine"}
+    with listening(closes) as port, pytest.raises(CommandExecutionError, match="closes"):
+        modules["smoke_nfs.clean"]("node1", "127.0.0.1", port, EXPORTS)
+    assert modules["smoke_nfs.clean"]("node1", "127.0.0.1", 1, EXPORTS[1:]) == []
+
+
 def test_a_server_in_grace_is_waited_for(modules, python_module, monkeypatch):
     with listening(Nfs(("a", "b"), later=1)) as port:
         told = modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, EXPORTS)

@@ -44,6 +44,9 @@ def test_what_is_tried(case):
     lines = [f"{one.line()} @ {one.minion}" for one in tries]
     assert len(lines) == len(case["tries"]), lines
     assert [line for line, part in zip(lines, case["tries"], strict=True) if not line.startswith(part)] == []
+    for one in tries:  # what a client is told is what its cleaning is told, where that is told anything
+        if one.service in ("nfs", "alert"):
+            assert one.arguments in smoke.cleaning(found, one.service)
     arguments = {one.service: list(one.arguments) for one in tries}
     assert {name: arguments[name] for name in case.get("arguments", {})} == case.get("arguments", {})
     if "certificates" in case:
@@ -58,6 +61,7 @@ def test_an_address_with_colons_is_in_brackets_where_a_port_follows():
 
 def test_every_service_that_is_cleaned_is_one_that_is_tried():
     assert set(smoke.CLEANED) < set(smoke.PLANS)
+    assert smoke.cleaning(smoke.Served({}, {}, {}, "salt"), "rbd") == [()]
 
 
 def test_what_came_of_it_is_told_service_by_service():
