@@ -10,7 +10,7 @@ from runners.engine import jobs, taking_part
 from runners.engine.waiting import until_none
 
 NOTED = "cluster_maintenance.drained"
-BACK = 60  # seconds until HAProxy's own checks see a gateway again that serves
+BACK = 120  # seconds until HAProxy's own checks see a gateway again: its host may have just booted
 
 
 def back(opts: Mapping) -> list[str]:
