@@ -25,6 +25,7 @@ SUBNETS = {
     "chaos": 194,
     "moving": 196,
     "moc": 198,
+    "release": 200,
 }
 
 
