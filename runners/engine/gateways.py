@@ -13,8 +13,8 @@ NOTED = "cluster_maintenance.drained"
 BACK = 120  # seconds until HAProxy's own checks see a gateway again: its host may have just booted
 
 
-def back(opts: Mapping) -> list[str]:
-    """Let gateways have requests again that an interrupted run left drained; return their names, empty for none.
+def back(opts: Mapping) -> None:
+    """Let gateways have requests again that were drained, by an interrupted run too.
 
     What is not told to every HAProxy is kept, and told by the next run.
 
@@ -24,7 +24,6 @@ def back(opts: Mapping) -> list[str]:
     names: list[str] = jobs.cluster(opts, NOTED, kind=list)
     if names and not jobs.ask(opts, _fronts(opts), "host_haproxy.ready", [names], list).problems:
         jobs.cluster(opts, "cluster_maintenance.drains", [[]], bool)
-    return names
 
 
 @contextmanager

@@ -37,6 +37,12 @@ class Cluster(Minions):
     def cluster_config_startup(self, _):
         return []
 
+    def cluster_upgrade_inspect(self, _):
+        return {"manager": "node1", "systems": [{"active": ["node1"]}]}
+
+    def cluster_health_stoppable(self, _, kind, ids):
+        return {"ok": ids}
+
     def daemons_pending(self, minion, *_):
         return {name: {"a": [1, 2]} for name in self.waits if name.endswith(minion)}
 
@@ -127,6 +133,15 @@ def test_killed_at_any_moment_no_gateway_stays_drained(runners, cluster, before)
         done = runners["daemon.restart"]()
         assert done.get("retcode", 0) == 0, (moment, done)
         assert cluster.left() == whole, moment
+
+
+def test_active_managers_and_metadata_servers_come_last(runners, cluster):
+    """A standby with the new configuration takes over from them, once."""
+    cluster.waits = {f"{kind}.{node}" for kind in ("mgr", "mds") for node in FRONTS}
+    cluster.daemons_running = lambda minion: {f"{kind}.{minion}": {} for kind in ("mgr", "mds")}
+    assert runners["daemon.restart"]().get("retcode", 0) == 0
+    order = [minion for minion, function in cluster.log if function == "daemons.restart"]
+    assert order == ["node2", "node1", "node2", "node1"]
 
 
 def test_the_only_gateway_that_is_up_is_not_drained(runners, cluster):
