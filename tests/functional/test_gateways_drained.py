@@ -10,7 +10,7 @@ from played import Killed, Minions
 from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
 
 from proposals.stages import replies
-from runners.engine import health, jobs, minions, stage_lock, waiting
+from runners.engine import gateways, health, jobs, minions, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 FRONTS = ("node1", "node2")
@@ -166,6 +166,14 @@ def test_a_gateway_that_haproxy_does_not_have_back_stops_it_by_name(runners, clu
     done = runners["daemon.restart"]()
     assert done["retcode"] == 2 and "node1: HAProxy does not have rgw.node1 back" in done["error"], done
     assert [minion for minion, _ in cluster.drained_when] == ["node1"] and cluster.noted == []
+
+
+def test_a_balancer_that_goes_along_is_not_waited_for(cluster, master):  # noqa: F811
+    """A host with a gateway and a HAProxy reboots: its own HAProxy may not answer yet when it is back."""
+    with gateways.drained(master.opts(), ["client.rgw.node1"], ["node1"]):
+        assert cluster.states["node2"]["rgw.node1"] == "drain" and cluster.states["node1"]["rgw.node1"] == "up"
+        cluster.silent = {"node1"}
+    assert (cluster.noted, cluster.states["node2"]["rgw.node1"]) == ([], "up")
 
 
 def test_a_balancer_that_does_not_answer_is_told_by_the_next_run(runners, cluster):
