@@ -32,6 +32,8 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
 
         salt-run updates.apply test=True
     """
+    if not test and not stage_lock.own(__opts__):
+        stage_lock.free(__opts__)
     master, pillar = minions.master(__opts__), minions.pillar(__opts__)
     allowed = maintenance.wanted(pillar, taking_part.among(__opts__), master)
     if not any(host.update or host.reboot for host in allowed.values()):

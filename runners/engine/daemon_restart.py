@@ -10,7 +10,7 @@ from proposals.cluster.health.judge import Before, Verdict
 from proposals.cluster.upgrade import order
 from proposals.cluster.upgrade.order import Waiting
 from proposals.text.errors import ProposalError
-from runners.engine import gateways, health, jobs, spared
+from runners.engine import gateways, health, jobs, minions, spared, taking_part
 
 ASKED = ("mon", "osd", "mds")  # the kinds that Ceph has an ok-to-stop for
 LEAVE = 120  # seconds without progress after which Ceph's no stands; groups peer within a few
@@ -64,11 +64,25 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
 
 def refusals(opts: Mapping, kind: str, names: Sequence[str], asker: str | None = None) -> list[str]:
     """Return why Ceph does not let these daemons stop now; arguments as for ``needed`` and ``turns``."""
+    if kind == "mon" and (dead := _dead(opts, names)):
+        return [f"{', '.join(dead)}: does not run, and the monitors have not seen it yet"]
     try:
         _asked(opts, asker, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]], dict | list)
     except ProposalError as err:
         return [str(err)]
     return []
+
+
+def _dead(opts: Mapping, names: Sequence[str]) -> list[str]:
+    """The other monitors that do not run by their hosts' word: the quorum misses one only when its lease ends."""
+    hosts = minions.members(opts).get("mon", [])
+    if not hosts or taking_part.among(opts, hosts, limited=False) != sorted(hosts):  # one is left out: nobody knows
+        return []
+    told = jobs.ask(opts, hosts, "daemons.running")
+    if told.problems:
+        return []
+    quorum = {name for name in health.look(opts).running if name.startswith("mon.")}
+    return sorted(quorum.difference(names, *told.answers.values()))
 
 
 def _asked(opts: Mapping, asker: str | None, function: str, words: list[Any], kind: type | UnionType) -> Any:

@@ -10,21 +10,23 @@ from runners.engine import jobs, taking_part
 from runners.engine.waiting import until_none
 
 NOTED = "cluster_maintenance.drained"
-BACK = 60  # seconds until HAProxy's own checks see a gateway again that serves
+BACK = 120  # seconds until HAProxy's own checks see a gateway again: its host may have just booted
 
 
-def back(opts: Mapping) -> list[str]:
-    """Let gateways have requests again that an interrupted run left drained; return their names, empty for none.
+def back(opts: Mapping, fronts: Collection[str] | None = None) -> None:
+    """Let gateways have requests again that were drained, by an interrupted run too.
 
-    What is not told to every HAProxy is kept, and told by the next run.
+    What is not told to every one of them is kept, and told by the next run.
 
     opts
         The master's options.
+    fronts
+        The minions whose HAProxy is told; without, all.
     """
     names: list[str] = jobs.cluster(opts, NOTED, kind=list)
-    if names and not jobs.ask(opts, _fronts(opts), "host_haproxy.ready", [names], list).problems:
+    told = _fronts(opts) if fronts is None else fronts
+    if names and not jobs.ask(opts, told, "host_haproxy.ready", [names], list).problems:
         jobs.cluster(opts, "cluster_maintenance.drains", [[]], bool)
-    return names
 
 
 @contextmanager
@@ -55,7 +57,7 @@ def drained(opts: Mapping, daemons: Iterable[str], away: Collection[str] = ()) -
         jobs.ask(opts, list(known), "host_haproxy.drain", [behind], timeout=120)  # else its checks see that it stops
         yield
     finally:
-        back(opts)
+        back(opts, list(known))  # one that went along has forgotten it
     if left := until_none(lambda: _missing(_up(opts, list(known)), behind), BACK, 1):
         raise ProposalError(f"{'; '.join(left)}: look at 'journalctl -u ceph-radosgw@*' there")
 

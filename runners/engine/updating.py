@@ -12,6 +12,7 @@ from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, waiting
 
 INSPECT, UPDATES = "host_updates.inspect", "updates"
+TOLD = {"pending", "ceph", "reboot", "host", "daemons", "units", "foreign", "asks"}  # of its answer
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5  # seconds
 Allowed = Mapping[str, maintenance.Allowed]
@@ -20,7 +21,10 @@ Looked = Mapping[str, Mapping[str, Any]]
 
 def look(opts: Mapping, hosts: Sequence[str], refresh: bool) -> dict[str, Any]:
     """Return what each host is due, and has of Ceph; ProposalError where one does not say."""
-    return ask(opts, hosts, INSPECT, [refresh], timeout=LONG)
+    looked = ask(opts, hosts, INSPECT, [refresh], timeout=LONG)
+    if older := sorted(minion for minion, told in looked.items() if TOLD - told.keys()):
+        raise ProposalError(f"{', '.join(older)}: older modules: run ceph.stage.prep, which brings them up to date")
+    return looked
 
 
 def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked, limit: float) -> None:
@@ -46,8 +50,7 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
             raise ProposalError(f"paused {why}, before {', '.join(turn)}: 'salt-run updates.resume' lets it go on")
         _until_well(opts, asker, limit, {minion: looked[minion] for minion in turn})
         daemons = [name.replace("radosgw.", "client.") for minion in turn for name in looked[minion]["daemons"]]
-        drained = daemons if _configured(opts) else []
-        with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, drained, turn):
+        with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, daemons, turn):
             maintain(opts, turn, allowed, limit)
     _until_well(opts, asker, limit, {})
 

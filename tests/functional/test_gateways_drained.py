@@ -10,7 +10,7 @@ from played import Killed, Minions
 from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
 
 from proposals.stages import replies
-from runners.engine import health, jobs, minions, stage_lock, waiting
+from runners.engine import gateways, health, jobs, minions, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 FRONTS = ("node1", "node2")
@@ -36,6 +36,12 @@ class Cluster(Minions):
 
     def cluster_config_startup(self, _):
         return []
+
+    def cluster_upgrade_inspect(self, _):
+        return {"manager": "node1", "systems": [{"active": ["node1"]}]}
+
+    def cluster_health_stoppable(self, _, kind, ids):
+        return {"ok": ids}
 
     def daemons_pending(self, minion, *_):
         return {name: {"a": [1, 2]} for name in self.waits if name.endswith(minion)}
@@ -129,6 +135,15 @@ def test_killed_at_any_moment_no_gateway_stays_drained(runners, cluster, before)
         assert cluster.left() == whole, moment
 
 
+def test_active_managers_and_metadata_servers_come_last(runners, cluster):
+    """A standby with the new configuration takes over from them, once."""
+    cluster.waits = {f"{kind}.{node}" for kind in ("mgr", "mds") for node in FRONTS}
+    cluster.daemons_running = lambda minion: {f"{kind}.{minion}": {} for kind in ("mgr", "mds")}
+    assert runners["daemon.restart"]().get("retcode", 0) == 0
+    order = [minion for minion, function in cluster.log if function == "daemons.restart"]
+    assert order == ["node2", "node1", "node2", "node1"]
+
+
 def test_the_only_gateway_that_is_up_is_not_drained(runners, cluster):
     """Its clients would have none for as long as the drain takes."""
     cluster.waits = {"client.rgw.node1"}
@@ -151,6 +166,14 @@ def test_a_gateway_that_haproxy_does_not_have_back_stops_it_by_name(runners, clu
     done = runners["daemon.restart"]()
     assert done["retcode"] == 2 and "node1: HAProxy does not have rgw.node1 back" in done["error"], done
     assert [minion for minion, _ in cluster.drained_when] == ["node1"] and cluster.noted == []
+
+
+def test_a_balancer_that_goes_along_is_not_waited_for(cluster, master):  # noqa: F811
+    """A host with a gateway and a HAProxy reboots: its own HAProxy may not answer yet when it is back."""
+    with gateways.drained(master.opts(), ["client.rgw.node1"], ["node1"]):
+        assert cluster.states["node2"]["rgw.node1"] == "drain" and cluster.states["node1"]["rgw.node1"] == "up"
+        cluster.silent = {"node1"}
+    assert (cluster.noted, cluster.states["node2"]["rgw.node1"]) == ([], "up")
 
 
 def test_a_balancer_that_does_not_answer_is_told_by_the_next_run(runners, cluster):

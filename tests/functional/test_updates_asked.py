@@ -208,6 +208,15 @@ def test_an_update_that_fails_stops_by_name_and_nothing_of_the_turn_is_rebooted(
     assert cluster.left() == (dict.fromkeys(DAEMONS, False), {"salt"}, set(), {})
 
 
+def test_older_modules_are_named(runners, cluster):
+    told = cluster.host_updates_inspect
+    cluster.host_updates_inspect = lambda *words: {k: v for k, v in told(*words).items() if k != "units"}
+    assert (
+        "node1, node2, node3, node4, node5, salt: older modules: run ceph.stage.prep"
+        in (runners["updates.apply"]()["error"])
+    )
+
+
 def test_cephs_own_packages_are_the_upgrades(runners, cluster):
     cluster.ceph = {"node2": ["ceph-common", "ceph-osd"]}
     done = runners["updates.apply"]()

@@ -198,7 +198,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(health, "time", clock)
     monkeypatch.setattr(waiting, "time", clock)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
-    monkeypatch.setattr(minions, "members", lambda opts: {"all": [*NODES], "master": ["salt"]})
+    monkeypatch.setattr(minions, "members", lambda opts: {"all": [*NODES], "master": ["salt"], "mon": NODES[:3]})
     monkeypatch.setattr(stage_lock, "free", lambda opts: None)
     return made
 
@@ -296,6 +296,16 @@ def test_the_canary_stops_everything(runners, cluster):
     cluster.dead, cluster.down = set(), set()
     assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
     assert cluster.order == WHOLE_ORDER and cluster.kept is None
+
+
+def test_a_monitor_that_the_others_do_not_miss_yet_holds_back_the_next_one(runners, cluster):
+    """Run again at once after the canary's end, the quorum still has it for a few seconds."""
+    cluster.dead.add("mon.node1")
+    cluster.older["node1"], cluster.installed["node1"] = set(), NEW
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1, done
+    assert "mon.node2: not restarted: mon.node1: does not run, and the monitors have not seen it yet" in done["error"]
+    assert ("mon", "node2") not in cluster.order
 
 
 def test_a_package_that_is_broken_stops_by_name_and_goes_on_when_mended(runners, cluster):

@@ -28,6 +28,7 @@ SUBNETS = {
     "lost": 200,
     "apart": 202,
     "ratios": 204,
+    "release": 206,
 }
 
 
