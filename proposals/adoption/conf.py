@@ -15,6 +15,7 @@ OURS = {
     *("fsid", "mon_initial_members", "mon_host", "public_network", "cluster_network", "ms_bind_msgr2"),
 }
 FRAGMENTS = ("global", "mon", "mgr", "osd", "mds", "client")
+SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|key)(_|$)")  # in an option's name
 TEMPLATE = ("{{", "{%", "{#")  # what Salt would run
 
 
@@ -43,6 +44,8 @@ def fragments(text: str) -> Fragments:
             option = re.sub(r"[ -]+", "_", option.strip())
             if any(mark in line for mark in TEMPLATE):
                 left.append(f"[{shown(section)}] {shown(option)}: holds what Salt would run as a template")
+            elif SECRET.search(option):
+                left.append(f"[{shown(section)}] {shown(option)}: may be a secret, which no file here may hold")
             elif section != "global" or option not in OURS:
                 sections.setdefault(section, {})[option] = value.strip()
         elif line:

@@ -3,7 +3,6 @@
 Below ``proposals``: ``adopted/`` holds what was found, in policy.cfg's own form: a first folder, then a target.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from proposals.pillar.generation import dump
 from proposals.text.names import shown
 
 CLUSTER = "adopted/stack/default/ceph/cluster.yml"
-SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|key)(_|$)")
 MODULE = "mgr/"  # an option of a manager's module: the module's own
 CRASH = "client.crash"
 
@@ -50,7 +48,8 @@ def written(hosts: Sequence[Host], cluster: Cluster, master: str) -> Written:
 
 def taken_keys(hosts: Sequence[Host], cluster: Cluster) -> dict[str, str]:
     """Return the keys that the master takes: those that deploy gives hosts. All others stay the cluster's alone."""
-    ours = {f"mgr.{host.hostname}" for host in hosts} | (secrets.CAPS.keys() - {"mgr."})
+    managers = {f"mgr.{host.hostname}" for host in hosts if host.hostname in cluster.managers}
+    ours = managers | (secrets.CAPS.keys() - {"mgr."})
     return {name: key for name, key in sorted(cluster.keys.items()) if name in ours}
 
 
@@ -71,7 +70,7 @@ def central(rows: Sequence[Mapping[str, str]]) -> tuple[dict[str, dict[str, str]
 def _unwritten(row: Mapping[str, str]) -> str:
     if row["name"].startswith(MODULE):
         return "an option of a manager's module"
-    if SECRET.search(row["name"]):
+    if conf.SECRET.search(row["name"]):
         return "may be a secret, which no file here may hold"
     if any(mark in text for mark in conf.TEMPLATE for text in row.values()):
         return "holds what Salt would run as a template"

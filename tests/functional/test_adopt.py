@@ -303,3 +303,17 @@ def test_interrupted_anywhere_the_same_command_goes_on(master, node1):
     done = master.typed("ceph.adopt")
     assert f"{edited}: is there with another content, and stays" in done.stdout
     assert edited.read_text() == "small_site: true\n"
+
+
+@pytest.mark.processes
+def test_what_deepsea_left_on_its_master_is_named(master, node1):
+    atomic.write(master.pillar / "deepsea_minions.sls", "deepsea_minions: '*'\n")
+    atomic.write(master.pillar / "stack/global.yml", "rgw_init: default-ssl\n")
+    policy = master.pillar / "proposals/policy.cfg"
+    policy.write_text("cluster-ceph/cluster/*.sls\nprofile-default/cluster/*.sls\n")
+    done = master.typed("ceph.adopt")
+    assert "DeepSea's deepsea_minions.sls: deepsea_minions: ceph_minions in minions.sls" in done.stdout, done
+    assert "DeepSea's stack/global.yml: rgw_init: no counterpart" in done.stdout
+    assert "DeepSea's policy.cfg line 2, profile-default/cluster/*.sls: its OSDs exist" in done.stdout
+    assert "policy.cfg is yours and stays as it is; it lacks these lines:" in done.stdout
+    assert policy.read_text() == "cluster-ceph/cluster/*.sls\nprofile-default/cluster/*.sls\n"

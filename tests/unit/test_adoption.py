@@ -127,7 +127,7 @@ def test_policy_names_each_host_and_nobody_else():
 
 def test_only_keys_that_deploy_gives_are_taken():
     hosts, told, _ = changed(CASES[0])
-    told["keys"]["mgr.elsewhere"] = told["keys"]["mgr.node1"]
+    told["keys"] |= {f"mgr.{name}": told["keys"]["mgr.node1"] for name in ("elsewhere", "node2")}  # node2 runs none
     cluster = found.cluster("node1", told)
     taken = writing.taken_keys([found.host(minion, answer) for minion, answer in hosts.items()], cluster)
     assert taken == {name: KEYS[name] for name in ("client.admin", "client.bootstrap-osd", "mgr.node1", "mon.")}

@@ -1,0 +1,89 @@
+"""An adopted host grows: populate gives no disk of an adopted OSD to others, and deploy is told of new OSDs alone."""
+
+import json
+
+import pytest
+import yaml
+from saltmaster import Master
+
+from proposals.files import atomic
+from proposals.files.site import MINIONS, minion_file, site
+from proposals.inventory import kept
+from proposals.pillar import chosen
+from proposals.policy import store
+from proposals.reference import machines
+from proposals.stages.replies import Replies
+from runners.engine import health, jobs, minions
+
+FSID, OSD = "11111111-1111-4111-8111-111111111111", "6b0c8f3e-0000-4000-8000-000000000001"
+POLICY = """\
+cluster-ceph/cluster/*.sls
+config/stack/default/ceph/cluster.yml
+profile-default/cluster/*.sls
+profile-default/stack/default/ceph/minions/*.yml
+adopted/cluster/*.sls
+adopted/stack/default/ceph/minions/*.yml
+"""
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master with one host, on which an OSD that others made has its data on a disk and its DB on a flash device."""
+    made = salt_factories.salt_master_daemon("grows", factory_class=Master)
+    paths, host = site(made.opts()), machines.inventory("apollo")["hosts"]["osdnode1"] | {"hostname": "osdnode1"}
+    host["ceph_disks"] = [{"in_use": [], "osds": [], **disk} for disk in host["ceph_disks"]]
+    for role, rotates in (("data", True), ("db", False)):
+        disk = next(disk for disk in host["ceph_disks"] if disk["rotational"] is rotates and not disk["in_use"])
+        part = {"fsid": OSD, "role": role, "id": 0, "cluster": FSID, "size": 40 * GIB, "offset": 1 << 20}
+        disk["osds"], disk["in_use"] = [{**part, "format": "bluestore", "state": "in-use"}], ["has partitions"]
+    atomic.write(paths.inventory / "osdnode1.json", json.dumps(host))
+    made.accept("osdnode1")
+    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
+    store.fragments(paths.proposals, ("osdnode1",), fsid=FSID, networks=networks)
+    record = {"ceph": {"adopted": {"osds": {OSD: {"id": 0, "form": "partitions"}}}, "tuning": "none"}}
+    atomic.write(paths.proposals / "adopted" / minion_file("osdnode1"), yaml.safe_dump(record))
+    atomic.write(paths.proposals / "adopted/cluster/osdnode1.sls", "roles:\n- storage\n")
+    atomic.write(paths.proposals / "policy.cfg", POLICY)
+    return made
+
+
+def test_new_osds_lie_elsewhere_and_the_adopted_one_is_planned_by_nobody(master, monkeypatch):
+    paths = site(master.opts())
+    monkeypatch.setattr(minions, "pillar", lambda opts: {})
+    monkeypatch.setattr(minions, "ours", lambda opts: ["osdnode1"])
+    done = master.runners()["proposal.populate"]()
+    assert "osdnode1" in done["text"], done
+    lies = {
+        disk["id"] for disk in kept.load_inventory(paths.inventory)["hosts"]["osdnode1"]["ceph_disks"] if disk["osds"]
+    }
+    text = (paths.proposals / "profile-default" / minion_file("osdnode1")).read_text()
+    assert OSD in text and len(lies) == 2  # populate writes all that lie there
+    choice = chosen.read(paths, "salt_master", {})
+    planned = choice.osds["osdnode1"]
+    assert planned and not [osd for osd in planned.values() if OSD in osd["uuids"]]
+    used = {osd.get(part) for osd in planned.values() for part in ("db", "wal")} | set(planned)
+    assert not lies & used
+    assert OSD in choice.files[f"{MINIONS}/osdnode1.yml"]["ceph"]["adopted"]["osds"]
+
+
+def test_an_adopted_osd_counts_for_health_and_what_needs_our_form_refuses(master, monkeypatch):
+    paths, osd = site(master.opts()), {"id": 0, "fsid": OSD, "host": "osdnode1", "state": "in-use"}
+    asked = []
+
+    def cluster(opts, function, words=(), kind=None, timeout=0):
+        asked.append(function)
+        return [osd]
+
+    record = (paths.proposals / "adopted" / minion_file("osdnode1")).read_text()
+    atomic.write(paths.current / minion_file("osdnode1"), record)
+    members = {"all": ["osdnode1"], "storage": ["osdnode1"], "mon": [], "mgr": [], "master": ["osdnode1"]}
+    monkeypatch.setattr(minions, "members", lambda opts: members)
+    monkeypatch.setattr(jobs, "cluster", cluster)
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies({"osdnode1": []}, []))
+    runners = master.runners()
+    for command in ("replace", "migrate"):
+        done = runners[f"osd.{command}"](0)
+        assert done["retcode"] == 2 and f"(partitions): osd.{command} works on OSDs" in done["error"], done
+    assert set(asked) == {"cluster_osds.states"}  # nobody was asked to do anything
+    assert health.plan(master.opts()).osds == {OSD: "osdnode1"}
