@@ -217,8 +217,9 @@ def clean(test: bool = False) -> answer.Output:
         return {"text": "no benchmark left anything: nothing changed"}
     if test:
         return {"text": f"would take away what {left['id']} made: {', '.join(left['pools'])}"}
-    benching.tidy(__opts__, left)
-    return {"text": f"what {left['id']} made is gone", "changes": {"ceph": left["pools"]}}
+    problems = benching.tidy(__opts__, left)
+    text = "\n".join([f"what {left['id']} made is gone", *problems])
+    return answer.Answer(text, {"removed": left["pools"], "problems": problems}, 1 if problems else 0)
 
 
 __func_alias__ = {"run_": "run", "list_": "list"}
