@@ -78,7 +78,7 @@ def _refuse_unknown(options: Collection[str]) -> None:
         near = {option: difflib.get_close_matches(option, known, 1) for option in wrong}
         names = ", ".join(f"{option} (nearest: {near[option][0]})" if near[option] else option for option in wrong)
         raise CommandExecutionError(
-            f"the running Ceph does not know {names}: nothing was set; mend ceph_config, then run this again"
+            f"the running Ceph does not know {names}: nothing was set; where the site's ceph_config names it, mend that"
         )
 
 

@@ -35,7 +35,8 @@ def remove(name: str) -> dict[str, Any]:
             f"{name} has the role mon: take its line out of policy.cfg and run ceph.stage.configure first, "
             "or the next deploy would make it again"
         )
-    left = jobs.cluster(__opts__, "cluster_mons.remove", [name], dict)["names"]
+    jobs.cluster(__opts__, "cluster_mons.removable", [name], bool)
     retired = jobs.ask(__opts__, [minion] if minion else [], "mon.retire", kind=str)
+    left = jobs.cluster(__opts__, "cluster_mons.remove", [name], dict)["names"]
     store = retired.answers.get(minion) or "; ".join(["its store is still there", *replies.lines(retired.problems)])
     return {"text": f"mon.{name} is out of the map, left are {', '.join(left)}; {store}"}

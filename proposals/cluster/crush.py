@@ -70,13 +70,28 @@ def shelves(osds: Mapping[str, Mapping], hosts: Mapping[str, Mapping]) -> dict[s
     found: dict[str, dict[str, list[str]]] = {}
     for minion, disks in osds.items():
         entries = [disk for disk in hosts.get(minion, {}).get("ceph_disks") or () if disk.get("id") in disks]
-        told = {str(disk.get("enclosure") or "").lower().removeprefix("0x") for disk in entries}
-        paths = [EXPANDER.search(str(disk.get("path") or "").lower()) for disk in entries]
         found[minion] = {
-            BY_ENCLOSURE: sorted(name for name in told if is_name(name)),
-            BY_PATH: sorted({path[1] for path in paths if path}),
+            BY_ENCLOSURE: sorted({name for disk in entries if (name := _enclosure(disk))}),
+            BY_PATH: sorted({name for disk in entries if (name := _expander(disk))}),
         }
     return found
+
+
+def shelf(disk: Mapping) -> tuple[str, str] | None:
+    """Return by what an inventory's disk names its shelf, ``by-enclosure`` before ``by-path``, and its identity."""
+    if name := _enclosure(disk):
+        return BY_ENCLOSURE, name
+    return (BY_PATH, name) if (name := _expander(disk)) else None
+
+
+def _enclosure(disk: Mapping) -> str | None:
+    name = str(disk.get("enclosure") or "").lower().removeprefix("0x")
+    return name if is_name(name) else None
+
+
+def _expander(disk: Mapping) -> str | None:
+    path = EXPANDER.search(str(disk.get("path") or "").lower())
+    return path[1] if path else None
 
 
 def commands(wanted: Mapping[str, Mapping[str, str]], tree: Iterable[Mapping]) -> list[list[str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from proposals.disks import advice, checks, faults, history, hostplan, losses, moves, shape, waiting, ways
+from proposals.disks import advice, checks, faults, history, hostplan, losses, moves, shape, shelves, waiting, ways
 from proposals.disks.arguments import DiskArguments
 from proposals.disks.fsids import fsid
 from proposals.disks.shape import Origin, Placed, Shape
@@ -26,6 +26,7 @@ class DiskPlan:
     notes: Mapping[str, Sequence[Note]]
     general: Sequence[Note]
     before: Mapping[str, Mapping]  # hosts of the stored proposal
+    shelves: Sequence[shelves.Shelf]  # those that hosts share
 
     @uncollected()
     def as_dict(self) -> dict:
@@ -43,6 +44,7 @@ class DiskPlan:
             "warnings": self.lines(WARNING) + merged(moved, WARNING),
             "hints": self.lines(HINT),
             "summary": summary,
+            **({"shelves": shelves.told(self.shelves, summary["raw_bytes"])} if self.shelves else {}),
         }
 
     def lines(self, level: str) -> list[str]:
@@ -126,8 +128,10 @@ def peek(
         for one in planned
     }
     unread = [Note(WARNING, f"{text}: left out") for text in targeted.unread]
+    beside = shelves.shared(raw.get("hosts") or {}, planned)
     general = [*unread, *history.kept_notes(before.kept(notes)), *advice.general(planned, arguments)]
-    return DiskPlan(arguments, targeted, tuple(planned), notes, general, before.hosts)
+    general += shelves.notes(beside, planned)
+    return DiskPlan(arguments, targeted, tuple(planned), notes, general, before.hosts, beside)
 
 
 def _plan(look: Shape, arguments: DiskArguments, host: Host, plans: dict[Shape, HostPlan]) -> HostPlan:

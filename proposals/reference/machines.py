@@ -67,10 +67,13 @@ def _tigershark() -> dict[str, Mapping]:
 
 
 def _infiniflash(chassis: int, nodes: int, cards: int) -> dict[str, Mapping]:
-    """So many chassis, OSD nodes and 8 TB cards a chassis; every node sees its own cards alone."""
+    """So many chassis, OSD nodes and 8 TB cards a chassis; every node sees its own cards alone. Identities are ours."""
     card = {**SSD, "transport": "sas", "vendor": "SanDisk", "model": "IF100", "count": cards // nodes, "size": TB8}
     boot = {**SSD, **BOOT, "count": 1, "size": GB240, "model": "SSDSC2BB240G6"}
-    return _numbered("ifnode", chassis * nodes, _host(128, card, boot), 2)
+    return {
+        f"ifnode{number + 1:02}": _host(128, {**card, "enclosure": f"0x500117310000{number // nodes + 1:02}00"}, boot)
+        for number in range(chassis * nodes)
+    }
 
 
 def _moc() -> dict[str, Mapping]:

@@ -91,13 +91,16 @@ def _allowed(opts: Mapping, minion: str, ids: Sequence[int]) -> None:
 
 
 def _mon(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
-    """A monitor leaves the map by ``ok-to-rm``, then its host."""
+    """A monitor leaves its host by ``ok-to-rm``, then the map."""
     for item in listed:
         name = item.name.removeprefix("mon.")
-        if name in jobs.cluster(opts, "cluster_mons.monitors", kind=dict)["names"]:
-            jobs.cluster(opts, "cluster_mons.remove", [name], dict)
+        there = name in jobs.cluster(opts, "cluster_mons.monitors", kind=dict)["names"]
+        if there:
+            jobs.cluster(opts, "cluster_mons.removable", [name], bool)
         if not item.given_up:
             jobs.one(opts, item.minion, "mon.retire", kind=str)
+        if there:
+            jobs.cluster(opts, "cluster_mons.remove", [name], dict)
 
 
 def _mgr(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:

@@ -168,7 +168,12 @@ class Cluster(Minions):
         assert commands == [["mgr", "fail", "node4"]]
         self.active = "node1"
 
+    def cluster_mons_removable(self, _, name):
+        assert name in self.monitors
+        return True
+
     def cluster_mons_remove(self, _, name):
+        assert name in self.silent or "mon" not in self.parts.get(name, ()), "one that runs may crash at it"
         self.monitors.remove(name)
         return {"names": self.monitors}
 
