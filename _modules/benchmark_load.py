@@ -56,8 +56,10 @@ def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
     words = __salt__["benchmark_words.command"](__grains__["id"], job)
     FOLDER.mkdir(mode=0o700, exist_ok=True)
     out, err = FOLDER / "out", FOLDER / "err"
+    for path in (out, err):
+        path.unlink(missing_ok=True)  # systemd's "file:" writes over what is there, and leaves what is longer
     unit = ["systemd-run", f"--unit={UNIT}", "--collect", "--wait", "--quiet", f"--property=RuntimeMaxSec={int(limit)}"]
-    unit += [f"--property=StandardOutput=truncate:{out}", f"--property=StandardError=truncate:{err}"]
+    unit += [f"--property=StandardOutput=file:{out}", f"--property=StandardError=file:{err}"]
     halocline.until(partial(_reached, start), max(0, start - time.time()) + 1, pause=0.005)
     began = time.time()
     try:

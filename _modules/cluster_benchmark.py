@@ -7,6 +7,7 @@ away by the next one. Nothing is made, changed or deleted here that does not car
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import halocline
@@ -16,6 +17,7 @@ RECORD = "halocline/benchmark"
 PREFIX = "halocline-bench"
 USER = f"client.{PREFIX}"
 RBD = 120  # seconds for an image: its pool's placement groups may still be made
+CONF = Path("/etc/ceph/ceph.conf")  # no secret is in it: every user may read it
 SECRET = re.compile(r"pass|secret|token|key", re.I)
 
 
@@ -44,7 +46,8 @@ def facts() -> dict[str, Any]:
 
 
 def about() -> dict[str, Any]:
-    """Return what a run is repeated with: Ceph's versions, its central configuration (no passwords), CRUSH's tree.
+    """Return what a run is repeated with: Ceph's versions, ceph.conf, its central configuration (no passwords), CRUSH's
+    tree.
 
     CLI Example:
 
@@ -54,6 +57,7 @@ def about() -> dict[str, Any]:
     """
     config = [row for row in _ask(["config", "dump"]) if not SECRET.search(row["name"])]
     return {
+        "conf": CONF.read_text(errors="replace") if CONF.exists() else "",
         "versions": _ask(["versions"])["overall"],
         "config": [f"{row['section']} {row['name']} = {row['value']}" for row in config],
         "tree": [[node["type"], node["name"], node.get("device_class", "")] for node in _ask(["osd", "tree"])["nodes"]],

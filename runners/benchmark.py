@@ -13,7 +13,7 @@ LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's 
 
 
 @answer.answers
-def run_(
+def run(
     suite: str | None = None, target: str | None = None, size: str = "quick", label: str = "", test: bool = False
 ) -> answer.Output:
     """Measure the cluster by a suite: its document's own table, with its values and ratios beside; plots; one page.
@@ -217,11 +217,12 @@ def clean(test: bool = False) -> answer.Output:
         return {"text": "no benchmark left anything: nothing changed"}
     if test:
         return {"text": f"would take away what {left['id']} made: {', '.join(left['pools'])}"}
-    benching.tidy(__opts__, left)
-    return {"text": f"what {left['id']} made is gone", "changes": {"ceph": left["pools"]}}
+    problems = benching.tidy(__opts__, left)
+    text = "\n".join([f"what {left['id']} made is gone", *problems])
+    return answer.Answer(text, {"removed": left["pools"], "problems": problems}, 1 if problems else 0)
 
 
-__func_alias__ = {"run_": "run", "list_": "list"}
+__func_alias__ = {"list_": "list"}
 
 
 def _label(label: object) -> str:

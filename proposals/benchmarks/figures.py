@@ -60,14 +60,6 @@ def rados(printed: Mapping[str, Any]) -> dict[str, Figures]:
     return {ways[key]: Figures(numbers[0], exact, operations, numbers[2] * 1000, numbers[3] * 1000)}
 
 
-def iperf(printed: Mapping[str, Any]) -> float:
-    """Return what a link carried in Mb/s, received: of ``iperf3 --json``."""
-    try:
-        return float(printed["end"]["sum_received"]["bits_per_second"]) / 1e6
-    except (KeyError, TypeError, ValueError) as err:
-        raise ProposalError(f"iperf3 says: {printed.get('error', f'another form of JSON ({err})')}") from err
-
-
 def together(hosts: Iterable[Mapping[str, Figures]]) -> dict[str, Figures]:
     """Return the figures of several hosts that ran in step: sums, the mean by operations, the worst."""
     told = list(hosts)

@@ -12,7 +12,6 @@ from proposals.cluster import pool_benchmark
 from proposals.text.sizes import rounded
 
 PREFIX = "halocline-bench"
-USER = f"client.{PREFIX}"
 GROUPS = {
     "rbd": 512,
     "rbd-ec": 128,
@@ -72,7 +71,9 @@ def plan(targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[
             continue
         copies = K + M if kind.endswith("-ec") else min(facts["size"], facts["hosts"].get(rule, facts["size"]))
         wanted = META if name.endswith("-meta") else GROUPS[kind]
-        share = {**left, "size": copies, "osds": facts["hosts"][rule] if rule else facts["osds"]}
+        share = {**left, "size": copies}
+        if rule:  # a host's OSDs carry their part of what there is
+            share |= {"osds": facts["hosts"][rule], "used": left["used"] * facts["hosts"][rule] // facts["osds"]}
         groups = pool_benchmark.pg_num(share, wanted) or 1
         left["used"] += groups * copies
         made.commands.extend(_pool(made.record, kind, name, rule, str(groups), copies))

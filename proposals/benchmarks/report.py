@@ -9,7 +9,7 @@ from proposals.benchmarks import plots, results
 from proposals.benchmarks.suites import Suite
 
 REPEAT = ("id", "size", "label", "generators", "options", "images", "image", "seed", "tools", "versions", "generation")
-LONG = ("policy", "config", "commands", "tree")
+LONG = ("proposals", "policy", "suite_file", "conf", "config", "commands", "tree")
 STYLE = (
     "body{font:15px/1.5 sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#222}"
     "table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:left}"
@@ -59,7 +59,9 @@ def _repeat(result: Mapping[str, Any]) -> Iterator[str]:
     yield "</table>"
     for key in LONG:
         value = result.get(key) or ""
-        lines = value if isinstance(value, str) else "\n".join(" ".join(x) if isinstance(x, list) else x for x in value)
+        lines = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True)
+        if isinstance(value, list):
+            lines = "\n".join(" ".join(each) if isinstance(each, list) else str(each) for each in value)
         yield f"<details><summary>{key}</summary><pre>{_text(lines)}</pre></details>"
 
 

@@ -1,46 +1,22 @@
 """A benchmark, from its checks to its result: what it needs is made, load generators run in step, all is taken away."""
 
+import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proposals.benchmarks import figures, loads, places, suites
-from proposals.benchmarks.suites import Job, Size, Suite
+from proposals.benchmarks import loads, places, suites
+from proposals.benchmarks.suites import Size, Suite
 from proposals.cluster.health import judge
 from proposals.files import atomic
-from proposals.files.site import site
+from proposals.files.site import Site, site
 from proposals.pillar import chosen, secrets, served
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from proposals.text.sizes import rounded
-from runners.engine import health, jobs, lent, minions, stage_lock
-
-LEAD = 15  # seconds from asking to the common start: every generator has the job by then
-SETTLE = 3  # seconds between two jobs
-COUNTED = 12  # seconds until the managers know what pools have read and written
-APART, OVERLAP = 1.0, 0.9  # seconds between two that begin, and share of the run: else hosts were not in step
-Tell = Callable[[str], object]
-
-
-class Stopped(ProposalError):
-    """Somebody typed ``benchmark.stop``."""
-
-
-@dataclass(frozen=True)
-class Ready:
-    """A run that may begin: what is measured where, by whom, of which size."""
-
-    suite: Suite
-    size: Size
-    named: str
-    targets: Sequence[str]
-    label: str
-    generators: list[str]
-    facts: Mapping[str, Any]
-    made: places.Places
-    image: int
+from runners.engine import bench_jobs, health, jobs, lent, minions, stage_lock
+from runners.engine.bench_jobs import Ready, Tell
 
 
 def ready(
@@ -112,17 +88,22 @@ def run(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
         with lent.lent(opts, asked, "benchmark", secrets.new_key()):
             tell(f"makes {', '.join(plan.made.record['pools'])}")
             jobs.cluster(opts, "cluster_benchmark.make", [plan.made.commands, plan.made.caps], bool, timeout=1800)
-            return {**_about(opts, plan, run_id), **_measured(opts, plan, tell)}
+            return {**_about(opts, plan, run_id), **bench_jobs.measured(opts, plan, tell)}
     finally:
         tell("takes away what was made for it")
-        tidy(opts, record)
+        for line in tidy(opts, record):
+            tell(line)
 
 
-def tidy(opts: Mapping, record: Mapping[str, Any]) -> None:
-    """Take away all that a record names: on load generators, then in the cluster."""
-    if record["generators"]:
-        jobs.ask(opts, record["generators"], "benchmark_load.tidy", kind=bool, timeout=120)
+def tidy(opts: Mapping, record: Mapping[str, Any]) -> list[str]:
+    """Take away all that a record names, on load generators, then in the cluster; return what could not be told to go.
+
+    A load generator that does not answer keeps a key that nobody accepts any more, until its next benchmark.
+    """
+    asked = record["generators"]
+    told = jobs.ask(opts, asked, "benchmark_load.tidy", kind=bool, timeout=120) if asked else replies.Replies({}, [])
     jobs.cluster(opts, "cluster_benchmark.tidy", timeout=1800)
+    return replies.lines(told.problems)
 
 
 def stop(opts: Mapping) -> str:
@@ -154,85 +135,15 @@ def _about(opts: Mapping, plan: Ready, run_id: str) -> dict[str, Any]:
         "options": dict(plan.size.options),
         "generation": paths.current.resolve().name,
         "policy": atomic.read_text(policy) if policy.exists() else "",
+        "proposals": _arguments(paths),
+        "suite_file": atomic.read_text(suites.FOLDER / f"{plan.suite.name}.yaml"),
         "commands": plan.made.commands,
         "facts": dict(plan.facts),
         **jobs.cluster(opts, "cluster_benchmark.about", kind=dict),
     }
 
 
-def _measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
-    """Every job on every place: ``cells``, when and with what they ran, what was odd."""
-    cells: dict[str, dict[str, list]] = {}
-    runs, notes, tools = [], [], set()
-    for target, place in plan.made.places.items():
-        _ask(opts, plan, "benchmark_load.prepare", [place], 300)
-        if fill := loads.prefill(plan.suite, plan.size, place, plan.image):
-            tell(f"{target}: writes all that will be read")
-            _in_step(opts, plan, fill)
-        for job in plan.suite.jobs:
-            for at in range(plan.size.repeats):
-                _go_on(opts)
-                _drop_caches(opts)
-                again = f", {at + 1} of {plan.size.repeats}" if plan.size.repeats > 1 else ""
-                tell(f"{target}: {job.name}{again}")
-                told = _job(opts, plan, job, place)
-                tools |= set(told.pop("versions"))
-                for way, row in job.rows.items():
-                    if way in told["figures"]:
-                        cells.setdefault(target, {}).setdefault(row, []).append(told["figures"][way])
-                runs.append({"target": target, "job": job.name, **{key: told[key] for key in told if key != "figures"}})
-                notes += [f"{target}: {job.name}: {note}" for note in told["notes"]]
-                time.sleep(SETTLE)
-    return {"targets": list(plan.made.places), "cells": cells, "runs": runs, "notes": notes, "tools": sorted(tools)}
-
-
-def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any]) -> dict[str, Any]:
-    """One job on all generators: figures of all together, spans by host, counters of a pool beside them."""
-    counted = plan.suite.tool == "rados"
-    before = _counters(opts, place) if counted else {}
-    answers = _in_step(opts, plan, loads.job(plan.suite, plan.size, job, place, plan.image))
-    reader = figures.rados if counted else figures.fio
-    spans = {host: (each["began"], each["ended"]) for host, each in answers.items()}
-    step = figures.overlap(list(spans.values()))
-    notes = [] if step["apart"] <= APART and step["overlap"] >= OVERLAP else [
-        f"load generators were not in step: {step['apart']:.1f} s apart, {step['overlap']:.0%} of the run together"
-    ]  # fmt: skip
-    together = figures.together(reader(each["printed"]) for each in answers.values())
-    told = {"figures": {way: each.as_dict() for way, each in together.items()}, "spans": spans, **step, "notes": notes}
-    if counted:
-        time.sleep(COUNTED)
-        after = _counters(opts, place)
-        told["counted"] = {way: after[way] - before[way] for way in after}
-    return {**told, "versions": sorted({each["version"] for each in answers.values()})}
-
-
-def _counters(opts: Mapping, place: Mapping[str, Any]) -> dict[str, int]:
-    counters: dict[str, int] = jobs.cluster(opts, "cluster_benchmark.counters", kind=dict)[place["pool"]]
-    return counters
-
-
-def _in_step(opts: Mapping, plan: Ready, job: Mapping[str, Any]) -> dict[str, Any]:
-    """Start a job on all generators at one time; return what each answers."""
-    limit = loads.limit(job)
-    return _ask(opts, plan, "benchmark_load.run", [job, time.time() + LEAD, limit], limit + 2 * LEAD + 60)
-
-
-def _ask(opts: Mapping, plan: Ready, function: str, words: Sequence[Any], timeout: float) -> dict[str, Any]:
-    """One job of Salt's on all generators; one that fails ends the benchmark, or says that it was stopped."""
-    answered = jobs.ask(opts, plan.generators, function, words, object, timeout)
-    if answered.problems:
-        _go_on(opts)
-        raise ProposalError("\n".join(replies.lines(answered.problems)))
-    return dict(answered.answers)
-
-
-def _go_on(opts: Mapping) -> None:
-    """Raise Stopped where somebody typed so."""
-    record = jobs.cluster(opts, "cluster_benchmark.record", kind=dict)
-    if not record or record["stop"]:
-        raise Stopped("the benchmark was stopped: what was made for it is taken away, no result is kept")
-
-
-def _drop_caches(opts: Mapping) -> None:
-    """Drop the caches of hosts with OSDs where that can be done: in containers it cannot."""
-    jobs.ask(opts, minions.members(opts)["storage"], "benchmark_load.drop_caches", kind=bool, timeout=400)
+def _arguments(paths: Site) -> dict[str, Any]:
+    """The arguments of each stored proposal."""
+    files = sorted(paths.proposals.glob("profile-*/proposal.json"))
+    return {path.parent.name: json.loads(atomic.read_text(path)).get("arguments") for path in files}

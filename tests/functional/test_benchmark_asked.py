@@ -14,7 +14,7 @@ from proposals.benchmarks import suites
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.stages import replies
-from runners.engine import benching, health, jobs, lent, minions, stage_lock
+from runners.engine import bench_jobs, benching, health, jobs, lent, minions, stage_lock
 
 FIO = json.loads((Path(__file__).parents[1] / "fixtures/benchmarks/randrw.json").read_text())
 BENCH = {"bandwidth": "10", "average_iops": "9", "average_latency": "0.1", "max_latency": "1", "total_time_run": "5"}
@@ -102,7 +102,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(benching, "hosts", lambda opts: ["client1", "client2"])
     monkeypatch.setattr(health, "judged", lambda opts: Verdict())
     for name in ("SETTLE", "COUNTED"):
-        monkeypatch.setattr(benching, name, 0)
+        monkeypatch.setattr(bench_jobs, name, 0)
 
     @contextmanager
     def lends(opts, hosts, use, text):
@@ -218,7 +218,7 @@ def killed(runners, cluster, monkeypatch, at, before):
     """A run whose process ends at a moment: nothing of its own can clean up any more."""
     cluster.kill = (at, before)
     real = benching.tidy
-    monkeypatch.setattr(benching, "tidy", lambda opts, record: None)
+    monkeypatch.setattr(benching, "tidy", lambda opts, record: [])
     try:
         runners["benchmark.run"]("apollo", target="rbd")
     except Killed:
@@ -315,3 +315,18 @@ def test_a_slow_part_is_named_with_exit_status_1(runners, cluster, monkeypatch):
     assert "no part is slower" in runners["benchmark.baseline"]("disks,osds")["text"]
     for typed in ({"parts": "cpus"}, {"seconds": 0}, {"margin": "few"}):
         assert runners["benchmark.baseline"](**typed)["retcode"] == 2
+
+
+def test_a_generator_that_cannot_be_tidied_is_named(runners, cluster, monkeypatch):
+    cluster.record = {
+        "id": "apollo-1",
+        "pid": 1,
+        "born": 1,
+        "generators": ["client1"],
+        "pools": ["halocline-bench-rbd"],
+    }
+    cluster.pools.add("halocline-bench-rbd")
+    cluster.silent.add("client1")
+    monkeypatch.setattr(benching, "alive", lambda record: False)
+    done = runners["benchmark.clean"]()
+    assert done["retcode"] == 1 and "client1" in done["text"] and cluster.pools == {"images"}

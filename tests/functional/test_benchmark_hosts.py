@@ -129,9 +129,7 @@ def load(with_pillar, python_module, program, tmp_path, monkeypatch):
     module = python_module("benchmark_load")
     monkeypatch.setattr(module, "FOLDER", tmp_path / "run")
     monkeypatch.setattr(module, "KEYRING", tmp_path / "keyring")
-    unit = (
-        "for word; do case $word in --property=StandardOutput=truncate:*) out=${word##*:};; fio) break;; esac; done\n"
-    )
+    unit = "for word; do case $word in --property=StandardOutput=file:*) out=${word##*:};; fio) break;; esac; done\n"
     program(
         "systemd-run", unit + f"echo \"$@\" >{tmp_path}/unit; echo 'hints = 1' >$out; cat {tmp_path}/printed >>$out"
     )

@@ -87,7 +87,8 @@ def test_hosts_begin_within_a_second_and_the_pools_counters_agree(ratios: Produc
     told = result(ratios, "moc")
     assert sorted(told["targets"]) == list(STORAGE) and len(told["generators"]) >= 4
     for run in told["runs"]:
-        assert run["apart"] <= 1 and run["overlap"] >= 0.9, run
+        assert run["apart"] <= 1, run
+        assert run["overlap"] >= 0.9 or "sequential reads" in run["job"], run  # those end when all is read
     for run in told["runs"]:
         if run["job"] == "4M writes":
             (cell,) = told["cells"][run["target"]]["4M writes"]

@@ -113,6 +113,7 @@ def test_appendix_e_has_a_figure_in_every_cell(measured: Product) -> None:
     )
     assert result["generators"] == sorted(salt(measured.session, "monnode[23]*", "test.ping").data)
     for run in result["runs"]:
+        print(f"{run['target']}, {run['job']}: {run['apart']:.2f} s apart, {run['overlap']:.0%} together")
         assert run["apart"] <= 1 and run["overlap"] >= 0.9, run
     print(measured.run("saltmaster", f"cat {folder}/table.txt").out)
     assert left(measured) == []

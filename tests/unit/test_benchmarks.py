@@ -10,7 +10,7 @@ import pytest
 from proposals.benchmarks import baseline, compare, figures, loads, places, plots, report, results, suites
 from proposals.text.errors import ArgumentError, ProposalError
 
-RECORDED = Path(__file__).parents[1] / "fixtures/benchmarks"  # fio 3.33 and iperf3 3.12 of Debian 12
+RECORDED = Path(__file__).parents[1] / "fixtures/benchmarks"  # fio 3.33 of Debian 12
 FACTS = {
     "osds": 36, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 9 for at in (1, 2, 3, 4)},
     "free": 10**13, "standby_mds": 2, "pools": ["cephfs_data"],
@@ -79,12 +79,6 @@ def test_what_fio_printed_is_read_with_its_histogram():
 def test_engines_of_metadata_count_files(name):
     (figure,) = figures.fio(recorded(name)).values()
     assert figure.operations == 50 and figure.iops > 1000 and figure.max_ms > figure.mean_ms > 0
-
-
-def test_a_link_and_an_error_of_iperf():
-    assert figures.iperf(recorded("iperf3")) > 1000
-    with pytest.raises(ProposalError, match="unable to connect"):
-        figures.iperf({"error": "unable to connect to server"})
 
 
 def test_what_rados_bench_printed_is_read():
