@@ -29,7 +29,7 @@ from runners.engine import (
 
 
 @answer.answers
-def report_(page: str | None = None, **_: Any) -> answer.Output:
+def report_(*, page: str | None = None, **_: Any) -> answer.Output:
     """Show every planned OSD's real data, DB and WAL beside the plan; exit status 1 where one differs.
 
     page
