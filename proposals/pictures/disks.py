@@ -53,7 +53,7 @@ def _alike(host: Mapping) -> object:
         )
         for osd in host["osds"]
     )
-    return disks, osds
+    return repr((disks, osds))  # a stored proposal may hold anything where it was edited
 
 
 def _rows(host: Mapping, total: int) -> Iterable[Row]:
