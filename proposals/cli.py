@@ -136,7 +136,9 @@ def _verb(
         verb.add_argument(word, help=WORDS[word])
     if pairs:
         verb.add_argument("pairs", nargs="*", default=[], metavar="key=value", help="arguments of the plan, below")
-    verb.add_argument("--format", choices=("text", "json", "yaml"), default=format_, help="of the answer")
+    verb.add_argument(
+        "--format", "--out", dest="format", choices=("text", "json", "yaml"), default=format_, help="of the answer"
+    )
     verb.set_defaults(run=run, verb=verb)
     return verb
 
