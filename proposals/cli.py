@@ -15,6 +15,9 @@ from proposals.files import atomic
 from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
 from proposals.networking import cli as networks
+from proposals.pictures import disks as disk_pictures
+from proposals.pictures import drawing
+from proposals.pictures import networks as network_pictures
 from proposals.policy import policy, store
 from proposals.reference import machines
 from proposals.text import tables
@@ -35,6 +38,7 @@ WORDS = {  # what the words after a verb mean
     "name": "the proposal's name",
     "host": "the minion's id",
     "disk": "the disk's id, device or serial",
+    "file": "the file to write; .html or .svg at its end says which",
     "old": "a proposal.json or an inventory",
     "new": "a proposal.json or an inventory",
     "site": f"one of {', '.join(machines.CATALOGUE)}",
@@ -103,6 +107,8 @@ def parser() -> argparse.ArgumentParser:
     _verb(verbs, "diff", _diff, "compare two proposals or inventories (status 1: they differ)", ("old", "new"))
     exported = _verb(verbs, "export", _export, "print a stored proposal for another tool", ("root", "name"))
     exported.add_argument("--as", dest="form", required=True, help="cephadm or ceph-volume")
+    page = _verb(verbs, "page", _page, "write a stored proposal as a picture", ("root", "name", "file"))
+    page.add_argument("--networks", action="store_true", help="the network proposal of that name")
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
     text = "plan bonds, VLANs and addresses"
     nets = verbs.add_parser("networks", aliases=["network"], help=text, description=text)
@@ -130,7 +136,9 @@ def _verb(
         verb.add_argument(word, help=WORDS[word])
     if pairs:
         verb.add_argument("pairs", nargs="*", default=[], metavar="key=value", help="arguments of the plan, below")
-    verb.add_argument("--format", choices=("text", "json", "yaml"), default=format_, help="of the answer")
+    verb.add_argument(
+        "--format", "--out", dest="format", choices=("text", "json", "yaml"), default=format_, help="of the answer"
+    )
     verb.set_defaults(run=run, verb=verb)
     return verb
 
@@ -186,6 +194,17 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     print(export.text(store.finished_proposal(options.root, options.name), options.form), end="")
+    return 0
+
+
+def _page(options: argparse.Namespace) -> int:
+    form = drawing.form_of(options.file)
+    if options.networks:
+        made = network_pictures.picture(store.finished_network(options.root, options.name))
+    else:
+        made = disk_pictures.picture(store.finished_proposal(options.root, options.name))
+    atomic.write(options.file, drawing.rendered(made, form))
+    _print(options, {"file": options.file}, lambda told: print(f"wrote {shown(told['file'], 200)}"))
     return 0
 
 

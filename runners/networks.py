@@ -11,11 +11,12 @@ from proposals.files import site, tree
 from proposals.inventory import kept
 from proposals.networking import arguments, fragments, plan, switches, tables
 from proposals.networking import cables as cabling
+from proposals.pictures import networks as pictures
 from proposals.policy import store
 from proposals.text import names
 from proposals.text import tables as text_tables
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, jobs, minions, network_proof
+from runners.engine import answer, jobs, minions, network_proof, pages
 
 
 @answer.answers
@@ -67,6 +68,22 @@ def show(name: str = "default", **_: Any) -> answer.Answer:
 
 
 @answer.answers
+def page(name: str = "default", file: str = "networks.html", **_: Any) -> answer.Answer:
+    """Write a stored network proposal as a picture that needs no server: links and ports of each host.
+
+    file
+        Where to; ``.html`` or ``.svg`` at its end says which.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run networks.page apollo file=/root/networks.html
+    """
+    return pages.write(str(file), lambda: pictures.picture(_stored(name)))
+
+
+@answer.answers
 def switch(name: str = "default", ports: str | None = None, **kwargs: Any) -> answer.Answer:
     """Print the switches' configuration for a stored proposal: ``as=mlnx-os`` or ``as=nx-os``.
 
@@ -110,14 +127,7 @@ def cables(**_: Any) -> answer.Answer:
 
 def _stored(name: str) -> dict[str, Any]:
     """A stored network proposal; one that is not there is told with those that are."""
-    root = site.site(__opts__).proposals
-    stored = store.stored_network(root, names.check_profile(str(name)))
-    if stored is None:
-        there = [folder.removeprefix("network-") for folder in tree.folders(root) if folder.startswith("network-")]
-        raise ArgumentError(
-            f"there is no network proposal '{name}'; there are: {', '.join(there) or 'none, run networks.populate'}"
-        )
-    return stored
+    return store.finished_network(site.site(__opts__).proposals, str(name))
 
 
 @answer.answers

@@ -6,7 +6,9 @@ from typing import Any
 
 from proposals.cluster import growth, migrating, moves, report
 from proposals.cluster.removal import told
-from proposals.files import site
+from proposals.files import atomic, site
+from proposals.pictures import drawing
+from proposals.pictures import report as pictures
 from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
@@ -27,21 +29,28 @@ from runners.engine import (
 
 
 @answer.answers
-def report_(**_: Any) -> answer.Output:
+def report_(*, page: str | None = None, **_: Any) -> answer.Output:
     """Show every planned OSD's real data, DB and WAL beside the plan; exit status 1 where one differs.
+
+    page
+        A file, ``.html`` or ``.svg``: the same as a picture is written there too.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run osd.report
+        salt-run osd.report page=/root/osds.html
     """
+    form = drawing.form_of(page) if page else ""
     planned_osds, members = planned.osds(site.site(__opts__)), minions.members(__opts__)
     hosts = jobs.ask(__opts__, members["storage"], "osd.report")
     metadata = jobs.ask(__opts__, members["master"], "cluster_osds.metadata", kind=list).whole()
     osds = report.report(planned_osds, hosts.answers, next(iter(metadata.values())))
     good = sum(not osd["problems"] for osd in osds)
     lines = [*map(report.text, osds), *replies.lines(hosts.problems), f"{good} of {len(osds)} OSDs are as planned"]
+    if page:
+        atomic.write(str(page), drawing.rendered(pictures.picture(osds), form))
     return answer.Answer("\n".join(lines), {"osds": osds}, status=0 if good == len(osds) else 1)
 
 

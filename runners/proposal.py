@@ -11,12 +11,13 @@ from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
 from proposals.inventory import compare, kept, spares
+from proposals.pictures import disks as pictures
 from proposals.pillar import adopted
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
 from proposals.text.errors import ArgumentError, PlanError
-from runners.engine import answer, look, minions
+from runners.engine import answer, look, minions, pages
 from runners.engine import planned as served
 
 
@@ -168,6 +169,22 @@ def export(name: str = "default", **kwargs: Any) -> answer.Answer:
         raise ArgumentError(f"export: '{next(iter(kwargs))}' is not an argument; known are name, as")
     text = export_.text(_stored(name), form)
     return answer.Answer(text, {"as": form, "text": text})
+
+
+@answer.answers
+def page(name: str = "default", file: str = "proposal.html", **_: Any) -> answer.Answer:
+    """Write a stored proposal as a picture that needs no server: what lies on which disk, what falls with each.
+
+    file
+        Where to; ``.html`` or ``.svg`` at its end says which.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run proposal.page apollo file=/root/apollo.html
+    """
+    return pages.write(str(file), lambda: pictures.picture(_stored(name)))
 
 
 def _stored(name: str) -> dict[str, Any]:

@@ -111,12 +111,12 @@ def parse_objects(text: str, path: str | Path) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         merged: dict = {}
-        rest = text.strip()
+        at, end = 0, len(text.rstrip())
         try:
-            while rest:
-                value, end = json.JSONDecoder().raw_decode(rest)
+            while at < end:
+                begin = next(place for place in range(at, end) if not text[place].isspace())
+                value, at = json.JSONDecoder().raw_decode(text, begin)
                 merged |= value
-                rest = rest[end:].lstrip()
         except (ValueError, RecursionError, TypeError):
             return _flow_yaml(text, path, error)
         return merged

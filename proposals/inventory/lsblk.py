@@ -19,13 +19,14 @@ def host(devices: Iterable[object], name: str) -> dict:
 
     Raises InventoryError where sizes are not bytes, or an entry is no device."""
     entries = list(map(_checked, devices))
-    lying: dict[object, list[Mapping]] = {}  # by the kernel's name of a device what the flat form tells to lie on it
+    lying: dict[str, list[Mapping]] = {}  # by the kernel's name of a device what the flat form tells to lie on it
     for entry in entries:
-        lying.setdefault(entry.get("pkname"), []).append(entry)
+        if entry.get("pkname"):
+            lying.setdefault(str(entry["pkname"]), []).append(entry)
     whole = [one for one in entries if one.get("type") in WHOLE and not str(one["name"]).startswith(SKIP)]
     if not whole:
         raise InventoryError(f"{names.shown(name)}: lsblk lists no disk: entries of type 'disk' were expected")
-    return {"ceph_disks": [_disk(one, lying.get(one.get("kname") or one["name"], [])) for one in whole]}
+    return {"ceph_disks": [_disk(one, lying.get(str(one.get("kname") or one["name"]), [])) for one in whole]}
 
 
 def _checked(entry: object) -> Mapping:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from proposals.files import tree
 from proposals.networking import arguments, fragments, plan, switches, tables
 from proposals.policy import store
-from proposals.text.errors import ProposalError
 from proposals.text.tables import report
 
 Show = Callable[[argparse.Namespace, dict, Callable[[dict], None]], None]
@@ -29,19 +28,13 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
         show(options, done.as_dict(), report)
         return done.status
 
-    def stored_network(options: argparse.Namespace) -> dict:
-        known = store.stored_network(options.root, options.name)
-        if known is None:
-            raise ProposalError(f"no network proposal '{options.name}' in {options.root}: networks populate writes one")
-        return known
-
     def stored(options: argparse.Namespace) -> int:
-        show(options, stored_network(options), tables.proposal)
+        show(options, store.finished_network(options.root, options.name), tables.proposal)
         return 0
 
     def switch(options: argparse.Namespace) -> int:
         ports = tree.read_yaml(options.ports) if options.ports else None
-        print(switches.text(stored_network(options), options.system, ports), end="")
+        print(switches.text(store.finished_network(options.root, options.name), options.system, ports), end="")
         return 0
 
     verb(verbs, "peek", peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)

@@ -47,6 +47,16 @@ def stored_network(root: str | Path, name: str) -> dict | None:
     )
 
 
+def finished_network(root: str | Path, name: str) -> dict:
+    """The stored network proposal ``name``. Raises ProposalError where there is none, with those that are there."""
+    stored = stored_network(root, check_profile(name))
+    if stored is None:
+        known = [folder.removeprefix("network-") for folder in folders(root) if folder.startswith("network-")]
+        there = ", ".join(known) or "none, run networks populate"
+        raise ProposalError(f"there is no network proposal '{name}' in {root}; there are: {there}")
+    return stored
+
+
 @uncollected()
 def populate(root: str | Path, plan: DiskPlan, force: bool = False, propose_policy: bool = True) -> Populated:
     """Write the profile of ``plan`` under ``root`` (the ``proposals`` folder), and what else is absent there.

@@ -48,6 +48,8 @@ def test_every_verb_answers_once_populated(master):
         "same": ["proposal.diff", "mine", "mine"],
         "live": ["proposal.diff", "mine"],
         "export": ["proposal.export", "mine", "as=cephadm"],
+        "page": ["proposal.page", "mine", f"file={root}/mine.html"],
+        "no picture": ["proposal.page", "mine", f"file={root}/policy.cfg"],
         "no form": ["proposal.export", "mine", "as=helm"],
         "no proposal": ["proposal.show", "other"],
         "no host": ["proposal.explain", "node9", disk],
@@ -55,7 +57,7 @@ def test_every_verb_answers_once_populated(master):
     done = dict(zip(words, side_by_side(master.typed, words.values()), strict=True))
     assert {name: answer.returncode for name, answer in done.items()} == {
         **dict.fromkeys(words, 0),
-        **dict.fromkeys(("no form", "no proposal", "no host"), 2),
+        **dict.fromkeys(("no form", "no picture", "no proposal", "no host"), 2),
     }
     assert {name: answer.stderr for name, answer in done.items() if answer.stderr} == {}
     assert "known are" in done["no form"].stdout

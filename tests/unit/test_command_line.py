@@ -76,6 +76,7 @@ def test_the_guides_command_as_it_stands(apollo):
 def test_the_other_formats_say_the_same(apollo):
     as_json = json.loads(run("peek", "--format", "json", apollo, *GUIDE).stdout)
     assert yaml.safe_load(run("peek", apollo, *GUIDE, "--format=yaml").stdout) == as_json
+    assert yaml.safe_load(run("peek", apollo, *GUIDE, "--out", "yaml").stdout) == as_json, "as salt-run has it"
     text = run("peek", apollo, *GUIDE).stdout
     assert "osdnode1" in text
     assert "9 x 40 GiB" in text

@@ -4,10 +4,13 @@ import json
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from planning import FIXTURES, peek
 from test_command_line import run
 
 from proposals.inventory import kept, sources
+from proposals.text.errors import ProposalError
 
 FOLDER = FIXTURES / "sources"
 CASES = yaml.safe_load((FOLDER / "cases.yaml").read_text())
@@ -68,3 +71,32 @@ def test_a_file_whose_name_is_no_minions_tells_of_a_host(tmp_path):
     file = tmp_path / "my disks.json"
     file.write_text((FOLDER / "old.json").read_text())
     assert list(peek(kept.load_inventory(file))["hosts"]) == [kept.UNNAMED]
+
+
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["5.5T", "1", "part"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "type", "path"]), inner),
+    max_leaves=4,
+)
+
+
+@pytest.mark.parametrize("name", ["osdnode1.json", "old.json", "osdnode2.json", "orch.json"])
+@given(data=st.data())
+def test_whatever_stands_in_a_field_is_planned_or_refused(name, data):
+    told = json.loads((FOLDER / name).read_text())
+    entries = told["blockdevices"] if isinstance(told, dict) else told
+    if name == "orch.json":
+        entries = entries[0]["devices"]
+    entry = entries[data.draw(st.integers(0, len(entries) - 1))]
+    entry = data.draw(st.sampled_from([entry, entry.get("sys_api", entry)]))
+    entry[data.draw(st.sampled_from(sorted(entry)))] = data.draw(ODD)
+    try:
+        found = sources.inventory(told, "node1")
+        assert found is None or json.dumps(peek(found))
+    except ProposalError as error:
+        assert "\n" not in str(error)
