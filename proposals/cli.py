@@ -23,7 +23,7 @@ from proposals.text.errors import ProposalError
 from proposals.text.names import shown
 from proposals.text.usage import Parser
 
-PROG = "halocline" if os.path.basename(sys.argv[0]) == "halocline" else "python -m proposals"
+PROG = "halocline" if sys.argv[0].endswith("/halocline") else "python -m proposals"
 EXAMPLE = {
     "peek": f"{PROG} peek reference:apollo ratio=9 db=740-770 'target=osd*' db-size=40g",
     "populate": f"{PROG} populate inventory/ --root proposals name=apollo ratio=9 db=740-770",

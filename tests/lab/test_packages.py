@@ -1,6 +1,6 @@
-"""The packages of `make packages`: installed from a local source, upgraded, removed; beside pip's Salt and the vendor's.
+"""What `make packages` makes: installed from a local source, upgraded, removed, beside pip's Salt and the vendor's.
 
-The master is a plain container, as in test_install. The vendor's layout is played: the same Salt, in the vendor's place.
+The master is a plain container, as in test_install. The vendor's layout is played: the same Salt in the vendor's place.
 """
 
 import subprocess
