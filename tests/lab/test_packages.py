@@ -31,7 +31,7 @@ UPDATE = "apt-get update -qq -o Dir::Etc::sourcelist={list} -o Dir::Etc::sourcep
 LIST = "/etc/apt/sources.list.d/halocline.list"
 VENDOR = """
 set -e
-mkdir -p /opt/saltstack; mv /opt/salt /opt/saltstack/salt; cd /opt/saltstack/salt
+rm /usr/local/bin/salt*; mkdir -p /opt/saltstack; mv /opt/salt /opt/saltstack/salt; cd /opt/saltstack/salt
 sed -i '1s#.*#\\#!/opt/saltstack/salt/bin/python3#' bin/salt*
 for each in salt salt-run salt-master salt-minion salt-key salt-call; do mv bin/$each .; ln -s $PWD/$each /usr/bin/; done
 """
@@ -53,6 +53,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def prepared(plain: Plain) -> Iterator[Plain]:
     """The container with Debian's tool that makes a local source."""
     plain.run("DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends dpkg-dev >/dev/null 2>&1")
+    plain.run("ln -s /opt/salt/bin/salt* /usr/local/bin/")  # apt runs scripts with its own path
     yield plain
 
 
