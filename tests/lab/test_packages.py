@@ -53,7 +53,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def prepared(plain: Plain) -> Iterator[Plain]:
     """The container with Debian's tool that makes a local source."""
     plain.run("DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends dpkg-dev >/dev/null 2>&1")
-    plain.run("ln -s /opt/salt/bin/salt* /usr/local/bin/")  # apt runs scripts with its own path
+    plain.run("ln -s /opt/salt/bin/salt* /usr/local/bin/")  # apt gives the package's scripts a path of its own
     yield plain
 
 
