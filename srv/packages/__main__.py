@@ -35,7 +35,7 @@ def main() -> None:
     subprocess.run(f"git archive HEAD | tar -x -C '{source}'", shell=True, cwd=CHECKOUT, check=True)
     pins = [line for line in setup["options"]["install_requires"].split("\n") if "==" in line and line[0] != "#"]
     for python in PYTHONS:
-        _run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+        _run(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:",
              "--python-version", python, "--dest", source / "wheels", *pins)  # fmt: skip
     _debian(source, version)
     _rpm(source, version, target / "rpm")
