@@ -5,7 +5,7 @@ python := .venv/bin/python
 CLUSTER ?= apollo-slice
 PART ?= 1/1
 
-.PHONY: demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench clean
+.PHONY: demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench packages clean
 
 # Made again when a pin changes.
 .venv: setup.cfg pyproject.toml
@@ -66,6 +66,10 @@ docs: .venv
 
 bench: .venv
 	$(python) -m tests.bench
+
+# The master's part and the planner as .deb and .rpm, the planner as a wheel: in build/packages.
+packages: .venv
+	$(python) srv/packages
 
 clean: .venv
 	$(python) -m lab kernel down

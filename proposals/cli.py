@@ -26,10 +26,11 @@ from proposals.text.errors import ProposalError
 from proposals.text.names import shown
 from proposals.text.usage import Parser
 
+PROG = "halocline" if sys.argv[0].endswith("/halocline") else "python -m proposals"
 EXAMPLE = {
-    "peek": "python -m proposals peek reference:apollo ratio=9 db=740-770 'target=osd*' db-size=40g",
-    "populate": "python -m proposals populate inventory/ --root proposals name=apollo ratio=9 db=740-770",
-    "explain": "python -m proposals explain reference:apollo osdnode1 /dev/sdc ratio=9 'target=osd*'",
+    "peek": f"{PROG} peek reference:apollo ratio=9 db=740-770 'target=osd*' db-size=40g",
+    "populate": f"{PROG} populate inventory/ --root proposals name=apollo ratio=9 db=740-770",
+    "explain": f"{PROG} explain reference:apollo osdnode1 /dev/sdc ratio=9 'target=osd*'",
 }
 WORDS = {  # what the words after a verb mean
     "inventory": "a file, YAML or JSON; the folder inventory/; reference:NAME; or a file of what lsblk -J -b -O, "
@@ -45,15 +46,17 @@ WORDS = {  # what the words after a verb mean
 }
 
 
-def main(words: list[str]) -> int:
-    """Run one command; errors are one message on standard error and status 2, an answer that cannot be written 1."""
+def main(words: list[str] | None = None) -> int:
+    """Run one command, as typed where ``words`` is None; errors are one message on standard error and status 2, an
+    answer that cannot be written 1.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows ASCII alone gets the answer all the same
             stream.reconfigure(errors="backslashreplace")
     try:
         if sys.stdout is None:
             raise ProposalError("standard output is closed: the answer would be lost, so nothing was done")
-        options = parse(words)
+        options = parse(sys.argv[1:] if words is None else words)
         status = options.run(options)
         sys.stdout.flush()
     except ProposalError as error:
@@ -90,7 +93,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def parser() -> argparse.ArgumentParser:
     """Every verb with its words."""
-    top = Parser(prog="python -m proposals", description="Plan Ceph OSDs from an inventory of disks.")
+    top = Parser(prog=PROG, description="Plan Ceph OSDs from an inventory of disks.")
     verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
     peek = _verb(verbs, "peek", _peek, "show what would be planned", ("inventory",), arguments.ARGUMENTS)
     populate = _verb(verbs, "populate", _populate, "write the profile", ("inventory",), arguments.ARGUMENTS)

@@ -20,6 +20,7 @@ PACKAGES = ("proposals", "runners")  # what Salt's Python is to find
 PARTS = (*PACKAGES, "_modules", "salt", "pillar", "srv", "docs", "README.md", "LICENSE", "setup.cfg")
 DROP_IN = "zz-halocline.conf"  # Salt joins drop-ins in the order of their names: the site's own roots come first
 HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's own words, which come first.\n"
+WHEELS = "wheels"  # of the libraries, where a package brought this tree
 LOGROTATE = "/etc/logrotate.d/halocline"
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
 
@@ -61,7 +62,7 @@ def _tree() -> Iterator[str]:
 
 
 def _libraries(record: Record) -> Iterator[tuple[str, bytes | str | None]]:
-    """The files of the libraries that setup.cfg pins and Salt's Python lacks, from its own pip, for a place apart."""
+    """The files of the libraries that setup.cfg pins and Salt's Python lacks, by its own pip, for a place apart."""
     setup = ConfigParser()
     setup.read(CHECKOUT / "setup.cfg")
     pins = [line for line in setup["options"]["install_requires"].split("\n") if "==" in line and line[0] != "#"]
@@ -86,6 +87,8 @@ def _name(pin: str) -> str:
 
 def _fetch(pin: str, folder: str) -> None:
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", folder, pin]
+    if (CHECKOUT / WHEELS).is_dir():
+        words += ["--no-index", "--find-links", str(CHECKOUT / WHEELS)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no word"])[-1]
