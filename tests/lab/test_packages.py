@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_install import NAME, RESTART, SITE, WHAT_IS_THERE, Plain, plain
+from test_install import NAME, RESTART, WHAT_IS_THERE, Plain, plain
 
 from lab.store import CHECKOUT
 
@@ -33,7 +33,9 @@ VENDOR = """
 set -e
 rm /usr/local/bin/salt*; mkdir -p /opt/saltstack; mv /opt/salt /opt/saltstack/salt; cd /opt/saltstack/salt
 sed -i '1s#.*#\\#!/opt/saltstack/salt/bin/python3#' bin/salt*
-for each in salt salt-run salt-master salt-minion salt-key salt-call; do mv bin/$each .; ln -s $PWD/$each /usr/bin/; done
+for each in salt salt-run salt-master salt-minion salt-key salt-call; do
+    mv bin/$each .; ln -s $PWD/$each /usr/bin/
+done
 """
 
 
