@@ -21,6 +21,8 @@ STEADY, PAUSE = 4, 0.1  # looks that must find all names, seconds between two
 def remove(disk: str, numbers: Sequence[int]) -> bool:
     """Take partitions away, with the labels that lie on them: their space is a free slot again.
 
+    The names of the disk's other partitions go away with its table for a moment: they are waited for.
+
     disk
         The disk's device node.
     numbers
@@ -40,6 +42,9 @@ def remove(disk: str, numbers: Sequence[int]) -> bool:
     _run(["sgdisk", *(f"--delete={number}" for number in numbers), disk])
     for number in numbers:
         _run(["partx", "--delete", "--nr", str(number), disk], ok=(0, 1))  # 1: the kernel has let go of it already
+    stay = {part["uuid"]: disk for number, part in parts.items() if number not in numbers}
+    for descriptor in _wait(stay) if stay else ():
+        os.close(descriptor)
     return True
 
 

@@ -178,6 +178,20 @@ def test_no_slot_is_made_twice(python_module, tmp_path, monkeypatch):
         module._alone("/dev/sdy", [(*slot[:2], {"partuuid": "none"})])
 
 
+def test_a_slot_that_goes_waits_until_the_disks_others_are_there_again(python_module, tmp_path, monkeypatch):
+    """The kernel reads the table anew: what asked next found no other slot of the disk."""
+    module, looks = python_module("osd_raw_parts"), []
+    (tmp_path / "sdx").write_bytes(b"x" * 8192)
+    disk = str(tmp_path / "sdx")
+    parts = [{"number": number, "uuid": f"slot{number}", "start": 0} for number in (1, 2)]
+    asks = {"disks.partitions": lambda disk: {"partitions": parts}}
+    monkeypatch.setattr(module, "_hold", lambda name, held: looks.append(name) or len(looks) > 2)
+    with LoaderModuleMock({module: {"__salt__": asks, "_run": lambda command, ok=(): None, "PAUSE": 0}}):
+        assert module.remove(disk, [1]) is True
+    assert set(looks) == {"slot2"} and len(looks) > 2
+    assert (tmp_path / "sdx").read_bytes() == bytes(8192)
+
+
 BRIEF = [
     {"pgid": "7.0", "state": "stale+active+clean", "up": [3], "acting": [3]},
     {"pgid": "7.1", "state": "down", "up": [0], "acting": [0]},
