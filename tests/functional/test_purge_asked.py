@@ -379,7 +379,7 @@ def test_until_the_first_daemon_was_stopped_it_is_called_off(runners, cluster, p
     assert "called off" in runners["ceph.engage"]()["text"] and not paths.purge.exists()
     assert runners["ceph.engage"]()["text"] == "the safety is engaged"
     with pytest.raises(Killed):
-        cluster.changes, cluster.kill = 0, (1, False)
+        cluster.changes, cluster.kill, cluster.ended = 0, (1, False), False
         purge(runners)
     assert "that is not called off" in runners["ceph.engage"]()["error"]
     assert f"cluster {FSID} is being taken apart, typed was {OTHER}" in purge(runners, fsid=OTHER)["error"]

@@ -22,7 +22,7 @@ set -e
 git clone -q {checkout} {here}
 cd {here}
 git config user.name test; git config user.email test@example.com
-echo newer >>README.md; echo new >docs/new.md; git add -A; git commit -qm newer
+echo newer >>README.md; echo new >docs/new.txt; git add -A; git commit -qm newer
 """
 SOURCE = (
     "set -e; cd /pk; dpkg-scanpackages -m . >Packages 2>/dev/null; echo 'deb [trusted=yes] file:/pk ./' >{list}; {u}"
@@ -95,7 +95,7 @@ def test_installed_upgraded_removed(prepared: Plain, packages: tuple[Path, Path]
     whole(plain)
     offered(plain, packages[1])
     apt(plain, "upgrade")
-    assert plain.run("tail -1 /srv/halocline/README.md; cat /srv/halocline/docs/new.md").stdout == "newer\nnew\n"
+    assert plain.run("tail -1 /srv/halocline/README.md; cat /srv/halocline/docs/new.txt").stdout == "newer\nnew\n"
     plain.run(RESTART)
     whole(plain)
     plain.run("echo edited >>/srv/halocline/README.md")
