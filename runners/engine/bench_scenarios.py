@@ -21,7 +21,7 @@ from runners.engine.bench_recovery import Plan, Target
 LEAD = 30  # seconds of load before a change, whose mean is what clients have
 FULL = 20  # seconds that find out the most that the load generators reach
 SEEN = 20  # seconds until what a change moves is seen: groups peer, and report every 5 (mgr_stats_period)
-PAUSE = 2  # seconds between two looks; the load itself tells each second
+PAUSE = 5  # seconds between two looks; the load itself tells each second
 TAIL = 180  # seconds that clients have to get their I/O back after all is clean
 FILL = 5  # seconds at first that fill queues, and say nothing of what is reached
 LATE = 3  # seconds that the newest sample is old at most
@@ -114,20 +114,22 @@ def _scenario(opts: Mapping, plan: Plan, ready: Ready, rate: int, change: Callab
             raise ProposalError("the load generators wrote nothing: there is no client I/O that could dip")
         change()
         clean: int | None = None
+        moved = False
         while True:
             pause()
             watch.look()
             at, state = round(now() - event), _state(opts)
             clean = (at if clean is None else clean) if state["clean"] else None
-            felt = dips.dip(watch.curve(event, watch.until(event)), before)
-            settled = clean is not None and at > SEEN and (felt.back is not None or at > clean + TAIL)
-            if settled or at > limit:
+            moved = moved or clean is None
+            settled = clean is not None and at > SEEN
+            if at > limit or settled and (at > (clean or 0) + TAIL or watch.dip(event, before).back is not None):
                 break
         busy = _busy(ticks, _ticks(opts, ready, plan))
     finally:
         watch.end()
-    if clean is not None and clean <= 2 * PAUSE:
-        clean = 0  # nothing had to move, as far as the managers know
+    felt = watch.dip(event, before)
+    if not moved:
+        clean = 0
     return {
         "before": before,
         "depth": felt.depth,
@@ -240,6 +242,10 @@ class _Watch:
     def until(self, begin: float) -> int:
         """For how many seconds since a time all of them have told what they did."""
         return max(0, int(min(each[-1][0] if each else 0 for each in self.told.values()) - begin))
+
+    def dip(self, event: float, before: float) -> dips.Dip:
+        """What clients felt of a change until now."""
+        return dips.dip(self.curve(event, self.until(event)), before)
 
     def end(self) -> None:
         jobs.ask(self.opts, self.hosts, "benchmark_load.stop", kind=bool, timeout=120)
