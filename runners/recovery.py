@@ -142,7 +142,8 @@ def stop() -> answer.Output:
     if not record:
         return {"text": "no recovery is being measured: nothing changed"}
     if benching.alive(record):
-        benching.stop(__opts__)
+        if not benching.stop(__opts__):
+            return answer.bad("a measurement begins or ends just now: nothing was changed; type it again")
         return {"text": "it is stopped: its own process puts all back"}
     bench_recovery.finish(__opts__, record)
     return {"text": "what it left is put back", "changes": {"ceph": sorted(record["units"])}}

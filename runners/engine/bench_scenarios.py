@@ -60,6 +60,7 @@ def _measured(opts: Mapping, ready: Ready, tell: Tell, plan: Plan, record: Mappi
     curves = []
     try:
         rate = _prepared(opts, plan, ready, tell)
+        whole(opts)  # the pool is new
         for profile, options in plan.profiles.items():
             jobs.cluster(opts, "cluster_config.apply", [options, bench_recovery.KEPT], dict)
             for kind, target in plan.targets.items():
@@ -98,7 +99,7 @@ def _prepared(opts: Mapping, plan: Plan, ready: Ready, tell: Tell) -> int:
     return max(1, round(most * plan.load / 100 / len(ready.generators)))
 
 
-def _scenario(opts: Mapping, plan: Plan, ready: Ready, rate: int, change: Callable[[], object]) -> dict[str, Any]:
+def _scenario(opts: Mapping, plan: Plan, ready: Ready, rate: int, change: Callable[[], float]) -> dict[str, Any]:
     """One change under load, until clients have their I/O back and all is clean: what was lost, for how long."""
     (place,) = ready.made.places.values()
     limit = ready.size.seconds
@@ -106,13 +107,13 @@ def _scenario(opts: Mapping, plan: Plan, ready: Ready, rate: int, change: Callab
     watch = _Watch(opts, ready)
     watch.begin(scenarios.load(place, ready.image, longest, rate), longest)
     try:
-        watch.for_seconds(LEAD)
-        first, ticks = _state(opts), _ticks(opts, ready, plan)
-        event = now()
-        before = _mean(watch.curve(event - LEAD, LEAD - LATE)[FILL:])
-        if not before:
+        start = watch.for_seconds(LEAD)
+        if not any(watch.curve(start, watch.until(start))):
             raise ProposalError("the load generators wrote nothing: there is no client I/O that could dip")
-        change()
+        first, ticks = _state(opts), _ticks(opts, ready, plan)
+        event = change()
+        watch.look()
+        before = max(1.0, _mean(watch.curve(event - LEAD, LEAD - LATE)[FILL:]))
         clean: int | None = None
         moved = False
         while True:
@@ -143,18 +144,22 @@ def _scenario(opts: Mapping, plan: Plan, ready: Ready, rate: int, change: Callab
     }
 
 
-def _out(opts: Mapping, plan: Plan, target: Target) -> None:
-    """Stop OSDs and give them out; asked anew just before, as the pool and its data lie there since."""
+def _out(opts: Mapping, plan: Plan, target: Target) -> float:
+    """Stop OSDs and give them out, asked anew just before, as the pool lies there since; return when that began."""
     if against := bench_recovery.against_target(opts, target):
         raise ProposalError("\n".join(against))
+    began = now()
     jobs.one(opts, target.minion, "daemons_maintenance.stop", [list(_units(plan, target))], list)
     jobs.cluster(opts, "cluster_recovery_measure.out", [list(target.osds)], bool)
+    return began
 
 
-def _in(opts: Mapping, plan: Plan, target: Target) -> None:
-    """Start OSDs and take all in."""
+def _in(opts: Mapping, plan: Plan, target: Target) -> float:
+    """Start OSDs and take all in; return when that began."""
+    began = now()
     jobs.one(opts, target.minion, "daemons_maintenance.start", [_units(plan, target)], list)
     jobs.cluster(opts, "cluster_recovery_measure.back", kind=list)
+    return began
 
 
 def _units(plan: Plan, target: Target) -> dict[str, str]:

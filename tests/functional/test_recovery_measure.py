@@ -52,6 +52,7 @@ class Cluster(Minions):
         self.stopped, self.pools, self.records, self.profile = {}, {"images"}, {"bench": {}, "own": {}}, {"osd": LEAST}
         self.loads, self.tries, self.busy, self.flags = {}, [], 0.1, []
         self.says_no, self.at_each_look, self.away = "", None, {}
+        self.rate = 400  # KiB a second of each load
 
     def whole(self):
         """All that a measurement may change."""
@@ -187,7 +188,7 @@ class Cluster(Minions):
         load = self.loads[minion]
         while load["at"] + load["told"][-1][0] / 1000 < self.clock:
             ms, kib = load["told"][-1]
-            load["told"].append([ms + 1000, kib + (100 if self.moves() else 400)])
+            load["told"].append([ms + 1000, kib + (self.rate // 4 if self.moves() else self.rate)])
         return {"at": load["at"] + load["told"][-1][0] / 1000, "samples": load["told"][count:]}
 
     def benchmark_sample_processors(self, minion):
@@ -410,6 +411,20 @@ def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
     assert done["retcode"] == 2 and "was stopped" in done["error"]
     assert cluster.whole() == first
     assert "no recovery is being measured" in runners["recovery.stop"]()["text"]
+
+
+def test_a_load_that_writes_nothing_ends_it_before_anything_stops(runners, cluster):
+    first, cluster.rate = cluster.whole(), 0
+    done = runners["recovery.measure"]()
+    assert done["retcode"] == 2 and "the load generators wrote nothing" in done["error"]
+    assert cluster.whole() == first and cluster.tries == []
+
+
+def test_stopped_before_its_pool_is_made_it_says_to_type_it_again(runners, cluster, monkeypatch):
+    monkeypatch.setattr(benching, "alive", lambda record: True)
+    cluster.records["own"] = {"pid": 1, "born": 1}
+    done = runners["recovery.stop"]()
+    assert done["retcode"] == 2 and "type it again" in done["error"] and cluster.log == []
 
 
 def test_processors_that_hold_it_up_are_told_without_a_ratio(runners, cluster):
