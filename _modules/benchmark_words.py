@@ -13,7 +13,7 @@ PREFIX = "halocline-bench"
 USER = PREFIX
 MOUNT = Path("/run/halocline-benchmark/fs")
 VALUE = re.compile(r"[A-Za-z0-9.:_-]+")
-FIO = ("rw", "rwmixread", "bs", "iodepth", "ramp_time", "latency_target")  # taken over as they are
+FIO = ("rw", "rwmixread", "bs", "iodepth", "ramp_time", "latency_target", "rate_iops")  # taken over as they are
 BLOCK = 512  # bytes of a disk's block
 METADATA = ("filecreate", "filestat", "filedelete")  # engines of fio 3.x
 # benchmaster's: a second with more than 0.00001 % of slower operations lowers fio's queue depth.

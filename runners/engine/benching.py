@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from proposals.benchmarks import loads, places, suites
@@ -17,6 +17,8 @@ from proposals.text.errors import ProposalError
 from proposals.text.sizes import rounded
 from runners.engine import bench_jobs, health, jobs, lent, minions, stage_lock
 from runners.engine.bench_jobs import Ready, Tell
+
+Measured = Callable[[Mapping, Ready, Tell], dict[str, Any]]
 
 
 def ready(
@@ -68,11 +70,13 @@ def alive(record: Mapping[str, Any]) -> bool:
     return stage_lock.born(record["pid"]) == record["born"]
 
 
-def run(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
+def run(opts: Mapping, plan: Ready, tell: Tell, measured: Measured = bench_jobs.measured) -> dict[str, Any]:
     """Run a benchmark; return its result. Whatever happens, what was made for it is taken away.
 
     tell
         Says each step as it begins.
+    measured
+        What is done between; what it returns counts more than what is told of each run.
     """
     if left := interrupted(opts):
         tell(f"takes away what {left['id']} left, which was interrupted")
@@ -88,7 +92,7 @@ def run(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
         with lent.lent(opts, asked, "benchmark", secrets.new_key()):
             tell(f"makes {', '.join(plan.made.record['pools'])}")
             jobs.cluster(opts, "cluster_benchmark.make", [plan.made.commands, plan.made.caps], bool, timeout=1800)
-            return {**_about(opts, plan, run_id), **bench_jobs.measured(opts, plan, tell)}
+            return {**_about(opts, plan, run_id), **measured(opts, plan, tell)}
     finally:
         tell("takes away what was made for it")
         for line in tidy(opts, record):
