@@ -3,17 +3,19 @@
 Nothing here changes anything, and all of it answers where a pinned library is missing.
 """
 
+import inspect
 import platform
 from typing import Any
 
 import salt.version
 
 from proposals.stages import replies
+from proposals.text import topics
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import nearest, shown
 from proposals.text.notes import several
 from proposals.validation import installation
-from runners.engine import answer, installed, minions
+from runners.engine import answer, documented, installed, minions
 
 
 @answer.answers
@@ -82,3 +84,37 @@ def doctor(minion: str | None = None, **_: Any) -> answer.Answer:
     asked = {*seen.hosts, *seen.silent, *seen.failed}
     data = {"wrong": [each._asdict() for each in wrong], "minions": sorted(asked)}
     return answer.Answer(installation.text(wrong, len(asked)), data, 1 if wrong else 0)
+
+
+@answer.answers
+def help_(topic: str | None = None, **_: Any) -> answer.Answer:
+    """Show what a word means: a command, a noun of commands, a page, a setting, an argument, a check, a term.
+
+    topic
+        The word; of one that is misspelt the nearest is named. The default lists nouns of commands and pages.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run halocline.help
+        salt-run halocline.help osd.replace
+        salt-run halocline.help ratio
+    """
+    known = [*documented.commands(), *documented.pages()]
+    if topic is None:
+        nouns, pages = ([each for each in known if each.kind == kind] for kind in (topics.NOUN, topics.PAGE))
+        text = f"salt-run NOUN.VERB, of\n{topics.listed(nouns)}\n\npages\n{topics.listed(pages)}"
+        return answer.Answer(text, {"commands": [each.name for each in nouns], "pages": [each.name for each in pages]})
+    found = [_whole(each) for each in topics.find(str(topic), known)]
+    return answer.Answer("\n\n".join(each.text for each in found), {"topics": [each._asdict() for each in found]})
+
+
+__func_alias__ = {"help_": "help"}
+
+
+def _whole(topic: topics.Topic) -> topics.Topic:
+    """A command's docstring as Salt's loader has it: with the arguments that it takes from a table."""
+    function = __salt__.get(topic.name) if topic.kind == topics.COMMAND else None
+    doc = inspect.cleandoc((function and function.__doc__) or topic.text)
+    return topic._replace(text=f"salt-run {topic.name}\n\n{doc}") if topic.kind == topics.COMMAND else topic

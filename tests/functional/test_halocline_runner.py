@@ -167,3 +167,14 @@ def test_looking_changes_nothing(master, minions):
     for verb in ("doctor", "version"):
         master.runners()[f"halocline.{verb}"]()
     assert len(before[1]) > 5 and files() == before
+
+
+def test_help_shows_a_command_with_all_its_arguments(master):
+    help_ = master.runners()["halocline.help"]
+    assert "policy.cfg" in help_("policy")["text"] and "salt-run NOUN.VERB" in help_()["text"]
+    told = help_("proposal.peek")["text"]
+    assert told.startswith("salt-run proposal.peek\n") and "\nratio\n" in told
+    done = help_("osd.replce")
+    assert done["retcode"] == 2 and "did you mean 'osd.replace'?" in done["error"]
+    done = master.runners(output="json")["halocline.help"]("ratio")
+    assert done["topics"][0]["kind"] == "row"
