@@ -138,3 +138,14 @@ def test_the_log_of_every_command_is_rotated_where_the_master_writes_it(install,
     for noun, _, verb in (name.partition(".") for name in rotated):
         assert f"def {verb}(" in (checkout / f"runners/{noun}.py").read_text()
     assert "/var/log" not in made
+
+
+def test_what_shells_complete_is_put_in_place_by_the_installer_or_by_the_planners_packages(install, checkout):
+    _, wanted = install
+    packages = [
+        (checkout / "srv/packages" / name).read_text()
+        for name in ("debian/halocline-planner.install", "halocline.spec")
+    ]
+    made = {str(path.relative_to(checkout)) for path in (checkout / "srv/completions").rglob("*") if path.is_file()}
+    assert len(made) == 4 and wanted.SHELLS.keys() <= made
+    assert [name for name in made - wanted.SHELLS.keys() for text in packages if name not in text] == []
