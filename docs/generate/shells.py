@@ -5,6 +5,7 @@ A word that ends with ``=`` takes a value; of a word with few values each is off
 
 import argparse
 from collections.abc import Iterator
+from configparser import ConfigParser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ import jinja2
 from docs.generate.functions import ROOT, Function, runners
 from proposals import cli as planner
 from proposals.reference import machines
+from proposals.text import topics
+from runners.engine import documented
 
 TEMPLATES = Path(__file__).parent / "shells"
 PLACES = {  # where each is kept; srv/install and the packages put it in place
@@ -20,6 +23,7 @@ PLACES = {  # where each is kept; srv/install and the packages put it in place
     "halocline.bash.j2": ROOT / "srv/completions/bash/halocline",
     "salt-run.zsh.j2": ROOT / "srv/completions/zsh/_salt-run",
     "halocline.zsh.j2": ROOT / "srv/completions/zsh/_halocline",
+    "halocline.1.j2": ROOT / "srv/man/halocline.1",
 }
 TRUTH = ("false", "true")
 
@@ -39,12 +43,13 @@ def rendered() -> dict[Path, str]:
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
-        comment_start_string="{##",
+        comment_start_string="{##",  # a shell counts by ${#…}
         comment_end_string="##}",
     )
+    made.filters |= {"roff": _roff, "quoted": _quoted}
     verbs = list(_verbs(planner.parser()))
     facts = {
-        "functions": [(each.name, _line(each.summary), _typed(each)) for each in runners().values() if each.examples],
+        "functions": [(each.name, each.summary, _typed(each)) for each in runners().values() if each.examples],
         "stages": sorted(f"ceph.stage.{path.stem}" for path in (ROOT / "salt/ceph/stage").glob("*.sls")),
         "verbs": verbs,
         "nested": sorted({each.path.partition(" ")[0] for each in verbs if " " in each.path}),
@@ -52,10 +57,39 @@ def rendered() -> dict[Path, str]:
         "sites": list(machines.CATALOGUE),
         "inventories": [f"reference:{site}" for site in machines.CATALOGUE],
     }
+    facts |= {"nouns": list(_nouns()), "version": _version(), "examples": _examples()}
     return {path: f"{made.get_template(name).render(facts)}\n" for name, path in PLACES.items()}
 
 
-def _line(text: str) -> str:
+def _nouns() -> Iterator[tuple[str, str, list[str]]]:
+    """Each noun of salt-run, what it is about, its verbs."""
+    known = list(documented.commands())
+    for noun in (each for each in known if each.kind == topics.NOUN):
+        names = [each.name for each in known if each.kind == topics.COMMAND]
+        own = [name.partition(".")[2] for name in names if name.startswith(f"{noun.name}.")]
+        if own:
+            yield noun.name, noun.about.replace("``", ""), own
+
+
+def _examples() -> list[str]:
+    """The planner's own, as one types them where the command is installed."""
+    return [f"halocline {text.removeprefix(planner.PROG).strip()}" for text in planner.EXAMPLE.values()]
+
+
+def _version() -> str:
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    return setup["metadata"]["version"]
+
+
+def _roff(text: str) -> str:
+    """Text as troff prints it: no word of it is a command."""
+    for char, shown in {"\\": "\\e", "-": "\\-", '"': "\\(dq", "'": "\\(aq", "``": "", "\n": " "}.items():
+        text = text.replace(char, shown)
+    return f"\\&{text}" if text.startswith(".") else text
+
+
+def _quoted(text: str) -> str:
     """A summary as it may stand between single quotes of a shell; zsh parts word and meaning at a colon."""
     return text.replace("``", "").replace("'", "").replace(":", "\\:")
 
@@ -84,7 +118,7 @@ def _verb(parser: argparse.ArgumentParser, path: str) -> Verb:
     places = [each.dest for each in parser._actions if not each.option_strings and each.nargs is None]
     pairs = [f"{name}=" for name in _pairs(parser)]
     words = [word for each in options for word in _option(each)]
-    return Verb(path, _line(parser.description or ""), places, [*pairs, *words])
+    return Verb(path, parser.description or "", places, [*pairs, *words])
 
 
 def _option(option: argparse.Action) -> list[str]:

@@ -27,6 +27,7 @@ SHARED = Path("/usr/local/share")
 SHELLS = {
     "srv/completions/bash/salt-run": "bash-completion/completions/salt-run",
     "srv/completions/zsh/_salt-run": "zsh/site-functions/_salt-run",
+    "srv/man/halocline.1": "man/man1/halocline.1",
 }
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
 

@@ -140,12 +140,15 @@ def test_the_log_of_every_command_is_rotated_where_the_master_writes_it(install,
     assert "/var/log" not in made
 
 
-def test_what_shells_complete_is_put_in_place_by_the_installer_or_by_the_planners_packages(install, checkout):
+def test_completions_and_man_page_are_put_in_place_by_the_installer_or_by_the_planners_packages(install, checkout):
     _, wanted = install
+    folder = checkout / "srv/packages"
     packages = [
-        (checkout / "srv/packages" / name).read_text()
-        for name in ("debian/halocline-planner.install", "halocline.spec")
+        (folder / "halocline.spec").read_text(),
+        "".join(path.read_text() for path in (folder / "debian").glob("halocline-planner.*")),
     ]
-    made = {str(path.relative_to(checkout)) for path in (checkout / "srv/completions").rglob("*") if path.is_file()}
-    assert len(made) == 4 and wanted.SHELLS.keys() <= made
-    assert [name for name in made - wanted.SHELLS.keys() for text in packages if name not in text] == []
+    paths = [path for name in ("completions", "man") for path in (checkout / "srv" / name).rglob("*") if path.is_file()]
+    made = {str(path.relative_to(checkout)) for path in paths}
+    assert len(made) == 5 and wanted.SHELLS.keys() <= made
+    planners = {name for name in made if not name.endswith("salt-run")}
+    assert [name for name in planners for text in packages if name not in text] == []
