@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 import yaml
 
-from docs.generate import markdown
+from docs.generate import markdown, shells
 from docs.generate.functions import ROOT, Function, runners
 from lab import cli as lab
 from proposals import cli as planner
@@ -31,10 +31,11 @@ def rendered() -> dict[Path, str]:
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     facts = dict(_facts())
-    return {
+    texts = {
         FOLDER / name.removesuffix(".j2"): f"{made.get_template(name).render(facts)}\n"
         for name in made.list_templates()
     }
+    return texts | shells.rendered()
 
 
 def differing() -> list[Path]:

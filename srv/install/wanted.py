@@ -22,6 +22,13 @@ DROP_IN = "zz-halocline.conf"  # Salt joins drop-ins in the order of their names
 HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's own words, which come first.\n"
 WHEELS = "wheels"  # of the libraries, where a package brought this tree
 LOGROTATE = "/etc/logrotate.d/halocline"
+# Before /usr/share, in the order in which bash-completion, zsh and man look: of Salt's own packages nothing is touched.
+SHARED = Path("/usr/local/share")
+SHELLS = {
+    "srv/completions/bash/salt-run": "bash-completion/completions/salt-run",
+    "srv/completions/zsh/_salt-run": "zsh/site-functions/_salt-run",
+    "srv/man/halocline.1": "man/man1/halocline.1",
+}
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
 
 
@@ -46,6 +53,7 @@ def wanted(config: Path, link: bool, record: Record) -> dict[str, bytes | str | 
     files[str(Path(sysconfig.get_path("purelib")) / "halocline.pth")] = f"{LIBRARY}\n".encode()
     kinds = ("master", "minion") if (config / "minion.d").is_dir() else ("master",)
     drop_ins = {kind: _drop_in(config, kind) for kind in kinds}
+    files |= {str(SHARED / place): found(CHECKOUT / name) for name, place in SHELLS.items()}
     files[LOGROTATE] = _logrotate(drop_ins["master"]).encode()
     return files | {str(config / f"{kind}.d" / DROP_IN): text.encode() for kind, text in drop_ins.items()}
 

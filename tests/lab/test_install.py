@@ -35,9 +35,10 @@ echo 'def answers(): return "theirs"' >/srv/site/runners/site.py
 # Every file, link and folder with mode and content, but for what Salt makes by itself.
 WHAT_IS_THERE = r"""
 set -f
+beside="/etc/logrotate.d /usr/local/share"
 apart="! -path */pki* ! -path *__pycache__* ! -name _schedule.conf"
-find /etc/salt /etc/logrotate.d /srv /var/lib/halocline /opt/salt/lib $apart -printf '%p %y %m %l\n' 2>/dev/null | sort
-find /etc/salt /etc/logrotate.d /srv /opt/salt/lib -type f $apart -exec sha256sum {} + | sort -k 2
+find /etc/salt $beside /srv /var/lib/halocline /opt/salt/lib $apart -printf '%p %y %m %l\n' 2>/dev/null | sort
+find /etc/salt $beside /srv /opt/salt/lib -type f $apart -exec sha256sum {} + | sort -k 2
 """
 # As its unit would: ended, gone, started.
 RESTART = (
@@ -98,6 +99,7 @@ def test_installed_restarted_used_undone(plain: Plain) -> None:
     plain.run(INSTALL)
     assert '"/var/log/halocline/disk.wipe.jsonl"' in plain.run("cat /etc/logrotate.d/halocline").stdout
     once = plain.run(WHAT_IS_THERE).stdout
+    assert "/usr/local/share/bash-completion/completions/salt-run" in once
     plain.run(INSTALL)
     assert plain.run(WHAT_IS_THERE).stdout == once != before
     plain.run(RESTART)

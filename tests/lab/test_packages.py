@@ -128,6 +128,8 @@ def test_the_planner_alone_plans_as_this_checkout_does(prepared: Plain, packages
         assert prepared.run(f"cd /; {halocline} {APOLLO} --format json").stdout == wanted.stdout
         assert "4 hosts, 216 OSDs" in prepared.run(f"cd /; {halocline} {APOLLO}").stdout
         assert "usage: halocline" in prepared.run(f"{halocline} --help").stdout
+    listed = prepared.run("dpkg -L halocline-planner").stdout
+    assert "/completions/halocline\n" in listed and "/vendor-completions/_halocline\n" in listed
     assert "lab" not in prepared.run("ls /tmp/empty/lib/python3.11/site-packages").stdout.split()
     apt(prepared, "remove", "halocline-planner")
 

@@ -138,3 +138,17 @@ def test_the_log_of_every_command_is_rotated_where_the_master_writes_it(install,
     for noun, _, verb in (name.partition(".") for name in rotated):
         assert f"def {verb}(" in (checkout / f"runners/{noun}.py").read_text()
     assert "/var/log" not in made
+
+
+def test_completions_and_man_page_are_put_in_place_by_the_installer_or_by_the_planners_packages(install, checkout):
+    _, wanted = install
+    folder = checkout / "srv/packages"
+    packages = [
+        (folder / "halocline.spec").read_text(),
+        "".join(path.read_text() for path in (folder / "debian").glob("halocline-planner.*")),
+    ]
+    paths = [path for name in ("completions", "man") for path in (checkout / "srv" / name).rglob("*") if path.is_file()]
+    made = {str(path.relative_to(checkout)) for path in paths}
+    assert len(made) == 5 and wanted.SHELLS.keys() <= made
+    planners = {name for name in made if not name.endswith("salt-run")}
+    assert [name for name in planners for text in packages if name not in text] == []

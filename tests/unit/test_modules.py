@@ -32,6 +32,7 @@ READERS |= {
     "host_lldp",
     "host_nft",
     "host_nics",
+    "host_parts",
     "host_raid",
     "host_time",
 }

@@ -1,0 +1,90 @@
+"""What can be looked up by a word: commands, nouns of commands, pages, their sections, rows of their tables."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from proposals.text.errors import ArgumentError
+from proposals.text.names import nearest, shown
+
+COMMAND, NOUN, PAGE, ROW, SECTION = "command", "commands", "page", "row", "section"
+LOOKED_UP = ("reference/", "glossary")  # pages whose rows each explain a word
+_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+_LINE = re.compile(r"^\|(.*)\|$")
+_RULE = re.compile(r"^\|[-:| ]+\|$")
+
+
+class Topic(NamedTuple):
+    """One thing that is explained: ``about`` in one line, ``text`` whole."""
+
+    name: str
+    kind: str
+    about: str
+    text: str
+
+
+def of_page(path: str, text: str) -> Iterator[Topic]:
+    """Yield the topics of a Markdown page: itself, what its tables explain, its sections.
+
+    path
+        Below the docs, without its end: ``howto/pools``.
+    """
+    title = text.partition("\n")[0].removeprefix("# ")
+    yield Topic(path.rpartition("/")[2], PAGE, title, plain(text))
+    if path.startswith(LOOKED_UP):
+        yield from _rows(path, text)
+    for section in re.split(r"^(?=##+ )", text, flags=re.MULTILINE)[1:]:
+        heading = plain(section.partition("\n")[0].lstrip("# "))
+        yield Topic(heading, SECTION, f"in {path}", f"{plain(section)}\n({path})")
+
+
+def _rows(path: str, text: str) -> Iterator[Topic]:
+    """What each row of a page's tables says of the words in its first cell."""
+    lines = text.splitlines()
+    head: list[str] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        if _RULE.match(line):
+            head = _cells(before)
+        elif not _LINE.match(line):
+            head = []
+        elif head and (cells := _cells(line)):
+            told = [f"  {name}: {cell}" for name, cell in zip(head[1:], cells[1:], strict=False) if cell]
+            for word in cells[0].rstrip(" *").split(", "):
+                yield Topic(word, ROW, f"in {path}", "\n".join([f"{cells[0]} ({path})", *told]))
+
+
+def _cells(line: str) -> list[str]:
+    return [plain(cell.strip()).replace("`", "") for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])]
+
+
+def plain(markdown: str) -> str:
+    """Return Markdown as a terminal shows it: links as their words, no escapes of HTML or of tables."""
+    return html.unescape(_LINK.sub(r"\1", markdown)).replace(r"\|", "|").strip()
+
+
+def find(word: str, topics: Iterable[Topic]) -> list[Topic]:
+    """Return what a word names: what is more than a section where there is any; upper case, dashes and underscores
+    make no difference.
+
+    Raises ArgumentError with the nearest word where it names nothing."""
+    by_name: dict[str, list[Topic]] = {}
+    for topic in topics:
+        by_name.setdefault(_key(topic.name), []).append(topic)
+    found = by_name.get(_key(word))
+    if not found:
+        near = nearest(_key(word), by_name)
+        hint = near if near.startswith(": did") else "; 'salt-run halocline.help' lists commands and pages"
+        raise ArgumentError(f"there is no topic '{shown(word)}'{hint}")
+    return [each for each in found if each.kind != SECTION] or found
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_-]+", "-", name.strip().strip("`").lower())
+
+
+def listed(topics: Iterable[Topic]) -> str:
+    """Return one line for each of these topics."""
+    topics = list(topics)
+    width = max((len(topic.name) for topic in topics), default=0)
+    return "\n".join(f"  {topic.name:<{width}}  {topic.about}".rstrip() for topic in topics)

@@ -1,0 +1,224 @@
+"""What is wrong with an installation of the product: a row and a function each, and the command that mends it.
+
+It needs none of the pinned libraries: one that is missing is among what it tells.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from proposals.text.errors import InventoryError
+from proposals.text.names import printable, shown
+from proposals.text.notes import several
+
+LEAST = 256 << 20  # bytes free: a log, a cache and a generation fit
+NAMED = 3  # parts that one line names
+PREP = "salt-run state.orch ceph.stage.prep"
+INSTALL = "python3 /srv/halocline/srv/install"
+RESTART = "systemctl restart salt-master"
+
+
+@dataclass(frozen=True)
+class Host:
+    """What a minion has: the product's version, ``{part: hash}``, and bytes free by folder."""
+
+    version: str
+    parts: Mapping[str, str]
+    room: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What was seen of a master and its minions; what is empty was well, or was not looked at.
+
+    refused
+        Why the master takes no job.
+    older
+        The file of its configuration that was written since it began.
+    pillar
+        Why its own pillar does not hold what Halocline serves.
+    settings
+        Keys of its configuration that lack what the shipped drop-in says.
+    files
+        What srv/install wrote and is missing or edited: ``{path: which}``.
+    libraries
+        What Salt's Python lacks.
+    logs
+        The folder of run logs where nothing can be written to it: ``{folder: (why, the user who must)}``.
+    room
+        Bytes free by folder, on the master.
+    waiting, denied
+        Minions whose keys are neither accepted nor refused yet; whose keys are not those that were accepted.
+    ours
+        Minions of ours, of whom ``silent`` and ``failed`` (with why) did not answer, and ``hosts`` did.
+    served
+        Our parts as the master serves them: ``{part: hash}``.
+    """
+
+    refused: str = ""
+    older: str = ""
+    pillar: str = ""
+    settings: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    libraries: Sequence[str] = ()
+    logs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    room: Mapping[str, int] = field(default_factory=dict)
+    waiting: Sequence[str] = ()
+    denied: Sequence[str] = ()
+    ours: Sequence[str] = ()
+    silent: Sequence[str] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    served: Mapping[str, str] = field(default_factory=dict)
+
+
+class Wrong(NamedTuple):
+    """One thing that is wrong: of which minions (none: of the master), and what mends it, a command first."""
+
+    check: str
+    minions: tuple[str, ...]
+    message: str
+    mend: str
+
+
+class Check(NamedTuple):
+    """A row: what is right in one line, and who looks; it yields minions, message and what mends it."""
+
+    id: str
+    about: str
+    look: Callable[[Installation], Iterable[tuple[Sequence[str], str, str]]]
+
+
+def _master(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.refused:
+        yield (), seen.refused, f"{RESTART}; 'journalctl -u salt-master' says why it ended"
+
+
+def _restart(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.older:
+        yield (), f"the master runs since before {seen.older} was written", RESTART
+
+
+def _settings(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.settings:
+        lacking = ", ".join(seen.settings)
+        yield (), f"the master's configuration lacks what the drop-in says of {lacking}", f"{INSTALL}; {RESTART}"
+
+
+def _files(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    for path, which in seen.files.items():
+        first = f"mv '{path}' '{path}.mine'; " if which == "edited" else ""
+        yield (), f"{path}, which srv/install wrote, is {which}", f"{first}{INSTALL}; {RESTART}"
+
+
+def _libraries(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.libraries:
+        yield (), f"Salt's Python lacks {', '.join(seen.libraries)}", INSTALL
+
+
+def _pillar(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.pillar:
+        yield (), seen.pillar, f"{INSTALL}; {RESTART}; what it says of the site's own files is mended there"
+
+
+def _logs(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    for folder, (why, user) in seen.logs.items():
+        mend = f"install -d -m 750 -o {user} '{folder}'; where that is refused, remount it to be written"
+        yield (), f"run logs cannot be written to {folder}: {why}", mend
+
+
+def _room(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    rooms: dict[str, dict[str, int]] = {"": dict(seen.room)}
+    rooms |= {minion: dict(host.room) for minion, host in seen.hosts.items()}
+    for minion, folders in rooms.items():
+        for folder, free in folders.items():
+            if free < LEAST:
+                what = f"{shown(folder)} has {free >> 20} MiB free, expected {LEAST >> 20} or more"
+                mend = f"du -xh --max-depth=2 {shown(folder)} | sort -h | tail: what fills it"
+                yield (minion,) if minion else (), what, mend
+
+
+def _keys(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    for minion in seen.waiting:
+        same = "once 'salt-key --finger' and 'salt-call --local key.finger' there tell the same"
+        yield (minion,), "its key is not accepted", f"salt-key --accept={minion}, {same}"
+    for minion in seen.denied:
+        again = f"salt-key --delete={minion}, if the host was made anew; then accept its key again"
+        yield (minion,), "its key is another than the one that was accepted", again
+
+
+def _none(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if not seen.ours and not seen.pillar:
+        yield (), "no minion is managed by Halocline", "salt-key --list-all; ceph_minions says which of them are"
+
+
+def _silent(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.silent:
+        yield seen.silent, "does not answer", "systemctl restart salt-minion, there; then 'salt-run manage.status'"
+
+
+def _failed(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    for minion, why in seen.failed.items():
+        yield (minion,), why, PREP
+
+
+def _parts(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    for minion, host in seen.hosts.items():
+        if differ := differing(seen.served, host):
+            more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
+            which = f"{', '.join(differ[:NAMED])}{more}"
+            yield (minion,), f"it has version {host.version}, and other parts than the master serves: {which}", PREP
+
+
+CHECKS = (
+    Check("master", "Salt's master runs and takes jobs", _master),
+    Check("restart", "the master runs by its configuration as it is now", _restart),
+    Check("drop-in", "the master's configuration has all that the shipped drop-in says", _settings),
+    Check("files", "what srv/install wrote is there, as it was written", _files),
+    Check("libraries", "Salt's Python has the pinned libraries", _libraries),
+    Check("pillar", "the master's own pillar is Halocline's", _pillar),
+    Check("logs", "run logs can be written", _logs),
+    Check("room", f"{LEAST >> 20} MiB are free where Salt and Halocline write", _room),
+    Check("keys", "every minion's key is accepted, and the one that it uses", _keys),
+    Check("minions", "minions are managed by Halocline", _none),
+    Check("silent", "every minion of ours answers", _silent),
+    Check("answers", "every minion's answer can be read", _failed),
+    Check("parts", "every minion has the parts that the master serves", _parts),
+)
+
+
+def read(answer: Mapping[str, Any]) -> Host:
+    """Return what a minion answered to ``host_parts.look``; InventoryError where it has not that form."""
+    parts, room = answer.get("parts"), answer.get("room")
+    if not isinstance(parts, Mapping) or not isinstance(room, Mapping):
+        raise InventoryError("host_parts.look did not answer {version, parts, room}")
+    if not all(isinstance(free, int) for free in room.values()):
+        raise InventoryError("host_parts.look: 'room' is not {folder: bytes}")
+    return Host(shown(answer.get("version")), {str(part): str(hash_) for part, hash_ in parts.items()}, dict(room))
+
+
+def differing(served: Mapping[str, str], host: Host) -> list[str]:
+    """Return the parts that the master serves and a minion has not, or has otherwise."""
+    return sorted(part for part, hash_ in served.items() if host.parts.get(part) != hash_)
+
+
+def run(seen: Installation) -> list[Wrong]:
+    """Return all that is wrong, in the rows' order; what is said in the same words of several minions is one."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for check in CHECKS:
+        for minions, message, mend in check.look(seen):
+            found.setdefault((check.id, message, mend), []).extend(minions)
+    return [
+        Wrong(id_, tuple(sorted(set(minions))), printable(message), mend)
+        for (id_, message, mend), minions in found.items()
+    ]
+
+
+def text(wrong: Sequence[Wrong], minions: int) -> str:
+    """Return what a person reads; ``minions``: how many were looked at beside the master."""
+    lines = []
+    for each in wrong:
+        who = several(list(each.minions)) if each.minions else "master"
+        lines += [f"{who}: {each.message}  [{each.check}]", f"    -> {each.mend}"]
+    counted = f"{len(CHECKS)} checks of the master and {minions} minions"
+    return "\n".join([*lines, f"{counted}: {f'{len(wrong)} wrong' if wrong else 'all is well'}"])

@@ -1,0 +1,180 @@
+"""``salt-run halocline.*`` through Salt's own runner loader: a master that is configured and does not run."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from saltmaster import Master
+
+from proposals.stages.replies import Problem, Replies
+from proposals.text.errors import ProposalError
+from runners.engine import installed, jobs
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    """A master with three accepted minions."""
+    made = salt_factories.salt_master_daemon("doctor", factory_class=Master)
+    for name in ("node1", "node2", "node3"):
+        made.accept(name)
+    return made
+
+
+@pytest.fixture
+def minions(master, monkeypatch, tmp_path):
+    """What minions answer, by name: what the master serves; the record of srv/install is one under tmp_path."""
+    parts = installed.served(master.opts())
+    told = {name: {"version": "0.1.0", "parts": parts, "room": {"/": 1 << 40}} for name in ("node1", "node2", "node3")}
+
+    def ask(opts, asked, function, arguments=(), kind=dict, timeout=60):
+        assert function == "host_parts.look"
+        problems = [Problem(each, "does not answer", True) for each in asked if each not in told]
+        return Replies({each: told[each] for each in asked if each in told}, problems)
+
+    monkeypatch.setattr(jobs, "ask", ask)
+    monkeypatch.setattr(installed, "RECORD", tmp_path / "installed.json")
+    return told
+
+
+def checks(answer):
+    return {each["check"]: each for each in answer["wrong"]}
+
+
+def test_all_is_well(master, minions):
+    done = master.runners(output="json")["halocline.doctor"]()
+    assert done == {"wrong": [], "minions": ["node1", "node2", "node3"]}
+    assert "retcode" not in master.runners()["halocline.version"]()
+
+
+def test_one_minion_alone_is_asked(master, minions):
+    assert master.runners(output="json")["halocline.doctor"](minion="node2")["minions"] == ["node2"]
+    done = master.runners()["halocline.doctor"](minion="node22")
+    assert done["retcode"] == 2 and "did you mean 'node2'?" in done["error"]
+
+
+def test_older_parts_and_silence_are_told_by_version_and_doctor(master, minions):
+    minions["node1"] = {**minions["node1"], "parts": {"modules/disks.py": "old"}}
+    del minions["node3"]
+    done = master.runners(output="json")["halocline.version"]()
+    assert done["retcode"] == 1 and done["minions"]["node2"] == {"halocline": "0.1.0", "differing": []}
+    assert len(done["minions"]["node1"]["differing"]) > 100 and "node3: does not answer" in done["problems"][0]
+    found = checks(master.runners(output="json")["halocline.doctor"]())
+    assert found.keys() == {"parts", "silent"} and found["parts"]["minions"] == ("node1",)
+
+
+def test_a_file_of_the_site_in_place_of_ours_is_what_minions_are_to_have(master, minions):
+    own = master.root / "salt/_modules/osd.py"
+    own.parent.mkdir(parents=True)
+    own.write_text("theirs = True\n")
+    try:
+        served = installed.served(master.opts())
+    finally:
+        own.unlink()
+    assert served["modules/osd.py"] == hashlib.sha256(b"theirs = True\n").hexdigest()
+
+
+def test_a_master_that_takes_no_job(master, minions, monkeypatch):
+    def refused(*_, **__):
+        raise ProposalError("the Salt master takes no jobs (x): is salt-master running?")
+
+    monkeypatch.setattr(jobs, "ask", refused)
+    done = master.runners()["halocline.doctor"]()
+    assert done["retcode"] == 1 and "-> systemctl restart salt-master" in done["text"]
+    done = master.runners()["halocline.version"]()
+    assert done["retcode"] == 1 and done["text"].startswith("master: halocline 0.1.0, Salt ")
+
+
+def test_nobody_to_ask_and_no_master_runs(master, minions, monkeypatch):
+    monkeypatch.setattr(installed, "_ours", lambda opts: ([], ""))
+    assert checks(master.runners(output="json")["halocline.doctor"]()).keys() == {"master", "minions"}
+
+
+def test_a_key_that_waits(master, minions):
+    waiting = Path(master.config["pki_dir"]) / "minions_pre" / "node9"
+    waiting.parent.mkdir(exist_ok=True)
+    waiting.touch()
+    try:
+        found = checks(master.runners(output="json")["halocline.doctor"]())
+    finally:
+        waiting.unlink()
+    assert found["keys"]["minions"] == ("node9",)
+
+
+def test_what_the_installer_wrote_is_missing_or_edited(master, minions, tmp_path):
+    (tmp_path / "kept").write_text("a")
+    (tmp_path / "edited").write_text("b")
+    (tmp_path / "link").symlink_to("there")
+    digest = hashlib.sha256(b"a").hexdigest()
+    hashes = {"kept": [digest], "edited": [digest], "gone": [digest], "link": ["-> there"]}
+    recorded = {"paths": {str(tmp_path / name): each for name, each in hashes.items()}, "folders": []}
+    installed.RECORD.write_text(json.dumps(recorded))
+    assert installed._changed() == {str(tmp_path / "edited"): "edited", str(tmp_path / "gone"): "missing"}
+    installed.RECORD.write_text("{")
+    assert installed._changed() == {str(installed.RECORD): "edited"}
+
+
+def test_a_configuration_without_the_drop_in(master, minions):
+    opts = {**master.opts(), "runner_dirs": [], "ext_pillar": [], "file_roots": {"base": ["/srv/salt"]}}
+    del opts["halocline_log_dir"]
+    assert installed._lacking(opts) == ["file_roots", "runner_dirs", "ext_pillar", "halocline_log_dir"]
+    done = master.runners(pillar_roots={"base": ["/srv/theirs"]}, output="json")["halocline.doctor"]()
+    assert {"drop-in", "pillar"} <= checks(done).keys()
+
+
+def test_a_master_that_began_before_its_configuration_was_written(master, minions, tmp_path):
+    began = tmp_path / "pid"
+    began.write_text("1")
+    opts = {**master.opts(), "pidfile": str(began)}
+    assert installed._older(opts) == ""
+    os.utime(began, (1, 1))
+    assert installed._older(opts).endswith((".conf", "master"))
+    assert installed._gone(opts) == "" and installed._gone({"pidfile": str(tmp_path / "none")}) != ""
+
+
+def test_a_folder_of_logs_that_is_none(master, minions, tmp_path):
+    (tmp_path / "file").write_text("")
+    opts = {"user": "root", "halocline_log_dir": str(tmp_path / "file" / "logs")}
+    assert "is no folder" in installed._logs(opts)[opts["halocline_log_dir"]][0]
+    opts = {"user": "nobody", "halocline_log_dir": str(tmp_path)}
+    assert installed._logs(opts)[str(tmp_path)] == ("the master runs as nobody, whose it is not", "nobody")
+    assert installed._logs({**opts, "user": "root"}) == {}
+
+
+def test_a_full_disk_and_a_library_that_is_missing(master, minions, monkeypatch):
+    monkeypatch.setattr(installed, "IMPORTED", {"PyYAML": "yaml", "rich": "no_such_library"})
+    assert installed._libraries() == ["Jinja2", "rich"]  # Jinja2: its import name is not told here
+    monkeypatch.setattr(installed, "_room", lambda opts: {"/srv": 0})
+    assert checks(master.runners(output="json")["halocline.doctor"]()).keys() == {"libraries", "room"}
+
+
+def test_a_minion_tells_what_it_has(modules):
+    told = modules["host_parts.look"]()
+    osd = hashlib.sha256((installed.ROOT / "_modules/osd.py").read_bytes()).hexdigest()
+    assert told["version"] == installed.version() and told["parts"]["modules/osd.py"] == osd
+    assert told["parts"] == {**told["parts"], **installed.served({"file_roots": {}})}
+    assert told["room"]["/"] > 0
+
+
+def test_looking_changes_nothing(master, minions):
+    def files():
+        folders = [master.root / "pillar", master.root / "salt", Path(master.config["pki_dir"]), master.root / "conf"]
+        logs = master.root / "run-logs"
+        return logs.exists(), {path: path.lstat().st_mtime_ns for each in folders for path in each.rglob("*")}
+
+    before = files()
+    for verb in ("doctor", "version"):
+        master.runners()[f"halocline.{verb}"]()
+    assert len(before[1]) > 5 and files() == before
+
+
+def test_help_shows_a_command_with_all_its_arguments(master):
+    help_ = master.runners()["halocline.help"]
+    assert "policy.cfg" in help_("policy")["text"] and "salt-run NOUN.VERB" in help_()["text"]
+    told = help_("proposal.peek")["text"]
+    assert told.startswith("salt-run proposal.peek\n") and "\nratio\n" in told
+    done = help_("osd.replce")
+    assert done["retcode"] == 2 and "did you mean 'osd.replace'?" in done["error"]
+    done = master.runners(output="json")["halocline.help"]("ratio")
+    assert done["topics"][0]["kind"] == "row"

@@ -1,0 +1,93 @@
+"""What is wrong with an installation: each row is seen to fail, and none where all is well."""
+
+import subprocess
+import sys
+from configparser import ConfigParser
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proposals.text.errors import InventoryError
+from proposals.validation import installation
+from proposals.validation.installation import LEAST, Host, Installation
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SERVED = {"modules/disks.py": "a", "modules/osd.py": "b", "grains/ceph_nics.py": "c", "utils/halocline.py": "d"}
+HOST = Host("0.1.0", {**SERVED, "modules/theirs.py": "x"}, {"/": LEAST})
+WELL = Installation(ours=["a", "b"], hosts={"a": HOST, "b": HOST}, served=SERVED, room={"/srv": LEAST})
+OLD = replace(HOST, parts={})
+CASES = {  # what is otherwise; who is named, what is said, what mends it
+    "master": ({"refused": "the Salt master takes no jobs"}, (), "takes no jobs", "systemctl restart salt-master"),
+    "restart": ({"older": "/etc/salt/master"}, (), "/etc/salt/master", "systemctl restart salt-master"),
+    "drop-in": ({"settings": ["runner_dirs"]}, (), "runner_dirs", "srv/install"),
+    "files": ({"files": {"/etc/a": "edited"}}, (), "is edited", "mv '/etc/a' '/etc/a.mine'; python3"),
+    "libraries": ({"libraries": ["rich"]}, (), "lacks rich", "srv/install"),
+    "pillar": ({"pillar": "does not hold ceph_minions"}, (), "ceph_minions", "srv/install"),
+    "logs": ({"logs": {"/var/log/h": ("read-only", "salt")}}, (), "read-only", "install -d -m 750 -o salt"),
+    "room": ({"hosts": {"a": replace(HOST, room={"/": LEAST - 1})}}, ("a",), "255 MiB free", "du -xh"),
+    "keys": ({"waiting": ["c"]}, ("c",), "not accepted", "salt-key --accept=c"),
+    "minions": ({"ours": []}, (), "no minion is managed", "salt-key --list-all"),
+    "silent": ({"silent": ["a", "b"]}, ("a", "b"), "does not answer", "systemctl restart salt-minion"),
+    "answers": ({"failed": {"b": "it has no host_parts.look"}}, ("b",), "no host_parts.look", "ceph.stage.prep"),
+    "parts": ({"hosts": {"a": OLD, "b": OLD}}, ("a", "b"), "and 1 more", "ceph.stage.prep"),
+}  # fmt: skip
+
+
+def test_where_all_is_well_nothing_is_said():
+    assert installation.run(WELL) == []
+    assert installation.text([], 2).endswith("of the master and 2 minions: all is well")
+
+
+def test_every_check_is_seen_to_fail():
+    assert list(CASES) == [check.id for check in installation.CHECKS]
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_what_is_wrong_is_told_with_what_mends_it(check):
+    changes, who, said, mended = CASES[check]
+    (wrong,) = installation.run(replace(WELL, **changes))
+    assert (wrong.check, wrong.minions) == (check, who)
+    assert said in wrong.message and mended in wrong.mend
+    assert installation.text([wrong], 2).endswith("1 wrong")
+
+
+def test_a_file_that_is_missing_is_not_moved_away():
+    (wrong,) = installation.run(replace(WELL, files={"/etc/a": "missing"}))
+    assert wrong.mend.startswith("python3")
+
+
+def test_another_key_than_the_accepted_one_is_told_apart():
+    (wrong,) = installation.run(replace(WELL, denied=["a"]))
+    assert wrong.check == "keys" and "salt-key --delete=a" in wrong.mend
+
+
+def test_a_minions_words_are_no_commands_of_a_terminal():
+    hostile = installation.read({"version": "\x1b[2J", "parts": {}, "room": {"/\x1b]0;": 0}})
+    wrong = installation.run(replace(WELL, hosts={"a": hostile}))
+    assert len(wrong) == 2 and "\x1b" not in installation.text(wrong, 1)
+
+
+@pytest.mark.parametrize("answer", [{}, {"parts": [], "room": {}}, {"parts": {}, "room": {"/": "much"}}])
+def test_an_answer_of_another_form_is_refused(answer):
+    with pytest.raises(InventoryError, match="host_parts.look"):
+        installation.read(answer)
+
+
+def test_minions_tell_the_version_that_setup_cfg_says():
+    setup = ConfigParser()
+    setup.read(CHECKOUT / "setup.cfg")
+    told = [line for line in (CHECKOUT / "_modules/host_parts.py").read_text().splitlines() if line[:8] == "VERSION "]
+    assert told[0].split('"')[1] == setup["metadata"]["version"]
+
+
+def test_it_answers_where_pinned_libraries_are_missing():
+    """Salt itself needs PyYAML and Jinja2; rich, regex and matplotlib are ours."""
+    script = (
+        "import sys\n"
+        "for name in ('rich', 'regex', 'matplotlib'): sys.modules[name] = None\n"
+        "import runners.halocline\n"
+        "from runners.engine import installed\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
