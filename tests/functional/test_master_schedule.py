@@ -13,7 +13,7 @@ from lab import daemon
 
 pytestmark = pytest.mark.processes
 PAGE = CHECKOUT / "docs/howto/back-up-the-master.md"
-PATIENCE = 90  # seconds: a master starts, its schedule begins
+PATIENCE = 240  # seconds: a master starts, its schedule begins
 
 
 @pytest.fixture
@@ -43,11 +43,13 @@ def test_the_masters_schedule_backs_it_up_and_keeps_as_many_as_asked(master):
     log = master.root / "run-logs/master.backup.jsonl"
     end = time.monotonic() + PATIENCE
     with master.started():
-        while not log.exists() or len(log.read_text().splitlines()) < 3:
+        while not log.exists() or log.read_text().count('"written"') < 3:
             assert time.monotonic() < end, f"no third backup: {log.read_text() if log.exists() else 'none'}"
             time.sleep(0.5)
-        written = [json.loads(line) for line in log.read_text().splitlines()]  # now: its end may cut one off
-    assert {each["event"] for each in written} == {"written"}, written
+        told = [json.loads(line) for line in log.read_text().splitlines()]  # now: its end may cut one off
+    failed = [each for each in told if each["event"] != "written"]
+    # On a busy machine one begins before the last has ended.
+    assert all("another backup of this master" in each["why"] for each in failed), failed
     archives = sorted(master.archives.glob("halocline-*.tar.gz.age"))
     assert 2 <= len(archives) <= 3  # one more where it was cut off before the oldest went
     listed = subprocess.run(

@@ -140,6 +140,8 @@ def test_a_host_that_goes_down_in_mid_copy_starts_no_half_moved_osd(moving: Prod
 
 def test_without_cephs_leave_nothing_stops(moving: Product) -> None:
     """With min_size at the pools' size no OSD may stop: refused by name, all run on; then it is called off."""
+    moving.run("saltmaster", "ceph osd pool create all 32 32 --autoscale-mode=off")  # every OSD has a part of it
+    until(moving.whole, 300, "HEALTH_OK")
     before = slots(moving)
     assert len(served(moving, f"{SPARE} migrate=true")) == 6
     pools = {pool["pool_name"]: pool for pool in moving.ceph("osd pool ls detail")}
