@@ -85,8 +85,9 @@ def test_installed_upgraded_removed(prepared: Plain, packages: tuple[Path, Path]
     if layout == "the vendor's":
         plain.run("pkill -f salt-m; sleep 2", check=False)
         plain.run(VENDOR)
-    before = plain.run(WHAT_IS_THERE.replace("/opt/salt/", "/opt/salt*/")).stdout
-    look = WHAT_IS_THERE.replace("/opt/salt/", "/opt/salt*/")
+    look = WHAT_IS_THERE if layout == "pip's" else WHAT_IS_THERE.replace("/opt/salt/", "/opt/saltstack/salt/")
+    before = plain.run(look).stdout
+    assert "/site-packages/salt/version.py" in before  # it can see
     plain.run("salt-master -d; salt-minion -d; sleep 5; echo y | salt-key -A >/dev/null")
     offered(plain, packages[0])
     installed = apt(plain, "install", "halocline")
