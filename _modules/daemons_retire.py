@@ -25,6 +25,8 @@ UNITS = {  # by part; {} is the daemon's name
     "grafana": ("grafana-server",),
     "crash": ("ceph-crash",),
 }
+# By part, what its unit starts beside and leaves running: static units, no part of a host that has the package alone.
+BESIDE = {"ganesha": ("nfs-ganesha-lock",)}
 PACKAGED = ("prometheus", "alertmanager", "node-exporter")  # whose units are called otherwise with each OS family
 FILES = {  # {} is the daemon's name; what is secret, and what would let a daemon start
     "mon": ("/var/lib/ceph/mon/ceph-{}",),
@@ -94,6 +96,8 @@ def retire(part: str, told: Mapping) -> dict[str, list[str]]:
     units = [unit for unit in _units(part, told) if _runs(unit)]
     if units:
         halocline.run(["systemctl", "disable", "--quiet", "--now", *units], limit=LIMIT)
+    for unit in BESIDE.get(part, ()):
+        halocline.status(["systemctl", "stop", "--quiet", unit], limit=LIMIT)
     if "grace" in told and any(path.exists() for path in _keyrings(part, told)):
         __salt__["ganesha_grace.leave"](told["daemons"][0], **told["grace"])
     gone = []

@@ -150,6 +150,14 @@ def daemons(python_module, tmp_path):
         module.halocline.run = before
 
 
+def test_what_a_daemon_starts_beside_goes_too(daemons, monkeypatch):
+    """systemd leaves it running, where nothing but its daemon wanted it."""
+    module, _, ran, _ = daemons
+    monkeypatch.setattr(module.halocline, "status", lambda command, limit: ran.append(command))
+    module.retire("ganesha", {"daemons": ["node1"], "keys": ["client.ganesha.node1"]})
+    assert ran == [["systemctl", "stop", "--quiet", "nfs-ganesha-lock"]]
+
+
 def test_a_daemon_that_has_no_role_any_more_goes_with_its_key(daemons):
     module, _, ran, root = daemons
     gone = module.retire("mds", MDS)
