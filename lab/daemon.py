@@ -1,5 +1,6 @@
 """A Docker daemon to talk to: found, or installed and started."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ PROGRAMS = {
     "ip": "iproute2",
 }
 LOG = Path("/var/log/halocline-lab-dockerd.log")
+APT = Path("/run/lock/halocline-apt")  # held while apt installs
 PID_FILE = Path("/var/run/docker.pid")
 START_LIMIT = 40  # seconds
 
@@ -69,7 +71,8 @@ def install_missing(programs: dict[str, str]) -> None:
         return
     if not shutil.which("apt-get"):
         raise LabError(f"missing here: {', '.join(missing)}, and no apt-get to install them: install them by hand.")
-    with step(f"install {' '.join(missing)}"):
+    with step(f"install {' '.join(missing)}"), APT.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # apt waits for no other one: `make test` makes the lab ready while tests run
         quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         run("apt-get", "update", env=quiet)
         run("apt-get", "install", "-y", "--no-install-recommends", *missing, env=quiet)
