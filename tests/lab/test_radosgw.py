@@ -89,7 +89,7 @@ def test_users_are_as_pillar_says_and_their_keys_are_theirs_alone(served: Produc
         client.list_objects_v2(Bucket="plain")
     secret = credentials(served)["alice"]["aws_secret_access_key"]
     places = "/srv /etc /var/cache/salt/minion /var/cache/salt/master/jobs /var/log"
-    held = served.run("saltmaster", f"grep -rlF {secret} {places}", check=False).out.splitlines()
+    held = served.run("saltmaster", f"grep -rlF -e {secret} {places}", check=False).out.splitlines()
     assert {path for path in held if not path.startswith(f"{PILLAR}/secrets/")} == {
         CREDENTIALS,
         f"{PILLAR}/keys/keys.json",
