@@ -91,17 +91,19 @@ def decrypted(words: Sequence[str], path: Path, private: str = "") -> Iterator[I
             with suppress(OSError):
                 process.stdin.write(private.encode())
                 process.stdin.close()
+        whole = False
         try:
             yield process.stdout
+            whole = True
         except StoreError:
-            if process.poll() is None and process.stdout.read(1):  # age would go on: what was read is refused
+            if process.poll() is not None or not process.stdout.read(
+                1
+            ):  # else age would go on: what was read is refused
+                _end(process, path)
+            raise
+        finally:
+            if not whole:
                 process.kill()
-                raise
-            _end(process, path)
-            raise
-        except BaseException:
-            process.kill()
-            raise
         _end(process, path)
 
 

@@ -7,11 +7,12 @@ import os
 import pty
 import re
 import select
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from lab import daemon
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LOADER = Path("/usr/share/bash-completion/bash_completion")
@@ -79,8 +80,7 @@ class Shell:
 
 @pytest.fixture(scope="module", params=SHELLS)
 def shell(request, tmp_path_factory):
-    if not shutil.which(request.param) or (request.param == "bash" and not LOADER.is_file()):
-        pytest.skip(f"{request.param}, with its completion, is not installed")
+    daemon.install_missing({"zsh": "zsh"} if LOADER.is_file() else {"zsh": "zsh", str(LOADER): "bash-completion"})
     folder = tmp_path_factory.mktemp("shell")
     (folder / "share/bash-completion").mkdir(parents=True)
     (folder / "share/zsh").mkdir()

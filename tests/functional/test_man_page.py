@@ -1,7 +1,6 @@
 """``man halocline``: read by groff without a complaint, of a size that is read, and with every noun and verb."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from docs.generate.functions import runners
 from docs.generate.shells import _roff
+from lab import daemon
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGE = CHECKOUT / "srv/man/halocline.1"
@@ -17,8 +17,7 @@ PAGE = CHECKOUT / "srv/man/halocline.1"
 @pytest.fixture(scope="module")
 def printed():
     """The page as a terminal of 80 columns shows it, and what groff has to say of it."""
-    if not shutil.which("groff"):
-        pytest.skip("groff is not installed")
+    daemon.install_missing({"groff": "groff-base"})
     words = ["groff", "-man", "-ww", "-Tutf8", "-P-c", "-P-b", "-P-u", "-K", "utf8", str(PAGE)]
     return subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
 
@@ -35,8 +34,8 @@ def test_every_noun_and_verb_stands_in_it_once_and_it_is_no_book(printed):
     assert len(printed.stdout.splitlines()) < 350
 
 
-@pytest.mark.skipif(not shutil.which("man"), reason="man is not installed")
 def test_man_finds_it_where_the_installer_puts_it(tmp_path):
+    daemon.install_missing({"man": "man-db"})
     (tmp_path / "man1").mkdir()
     (tmp_path / "man1/halocline.1").write_text(PAGE.read_text())
     env = {"PATH": os.environ["PATH"], "MANPATH": str(tmp_path), "LC_ALL": "C.UTF-8", "MANPAGER": "cat"}
