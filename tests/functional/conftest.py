@@ -79,6 +79,12 @@ PILLAR = {
 }
 
 
+@pytest.fixture
+def runners(master):
+    """The runners of the file's own ``master``, as Salt's loader makes them."""
+    return master.runners()
+
+
 @pytest.fixture(scope="session")
 def minion(salt_factories, checkout):
     """A minion that is configured and does not run; it serves itself from the checkout, behind its ``state_tree``."""

@@ -5,9 +5,13 @@ minion's name and the words.
 """
 
 import copy
+from types import SimpleNamespace
+
+import pytest
 
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
+from runners.engine import jobs
 
 
 class Killed(BaseException):
@@ -18,13 +22,24 @@ class Minions:
     """``kill``: which change is the last, and whether the process ends before it. ``log``: the changes that were made.
 
     ``CHANGES`` are the verbs of functions that change something; the functions of ``cluster`` are asked of "salt".
+    ``seconds`` pass only where a module of ``play`` sleeps.
     """
 
     CHANGES: tuple[str, ...] = ()
 
     def __init__(self):
         self.silent, self.changes, self.kill, self.log = set(), 0, (None, False), []
-        self.ended = False
+        self.ended, self.seconds = False, 0.0
+
+    def play(self, monkeypatch, *waiting):
+        """Answer in place of the minions; the modules of ``waiting`` look at this clock and sleep by it."""
+        for name in ("one", "cluster", "ask", "ask_several"):
+            monkeypatch.setattr(jobs, name, getattr(self, name))
+        for module in waiting:
+            monkeypatch.setattr(module, "time", SimpleNamespace(sleep=self.sleep, monotonic=lambda: self.seconds))
+
+    def sleep(self, seconds):
+        self.seconds += seconds
 
     def one(self, opts, minion, function, words=(), kind=None, timeout=0):
         if self.ended and self.kill[0] is not None:  # nothing comes after its end, what stands in ``finally`` neither
@@ -50,3 +65,33 @@ class Minions:
         problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
         answers = {minion: self.one(opts, minion, function, words) for minion in asked if minion not in self.silent}
         return replies.Replies(answers, problems)
+
+    def ask_several(self, opts, asked, questions, timeout=0):
+        problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
+        answers = {
+            minion: {each.function: self.one(opts, minion, each.function, each.arguments) for each in questions}
+            for minion in asked
+            if minion not in self.silent
+        }
+        return replies.Replies(answers, problems)
+
+
+def end_at_each_change(cluster, before, command, least=1):
+    """Assert that a command goes on when it is typed again, whichever change it was killed before or after.
+
+    ``least``: how many changes it makes at least. What it leaves, ``cluster.left()``, is what it leaves unharmed.
+    """
+    fresh = copy.deepcopy(vars(cluster))
+    command()
+    whole, changes = cluster.left(), cluster.changes
+    assert changes >= least
+    for moment in range(1, changes + 1):
+        vars(cluster).clear()
+        vars(cluster).update(copy.deepcopy(fresh))
+        cluster.kill = (moment, before)
+        with pytest.raises(Killed):
+            command()
+        cluster.kill = (None, False)
+        done = command()
+        assert done.get("retcode", 0) == 0, (moment, done)
+        assert cluster.left() == whole, moment

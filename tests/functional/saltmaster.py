@@ -1,5 +1,6 @@
 """A master that reads what srv/ ships: pytest-salt-factories configures it; here stands what its factory lacks."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,8 +14,12 @@ from salt.loader.lazy import LazyLoader
 from saltfactories.cli.run import SaltRun
 from saltfactories.daemons.master import SaltMaster
 
+from proposals.disks import arguments, plan
+from proposals.files import atomic
 from proposals.files.site import site
+from proposals.inventory import kept
 from proposals.pillar import chosen, generation, generation_disk
+from proposals.policy import store
 
 CHECKOUT = Path(__file__).parent.parent.parent
 LIMIT = 120  # seconds for a command
@@ -84,6 +89,26 @@ def side_by_side(run: Callable[..., ProcessResult], cases: Iterable[list[str]]) 
     """Run several commands at once, as many as pay on a small machine; answers in the same order."""
     with ThreadPoolExecutor(3) as pool:
         return list(pool.map(lambda words: run(*words), cases))
+
+
+def lay_out(master: Master, told: Mapping[str, Mapping], fsid: str, policy: str, settings: str = "") -> None:
+    """Give a master a site, up to a proposal and policy.cfg.
+
+    told
+        What discovery stored of each minion; their keys are accepted.
+    policy, settings
+        The text of policy.cfg, and of the site's own ``cluster.yml``.
+    """
+    paths = site(master.opts())
+    for name, looked_at in told.items():
+        atomic.write(paths.inventory / f"{name}.json", json.dumps(looked_at))
+        master.accept(name)
+    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
+    store.fragments(paths.proposals, tuple(told), fsid=fsid, networks=networks)
+    if settings:
+        atomic.write(paths.root / "stack/ceph/cluster.yml", settings)
+    atomic.write(paths.proposals / "policy.cfg", policy)
+    store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
 
 
 def serve(opts: Mapping) -> None:

@@ -89,15 +89,9 @@ def master(salt_factories):
 
 
 @pytest.fixture
-def runners(master):
-    return master.runners()
-
-
-@pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch)
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["osdnode1"]})
     monkeypatch.setattr(benching, "hosts", lambda opts: ["client1", "client2"])
     monkeypatch.setattr(health, "judged", lambda opts: Verdict())

@@ -3,14 +3,12 @@
 import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from played import Killed, Minions
+from played import Minions, end_at_each_change
 from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
 
-from proposals.stages import replies
-from runners.engine import gateways, health, jobs, minions, stage_lock, waiting
+from runners.engine import gateways, health, minions, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 FRONTS = ("node1", "node2")
@@ -24,7 +22,7 @@ class Cluster(Minions):
 
     def __init__(self):
         super().__init__()
-        self.waits, self.noted, self.seconds = {f"client.{name}" for name in GATEWAYS}, [], 0.0
+        self.waits, self.noted = {f"client.{name}" for name in GATEWAYS}, []
         self.states = {front: dict.fromkeys(GATEWAYS, "up") for front in FRONTS}
         self.dead, self.drained_when = set(), []
 
@@ -76,32 +74,11 @@ class Cluster(Minions):
         self.waits -= set(names)
         return {"restarted": names}
 
-    def several(self, opts, asked, questions, timeout=0):
-        answers = {
-            m: {one.function: self.one(opts, m, one.function, one.arguments) for one in questions}
-            for m in set(asked) - self.silent
-        }
-        return replies.Replies(answers, [])
-
-
-@pytest.fixture
-def runners(master):  # noqa: F811
-    return master.runners()
-
 
 @pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-
-    def sleep(seconds):
-        made.seconds += seconds
-
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
-    monkeypatch.setattr(jobs, "ask_several", made.several)
-    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
-    monkeypatch.setattr(health, "time", clock)
-    monkeypatch.setattr(waiting, "time", clock)
+    made.play(monkeypatch, health, waiting)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
     monkeypatch.setattr(minions, "members", lambda opts: {"all": list(NODES), "master": ["salt"]})
     monkeypatch.setattr(stage_lock, "keep", lambda opts, key, value: None)
@@ -119,20 +96,7 @@ def test_each_gateway_is_out_of_every_balancer_while_it_is_restarted(runners, cl
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_no_gateway_stays_drained(runners, cluster, before):
-    fresh = copy.deepcopy(cluster.__dict__)
-    runners["daemon.restart"]()
-    whole, changes = cluster.left(), cluster.changes
-    assert changes >= 12
-    for moment in range(1, changes + 1):
-        cluster.__dict__.clear()
-        cluster.__dict__.update(copy.deepcopy(fresh))
-        cluster.kill = (moment, before)
-        with pytest.raises(Killed):
-            runners["daemon.restart"]()
-        cluster.kill = (None, False)
-        done = runners["daemon.restart"]()
-        assert done.get("retcode", 0) == 0, (moment, done)
-        assert cluster.left() == whole, moment
+    end_at_each_change(cluster, before, runners["daemon.restart"], least=12)
 
 
 def test_active_managers_and_metadata_servers_come_last(runners, cluster):

@@ -7,19 +7,15 @@ from types import SimpleNamespace
 
 import pytest
 from played import Killed, Minions
-from saltmaster import Master, serve
+from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
-from proposals.disks import arguments, plan
-from proposals.files import atomic
-from proposals.files.site import site
-from proposals.inventory import kept
-from proposals.policy import store
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, stage_jobs, stage_lock, waiting
+from runners.engine import health, minions, stage_jobs, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
+FSID = "11111111-1111-4111-8111-111111111111"
 POLICY = """\
 cluster-ceph/cluster/*.sls
 role-master/cluster/salt.sls
@@ -36,6 +32,12 @@ profile-default/stack/default/ceph/minions/*.yml
 """
 SETTINGS = "rgw_frontend: {address: 10.0.0.100, port: 443}\n"
 NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
+
+
+def connected(hosts):
+    """What discovery stores of hosts, each with a port of its own in the cluster's network."""
+    ports = {name: {"name": "eth0", "addresses": [f"10.0.0.{at}/24"]} for at, name in enumerate(hosts, start=1)}
+    return {name: {**host(at, name), "ceph_nics": [ports[name]]} for at, name in enumerate(hosts, start=1)}
 
 
 def units(node):
@@ -56,7 +58,7 @@ class Cluster(Minions):
         super().__init__()
         self.runs = {node: units(node) for node in NODES}
         self.records, self.noout, self.silences, self.drained = {}, set(), {}, set()
-        self.active, self.refused, self.seconds, self.dead = "node1", {}, 0.0, set()
+        self.active, self.refused, self.dead = "node1", {}, set()
         self.epoch = dict.fromkeys(range(6), 10)
 
     def left(self):
@@ -164,40 +166,17 @@ class Cluster(Minions):
 def master(salt_factories):
     """A master whose site has every fragment, with a generation that is served."""
     made = salt_factories.salt_master_daemon("maintenance", factory_class=Master)
-    paths = site(made.opts())
-    for number, name in enumerate((*NODES, "salt"), start=1):
-        link = {"name": "eth0", "addresses": [f"10.0.0.{number}/24"]}
-        atomic.write(paths.inventory / f"{name}.json", json.dumps({**host(number, name), "ceph_nics": [link]}))
-        made.accept(name)
-    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
-    fsid = "11111111-1111-4111-8111-111111111111"
-    store.fragments(paths.proposals, (*NODES, "salt"), fsid=fsid, networks=networks)
-    atomic.write(paths.root / "stack/ceph/cluster.yml", SETTINGS)
-    atomic.write(paths.proposals / "policy.cfg", POLICY)
-    store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
+    lay_out(made, connected((*NODES, "salt")), FSID, POLICY, SETTINGS)
     serve(made.opts())
     return made
-
-
-@pytest.fixture
-def runners(master):
-    return master.runners()
 
 
 @pytest.fixture
 def cluster(monkeypatch):
     """A cluster that runs and healthily waits."""
     made = Cluster()
-
-    def sleep(seconds):
-        made.seconds += seconds
-
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch, health, waiting)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
-    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
-    monkeypatch.setattr(health, "time", clock)
-    monkeypatch.setattr(waiting, "time", clock)
     return made
 
 

@@ -3,20 +3,20 @@
 import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from played import Killed, Minions
+from played import Minions, end_at_each_change
 from saltmaster import Master
 
 from proposals.cluster.health import seen
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, stage_lock
+from runners.engine import health, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 GIB = 1 << 30
 NEW = {"disk": "/dev/new", "size": 4 * GIB}
+MOVED = {"at": "new", "old": False, "new": True, "running": True, "moving": None, "mark": False}
 
 
 class Cluster(Minions):
@@ -34,7 +34,7 @@ class Cluster(Minions):
             for number in range(3)
         }  # fmt: skip
         self.noout, self.refused, self.fails, self.blind, self.late = None, {}, {}, set(), set()
-        self.seconds, self.epoch = 0.0, 5
+        self.epoch = 5
         self.asked, self.allowed, self.largest = None, 9, 0
 
     def osd(self, fsid):
@@ -127,10 +127,12 @@ class Cluster(Minions):
         ]  # fmt: skip
         return seen.read(told)
 
+    def left(self):
+        return self.noout, [{key: osd[key] for key in MOVED} for osd in self.osds.values()]
+
     def done(self):
         """Whether every OSD runs on its new slot, and nothing else is left."""
-        want = {"at": "new", "old": False, "new": True, "running": True, "moving": None, "mark": False}
-        return self.noout is None and all({key: osd[key] for key in want} == want for osd in self.osds.values())
+        return self.left() == (None, [MOVED] * len(self.osds))
 
 
 @pytest.fixture(scope="module")
@@ -140,24 +142,13 @@ def master(salt_factories):
 
 
 @pytest.fixture
-def runners(master):
-    return master.runners()
-
-
-@pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch, health)
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["node1", "node2"]})
     hosts = {"hosts": {name: {"hostname": name} for name in ("node1", "node2")}}
     monkeypatch.setattr(kept, "load_inventory", lambda path: hosts)
     monkeypatch.setattr(health, "look", made.look)
-
-    def sleep(seconds):
-        made.seconds += seconds
-
-    monkeypatch.setattr(health, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds))
     return made
 
 
@@ -176,18 +167,8 @@ def test_every_osd_moves_one_after_the_other_and_a_second_run_does_nothing(runne
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
-    fresh = copy.deepcopy(cluster.__dict__)
-    runners["osd.migrate"]()
-    changes = cluster.changes
-    assert changes == 19
-    for moment in range(1, changes + 1):
-        cluster.__dict__.update(copy.deepcopy(fresh))
-        cluster.kill = (moment, before)
-        with pytest.raises(Killed):
-            runners["osd.migrate"]()
-        cluster.kill = (None, False)
-        done = runners["osd.migrate"]()
-        assert done.get("retcode", 0) == 0 and cluster.done(), (moment, done)
+    end_at_each_change(cluster, before, runners["osd.migrate"], least=19)
+    assert cluster.done()
 
 
 def test_what_the_job_of_a_killed_run_moves_meanwhile_is_not_waited_for_again(runners, cluster):
@@ -206,15 +187,8 @@ def test_several_of_one_host_move_at_once_as_far_as_ceph_lets_them(runners, clus
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_several_at_once_killed_at_any_moment_go_on_with_the_same_command(runners, cluster, before):
-    fresh = copy.deepcopy(cluster.__dict__)
-    runners["osd.migrate"](at_once=2)
-    for moment in range(1, cluster.changes + 1):
-        cluster.__dict__.update(copy.deepcopy(fresh))
-        cluster.kill = (moment, before)
-        with pytest.raises(Killed):
-            runners["osd.migrate"](at_once=2)
-        cluster.kill = (None, False)
-        assert runners["osd.migrate"](at_once=2).get("retcode", 0) == 0 and cluster.done(), moment
+    end_at_each_change(cluster, before, lambda: runners["osd.migrate"](at_once=2))
+    assert cluster.done()
 
 
 @pytest.mark.parametrize("typed", [0, 9, True, "2"])

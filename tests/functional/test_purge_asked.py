@@ -7,21 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 from played import Killed, Minions
-from saltmaster import Master, serve
-from test_maintenance_asked import NODES, POLICY, SETTINGS
-from test_pillar import host
+from saltmaster import Master, lay_out, serve
+from test_maintenance_asked import NODES, POLICY, SETTINGS, connected
 
 from proposals.cluster.purge import record
-from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
-from proposals.inventory import kept
 from proposals.pillar import named, retiring
 from proposals.pillar import served as served_files
-from proposals.policy import store
-from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import disengaged, jobs, minions, stage_lock
+from runners.engine import disengaged, minions, stage_lock
 
 FSID, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 HOSTS = (*NODES, "salt")
@@ -67,15 +62,6 @@ class Cluster(Minions):
 
     def left(self):
         return copy.deepcopy((self.runs, self.held, self.files, self.wiped))
-
-    def ask_several(self, opts, asked, questions, timeout=0):
-        problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
-        answers = {
-            minion: {each.function: self.one(opts, minion, each.function, each.arguments) for each in questions}
-            for minion in asked
-            if minion not in self.silent
-        }
-        return replies.Replies(answers, problems)
 
     def daemons_purge_look(self, minion, fsid, hosts, keys):
         units = {part: [f"ceph-{part}@{minion}"] for part in self.runs[minion] if part != "osd"}
@@ -158,16 +144,7 @@ class Cluster(Minions):
 def served(salt_factories):
     """A master whose site serves a generation."""
     made = salt_factories.salt_master_daemon("purge", factory_class=Master)
-    paths = site(made.opts())
-    for number, name in enumerate(HOSTS, start=1):
-        link = {"name": "eth0", "addresses": [f"10.0.0.{number}/24"]}
-        atomic.write(paths.inventory / f"{name}.json", json.dumps({**host(number, name), "ceph_nics": [link]}))
-        made.accept(name)
-    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
-    store.fragments(paths.proposals, HOSTS, fsid=FSID, networks=networks)
-    atomic.write(paths.root / "stack/ceph/cluster.yml", SETTINGS)
-    atomic.write(paths.proposals / "policy.cfg", POLICY)
-    store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
+    lay_out(made, connected(HOSTS), FSID, POLICY, SETTINGS)
     serve(made.opts())
     return made
 
@@ -195,16 +172,10 @@ def cluster(monkeypatch, master, paths):
         made.hosts[node]["osds"] = [made.osds[node]]
     monkeypatch.setattr(named, "hosts", lambda *_: copy.deepcopy(made.hosts))
     monkeypatch.setattr(named, "known", lambda *_: {})
-    for name in ("one", "cluster", "ask", "ask_several"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch)
     monkeypatch.setattr(minions, "ours", lambda opts: list(HOSTS))
     monkeypatch.setattr(disengaged, "time", SimpleNamespace(time=lambda: made.now))
     return made
-
-
-@pytest.fixture
-def runners(master):
-    return master.runners()
 
 
 def purge(runners, **typed):

@@ -15,7 +15,7 @@ from saltmaster import Master
 
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
-from runners.engine import bench_recovery, bench_scenarios, benching, health, jobs, lent, minions, stage_lock, stage_log
+from runners.engine import bench_recovery, bench_scenarios, benching, health, lent, minions, stage_lock, stage_log
 
 HOSTS = {"osdnode1": (0, 1), "osdnode2": (2, 3), "osdnode3": (4, 5), "osdnode4": (6, 7)}
 FACTS = {
@@ -207,8 +207,7 @@ def runners(salt_factories):
 @pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch)
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": list(HOSTS)})
     monkeypatch.setattr(minions, "pillar", lambda opts: {})
     monkeypatch.setattr(benching, "hosts", lambda opts: ["client1", "client2"])

@@ -3,21 +3,17 @@
 import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from played import Killed, Minions
-from saltmaster import Master, serve
+from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
 from proposals.cluster.health import seen
-from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
-from proposals.inventory import kept
 from proposals.pillar import named
-from proposals.policy import store
-from runners.engine import draining, health, jobs, minions, stage_lock
+from runners.engine import draining, health, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
@@ -62,7 +58,7 @@ class Cluster(Minions):
         self.parts = {"node4": {"mon", "mgr", "mds", "bootstrap-osd", "crash"}}
         self.buckets, self.record = set(NODES), None
         self.asked = []
-        self.seconds, self.stuck, self.unsafe, self.generation = 0.0, False, "", None
+        self.stuck, self.unsafe, self.generation = False, "", None
         self.backfillfull, self.groups, self.waiting = 0.9, [], {}
 
     def left(self):
@@ -197,20 +193,8 @@ class Cluster(Minions):
 def master(salt_factories):
     """A master with four nodes; its site has every fragment."""
     made = salt_factories.salt_master_daemon("removal", factory_class=Master)
-    paths = site(made.opts())
-    for number, name in enumerate((*NODES, "salt"), start=1):
-        atomic.write(paths.inventory / f"{name}.json", json.dumps(host(number, name)))
-        made.accept(name)
-    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
-    store.fragments(paths.proposals, (*NODES, "salt"), fsid=FSID, networks=networks)
-    atomic.write(paths.proposals / "policy.cfg", POLICY)
-    store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
+    lay_out(made, {name: host(number, name) for number, name in enumerate((*NODES, "salt"), start=1)}, FSID, POLICY)
     return made
-
-
-@pytest.fixture
-def runners(master):
-    return master.runners()
 
 
 @pytest.fixture
@@ -236,15 +220,8 @@ def cluster(master, configure, monkeypatch):
     fsids = [(fsid, node) for node, each in sorted(named.known(paths).items()) for fsid in each["osds"]]
     made = Cluster(fsids, named.made(paths))
     made.generation = lambda: paths.current.resolve().name
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch, health, draining)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
-
-    def sleep(seconds):
-        made.seconds += seconds
-
-    monkeypatch.setattr(health, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds))
-    monkeypatch.setattr(draining, "time", SimpleNamespace(sleep=sleep))
     monkeypatch.setattr(health, "look", lambda opts, asker=None: seen.read(copy.deepcopy(WHOLE)))
     return made
 

@@ -4,21 +4,17 @@ import copy
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from played import Killed, Minions
-from saltmaster import Master, serve
+from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
 from proposals.cluster.health import seen
-from proposals.disks import arguments, plan
-from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import named
-from proposals.policy import store
-from runners.engine import health, jobs, minions, planned, stage_lock
+from runners.engine import health, minions, planned, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -116,39 +112,21 @@ class Cluster(Minions):
 def master(salt_factories):
     """A master with three nodes of two OSDs behind an SSD, whose profile is served."""
     made = salt_factories.salt_master_daemon("replace", factory_class=Master)
-    paths = site(made.opts())
-    for number, name in enumerate((*NODES, "salt"), start=1):
-        told = host(number, name)
+    told = {name: host(number, name) for number, name in enumerate((*NODES, "salt"), start=1)}
+    for number, name in enumerate(NODES, start=1):
         ssd = {"device": "/dev/sdf", "id": f"/dev/disk/by-id/wwn-0x{number}f", "serial": f"SSD{number}"}
-        told["ceph_disks"] += [{**SSD, **ssd}] if name != "salt" else []
-        atomic.write(paths.inventory / f"{name}.json", json.dumps(told))
-        made.accept(name)
-    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.0.0.0/24"}
-    store.fragments(paths.proposals, (*NODES, "salt"), fsid=FSID, networks=networks)
-    atomic.write(paths.proposals / "policy.cfg", POLICY)
-    store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
+        told[name]["ceph_disks"].append({**SSD, **ssd})
+    lay_out(made, told, FSID, POLICY)
     serve(made.opts())
     return made
-
-
-@pytest.fixture
-def runners(master):
-    return master.runners()
 
 
 @pytest.fixture
 def cluster(master, monkeypatch):
     osds = planned.osds(site(master.opts()))
     made = Cluster([(osds[node][disk]["uuids"][0], node) for node in NODES for disk in sorted(osds[node])])
-    for name in ("one", "cluster"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch, health)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
-    clock = SimpleNamespace(now=0.0)
-
-    def sleep(seconds):
-        clock.now += seconds
-
-    monkeypatch.setattr(health, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock.now))
     monkeypatch.setattr(health, "look", lambda opts, asker=None: seen.read(copy.deepcopy(WHOLE)))
     return made
 

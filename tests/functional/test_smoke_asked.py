@@ -8,7 +8,7 @@ from saltmaster import Master
 
 from proposals.services.smoke import Served
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, smoking, stage_lock
+from runners.engine import smoking, stage_lock
 
 TOLD = {
     "node1": {"mds": {"name": "node1"}, "rgw": {"gateways": [{"name": "rgw.node1", "files": [], "port": 80}]}},
@@ -78,8 +78,7 @@ def runners(salt_factories):
 @pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-    for name in ("one", "cluster"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
+    made.play(monkeypatch)
     monkeypatch.setattr(stage_lock, "free", lambda opts: None)
     monkeypatch.setattr(smoking, "served", lambda opts: Served(TOLD, {}, {}, "salt"))
     return made

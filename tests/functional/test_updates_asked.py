@@ -3,14 +3,13 @@
 import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from played import Killed, Minions
+from played import Minions, end_at_each_change
 from saltmaster import Master
 
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import gateways, health, jobs, minions, taking_part, waiting
+from runners.engine import gateways, health, minions, taking_part, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4", "node5")
@@ -36,7 +35,7 @@ class Cluster(Minions):
         super().__init__()
         self.pending, self.reboots = dict.fromkeys(DAEMONS, True), {"node1", "node3", "node4", "salt"}
         self.ceph, self.foreign, self.admin = {}, {}, {"salt"}
-        self.noout, self.paused, self.seconds, self.boots = set(), {}, 0.0, dict.fromkeys(DAEMONS, 1)
+        self.noout, self.paused, self.boots = set(), {}, dict.fromkeys(DAEMONS, 1)
         self.broken, self.gone, self.refused, self.apart = set(), set(), {}, set()
         self.turns, self.down, self.turn = [], set(), []
 
@@ -121,15 +120,7 @@ def runners(salt_factories):
 @pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-
-    def sleep(seconds):
-        made.seconds += seconds
-
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
-    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
-    monkeypatch.setattr(health, "time", clock)
-    monkeypatch.setattr(waiting, "time", clock)
+    made.play(monkeypatch, health, waiting)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
     monkeypatch.setattr(minions, "master", lambda opts: "salt")
     monkeypatch.setattr(minions, "pillar", lambda opts: {**ASKED, "ready_timeout": 600})
@@ -250,21 +241,7 @@ def test_they_pause_before_the_next_hosts_and_go_on(runners, cluster):
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
-    fresh = copy.deepcopy(cluster.__dict__)
-    runners["updates.apply"]()
-    whole, changes = cluster.left(), cluster.changes
-    assert changes >= 20
-    for moment in range(1, changes + 1):
-        cluster.__dict__.clear()
-        cluster.__dict__.update(copy.deepcopy(fresh))
-        cluster.kill = (moment, before)
-        with pytest.raises(Killed):
-            runners["updates.apply"]()
-        cluster.kill = (None, False)
-        cluster.turns = []
-        done = runners["updates.apply"]()
-        assert done.get("retcode", 0) == 0, (moment, done)
-        assert cluster.left() == whole, moment
+    end_at_each_change(cluster, before, runners["updates.apply"], least=20)
 
 
 def test_a_cluster_that_others_made_is_kept_well_too(runners, cluster, monkeypatch):

@@ -3,15 +3,13 @@
 import copy
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from played import Killed, Minions
+from played import Minions, end_at_each_change
 from saltmaster import Master
 
-from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, stage_lock, taking_part, waiting
+from runners.engine import health, minions, stage_lock, taking_part, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
@@ -39,7 +37,7 @@ class Cluster(Minions):
         self.hosts = {"salt": {}} | {f"node{number}": daemons(number) for number in range(1, 5)}
         self.installed, self.sources = dict.fromkeys(self.hosts, OLD), dict.fromkeys(self.hosts, NEW)
         self.older = {minion: set() for minion in self.hosts}
-        self.kept, self.paused, self.noout, self.seconds = None, None, set(), 0.0
+        self.kept, self.paused, self.noout = None, None, set()
         self.systems = {"a": [2, True]}
         self.broken, self.dead, self.refused, self.down = set(), set(), [], set()
         self.order, self.required, self.release, self.epoch, self.checks = [], "pacific", {}, {}, {}
@@ -172,12 +170,6 @@ class Cluster(Minions):
         self.older[minion] -= set(names)
         return {"restarted": names}
 
-    def several(self, opts, asked, questions, timeout=0):
-        answers = {
-            m: {one.function: self.one(opts, m, one.function, one.arguments) for one in questions} for m in asked
-        }
-        return replies.Replies(answers, [])
-
 
 @pytest.fixture(scope="module")
 def runners(salt_factories):
@@ -187,16 +179,7 @@ def runners(salt_factories):
 @pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-
-    def sleep(seconds):
-        made.seconds += seconds
-
-    for name in ("one", "cluster", "ask"):
-        monkeypatch.setattr(jobs, name, getattr(made, name))
-    monkeypatch.setattr(jobs, "ask_several", made.several)
-    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: made.seconds)
-    monkeypatch.setattr(health, "time", clock)
-    monkeypatch.setattr(waiting, "time", clock)
+    made.play(monkeypatch, health, waiting)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
     monkeypatch.setattr(minions, "members", lambda opts: {"all": [*NODES], "master": ["salt"], "mon": NODES[:3]})
     monkeypatch.setattr(stage_lock, "free", lambda opts: None)
@@ -269,20 +252,7 @@ def test_what_stands_against_it_is_named_and_nothing_is_changed(runners, cluster
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
-    fresh = copy.deepcopy(cluster.__dict__)
-    runners["upgrade.carry_out"]()
-    whole, changes = cluster.left(), cluster.changes
-    assert changes >= 30
-    for moment in range(1, changes + 1):
-        cluster.__dict__.clear()
-        cluster.__dict__.update(copy.deepcopy(fresh))
-        cluster.kill = (moment, before)
-        with pytest.raises(Killed):
-            runners["upgrade.carry_out"]()
-        cluster.kill = (None, False)
-        done = runners["upgrade.carry_out"]()
-        assert done.get("retcode", 0) == 0, (moment, done)
-        assert cluster.left() == whole, moment
+    end_at_each_change(cluster, before, runners["upgrade.carry_out"], least=30)
 
 
 def test_the_canary_stops_everything(runners, cluster):
