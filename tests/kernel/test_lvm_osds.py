@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 
+import handmade
 import pytest
 from saltcli import salt_run
 
@@ -14,8 +15,10 @@ FSID = "3c1f0e52-7d6b-4b0a-8a39-6f2b8f0c9d11"
 CEPH = "/srv/pillar/ceph"
 DB, WAL = 30 << 30, 2 << 30
 # One monitor; two OSDs whose DBs and WALs lie on one flash disk, the second encrypted.
-BY_HAND = """
+BY_HAND = (
+    """
 set -e
+name=old
 cat >/etc/ceph/ceph.conf <<EOF
 [global]
 fsid = {fsid}
@@ -24,19 +27,10 @@ public network = {public}
 [osd]
 bluestore fsck on mkfs = false
 EOF
-cd /root
-admin=/etc/ceph/ceph.client.admin.keyring boot=/var/lib/ceph/bootstrap-osd/ceph.keyring
-ceph-authtool -C mon.keyring --gen-key -n mon. --cap mon 'allow *'
-ceph-authtool -C $admin --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
-mkdir -p $(dirname $boot)
-ceph-authtool -C $boot --gen-key -n client.bootstrap-osd --cap mon 'profile bootstrap-osd'
-ceph-authtool mon.keyring --import-keyring $admin
-ceph-authtool mon.keyring --import-keyring $boot
-monmaptool --create --add old {address} --fsid {fsid} monmap
-mkdir -p /var/lib/ceph/mon/ceph-old
-ceph-mon --mkfs -i old --monmap monmap --keyring mon.keyring
-chown -R ceph:ceph /var/lib/ceph/mon
-systemctl start ceph-mon@old
+"""
+    + handmade.MONITOR.replace("{add}", "--add $name {address}")
+    + """
+systemctl start ceph-mon@$name
 ceph --connect-timeout 60 -s
 modprobe dm-crypt
 pvcreate -q /dev/ubdc
@@ -51,6 +45,7 @@ pvcreate -q /dev/ubde
 vgcreate -q strange /dev/ubde
 lvcreate -q -L 1G -n volume strange
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,23 @@
 """A cluster by hand: plain commands of Ceph's, as docs.ceph.com, install/manual-deployment gives them."""
 
+# Keys and the store of a cluster's first monitor, for a script that sets $name before; {add} says where it listens.
+MONITOR = r"""
+cd /root
+admin=/etc/ceph/ceph.client.admin.keyring boot=/var/lib/ceph/bootstrap-osd/ceph.keyring
+ceph-authtool -C mon.keyring --gen-key -n mon. --cap mon 'allow *'
+ceph-authtool -C $admin --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
+mkdir -p $(dirname $boot)
+ceph-authtool -C $boot --gen-key -n client.bootstrap-osd --cap mon 'profile bootstrap-osd'
+ceph-authtool mon.keyring --import-keyring $admin
+ceph-authtool mon.keyring --import-keyring $boot
+monmaptool --create {add} --fsid {fsid} monmap
+mkdir -p /var/lib/ceph/mon/ceph-$name
+ceph-mon --mkfs -i $name --monmap monmap --keyring mon.keyring
+chown -R ceph:ceph /var/lib/ceph/mon
+"""
 # A monitor and a manager; daemons start at boot.
-SCRIPT = r"""
+SCRIPT = (
+    r"""
 set -e
 name=$(hostname -s)
 address=$(hostname -I | tr ' ' '\n' | grep '^{public}')
@@ -18,18 +34,9 @@ mon data avail warn = 1
 [osd]
 bluestore fsck on mkfs = false
 EOF
-cd /root
-admin=/etc/ceph/ceph.client.admin.keyring boot=/var/lib/ceph/bootstrap-osd/ceph.keyring
-ceph-authtool -C mon.keyring --gen-key -n mon. --cap mon 'allow *'
-ceph-authtool -C $admin --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
-mkdir -p $(dirname $boot)
-ceph-authtool -C $boot --gen-key -n client.bootstrap-osd --cap mon 'profile bootstrap-osd'
-ceph-authtool mon.keyring --import-keyring $admin
-ceph-authtool mon.keyring --import-keyring $boot
-monmaptool --create --addv $name "[v2:$address:3300,v1:$address:6789]" --fsid {fsid} monmap
-mkdir -p /var/lib/ceph/mon/ceph-$name
-ceph-mon --mkfs -i $name --monmap monmap --keyring mon.keyring
-chown -R ceph:ceph /var/lib/ceph/mon
+"""
+    + MONITOR.replace("{add}", '--addv $name "[v2:$address:3300,v1:$address:6789]"')
+    + r"""
 systemctl enable --now ceph-mon@$name
 ceph --connect-timeout 60 -s
 ceph config set global mon_allow_pool_size_one true
@@ -42,6 +49,7 @@ chown -R ceph:ceph $folder
 systemctl enable --now ceph-mgr@$name
 rm mon.keyring monmap
 """
+)
 # The same page's long form: one OSD on a disk or partition.
 OSD = r"""
 set -e

@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Callable
 
+import handmade
 import pytest
 import yaml
 from bus import cost
@@ -22,8 +23,10 @@ POPULATE = ["proposal.peek", "target=node*", "ratio=2", "db=180-200", "wal=180-2
 POPULATE += ["db-size=30g", "wal-size=3g"]
 # The steps of docs.ceph.com, install/manual-deployment: one monitor, one OSD with its DB and WAL on the SSD. The
 # cluster knows one network, though the hosts have two.
-BY_HAND = r"""
+BY_HAND = (
+    r"""
 set -e
+name=node1
 address=$(hostname -I | tr ' ' '\n' | grep '^{public}')
 cat >/etc/ceph/ceph.conf <<EOF
 [global]
@@ -33,19 +36,10 @@ public network = {public}.0/24
 [osd]
 bluestore fsck on mkfs = false
 EOF
-cd /root
-admin=/etc/ceph/ceph.client.admin.keyring boot=/var/lib/ceph/bootstrap-osd/ceph.keyring
-ceph-authtool -C mon.keyring --gen-key -n mon. --cap mon 'allow *'
-ceph-authtool -C $admin --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
-mkdir -p $(dirname $boot)
-ceph-authtool -C $boot --gen-key -n client.bootstrap-osd --cap mon 'profile bootstrap-osd'
-ceph-authtool mon.keyring --import-keyring $admin
-ceph-authtool mon.keyring --import-keyring $boot
-monmaptool --create --add node1 $address --fsid {fsid} monmap
-mkdir -p /var/lib/ceph/mon/ceph-node1
-ceph-mon --mkfs -i node1 --monmap monmap --keyring mon.keyring
-chown -R ceph:ceph /var/lib/ceph/mon
-systemctl start ceph-mon@node1
+"""
+    + handmade.MONITOR.replace("{add}", "--add $name $address")
+    + r"""
+systemctl start ceph-mon@$name
 ceph --connect-timeout 30 -s
 ssd=/dev/$(lsblk -dno NAME,ROTA | awk '$2 == 0 {{print $1; exit}}')
 hdd=/dev/$(lsblk -dno NAME,ROTA | awk '$2 == 1 {{print $1; exit}}')
@@ -54,6 +48,7 @@ for part in 1 2; do until [ -b ${{ssd}}p$part ]; do sleep 0.1; done; done
 ceph-volume raw prepare --bluestore --data $hdd --block.db ${{ssd}}p1 --block.wal ${{ssd}}p2 2>&1 | tail -3
 rm mon.keyring monmap
 """
+)
 # The same page's long form: a manager, and an OSD of one copy of everything, which clients can use.
 IN_USE = r"""
 set -e
@@ -81,7 +76,6 @@ ceph-osd --id $id --mkfs --osd-uuid $fsid --osd-objectstore bluestore --setuser 
 systemctl start ceph-osd@$id
 """
 FILES = ("/etc/ceph/ceph.conf", "/etc/ceph/ceph.client.admin.keyring")
-HASHES = "find /etc/ceph -type f -exec sha256sum {} + | sort"
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +206,7 @@ def test_it_is_not_taken_over_while_its_clients_work(used: Product, load: Callab
 def _its(byhand: Product) -> tuple:
     """Keys, monitors, configuration of that cluster; what lies on every host and runs there."""
     told = [byhand.run("node1", f"ceph --format json {words}").out for words in ("auth ls", "mon dump", "config dump")]
-    return *told, *(byhand.run(host, HASHES).out for host in ("node1", "saltmaster")), byhand.traces()
+    return *told, *(byhand.run(host, handmade.HASHES).out for host in ("node1", "saltmaster")), byhand.traces()
 
 
 def _osds(byhand: Product, host: str) -> list[dict]:
