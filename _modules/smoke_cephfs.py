@@ -4,6 +4,8 @@ So nothing of a killed test stays mounted, and no client hangs in the kernel. In
 test's own, by a key that reaches that directory alone (docs.ceph.com, cephfs/client-auth).
 """
 
+import functools
+
 import halocline
 from salt.exceptions import CommandExecutionError
 
@@ -75,17 +77,10 @@ def attempt() -> dict[str, list[str]]:
         "mds": ", ".join(f"allow rw fsname={name} path=/{NAME}" for name in systems),
         "osd": ", ".join(f"allow rw tag cephfs data={name}" for name in systems),
     }
-    told: dict[str, list[str]] = {"passed": [], "failed": [] if systems else ["the cluster has no file system"]}
-    keyring = __salt__["smoke.make_key"](caps) if systems else ""
-    for name in systems:
-        try:
-            _run("remove", name)
-            _run("make", name)
-            _run("use", name, NAME, keyring)
-            told["passed"].append(f"file system {name}")
-        except CommandExecutionError as err:
-            told["failed"].append(f"file system {name}: {err}")
-    return told
+    if not systems:
+        return {"passed": [], "failed": ["the cluster has no file system"]}
+    keyring = __salt__["smoke.make_key"](caps)
+    return halocline.tried({f"file system {name}": functools.partial(_file, name, keyring) for name in systems})
 
 
 def clean() -> list[str]:
@@ -98,6 +93,12 @@ def clean() -> list[str]:
         salt 'saltmaster' smoke_cephfs.clean
     """
     return [f"directory /{NAME} of file system {name}" for name in _systems() if _run("remove", name).strip()]
+
+
+def _file(system: str, keyring: str) -> None:
+    _run("remove", system)
+    _run("make", system)
+    _run("use", system, NAME, keyring)
 
 
 def _systems() -> list[str]:

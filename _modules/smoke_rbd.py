@@ -4,6 +4,7 @@ In each replicated pool of images, in an RBD namespace of the test's own, by a k
 (docs.ceph.com, rados/operations/user-management: profile rbd).
 """
 
+import functools
 import json
 import secrets
 
@@ -27,20 +28,15 @@ def attempt() -> dict[str, list[str]]:
         salt 'saltmaster' smoke_rbd.attempt
     """
     pools = _pools()
-    told: dict[str, list[str]] = {"passed": [], "failed": [], "skipped": [] if pools else ["no pool is one of images"]}
     if not pools:
-        return told
+        return {"passed": [], "failed": [], "skipped": ["no pool is one of images"]}
     clean()
     caps = {"mon": "profile rbd", "osd": ", ".join(f"profile rbd pool={pool} namespace={NAME}" for pool in pools)}
     client = ["--id", NAME, "--keyring", __salt__["smoke.make_key"](caps)]
-    for pool in pools:
-        try:
-            _rbd("namespace", "create", "--pool", pool, "--namespace", NAME)
-            _image(f"{pool}/{NAME}/image", client)
-            told["passed"].append(f"pool {pool}")
-        except CommandExecutionError as err:
-            told["failed"].append(f"pool {pool}: {err}")
-    return told
+    return {
+        **halocline.tried({f"pool {pool}": functools.partial(_image, pool, client) for pool in pools}),
+        "skipped": [],
+    }
 
 
 def clean() -> list[str]:
@@ -63,7 +59,9 @@ def clean() -> list[str]:
     return done
 
 
-def _image(image: str, client: list[str]) -> None:
+def _image(pool: str, client: list[str]) -> None:
+    image = f"{pool}/{NAME}/image"
+    _rbd("namespace", "create", "--pool", pool, "--namespace", NAME)
     written = secrets.token_hex(BYTES // 2)
     _rbd(*client, "import", "-", image, "--no-progress", stdin=written)
     if _rbd(*client, "export", image, "-", "--no-progress") != written:

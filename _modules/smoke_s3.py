@@ -5,6 +5,7 @@ auth). Its user is the test's own, whose key radosgw-admin makes; it is in no ar
 """
 
 import datetime
+import functools
 import hashlib
 import hmac
 import json
@@ -38,17 +39,14 @@ def attempt(endpoints: Mapping[str, str], trusted: str | None = None) -> dict[st
     clean()
     words = ["user", "create", f"--uid={NAME}", "--display-name=Smoke test of Halocline"]
     (key,) = json.loads(_admin(*words))["keys"]
-    told: dict[str, list[str]] = {"passed": [], "failed": []}
+    objects = {
+        what: functools.partial(_object, url, f"/{NAME}-{number}", key, trusted)
+        for number, (what, url) in enumerate(endpoints.items(), start=1)
+    }
     try:
-        for number, (what, url) in enumerate(endpoints.items(), start=1):
-            try:
-                _object(url, f"/{NAME}-{number}", key, trusted)
-                told["passed"].append(what)
-            except CommandExecutionError as err:
-                told["failed"].append(f"{what}: {err}")
+        return halocline.tried(objects)
     finally:
         clean()
-    return told
 
 
 def clean() -> list[str]:

@@ -14,7 +14,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -116,6 +116,18 @@ def side_by_side(
         for future in concurrent.futures.as_completed(futures):
             each(future.result())
         return [future.result() for future in futures]
+
+
+def tried(attempts: Mapping[str, Callable[[], object]]) -> dict[str, list[str]]:
+    """Return how attempts went, one after the other, as ``{passed, failed}``: their names, with what an error said."""
+    told: dict[str, list[str]] = {"passed": [], "failed": []}
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            told["passed"].append(name)
+        except CommandExecutionError as err:
+            told["failed"].append(f"{name}: {err}")
+    return told
 
 
 def unused(node: Path) -> None:

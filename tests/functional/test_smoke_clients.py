@@ -4,6 +4,7 @@ import datetime
 import json
 from types import SimpleNamespace
 
+import halocline
 import pytest
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -58,7 +59,7 @@ def admin(words, **_):
 
 def test_each_address_of_the_gateways_is_tried_and_the_broken_one_named(python_module):
     module, gateway = python_module("smoke_s3"), Gateway(sick=["node2"])
-    own = SimpleNamespace(run=admin)
+    own = SimpleNamespace(run=admin, tried=halocline.tried)
     with LoaderModuleMock({module: {"halocline": own, "__salt__": {"smoke_web.fetch": gateway.fetch}}}):
         told = module.attempt({"front": "http://node1:80", "rgw.node2": "http://node2:80"}, None)
     assert told["passed"] == ["front"] and "rgw.node2: http://node2:80/halocline-smoke-2: status 503" in told["failed"]
