@@ -150,9 +150,9 @@ def test_lines_of_a_policy_are_understood():
 
 
 @pytest.mark.parametrize("guide", ["apollo", "apollo-slice"])
-def test_the_tutorial_is_the_guide_that_the_lab_types(guide):
+def test_the_way_to_the_reference_cluster_is_the_guide_that_the_lab_types(guide):
     typed = yaml.safe_load((ROOT / "lab" / "guides" / f"{guide}.yaml").read_text())
-    page = (ROOT / "docs" / "tutorial.md").read_text()
+    page = (ROOT / "docs" / "howto" / "reference-cluster.md").read_text()
     places = [page.find(f"\n{command}\n") for command in typed["commands"] if command != "policy.cfg"]
     assert -1 not in places and places == sorted(places)
     assert f"```text\n{typed['policy']}```" in page
