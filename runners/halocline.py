@@ -88,10 +88,11 @@ def doctor(minion: str | None = None, **_: Any) -> answer.Answer:
 
 @answer.answers
 def help_(topic: str | None = None, **_: Any) -> answer.Answer:
-    """Show what a word means: a command, a noun of commands, a page, a setting, an argument, a check, a term.
+    """Show what a word means: a command, a noun of commands, a page, a setting, an argument, a check, a message.
 
     topic
-        The word; of one that is misspelt the nearest is named. The default lists nouns of commands and pages.
+        The word, or a message that was printed, whole or in part, in quotes; of a word that is misspelt the nearest is
+        named. The default lists nouns of commands and pages.
 
     CLI Example:
 
@@ -100,6 +101,7 @@ def help_(topic: str | None = None, **_: Any) -> answer.Answer:
         salt-run halocline.help
         salt-run halocline.help osd.replace
         salt-run halocline.help ratio
+        salt-run halocline.help 'no other manager runs: start one first'
     """
     known = [*documented.commands(), *documented.pages()]
     if topic is None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import yaml
 
+from docs.generate import messages
 from docs.generate.functions import Function
 from proposals.settings.kinds import Setting
 from proposals.validation.check import LOOKS, Check
@@ -32,6 +33,12 @@ def check(each: Check) -> str:
     source = f" ({each.source})" if each.source else ""
     allowed = " *" if each.size else ""
     return row(f"`{each.id}`", f"{each.severity}{allowed}", where, f"{each.about}{source}", each.fix)
+
+
+def check_message(each: Check) -> tuple[str, str, str, str]:
+    """What the page of messages has of a check: its name, what it says, what is right, what to do."""
+    texts = (messages.of_check(each), each.about, messages.filled(each.fix))
+    return each.id, *(inline(text.replace("<", "&lt;")) for text in texts)
 
 
 def site_setting(each: Setting) -> tuple[str, str, list[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 import yaml
 
-from docs.generate import markdown, shells
+from docs.generate import markdown, messages, shells
 from docs.generate.functions import ROOT, Function, runners
 from lab import cli as lab
 from proposals import cli as planner
@@ -57,6 +57,8 @@ def _facts() -> Iterator[tuple[str, object]]:
     yield "filter_keys", [markdown.row(f"`{name}`", key.meaning) for name, key in filters.KEYS.items()]
     yield "roles", [markdown.row(f"`{name}`", meaning) for name, meaning in roles.ROLES.items()]
     yield "checks", list(map(markdown.check, table.CHECKS))
+    yield "check_messages", list(map(markdown.check_message, table.CHECKS))
+    yield "kinds", messages.kinds()
     yield "commands", _functions({name: each for name, each in runners().items() if each.examples})
     yield "planner", _verbs(planner.parser())
     yield "lab", _verbs(lab.parser())

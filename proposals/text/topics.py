@@ -8,8 +8,11 @@ from typing import NamedTuple
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 
-COMMAND, NOUN, PAGE, ROW, SECTION = "command", "commands", "page", "row", "section"
+COMMAND, NOUN, PAGE, ROW, SECTION, MESSAGE = "command", "commands", "page", "row", "section", "message"
 LOOKED_UP = ("reference/", "glossary")  # pages whose rows each explain a word
+MESSAGES = "reference/messages"  # the page whose sections each explain a message
+SAYS = re.compile(r"^It says: (.*)$", re.MULTILINE)  # a message under the name of its check
+ANY = "…"  # in a message: what is known only when it is said
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _LINE = re.compile(r"^\|(.*)\|$")
 _RULE = re.compile(r"^\|[-:| ]+\|$")
@@ -37,6 +40,9 @@ def of_page(path: str, text: str) -> Iterator[Topic]:
     for section in re.split(r"^(?=##+ )", text, flags=re.MULTILINE)[1:]:
         heading = plain(section.partition("\n")[0].lstrip("# "))
         yield Topic(heading, SECTION, f"in {path}", f"{plain(section)}\n({path})")
+        if path == MESSAGES and section.startswith("### "):
+            says = SAYS.search(plain(section))
+            yield Topic(says[1] if says else heading.strip("`"), MESSAGE, f"in {path}", f"{plain(section)}\n({path})")
 
 
 def _rows(path: str, text: str) -> Iterator[Topic]:
@@ -65,18 +71,42 @@ def plain(markdown: str) -> str:
 
 def find(word: str, topics: Iterable[Topic]) -> list[Topic]:
     """Return what a word names: what is more than a section where there is any; upper case, dashes and underscores
-    make no difference.
+    make no difference. What names nothing may be a message, whole or in part.
 
-    Raises ArgumentError with the nearest word where it names nothing."""
+    Raises ArgumentError with the nearest word where it is none of these."""
+    topics = list(topics)
     by_name: dict[str, list[Topic]] = {}
     for topic in topics:
         by_name.setdefault(_key(topic.name), []).append(topic)
     found = by_name.get(_key(word))
+    if not found and (said := _said(word, [topic for topic in topics if topic.kind == MESSAGE])):
+        return said
     if not found:
         near = nearest(_key(word), by_name)
         hint = near if near.startswith(": did") else "; 'salt-run halocline.help' lists commands and pages"
         raise ArgumentError(f"there is no topic '{shown(word)}'{hint}")
     return [each for each in found if each.kind != SECTION] or found
+
+
+def _said(words: str, messages: Iterable[Topic]) -> list[Topic]:
+    """The messages that have most of a text for themselves; else those that several words stand in."""
+    text = " ".join(words.lower().split())
+    most = {topic: _own(topic.name, text) for topic in messages}
+    best = max(most.values(), default=0)
+    if best:
+        return [topic for topic, own in most.items() if own == best]
+    return [topic for topic in most if " " in text and text in " ".join(topic.name.lower().split())]
+
+
+def _own(message: str, text: str) -> int:
+    """How many characters of a text are a message's own; 0 where it is not said there, with all its parts in order."""
+    at, own = 0, 0
+    for part in map(str.strip, " ".join(message.lower().split()).split(ANY)):
+        at = text.find(part, at)
+        if at < 0:
+            return 0
+        at, own = at + len(part), own + len(part)
+    return own
 
 
 def _key(name: str) -> str:
