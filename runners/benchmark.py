@@ -4,10 +4,13 @@ from typing import Any
 
 from proposals.benchmarks import baseline as slowness
 from proposals.benchmarks import compare as comparing
-from proposals.benchmarks import report, results, suites
+from proposals.benchmarks import estimate as estimating
+from proposals.benchmarks import rates, report, results, suites
+from proposals.files import site
+from proposals.policy import store
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, bench_baseline, bench_store, benching, stage_lock, stage_log
+from runners.engine import answer, bench_baseline, bench_store, benching, minions, stage_lock, stage_log
 
 LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's margin
 
@@ -157,7 +160,8 @@ def baseline(parts: str = "disks,osds,links", seconds: int = 3, margin: float = 
     """Measure each disk, OSD and network link beside its equals, and name the slow one; exit status 1 where one is.
 
     Disks of the storage hosts are read by fio, which writes to none; OSDs write 100 MiB each by Ceph's own
-    ``osd bench``; every pair of hosts measures its link, as in networks.iperf. Best before a pool is made.
+    ``osd bench``; every pair of hosts measures its link, as in networks.iperf. Best before a pool is made. What was
+    measured is kept for benchmark.estimate.
 
     parts
         Some of ``disks``, ``osds``, ``links``, with commas between.
@@ -178,9 +182,50 @@ def baseline(parts: str = "disks,osds,links", seconds: int = 3, margin: float = 
         raise ArgumentError(f"seconds={names.shown(seconds)}: expected a whole number from 1 to 3600")
     measured, problems = bench_baseline.speeds(__opts__, slowness.parts(parts), seconds)
     slow = slowness.slow(measured, _percent("margin", margin))
+    bench_store.keep_speeds(__opts__, measured)
     text = [*slowness.lines(measured), *problems, *(slow or ["no part is slower than its equals"])]
     data = {"speeds": [each._asdict() for each in measured], "slow": slow, "problems": problems}
     return answer.Answer("\n".join(text), data, 1 if slow or problems else 0)
+
+
+@answer.answers
+def estimate(
+    name: str = "default", redundancy: str | int | None = None, clients: float | None = None, hdd: float | None = None,
+    ssd: float | None = None, nvme: float | None = None, public: float | None = None, cluster: float | None = None,
+) -> answer.Output:  # fmt: skip
+    """Say what a stored proposal would read and write at most, and where its bottleneck is; nothing is asked or run.
+
+    Large reads and writes, from what benchmark.baseline measured: each part may take what it carries, for its share of
+    the data. Operations a second and processors are not estimated.
+
+    name
+        The proposal's.
+    redundancy
+        Replicas such as 3, or parts such as 4+2; without, the site's ``redundancy``.
+    clients
+        Gb/s of all clients' links together; without, they hold nothing back.
+    hdd, ssd, nvme
+        MiB/s of a disk of that class that was not measured.
+    public, cluster
+        Gb/s of a host's link that was not measured. Without cluster the public network carries all.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run benchmark.estimate apollo
+        salt-run benchmark.estimate apollo redundancy=4+2 clients=50 hdd=180 ssd=450 public=25 cluster=50
+    """
+    hosts = store.finished_proposal(site.site(__opts__).proposals, str(name))["hosts"]
+    typed = {"hdd": hdd, "ssd": ssd, "nvme": nvme, "public": public, "cluster": cluster, "clients": clients}
+    usual = rates.usual(typed)
+    copies = rates.redundancy(redundancy or minions.pillar(__opts__).get("redundancy", 3))
+    known = rates.known(bench_store.speeds(__opts__), usual)
+    told = estimating.limits(hosts, known, copies, usual.get("clients"))
+    advice = estimating.advice(hosts, known)
+    data = {cls: {way: [one._asdict() for one in each] for way, each in ways.items()} for cls, ways in told.items()}
+    text = [*estimating.lines(told, hosts, copies), *advice]
+    return answer.Answer("\n".join(text), {"classes": data, "advice": advice})
 
 
 @answer.answers

@@ -2,16 +2,17 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from proposals.benchmarks.baseline import Speed
 from proposals.files import atomic
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 
 ID = re.compile(r"[a-z0-9-]+-[0-9]{8}T[0-9]{6}")
-BASELINES = "baselines.json"
+BASELINES, SPEEDS = "baselines.json", "speeds.json"  # runs that others are compared with; parts that were measured
 
 
 def folder(opts: Mapping) -> Path:
@@ -59,13 +60,30 @@ def write(opts: Mapping, result: Mapping[str, Any], files: Mapping[str, bytes]) 
 
 def baselines(opts: Mapping) -> dict[str, str]:
     """Return the run that later ones are compared with, by suite, size and label."""
-    path = folder(opts) / BASELINES
+    kept: dict[str, str] = _kept(opts, BASELINES, "benchmark.keep")
+    return kept
+
+
+def speeds(opts: Mapping) -> list[Speed]:
+    """Return what ``benchmark.baseline`` measured last, of each part."""
+    return [Speed(*each) for each in _kept(opts, SPEEDS, "benchmark.baseline").get("speeds", [])]
+
+
+def keep_speeds(opts: Mapping, measured: Iterable[Speed]) -> None:
+    """Keep what was measured of parts, in place of what was measured of them before."""
+    found = {(one.kind, one.part): one for one in (*speeds(opts), *measured)}
+    text = json.dumps({"speeds": sorted(found.values())}, indent=1) + "\n"
+    atomic.write(folder(opts) / SPEEDS, text, mode=0o640)
+
+
+def _kept(opts: Mapping, name: str, again: str) -> dict[str, Any]:
+    path = folder(opts) / name
     if not path.exists():
         return {}
     try:
-        kept: dict[str, str] = json.loads(atomic.read_text(path))
+        kept: dict[str, Any] = json.loads(atomic.read_text(path))
     except ValueError as err:
-        raise ProposalError(f"{path} is broken ({err}): remove it, then 'salt-run benchmark.keep' again") from err
+        raise ProposalError(f"{path} is broken ({err}): remove it, then 'salt-run {again}' again") from err
     return kept
 
 
