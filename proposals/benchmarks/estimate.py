@@ -63,7 +63,7 @@ def advice(hosts: Mapping[str, Mapping], known: Rates) -> list[str]:
     slow: list[str] = []
     thin: list[str] = []
     for host, told in sorted(hosts.items()):
-        public, cluster = known.link("public", host), known.link("cluster", host)
+        public, cluster = known.carries("public", host), known.carries("cluster", host)
         if public and cluster and cluster < TIMES * public:
             slow.append(host)
         flash = any(disk["class"] != "hdd" for disk in _data(told))
@@ -134,7 +134,7 @@ def _writing(shares: Mapping[tuple[str, str], float], known: Rates, copies: Redu
 def _links(shares: Mapping[tuple[str, str], float], known: Rates, between: float) -> Iterator[Limit]:
     """``between``: bytes from OSD to OSD for each of a client's; without a cluster network the public one has them."""
     for host, share in _of_hosts(shares).items():
-        public, cluster = known.link("public", host) or 0, known.link("cluster", host)
+        public, cluster = known.carries("public", host) or 0, known.carries("cluster", host)
         passes = 1 + (0 if cluster else between)
         yield Limit(public * MIB_OF_MBIT / share / passes, PUBLIC, f"{host}'s link")
         if cluster and between:
@@ -165,7 +165,7 @@ def _complete(hosts: Mapping[str, Mapping], known: Rates) -> None:
         for disk in host["disks"]:
             if disk["id"] in used and not known.read(name, disk["id"], disk["class"]):
                 lacking.setdefault(f"{disk['class']}=MIB_S", []).append(f"{name} {disk['id']}")
-        if host["osds"] and not known.link("public", name):
+        if host["osds"] and not known.carries("public", name):
             lacking.setdefault("public=GBIT_S", []).append(f"{name}'s link of the public network")
     if lacking:
         what = "; ".join(f"{several(parts, 'more')} ({typed})" for typed, parts in lacking.items())

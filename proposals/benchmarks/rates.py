@@ -43,8 +43,8 @@ class Rates:
         alike = "ssd" if cls == "nvme" else cls  # BlueStore calls both ssd
         return self.osds.get(cls) or self.osds.get(alike) or self.read(host, disk, cls)
 
-    def link(self, network: str, host: str) -> float | None:
-        """Mb/s of a host's link."""
+    def carries(self, network: str, host: str) -> float | None:
+        """Mb/s of a host's link in a network."""
         return self.links.get(network, {}).get(host, self.usual.get(network))
 
 
