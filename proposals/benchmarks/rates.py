@@ -39,8 +39,10 @@ class Rates:
         return self.disks.get((host, disk), self.usual.get(cls))
 
     def written(self, host: str, disk: str, cls: str) -> float | None:
-        """MiB/s by which an OSD on a disk writes; where none of its class was measured, by which the disk is read."""
-        alike = "ssd" if cls == "nvme" else cls  # BlueStore calls both ssd
+        """MiB/s by which an OSD on a disk writes; where none of its class was measured, by which the disk is read.
+
+        Ceph's own class of NVMe is ssd (KernelDevice::collect_metadata, src/blk/kernel of Ceph 16)."""
+        alike = "ssd" if cls == "nvme" and cls not in self.usual else cls
         return self.osds.get(cls) or self.osds.get(alike) or self.read(host, disk, cls)
 
     def carries(self, network: str, host: str) -> float | None:
