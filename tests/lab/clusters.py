@@ -29,6 +29,8 @@ SUBNETS = {
     "apart": 202,
     "ratios": 204,
     "release": 206,
+    "adopted": 208,
+    "recovery": 212,
 }
 
 
