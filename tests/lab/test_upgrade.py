@@ -10,13 +10,14 @@ from product import STORAGE, Product, until
 UPGRADE = "ceph.stage.upgrade"
 PROOF = "/etc/apt/sources.list.d/newer.list"
 # The packages of Ceph that a host has, repacked from its own files with a higher version; no other source is asked.
+# Links to folders stay out: /lib, which some packages name, is one.
 NEWER = r"""
 set -e
 mkdir -p /srv/newer /tmp/newer; cd /tmp/newer
 dpkg-query -W -f '${Package} ${Version} ${source:Package} ${db:Status-Status}\n' |
 awk '$3 == "ceph" && $4 == "installed" {print $1, $2}' | while read -r name version; do
     rm -rf tree; mkdir -p tree/DEBIAN
-    dpkg-query -L $name | while read -r path; do [ -d "$path" ] && [ ! -L "$path" ] || echo "$path"; done |
+    dpkg-query -L $name | while read -r path; do [ -d "$path" ] || echo "$path"; done |
         tar -C / -cf - -T - 2>/dev/null | tar -C tree -xf -
     for part in preinst postinst prerm postrm triggers; do
         for file in /var/lib/dpkg/info/$name.$part /var/lib/dpkg/info/$name:amd64.$part; do
