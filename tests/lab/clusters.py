@@ -29,7 +29,9 @@ SUBNETS = {
     "apart": 202,
     "ratios": 204,
     "release": 206,
-    "tutorial": 208,
+    "adopted": 208,
+    "recovery": 212,
+    "tutorial": 214,
 }
 
 
