@@ -86,7 +86,8 @@ class Minion:
         several = isinstance(job["fun"], list)
         functions, arguments = (job["fun"], job["arg"]) if several else ([job["fun"]], [job["arg"]])
         if functions == ["saltutil.find_job"]:
-            return await self._return(job, self.running.get(str(arguments[0][0]), {}), 0, True)
+            await self._return(job, self.running.get(str(arguments[0][0]), {}), 0, True)
+            return
         self.running[job["jid"]] = {key: job[key] for key in ("jid", "fun", "arg", "tgt")}
         await asyncio.sleep(SLOW if self.manner == "slow" else self.random.uniform(*QUICK))
         if any(function in FETCHING for function in functions):

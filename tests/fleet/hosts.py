@@ -43,6 +43,7 @@ class Host:
         self.functions: dict[str, Callable[..., Any]] = {
             "test.ping": lambda: True,
             "saltutil.running": list,
+            "mon.exists": lambda: False,
             "saltutil.refresh_pillar": lambda *_: True,
             "disks.inspect": lambda: {"ceph_disks_format": 1, "ceph_disks": self.disks, "inspected": {}},
             "host_nics.inspect": lambda: self.nics,
