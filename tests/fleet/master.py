@@ -74,11 +74,13 @@ class Master:
         """Its options, as its own processes read them."""
         return salt.config.master_config(str(self.config / "master"))
 
-    def start(self, manners: Mapping[str, str] | None = None) -> None:
+    def start(self, manners: Mapping[str, str] | None = None, slow: float = 25) -> None:
         """Start the master, and the fleet once it listens.
 
         manners
             Who is ``silent``, ``slow`` or ``lying``; the others answer well.
+        slow
+            Seconds of a slow one's answer: more than the master's ``timeout``, so that Salt asks whether it lives.
         """
         self._popen("-c", SCRIPT.format("salt_master"), "-c", str(self.config))
         opts = self.opts()
@@ -88,6 +90,7 @@ class Master:
             str(self.root / "fleet"),
             str(len(self.minions)),
             json.dumps(manners or {}),
+            str(slow),
             stdout=subprocess.PIPE,
         )
         if not fleet.stdout.readline():
