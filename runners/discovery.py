@@ -15,6 +15,7 @@ from proposals.services.radosgw import frontend
 from proposals.settings import reader
 from proposals.stages import replies
 from proposals.text.errors import ProposalError, StoreError
+from proposals.text.notes import FEW, by_host, several
 from runners.engine import answer, jobs, look, minions, taking_part
 
 Hosts = dict[str, dict]
@@ -50,10 +51,10 @@ def collect(**_: Any) -> dict[str, Any]:
     config = _settings(paths, everyone, fsid, traces, asker)
     written = _store(paths, stored, hosts)
     messages += store.fragments(paths.proposals, sorted(everyone), roles=table.roles(settings), **config)
-    lines = [_line(minion, host) for minion, host in hosts.items()]
+    lines = _lines(hosts)
     lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
     lines += [*messages, *(f"{line}; what was stored of it stays" for line in replies.lines(problems))]
-    lines.append(f"inventory: {'stored ' + ', '.join(written) if written else 'nothing changed'}")
+    lines.append(f"inventory: {'stored ' + several(written, most=FEW) if written else 'nothing changed'}")
     return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
 
 
@@ -142,6 +143,11 @@ def _kept(paths: site.Site) -> dict[str, Any]:
     return kept
 
 
-def _line(minion: str, host: Mapping[str, Any]) -> str:
-    free = sum(1 for disk in host["ceph_disks"] if not disk["in_use"] and not disk["osds"])
-    return f"{minion}: {len(host['ceph_disks'])} disks, {free} free; {', '.join(host['addresses'])}"
+def _lines(hosts: Hosts) -> list[str]:
+    """What was seen of each host; of many without their addresses, which all differ."""
+    told = []
+    for minion, host in hosts.items():
+        free = sum(1 for disk in host["ceph_disks"] if not disk["in_use"] and not disk["osds"])
+        addresses = f"; {', '.join(host['addresses'])}" if len(hosts) <= FEW else ""
+        told.append((minion, f"{len(host['ceph_disks'])} disks, {free} free{addresses}"))
+    return by_host(told)

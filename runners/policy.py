@@ -1,21 +1,17 @@
 """``salt-run policy.*``: what policy.cfg chooses, and the pillar made of it."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
-
-import salt.pillar
-import salt.utils.minions
 
 from proposals.files import site
 from proposals.pillar import carried, chosen, generation, generation_disk, key_store, named, problems, served
 from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
-from proposals.text.errors import PolicyError
+from proposals.text.notes import by_host
 from proposals.validation import check as checks
 from proposals.validation import judging
-from runners.engine import answer, jobs, keys, minions
+from runners.engine import answer, compiled, jobs, keys, minions
 
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
@@ -85,13 +81,13 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     written = generation_disk.tell(paths, built, hosts)
     changes: dict[str, Any] = {"secrets": written} if written else {}
     folder = generation_disk.prepare(paths, built)
-    _check(folder, built)
+    compiled.check(__opts__, folder, built.name, list(built.roles))
     named.note(paths, built.named)
     if generation_disk.serve(paths, folder):
         changes["generation"] = built.name
     if gone := generation_disk.forget(paths, built, hosts):
         changes["secrets taken away"] = gone
-    generation_disk.prune(paths)
+    generation_disk.prune(paths, generation_disk.kept(built))
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
@@ -117,7 +113,7 @@ def _served(paths: site.Site) -> dict[str, str]:
 
 
 def _roles(roles: Mapping[str, Sequence[str]]) -> list[str]:
-    return [f"{minion}: {', '.join(names) or 'no role'}" for minion, names in sorted(roles.items())]
+    return by_host((minion, ", ".join(names) or "no role") for minion, names in sorted(roles.items()))
 
 
 def _chosen(paths: site.Site) -> chosen.Chosen:
@@ -126,29 +122,9 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
 
 
 def _refresh(paths: site.Site, built: generation.Generation) -> list[str]:
-    """Let the minions fetch their pillar, those too that lost their place in it, in one job; return a line for each
-    that did not.
-    """
+    """Let the minions fetch their pillar, those too that lost their place in it, in one job; say which did not."""
     lost = set(named.known(paths)) & set(minions.ours(__opts__))
     asked = sorted({*built.members["all"], *lost})
     refreshed = jobs.ask(__opts__, asked, "saltutil.refresh_pillar", [True, 30], object)
-    lines = [f"{minion}: does not answer; it fetches its pillar when its minion starts" for minion in refreshed.silent]
+    lines = by_host((minion, "does not answer; it fetches its pillar when it starts") for minion in refreshed.silent)
     return [*lines, *replies.lines(refreshed.failed)]
-
-
-def _check(folder: Path, built: generation.Generation) -> None:
-    """Compile every minion's pillar from a generation that is not served yet, as Salt will."""
-    opts = dict(__opts__)
-    opts["ext_pillar"] = [{"stack": [str(folder / "assignment.cfg"), str(folder / "stack.cfg")]}]
-    for minion in sorted(built.roles):
-        _, grains, _ = salt.utils.minions.get_minion_data(minion, opts)
-        pillar = salt.pillar.Pillar(opts, grains or {}, minion, "base").compile_pillar()
-        if pillar.get("_errors"):
-            raise PolicyError(
-                f"{minion}: its pillar cannot be compiled: {pillar['_errors']}; the old one is still served"
-            )
-        if pillar.get("ceph", {}).get("generation") != built.name:
-            raise PolicyError(
-                f"{minion}: its pillar does not carry generation {built.name}: does a file under stack/ceph "
-                "overwrite 'ceph'? The old one is still served"
-            )

@@ -10,6 +10,7 @@ from typing import Any
 from proposals.stages import lines, orchestrations, plan_steps, presence, progress, targets
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.notes import by_host
 from runners.engine import (
     answer,
     maintained,
@@ -250,7 +251,7 @@ def stop() -> answer.Output:
         steps.update({record["job"]: record for record in stage_log.read(log) if record["event"] == "job"})
     asked = sorted({minion for record in steps.values() for minion in record["minions"]})
     ended = stage_jobs.end(__opts__, steps, asked)
-    text += [f"{minion}: stopped in step {steps[jid]['step']}" for minion, jid in sorted(ended.items())]
+    text += by_host((minion, f"stopped in step {steps[jid]['step']}") for minion, jid in sorted(ended.items()))
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
 
 

@@ -15,7 +15,8 @@ from proposals.pillar import key_store, secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
 
-KEPT = 20  # generations, beside the one that is served
+KEPT, FEWEST = 20, 3  # generations, beside the one that is served
+FILES = 4000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 
 
@@ -42,6 +43,11 @@ def serve(site: Site, folder: Path) -> bool:
     _link(site.root / "cluster", site.current / "cluster")
     _link(site.root / "stack" / "default", site.current / "stack" / "default")
     return changed
+
+
+def kept(generation: Generation) -> int:
+    """How many generations are kept beside one: fewer where they have many files."""
+    return max(FEWEST, min(KEPT, FILES // max(1, len(generation.files))))
 
 
 def prune(site: Site, keep: int = KEPT) -> list[str]:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from proposals.text.notes import FEW, several
+
 MOVE = "osd_migrate.move"
 KEYS = "ceph_{}"  # of the pillar, by which a stage's SLS are told
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
@@ -72,7 +74,8 @@ def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 def named(jobs: Jobs) -> str:
     """Return state runs by minion in words, the first of each."""
     first = {minion: runs[0] for minion, runs in sorted(jobs.items())}
-    return ", ".join(f"{minion} ({run['fun']} {run['what']}, job {run['jid']})" for minion, run in first.items())
+    told = [f"{minion} ({run['fun']} {run['what']}, job {run['jid']})" for minion, run in first.items()]
+    return several(told, most=FEW)
 
 
 def ended(jobs: Jobs) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proposals.text.notes import FEW, by_host
+
 
 def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the steps of a plan that a step of an orchestration is: itself, or the parts that its runner names.
@@ -42,9 +44,17 @@ def skipped(state: Mapping[str, Any]) -> bool:
 
 
 def lines(step: Mapping[str, Any]) -> Iterator[str]:
-    """Return what a person reads of one step of a plan."""
+    """Return what a person reads of one step of a plan: host by host, or of many what several have in common."""
     yield f"{step['step']}: {step['comment'].strip()}" if step["fails"] or not step["minions"] else step["step"]
-    for minion, states in step["minions"].items():
-        for state in states:
-            word = "fails" if state["fails"] else "would"
-            yield f"  {word}  {minion}: {state['state']}: {state['comment'].strip()}"
+    told = [
+        ("fails" if state["fails"] else "would", minion, f"{state['state']}: {state['comment'].strip()}")
+        for minion, states in step["minions"].items()
+        for state in states
+    ]
+    if len(step["minions"]) <= FEW:
+        yield from (f"  {word}  {minion}: {text}" for word, minion, text in told)
+        return
+    for word in ("fails", "would"):
+        yield from (
+            f"  {word}  {line}" for line in by_host((minion, text) for which, minion, text in told if which == word)
+        )

@@ -5,6 +5,7 @@ from typing import Any
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import shown
+from proposals.text.notes import FEW, several
 
 NEEDS = ("all", "answering")
 
@@ -50,6 +51,6 @@ def missing(stage: str, silent: Sequence[str], expected: Sequence[str]) -> str:
     if silent == expected:
         return f"stage {stage}: no minion answers, of {len(expected)}: is salt-master running? Is their salt-minion?"
     return (
-        f"stage {stage}: {len(silent)} of {len(expected)} minions do not answer: {', '.join(silent)}; "
+        f"stage {stage}: {len(silent)} of {len(expected)} minions do not answer: {several(silent, most=FEW)}; "
         "start their salt-minion, or take them out of policy.cfg (or ceph_minions), and run the stage again"
     )

@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any, NamedTuple
 
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, by_host, several
 
 SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
 SYNC = "run ceph.stage.prep, which brings its modules up to date"
@@ -55,11 +56,12 @@ class Replies(NamedTuple):
 
 
 def lines(problems: Iterable[Problem]) -> list[str]:
-    """Return what a person reads of problems; minions with the same one share a line."""
+    """Return what a person reads of problems; minions with the same one share a line, of many their number is told."""
     minions: dict[str, list[str]] = {}
     for problem in problems:
         minions.setdefault(problem.text, []).append(problem.minion)
-    return [f"{', '.join(names)}: {text}" for text, names in minions.items()]
+    told = [(several(names, most=FEW), text) for text, names in minions.items()]
+    return by_host(told)
 
 
 def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapping[str, Any]) -> Replies:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 WARNING, HINT = "warning", "hint"
 NAMED = 4  # hosts named in one line; of more the number is told
+FEW = 10  # hosts that have a line each
 
 
 class Way(NamedTuple):
@@ -41,11 +42,28 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def several(names: list[str], more: str = "more hosts") -> str:
-    """``osdnode1, osdnode2`` or ``osdnode1, osdnode2 and 118 more hosts``."""
-    if len(names) <= NAMED:
+def several(names: Sequence[str], more: str = "more hosts", most: int = NAMED) -> str:
+    """``osdnode1, osdnode2`` or, of more than ``most``, ``osdnode1, osdnode2 and 118 more hosts``."""
+    if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:2])} and {len(names) - 2} {more}"
+
+
+def by_host(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each host and text; of more than ``FEW`` those of the same text share one, and further lines are
+    counted."""
+    listed = list(pairs)
+    if len(listed) <= FEW:
+        return [f"{host}: {text}" for host, text in listed]
+    hosts: dict[str, list[str]] = {}
+    for host, text in listed:
+        hosts.setdefault(text, []).append(host)
+    said = [f"{several(names)}: {text}" for text, names in hosts.items()]
+    rest = {host for names in list(hosts.values())[FEW:] for host in names}
+    return [
+        *said[:FEW],
+        *([f"and {counted(len(said) - FEW, 'more line')} of {counted(len(rest), 'host')}"] if rest else []),
+    ]
 
 
 def merged(by_host: Mapping[str, Iterable[Note]], level: str, order: Sequence[str] = ()) -> list[str]:

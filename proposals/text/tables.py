@@ -10,12 +10,13 @@ from rich.table import Table
 from proposals.text import glance
 from proposals.text.argument_readers import words
 from proposals.text.console import console, row, table, text
-from proposals.text.notes import counted
+from proposals.text.notes import counted, several
 from proposals.text.sizes import gib, terabytes
 
 TRIED = ("layout", "osds", "data_disks", "behind_bytes", "lost_at_most", "why_not", "chosen")  # of a candidate
 LOST = ("raw", "of host", "of cluster")
 BY_ID = "/dev/disk/by-id/"
+SCREEN = 50  # lines
 
 
 def printed(show: Callable, *arguments: object) -> str:
@@ -242,6 +243,15 @@ def policy(answer: Mapping) -> None:
         row(lines, line["line"], line["matches"], line["pattern"])
     out.print(lines)
     targets = table("selected", "target", "from")
-    for target, sources in answer["targets"].items():
-        row(targets, target, ", ".join(source.partition("/")[0] for source in sources))
+    for alike, sources in _alike(answer["targets"]):
+        row(targets, several(alike, "more"), sources)
     out.print(targets)
+
+
+def _alike(targets: Mapping[str, Mapping]) -> Iterator[tuple[list[str], str]]:
+    """Targets with where they are from, as words; of more than a screen, those of one folder from the same are one."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for target, sources in targets.items():
+        words = ", ".join(source.partition("/")[0] for source in sources)
+        groups.setdefault((target if len(targets) <= SCREEN else target.rpartition("/")[0], words), []).append(target)
+    yield from ((alike, words) for (_, words), alike in groups.items())

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from proposals.text.errors import InventoryError
 from proposals.text.names import printable, shown
 from proposals.text.notes import several
+from proposals.validation import master_load
+from proposals.validation.master_load import Load
 
 LEAST = 256 << 20  # bytes free: a log, a cache and a generation fit
 NAMED = 3  # parts that one line names
@@ -47,6 +49,8 @@ class Installation:
         The folder of run logs where nothing can be written to it: ``{folder: (why, the user who must)}``.
     room
         Bytes free by folder, on the master.
+    load
+        The master's means for all of its minions at once.
     waiting, denied
         Minions whose keys are neither accepted nor refused yet; whose keys are not those that were accepted.
     ours
@@ -63,6 +67,7 @@ class Installation:
     libraries: Sequence[str] = ()
     logs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     room: Mapping[str, int] = field(default_factory=dict)
+    load: Load | None = None
     waiting: Sequence[str] = ()
     denied: Sequence[str] = ()
     ours: Sequence[str] = ()
@@ -138,6 +143,11 @@ def _room(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
                 yield (minion,) if minion else (), what, mend
 
 
+def _load(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.load:
+        yield from (((), message, mend) for message, mend in master_load.wrong(seen.load, len(seen.ours)))
+
+
 def _keys(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     for minion in seen.waiting:
         same = "once 'salt-key --finger' and 'salt-call --local key.finger' there tell the same"
@@ -179,6 +189,7 @@ CHECKS = (
     Check("pillar", "the master's own pillar is Halocline's", _pillar),
     Check("logs", "run logs can be written", _logs),
     Check("room", f"{LEAST >> 20} MiB are free where Salt and Halocline write", _room),
+    Check("load", "the master bears all minions at once: worker_threads, gather_job_timeout", _load),
     Check("keys", "every minion's key is accepted, and the one that it uses", _keys),
     Check("minions", "minions are managed by Halocline", _none),
     Check("silent", "every minion of ours answers", _silent),

@@ -19,6 +19,7 @@ import yaml
 from proposals.text.errors import InventoryError, ProposalError
 from proposals.validation import installation
 from proposals.validation.installation import Host, Installation
+from proposals.validation.master_load import Load
 from runners.engine import jobs, minions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +84,7 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
         libraries=_libraries(),
         logs=_logs(opts),
         room=_room(opts),
+        load=_load(opts),
         waiting=[minion for minion in keys.get("minions_pre", ()) if only in (None, minion)],
         denied=[minion for minion in keys.get("minions_denied", ()) if only in (None, minion)],
         ours=ours,
@@ -203,3 +205,11 @@ def _room(opts: Mapping) -> dict[str, int]:
     folders = [Path(each) for each in (opts["cachedir"], opts.get("halocline_log_dir"), *roots) if each]
     devices = {folder.stat().st_dev: folder for folder in reversed(folders) if folder.is_dir()}
     return {str(folder): shutil.disk_usage(folder).free for folder in devices.values()}
+
+
+def _load(opts: Mapping) -> Load:
+    """The master's means for all of its minions at once; files are counted as Salt lists them."""
+    roots = [root for roots in opts["pillar_roots"].values() for root in roots]
+    files = sum(len(names) for root in roots for _, _, names in os.walk(root, followlinks=True))
+    processors = os.cpu_count() or 1
+    return Load(processors, opts["worker_threads"], opts["timeout"], opts["gather_job_timeout"], files)

@@ -10,6 +10,7 @@ import salt.utils.minions
 from proposals.files import tree
 from proposals.files.site import site
 from proposals.text.errors import PolicyError, ProposalError
+from proposals.text.notes import FEW, several
 
 SHIPPED = "*"  # of pillar/ceph/minions.sls
 
@@ -22,7 +23,7 @@ def ours(opts: Mapping) -> list[str]:
     target = pillar(opts)["ceph_minions"]
     own_file = site(opts).root / "minions.sls"
     if target == SHIPPED and not own_file.exists() and (other := _other_top(opts)):
-        accepted = ", ".join(match(opts, "*")) or "none"
+        accepted = several(match(opts, "*"), "more", FEW) or "none"
         raise ProposalError(
             f"this master serves its minions something else already ({other}): which of them are Halocline's? Write "
             f"for example \"ceph_minions: 'osd*'\" into {own_file}; accepted are {accepted}"
@@ -53,7 +54,11 @@ def addressed(opts: Mapping, stage: str, members: Sequence[str] | None) -> list[
 
 def listed(minions: Collection[str]) -> str:
     """Return our minions as a message names them."""
-    return f"managed are {', '.join(sorted(minions))}" if minions else "no minion is yet (salt-key --accept-all)"
+    return (
+        f"managed are {several(sorted(minions), 'more', FEW)}"
+        if minions
+        else "no minion is yet (salt-key --accept-all)"
+    )
 
 
 def match(opts: Mapping, target: str) -> list[str]:

@@ -70,6 +70,8 @@ def state(
         return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
     ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
     ret["changed"] = _changed(ret["changes"].get("ret", {}))
+    if len(taking) > FEW and ret["comment"].startswith("States ran successfully"):  # and on which, each by name
+        ret["comment"] = f"{len(taking)} hosts, {len(ret['changed'])} changed"
     if ret["result"] is False and go_on:
         answers = ret["changes"].get("ret", {})
         left, why = _asked("targets.leave", {"step": name, "among": taking, "answers": answers}, dict)
@@ -108,5 +110,6 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     return ret | {key: answer[key] for key in ("plan", "findings", "summary", "left") if key in answer}
 
 
+FEW = 10  # hosts that a comment names
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).
 RESERVED = ("failhard", "order", "require", "fun", "state", "saltenv", "parallel", "retry")

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import kept
 import yaml
 from floor import Floor
 from rich.console import Console
@@ -79,12 +80,12 @@ def main() -> None:
     options = parser.parse_args()
     console = Console(highlight=False, width=120)
     lab = [sys.executable, "-m", "lab"]
-    kept = options.cluster in subprocess.run([*lab, "status"], capture_output=True, text=True, cwd=CHECKOUT).stdout
+    ran = options.cluster in subprocess.run([*lab, "status"], capture_output=True, text=True, cwd=CHECKOUT).stdout
     subprocess.run([*lab, "up", options.cluster], check=True, cwd=CHECKOUT)
     try:
         measure(console, Session(options.cluster), guide(options.cluster), options.rounds)
     finally:
-        if not kept:
+        if not ran:
             subprocess.run([*lab, "down", options.cluster], check=False, cwd=CHECKOUT)
 
 
@@ -108,6 +109,7 @@ def measure(console: Console, session: Session, way: Guide, rounds: int) -> None
     median = {name: statistics.median(run["whole"] for run in runs) for name, runs in (("floor", bare), ("ours", ours))}
     allowed = FACTOR * median["floor"] + GRACE
     osds = sum(map(len, floor.planned.values()))
+    kept.row(f"deploy of {osds} OSDs", median["floor"], median["ours"], round(allowed / median["floor"], 2))
     console.print(
         f"{osds} OSDs, {floor.at_once} of a node at once: deploy {median['ours']:.1f} s = "
         f"{median['ours'] / median['floor']:.2f} x the floor's {median['floor']:.1f} s; promised {FACTOR} x the floor "

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+import kept
 import yaml
 from rich.console import Console
 from rich.table import Table
@@ -67,6 +68,7 @@ def main() -> None:
     rows.add_row("ceph-volume inventory", f"{peer:.2f}", "")
     rows.add_row(f"grain ceph_disks (wanted: {WANTED})", f"{grain:.3f}", f"{peer / grain:.0f}")
     Console(width=120, highlight=False).print(rows)
+    kept.row(f"grain of {seen} disks beside what is wanted", WANTED, grain, 1)
 
 
 if __name__ == "__main__":

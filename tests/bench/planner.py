@@ -9,8 +9,10 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import kept
 from rich.console import Console
 from rich.table import Table
 
@@ -18,6 +20,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SIZES = ((8, 62), (120, 32), (1000, 62), (10_000, 62))
 WIDTHS = (30, 60, 120, 240, 480)  # disks a host, at 28,800 disks in all
+FLOOR = {"on": 1.5, "off": 2.3}  # Python's search for cycles, and at most so many times json's own CPU time
+MEMORY = 2  # times json's own peak
 PEER = ((1200, 30, 4, 10), (60, 240, 20, 50))  # hosts, disks, wanted ratio, ratio aimed at
 
 
@@ -58,6 +62,8 @@ def sizes(console: Console, quick: bool) -> None:
         measured = run("measured.py", hosts, disks)
         each = measured["cpu"] / measured["disks"] * 1e6
         thousand = each if hosts == 1000 else thousand
+        if thousand and hosts > 1000:
+            kept.row(f"planner: us a disk, {hosts} hosts beside 1000", thousand, each, 1.2, "us")
         rows.add_row(
             f"{hosts} x {disks}",
             str(measured["osds"]),
@@ -78,6 +84,29 @@ def widths(console: Console) -> None:
         each = told["cpu"] / told["disks"] * 1e6
         first = first or each
         rows.add_row(str(disks), f"{each:.1f}", f"{each / first:.2f}")
+    console.print(rows)
+
+
+def whole(console: Console, quick: bool) -> None:
+    """The planner from bytes to bytes beside ``json``'s reading and printing of the same: CPU time and peak memory."""
+    hosts, disks = SIZES[2 if quick else 3]
+    rows = table(
+        f"{hosts} x {disks}, from bytes to bytes", "collector", "floor s", "ours s", "ratio", "goal", "in parts"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        given, answered = (str(Path(folder, name)) for name in ("inventory.json", "answer.json"))
+        subprocess.run([sys.executable, str(HERE / "whole.py"), "make", given, str(hosts), str(disks)], check=True)
+        for collector, goal in FLOOR.items():
+            ours, bare = (run("whole.py", side, given, answered, collector) for side in ("ours", "floor"))
+            parts = ", ".join(f"{part} {ours[part]:.1f}" for part in ("read", "plan", "answer", "print"))
+            ratio = ours["cpu"] / bare["cpu"]
+            rows.add_row(collector, f"{bare['cpu']:.2f}", f"{ours['cpu']:.2f}", f"{ratio:.2f}", str(goal), parts)
+            kept.row(
+                f"planner: {hosts} x {disks}, CPU beside json, collector {collector}", bare["cpu"], ours["cpu"], goal
+            )
+            if collector == "on":
+                peaks = (each["peak"] / 1e6 for each in (bare, ours))
+                kept.row(f"planner: {hosts} x {disks}, peak memory beside json", *peaks, MEMORY, "MB")
     console.print(rows)
 
 
@@ -104,6 +133,7 @@ def peers(console: Console, python: str) -> None:
             str(wanted),
             str(aim),
         )
+        kept.row(f"planner: {hosts} x {disks} beside Ceph's selection", measured["ceph"], measured["ours"], 1 / wanted)
     console.print(rows)
 
 
@@ -136,6 +166,7 @@ def main() -> None:
     console = Console(highlight=False, width=120)
     sizes(console, options.quick)
     widths(console)
+    whole(console, options.quick)
     peers(console, options.ceph)
     writing(console, options.quick)
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import kept
 from rich.console import Console
 from rich.table import Table
 
@@ -140,6 +141,10 @@ def main() -> None:
             measured[f"{MANY} minions in one"] = stages(session, many(session))
         finally:
             bring.down("many")
+    if only != "processes":
+        for stage in STAGES:
+            few, more = (max(measured[f"{count} containers"][stage]["jobs"]) for count in (4, 8))
+            kept.row(f"jobs of {stage}, 8 minions beside 4", few, more, 1, "jobs")
     console = Console(width=120, highlight=False)
     console.print("\nstages: Salt jobs of a run, seconds of the first and of the second, which changes nothing")
     console.print(shown(measured))

@@ -11,11 +11,13 @@ import pytest
 from proposals.text.errors import InventoryError
 from proposals.validation import installation
 from proposals.validation.installation import LEAST, Host, Installation
+from proposals.validation.master_load import Load, wrong
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SERVED = {"modules/disks.py": "a", "modules/osd.py": "b", "grains/ceph_nics.py": "c", "utils/halocline.py": "d"}
 HOST = Host("0.1.0", {**SERVED, "modules/theirs.py": "x"}, {"/": LEAST})
 WELL = Installation(ours=["a", "b"], hosts={"a": HOST, "b": HOST}, served=SERVED, room={"/srv": LEAST})
+SMALL, MANY = Load(processors=2, workers=5, timeout=15, gather=30, files=0), [str(number) for number in range(1200)]
 OLD = replace(HOST, parts={})
 CASES = {  # what is otherwise; who is named, what is said, what mends it
     "master": ({"refused": "the Salt master takes no jobs"}, (), "takes no jobs", "systemctl restart salt-master"),
@@ -26,6 +28,7 @@ CASES = {  # what is otherwise; who is named, what is said, what mends it
     "pillar": ({"pillar": "does not hold ceph_minions"}, (), "ceph_minions", "srv/install"),
     "logs": ({"logs": {"/var/log/h": ("read-only", "salt")}}, (), "read-only", "install -d -m 750 -o salt"),
     "room": ({"hosts": {"a": replace(HOST, room={"/": LEAST - 1})}}, ("a",), "255 MiB free", "du -xh"),
+    "load": ({"load": SMALL, "ours": MANY}, (), "is given up", "echo 'gather_job_timeout: 60' >>/etc/salt/master.d"),
     "keys": ({"waiting": ["c"]}, ("c",), "not accepted", "salt-key --accept=c"),
     "minions": ({"ours": []}, (), "no minion is managed", "salt-key --list-all"),
     "silent": ({"silent": ["a", "b"]}, ("a", "b"), "does not answer", "systemctl restart salt-minion"),
@@ -50,6 +53,25 @@ def test_what_is_wrong_is_told_with_what_mends_it(check):
     assert (wrong.check, wrong.minions) == (check, who)
     assert said in wrong.message and mended in wrong.mend
     assert installation.text([wrong], 2).endswith("1 wrong")
+
+
+@pytest.mark.parametrize(
+    ("minions", "changes", "told"),
+    [
+        (4, {}, []),
+        (1000, {}, []),  # 45 s
+        (1001, {}, ["gather_job_timeout: 50"]),
+        (1001, {"gather": 50}, []),
+        (1000, {"files": 34_000}, ["gather_job_timeout: 200"]),
+        (3000, {"processors": 16}, ["worker_threads: 16"]),  # 54 s, then 17
+        (10_000, {"processors": 16}, ["worker_threads: 16", "gather_job_timeout: 60"]),
+        (1200, {"processors": 1}, ["gather_job_timeout: 110"]),
+    ],
+)
+def test_a_master_that_bears_not_all_minions_at_once_is_told_the_number(minions, changes, told):
+    found = list(wrong(replace(SMALL, **changes), minions))
+    assert [mend.partition("'")[2].partition("'")[0] for _, mend in found] == told
+    assert all(f"{minions} minions that run states at once" in message for message, _ in found)
 
 
 def test_a_file_that_is_missing_is_not_moved_away():

@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,3 +51,9 @@ def test_the_served_generation_stays_however_old_it_is(tmp_path: Path) -> None:
     assert generation_disk.prune(site, keep=2) == ["03", "02", "01"]
     assert {path.name for path in site.generations.iterdir()} == {"00", "04", "05"}
     assert generation_disk.prune(site, keep=2) == []
+
+
+@pytest.mark.parametrize(("hosts", "kept"), [(4, 20), (100, 20), (300, 6), (1000, 3), (0, 20)])
+def test_fewer_generations_are_kept_where_they_have_many_files(hosts: int, kept: int) -> None:
+    files = {f"cluster/{number}.sls": "" for number in range(2 * hosts)}
+    assert generation_disk.kept(SimpleNamespace(files=files)) == kept

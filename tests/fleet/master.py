@@ -1,0 +1,195 @@
+"""A real salt-master on loopback with what srv/ ships, in a folder of its own, and a fleet of simulated minions."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import salt.config
+import salt.crypt
+import yaml
+
+CHECKOUT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+MOVED = {"/srv/halocline": str(CHECKOUT), "/srv/pillar": "pillar", "/srv/salt": "salt", "/var/log/halocline": "logs"}
+SCRIPT = "from salt.scripts import {0}; {0}()"
+LIMIT = 3600  # seconds for a command
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command printed, its status, and how long it took."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+
+class Master:
+    """A master and its fleet; ``with Master(...) as master`` starts and ends both.
+
+    root
+        A folder of its own, with a short path (Salt's sockets lie in it).
+    minions
+        Ids whose key is accepted.
+    settings
+        More of the master's configuration.
+    """
+
+    def __init__(self, root: Path, minions: Sequence[str], settings: Mapping[str, Any] | None = None) -> None:
+        self.root, self.minions = root, minions
+        self.config = root / "conf"
+        self.pillar = root / "pillar/ceph"
+        self.processes: list[subprocess.Popen] = []
+        for folder in ("conf/master.d", "pillar", "salt", "logs", "fleet/pki", "pki/minions"):
+            (root / folder).mkdir(parents=True)
+        shipped = (CHECKOUT / "srv/master.d/halocline.conf").read_text()
+        for path, here in MOVED.items():
+            shipped = shipped.replace(path, str(root / here))
+        (self.config / "master.d/halocline.conf").write_text(shipped)
+        ports = dict(zip(("publish_port", "ret_port"), free_ports(2), strict=True))
+        own = {"root_dir": str(root), "interface": "127.0.0.1", "id": "salt_master", "user": "root", **ports}
+        own |= {"pki_dir": str(root / "pki"), "enable_fqdns_grains": False, **(settings or {})}
+        (self.config / "master").write_text(yaml.safe_dump(own))
+        minion = {"root_dir": str(root / "fleet"), "pki_dir": str(root / "fleet/pki"), "id": "fleet"}
+        minion |= {"master": "127.0.0.1", "master_port": ports["ret_port"], "enable_fqdns_grains": False}
+        minion |= {"publish_port": ports["publish_port"], "enable_gpu_grains": False}
+        (root / "fleet/minion").write_text(yaml.safe_dump(minion))
+        private, public = salt.crypt.gen_keys(2048)
+        (root / "fleet/pki/minion.pem").write_text(private)
+        (root / "fleet/pki/minion.pub").write_text(public)
+        for name in minions:
+            (root / "pki/minions" / name).write_text(public)
+
+    def opts(self) -> dict[str, Any]:
+        """Its options, as its own processes read them."""
+        return salt.config.master_config(str(self.config / "master"))
+
+    def start(self, manners: Mapping[str, str] | None = None, slow: float = 25) -> None:
+        """Start the master, and the fleet once it listens.
+
+        manners
+            Who is ``silent``, ``slow`` or ``lying``; the others answer well.
+        slow
+            Seconds of a slow one's answer: more than the master's ``timeout``, so that Salt asks whether it lives.
+        """
+        self._popen("-c", SCRIPT.format("salt_master"), "-c", str(self.config))
+        opts = self.opts()
+        until(lambda: all(listens(opts[port]) for port in ("publish_port", "ret_port")), "the master listens")
+        fleet = self._popen(
+            str(HERE / "fleet.py"),
+            str(self.root / "fleet"),
+            str(len(self.minions)),
+            json.dumps(manners or {}),
+            str(slow),
+            stdout=subprocess.PIPE,
+        )
+        if not fleet.stdout.readline():
+            raise RuntimeError(f"the fleet ended: see {self.root}/fleet.err")
+
+    def stop(self) -> None:
+        """End both, with all their children."""
+        for process in reversed(self.processes):
+            for signum in (signal.SIGTERM, signal.SIGKILL):
+                try:
+                    os.killpg(process.pid, signum)
+                except ProcessLookupError:
+                    break
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    continue
+        self.processes.clear()
+
+    def __enter__(self) -> "Master":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def typed(self, *words: str) -> Done:
+        """Run ``salt-run WORDS``."""
+        start = time.monotonic()
+        command = [sys.executable, "-c", SCRIPT.format("salt_run"), "-c", str(self.config), *words]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT, cwd=self.root, env=environment(), check=False
+        )
+        return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
+
+    def memory(self) -> int:
+        """Bytes that the master's processes hold: each one's share of what it shares (PSS, proc(5))."""
+        return sum(share(pid) for pid in group(self.processes[0].pid)) if self.processes else 0
+
+    def _popen(self, *words: str, **more: Any) -> subprocess.Popen:
+        name = f"{'fleet' if self.processes else 'master'}.err"
+        with (self.root / name).open("wb") as err:
+            made = subprocess.Popen(
+                [sys.executable, *words], stderr=err, start_new_session=True, cwd=self.root, env=environment(), **more
+            )
+        self.processes.append(made)
+        return made
+
+
+def environment() -> dict[str, str]:
+    """The environment in which this checkout is imported, wherever the installed one lies."""
+    return {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback on which nobody listens now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def listens(port: int) -> bool:
+    """Whether somebody listens on a port of loopback."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def group(leader: int) -> list[int]:
+    """The processes of a process group."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == leader:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def share(pid: int) -> int:
+    """Bytes of a process, of shared ones its share; 0 where it has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+def until(holds: Any, what: str, limit: float = 120) -> None:
+    """Wait until something holds; RuntimeError with what was waited for."""
+    end = time.monotonic() + limit
+    while not holds():
+        if time.monotonic() > end:
+            raise RuntimeError(f"after {limit} s: {what}: not so")
+        time.sleep(0.2)
+
+
+def remove(root: Path) -> None:
+    """Remove a master's folder."""
+    shutil.rmtree(root, ignore_errors=True)

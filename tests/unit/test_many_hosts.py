@@ -1,0 +1,66 @@
+"""What a thousand hosts say is read on a screen: those that say the same share a line, and none is a line by itself."""
+
+import pytest
+
+from proposals.stages import orchestrations, plan_steps, presence, replies
+from proposals.stages.replies import Problem
+from proposals.text import notes, tables
+from runners.engine import minions
+
+HOSTS = [f"osd{number:04}" for number in range(1000)]
+SAME = "osd0000, osd0001 and 998 more hosts"
+WIDE = 200  # characters of a line
+
+
+def steps(states):
+    return list(plan_steps.lines({"step": "s", "comment": "c", "fails": False, "minions": states}))
+
+
+def state(comment, fails=False):
+    return {"state": "x", "comment": comment, "fails": fails}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (notes.by_host((host, "storage") for host in HOSTS), [f"{SAME}: storage"]),
+        (replies.lines(Problem(host, "no answer") for host in HOSTS), [f"{SAME}: no answer"]),
+        (steps({host: [state("is made"), state("no space", fails=True)] for host in HOSTS}),
+         ["s", f"  fails  {SAME}: x: no space", f"  would  {SAME}: x: is made"]),
+    ],
+    ids=["roles", "problems", "plan"],
+)  # fmt: skip
+def test_hosts_that_say_the_same_share_a_line(said, expected):
+    assert said == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        notes.by_host((host, f"{host} is odd") for host in HOSTS),
+        replies.lines(Problem(host, f"{host} is odd") for host in HOSTS),
+        steps({host: [state(f"{host} is made")] for host in HOSTS}),
+        presence.missing("prep", HOSTS[1:], HOSTS).splitlines(),
+        orchestrations.named({host: [{"fun": "state.sls", "what": "x", "jid": "1"}] for host in HOSTS}).splitlines(),
+        minions.listed(HOSTS).splitlines(),
+        tables.printed(
+            tables.policy,
+            {"lines": [], "targets": {f"cluster/{host}.sls": {f"role-a/cluster/{host}.sls": {}} for host in HOSTS}},
+        ).splitlines(),
+    ],
+    ids=["texts", "problems", "plan", "silent", "left jobs", "managed", "policy"],
+)
+def test_no_answer_is_longer_than_a_screen(said):
+    assert len(said) <= 15 and max(map(len, said)) <= WIDE, said
+
+
+def test_few_hosts_are_told_one_by_one():
+    few = HOSTS[:10]
+    assert notes.by_host((host, "storage") for host in few) == [f"{host}: storage" for host in few]
+    assert replies.lines(Problem(host, "x") for host in few) == [f"{', '.join(few)}: x"]
+    assert steps({host: [state("is made")] for host in few})[1:] == [f"  would  {host}: x: is made" for host in few]
+
+
+def test_lines_that_are_left_out_are_counted():
+    *_, last = notes.by_host((host, f"{host} is odd") for host in HOSTS)
+    assert last == "and 990 more lines of 990 hosts"
