@@ -59,12 +59,13 @@ class Picture(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A box at its place; a head is focused by the keyboard."""
+    """A box at its place, of a row; a head is focused by the keyboard."""
 
     x: int
     y: int
     box: Box
     head: bool
+    row: int
 
 
 class Drawn(NamedTuple):
@@ -122,7 +123,9 @@ def told(picture: Picture, first: int = 0) -> dict[str, Any]:
             "title": printable(each.group.title),
             "text": printable(each.group.text),
             "height": each.height,
-            "boxes": [[at.x, at.y, at.box.kind, at.box.letter, printable(at.box.title), at.head] for at in each.boxes],
+            "boxes": [
+                [at.x, at.y, at.box.kind, at.box.letter, printable(at.box.title), at.head, at.row] for at in each.boxes
+            ],
             "texts": [[x, y, printable(text)] for x, y, text in each.texts],
         }
         size += len(json.dumps(group))
@@ -156,16 +159,16 @@ def _placed(group: Group, top: int) -> Drawn:
     boxes: list[Placed] = []
     texts: list[tuple[int, int, str]] = []
     y = ROW if top else GAP
-    for row in group.rows:
+    for number, row in enumerate(group.rows):
         x = INDENT
         for head in row.heads:
-            boxes.append(Placed(x, y, head, True))
+            boxes.append(Placed(x, y, head, True, number))
             x += SIZE + GAP
         begin = x = x + GAP if row.heads else x
         for member in row.members:
             if x + SIZE > WIDTH - LABEL:
                 x, y = begin, y + SIZE + GAP
-            boxes.append(Placed(x, y, member, False))
+            boxes.append(Placed(x, y, member, False, number))
             x += SIZE + GAP
         texts.append((x + GAP, y + SIZE * 2 // 3, row.text))
         y += ROW

@@ -74,7 +74,7 @@ def _said(status: int, answer: Any) -> Said:
 @contextmanager
 def serving(master: Master) -> Iterator[Served]:
     """Enable the page on a master that does not run yet, start it and salt-api."""
-    port, stock = _free(), _free()
+    port, stock = free(), free()
     own = {"sharedsecret": PASSWORD, "rest_cherrypy": {"port": stock, "host": "127.0.0.1", "disable_ssl": True}}
     # What the page does without gets more than a site would give it: the tests say what that would cost.
     own |= {"netapi_enable_clients": ["runner", "local", "wheel"]}
@@ -95,7 +95,8 @@ def serving(master: Master) -> Iterator[Served]:
             api.wait(60)
 
 
-def _free() -> int:
+def free() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
