@@ -1,24 +1,18 @@
 """``salt-run proposal.*``: plan disks, store and show plans."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import salt.utils.args
-
-from proposals.disks import arguments, history, plan
+from proposals.disks import arguments, history
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
-from proposals.inventory import compare, kept, spares
+from proposals.inventory import compare, kept
 from proposals.pictures import disks as pictures
-from proposals.pillar import adopted
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
 from proposals.text.errors import ArgumentError, PlanError
-from runners.engine import answer, look, minions, pages
-from runners.engine import planned as served
+from runners.engine import answer, look, pages, planning
 
 
 @answer.answers
@@ -33,7 +27,7 @@ def peek(**kwargs: Any) -> answer.Answer:
         salt-run proposal.peek name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' data=5000-7000
     """
     everything = _everything(kwargs)
-    planned, _, _, stale = _plan(kwargs)
+    planned, _, _, stale = planning.plan(__opts__, kwargs)
     shown = planned.as_dict()
     text = "\n".join([tables.printed(tables.proposal, shown, everything), *stale])
     return answer.Answer(text, {**shown, **({"messages": stale} if stale else {})})
@@ -51,7 +45,7 @@ def populate(**kwargs: Any) -> answer.Answer:
         salt-run proposal.populate name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' db-size=40g
     """
     everything = _everything(kwargs)
-    planned, parsed, root, stale = _plan(kwargs)
+    planned, parsed, root, stale = planning.plan(__opts__, kwargs)
     report = store.populate(root, planned, force=parsed.force)
     shown, messages = planned.as_dict(), [*stale, *report.messages]
     text = "\n".join([tables.printed(tables.proposal, shown, everything), *messages])
@@ -76,7 +70,7 @@ def default(**_: Any) -> dict[str, Any]:
         left = f"proposal 'default' was made with {asked} and is left alone"
         return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
     try:
-        planned, _, root, _ = _plan({})
+        planned, _, root, _ = planning.plan(__opts__, {})
         report = store.populate(root, planned, propose_policy=False)
     except PlanError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
@@ -117,7 +111,7 @@ def explain(host: str, disk: str, **kwargs: Any) -> answer.Answer:
 
         salt-run proposal.explain osdnode1 /dev/sdc name=apollo ratio=9
     """
-    planned, _, _, _ = _plan(kwargs)
+    planned, _, _, _ = planning.plan(__opts__, kwargs)
     steps = explain_.disk(planned, str(host), str(disk))
     return answer.Answer(tables.printed(tables.explanation, steps), steps)
 
@@ -140,7 +134,7 @@ def diff(old: str, new: str | None = None, live: bool = False, **_: Any) -> answ
         raise ArgumentError("diff: live=true compares one proposal with its hosts: expected no other beside it")
     before, silent = _stored(old), []
     if live:
-        asked = _minions(before["arguments"].get("target"))
+        asked = planning.minions_of(__opts__, before["arguments"].get("target"))
         looked = look.at(__opts__, asked)
         other, silent = {"hosts": looked.hosts}, replies.lines(looked.problems)
         before["hosts"] = {name: host for name, host in before["hosts"].items() if name in other["hosts"]}
@@ -192,25 +186,6 @@ def _stored(name: str) -> dict[str, Any]:
     return store.finished_proposal(site.site(__opts__).proposals, str(name))
 
 
-def _minions(target: str | None) -> list[str]:
-    """Those of our minions that a target names; all where there is none."""
-    ours = minions.ours(__opts__)
-    return [minion for minion in minions.match(__opts__, target) if minion in ours] if target else ours
-
-
 def _everything(kwargs: dict[str, Any]) -> bool:
     """Take ``all`` out of what was typed: whether each host and device is shown by itself."""
     return bool(argument_readers.switch("all", kwargs.pop("all", False))[0])
-
-
-def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.DiskPlan, arguments.DiskArguments, Path, list[str]]:
-    """The plan for what discovery stored, its arguments, the proposals folder, and what is stale in the inventory."""
-    paths = site.site(__opts__)
-    parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
-    inventory, kept_back = kept.load_inventory(paths.inventory), spares.wanted(minions.pillar(__opts__).get(spares.KEY))
-    told = spares.notes(inventory["hosts"], kept_back)
-    inventory["hosts"] = adopted.reserve(spares.reserve(inventory["hosts"], kept_back), served.proposed_adopted(paths))
-    targets = _minions(parsed.target)
-    stored = store.stored_proposal(paths.proposals, parsed.name)
-    planned = plan.peek(inventory, parsed, stored=stored, targets=targets)
-    return planned, parsed, paths.proposals, [*told, *look.stale(__opts__, targets, inventory["hosts"])]

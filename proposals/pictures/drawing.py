@@ -1,7 +1,8 @@
 """What every picture is made of: hosts that look alike, with rows of boxes and lines of text; and its rendering."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 
@@ -13,6 +14,7 @@ ROW = SIZE + 10
 WIDTH, INDENT = 960, 10  # of a picture; where rows begin
 LABEL = 300  # pixels for the text beside boxes
 FORMS = ("html", "svg")
+TOLD = 400_000  # bytes of groups in one answer: Salt's event bus cuts what is larger than a megabyte
 NAMED = 3  # hosts in a title; HTML lists all
 
 
@@ -57,12 +59,13 @@ class Picture(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A box at its place; a head is focused by the keyboard."""
+    """A box at its place, of a row; a head is focused by the keyboard."""
 
     x: int
     y: int
     box: Box
     head: bool
+    row: int
 
 
 class Drawn(NamedTuple):
@@ -108,6 +111,41 @@ def rendered(picture: Picture, form: str) -> str:
     return printable(environment.get_template(f"picture.{form}.j2").render(facts))
 
 
+def told(picture: Picture, first: int = 0) -> dict[str, Any]:
+    """A picture as plain data, for a browser that draws it: its groups from ``first`` on, as many as one answer takes.
+
+    ``next`` is the first group that is left, None where there is none."""
+    groups: list[dict[str, Any]] = []
+    size, begin = 0, min(max(first, 0), len(picture.groups))
+    for each in _drawn(picture.groups[begin:], below=0):
+        group = {
+            "hosts": each.group.hosts,
+            "title": printable(each.group.title),
+            "text": printable(each.group.text),
+            "height": each.height,
+            "boxes": [
+                [at.x, at.y, at.box.kind, at.box.letter, printable(at.box.title), at.head, at.row] for at in each.boxes
+            ],
+            "texts": [[x, y, printable(text)] for x, y, text in each.texts],
+        }
+        size += len(json.dumps(group))
+        if groups and size > TOLD:
+            break
+        groups.append(group)
+    end = begin + len(groups)
+    return {
+        "title": printable(picture.title),
+        "summary": printable(picture.summary),
+        "lines": [printable(line) for line in picture.lines],
+        "legend": picture.legend,
+        "size": SIZE,
+        "width": WIDTH + 300,
+        "groups": groups,
+        "of": len(picture.groups),
+        "next": end if end < len(picture.groups) else None,
+    }
+
+
 def _drawn(groups: Iterable[Group], below: int) -> Iterable[Drawn]:
     """Each group's place: one under the other in an SVG (``below``: its head), each from 0 in a page."""
     top = below
@@ -121,16 +159,16 @@ def _placed(group: Group, top: int) -> Drawn:
     boxes: list[Placed] = []
     texts: list[tuple[int, int, str]] = []
     y = ROW if top else GAP
-    for row in group.rows:
+    for number, row in enumerate(group.rows):
         x = INDENT
         for head in row.heads:
-            boxes.append(Placed(x, y, head, True))
+            boxes.append(Placed(x, y, head, True, number))
             x += SIZE + GAP
         begin = x = x + GAP if row.heads else x
         for member in row.members:
             if x + SIZE > WIDTH - LABEL:
                 x, y = begin, y + SIZE + GAP
-            boxes.append(Placed(x, y, member, False))
+            boxes.append(Placed(x, y, member, False, number))
             x += SIZE + GAP
         texts.append((x + GAP, y + SIZE * 2 // 3, row.text))
         y += ROW

@@ -91,7 +91,7 @@ def stored(plan: DiskPlan, answer: Mapping, files: Mapping[str, str], kept: Mapp
 
     ``kept`` are hosts of the proposal before that this plan does not cover. What moved since then is not stored:
     populating again would change nothing and find nothing moved."""
-    hosts = {planned.host.id: _with_names(answer["hosts"][planned.host.id], planned) for planned in plan.hosts}
+    hosts = named(plan, answer)
     hosts |= {host: dict(planned) for host, planned in kept.items()}
     summary = losses.summary(hosts)
     if kept:  # what falls with a device is now a share of all of them
@@ -104,6 +104,11 @@ def stored(plan: DiskPlan, answer: Mapping, files: Mapping[str, str], kept: Mapp
     told = {"warnings": plan.lines(WARNING), "hints": answer["hints"], "summary": summary}
     tail = json.dumps(told)[1:-1]
     return f'{head}, "hosts": {{\n{rows}\n}}, {tail}, "files": {{\n{hashes}\n}}}}\n'
+
+
+def named(plan: DiskPlan, answer: Mapping) -> dict[str, dict]:
+    """The hosts of a plan's JSON form, with what is known of each disk beside its id, as proposal.json has them."""
+    return {planned.host.id: _with_names(answer["hosts"][planned.host.id], planned) for planned in plan.hosts}
 
 
 def _with_names(host: Mapping, planned: PlannedHost) -> dict:

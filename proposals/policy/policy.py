@@ -114,19 +114,19 @@ def _expression(text: str) -> regex.Pattern:
         raise PolicyError(f"re={shown(text)} is not a regular expression: {shown(error)}") from error
 
 
-def resolve(root: str | Path) -> Resolution:
-    """What ``root``/policy.cfg selects; ``root`` is the ``proposals`` folder.
+def resolve(root: str | Path, text: str | None = None) -> Resolution:
+    """What ``root``/policy.cfg selects; ``root`` is the ``proposals`` folder. ``text``: another one than is in it.
 
     Every line must match, and every file it selects be readable YAML; each is read once. Raises PolicyError.
 
     CLI: ``python -m proposals policy ROOT``"""
     path = Path(root) / "policy.cfg"
-    if not path.is_file():
+    if text is None and not path.is_file():
         raise PolicyError(f"{path} does not exist: populate writes a proposed one (salt-run proposal.populate)")
     read = _Documents(Path(root))
     contents: dict[str, dict[str, dict]] = {}
     lines, warnings = [], []
-    for line in parse(atomic.read_text(path)):
+    for line in parse(atomic.read_text(path) if text is None else text):
         try:
             matches = tuple(select(root, line))
             for source in matches:

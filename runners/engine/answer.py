@@ -38,7 +38,8 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a runner function answer, and never raise, what is wrong with its arguments or what planning refuses.
 
     Salt itself ends with status 0 where an argument is missing or unknown: so it is shown a function that takes
-    any, and they are checked here. ``**_`` takes none; Salt's own (``__pub_user`` …) are left out.
+    any, and they are checked here. ``**_`` takes none; Salt's own (``__pub_user`` …) are left out. A runner that asks
+    another one for its data says ``__out="json"``, as ``--out json`` is typed.
     """
     signature = inspect.signature(function)
 
@@ -51,10 +52,15 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
             answer = function(*args, **typed)
         except ProposalError as err:
             answer = bad(str(err))
-        return _shaped(answer, (function.__globals__.get("__opts__") or {}).get("output"))
+        return _shaped(answer, kwargs.get("__out") or (function.__globals__.get("__opts__") or {}).get("output"))
 
     del answering.__wrapped__  # Salt follows it and would refuse arguments itself
     return answering
+
+
+def user() -> str:
+    """Who asks for the function that runs, as Salt authenticated them: it tells the globals of what it calls."""
+    return str(globals().get("__user__", "UNKNOWN"))
 
 
 def takes(arguments: Mapping[str, Argument]) -> Callable[[Callable], Callable]:

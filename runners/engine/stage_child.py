@@ -24,7 +24,9 @@ GENTLE = 10  # seconds from the polite signal to the other one
 BROKEN = "stage {}: broke off ({}: {}): is salt-master running? Salt's log has more; run the stage again"
 
 
-def start(opts: Mapping, stage: str, out: IO[bytes], err: IO[bytes], *words: str) -> subprocess.Popen:
+def start(
+    opts: Mapping, stage: str, out: IO[bytes], err: IO[bytes], *words: str, user: str | None = None
+) -> subprocess.Popen:
     """Start a stage away from this terminal's signals; return the process.
 
     opts
@@ -35,7 +37,10 @@ def start(opts: Mapping, stage: str, out: IO[bytes], err: IO[bytes], *words: str
         Files for what it prints, as JSON, and for Salt's noise.
     words
         More for ``state.orch``.
+    user
+        Who asked for it, where that is not who runs this process; Salt names them as it does one behind sudo.
     """
+    environment = {**os.environ, "SUDO_USER": user} if user else None
     config = str(Path(opts["conf_file"]).parent)
     salt_run = [sys.executable, "-c", SALT_RUN, "--config-dir", config, "--out", "json"]
     return subprocess.Popen(
@@ -44,6 +49,7 @@ def start(opts: Mapping, stage: str, out: IO[bytes], err: IO[bytes], *words: str
         stdout=out,
         stderr=err,
         start_new_session=True,
+        env=environment,
     )
 
 

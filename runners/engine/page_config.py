@@ -1,0 +1,116 @@
+"""The page in the master's configuration: one drop-in of ours, and a certificate where none is given."""
+
+import datetime
+import re
+import socket
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import salt.utils.yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from proposals.files import atomic
+from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.names import shown
+from runners.engine import page_rights
+
+DROP_IN = "halocline-page.conf"
+HEADER = "# Made by 'salt-run page.enable'; 'salt-run page.disable' takes it away.\n"
+SECTION = "halocline_page"
+KEYS = ("external_auth", "netapi_dirs")  # of ours; in the main file they would hide, or be hidden
+USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}%?")  # % at the end: a group
+DAYS = 825
+TREE = Path(page_rights.__file__).resolve().parents[2]
+
+
+def users(key: str, typed: object) -> list[str]:
+    """Users that were typed with commas between. Raises ArgumentError for what is no name, and for ``*``."""
+    words = [str(word).strip() for word in (typed if isinstance(typed, list) else str(typed or "").split(","))]
+    for word in filter(None, words):
+        if not USER.fullmatch(word):
+            raise ArgumentError(f"{key}: '{shown(word)}' is no user's name, or a group's with % at its end: name each")
+    return sorted(filter(None, words))
+
+
+def path(opts: Mapping[str, Any]) -> Path:
+    """Where the drop-in lies. Raises ProposalError where the master reads no ``master.d``, or would hide a part."""
+    main = Path(opts["conf_file"])
+    if opts.get("default_include") != "master.d/*.conf":
+        raise ProposalError(f"{main} names another default_include than master.d/*.conf: the page is enabled there")
+    own = salt.utils.yaml.safe_load(atomic.read_text(main)) if main.is_file() else None
+    if hidden := [key for key in KEYS if key in (own or {})]:
+        raise ProposalError(
+            f"{main} has {hidden[0]}, which a file of master.d would hide as a whole: "
+            f"move it into one of your own, such as {main.parent}/master.d/own.conf"
+        )
+    return main.parent / "master.d" / DROP_IN
+
+
+def text(section: Mapping[str, Any], readers: Iterable[str], operators: Iterable[str]) -> str:
+    """The drop-in's text.
+
+    section
+        Of the server: ``host``, ``port``, ``certificate``, ``key``, ``by`` (which of Salt's authentications).
+    readers, operators
+        Who may look, and who may change too.
+    """
+    listed = {user: page_rights.rights(page_rights.READ) for user in readers}
+    listed |= {user: page_rights.rights(page_rights.FUNCTIONS) for user in operators}
+    settings = {
+        "netapi_dirs": [str(TREE / "salt/_netapi")],
+        SECTION: dict(section),
+        "external_auth": {section["by"]: listed},
+    }
+    return HEADER + salt.utils.yaml.safe_dump(settings, default_flow_style=False)
+
+
+def certificate(opts: Mapping[str, Any], crt: object, key: object) -> tuple[str, str]:
+    """The paths of certificate and key: those given, else our own beside the drop-in's folder.
+
+    Raises ArgumentError where one is given without the other, or does not exist."""
+    if bool(crt) != bool(key):
+        raise ArgumentError("certificate and key belong together: give both, or none for one that is made here")
+    if not crt:
+        folder = Path(opts["conf_file"]).parent / "pki" / "page"
+        return str(folder / "page.crt"), str(folder / "page.key")
+    for word, file in (("certificate", crt), ("key", key)):
+        if not (Path(str(file)).is_absolute() and Path(str(file)).is_file()):
+            raise ArgumentError(f"{word}={shown(file)}: there is no such file; an absolute path was expected")
+    return str(crt), str(key)
+
+
+def make_certificate(crt: str, key: str) -> None:
+    """Make a self-signed certificate of this host, and its key for root alone."""
+    names = sorted({socket.getfqdn(), socket.gethostname(), "localhost"})
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    private, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(private.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_after(now + datetime.timedelta(days=DAYS))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    Path(key).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    atomic.write(key, private.private_bytes(*form).decode(), 0o600)
+    atomic.write(crt, made.public_bytes(serialization.Encoding.PEM).decode())
+
+
+def ours(file: Path) -> bool:
+    """Whether a file is there and one that we wrote."""
+    return file.is_file() and atomic.read_text(file).startswith(HEADER)
+
+
+def forget(file: Path) -> None:
+    """Take a drop-in of ours away."""
+    file.unlink()

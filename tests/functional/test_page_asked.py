@@ -1,0 +1,244 @@
+"""What the page asks, through Salt's loader on a real master's options: who may what, what is shown and changed."""
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import pytest
+import salt.utils.minions
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from saltmaster import Master
+
+from proposals.reference import machines
+from runners.engine import page_policy, page_rights, page_runs, stage_lock
+
+OTHERS = ("state.orch", "cmd.run", "salt.cmd", "page.enable", "view.hostsandmore", "viewxhosts", "proposal.page", "x")
+POLICY = "profile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
+REFUSED = {
+    "nobody is named": ({}, "name who may look"),
+    "everybody": ({"readers": "*"}, "'*' is no user's name"),
+    "what Salt takes for a setting": ({"readers": "^filename"}, "is no user's name"),
+    "what would be another line": ({"operators": "bob\nroot"}, "is no user's name"),
+    "no port": ({"readers": "alice", "port": 0}, "port=0"),
+    "a port in words": ({"readers": "alice", "port": "x"}, "port=x"),
+    "no authentication": ({"readers": "alice", "by": "pam: {}"}, "by: one of Salt's authentications"),
+    "half a certificate": ({"readers": "alice", "certificate": "/etc/hosts"}, "belong together"),
+    "a certificate that is not there": ({"readers": "alice", "certificate": "/x.crt", "key": "/x.key"}, "no such file"),
+    "an unknown argument": ({"reader": "alice"}, "'reader' is not an argument"),
+}
+
+
+@pytest.fixture
+def master(salt_factories, tmp_path_factory):
+    made = salt_factories.salt_master_daemon(tmp_path_factory.mktemp("page").name, factory_class=Master)
+    (made.pillar / "inventory").mkdir(parents=True)
+    for name, host in machines.inventory("apollo")["hosts"].items():
+        (made.pillar / "inventory" / f"{name}.json").write_text(json.dumps(host))
+        made.accept(name)
+    (made.pillar / "proposals").mkdir()
+    return made
+
+
+@pytest.fixture
+def runners(master):
+    return master.runners()
+
+
+def drop_in(master):
+    return master.root / "conf/master.d/halocline-page.conf"
+
+
+def test_it_is_off_unless_asked_and_goes_again(master, runners):
+    assert "halocline_page" not in master.opts() and "not enabled" in runners["page.show"]()["text"]
+    before = {path.name for path in (master.root / "conf").rglob("*")}
+    told = runners["page.enable"](readers="alice", operators="bob", test=True)["text"]
+    assert "would write" in told and "alice" in told and "would make a certificate" in told
+    assert {path.name for path in (master.root / "conf").rglob("*")} == before
+    runners["page.enable"](readers="alice,ceph%", operators="bob")
+    opts = master.opts()
+    assert opts["halocline_page"]["port"] == 9443 and opts["external_auth"]["pam"].keys() == {"alice", "bob", "ceph%"}
+    shown = master.runners()["page.show"]()["text"]
+    assert "alice: may look" in shown and "bob: may change" in shown
+    assert "took" in runners["page.disable"]()["text"]
+    assert "halocline_page" not in master.opts() and "external_auth" not in yaml.safe_load(master_text(master))
+
+
+def master_text(master):
+    return (master.root / "conf/master").read_text() or "{}"
+
+
+def test_its_certificate_is_this_hosts_and_its_key_is_roots(master, runners):
+    runners["page.enable"](readers="alice")
+    section = master.opts()["halocline_page"]
+    certificate = x509.load_pem_x509_certificate(Path(section["certificate"]).read_bytes())
+    key = serialization.load_pem_private_key(Path(section["key"]).read_bytes(), None)
+    assert certificate.public_key() == key.public_key()
+    assert stat.S_IMODE(Path(section["key"]).stat().st_mode) == 0o600
+    runners["page.enable"](readers="alice,bob")
+    assert x509.load_pem_x509_certificate(Path(section["certificate"]).read_bytes()) == certificate  # not anew
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_refused_and_nothing_written(master, runners, case):
+    words, message = REFUSED[case]
+    said = runners["page.enable"](**words)
+    assert message in said["error"] and said["retcode"] == 2
+    assert not drop_in(master).exists() and not (master.root / "conf/pki").exists()
+
+
+def test_a_sites_own_rights_are_never_hidden(master):
+    path = master.root / "conf/master"
+    path.write_text(path.read_text() + "\nexternal_auth: {pam: {carol: [test.ping]}}\n")
+    said = master.runners()["page.enable"](readers="alice")
+    assert "external_auth, which a file of master.d would hide" in said["error"] and not drop_in(master).exists()
+
+
+def test_a_file_of_somebody_else_stays(master, runners):
+    drop_in(master).write_text("their: own\n")
+    for function, words in (("page.enable", {"readers": "alice"}), ("page.disable", {})):
+        assert "was not made by page.enable" in runners[function](**words)["error"]
+    assert drop_in(master).read_text() == "their: own\n"
+
+
+def test_rights_are_a_list_of_functions_and_match_no_other(master):
+    judge = salt.utils.minions.CkMinions(master.opts())
+    loose = [{"@runner": list(page_rights.FUNCTIONS)}]
+    assert judge.runner_check(loose, "view.hostsandmore", {})  # as Salt reads a name: the search can find one
+    for listed in (page_rights.READ, page_rights.FUNCTIONS):
+        theirs = page_rights.rights(listed)
+        allowed = [each for each in (*page_rights.FUNCTIONS, *OTHERS) if judge.runner_check(theirs, each, {}) is True]
+        assert allowed == list(listed)
+    assert not [each for each in page_rights.FUNCTIONS if re.match(r"(state|cmd|salt|page)\.", each)]
+
+
+def test_each_function_exists_and_its_argument_is_checked(runners):
+    for function in page_rights.FUNCTIONS:
+        assert "is not an argument" in runners[function](pillar={"ceph_only": "x"}, text="", old="", stage="")["error"]
+
+
+def test_hosts_and_a_plan_are_shown(runners):
+    shown = runners["view.hosts"]()
+    assert shown["summary"] == "8 hosts, 256 disks, 1.33 PB" and len(shown["looked"]) == 2
+    told = runners["view.peek"](name="apollo", ratio=9)
+    assert told["summary"].startswith("8 hosts, 216 OSDs") and not told["differs"]["stored"]
+    assert "there is no" in runners["view.networks"](name="x")["error"]
+
+
+def test_a_plan_is_written_as_it_was_looked_at(master, runners):
+    folder = master.pillar / "proposals/profile-apollo"
+    asked = {"name": "apollo", "ratio": 9}
+    looked = runners["operate.populate"](**asked)
+    assert not folder.exists()
+    for wrong in ("", "0", looked["confirm"][::-1]):
+        assert "look at it again" in runners["operate.populate"](**asked, confirm=wrong)["error"]
+    host = master.pillar / "inventory/osdnode1.json"
+    known = host.read_text()
+    host.write_text(json.dumps({**json.loads(known), "ceph_disks": json.loads(known)["ceph_disks"][1:]}))
+    assert "look at it again" in runners["operate.populate"](**asked, confirm=looked["confirm"])["error"]
+    assert not folder.exists()
+    host.write_text(known)
+    assert runners["operate.populate"](**asked, confirm=looked["confirm"])["name"] == "apollo"
+    assert (folder / "proposal.json").exists()
+    assert runners["view.peek"](**asked)["differs"] == {"stored": True, "hosts": {}, "more": 0}
+    changed = runners["view.peek"](name="apollo", ratio=5)["differs"]["hosts"]
+    assert sorted(changed) == ["osdnode1", "osdnode2", "osdnode3", "osdnode4"]
+    assert "force is not for the page" in runners["operate.populate"](**asked, force=True)["error"]
+    runners["operate.populate"](name="five", confirm=runners["operate.populate"](name="five")["confirm"])
+    both = runners["view.compare"](old="apollo", new="five")
+    assert both["differs"]["hosts"].keys() == changed.keys()
+    written = [each["what"] for each in runners["view.stages"]()["entries"]]
+    assert written == ["operate.populate name=five", "operate.populate name=apollo"]
+
+
+def test_policy_is_saved_as_it_was_looked_at(master, runners):
+    runners["operate.populate"](confirm=runners["operate.populate"]()["confirm"])
+    path = master.pillar / "proposals/policy.cfg"
+    before = path.read_text()
+    shown = runners["view.policy"]()
+    assert shown["written"] == before and shown["wrong"] is None and all(line["of"] for line in shown["lines"])
+    told = runners["operate.policy"](text=POLICY)
+    assert path.read_text() == before and [line["of"] for line in told["lines"]] == [4, 4]
+    assert "-cluster-ceph/cluster/*.sls" in told["changes"]
+    wrong = runners["operate.policy"](text="profile-none/*\n")
+    assert "matches no file" in wrong["wrong"] and wrong["confirm"] is None
+    for words in ({"text": "profile-none/*\n", "confirm": "x"}, {"text": POLICY, "confirm": "x"}):
+        assert "error" in runners["operate.policy"](**words)
+    path.write_text(before + "# theirs\n")  # somebody else, meanwhile
+    assert "look at it again" in runners["operate.policy"](text=POLICY, confirm=told["confirm"])["error"]
+    assert path.read_text() == before + "# theirs\n"
+    path.write_text(before)
+    assert runners["operate.policy"](text=POLICY, confirm=told["confirm"])["saved"]
+    assert path.read_text() == POLICY and path.with_name("policy.cfg.before").read_text() == before
+
+
+@pytest.mark.parametrize(
+    "text", ["../../../etc/passwd", "/etc/passwd", "a" * 200_000, "\ud800", 7, "x {{ 1 }}", "\x00"]
+)
+def test_a_hostile_policy_is_never_saved(master, runners, text):
+    said = runners["operate.policy"](text=text)
+    assert said.get("error") or (said["wrong"] and said["confirm"] is None)
+    hash_ = page_policy.confirmation("", text)
+    assert "error" in runners["operate.policy"](text=text, confirm=hash_)
+    assert not (master.pillar / "proposals/policy.cfg").exists()
+
+
+def log(master, stage, *records):
+    path = master.root / "run-logs" / f"{stage}-20260101T000000.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps({"time": "2026-01-01T00:00:00+0000", **each}) + "\n" for each in records))
+    return path.stem
+
+
+def test_a_run_is_shown_by_its_name_alone(master, runners, tmp_path):
+    begun = {"event": "stage", "stage": "prep", "user": "root", "jid": "1", "arguments": ["ceph.stage.prep"]}
+    steps = [{"event": "minion", "step": "s", "minion": f"n{n}", "result": "done"} for n in range(700)]
+    run = log(master, "prep", begun, *steps, {"event": "end", "result": "done", "changed": False})
+    (tmp_path / "x-1.jsonl").write_text('{"event": "secret"}\n')
+    assert runners["view.progress"]()["run"] == run == runners["view.stages"]()["runs"][0]
+    seen = []
+    while True:
+        told = runners["view.progress"](run=run, after=len(seen))
+        seen += told["records"]
+        if not told["running"]:
+            break
+    assert [each["event"] for each in seen] == ["stage", *["minion"] * 700, "end"]
+    for name in (str(tmp_path / "x-1"), f"../{tmp_path.name}/x-1", "../../../etc/passwd", "", 7, {"a": 1}):
+        assert "there is no run" in runners["view.progress"](run=name)["error"]
+    assert "a whole number" in runners["view.progress"](run=run, after=-1)["error"]
+
+
+def test_a_stage_begins_by_its_dry_run_alone(master, runners, monkeypatch):
+    def begun(*_, **__):
+        raise AssertionError("it began")
+
+    monkeypatch.setattr(page_runs.stage_child, "start", begun)
+    opts = master.opts()
+    (master.root / "cache/halocline").mkdir(exist_ok=True)
+    mine = page_runs.planned(opts, "UNKNOWN", "prep", None, [])
+    for stage, words in {
+        "prep": {"confirm": "x"},
+        "deploy": {"confirm": mine},  # of another stage
+        "configure": {"confirm": page_runs.planned(opts, "mallory", "configure", None, [])},  # of another user
+        "services": {"confirm": page_runs.planned(opts, "UNKNOWN", "services", "a*", [])},  # of other hosts
+    }.items():
+        assert "look at its dry run first" in runners["operate.run"](stage=stage, **words)["error"]
+    for stage in ("removal", "ceph.stage.removal", "../x", "upgrade", "benchmark", 3, {"a": 1}):
+        for function in ("operate.run", "operate.plan"):
+            words = {"confirm": mine} if function == "operate.run" else {}
+            assert "is not run from the page" in runners[function](stage=stage, **words)["error"]
+    with pytest.raises(AssertionError, match="it began"):
+        runners["operate.run"](stage="prep", confirm=mine)
+    assert "look at its dry run first" in runners["operate.run"](stage="prep", confirm=mine)["error"]  # good for one
+
+
+def test_nothing_is_changed_beside_a_stage_or_a_purge(master, runners, monkeypatch):
+    def held(*_):
+        raise stage_lock.ProposalError("stage deploy is running")
+
+    monkeypatch.setattr(stage_lock, "free", held)
+    confirm = page_runs.planned(master.opts(), "UNKNOWN", "prep", None, [])
+    assert "is running" in runners["operate.run"](stage="prep", confirm=confirm)["error"]
+    assert "is running" in runners["operate.policy"](text=POLICY)["error"]
