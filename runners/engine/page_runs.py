@@ -25,6 +25,7 @@ RUNS = 50  # that can be looked at
 RECORDS = 300  # of one answer
 BYTES = 400_000
 WAIT = 20  # seconds for the next record of a run that goes on
+LATE = 20  # seconds in which the end of a log comes after its stage's
 PLANNED = 3600  # seconds for which a dry run counts
 KEPT = 20  # dry runs
 
@@ -106,8 +107,11 @@ def stage(typed: object) -> str:
 
 
 def _goes_on(opts: Mapping[str, Any], path: Path) -> bool:
-    """Whether a run's stage still runs; its log's end may come a moment later."""
-    return (stage_lock.holder(opts) or {}).get("log") == str(path)
+    """Whether more is to come of a run: its stage runs, or has gone so lately that its log may get its end still."""
+    if (stage_lock.holder(opts) or {}).get("log") == str(path):
+        return True
+    ends = stage_log.ends(path)
+    return (ends is None or ends[1]["event"] != "end") and time.time() - path.stat().st_mtime < LATE
 
 
 def _notes(opts: Mapping[str, Any]) -> Path:

@@ -21,10 +21,10 @@ const show = async () => {
     may,
     status: (text) => { status.textContent = text; },
     wrong: (error) => { if (turn === shown) wrong.textContent = error ? error.message || String(error) : ""; },
-    /** Ask, and tell that it is asked; undefined where it failed, which is told too. */
-    ask: async (fun, kwarg) => {
+    /** Ask, and tell that it is asked (`quiet`: not so); undefined where it failed, which is told always. */
+    ask: async (fun, kwarg, quiet) => {
       under += 1;
-      status.textContent = "asks …";
+      if (!quiet) status.textContent = "asks …";
       try {
         const answer = await ask(fun, kwarg);
         page.wrong("");
@@ -34,7 +34,7 @@ const show = async () => {
         return undefined;
       } finally {
         under -= 1;
-        if (!under) status.textContent = "";
+        if (!under && !quiet) status.textContent = "";
       }
     },
     confirm,

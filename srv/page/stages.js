@@ -2,7 +2,8 @@
 import { list, make, table } from "./make.js";
 import { blank, shown, take } from "./progress.js";
 
-const PAUSE = 3000; // milliseconds before it is asked again where nothing runs, or asking failed
+const PAUSE = 3000; // milliseconds before it is asked again where asking failed
+const IDLE = 8000; // before it is asked again whether somebody has begun a stage: each asking is a job of the master
 
 const begin = (page, watch) => {
   const stage = make("select", { id: "stage" }, page.start.stages.map((name) => make("option", { value: name }, name)));
@@ -42,24 +43,25 @@ export const stages = async (place, page) => {
     if (name) run.value = name;
     while (here()) {
       const words = name ? { run: name, after } : { after };
-      const answer = await page.ask("view.progress", words);
+      const answer = await page.ask("view.progress", words, true);
       if (!here()) return;
       if (answer) {
         answer.records.forEach((record) => take(known, record));
         name = answer.run || name;
         after = answer.next;
         live.replaceChildren(shown(known));
-        if (known.end && !answer.running) { page.status(`stage ${known.stage}: ${known.end.result}`); return follow(mine); }
+        if (known.end && !answer.running) page.status(`stage ${known.stage}: ${known.end.result}`);
+        if (!answer.running) return follow(mine);
       }
-      if (!answer || !answer.running) await new Promise((then) => setTimeout(then, PAUSE));
+      if (!answer) await new Promise((then) => setTimeout(then, PAUSE));
     }
   };
   const follow = async (mine) => { // a stage that somebody begins elsewhere comes into sight by itself
     const seen = new Set([...run.options].map((each) => each.value));
     while (mine === turn && page.live()) {
-      await new Promise((then) => setTimeout(then, PAUSE));
+      await new Promise((then) => setTimeout(then, IDLE));
       if (mine !== turn || !page.live()) return undefined;
-      const now = await page.ask("view.stages");
+      const now = await page.ask("view.stages", {}, true);
       if (now && now.running && !seen.has(now.running)) { choose(now.runs, now.running); return watch(now.running); }
     }
     return undefined;

@@ -77,6 +77,7 @@ def serving(master: Master) -> Iterator[Served]:
     port, stock = free(), free()
     own = {"sharedsecret": PASSWORD, "rest_cherrypy": {"port": stock, "host": "127.0.0.1", "disable_ssl": True}}
     # What the page does without gets more than a site would give it: the tests say what that would cost.
+    own |= {"timeout": 2, "gather_job_timeout": 3}  # nobody answers here
     own |= {"netapi_enable_clients": ["runner", "local", "wheel"]}
     (master.root / "conf/master.d/own.conf").write_text(salt.utils.yaml.safe_dump(own))
     told = {"readers": "alice", "operators": "bob", "by": "sharedsecret", "host": "127.0.0.1", "port": port}

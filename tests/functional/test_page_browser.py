@@ -1,17 +1,31 @@
 """The page in a real browser, on a real master and salt-api: what is seen, by whom, and that nothing else is asked."""
 
 import json
+import subprocess
 
 import pytest
 from browser import browser
 from pageserver import PASSWORD, free, serving
-from saltmaster import CHECKOUT, Master
+from saltmaster import CHECKOUT, Master, Typed
 
 from proposals.reference import machines
 
 pytestmark = [pytest.mark.processes, pytest.mark.big]
 KEPT = CHECKOUT / "build/page"
 NASTY = "<script>document.title='owned'</script><img src=//evil.example/x onerror=alert(1)>"
+# Begin a stage, which takes the lock, and stay a while though nobody answers.
+HOLDS = """
+holds-lock:
+  step.runner:
+    - name: stage.begin
+    - stage: deploy
+    - members: [node1]
+    - steps: [holds-lock, holds-on]
+holds-on:
+  step.runner:
+    - name: test.sleep
+    - s_time: 60
+"""
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +85,130 @@ def test_a_plan_answers_and_is_written(served, window):
     assert (served.master.pillar / "proposals/profile-apollo/proposal.json").exists()
     assert "owned" not in window.run("return document.title")
     assert "<script>" in window.run("return document.body.textContent")  # shown as what it is
+
+
+def test_who_may_look_sees_all_and_changes_nothing(served, window):
+    enter(window, "alice")
+    window.says("Plan disks", "120 OSDs")
+    hidden = "[...document.querySelectorAll('#write, #save, #look')].every((each) => each.hidden)"
+    assert window.run(f"return {hidden}")
+    window.click("a[href='#hosts']")
+    window.says("hosts as discovery saw them", "8 hosts, 256 disks")
+    window.picture(KEPT / "hosts.png")
+    window.click("a[href='#policy']")
+    window.says("What each line matches")
+    assert window.run(f"return {hidden} && document.getElementById('policy-text').readOnly")
+    window.click("a[href='#networks']")
+    window.says("No network proposal is stored yet")
+    window.click("a[href='#stages']")
+    window.says("Typed on the master alone", "salt-run disk.wipe")
+    assert window.run("return document.getElementById('look') === null")
+    window.click("a[href='#health']")
+    window.until("document.getElementById('wrong').textContent.includes('nothing is configured yet')")
+    window.click("#leave")
+    window.until("document.getElementById('login') !== null && document.getElementById('views').hidden")
+
+
+def test_policy_is_saved_after_what_changes_was_seen(served, window):
+    path = served.master.pillar / "proposals/policy.cfg"
+    path.write_text("none/cluster/*\n")
+    enter(window, "bob")
+    window.says("Plan disks")
+    window.click("a[href='#policy']")
+    window.says("matches no file")
+    (path.parent / "own/cluster").mkdir(parents=True)
+    (path.parent / "own/cluster/node1.sls").write_text("roles: [mon]\n")
+    window.type("#policy-text", "own/cluster/*.sls\n")
+    window.click("#save")
+    window.until("document.getElementById('dialog').open")
+    window.says("-none/cluster/*", "+own/cluster/*.sls")
+    window.click("#dialog-no")
+    assert path.read_text() == "none/cluster/*\n"
+    window.click("#save")
+    window.until("document.getElementById('dialog').open")
+    window.click("#dialog-yes")
+    window.until("document.getElementById('status').textContent === 'policy.cfg is saved'")
+    assert path.read_text() == "own/cluster/*.sls\n"
+    path.unlink()
+
+
+def test_a_stage_that_fails_is_shown_as_such(served, window):
+    enter(window, "bob")
+    window.says("Plan disks")
+    window.click("a[href='#stages']")
+    window.says("Run a stage")
+    window.run("document.getElementById('stage').value = 'discovery'")
+    window.click("#look")
+    window.until("document.getElementById('dialog').open")
+    window.says("Run stage discovery?")
+    window.picture(KEPT / "dry-run.png")
+    window.click("#dialog-yes")
+    window.says("stage discovery, begun by sudo_bob: failed")
+    window.picture(KEPT / "failed.png")
+    assert window.run("return document.querySelectorAll('#live .failed').length") > 0
+
+
+def test_a_stage_begun_on_the_command_line_is_seen_live(served, window):
+    enter(window, "alice")
+    window.says("Plan disks")
+    window.click("a[href='#stages']")
+    window.says("Who ran what")
+    (served.master.root / "salt/holds.sls").write_text(HOLDS)
+    words = served.master.salt_run_cli(factory_class=Typed).cmdline("state.orch", "holds")
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as stage:
+        window.says("stage deploy, begun by", "▶ runs")
+        window.picture(KEPT / "live.png")
+        stage.kill()
+    window.says("interrupted")
+
+
+def test_keys_reach_every_disk_and_it_is_dark_and_small(served, window):
+    enter(window, "alice")
+    window.says("120 OSDs")
+    window.run("document.querySelectorAll('#drawing svg[tabindex]')[1].focus()")
+    svg = "#drawing section:nth-of-type(2) svg[tabindex]"
+    window.type(svg, "\ue014", clear=False)  # to the right: the first DB device
+    window.says("5 OSDs, 30.0 TB fall with it")
+    assert window.run(f"return document.querySelectorAll({json.dumps(svg + ' .falls')}).length") == 6
+    fields = "[...document.querySelectorAll('input, select, textarea')]"
+    assert window.run(f"return {fields}.filter((each) => !each.labels?.length && !each.ariaLabel).length") == 0
+    window.emulate("prefers-color-scheme", "dark")
+    window.size(420, 900)
+    window.picture(KEPT / "small-dark.png")
+    assert window.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert window.run("return getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_thousand_hosts_are_drawn(served, window, alike):
+    """Asked and drawn within the browser's patience; where no two are alike they come as one scrolls."""
+    folder = served.master.pillar / "inventory"
+    kept = {path: path.read_text() for path in folder.iterdir()}
+    keys = []
+    one = machines.inventory("apollo")["hosts"]["osdnode2"]
+    try:
+        for path in kept:
+            path.unlink()
+        for number in range(1000):
+            keys.append(served.master.accept(f"node{number}"))
+            host = copy.deepcopy(one) | ({} if alike else {"memory": (64 << 30) + number})
+            (folder / f"node{number}.json").write_text(json.dumps(renamed(host, number)))
+        enter(window, "alice")
+        window.says("1000 hosts, 30000 OSDs")
+        window.click("a[href='#hosts']")
+        window.says("1000 hosts, 62000 disks")
+        window.until("document.querySelectorAll('.box').length > 60")
+        window.picture(KEPT / f"thousand-{'alike' if alike else 'different'}.png")
+        counted = "['section.hosts', '.box'].map((each) => document.querySelectorAll(each).length)"
+        shown = window.run(f"return {counted}")
+        assert shown[0] == (1 if alike else shown[0]) and shown[1] < 5000
+    finally:
+        for path in (*folder.iterdir(), *keys):
+            path.unlink()
+        for path, text in kept.items():
+            path.write_text(text)
+
+
+def renamed(host, number):
+    """A host with disks of its own: no two hosts may name the same one."""
+    return json.loads(json.dumps(host).replace("0x5000c5", f"0x5{number:05x}").replace('"S000', f'"S{number:04}-'))
