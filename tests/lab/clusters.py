@@ -29,6 +29,7 @@ SUBNETS = {
     "apart": 202,
     "ratios": 204,
     "release": 206,
+    "paged": 214,
 }
 
 
