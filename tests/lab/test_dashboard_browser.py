@@ -1,36 +1,15 @@
 """The dashboard as a person has it: a browser in the lab's network logs in and looks; screenshots are kept."""
 
-import json
-import subprocess
-
 import dashboard
 import pytest
+from browsing import browse
 from product import STORAGE, Product
 
 from lab.store import CHECKOUT
 
-SOURCE = CHECKOUT / "tests/lab/browser"
 KEPT = CHECKOUT / "build/dashboard"  # the screenshots: wrong.png, osds.png, hosts.png
-# stdin: JSON {url, host, user, password}. Writes screenshots into /kept, prints what stood on each page. It asks the
-# dashboard's host alone: every other name or address is unknown to it.
+# told: url, host, user, password, hosts. Prints what stood on each page.
 PROGRAM = r"""
-import json, sys, time
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
-
-told = json.load(sys.stdin)
-options = webdriver.ChromeOptions()
-for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "disable-background-networking",
-             "disable-component-update", "disable-sync", "no-first-run", "window-size=1400,900",
-             f"host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {told['host']}"):
-    options.add_argument(f"--{flag}")
-options.accept_insecure_certs = True  # whose it is other tests look at
-browser = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-wait = WebDriverWait(browser, 90)
-find = lambda selector: browser.find_elements(By.CSS_SELECTOR, selector)
-
 def log_in(password):
     browser.get(told["url"])
     wait.until(lambda _: find("input[name=username]"))
@@ -66,23 +45,8 @@ print(json.dumps(said))
 """
 
 
-@pytest.fixture(scope="module")
-def browser() -> str:
-    """The image with the browser; Docker builds it once."""
-    done = docker("build", "--quiet", "--tag", "halocline-browser", "--label", "halocline=browser", str(SOURCE))
-    return done.stdout.strip()
-
-
-def docker(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run Docker's own client; its words where it fails."""
-    done = subprocess.run(["docker", *words], input=stdin, capture_output=True, text=True, check=False, timeout=500)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
-
-
 @pytest.mark.big
-def test_a_browser_logs_in_and_sees_hosts_and_osds(served: Product, browser: str) -> None:
-    KEPT.mkdir(parents=True, exist_ok=True)
+def test_a_browser_logs_in_and_sees_hosts_and_osds(served: Product) -> None:
     url = dashboard.served_at(served)
     login = {
         "url": url,
@@ -91,9 +55,7 @@ def test_a_browser_logs_in_and_sees_hosts_and_osds(served: Product, browser: str
         "password": served.run("saltmaster", f"cat {dashboard.PASSWORD}").out.strip(),
         "hosts": STORAGE,
     }
-    network = ("--network", f"halocline-{served.session.name}-public")
-    words = ("run", "--rm", "--interactive", *network, "--volume", f"{KEPT}:/kept", browser, "python3", "-c", PROGRAM)
-    said = json.loads(docker(*words, stdin=json.dumps(login)).stdout)
+    said = browse(served.session.name, PROGRAM, login, KEPT)
     assert "#/login" in said["wrong"]  # still there, and told why
     assert said["osds"].count("in   up") == 6
     assert all(f"{host}\n" in said["hosts"] for host in STORAGE)
