@@ -29,13 +29,10 @@ SUBNETS = {
     "apart": 202,
     "ratios": 204,
     "release": 206,
-<<<<<<< HEAD
     "adopted": 208,
     "recovery": 212,
     "tutorial": 214,
-=======
-    "paged": 214,
->>>>>>> page
+    "page": 216,
 }
 
 
