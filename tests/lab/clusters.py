@@ -32,7 +32,7 @@ SUBNETS = {
     "adopted": 208,
     "recovery": 212,
     "tutorial": 214,
-    "page": 216,
+    "paged": 216,
 }
 
 
