@@ -1,5 +1,6 @@
 """The page in a real browser, on a real master and salt-api: what is seen, by whom, and that nothing else is asked."""
 
+import copy
 import json
 import subprocess
 
