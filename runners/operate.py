@@ -85,7 +85,8 @@ def plan(stage: str, only: str | None = None, **_: Any) -> answer.Output:
     lines = [line for step in said["steps"] for line in plan_steps.lines(step)]
     confirm = page_runs.planned(__opts__, answer.user(), name, hosts, lines)
     more = [f"and {len(lines) - MOST} more lines: salt-run stage.plan {name}"] if len(lines) > MOST else []
-    return {"stage": name, "lines": [line[:300] for line in lines[:MOST]] + more, "confirm": confirm}
+    fails = any(step["fails"] for step in said["steps"])
+    return {"stage": name, "lines": [line[:300] for line in lines[:MOST]] + more, "fails": fails, "confirm": confirm}
 
 
 @answer.answers
