@@ -31,7 +31,7 @@ test-quick: .venv
 	$(python) -m pytest tests/unit tests/functional
 
 test-processes: .venv
-	$(python) -m pytest -m processes tests/functional
+	$(python) -m pytest -m 'processes and not big' tests/functional
 
 # The planner on random machines: CASES=100000 of each check, SECONDS=60, PROCESSES=2, CHECKS="lives advice".
 fuzz: .venv

@@ -6,7 +6,7 @@ from proposals.disks import arguments
 from proposals.files.site import site
 from proposals.stages import plan_steps
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, page_policy, page_runs, stage_lock, stage_log
+from runners.engine import answer, page_policy, page_runs, planning, stage_lock, stage_log
 
 MOST = 2000  # lines of a plan
 CONFIRM = "what would be done is another thing by now: look at it again, then confirm that"
@@ -27,7 +27,7 @@ def populate(confirm: str | None = None, **kwargs: Any) -> answer.Output:
     """
     if "force" in kwargs:
         raise ArgumentError("force is not for the page: salt-run proposal.populate ... force=true overwrites files")
-    planned = _asked("proposal.peek", **kwargs)
+    planned = _asked("proposal.peek", **planning.narrow(kwargs))
     known = {key: planned[key] for key in ("name", "arguments", "hosts")}
     if confirm is None:
         return {"confirm": page_policy.confirmation(known), "summary": planned["summary"], "name": planned["name"]}
@@ -85,7 +85,8 @@ def plan(stage: str, only: str | None = None, **_: Any) -> answer.Output:
     lines = [line for step in said["steps"] for line in plan_steps.lines(step)]
     confirm = page_runs.planned(__opts__, answer.user(), name, hosts, lines)
     more = [f"and {len(lines) - MOST} more lines: salt-run stage.plan {name}"] if len(lines) > MOST else []
-    return {"stage": name, "lines": [line[:300] for line in lines[:MOST]] + more, "confirm": confirm}
+    fails = any(step["fails"] for step in said["steps"])
+    return {"stage": name, "lines": [line[:300] for line in lines[:MOST]] + more, "fails": fails, "confirm": confirm}
 
 
 @answer.answers

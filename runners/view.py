@@ -1,13 +1,11 @@
 """``salt-run view.*``: what the page shows, as data. Nothing here changes anything; ``page.enable`` says to whom."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from proposals.disks import arguments
 from proposals.files import tree
 from proposals.files.site import site
-from proposals.inventory import compare as comparing
 from proposals.inventory import kept
 from proposals.pictures import disks, drawing, report
 from proposals.pictures import hosts as pictured
@@ -18,6 +16,7 @@ from runners.engine import answer, page_policy, page_runs, planning, stage_lock
 
 __func_alias__ = {"hosts_": "hosts", "networks_": "networks"}
 MOST = 200  # lines or hosts of one answer
+CABLES = 5000
 
 
 @answer.answers
@@ -85,12 +84,12 @@ def peek(first: int = 0, **kwargs: Any) -> answer.Output:
 
         salt-run view.peek name=apollo ratio=9
     """
-    made = planning.plan(__opts__, kwargs)
+    made = planning.plan(__opts__, planning.narrow(kwargs))
     told = made.plan.as_dict()
     told["hosts"] = fragments.named(made.plan, told)
     picture = {**drawing.told(disks.picture(told), _number(first)), "messages": made.stale}
     stored = store.stored_proposal(made.root, told["name"])
-    return {**picture, "arguments": told["arguments"], "differs": _differs(stored, told)}
+    return {**picture, "arguments": told["arguments"], "differs": planning.differs(stored, told)}
 
 
 @answer.answers
@@ -123,7 +122,7 @@ def compare(old: str, new: str, **_: Any) -> answer.Output:
     before, after = (_asked("proposal.show", name=str(name)) for name in (old, new))
     told = {"old": before["arguments"], "new": after["arguments"]}
     summaries = [drawing.told(disks.picture(each), len(each["hosts"]))["summary"] for each in (before, after)]
-    return {"arguments": told, "summaries": summaries, "differs": _differs(before, after)}
+    return {"arguments": told, "summaries": summaries, "differs": planning.differs(before, after)}
 
 
 @answer.answers
@@ -154,6 +153,21 @@ def networks_(name: str = "default", first: int = 0, **_: Any) -> answer.Output:
         salt-run view.networks apollo
     """
     return drawing.told(pictured_networks.picture(_asked("networks.show", name=str(name))), _number(first))
+
+
+@answer.answers
+def cables(**_: Any) -> answer.Output:
+    """Show which cable is where, as the switches tell hosts by LLDP: ``networks.cables``; hosts are asked now.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run view.cables
+    """
+    said = _asked("networks.cables")
+    rows = [[host, port, where] for host, ports in said["ports"].items() for port, where in ports.items()]
+    return {"rows": rows[:CABLES], "more": max(0, len(rows) - CABLES), "unknown": said["unknown"][:MOST]}
 
 
 @answer.answers
@@ -230,12 +244,3 @@ def _number(typed: object) -> int:
     if type(typed) is not int or typed < 0:
         raise ArgumentError(f"a whole number from 0 on was expected, found '{str(typed)[:20]}'")
     return typed
-
-
-def _differs(before: Mapping | None, after: Mapping) -> dict[str, Any]:
-    """What differs, of so many hosts as one answer takes; None of ``hosts`` where nothing is stored yet."""
-    if before is None or "summary" not in before:
-        return {"stored": False, "hosts": {}, "more": 0}
-    changed = comparing.differences(before, after)["hosts"]
-    named = {host: changed[host] for host in sorted(changed)[:MOST]}
-    return {"stored": True, "hosts": named, "more": len(changed) - len(named)}

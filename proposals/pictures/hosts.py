@@ -8,15 +8,17 @@ from proposals.pictures import drawing
 from proposals.pictures.disks import LEGEND, LETTERS
 from proposals.pictures.drawing import Box, Picture, Row
 from proposals.text.notes import counted
-from proposals.text.sizes import gib, terabytes
+from proposals.text.sizes import GIB, gib, terabytes
 
 
 def picture(raw: Mapping) -> Picture:
-    """The picture of an inventory, as docs/reference/inventory.md has it. Raises InventoryError."""
+    """The picture of an inventory, as docs/reference/inventory.md has it. Raises InventoryError.
+
+    Hosts whose memory differs by less than what is told of it are alike: a kernel keeps more here than there."""
     read = inventory.read(raw)
     hosts = {
         host.id: (
-            (host.memory, tuple((disk[KIND], disk.reason) for disk in host.disks)),
+            (_about(host), tuple((disk[KIND], disk.reason) for disk in host.disks)),
             lambda host=host: (_about(host), tuple(_rows(host.disks))),
         )
         for host in read.hosts
@@ -30,7 +32,7 @@ def picture(raw: Mapping) -> Picture:
 
 
 def _about(host: inventory.Host) -> str:
-    memory = f"{gib(host.memory)} GiB of memory" if host.memory else "memory not told"
+    memory = f"{round(host.memory / GIB)} GiB of memory" if host.memory else "memory not told"
     return f"{counted(len(host.disks), 'disk')}, {memory}"
 
 

@@ -16,6 +16,7 @@ READ = (
     "view.compare",
     "view.policy",
     "view.networks",
+    "view.cables",
     "view.stages",
     "view.progress",
     "view.health",

@@ -1,5 +1,6 @@
 """A plan of disks for what discovery stored: the arguments that were typed, and whom they mean."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,11 +10,16 @@ import salt.utils.args
 from proposals.disks import arguments
 from proposals.disks import plan as planner
 from proposals.files import site
-from proposals.inventory import kept, spares
+from proposals.inventory import compare, kept, spares
 from proposals.pillar import adopted
 from proposals.policy import store
+from proposals.text.errors import ArgumentError
+from proposals.text.names import shown
 from runners.engine import look, minions
 from runners.engine import planned as served
+
+DIFFER = 200  # hosts of one answer
+TARGETS = "GLNS"  # of Salt's compound matches: grains, lists, node groups, subnets
 
 
 class Planned(NamedTuple):
@@ -44,7 +50,32 @@ def plan(opts: Mapping[str, Any], typed: Mapping[str, Any]) -> Planned:
     return Planned(planned, parsed, paths.proposals, [*told, *look.stale(opts, targets, inventory["hosts"])])
 
 
+def narrow(typed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The planner's arguments of somebody who may plan and not read pillars. Raises ArgumentError for other targets.
+
+    Whom ``I@`` and ``J@`` match tells what a pillar holds, keys too, a letter at a time; an expression of ``E@`` and
+    ``P@`` may take for ever; ``R@`` asks another server."""
+    words = re.split(r"[\s()]+", str(typed.get("target") or ""))
+    if odd := next((word for word in words if "@" in word and word[0] not in TARGETS), None):
+        raise ArgumentError(
+            f"target={shown(odd)}: globs, and {', '.join(f'{engine}@' for engine in TARGETS)} are taken here; "
+            "salt-run proposal.peek takes any"
+        )
+    return typed
+
+
 def minions_of(opts: Mapping[str, Any], target: str | None) -> list[str]:
     """Those of our minions that a target names; all where there is none."""
     ours = minions.ours(opts)
     return [minion for minion in minions.match(opts, target) if minion in ours] if target else ours
+
+
+def differs(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs between two proposals, of so many hosts as one answer takes: ``{stored, hosts, more}``.
+
+    ``before`` is None, and ``stored`` false, where there is none yet."""
+    if before is None or "summary" not in before:
+        return {"stored": False, "hosts": {}, "more": 0}
+    changed = compare.differences(before, after)["hosts"]
+    told = {host: changed[host] for host in sorted(changed)[:DIFFER]}
+    return {"stored": True, "hosts": told, "more": len(changed) - len(told)}

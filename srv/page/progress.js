@@ -80,10 +80,10 @@ const stepShown = (step) => {
     named.length ? table(`Hosts of ${step.name}`, ["host", "state", "OSDs", "why"], named) : null);
 };
 
-/** What is known of a run, as elements. */
-export const shown = (run) => {
+/** What is known of a run, as elements; `running`: whether it goes on. */
+export const shown = (run, running) => {
   const only = run.only ? `, only ${run.only}` : "";
-  const end = run.end ? `${run.end.result}${run.end.reason ? `: ${run.end.reason}` : ""}` : "runs";
+  const end = run.end ? `${run.end.result}${run.end.reason ? `: ${run.end.reason}` : ""}` : running ? "runs" : "its log has no end";
   return make("div", {},
     make("h3", {}, run.stage ? `stage ${run.stage}, begun by ${run.user}${only}: ${end}` : "no stage has run yet"),
     list(run.notes),

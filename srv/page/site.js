@@ -40,7 +40,14 @@ export const policy = async (place, page) => {
 
 /** Network proposals: bonds, VLANs, ports. */
 export const networks = async (place, page) => {
-  const names = page.start.networks;
+  const names = page.start.networks, wires = make("div", { "aria-live": "polite" });
+  const look = make("button", { type: "button", click: async () => {
+    const told = await page.ask("view.cables");
+    if (!told || !page.live()) return;
+    wires.replaceChildren(table("Cables", ["host", "port", "switch and its port"], told.rows),
+      told.more ? make("p", {}, `and ${told.more} more: salt-run networks.cables`) : "", list(told.unknown) || "");
+  } }, "Ask the switches (LLDP)");
+  place.append(make("h2", {}, "Networks"), make("p", {}, look), wires);
   if (!names.length) { place.append(make("p", {}, "No network proposal is stored yet: salt-run networks.populate writes one.")); return; }
   const answer = make("div", {});
   const show = async (name) => {

@@ -15,7 +15,8 @@ const begin = (page, watch) => {
     const planned = await page.ask("operate.plan", words);
     look.disabled = false;
     if (!planned || !page.live()) return;
-    const inner = make("div", {}, make("p", {}, "This is what it would do; nothing was touched yet."), make("pre", {}, planned.lines.join("\n")));
+    const inner = make("div", {}, make("p", {}, "This is what it would do; nothing was touched yet."),
+      planned.fails ? make("p", { class: "failed" }, "Its dry run failed: it would most likely fail too.") : null, make("pre", {}, planned.lines.join("\n")));
     if (!await page.confirm(`Run stage ${planned.stage}?`, inner, "Run it")) return;
     const begun = await page.ask("operate.run", { ...words, confirm: planned.confirm });
     if (begun) watch(begun.run);
@@ -49,7 +50,7 @@ export const stages = async (place, page) => {
         answer.records.forEach((record) => take(known, record));
         name = answer.run || name;
         after = answer.next;
-        live.replaceChildren(shown(known));
+        live.replaceChildren(shown(known, answer.running));
         if (known.end && !answer.running) page.status(`stage ${known.stage}: ${known.end.result}`);
         if (!answer.running) return follow(mine);
       }

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+import salt.cache
 import salt.utils.minions
 import yaml
 from cryptography import x509
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from saltmaster import Master
 
 from proposals.reference import machines
-from runners.engine import page_policy, page_rights, page_runs, stage_lock
+from runners.engine import page_policy, page_rights, page_runs, planning, stage_lock
 
 OTHERS = ("state.orch", "cmd.run", "salt.cmd", "page.enable", "view.hostsandmore", "viewxhosts", "proposal.page", "x")
 POLICY = "profile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
@@ -183,6 +184,25 @@ def test_a_hostile_policy_is_never_saved(master, runners, text):
     hash_ = page_policy.confirmation("", text)
     assert "error" in runners["operate.policy"](text=text, confirm=hash_)
     assert not (master.pillar / "proposals/policy.cfg").exists()
+
+
+SECRET = "AQAsecret=="
+
+
+@pytest.mark.parametrize(
+    "target", ["I@key:AQA*", "J@key:A.*", "I|@key|AQA*", "* and I@key:A*", "(not I@key:B*)", "R@x", "E@(a+)+$"]
+)
+def test_nobody_learns_of_pillars_by_whom_a_target_names(master, runners, target):
+    opts = master.opts()
+    cache = salt.cache.factory(opts)
+    cache.store("pillar", "osdnode1", {"key": SECRET})
+    cache.store("grains", "osdnode1", {"id": "osdnode1"})
+    assert planning.minions_of(opts, "I@key:AQA*") == ["osdnode1"]  # it would tell
+    for function in ("view.peek", "operate.populate"):
+        said = runners[function](target=target)
+        assert "are taken here" in said["error"] and "osdnode1" not in said["error"]
+    for good in ("osdnode*", "L@osdnode1,osdnode2", "osdnode1 or osdnode2"):
+        assert "error" not in runners["view.peek"](target=good)
 
 
 def log(master, stage, *records):

@@ -141,7 +141,8 @@ def test_a_stage_that_fails_is_shown_as_such(served, window):
     window.run("document.getElementById('stage').value = 'discovery'")
     window.click("#look")
     window.until("document.getElementById('dialog').open")
-    window.says("Run stage discovery?")
+    window.says("Run stage discovery?", "no minion answers, of 8", "Its dry run failed")
+    assert window.run("return document.activeElement.id") == "dialog-no"
     window.picture(KEPT / "dry-run.png")
     window.click("#dialog-yes")
     window.says("stage discovery, begun by sudo_bob: failed")
@@ -171,8 +172,11 @@ def test_keys_reach_every_disk_and_it_is_dark_and_small(served, window):
     window.type(svg, "\ue014", clear=False)  # to the right: the first DB device
     window.says("5 OSDs, 30.0 TB fall with it")
     assert window.run(f"return document.querySelectorAll({json.dumps(svg + ' .falls')}).length") == 6
+    window.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", svg)
+    window.picture(KEPT / "drawing.png")
     fields = "[...document.querySelectorAll('input, select, textarea')]"
     assert window.run(f"return {fields}.filter((each) => !each.labels?.length && !each.ariaLabel).length") == 0
+    window.run("scrollTo(0, 0)")
     window.emulate("prefers-color-scheme", "dark")
     window.size(420, 900)
     window.picture(KEPT / "small-dark.png")
@@ -192,7 +196,7 @@ def test_a_thousand_hosts_are_drawn(served, window, alike):
             path.unlink()
         for number in range(1000):
             keys.append(served.master.accept(f"node{number}"))
-            host = copy.deepcopy(one) | ({} if alike else {"memory": (64 << 30) + number})
+            host = copy.deepcopy(one) | ({} if alike else {"memory": (64 + number) << 30})
             (folder / f"node{number}.json").write_text(json.dumps(renamed(host, number)))
         enter(window, "alice")
         window.says("1000 hosts, 30000 OSDs")
@@ -213,3 +217,40 @@ def test_a_thousand_hosts_are_drawn(served, window, alike):
 def renamed(host, number):
     """A host with disks of its own: no two hosts may name the same one."""
     return json.loads(json.dumps(host).replace("0x5000c5", f"0x5{number:05x}").replace('"S000', f'"S{number:04}-'))
+
+
+def test_a_run_is_told_host_by_host_and_osd_by_osd(served, window):
+    """Of a log as a deploy leaves it; what a host says is text."""
+    now = {"time": "2026-01-01T00:00:00+0000"}
+    step = "ceph-stage-deploy-osds"
+    records = [
+        {
+            "event": "stage",
+            "stage": "deploy",
+            "user": "root",
+            "jid": "1",
+            "arguments": [],
+            "steps": [step, "targets.left"],
+        },
+        {"event": "step", "step": step, "what": "ceph.cluster.osd"},
+        {"event": "job", "step": step, "job": "2", "minions": ["node1", "node2"]},
+        {"event": "osd", "minion": "node1", "made": 2, "failed": 0, "of": 2},
+        {"event": "osd", "minion": "node2", "made": 1, "failed": 1, "of": 2},
+        {"event": "minion", "step": step, "minion": "node1", "result": "done", "changes": 1},
+        {"event": "minion", "step": step, "minion": "node2", "result": "failed", "changes": 0, "reason": NASTY},
+        {"event": "result", "step": step, "result": "failed", "seconds": 3.2, "changed": True, "reason": "on node2"},
+        {"event": "end", "result": "failed", "changed": True, "reason": "in step", "summary": ["node3: left out"]},
+    ]
+    path = served.master.root / "run-logs/deploy-20260101T000000.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps({**now, **each}) + "\n" for each in records))
+    enter(window, "alice")
+    window.says("Plan disks")
+    window.click("a[href='#stages']")
+    window.says("Who ran what")
+    window.run("const run = document.getElementById('run'); run.value = arguments[0]; run.onchange?.();"
+               "run.dispatchEvent(new Event('change'))", path.stem)  # fmt: skip
+    window.says("stage deploy, begun by root: failed: in step", "2 of 2 OSDs", "1 of 2 OSDs, 1 failed", "3 of 4 OSDs")
+    window.says("2 of 2 hosts", "on node2", "node3: left out", "○ waits targets.left", NASTY)
+    window.picture(KEPT / "osds.png")
+    path.unlink()

@@ -1,6 +1,7 @@
 """Pictures say what was planned, ask nobody for anything, and show what a minion said as text."""
 
 import copy
+import json
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -9,7 +10,7 @@ from planning import GUIDE, apollo, inventory, peek
 from test_command_line import run
 
 from proposals.networking import arguments, plan
-from proposals.pictures import disks, drawing, networks, report
+from proposals.pictures import disks, drawing, hosts, networks, report
 
 OURS = {
     *[
@@ -177,3 +178,49 @@ def test_what_cannot_be_drawn_is_one_message(tmp_path, words, says):
     done = run("page", root, words[0], tmp_path / words[1], *words[2:])
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert says in done.stderr and not (tmp_path / words[1]).exists()
+
+
+def test_data_for_a_browser_is_the_same_picture(planned):
+    picture = disks.picture(planned)
+    told = drawing.told(picture)
+    (group,), (drawn,) = told["groups"], picture.groups
+    assert group["hosts"] == drawn.hosts and told["next"] is None and told["of"] == 1
+    assert len(group["boxes"]) == sum(len(row.heads) + len(row.members) for row in drawn.rows)
+    assert [box[4] for box in group["boxes"] if box[5]] == [head.title for row in drawn.rows for head in row.heads]
+    assert json.loads(json.dumps(told)) and 'class="box' not in json.dumps(told)
+
+
+def test_data_for_a_browser_shows_what_a_minion_said_as_text(planned):
+    hostile = copy.deepcopy(planned)
+    hostile["warnings"] = [NASTY]
+    told = json.dumps(drawing.told(disks.picture(hostile)), ensure_ascii=False)
+    assert "<script>" in told and "\x1b" not in told and "\\u001b" not in told  # the browser makes it text
+
+
+def test_hosts_that_are_not_alike_come_in_answers_that_salts_bus_takes():
+    one = next(iter(apollo()["hosts"].values()))
+    raw = {f"node{number}": {**one, "memory": number << 30} for number in range(1, 1500)}
+    picture, first, seen = hosts.picture({"hosts": raw}), 0, []
+    while first is not None:
+        told = drawing.told(picture, first)
+        assert len(json.dumps(told)) < 1_000_000 and told["groups"]
+        seen += [host for group in told["groups"] for host in group["hosts"]]
+        first = told["next"]
+    assert sorted(seen) == sorted(raw)
+    assert drawing.told(picture, 10_000)["groups"] == []
+
+
+def test_hosts_as_discovery_saw_them_say_why_a_disk_is_in_use():
+    raw = apollo()
+    raw["hosts"]["osdnode1"]["memory"] += 1 << 20
+    picture = hosts.picture(raw)
+    assert picture.summary == "8 hosts, 256 disks, 1.33 PB"
+    group = next(group for group in picture.groups if "osdnode1" in group.hosts)
+    assert group.hosts == ("osdnode1", "osdnode2", "osdnode3", "osdnode4")
+    assert group.text == "62 disks, 256 GiB of memory"
+    assert [row.text for row in group.rows] == [
+        "54 hdd of 5589 GiB: free",
+        "6 ssd of 745.2 GiB: free",
+        "2 ssd of 931.5 GiB: mounted on /boot/efi; has partitions",
+    ]
+    assert {box.kind for box in group.rows[2].members} == {"unused"}
