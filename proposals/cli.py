@@ -46,6 +46,7 @@ WORDS = {  # what the words after a verb mean
 }
 
 
+@uncollected()  # from the first byte to the last: between two pauses each search would see all that was read
 def main(words: list[str] | None = None) -> int:
     """Run one command, as typed where ``words`` is None; errors are one message on standard error and status 2, an
     answer that cannot be written 1.
@@ -219,7 +220,6 @@ def _policy(options: argparse.Namespace) -> int:
     return 0
 
 
-@uncollected()
 def _print(options: argparse.Namespace, answer: dict, table: Callable[[dict], None]) -> None:
     if options.format == "json":
         indent = 2 if sys.stdout.isatty() else None

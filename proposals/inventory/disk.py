@@ -81,7 +81,7 @@ def parse(raw: object) -> Disk:
         f"{device}\t{id_}\t{get('transport') or ''}\t{get('vendor') or ''}\t{get('model') or ''}"
         f"\t{get('serial') or ''}\t{get('wwn') or ''}\t{get('path') or ''}"
     )
-    if not names.plain(device, id_, line) and not _acceptable(raw, device, id_):
+    if not names.plain(line) and not _acceptable(raw, device, id_):
         return _hostile(raw, device, id_)
     if " \t" in line or "\t " in line:
         line = _BLANKS.sub("\t", line)

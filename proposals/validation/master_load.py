@@ -1,6 +1,6 @@
 """Whether a master bears all of its minions at once: each state run of a minion has the master compile its pillar.
 
-Seconds are this project's own figures of Salt 3008.3 on one processor of a server (docs/concepts/scale.md), to be
+Seconds are this project's own figures of Salt 3008.3 on one processor of a server (docs/concepts/speed.md), to be
 taken as about. The standard library alone: who asks may lack all else.
 """
 

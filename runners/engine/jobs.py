@@ -16,6 +16,9 @@ from proposals.stages.replies import Question, Replies, judged
 from proposals.text.errors import ProposalError
 from runners.engine import minions, taking_part
 
+# For these the master compiles the pillar of each minion, and takes so many seconds for each of many that ask at
+# once, if it is small: proposals/validation/master_load.py has more.
+FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply"}, 0.2
 # What Salt's client raises where no master takes a job, or not this user's.
 REFUSED = (
     salt.exceptions.SaltClientError,
@@ -91,6 +94,21 @@ def cluster(
     return one(opts, minions.members(opts)["master"][0], function, arguments, kind, timeout)
 
 
+def patience(opts: Mapping, functions: str | Collection[str], count: int) -> int:
+    """Return the seconds in which a minion has to say that it still works: what the master says, and more where so many
+    minions fetch their pillars at once that this very answer waits behind them.
+
+    opts
+        The master's options.
+    functions
+        What they are asked.
+    count
+        How many minions are asked.
+    """
+    fetches = FETCHING & ({functions} if isinstance(functions, str) else set(functions))
+    return max(opts["gather_job_timeout"], round(PILLAR * count) if fetches else 0)
+
+
 def _own(opts: Mapping) -> Mapping:
     """The options with the master's own user, whose key a job needs: an orchestration that is typed behind sudo has
     ``sudo_NAME`` there, who is nobody (salt/runners/state.py).
@@ -102,8 +120,9 @@ def _own(opts: Mapping) -> Mapping:
 
 def _returned(opts: Mapping, asked: list[str], functions: str | list[str], arguments: list, timeout: float) -> dict:
     """What one Salt job returns, in full; ProposalError where the master takes none."""
+    waits = {"timeout": timeout, "gather_job_timeout": patience(opts, functions, len(asked))}
     try:
         with salt.client.get_local_client(mopts=_own(opts)) as client:
-            return client.cmd(asked, functions, arguments, tgt_type="list", timeout=timeout, full_return=True)
+            return client.cmd(asked, functions, arguments, tgt_type="list", full_return=True, **waits)
     except REFUSED as err:
         raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err

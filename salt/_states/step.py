@@ -7,6 +7,8 @@ Salt's own ``salt.state`` takes its targets when the stage begins to be compiled
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from salt.exceptions import SaltClientError, SaltReqTimeoutError
+
 
 def begin(name: str, **kwargs: object) -> dict:
     """Run the runner ``name``, in test mode too, and tell it the names of all steps of the stage: its first step."""
@@ -68,7 +70,11 @@ def state(
         return {"name": name, "result": False, "changes": {}, "comment": why}
     if not taking:
         return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
-    ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
+    try:
+        ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
+    except (SaltClientError, SaltReqTimeoutError) as err:  # it runs on the minions; the next stage waits for it
+        why = BUSY.format(len(taking), str(err).partition(". ")[0])
+        return {"name": name, "result": False, "changes": {}, "comment": why}
     ret["changed"] = _changed(ret["changes"].get("ret", {}))
     if len(taking) > FEW and ret["comment"].startswith("States ran successfully"):  # and on which, each by name
         ret["comment"] = f"{len(taking)} hosts, {len(ret['changed'])} changed"
@@ -110,6 +116,10 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     return ret | {key: answer[key] for key in ("plan", "findings", "summary", "left") if key in answer}
 
 
+BUSY = (
+    "the Salt master is too busy with {} minions, or gone ({}): 'salt-run halocline.doctor' says what it needs; run "
+    "the stage again, which waits for what still runs"
+)
 FEW = 10  # hosts that a comment names
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).
 RESERVED = ("failhard", "order", "require", "fun", "state", "saltenv", "parallel", "retry")

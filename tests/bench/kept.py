@@ -29,7 +29,9 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times the floor."""
+        """How many times the floor; of nothing, nothing is as much."""
+        if self.ours == self.floor:
+            return 1.0
         return self.ours / self.floor if self.floor else float("inf")
 
     @property

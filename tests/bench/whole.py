@@ -32,13 +32,13 @@ def timed(part: str, act: Callable[[], Any]) -> Any:
     return value
 
 
+@uncollected()
 def ours(path: str, answered: str) -> None:
-    """As the command line does."""
+    """As the command line does, which pauses the search for all of a command."""
     raw = timed("read", lambda: kept.load_inventory(path))
     made = timed("plan", lambda: plan.peek(raw, arguments.parse(ARGUMENTS)))
     answer = timed("answer", made.as_dict)
-    with uncollected():
-        text = timed("print", lambda: json.dumps(answer, separators=COMPACT))
+    text = timed("print", lambda: json.dumps(answer, separators=COMPACT))
     Path(answered).write_text(text)
 
 

@@ -12,7 +12,7 @@ FLOOR, SLOW = kept.Row("planner", 2.0, 3.0, 1.5), kept.Row("deploy", 10.0, 19.0,
 
 def test_a_goal_is_the_most_that_a_ratio_may_be():
     assert (FLOOR.ratio, FLOOR.held, SLOW.ratio, SLOW.held) == (1.5, True, 1.9, False)
-    assert not kept.Row("nothing to compare with", 0, 1, 1).held
+    assert not kept.Row("nothing to compare with", 0, 1, 1).held and kept.Row("no jobs", 0, 0, 1).held
 
 
 def test_the_last_run_on_this_machine_is_beside_each_row_and_another_machines_is_not(tmp_path):

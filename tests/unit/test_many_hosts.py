@@ -5,7 +5,7 @@ import pytest
 from proposals.stages import orchestrations, plan_steps, presence, replies
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
-from runners.engine import minions
+from runners.engine import jobs, minions
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 SAME = "osd0000, osd0001 and 998 more hosts"
@@ -64,3 +64,17 @@ def test_few_hosts_are_told_one_by_one():
 def test_lines_that_are_left_out_are_counted():
     *_, last = notes.by_host((host, f"{host} is odd") for host in HOSTS)
     assert last == "and 990 more lines of 990 hosts"
+
+
+@pytest.mark.parametrize(
+    ("functions", "count", "seconds"),
+    [
+        ("test.ping", 1000, 30),
+        (["disks.inspect", "grains.item"], 1000, 30),
+        ("saltutil.refresh_pillar", 100, 30),
+        (["saltutil.refresh_pillar"], 1000, 200),
+        ("state.apply", 300, 60),
+    ],
+)
+def test_who_fetches_a_pillar_beside_many_others_is_given_time(functions, count, seconds):
+    assert jobs.patience({"gather_job_timeout": 30}, functions, count) == seconds

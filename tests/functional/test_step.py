@@ -1,0 +1,48 @@
+"""A step of a stage that applies an SLS: what it says of many hosts, and where the master is too busy for them."""
+
+import runpy
+
+import pytest
+from salt.exceptions import SaltClientError, SaltReqTimeoutError
+
+HOSTS = [f"osd{number:03}" for number in range(300)]
+
+
+@pytest.fixture
+def state(checkout):
+    """A function: ``step.state`` on some hosts, where Salt's own answers or raises."""
+
+    def run(hosts, answers):
+        step = runpy.run_path(str(checkout / "salt/_states/step.py"))["state"]
+        runners = {"saltutil.runner": lambda _, kwarg: kwarg["among"]}
+
+        def applied(name, **_):
+            if isinstance(answers, Exception):
+                raise answers
+            return {"name": name, **answers}
+
+        step.__globals__.update(__salt__=runners, __states__={"salt.state": applied})
+        return step("tunings", "ceph.host.tunings", hosts)
+
+    return run
+
+
+@pytest.mark.parametrize("error", [SaltReqTimeoutError("Salt request timed out. The master"), SaltClientError("gone")])
+def test_a_master_that_is_too_busy_is_told_in_one_line(state, error):
+    ret = state(HOSTS, error)
+    assert ret["result"] is False and ret["changes"] == {}
+    assert ret["comment"].startswith("the Salt master is too busy with 300 minions, or gone (")
+    assert "salt-run halocline.doctor" in ret["comment"] and "\n" not in ret["comment"]
+
+
+@pytest.mark.parametrize(("hosts", "said"), [(HOSTS, "300 hosts, 1 changed"), (HOSTS[:3], "States ran successfully.")])
+def test_many_hosts_are_counted_and_few_are_named(state, hosts, said):
+    did = {host: {"x": {"changes": {"a": 1} if host == "osd001" else {}}} for host in hosts}
+    answers = {"result": True, "changes": {"ret": did}, "comment": "States ran successfully. Updating osd001."}
+    ret = state(hosts, answers)
+    assert ret["comment"].startswith(said) and ret["changed"] == ["osd001"]
+
+
+def test_what_failed_is_told_as_salt_tells_it(state):
+    answers = {"result": False, "changes": {"ret": {}}, "comment": "Run failed on minions: osd001"}
+    assert state(HOSTS, answers)["comment"] == "Run failed on minions: osd001"
