@@ -6,12 +6,8 @@ from proposals.disks import arguments, history
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
-<<<<<<< HEAD
-from proposals.inventory import compare, kept
-=======
 from proposals.files.gc_paused import uncollected
-from proposals.inventory import compare, kept, spares
->>>>>>> scale
+from proposals.inventory import compare, kept
 from proposals.pictures import disks as pictures
 from proposals.policy import store
 from proposals.stages import replies
