@@ -75,7 +75,7 @@ def written(product: Product) -> str:
 
 def asked(product: Product, path: str) -> list[dict]:
     """What Prometheus answers to a query, or which rules it has."""
-    told = json.loads(product.run(WATCHER, f"curl -sf 'http://127.0.0.1:9090/api/v1/{path}'").out)
+    told = json.loads(product.run(WATCHER, f"curl -gsf 'http://127.0.0.1:9090/api/v1/{path}'").out)
     found: list[dict] = told["data"].get("result", told["data"].get("groups"))
     return found
 
