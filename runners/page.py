@@ -49,8 +49,8 @@ def enable(
         salt-run page.enable readers=alice,bob operators=carol test=true
         salt-run page.enable readers=alice,bob operators=carol
     """
-    if not str(by).isidentifier():
-        raise ArgumentError("by: one of Salt's authentications was expected, such as pam")
+    if not str(by).isidentifier() or by == "auto":  # which takes any password
+        raise ArgumentError("by: one of Salt's authentications that ask for a password was expected, such as pam")
     if type(port) is not int or not 0 < port < 65536:
         raise ArgumentError(f"port={port}: a number from 1 to 65535 was expected")
     looking, changing = page_config.users("readers", readers), page_config.users("operators", operators)
@@ -65,8 +65,8 @@ def enable(
         more = [f"would make a certificate: {crt}"] if makes else []
         return {"text": "\n".join([f"would write {file}:", text.rstrip(), *more])}
     if makes:
-        page_config.make_certificate(crt, private)
-    atomic.write(file, text, 0o640)
+        page_config.make_certificate(crt, private, __opts__["user"])
+    atomic.write(file, text)
     return {"text": f"wrote {file}\n{NEXT}\nthen: https://{socket.getfqdn()}:{port}/"}
 
 
@@ -84,7 +84,7 @@ def disable(**_: Any) -> answer.Output:
     if not file.exists():
         return {"text": "the page is not enabled"}
     _ours(file)
-    page_config.forget(file)
+    file.unlink()
     return {"text": f"took {file} away\n{NEXT}"}
 
 

@@ -29,7 +29,8 @@ def start(**_: Any) -> answer.Output:
 
         salt-run view.start
     """
-    folders = tree.folders(site(__opts__).proposals)
+    root = site(__opts__).proposals
+    folders = tree.folders(root) if root.is_dir() else []  # before discovery there is none
     named = {
         kind: [folder.removeprefix(f"{kind}-") for folder in folders if folder.startswith(f"{kind}-")]
         for kind in ("profile", "network")
@@ -64,7 +65,7 @@ def hosts_(first: int = 0, **_: Any) -> answer.Output:
 
         salt-run view.hosts
     """
-    folder = site(__opts__).inventory
+    folder = planning.discovered(__opts__)
     looked = kept.looked(folder).values()
     told = [time.strftime("%Y-%m-%d %H:%M", time.localtime(edge(looked))) for edge in (min, max)] if looked else []
     return {**drawing.told(pictured.picture(kept.load_inventory(folder)), _number(first)), "looked": told}
@@ -84,6 +85,7 @@ def peek(first: int = 0, **kwargs: Any) -> answer.Output:
 
         salt-run view.peek name=apollo ratio=9
     """
+    planning.discovered(__opts__)
     made = planning.plan(__opts__, planning.narrow(kwargs))
     told = made.plan.as_dict()
     told["hosts"] = fragments.named(made.plan, told)

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import shutil
 import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -40,7 +41,7 @@ def path(opts: Mapping[str, Any]) -> Path:
     """Where the drop-in lies. Raises ProposalError where the master reads no ``master.d``, or would hide a part."""
     main = Path(opts["conf_file"])
     if opts.get("default_include") != "master.d/*.conf":
-        raise ProposalError(f"{main} names another default_include than master.d/*.conf: the page is enabled there")
+        raise ProposalError(f"{main}: default_include is '{opts.get('default_include')}', expected master.d/*.conf")
     own = salt.utils.yaml.safe_load(atomic.read_text(main)) if main.is_file() else None
     if hidden := [key for key in KEYS if key in (own or {})]:
         raise ProposalError(
@@ -83,8 +84,8 @@ def certificate(opts: Mapping[str, Any], crt: object, key: object) -> tuple[str,
     return str(crt), str(key)
 
 
-def make_certificate(crt: str, key: str) -> None:
-    """Make a self-signed certificate of this host, and its key for root alone."""
+def make_certificate(crt: str, key: str, user: str) -> None:
+    """Make a self-signed certificate of this host, and its key for the master's user alone."""
     names = sorted({socket.getfqdn(), socket.gethostname(), "localhost"})
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
     private, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
@@ -104,13 +105,10 @@ def make_certificate(crt: str, key: str) -> None:
     form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     atomic.write(key, private.private_bytes(*form).decode(), 0o600)
     atomic.write(crt, made.public_bytes(serialization.Encoding.PEM).decode())
+    for each in (key, crt, Path(key).parent):
+        shutil.chown(each, user)
 
 
 def ours(file: Path) -> bool:
     """Whether a file is there and one that we wrote."""
     return file.is_file() and atomic.read_text(file).startswith(HEADER)
-
-
-def forget(file: Path) -> None:
-    """Take a drop-in of ours away."""
-    file.unlink()

@@ -13,7 +13,7 @@ from proposals.files import site
 from proposals.inventory import compare, kept, spares
 from proposals.pillar import adopted
 from proposals.policy import store
-from proposals.text.errors import ArgumentError
+from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import shown
 from runners.engine import look, minions
 from runners.engine import planned as served
@@ -48,6 +48,14 @@ def plan(opts: Mapping[str, Any], typed: Mapping[str, Any]) -> Planned:
     stored = store.stored_proposal(paths.proposals, parsed.name)
     planned = planner.peek(inventory, parsed, stored=stored, targets=targets)
     return Planned(planned, parsed, paths.proposals, [*told, *look.stale(opts, targets, inventory["hosts"])])
+
+
+def discovered(opts: Mapping[str, Any]) -> Path:
+    """The folder of the inventory. Raises ProposalError where discovery has not run."""
+    folder = site.site(opts).inventory
+    if not folder.is_dir():
+        raise ProposalError("discovery has not run yet: run the stage discovery, or salt-run stage.run discovery")
+    return folder
 
 
 def narrow(typed: Mapping[str, Any]) -> Mapping[str, Any]:

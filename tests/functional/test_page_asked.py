@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import stat
 from pathlib import Path
 
@@ -26,6 +27,7 @@ REFUSED = {
     "no port": ({"readers": "alice", "port": 0}, "port=0"),
     "a port in words": ({"readers": "alice", "port": "x"}, "port=x"),
     "no authentication": ({"readers": "alice", "by": "pam: {}"}, "by: one of Salt's authentications"),
+    "an authentication that asks for nothing": ({"readers": "alice", "by": "auto"}, "that ask for a password"),
     "half a certificate": ({"readers": "alice", "certificate": "/etc/hosts"}, "belong together"),
     "a certificate that is not there": ({"readers": "alice", "certificate": "/x.crt", "key": "/x.key"}, "no such file"),
     "an unknown argument": ({"reader": "alice"}, "'reader' is not an argument"),
@@ -118,6 +120,15 @@ def test_rights_are_a_list_of_functions_and_match_no_other(master):
 def test_each_function_exists_and_its_argument_is_checked(runners):
     for function in page_rights.FUNCTIONS:
         assert "is not an argument" in runners[function](pillar={"ceph_only": "x"}, text="", old="", stage="")["error"]
+
+
+def test_before_discovery_there_is_a_page_too(master, runners):
+    (master.pillar / "proposals").rmdir()
+    shutil.rmtree(master.pillar / "inventory")
+    assert runners["view.start"]()["proposals"] == [] and "discovery" in runners["view.start"]()["stages"]
+    assert runners["view.policy"]()["written"] == ""
+    for function in ("view.peek", "view.hosts"):
+        assert "discovery has not run yet" in runners[function]()["error"]
 
 
 def test_hosts_and_a_plan_are_shown(runners):
