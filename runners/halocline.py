@@ -63,8 +63,9 @@ def doctor(minion: str | None = None, **_: Any) -> answer.Answer:
     """Show what is wrong with this master's installation and its minions', each with the command that mends it.
 
     Salt that does not run, keys that are not accepted, minions that are silent or have older parts, drop-ins that are
-    missing or edited, a pillar that is not served, libraries, logs, full disks. Exit status 1 where something is wrong.
-    It mends nothing itself. What is wrong with a cluster tells ``health.show``, with hosts ``validate.all``.
+    missing or edited, a pillar that is not served, libraries, logs, full disks, more minions than the master bears at
+    once. Exit status 1 where something is wrong. It mends nothing itself. What is wrong with a cluster tells
+    ``health.show``, with hosts ``validate.all``.
 
     minion
         The only minion to be asked; the default is all.

@@ -65,7 +65,7 @@ def state(
     go_on
         Whether the stage goes on without a host that fails here: it is left out of what follows, and named at the end.
     """
-    taking, why = _asked("targets.hosts", {"among": hosts, "limited": limited}, list)
+    taking, why = _taking(hosts, limited)
     if why:
         return {"name": name, "result": False, "changes": {}, "comment": why}
     if not taking:
@@ -90,6 +90,18 @@ def _changed(answers: Mapping) -> list[str]:
     """The minions on which a state changed something."""
     by_minion = {minion: states.values() for minion, states in answers.items() if isinstance(states, Mapping)}
     return sorted(minion for minion, states in by_minion.items() if any(state.get("changes") for state in states))
+
+
+def _taking(hosts: Sequence[str] | None, limited: bool) -> tuple[list[str], str]:
+    """Which of some hosts take part, and why that is not known: the runner ``targets.hosts`` without a client of Salt's
+    runners, whose making takes more than the answer, at each step."""
+    from proposals.text.errors import ProposalError  # a minion has this file too, and neither of these two
+    from runners.engine import taking_part
+
+    try:
+        return taking_part.among(__opts__, hosts, limited), ""
+    except ProposalError as err:
+        return [], str(err)
 
 
 def _asked(name: str, arguments: Mapping, kind: type) -> tuple[Any, str]:

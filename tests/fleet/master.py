@@ -42,7 +42,7 @@ class Master:
     minions
         Ids whose key is accepted.
     settings
-        More of the master's configuration.
+        The site's own, read behind the shipped drop-in.
     """
 
     def __init__(self, root: Path, minions: Sequence[str], settings: Mapping[str, Any] | None = None) -> None:
@@ -58,8 +58,9 @@ class Master:
         (self.config / "master.d/halocline.conf").write_text(shipped)
         ports = dict(zip(("publish_port", "ret_port"), free_ports(2), strict=True))
         own = {"root_dir": str(root), "interface": "127.0.0.1", "id": "salt_master", "user": "root", **ports}
-        own |= {"pki_dir": str(root / "pki"), "enable_fqdns_grains": False, **(settings or {})}
+        own |= {"pki_dir": str(root / "pki"), "enable_fqdns_grains": False}
         (self.config / "master").write_text(yaml.safe_dump(own))
+        (self.config / "master.d/site.conf").write_text(yaml.safe_dump(dict(settings or {})))
         minion = {"root_dir": str(root / "fleet"), "pki_dir": str(root / "fleet/pki"), "id": "fleet"}
         minion |= {"master": "127.0.0.1", "master_port": ports["ret_port"], "enable_fqdns_grains": False}
         minion |= {"publish_port": ports["publish_port"], "enable_gpu_grains": False}

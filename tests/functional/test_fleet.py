@@ -15,7 +15,7 @@ pytestmark = pytest.mark.processes
 SIZES = (8, 20)
 COMMANDS = ("stage.run discovery", "proposal.populate", "stage.run configure", "stage.plan deploy")
 ODD = {"osd0002": "silent", "osd0004": "lying", "osd0006": "slow"}
-SHORT = {"timeout": 3, "gather_job_timeout": 5}  # seconds; a slow one answers within 6
+SHORT = {"timeout": 5, "gather_job_timeout": 30}  # seconds; a slow one takes 8
 POLICY = """\
 cluster-ceph/cluster/*.sls
 role-master/cluster/salt.sls
@@ -83,12 +83,11 @@ def test_silent_and_lying_ones_are_named_and_hold_back_only_themselves(fleet):
     if count < SIZES[-1]:
         pytest.skip("of the larger fleet alone")
     master.stop()
-    master.start(ODD, slow=6)
-    done = master.typed("stage.run", "discovery")
+    master.start(ODD, slow=8)
+    done = master.typed("state.orch", "ceph.stage.discovery")
     assert (done.code, done.err) == (0, ""), done
-    assert "19 of 19" in done.out and "osd0002: left out: does not answer" in done.out
-    collected = master.typed("discovery.collect")
-    assert "osd0004: " in collected.out and "osd0002: does not answer" in collected.out
-    assert "osd0006" not in collected.out and "\x1b" not in collected.out and "Traceback" not in collected.out
-    plan = master.typed("stage.plan", "deploy")
-    assert plan.code and "errors 1" in plan.out and "osd0004" in plan.out and "osd0006" not in plan.out, plan.out
+    assert "osd0002: left out: does not answer" in done.out and "19 minions answer" in done.out
+    (lie,) = (line for line in done.out.splitlines() if "osd0004: " in line)
+    assert "what was stored of it stays" in lie and "\x1b" not in lie and len(lie) < 3000
+    assert "osd0006" not in done.out and "Traceback" not in done.out
+    assert len(list((master.pillar / "inventory").glob("*.json"))) == count

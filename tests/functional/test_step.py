@@ -5,23 +5,26 @@ import runpy
 import pytest
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
+from proposals.text.errors import PolicyError
+from runners.engine import taking_part
+
 HOSTS = [f"osd{number:03}" for number in range(300)]
 
 
 @pytest.fixture
-def state(checkout):
+def state(checkout, monkeypatch):
     """A function: ``step.state`` on some hosts, where Salt's own answers or raises."""
 
-    def run(hosts, answers):
+    def run(hosts, answers, among=lambda _, hosts, __: hosts):
         step = runpy.run_path(str(checkout / "salt/_states/step.py"))["state"]
-        runners = {"saltutil.runner": lambda _, kwarg: kwarg["among"]}
+        monkeypatch.setattr(taking_part, "among", among)
 
         def applied(name, **_):
             if isinstance(answers, Exception):
                 raise answers
             return {"name": name, **answers}
 
-        step.__globals__.update(__salt__=runners, __states__={"salt.state": applied})
+        step.__globals__.update(__opts__={}, __states__={"salt.state": applied})
         return step("tunings", "ceph.host.tunings", hosts)
 
     return run
@@ -46,3 +49,12 @@ def test_many_hosts_are_counted_and_few_are_named(state, hosts, said):
 def test_what_failed_is_told_as_salt_tells_it(state):
     answers = {"result": False, "changes": {"ret": {}}, "comment": "Run failed on minions: osd001"}
     assert state(HOSTS, answers)["comment"] == "Run failed on minions: osd001"
+
+
+def test_where_it_is_not_known_who_takes_part_nothing_is_applied(state):
+    def among(*_):
+        raise PolicyError("nothing is configured yet")
+
+    ret = state(HOSTS, SaltClientError("never asked"), among)
+    assert (ret["result"], ret["comment"], ret["changes"]) == (False, "nothing is configured yet", {})
+    assert state([], SaltClientError("never asked"))["comment"] == "none of its hosts takes part: nothing changed"

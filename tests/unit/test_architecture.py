@@ -91,7 +91,7 @@ def test_the_quick_check_of_a_line_is_that_of_its_texts(device, id_, labels, odd
     line = "\t".join(texts)
     accepted = all(map(names.is_device, texts[:2])) and all(map(names.is_label, texts[2:]))
     unsure = len(line) > names.LONGEST or ".." in line
-    assert names.plain(*texts[:2], line) == (accepted and not unsure)
+    assert names.plain(line) == (accepted and not unsure)
 
 
 def test_there_is_one_list_of_roles():
