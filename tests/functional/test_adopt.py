@@ -208,7 +208,12 @@ def master(salt_factories):
     made = salt_factories.salt_master_daemon("adopt", factory_class=Master)
     lay(made.root / "host")
     moved = {
-        "host_adopt": {'"/etc/ceph"': "etc", '"/var/lib/ceph"': "lib", '"/var/lib/rook"': "rook", '"/etc/systemd/system"': "systemd"},
+        "host_adopt": {
+            '"/etc/ceph"': "etc",
+            '"/var/lib/ceph"': "lib",
+            '"/var/lib/rook"': "rook",
+            '"/etc/systemd/system"': "systemd",
+        },
         "host_sealed": {'"/etc/ceph/ceph.conf"': "etc/ceph.conf", '"/var/lib/ceph/mon"': "lib/mon"},
     }
     for name, paths in moved.items():
