@@ -21,15 +21,18 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DAEMON = re.compile(r"ceph-(?P<kind>mon|mgr|mds|osd|radosgw|rbd-mirror)@(?P<name>[^\s]+)\.service")
 OTHERS = re.compile(r"(nfs-ganesha|rbd-target-api|tcmu-runner|ceph-[0-9a-f-]{36}@[^\s]+)\.service")
 LIMIT = 30  # seconds one command may take
+ENTITIES = {"mds": "mds", "radosgw": "client"}  # of daemons that services bring, by the kind of their units
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal", "journal": "journal"}
 
 
 def inspect() -> dict:
     """Return what of a cluster is on this host; no secret is in it, and nothing is written.
 
-    ``{conf: sha256 of ceph.conf, admin, daemons: {kind: [name]}, services: [unit], foreign: [text], osds: [...]}``; an
-    OSD is ``{id, fsid, cluster, form, format, encrypted, devices: {role: node}}``, its form ``lvm``, ``raw``,
-    ``partitions`` or ``simple``. ``foreign`` says what no adoption takes: containers, clusters of another name.
+    ``{conf: sha256 of ceph.conf, admin, daemons: {kind: [name]}, units: {entity: {runs, boots, key}}, services: [unit],
+    foreign: [text], osds: [...]}``; ``units`` are those of metadata servers and gateways, with the hash of the key in
+    each one's own folder. An OSD is ``{id, fsid, cluster, form, format, encrypted, devices: {role: node}}``, its form
+    ``lvm``, ``raw``, ``partitions`` or ``simple``. ``foreign`` says what no adoption takes: containers, clusters of
+    another name.
 
     CLI Example:
 
@@ -38,7 +41,8 @@ def inspect() -> dict:
         salt 'node1' host_adopt.inspect
     """
     conf = ETC / "ceph.conf"
-    units = _units()
+    boots, runs = _units()
+    units = sorted(boots | runs)
     daemons: dict[str, list[str]] = {}
     for found in filter(None, map(DAEMON.fullmatch, units)):
         daemons.setdefault(found["kind"], []).append(found["name"])
@@ -49,6 +53,7 @@ def inspect() -> dict:
         "conf": hashlib.sha256(conf.read_bytes()).hexdigest() if conf.is_file() else None,
         "admin": (ETC / "ceph.client.admin.keyring").is_file(),
         "daemons": {kind: sorted(names) for kind, names in sorted(daemons.items()) if names},
+        "units": _served(daemons, boots, runs),
         "services": [unit for unit in units if OTHERS.fullmatch(unit)],
         "foreign": _foreign(),
         "osds": sorted(osds().values(), key=lambda osd: (osd["id"], osd["fsid"])),
@@ -72,15 +77,26 @@ def osds() -> dict[str, dict]:
     return found
 
 
-def _units() -> list[str]:
-    """The units that run or that start at boot."""
+def _served(daemons: Mapping[str, list[str]], boots: set[str], runs: set[str]) -> dict[str, dict]:
+    """Metadata servers and gateways, by entity: whether each runs and starts at boot, and which key it has."""
+    served = {}
+    for kind, prefix in ENTITIES.items():
+        for name in daemons.get(kind, ()):
+            unit, entity = f"ceph-{kind}@{name}.service", f"{prefix}.{name}"
+            key = __salt__["host_keys.hashes"](LIB / kind / f"ceph-{name}/keyring").get(entity)
+            served[entity] = {"runs": unit in runs, "boots": unit in boots, "key": key}
+    return served
+
+
+def _units() -> tuple[set[str], set[str]]:
+    """The units that start at boot, and those that run."""
     wanted = {path.name for path in SYSTEMD.glob("*.wants/*.service")}
     words = ["systemctl", "list-units", "--type=service", "--state=active,activating", "--plain", "--no-legend"]
     try:
         lines = halocline.run([*words, "--no-pager"], limit=LIMIT).splitlines()
     except CommandExecutionError:
         lines = []
-    return sorted({*wanted, *(line.split()[0] for line in lines if line.strip())})
+    return wanted, {line.split()[0] for line in lines if line.strip()}
 
 
 def _foreign() -> list[str]:

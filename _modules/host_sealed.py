@@ -24,11 +24,13 @@ LIMIT, CONNECT = 60, 30  # seconds one command may take; of these, to find a mon
 BITS = 3072  # of the asker's key at least: less is no seal
 NONCE = 12  # bytes: what AES-GCM takes (NIST SP 800-38D)
 CORE = ("client.admin", "client.bootstrap-osd", "client.crash")
+DAEMONS = ("mgr.", "mds.")
 QUESTIONS = {
     "mons": ["mon", "dump"],
     "osds": ["osd", "dump"],
     "config": ["config", "dump"],
     "managers": ["mgr", "dump"],
+    "systems": ["fs", "dump"],
 }
 
 
@@ -36,8 +38,8 @@ def tell(key: str) -> dict[str, str]:
     """Return what this host's monitor knows of the cluster, as ``{key, nonce, text}`` that the asker alone can open.
 
     Sealed are: ceph.conf, the keys that any cluster has (monitors', the admin's, for making OSDs, managers', for
-    crashes) with their capabilities, the names of all others, the maps of monitors, OSDs and managers, the central
-    configuration. It is asked by the monitor's own key.
+    crashes) and metadata servers' with their capabilities, the names of all others, the maps of monitors, OSDs,
+    managers and file systems, the central configuration. It is asked by the monitor's own key.
 
     key
         The asker's public key, RSA of 3072 bits or more, as PEM.
@@ -49,7 +51,7 @@ def tell(key: str) -> dict[str, str]:
     if not keyring.is_file():
         raise CommandExecutionError(f"{keyring} is not there: expected a monitor of the host's own name, mon.{name}")
     known = _ask(keyring, ["auth", "ls"])["auth_dump"]
-    wanted = [entry for entry in known if entry["entity"] in CORE or entry["entity"].startswith("mgr.")]
+    wanted = [entry for entry in known if entry["entity"] in CORE or entry["entity"].startswith(DAEMONS)]
     told = {question: _ask(keyring, words) for question, words in QUESTIONS.items()}
     told["keys"] = {entry["entity"]: {"key": entry["key"], "caps": entry["caps"]} for entry in wanted}
     told["others"] = sorted({entry["entity"] for entry in known} - told["keys"].keys())

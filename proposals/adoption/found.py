@@ -30,6 +30,15 @@ class Osd:
 
 
 @dataclass(frozen=True)
+class Unit:
+    """A daemon of a service: whether its unit runs and starts at boot, the hash of the key in its own folder."""
+
+    runs: bool = False
+    boots: bool = False
+    key: str | None = None
+
+
+@dataclass(frozen=True)
 class Host:
     """What a minion's host runs and carries. ``conf`` is the hash of its ceph.conf, by which its bytes are known."""
 
@@ -38,6 +47,7 @@ class Host:
     conf: str | None
     admin: bool
     daemons: Mapping[str, Sequence[str]]
+    units: Mapping[str, Unit]
     services: Sequence[str]
     foreign: Sequence[str]
     osds: Sequence[Osd]
@@ -50,13 +60,17 @@ class Host:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the monitors say. ``keys`` and ``caps`` are of those that any cluster has; ``others`` names alone."""
+    """What the monitors say. ``keys`` and ``caps`` are of those that any cluster has, and of metadata servers;
+    ``others`` names alone. ``servers`` are the metadata servers that run.
+    """
 
     fsid: str
     release: str
     monitors: Mapping[str, Sequence[str]]
     managers: Sequence[str]
     osds: Mapping[str, int]
+    servers: Sequence[str]
+    file_systems: Sequence[str]
     keys: Mapping[str, str] = field(repr=False)
     caps: Mapping[str, Mapping[str, str]]
     others: Sequence[str]
@@ -69,16 +83,24 @@ def host(minion: str, answer: Mapping) -> Host:
     try:
         osds = tuple(_osd(each) for each in answer["osds"])
         daemons = {str(kind): tuple(map(_word, listed)) for kind, listed in answer["daemons"].items()}
+        units = {str(entity): _unit(unit) for entity, unit in answer["units"].items()}
         services, foreign = tuple(map(names.shown, answer["services"])), tuple(map(names.shown, answer["foreign"]))
         conf = answer["conf"]
         if conf is not None and not SHA256.fullmatch(conf):
             raise ValueError("conf")
         name = _word(answer["hostname"])
-        return Host(minion, name, conf, answer["admin"] is True, daemons, services, foreign, osds)
+        return Host(minion, name, conf, answer["admin"] is True, daemons, units, services, foreign, osds)
     except (KeyError, TypeError, ValueError, AttributeError) as err:
         raise InventoryError(
             f"{minion}: its answer is not of the form expected (host_adopt.inspect: {names.shown(err)}): {PREP}"
         ) from err
+
+
+def _unit(told: Mapping) -> Unit:
+    key = told["key"]
+    if key is not None and not SHA256.fullmatch(key):
+        raise ValueError("key")
+    return Unit(told["runs"] is True, told["boots"] is True, key)
 
 
 def _osd(told: Mapping) -> Osd:
@@ -103,6 +125,9 @@ def cluster(minion: str, told: Mapping) -> Cluster:
     try:
         monitors = {_word(each["name"]): _addresses(each) for each in told["mons"]["mons"]}
         managers = [told["managers"].get("active_name"), *(each["name"] for each in told["managers"]["standbys"])]
+        systems = [system["mdsmap"] for system in told["systems"]["filesystems"]]
+        standing = told["systems"]["standbys"]
+        servers = [each["name"] for each in (*standing, *(up for fs in systems for up in fs["info"].values()))]
         keys = {str(name): str(entry["key"]) for name, entry in told["keys"].items()}
         caps = {str(name): {str(k): str(v) for k, v in entry["caps"].items()} for name, entry in told["keys"].items()}
         keys["mon."] = secrets.of_keyring(str(told["monitor_keyring"]), "mon.")
@@ -114,6 +139,8 @@ def cluster(minion: str, told: Mapping) -> Cluster:
             monitors=monitors,
             managers=sorted(_word(name) for name in managers if name),
             osds={_fsid(osd["uuid"]): int(osd["osd"]) for osd in told["osds"]["osds"]},
+            servers=sorted(map(_word, servers)),
+            file_systems=sorted(str(system["fs_name"]) for system in systems),
             keys=keys,
             caps=caps,
             others=sorted(map(str, told["others"])),

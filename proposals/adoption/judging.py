@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proposals.adoption import serving
 from proposals.adoption.found import Cluster, Host
 from proposals.pillar import conf, held, secrets
 from proposals.settings import reader
@@ -28,9 +29,10 @@ class Known:
 
 
 def members(hosts: Sequence[Host], cluster: Cluster) -> dict[str, list[str]]:
-    """Return the minions of each role that is taken in: mon, mgr, storage, admin."""
+    """Return the minions of each role that is taken in: mon, mgr, mds, storage, admin."""
     of = {"mon": cluster.monitors, "mgr": cluster.managers}
     found = {role: [host.minion for host in hosts if host.hostname in names] for role, names in of.items()}
+    found["mds"] = serving.servers(hosts, cluster)
     found["storage"] = [host.minion for host in hosts if any(osd.fsid in cluster.osds for osd in host.osds)]
     found["admin"] = [host.minion for host in hosts if host.admin]
     return {role: sorted(minions) for role, minions in found.items()}
@@ -126,19 +128,15 @@ def notes(hosts: Sequence[Host], cluster: Cluster) -> list[str]:
     """Return a line for each thing that stays as it is and that no stage looks after yet."""
     lines = []
     for host in hosts:
-        kinds = {"mgr": cluster.managers, "mon": cluster.monitors}
-        left = [
-            f"{kind}.{name}"
-            for kind, names in sorted(host.daemons.items())
-            for name in names
-            if kind != "osd" and not (kind in kinds and name == host.hostname and name in kinds[kind])
-        ]
-        if left := [*left, *host.services]:
+        if left := [*_left(host, cluster), *host.services]:
             lines.append(f"{host.minion}: left as they are, no stage looks after them: {', '.join(left)}")
         strays = [osd for osd in host.osds if osd.fsid not in cluster.osds and osd.cluster in (None, cluster.fsid)]
         if strays:
             ids = several([f"{osd.fsid} (was osd.{osd.id})" for osd in strays], "more")
             lines.append(f"{host.minion}: OSDs that the cluster does not know any more: {ids}: left as they are")
+    if unseen := serving.unseen(hosts, cluster):
+        named = ", ".join(f"mds.{name}" for name in unseen)
+        lines.append(f"{named}: on no minion that answers, or run without a unit: left as they are")
     there = {osd.fsid for host in hosts for osd in host.osds}
     if unseen := sorted(osd_id for fsid, osd_id in cluster.osds.items() if fsid not in there):
         ids = several([f"osd.{osd_id}" for osd_id in unseen], "more")
@@ -150,3 +148,14 @@ def notes(hosts: Sequence[Host], cluster: Cluster) -> list[str]:
             "one that a service or ceph_keys is to have"
         )
     return lines
+
+
+def _left(host: Host, cluster: Cluster) -> Iterator[str]:
+    """A host's daemons that are not taken in, some with the reason."""
+    kinds, servers = {"mgr": cluster.managers, "mon": cluster.monitors}, serving.against(host, cluster)
+    for kind, names in sorted(host.daemons.items()):
+        for name in names:
+            if kind == "mds" and servers[name]:
+                yield f"mds.{name} ({servers[name]})"
+            elif kind not in ("osd", "mds") and not (name == host.hostname and name in kinds.get(kind, ())):
+                yield f"{kind}.{name}"

@@ -3,14 +3,16 @@
 Below ``proposals``: ``adopted/`` holds what was found, in policy.cfg's own form: a first folder, then a target.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proposals.adoption import conf, judging
+from proposals.adoption import conf, judging, serving
 from proposals.adoption.found import Cluster, Host
 from proposals.files.site import minion_file
 from proposals.pillar import secrets
 from proposals.pillar.generation import dump
+from proposals.services import cephfs
+from proposals.settings.kinds import is_name
 from proposals.text.names import shown
 
 CLUSTER = "adopted/stack/default/ceph/cluster.yml"
@@ -36,8 +38,9 @@ def written(hosts: Sequence[Host], cluster: Cluster, master: str) -> Written:
     members = judging.members(hosts, cluster)
     taken = [host for host in hosts if host.conf or any(host.minion in minions for minions in members.values())]
     options, left = central(cluster.config)
+    left += [f"file system {shown(name)}: no name that stages know: left alone" for name in _odd(cluster)]
     lines = conf.fragments(cluster.conf)
-    files = {CLUSTER: dump(_settings(cluster, options))}
+    files = {CLUSTER: dump(_settings(cluster, options, taken_keys(hosts, cluster)))}
     for host in taken:
         files[f"adopted/{minion_file(host.minion)}"] = dump(_record(host, cluster))
         if host.minion in members["storage"]:
@@ -49,7 +52,8 @@ def written(hosts: Sequence[Host], cluster: Cluster, master: str) -> Written:
 def taken_keys(hosts: Sequence[Host], cluster: Cluster) -> dict[str, str]:
     """Return the keys that the master takes: those that deploy gives hosts. All others stay the cluster's alone."""
     managers = {f"mgr.{host.hostname}" for host in hosts if host.hostname in cluster.managers}
-    ours = managers | (secrets.CAPS.keys() - {"mgr."})
+    servers = {f"mds.{host.hostname}" for host in hosts if host.minion in serving.servers(hosts, cluster)}
+    ours = managers | servers | (secrets.CAPS.keys() - {"mgr."})
     return {name: key for name, key in sorted(cluster.keys.items()) if name in ours}
 
 
@@ -77,18 +81,26 @@ def _unwritten(row: Mapping[str, str]) -> str:
     return ""
 
 
-def _settings(cluster: Cluster, options: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _settings(cluster: Cluster, options: Mapping[str, Mapping[str, str]], taken: Iterable[str]) -> dict[str, Any]:
     """The settings by which the stages leave the cluster as it was made."""
-    caps = {name: dict(cluster.caps[name]) for name in sorted(cluster.caps) if _differ(name, cluster.caps[name])}
+    known = [name for name in sorted(taken) if name in cluster.caps]
+    caps = {name: dict(cluster.caps[name]) for name in known if _differ(name, cluster.caps[name])}
     settings: dict[str, Any] = {"ceph_config": {section: dict(options[section]) for section in sorted(options)}}
     settings |= {"adopted_caps": caps} if caps else {}
+    if cluster.file_systems or cluster.servers:
+        settings["adopted_file_systems"] = sorted(set(cluster.file_systems) - set(_odd(cluster)))
     settings |= {} if CRASH in cluster.keys else {"crash_reports": False}
     return settings | ({"ms_bind_msgr2": False} if judging.old_protocol(cluster) else {})
 
 
+def _odd(cluster: Cluster) -> list[str]:
+    """File systems of names that no setting can have."""
+    return [name for name in cluster.file_systems if not is_name(name)]
+
+
 def _differ(name: str, caps: Mapping[str, str]) -> bool:
-    ours = secrets.CAPS["mgr."] if name.startswith("mgr.") else secrets.CAPS.get(name)
-    return ours is not None and dict(ours) != dict(caps)
+    kinds = {"mgr": secrets.CAPS["mgr."], "mds": cephfs.MDS_CAPS}
+    return dict(caps) != dict(kinds.get(name.partition(".")[0]) or secrets.CAPS[name])
 
 
 def _record(host: Host, cluster: Cluster) -> dict[str, Any]:
@@ -104,7 +116,7 @@ def _record(host: Host, cluster: Cluster) -> dict[str, Any]:
 
 def _policy(members: Mapping[str, Sequence[str]], minions: Sequence[str], master: str) -> list[str]:
     """One line a host and role, so that nobody else is drawn in."""
-    roles = {"master": [master], "admin": members["admin"], "mon": members["mon"], "mgr": members["mgr"]}
+    roles = {"master": [master], "admin": members["admin"], **{role: members[role] for role in ("mon", "mgr", "mds")}}
     return [
         *(f"cluster-ceph/cluster/{minion}.sls" for minion in minions),
         *(f"role-{role}/cluster/{minion}.sls" for role, named in roles.items() for minion in named),

@@ -143,7 +143,7 @@ def minion(
     crashes
         Whether hosts with daemons post what a crash of one leaves.
     """
-    uses: dict[str, list[str] | str] = dict(more or {})
+    uses: dict[str, list[str] | str] = {use: what for use, what in (more or {}).items() if crashes or use not in CRASH}
     if "mon" in roles:
         uses["mon"] = ["mon.", "client.admin"]  # a monitor's own store holds every key anyway
     if "admin" in roles or "master" in roles:

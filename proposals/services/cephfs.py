@@ -5,12 +5,15 @@
     cephfs:
       cephfs: {max_mds: 2, standby_replay: true}
       archive: {data: {erasure: 2+2}, metadata: {size: 3}}
+
+Those that others made (``adopted_file_systems``) keep their pools, and all else that ``cephfs`` does not say of them.
 """
 
 from collections.abc import Iterable, Mapping
 
 from proposals.services.service import CRASH, Command, PlannedCluster, Service
 from proposals.services.service_plan import ServicePlan, join
+from proposals.settings.reader import SiteSettings
 
 # docs.ceph.com, cephfs/add-remove-mds and rados/operations/user-management
 MDS_CAPS = {"mon": "allow profile mds", "mgr": "allow profile mds", "mds": "allow *", "osd": "allow rwx"}
@@ -19,17 +22,35 @@ MDS_CAPS = {"mon": "allow profile mds", "mgr": "allow profile mds", "mds": "allo
 def plan(cluster: PlannedCluster) -> ServicePlan:
     """Plan metadata servers, pools, file systems and the keys of hosts with the role client-cephfs."""
     servers, clients = cluster.members("mds"), cluster.members("client-cephfs")
-    systems = cluster.settings["cephfs"]
+    systems, theirs = _asked(cluster.settings), cluster.settings["adopted_file_systems"]
     if not servers:
         asked = clients or "cephfs" in cluster.settings.written
         lacking = "cephfs: no minion has the role mds: add a role-mds line to policy.cfg"
         return ServicePlan(problems=(lacking,) if asked else ())
-    pools = {pool: options for name, system in systems.items() for pool, options in _pools(name, system).items()}
-    cluster_wide = ServicePlan(
-        pools=pools, cluster={"file_systems": systems}, problems=tuple(_too_few(servers, systems))
-    )
+    ours = {name: system for name, system in systems.items() if name not in theirs}
+    pools = {pool: options for name, system in ours.items() for pool, options in _pools(name, system).items()}
+    problems = (*_too_few(servers, systems), *_changed(systems, theirs))
+    cluster_wide = ServicePlan(pools=pools, cluster={"file_systems": systems, "adopted": theirs}, problems=problems)
     own = [_server(cluster, minion) for minion in servers]
-    return join([cluster_wide, *own, *(_client(cluster, minion, systems) for minion in clients)])
+    return join([cluster_wide, *own, *(_client(cluster, minion, names(cluster.settings)) for minion in clients)])
+
+
+def names(settings: SiteSettings) -> list[str]:
+    """Return the file systems that there will be: those that others made, and the site's own."""
+    return list(dict.fromkeys([*_asked(settings), *settings["adopted_file_systems"]]))
+
+
+def _asked(settings: SiteSettings) -> Mapping[str, Mapping]:
+    """What the site says; nothing is made unasked where others served file systems before."""
+    unasked = "adopted_file_systems" in settings.written and "cephfs" not in settings.written
+    return {} if unasked else settings["cephfs"]
+
+
+def _changed(systems: Mapping[str, Mapping], theirs: Iterable[str]) -> Iterable[str]:
+    """Pools that a site asks for in a file system that has its own."""
+    for name, system in systems.items():
+        if name in theirs and (system["data"] or system["metadata"]):
+            yield f"cephfs: {name}: it was adopted and keeps its pools: take data and metadata out"
 
 
 def _too_few(servers: list[str], systems: Mapping[str, Mapping]) -> Iterable[str]:
@@ -49,7 +70,7 @@ def _server(cluster: PlannedCluster, minion: str) -> ServicePlan:
     )
 
 
-def _client(cluster: PlannedCluster, minion: str, systems: Mapping[str, Mapping]) -> ServicePlan:
+def _client(cluster: PlannedCluster, minion: str, systems: Iterable[str]) -> ServicePlan:
     entity = f"client.cephfs.{cluster.hostname(minion)}"
     return ServicePlan(
         parts={"client-cephfs": {minion: {"entity": entity}}},
@@ -62,6 +83,8 @@ def commands(planned: Mapping, existing: Mapping) -> Iterable[Command]:
     """What is still to do: file systems that are missing, data pools that they lack, how many servers are active."""
     systems = {fs["name"]: fs for fs in existing["file_systems"]}
     for name, system in planned["file_systems"].items():
+        if name not in systems and name in planned.get("adopted", ()):
+            continue  # others made it, and it is gone
         fs = systems.get(name, {"data_pools": [f"{name}_data"], "max_mds": 1, "standby_replay": False})
         if name not in systems:
             yield ["fs", "new", name, f"{name}_metadata", f"{name}_data"]
@@ -84,7 +107,7 @@ def _pools(name: str, system: Mapping) -> dict[str, dict]:
     return {**pools, f"{name}_data": {"application": "cephfs", **system["data"]}}
 
 
-def _client_caps(systems: Mapping[str, Mapping]) -> dict[str, str]:
+def _client_caps(systems: Iterable[str]) -> dict[str, str]:
     """What ``ceph fs authorize NAME client / rw`` gives (docs.ceph.com, cephfs/client-auth), for every file system."""
     return {
         service: ", ".join(cap.format(name=name) for name in systems)

@@ -14,6 +14,7 @@ A user is one of ``rgw_users``, or has its key here: the secret is the name of a
 import zlib
 from collections.abc import Iterable, Mapping
 
+from proposals.services import cephfs
 from proposals.services.given import FOLDER
 from proposals.services.service import PlannedCluster
 from proposals.settings.files import IDS
@@ -65,7 +66,7 @@ def _export(path: str, written: Mapping, cluster: PlannedCluster, roles: list[st
 def _of_file_system(where: str, written: Mapping, cluster: PlannedCluster) -> tuple[dict, list[str]]:
     """What ``ceph fs authorize`` gives for a path (docs.ceph.com, cephfs/client-auth)."""
     name, path, may = written["file_system"], written["path"], MAY[written["access"]]
-    systems, problems = cluster.settings["cephfs"], []
+    systems, problems = cephfs.names(cluster.settings), []
     if name not in systems:
         expected = f"a file system of the settings' cephfs: {', '.join(systems)}"
         problems.append(wrong(f"{where}: file_system", name, expected))

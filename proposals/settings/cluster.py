@@ -17,7 +17,7 @@ MODEL = Text("a drive's model, as /sys/block/NAME/device/model has it", str.ispr
 CAPABILITY = Text("capabilities such as 'allow *'", re.compile(r"[ !#-[\]-~]+").fullmatch)  # as a keyring quotes them
 VALUE = Own("a text, number, true or false", lambda value: isinstance(value, str | int | float))
 # What configure, or a chosen profile, writes beside a site's own words.
-GENERATED = ("generation", "members", "services", "monitors", "mon_initial_members", "mon_host")
+GENERATED = ("generation", "members", "services", "monitors", "mon_initial_members", "mon_host", "crash")
 
 
 def _is_spare(text: str) -> bool:

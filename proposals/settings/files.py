@@ -3,7 +3,7 @@
 import ipaddress
 import re
 
-from proposals.settings.cluster import LAYER
+from proposals.settings.cluster import ADOPTED, LAYER
 from proposals.settings.kinds import GIVEN, NAME, Choice, Flag, Setting, Text, Whole
 from proposals.settings.mappings import Forms, Group, Many, Named, Names
 from proposals.settings.pools import POOL_OPTIONS
@@ -72,6 +72,14 @@ SETTINGS = (
         default={"cephfs": {}},  # as DeepSea made it
         source="docs.ceph.com, cephfs/createfs and cephfs/multimds",
         place=LAYER,
+    ),
+    Setting(
+        "adopted_file_systems",
+        Many(NAME),
+        "file systems that others made: they keep their pools, and what `cephfs` does not say of them; none is made "
+        "unasked beside them; ceph.adopt writes it",
+        default=[],
+        place=ADOPTED,
     ),
     Setting(
         "nfs_exports",

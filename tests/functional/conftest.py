@@ -164,12 +164,14 @@ def show_sls(loaders):
     """
     compilers = {}
 
-    def show(sls, os_family="Debian"):
-        if os_family not in compilers:
+    def show(sls, os_family="Debian", crash=("ceph.cluster.crash",)):
+        which = os_family, *crash
+        if which not in compilers:
             compilers.clear()  # Salt's modules keep the options of whoever loaded them last
             opts = {**loaders.opts, "grains": {**loaders.grains, **family(os_family)}}
-            compilers[os_family] = salt.state.HighState(opts, pillar_override=PILLAR)
-        compiler = compilers[os_family]
+            told = {**PILLAR, "ceph": {**PILLAR["ceph"], "crash": list(crash)}}
+            compilers[which] = salt.state.HighState(opts, pillar_override=told)
+        compiler = compilers[which]
         compiler.building_highstate.clear()
         high, errors = compiler.render_highstate({"base": [sls]})
         if errors := errors + compiler.state.verify_high(high):

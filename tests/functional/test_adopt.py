@@ -18,13 +18,16 @@ from proposals.text.errors import ProposalError
 from runners.engine import sealed
 
 FSID, OSD, SIMPLE = (f"0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b0{number}" for number in range(3))
-KEYS = {name: secrets.new_key() for name in ("mon.", "client.admin", "client.bootstrap-osd", "mgr.node1", "osd.0")}
+NAMED = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.node1", "mds.node1", "osd.0")
+KEYS = {name: secrets.new_key() for name in NAMED}
+RUNS = ("ceph-mds@node1.service", "ceph-mds@other.service", "ceph-radosgw@rgw.node1.service")
 PLANTED = secrets.new_key()  # one that is let out on purpose: the search finds it
 
 
 def asked(address="10.0.0.1"):
     """What a ``ceph`` that is played answers, by a word of what it is asked."""
     both = [{"type": "v2", "addr": f"{address}:3300"}, {"type": "v1", "addr": f"{address}:6789"}]
+    server = {"name": "node1"}
     known = [{"entity": name, "key": key, "caps": {"mon": "allow *"}} for name, key in KEYS.items() if name != "mon."]
     return {
         "auth ls": {"auth_dump": known},
@@ -32,13 +35,16 @@ def asked(address="10.0.0.1"):
         "osd dump": {"require_osd_release": "pacific", "osds": [{"uuid": OSD, "osd": 0}, {"uuid": SIMPLE, "osd": 1}]},
         "config dump": [{"section": "osd", "name": "osd_max_backfills", "value": "4", "mask": ""}],
         "mgr dump": {"active_name": "node1", "standbys": []},
+        "fs dump": {"filesystems": [{"mdsmap": {"fs_name": "home", "info": {"gid_1": server}}}], "standbys": []},
     }
 
 
 def play(folder, answers):
-    """A program ``ceph`` that answers so, in a folder of its own."""
+    """A program ``ceph`` that answers so, in a folder of its own; beside it a ``systemctl`` that lists units."""
     cases = "".join(f"*'{words}'*) cat <<'EOF'\n{json.dumps(said)}\nEOF\n;;\n" for words, said in answers.items())
     atomic.write(folder / "ceph", f'#!/bin/sh\ncase "$*" in\n{cases}esac\n', mode=0o755)
+    lines = "".join(f"{unit} loaded active running Ceph\n" for unit in RUNS)
+    atomic.write(folder / "systemctl", f"#!/bin/sh\ncat <<'EOF'\n{lines}EOF\n", mode=0o755)
 
 
 def lay(root):
@@ -48,6 +54,8 @@ def lay(root):
     atomic.write(store / "keyring", f'[mon.]\n\tkey = {KEYS["mon."]}\n\tcaps mon = "allow *"\n')
     atomic.write(root / "etc/ceph.conf", f"[global]\nfsid = {FSID}\nmon host = 10.0.0.1\n[osd]\nosd max scrubs = 2\n")
     atomic.write(root / "etc/ceph.client.admin.keyring", f"[client.admin]\nkey={KEYS['client.admin']}\n")
+    atomic.write(root / "lib/mds/ceph-node1/keyring", f"[mds.node1]\n\tkey = {KEYS['mds.node1']}\n")
+    atomic.write(root / "systemd/ceph-mds.target.wants/ceph-mds@node1.service", "")
     for name, text in (("fsid", OSD), ("ceph_fsid", FSID), ("type", "bluestore")):
         atomic.write(root / f"lib/osd/ceph-0/{name}", f"{text}\n")
     (root / "lib/osd/ceph-0/block").symlink_to("/dev/sdb")
@@ -82,6 +90,12 @@ def test_a_host_tells_its_daemons_and_every_form_of_osd(modules, host):
     assert told["hostname"] == "node1" and told["daemons"]["mon"] == ["node1"] and told["admin"] is True
     forms = {osd["id"]: (osd["form"], osd["devices"]) for osd in told["osds"]}
     assert forms == {0: ("raw", {"data": "/dev/sdb"}), 1: ("simple", {"data": "/dev/sdc2", "db": "/dev/sdd1"})}
+    units = {entity: (unit["runs"], unit["boots"], unit["key"]) for entity, unit in told["units"].items()}
+    assert units == {
+        "mds.node1": (True, True, secrets.digest(KEYS["mds.node1"])),
+        "mds.other": (True, False, None),
+        "client.rgw.node1": (True, False, None),
+    }
     assert told["foreign"] == [] and not [key for key in KEYS.values() if key in json.dumps(told)]
 
 
@@ -194,7 +208,12 @@ def master(salt_factories):
     made = salt_factories.salt_master_daemon("adopt", factory_class=Master)
     lay(made.root / "host")
     moved = {
-        "host_adopt": {'"/etc/ceph"': "etc", '"/var/lib/ceph"': "lib", '"/var/lib/rook"': "rook"},
+        "host_adopt": {
+            '"/etc/ceph"': "etc",
+            '"/var/lib/ceph"': "lib",
+            '"/var/lib/rook"': "rook",
+            '"/etc/systemd/system"': "systemd",
+        },
         "host_sealed": {'"/etc/ceph/ceph.conf"': "etc/ceph.conf", '"/var/lib/ceph/mon"': "lib/mon"},
     }
     for name, paths in moved.items():
@@ -202,8 +221,9 @@ def master(salt_factories):
         for path, here in paths.items():
             assert path in text
             text = text.replace(path, f'"{made.root}/host/{here}"')
-        if name == "host_sealed":  # its `ceph` is the one beside
-            text = text.replace('["ceph", "--name"', f'["{made.root}/bin/ceph", "--name"')
+        # its programs are those beside
+        text = text.replace('["ceph", "--name"', f'["{made.root}/bin/ceph", "--name"')
+        text = text.replace('["systemctl", "list-units"', f'["{made.root}/bin/systemctl", "list-units"')
         atomic.write(made.root / f"salt/_modules/{name}.py", text)
     play(made.root / "bin", asked())
     with made.started():
@@ -274,6 +294,9 @@ def test_what_it_wrote_is_configured_and_plans_no_osd(master, node1):
     conf = master.root / "salt/ceph/configuration/files/ceph.conf.d/osd.conf"
     assert conf.read_text() == "osd_max_scrubs = 2\n"
     policy = (master.pillar / "proposals/policy.cfg").read_text()
+    assert "role-mds/cluster/node1.sls\n" in policy
+    file_systems = master.pillar / "proposals/adopted/stack/default/ceph/cluster.yml"
+    assert yaml.safe_load(file_systems.read_text())["adopted_file_systems"] == ["home"]
     assert "role-mon/cluster/node1.sls\n" in policy and "adopted/cluster/*.sls\n" in policy
 
 

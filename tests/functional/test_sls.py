@@ -61,6 +61,12 @@ def test_the_family_chooses_the_packages(show_sls):
     assert [family for family in FAMILIES if not {"logrotate", "smartmontools"} <= set(told[family])] == []
 
 
+@pytest.mark.parametrize("sls", ["ceph.service.mds", "ceph.service.rgw", "ceph.service.rbd-mirror"])
+def test_a_daemons_host_posts_crashes_where_the_site_says_so(show_sls, sls):
+    posting = [{chunk["__sls__"] for chunk in show_sls(sls, crash=crash)} for crash in (("ceph.cluster.crash",), ())]
+    assert posting[0] - posting[1] == {"ceph.cluster.crash"} and sls in posting[1]
+
+
 def test_no_template_thinks():
     planted = ("{% if pillar.x %}", "{%- set x = 1 %}", "{{ salt['cmd.run']('id') }}", "{{ sls.split('.') }}")
     for line in (*planted, "{{ 'a' if pillar.x else 'b' }}", "{{ (a + b) | join(' ') }}", "{% for a in b if a %}"):

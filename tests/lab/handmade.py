@@ -64,8 +64,48 @@ chown ceph:ceph {device}
 ceph-osd --id $id --mkfs --osd-uuid $fsid --osd-objectstore bluestore --setuser ceph --setgroup ceph
 systemctl enable --now ceph-osd@$id
 """
+# As ceph-disk laid one out and ceph-volume took it over (docs.ceph.com, ceph-volume/simple): a mounted partition for
+# the folder, one for the data, both with ceph-disk's types, and the record that the scan writes.
+SIMPLE = r"""
+set -e
+sgdisk --new=1:0:+200M --typecode=1:4fbd7e29-9d25-41b8-afd0-062c0ceff05d {disk} >/dev/null
+sgdisk --new=2:0:+40G --typecode=2:cafecafe-9b03-4f30-b4c6-b4b80ceff106 {disk} >/dev/null
+until [ -b {disk}p1 ] && [ -b {disk}p2 ]; do sleep 0.1; done
+mkfs.ext4 -q {disk}p1
+fsid=$(cat /proc/sys/kernel/random/uuid) key=$(ceph-authtool --gen-print-key)
+id=$(echo "{{\"cephx_secret\": \"$key\"}}" | ceph osd new $fsid -i -)
+folder=/var/lib/ceph/osd/ceph-$id
+mkdir -p $folder
+mount {disk}p1 $folder
+ceph-authtool --create-keyring $folder/keyring --name osd.$id --add-key $key
+ln -s {disk}p2 $folder/block
+chown -R ceph:ceph $folder
+chown ceph:ceph {disk}p2
+ceph-osd --id $id --mkfs --osd-uuid $fsid --osd-objectstore bluestore --setuser ceph --setgroup ceph
+ceph-volume simple scan $folder
+test -f /etc/ceph/osd/$id-$fsid.json
+systemctl enable ceph-volume@simple-$id-$fsid
+systemctl enable --runtime --now ceph-osd@$id
+"""
+# The same page's metadata servers: one of its host's name, one of another, for a file system of other names than ours.
+SERVERS = r"""
+set -e
+ceph osd pool create home_meta 8
+ceph osd pool create home_files 8
+ceph fs new home home_meta home_files
+for server in $(hostname -s) spare; do
+    folder=/var/lib/ceph/mds/ceph-$server
+    mkdir -p $folder
+    ceph-authtool --create-keyring $folder/keyring --gen-key -n mds.$server
+    ceph auth add mds.$server osd 'allow rwx' mds 'allow *' mon 'allow profile mds' -i $folder/keyring
+    chown -R ceph:ceph $folder
+    systemctl enable --now ceph-mds@$server
+done
+"""
 DISK = "lsblk -dno NAME,ROTA | awk '$2 == 1 && ++found == {number} {{print $1; exit}}'"
+FLASH = "lsblk -dno NAME,ROTA | awk '$2 == 0 {print $1; exit}'"
 PARTITION = "sgdisk --new=1:0:0 {disk} >/dev/null; until [ -b {disk}p1 ]; do sleep 0.1; done"
 # When each daemon of Ceph's on a host was started, as the kernel has it, and under which number.
-STARTED = "ps -C ceph-mon,ceph-mgr,ceph-osd -o pid=,lstart=,args= | sort"
+STARTED = "ps -C ceph-mon,ceph-mgr,ceph-osd,ceph-mds,radosgw -o pid=,lstart=,args= | sort"
 HASHES = "find /etc/ceph -type f -exec sha256sum {} + | sort"
+KEYRINGS = "find /var/lib/ceph -type f -name '*keyring' -exec stat -c '%n %U %a %y' {} + -exec sha256sum {} + | sort"

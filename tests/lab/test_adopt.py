@@ -15,6 +15,7 @@ from lab.session import Session
 pytestmark = pytest.mark.big
 FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b02"
 PUBLIC = f"192.168.{SUBNETS['adopted']}"
+SYSTEM = ("fs_name", "created", "flags", "max_mds", "metadata_pool", "data_pools", "up")
 PLANTED = "AQBplantedplantedplantedplantedplanted=="
 STAGES = ("discovery", "configure", "deploy", "services", "removal")
 OWN = "small_site: true\nredundancy: 1\n"
@@ -38,13 +39,26 @@ def byhand(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathF
     made.run("node1", handmade.PARTITION.format(disk=disks[1]))
     for device in (disks[0], f"{disks[1]}p1"):
         made.run("node1", handmade.OSD.format(device=device))
+    made.run("node1", handmade.SIMPLE.format(disk=f"/dev/{made.run('node1', handmade.FLASH).out.strip()}"))
     for path in ("/etc/ceph/ceph.conf", "/etc/ceph/ceph.client.admin.keyring"):
         made.write(path, made.run("node1", f"cat {path}").out)
-    until(lambda: made.ceph("status")["osdmap"]["num_up_osds"] == 2, 120, "both OSDs run")
+    until(lambda: made.ceph("status")["osdmap"]["num_up_osds"] == 3, 120, "its OSDs run")
+    made.run("node1", handmade.SERVERS)
+    until(lambda: len(serving(made)) == 1, 120, "its file system is served")
     until(lambda: bool(made.ceph("status")["mgrmap"]["available"]), 120, "its manager runs")
     made.write(f"{PILLAR}/stack/ceph/cluster.yml", OWN)
     made.run("saltmaster", "salt-run state.orch ceph.stage.discovery")
     return made
+
+
+def serving(byhand: Product) -> list[str]:
+    """The active metadata servers."""
+    return [
+        server["name"]
+        for system in byhand.ceph("fs dump")["filesystems"]
+        for server in system["mdsmap"]["info"].values()
+        if server["state"] == "up:active"
+    ]
 
 
 def its(byhand: Product) -> dict[str, object]:
@@ -57,8 +71,12 @@ def its(byhand: Product) -> dict[str, object]:
         "keys": byhand.run("node1", "ceph --format json auth ls").out,
         "monitors": {key: mons[key] for key in ("epoch", "fsid", "modified", "mons")},
         "configuration": byhand.run("node1", "ceph --format json config dump").out,
+        "file systems": [
+            {key: system["mdsmap"][key] for key in SYSTEM} for system in byhand.ceph("fs dump")["filesystems"]
+        ],
         "osds": (lying, osds["flags"], osds["crush_version"], pools),
         "files": {host: byhand.run(host, handmade.HASHES).out for host in ("node1", "saltmaster")},
+        "keyrings": byhand.run("node1", handmade.KEYRINGS).out,
         "started": byhand.run("node1", handmade.STARTED).out,
     }
 
@@ -67,7 +85,8 @@ def test_test_true_writes_nothing(byhand: Product) -> None:
     before, theirs = byhand.written(), its(byhand)
     told = byhand.run("saltmaster", "salt-run ceph.adopt test=true").out
     assert f"cluster {FSID}, release pacific" in told
-    assert "1 OSDs (partitions)" in told and "1 OSDs (raw)" in told
+    assert all(f"1 OSDs ({form})" in told for form in ("partitions", "raw", "simple"))
+    assert "mds: node1\n" in told and "no stage looks after them: mds.spare (its host is node1)" in told
     assert f"would write {PILLAR}/keys/keys.json" in told
     assert byhand.written() == before and its(byhand) == theirs
 
@@ -81,6 +100,7 @@ def test_adopted_under_load_and_no_stage_changes_anything(byhand: Product, load:
                 done = byhand.stage(f"ceph.stage.{stage}", check=False)
                 assert done.code == 0, (stage, done.out, done.err)
         assert its(byhand) == before
+    assert "role-mds/cluster/node1.sls\n" in byhand.run("saltmaster", f"cat {PILLAR}/proposals/policy.cfg").out
     again = byhand.run("saltmaster", "salt-run ceph.adopt").out
     assert "adopted already: nothing changed" in again
 
@@ -114,11 +134,11 @@ def test_it_grows_by_a_node(byhand: Product, load: Callable) -> None:
         for stage in ("configure", "deploy"):
             done = byhand.stage(f"ceph.stage.{stage}", check=False)
             assert done.code == 0, (stage, done.out, done.err)
-        until(lambda: byhand.ceph("status")["osdmap"]["num_up_osds"] == 4, 120, "the new node's OSDs run")
+        until(lambda: byhand.ceph("status")["osdmap"]["num_up_osds"] == 5, 120, "the new node's OSDs run")
     after = its(byhand)
-    same = ("monitors", "configuration", "files", "started")
+    same = ("monitors", "configuration", "file systems", "files", "keyrings", "started")
     assert {key: after[key] for key in same} == {key: before[key] for key in same}
     known = {entry["entity"]: entry for entry in json.loads(str(before["keys"]))["auth_dump"]}
     now = {entry["entity"]: entry for entry in json.loads(str(after["keys"]))["auth_dump"]}
     assert {name: now[name] for name in known} == known
-    assert set(now) - set(known) == {"osd.2", "osd.3"}
+    assert set(now) - set(known) == {"osd.3", "osd.4"}

@@ -12,7 +12,8 @@ from proposals.files import atomic
 from proposals.files.site import Site
 from proposals.pillar import adopted, chosen, generation, held, named, secrets
 from proposals.policy import fragments, policy
-from proposals.text.errors import ArgumentError, InventoryError, PolicyError
+from proposals.services import cephfs
+from proposals.text.errors import ArgumentError, InventoryError
 
 FOLDER = Path(__file__).parent.parent / "fixtures/adoption"
 CONF = yaml.safe_load((FOLDER / "conf.yaml").read_text())
@@ -20,7 +21,8 @@ CASES = yaml.safe_load((FOLDER / "cases.yaml").read_text())
 FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b01"
 OSDS = [f"6b0c8f3e-0000-4000-8000-00000000000{number}" for number in range(3)]
 KEYS = {
-    name: secrets.new_key() for name in ("client.admin", "client.bootstrap-osd", "mgr.node1", "mon.", "client.crash")
+    name: secrets.new_key()
+    for name in ("client.admin", "client.bootstrap-osd", "mgr.node1", "mon.", "client.crash", "mds")
 }
 MASTERS = {"path": "stack/default/ceph/minions/node1.yml"}
 
@@ -32,18 +34,19 @@ def osd(number, **other):
 
 def base():
     """Answers of two hosts, and of the monitor."""
-    host = {"conf": "0" * 64, "admin": True, "services": [], "foreign": []}
+    host = {"conf": "0" * 64, "admin": True, "units": {}, "services": [], "foreign": []}
     hosts = {
         "node1": {**host, "hostname": "node1", "daemons": {"mon": ["node1"], "mgr": ["node1"]}, "osds": [osd(0)]},
         "node2": {**host, "hostname": "node2", "daemons": {}, "admin": False, "osds": [osd(1)]},
         "salt": {**host, "hostname": "salt", "conf": None, "daemons": {}, "admin": False, "osds": []},
     }
-    keys = {name: {"key": key, "caps": {"mon": "allow *"}} for name, key in KEYS.items() if name != "mon."}
+    keys = {name: {"key": key, "caps": {"mon": "allow *"}} for name, key in KEYS.items() if name not in ("mon.", "mds")}
     told = {
         "mons": {"fsid": FSID, "mons": [monitor("node1", "10.0.0.1")]},
         "osds": {"require_osd_release": "pacific", "osds": [{"uuid": OSDS[at], "osd": at} for at in (0, 1)]},
         "config": [],
         "managers": {"active_name": "node1", "standbys": []},
+        "systems": {"filesystems": [], "standbys": []},
         "keys": {name: entry for name, entry in keys.items() if name != "client.crash"},
         "others": ["osd.0", "client.images"],
         "monitor_keyring": f"[mon.]\n\tkey = {KEYS['mon.']}\n",
@@ -58,9 +61,21 @@ def monitor(name, address):
     return {"name": name, "public_addrs": {"addrvec": [{"type": t, "addr": f"{address}:{port}"} for t, port in both]}}
 
 
+def systems(active, standbys):
+    """Ceph's ``fs dump``, of active servers by file system."""
+    return {
+        "filesystems": [
+            {"mdsmap": {"fs_name": name, "info": {f"gid_{at}": {"name": each} for at, each in enumerate(servers)}}}
+            for name, servers in active.items()
+        ],
+        "standbys": [{"name": name} for name in standbys],
+    }
+
+
 def changed(case):
     hosts, told, keys = base()
-    text = yaml.safe_load(yaml.safe_dump(case).replace("cluster: FSID", f"cluster: {FSID}"))
+    text = yaml.safe_dump(case).replace("cluster: FSID", f"cluster: {FSID}")
+    text = yaml.safe_load(text.replace("key: MDS", f"key: {secrets.digest(KEYS['mds'])}"))
     for minion, change in text.get("hosts", {}).items():
         hosts[minion] |= change
     change = text.get("told", {})
@@ -70,6 +85,9 @@ def changed(case):
     told["osds"]["osds"] += [{"uuid": uuid, "osd": at} for uuid, at in change.get("osds", {}).items()]
     told["osds"]["require_osd_release"] = change.get("release", "pacific")
     told |= {key: change[key] for key in ("config", "managers") if key in change}
+    told["systems"] = systems(change.get("systems", {}), change.get("standbys", []))
+    for name in change.get("servers", ()):
+        told["keys"][name] = {"key": KEYS["mds"], "caps": {"mon": "allow profile mds", "mds": "allow"}}
     for name in change.get("without", ()):
         del told["keys"][name]
     if change.get("crash"):
@@ -106,6 +124,8 @@ def test_what_is_found_is_judged_and_written(case):
     assert all(said in notes for said in case.get("notes", [])), notes
     assert all(text in made.files[path] for path, text in case.get("writes", {}).items()), made.files
     assert all(text not in made.files[path] for path, text in case.get("lacks", {}).items()), made.files
+    served = [line for line in made.policy if line.startswith(("role-mds/", "role-rgw/"))]
+    assert served == case.get("policy", [])
     written = "".join([*made.files.values(), *made.fragments.values(), *made.policy, *against, notes, repr(cluster)])
     assert not [name for name, key in KEYS.items() if key in written]
 
@@ -142,6 +162,8 @@ BROKEN = [
     {"daemons": {"mon": ["a b"]}},
     {"conf": "x"},
     {"daemons": []},
+    {"units": {"mds.node1": {"runs": True, "boots": True, "key": "x"}}},
+    {"units": {"mds.node1": {}}},
 ]
 
 
@@ -152,7 +174,7 @@ def test_a_hosts_answer_of_another_form_is_named(change):
         found.host("node1", {**hosts["node1"], **change})
 
 
-@pytest.mark.parametrize("key", ["mons", "osds", "keys", "managers", "monitor_keyring", "config"])
+@pytest.mark.parametrize("key", ["mons", "osds", "systems", "keys", "managers", "monitor_keyring", "config"])
 def test_a_monitors_answer_of_another_form_is_named_and_no_key(key):
     _, told, _ = base()
     for broken in ({**told, key: 7}, {name: text for name, text in told.items() if name != key}):
@@ -256,9 +278,32 @@ def test_a_profile_that_names_adopted_osds_plans_none_of_them(configured):
     assert yaml.safe_load(built.files[MASTERS["path"]])["ceph"]["storage"]["osds"] == {}
 
 
-def test_a_service_that_posts_crashes_asks_for_the_key(configured):
-    with pytest.raises(PolicyError, match="crash_reports is false, and node2 has a service whose hosts post crashes"):
-        configured(policy_lines=["role-mds/cluster/node2.sls"])
+def test_a_service_posts_no_crashes_where_there_is_no_key_for_it(configured):
+    built = configured(policy_lines=["role-mds/cluster/node2.sls"])
+    told = yaml.safe_load(built.files["stack/default/ceph/derived.yml"])["ceph"]
+    assert told["crash"] == [] and set(built.secrets("node2", KEYS | {"mds.node2": KEYS["mds"]})) == {
+        "bootstrap-osd",
+        "mds",
+    }
+
+
+SERVED = next(case for case in CASES if case["name"] == "metadata servers of their hosts' names")
+
+
+def test_servers_and_file_systems_are_planned_as_they_are(configured):
+    built = configured(SERVED)
+    assert built.roles["node1"][:1] == ["admin"] and [m for m, has in built.roles.items() if "mds" in has] == [
+        "node1",
+        "node2",
+    ]
+    step = built.services.steps()["cephfs"]
+    assert step["pools"] == {} and step["cluster"] == {"file_systems": {}, "adopted": ["home"]}
+    there = {"name": "home", "data_pools": ["theirs"], "max_mds": 2, "standby_replay": True}
+    assert list(cephfs.commands(step["cluster"], {"file_systems": [there]})) == []
+    assert built.entities["mds.node1"] == {"mon": "allow profile mds", "mds": "allow"}  # as it was found
+    assert set(built.secrets("node2", KEYS | {"mds.node1": "", "mds.node2": ""})) == {"bootstrap-osd", "mds"}
+    hosts, cluster, _ = look(SERVED)
+    assert {"mds.node1", "mds.node2"} <= writing.taken_keys(hosts, cluster).keys()
 
 
 def test_a_cluster_with_a_key_for_crashes_keeps_posting(configured):

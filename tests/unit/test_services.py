@@ -77,6 +77,7 @@ def test_file_systems_are_made_once():
     assert fresh == ["fs new a a_metadata a_data", "fs add_data_pool a a_data_ec", "fs set a max_mds 2"]
     there = {"name": "a", "data_pools": ["a_data", "a_data_ec"], "max_mds": 2, "standby_replay": False}
     assert list(cephfs.commands(told, {"file_systems": [there]})) == []
+    assert list(cephfs.commands({**told, "adopted": ["a"]}, {"file_systems": []})) == []
 
 
 RUNNING = {"generation": "g", "ports": [[8080, "apache2"]], "units": ["ceph-mds@node1.service", "ssh.service"]}

@@ -1,5 +1,4 @@
-include:
-  - ceph.cluster.crash
+include: {{ pillar['ceph'].get('crash', ['ceph.cluster.crash']) | tojson }}
 
 ceph-service-mds-packages:
   pkg.installed:

@@ -1,6 +1,5 @@
 # The daemon's program and its key. What it mirrors, and from where, is the admin's to say (rbd mirror pool peer).
-include:
-  - ceph.cluster.crash
+include: {{ pillar['ceph'].get('crash', ['ceph.cluster.crash']) | tojson }}
 
 ceph-service-rbd-mirror-packages:
   pkg.installed:

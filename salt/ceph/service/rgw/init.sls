@@ -1,7 +1,9 @@
 # Gateways of this host. All that one reads at its start lies in its own folder, so that ceph.stage.restart sees what is
 # newer than it; nothing restarts it here, where its neighbours would be restarted at the same time.
 include:
-  - ceph.cluster.crash
+{%- for sls in pillar['ceph'].get('crash', ['ceph.cluster.crash']) %}
+  - {{ sls }}
+{%- endfor %}
   - ceph.configuration
   - ceph.service.rgw.trust
 
