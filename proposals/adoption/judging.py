@@ -138,8 +138,8 @@ def notes(hosts: Sequence[Host], cluster: Cluster) -> list[str]:
         named = ", ".join(f"mds.{name}" for name in unseen)
         lines.append(f"{named}: on no minion that answers, or run without a unit: left as they are")
     there = {osd.fsid for host in hosts for osd in host.osds}
-    if unseen := sorted(osd_id for fsid, osd_id in cluster.osds.items() if fsid not in there):
-        ids = several([f"osd.{osd_id}" for osd_id in unseen], "more")
+    if silent := sorted(osd_id for fsid, osd_id in cluster.osds.items() if fsid not in there):
+        ids = several([f"osd.{osd_id}" for osd_id in silent], "more")
         lines.append(f"{ids}: on no minion that answers: left as they are; run it again when their hosts answer")
     clients = [name for name in cluster.others if not name.startswith("osd.")]
     if clients:
