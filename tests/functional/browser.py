@@ -37,9 +37,16 @@ class Browser:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)["value"]
 
-    def open(self, url: str) -> None:
-        """Go to a page."""
-        self._ask("/url", {"url": url})
+    def open(self, url: str, ready: str) -> None:
+        """Go to a page until a script finds it whole: Chromium drops what it loads while a network comes or goes."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            self._ask("/url", {"url": url})
+            for _ in range(30):
+                if self.run(f"return ({ready})"):
+                    return
+                time.sleep(0.1)
+            assert time.monotonic() < end, f"{url}\n{self.text()}\n{self.console()}"
 
     def run(self, script: str, *args: Any) -> Any:
         """Run a script in the page; what it returns."""

@@ -48,7 +48,7 @@ def served(salt_factories):
 @pytest.fixture
 def window(served):
     with browser(free) as made:
-        made.open(f"https://127.0.0.1:{served.port}/")
+        made.open(f"https://127.0.0.1:{served.port}/", "document.querySelectorAll('#views a').length")
         yield made
         urls = made.asked_for()
         assert f"https://127.0.0.1:{served.port}/page.js" in urls
