@@ -78,10 +78,9 @@ def test_no_answer_grows_with_the_number_of_minions(fleet):
         assert len(lines) < 40 and max(map(len, lines)) < 160, done.out
 
 
+@pytest.mark.parametrize("fleet", SIZES[-1:], indirect=True, ids=str)
 def test_silent_and_lying_ones_are_named_and_hold_back_only_themselves(fleet):
     count, master, _ = fleet
-    if count < SIZES[-1]:
-        pytest.skip("of the larger fleet alone")
     master.stop()
     master.start(ODD, slow=8)
     done = master.typed("state.orch", "ceph.stage.discovery")
