@@ -17,7 +17,7 @@ from salt.exceptions import CommandExecutionError
 
 NAME = "halocline-smoke"
 LIMIT = 120  # seconds one command may take
-ABSENT = 2  # radosgw-admin's exit status where there is no such user
+ABSENT = 2  # ENOENT: radosgw-admin's exit status where there is no such record; that of "user info" is 22
 REGION = "default"
 
 
@@ -60,7 +60,7 @@ def clean() -> list[str]:
 
         salt 'saltmaster' smoke_s3.clean
     """
-    there = json.loads(_admin("user", "info", f"--uid={NAME}", ok=(0, ABSENT)) or "{}")
+    there = json.loads(_admin("metadata", "get", f"user:{NAME}", ok=(0, ABSENT)) or "{}")
     if there:
         _admin("user", "rm", f"--uid={NAME}", "--purge-data", "--purge-keys", ok=(0, ABSENT))
     return [f"user {NAME} of the object gateways, with its buckets"] if there else []

@@ -21,7 +21,7 @@ def table(told: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[dict[str, di
         for one in sorted(neighbours, key=lambda one: str(one.get("port"))):
             words = [str(one.get(key, "")) for key in ("port", "switch", "place")]
             port, switch, place = (words[0], words[1], PLACE.sub("", words[2]))
-            if not all(is_label(word) and not re.search(r"\s", word) for word in (port, switch, place)):
+            if not all(word and is_label(word) and not re.search(r"\s", word) for word in (port, switch, place)):
                 unknown.append(f"{minion} {shown(port)}: its switch says '{shown(switch)}' '{shown(words[2])}'")
             elif port in cables.get(minion, {}):
                 unknown.append(f"{minion} {port}: several switches answer, {shown(switch)} too: is one between them?")

@@ -147,6 +147,7 @@ def test_the_port_map_of_what_switches_told():
             {"port": "p1", "switch": "leaf1", "place": "Ethernet1/7"},
             {"port": "p1", "switch": "leaf9", "place": "1/9"},
             {"port": "p3", "switch": "{{ 7 }}", "place": "1/9"},
+            {"port": "p4", "switch": "", "place": "02:00:00:00:00:09"},
         ],
         "osd2": [],
     }
@@ -155,5 +156,6 @@ def test_the_port_map_of_what_switches_told():
     assert unknown == [
         "osd1 p1: several switches answer, leaf9 too: is one between them?",
         "osd1 p3: its switch says '\\x7b\\x7b 7 \\x7d\\x7d' '1/9'",
+        "osd1 p4: its switch says '' '02:00:00:00:00:09'",
         "osd2: no switch told it anything (LLDP)",
     ]

@@ -29,6 +29,8 @@ SUBNETS = {
     "apart": 202,
     "ratios": 204,
     "release": 206,
+    "adopted": 208,
+    "recovery": 212,
     "paged": 214,
 }
 
@@ -67,8 +69,7 @@ def served(cluster: Product) -> Product:
     cluster.run(
         "saltmaster", f"cat >>{PILLAR}/proposals/policy.cfg <<'EOF'\n{(SERVICES / 'policy.cfg').read_text()}EOF"
     )
-    cluster.notes["hook"] = secrets.token_hex(8)
-    cluster.write(f"{PILLAR}/keys/given/hook", f"{cluster.notes['hook']}\n")
+    cluster.write(f"{PILLAR}/keys/given/hook", f"{secrets.token_hex(8)}\n")
     cluster.run("saltmaster", f"chmod -R go= {PILLAR}/keys/given")
     cluster.stage("ceph.stage.configure")
     cluster.answers["services"] = cluster.stage("ceph.stage.services", check=False)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import handmade
 import pytest
 from busy import until_seen
+from clusters import SUBNETS
 from product import PILLAR, Product, cluster_file, until
 
 from lab.session import Session
 
 pytestmark = pytest.mark.big
 FSID = "0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b02"
-PUBLIC = "192.168.176"
+PUBLIC = f"192.168.{SUBNETS['adopted']}"
 PLANTED = "AQBplantedplantedplantedplantedplanted=="
 STAGES = ("discovery", "configure", "deploy", "services", "removal")
 OWN = "small_site: true\nredundancy: 1\n"
@@ -30,7 +31,7 @@ PLACES = "/var/cache/salt /var/log /srv/pillar/ceph/proposals /srv/pillar/ceph/i
 @pytest.fixture(scope="module")
 def byhand(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
     """A lab with that cluster on node1; the master has its admin's files, as clients work there."""
-    made = Product(own_lab(cluster_file(tmp_path_factory.mktemp("adopted"), "adopted", 176)))
+    made = Product(own_lab(cluster_file(tmp_path_factory.mktemp("adopted"), "adopted", SUBNETS["adopted"])))
     made.run("saltmaster", "salt-run state.orch ceph.stage.prep")
     made.run("node1", handmade.SCRIPT.format(fsid=FSID, public=PUBLIC))
     disks = [f"/dev/{made.run('node1', handmade.DISK.format(number=number)).out.strip()}" for number in (1, 2)]

@@ -125,7 +125,7 @@ def test_a_backup_is_read_back_and_told_without_a_key(lost: Product) -> None:
     keys = json.loads(lost.run(MASTER, "cat /srv/pillar/ceph/keys/keys.json").out)
     backed_up(lost, "old")
     assert lost.run(MASTER, f"salt-run secret.rotate {ROTATED}").code == 0
-    for stage in STAGES[2:]:
+    for stage in STAGES[1:]:  # disks look otherwise since OSDs lie on them
         assert lost.stage(stage).code == 0
     path = backed_up(lost, "new")
     assert lost.run(MASTER, f"stat -c %a {path}").out.strip() == "600"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from clusters import SUBNETS
 from product import Product, cluster_file, until
 from saltcli import salt_run
 from throttle import BUSY, proven, throttled
@@ -17,7 +18,6 @@ from throttle import BUSY, proven, throttled
 from lab.session import Session
 
 pytestmark = pytest.mark.big
-SUBNET = 212  # third octet of the public network, beside those of ``clusters.SUBNETS``
 NODES = ("node1", "node2", "node3", "node4")
 SLOW = 40  # writes a second of a throttled disk
 HARD = "lsblk -J -d -b -o PATH,ROTA,SIZE"
@@ -57,7 +57,7 @@ def state(product: Product) -> dict:
 @pytest.fixture(scope="module")
 def slow(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     """Four storage hosts, so that three copies find a host each with one of them out; a client that makes load."""
-    path = Path(cluster_file(tmp_path_factory.mktemp("recovery"), "recovery", SUBNET, spare=True))
+    path = Path(cluster_file(tmp_path_factory.mktemp("recovery"), "recovery", SUBNETS["recovery"], spare=True))
     path.write_text(path.read_text().replace("node2, node3]", "node2, node3, node4]"))
     product = Product(own_lab(str(path)))
     lines = f"{product.way.policy}role-benchmark/cluster/client*.sls\n"
