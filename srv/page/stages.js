@@ -63,7 +63,8 @@ export const stages = async (place, page) => {
       await new Promise((then) => setTimeout(then, IDLE));
       if (mine !== turn || !page.live()) return undefined;
       const now = await page.ask("view.stages", {}, true);
-      if (now && now.running && !seen.has(now.running)) { choose(now.runs, now.running); return watch(now.running); }
+      const newest = now && (now.running || now.runs[0]); // one that has ended meanwhile too
+      if (newest && !seen.has(newest)) { choose(now.runs, newest); return watch(newest); }
     }
     return undefined;
   };
