@@ -31,12 +31,8 @@ SUBNETS = {
     "release": 206,
     "adopted": 208,
     "recovery": 212,
-<<<<<<< HEAD
     "tutorial": 214,
     "paged": 216,
-=======
-    "paged": 214,
->>>>>>> page
 }
 
 
