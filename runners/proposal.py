@@ -6,7 +6,6 @@ from proposals.disks import arguments, history
 from proposals.disks import explain as explain_
 from proposals.disks import export as export_
 from proposals.files import site
-from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
 from proposals.pictures import disks as pictures
 from proposals.policy import store
@@ -18,7 +17,6 @@ from runners.engine import answer, look, pages, planning
 
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
-@uncollected()
 def peek(**kwargs: Any) -> answer.Answer:
     """Show what a proposal would be; write nothing. ``all=true`` gives each host and device a line of its own.
 
@@ -37,7 +35,6 @@ def peek(**kwargs: Any) -> answer.Answer:
 
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
-@uncollected()
 def populate(**kwargs: Any) -> answer.Answer:
     """Write a proposal: profile fragments, ``proposal.json`` and, where there is none, a policy.cfg.
 
@@ -56,7 +53,6 @@ def populate(**kwargs: Any) -> answer.Answer:
 
 
 @answer.answers
-@uncollected()
 def default(**_: Any) -> dict[str, Any]:
     """Write the proposal ``default``, with no arguments, and no policy.cfg: the discovery stage's last step.
 

@@ -91,7 +91,7 @@ def cost(master: Master, command: str, log: Path) -> Cost:
     memory.ended.set()
     memory.join()
     log.write_text(f"{done.out}\n--- errors\n{done.err}")
-    lines = done.out.splitlines()
+    lines = [line for line in done.out.splitlines() if not line.startswith("  …")]  # that is told each half minute
     longest = max(map(len, lines), default=0)
     most = max(memory.most, master.memory())
     return Cost(done.code, done.seconds, cpu(master) - before, jobs(master) - made, most, len(lines), longest)
