@@ -28,11 +28,11 @@ LINKS = {"data": "block", "db": "block.db", "wal": "block.wal", "journal": "jour
 def inspect() -> dict:
     """Return what of a cluster is on this host; no secret is in it, and nothing is written.
 
-    ``{conf: sha256 of ceph.conf, admin, daemons: {kind: [name]}, units: {entity: {runs, boots, key}}, services: [unit],
-    foreign: [text], osds: [...]}``; ``units`` are those of metadata servers and gateways, with the hash of the key in
-    each one's own folder. An OSD is ``{id, fsid, cluster, form, format, encrypted, devices: {role: node}}``, its form
-    ``lvm``, ``raw``, ``partitions`` or ``simple``. ``foreign`` says what no adoption takes: containers, clusters of
-    another name.
+    ``{conf: sha256 of ceph.conf, admin, daemons: {kind: [name]}, units: {entity: unit}, services: [unit], foreign:
+    [text], osds: [...]}``. A unit, of a metadata server or gateway, is ``{runs, boots, key, frontend}``: the hash of
+    the key in its own folder, ``rgw_frontends`` of ceph.conf. An OSD is ``{id, fsid, cluster, form, format,
+    encrypted, devices: {role: node}}``, its form ``lvm``, ``raw``, ``partitions`` or ``simple``. ``foreign`` says what
+    no adoption takes: containers, clusters of another name.
 
     CLI Example:
 
@@ -79,12 +79,14 @@ def osds() -> dict[str, dict]:
 
 def _served(daemons: Mapping[str, list[str]], boots: set[str], runs: set[str]) -> dict[str, dict]:
     """Metadata servers and gateways, by entity: whether each runs and starts at boot, and which key it has."""
-    served = {}
+    served, sections = {}, __salt__["host_ceph_conf.sections"]()
     for kind, prefix in ENTITIES.items():
         for name in daemons.get(kind, ()):
             unit, entity = f"ceph-{kind}@{name}.service", f"{prefix}.{name}"
             key = __salt__["host_keys.hashes"](LIB / kind / f"ceph-{name}/keyring").get(entity)
-            served[entity] = {"runs": unit in runs, "boots": unit in boots, "key": key}
+            told = [sections.get(section, {}).get("rgw_frontends") for section in (entity, "client", "global")]
+            frontend = next(filter(None, told), None)
+            served[entity] = {"runs": unit in runs, "boots": unit in boots, "key": key, "frontend": frontend}
     return served
 
 

@@ -24,7 +24,7 @@ LIMIT, CONNECT = 60, 30  # seconds one command may take; of these, to find a mon
 BITS = 3072  # of the asker's key at least: less is no seal
 NONCE = 12  # bytes: what AES-GCM takes (NIST SP 800-38D)
 CORE = ("client.admin", "client.bootstrap-osd", "client.crash")
-DAEMONS = ("mgr.", "mds.")
+DAEMONS = ("mgr.", "mds.", "client.rgw.")
 QUESTIONS = {
     "mons": ["mon", "dump"],
     "osds": ["osd", "dump"],
@@ -38,8 +38,8 @@ def tell(key: str) -> dict[str, str]:
     """Return what this host's monitor knows of the cluster, as ``{key, nonce, text}`` that the asker alone can open.
 
     Sealed are: ceph.conf, the keys that any cluster has (monitors', the admin's, for making OSDs, managers', for
-    crashes) and metadata servers' with their capabilities, the names of all others, the maps of monitors, OSDs,
-    managers and file systems, the central configuration. It is asked by the monitor's own key.
+    crashes), those of metadata servers and gateways, each with its capabilities, the names of all others, the maps of
+    monitors, OSDs, managers and file systems, the central configuration. It is asked by the monitor's own key.
 
     key
         The asker's public key, RSA of 3072 bits or more, as PEM.

@@ -84,7 +84,11 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
 
 def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[AppliedPart]:
     """What came of each part of a service. Its hosts are left as they are where the cluster lacks what it needs."""
-    first = [(_pools, step["pools"]), (_commands, service.commands), (_on_master, service.on_master)]
+    first = [
+        (_pools, step["pools"]),
+        (_commands, service.commands),
+        (_on_master, service.on_master and step["cluster"]),
+    ]
     done = []
     for bring in (bring for bring, planned in first if planned):
         done.append(bring(service, step, master, test))

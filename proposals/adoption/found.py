@@ -31,11 +31,14 @@ class Osd:
 
 @dataclass(frozen=True)
 class Unit:
-    """A daemon of a service: whether its unit runs and starts at boot, the hash of the key in its own folder."""
+    """A daemon of a service: whether its unit runs and starts at boot, the hash of the key in its own folder; of a
+    gateway what ceph.conf says of its frontend.
+    """
 
     runs: bool = False
     boots: bool = False
     key: str | None = None
+    frontend: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the monitors say. ``keys`` and ``caps`` are of those that any cluster has, and of metadata servers;
+    """What the monitors say. ``keys`` and ``caps`` are of those that any cluster has, of metadata servers and gateways;
     ``others`` names alone. ``servers`` are the metadata servers that run.
     """
 
@@ -100,7 +103,8 @@ def _unit(told: Mapping) -> Unit:
     key = told["key"]
     if key is not None and not SHA256.fullmatch(key):
         raise ValueError("key")
-    return Unit(told["runs"] is True, told["boots"] is True, key)
+    frontend = told.get("frontend")
+    return Unit(told["runs"] is True, told["boots"] is True, key, None if frontend is None else str(frontend))
 
 
 def _osd(told: Mapping) -> Osd:

@@ -29,10 +29,11 @@ class Known:
 
 
 def members(hosts: Sequence[Host], cluster: Cluster) -> dict[str, list[str]]:
-    """Return the minions of each role that is taken in: mon, mgr, mds, storage, admin."""
+    """Return the minions of each role that is taken in: mon, mgr, mds, rgw, storage, admin."""
     of = {"mon": cluster.monitors, "mgr": cluster.managers}
     found = {role: [host.minion for host in hosts if host.hostname in names] for role, names in of.items()}
     found["mds"] = serving.servers(hosts, cluster)
+    found["rgw"] = list(serving.gateways(hosts, cluster))
     found["storage"] = [host.minion for host in hosts if any(osd.fsid in cluster.osds for osd in host.osds)]
     found["admin"] = [host.minion for host in hosts if host.admin]
     return {role: sorted(minions) for role, minions in found.items()}
@@ -127,15 +128,16 @@ def _addresses(carried: Mapping[str, str], cluster: Cluster, known: Known) -> It
 def notes(hosts: Sequence[Host], cluster: Cluster) -> list[str]:
     """Return a line for each thing that stays as it is and that no stage looks after yet."""
     lines = []
+    gateways = serving.gateways(hosts, cluster)
     for host in hosts:
-        if left := [*_left(host, cluster), *host.services]:
+        if left := [*_left(host, cluster, gateways), *host.services]:
             lines.append(f"{host.minion}: left as they are, no stage looks after them: {', '.join(left)}")
         strays = [osd for osd in host.osds if osd.fsid not in cluster.osds and osd.cluster in (None, cluster.fsid)]
         if strays:
             ids = several([f"{osd.fsid} (was osd.{osd.id})" for osd in strays], "more")
             lines.append(f"{host.minion}: OSDs that the cluster does not know any more: {ids}: left as they are")
-    if unseen := serving.unseen(hosts, cluster):
-        named = ", ".join(f"mds.{name}" for name in unseen)
+    if far := serving.unseen(hosts, cluster):
+        named = ", ".join(f"mds.{name}" for name in far)
         lines.append(f"{named}: on no minion that answers, or run without a unit: left as they are")
     there = {osd.fsid for host in hosts for osd in host.osds}
     if silent := sorted(osd_id for fsid, osd_id in cluster.osds.items() if fsid not in there):
@@ -150,12 +152,14 @@ def notes(hosts: Sequence[Host], cluster: Cluster) -> list[str]:
     return lines
 
 
-def _left(host: Host, cluster: Cluster) -> Iterator[str]:
+def _left(host: Host, cluster: Cluster, gateways: Mapping[str, int]) -> Iterator[str]:
     """A host's daemons that are not taken in, some with the reason."""
-    kinds, servers = {"mgr": cluster.managers, "mon": cluster.monitors}, serving.against(host, cluster)
+    kinds = {"mgr": cluster.managers, "mon": cluster.monitors}
+    served = {"mds": serving.against(host, cluster), "radosgw": serving.against_gateways(host, cluster, gateways)}
     for kind, names in sorted(host.daemons.items()):
         for name in names:
-            if kind == "mds" and servers[name]:
-                yield f"mds.{name} ({servers[name]})"
-            elif kind not in ("osd", "mds") and not (name == host.hostname and name in kinds.get(kind, ())):
+            why = served.get(kind, {}).get(name)
+            if why:
+                yield f"{kind}.{name} ({why})"
+            elif why is None and kind != "osd" and not (name == host.hostname and name in kinds.get(kind, ())):
                 yield f"{kind}.{name}"

@@ -12,6 +12,7 @@ from proposals.files.site import minion_file
 from proposals.pillar import secrets
 from proposals.pillar.generation import dump
 from proposals.services import cephfs
+from proposals.services.radosgw import gateways
 from proposals.settings.kinds import is_name
 from proposals.text.names import shown
 
@@ -40,7 +41,10 @@ def written(hosts: Sequence[Host], cluster: Cluster, master: str) -> Written:
     options, left = central(cluster.config)
     left += [f"file system {shown(name)}: no name that stages know: left alone" for name in _odd(cluster)]
     lines = conf.fragments(cluster.conf)
-    files = {CLUSTER: dump(_settings(cluster, options, taken_keys(hosts, cluster)))}
+    settings = _settings(cluster, options, taken_keys(hosts, cluster)) | _gateways(
+        hosts, cluster, lines.texts.get("client", "")
+    )
+    files = {CLUSTER: dump(settings)}
     for host in taken:
         files[f"adopted/{minion_file(host.minion)}"] = dump(_record(host, cluster))
         if host.minion in members["storage"]:
@@ -53,6 +57,8 @@ def taken_keys(hosts: Sequence[Host], cluster: Cluster) -> dict[str, str]:
     """Return the keys that the master takes: those that deploy gives hosts. All others stay the cluster's alone."""
     managers = {f"mgr.{host.hostname}" for host in hosts if host.hostname in cluster.managers}
     servers = {f"mds.{host.hostname}" for host in hosts if host.minion in serving.servers(hosts, cluster)}
+    served = serving.gateways(hosts, cluster)
+    servers |= {f"client.rgw.{host.hostname}" for host in hosts if host.minion in served}
     ours = managers | servers | (secrets.CAPS.keys() - {"mgr."})
     return {name: key for name, key in sorted(cluster.keys.items()) if name in ours}
 
@@ -93,14 +99,27 @@ def _settings(cluster: Cluster, options: Mapping[str, Mapping[str, str]], taken:
     return settings | ({"ms_bind_msgr2": False} if judging.old_protocol(cluster) else {})
 
 
+def _gateways(hosts: Sequence[Host], cluster: Cluster, fragment: str) -> dict[str, Any]:
+    """The settings by which the stages leave gateways and the zone's pools as they were made; deploy writes no second
+    section of ceph.conf for those that have one in the fragment.
+    """
+    if not any(host.daemons.get("radosgw") for host in hosts):
+        return {}
+    taken = serving.gateways(hosts, cluster)
+    own = [host.hostname for host in hosts if host.minion in taken]
+    names = {"adopted_gateways": sorted(name for name in own if f"[client.rgw.{name}]\n" in fragment)}
+    return names | ({"rgw_configurations": {"rgw": {"port": next(iter(taken.values()))}}} if taken else {})
+
+
 def _odd(cluster: Cluster) -> list[str]:
     """File systems of names that no setting can have."""
     return [name for name in cluster.file_systems if not is_name(name)]
 
 
 def _differ(name: str, caps: Mapping[str, str]) -> bool:
-    kinds = {"mgr": secrets.CAPS["mgr."], "mds": cephfs.MDS_CAPS}
-    return dict(caps) != dict(kinds.get(name.partition(".")[0]) or secrets.CAPS[name])
+    kinds = {"mgr.": secrets.CAPS["mgr."], "mds.": cephfs.MDS_CAPS, "client.rgw.": gateways.CAPS}
+    ours = next((kinds[kind] for kind in kinds if name.startswith(kind)), None) or secrets.CAPS[name]
+    return dict(caps) != dict(ours)
 
 
 def _record(host: Host, cluster: Cluster) -> dict[str, Any]:
@@ -116,7 +135,11 @@ def _record(host: Host, cluster: Cluster) -> dict[str, Any]:
 
 def _policy(members: Mapping[str, Sequence[str]], minions: Sequence[str], master: str) -> list[str]:
     """One line a host and role, so that nobody else is drawn in."""
-    roles = {"master": [master], "admin": members["admin"], **{role: members[role] for role in ("mon", "mgr", "mds")}}
+    roles = {
+        "master": [master],
+        "admin": members["admin"],
+        **{role: members[role] for role in ("mon", "mgr", "mds", "rgw")},
+    }
     return [
         *(f"cluster-ceph/cluster/{minion}.sls" for minion in minions),
         *(f"role-{role}/cluster/{minion}.sls" for role, named in roles.items() for minion in named),

@@ -2,7 +2,7 @@
 
 import re
 
-from proposals.settings.cluster import LAYER
+from proposals.settings.cluster import ADOPTED, LAYER
 from proposals.settings.kinds import ADDRESS, GIVEN, NAME, PORT, Choice, Flag, Setting, Text, Whole
 from proposals.settings.mappings import Group, Many, Named, Names
 from proposals.settings.pools import POOL_OPTIONS
@@ -103,6 +103,14 @@ SETTINGS = (
         source="docs.ceph.com, radosgw/layout and radosgw/pools",
         default={},
         place=LAYER,
+    ),
+    Setting(
+        "adopted_gateways",
+        Many(NAME),
+        "hosts whose gateway others made and has its section among the fragments of ceph.conf; said, even "
+        "of none, it also leaves the zone its pools: no stage makes one; ceph.adopt writes it",
+        default=[],
+        place=ADOPTED,
     ),
     Setting(
         "rgw_users",

@@ -18,8 +18,9 @@ from proposals.text.errors import ProposalError
 from runners.engine import sealed
 
 FSID, OSD, SIMPLE = (f"0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b0{number}" for number in range(3))
-NAMED = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.node1", "mds.node1", "osd.0")
+NAMED = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.node1", "mds.node1", "client.rgw.node1", "osd.0")
 KEYS = {name: secrets.new_key() for name in NAMED}
+GATEWAY = "[client.rgw.node1]\nrgw frontends = beast port=8080\n"
 RUNS = ("ceph-mds@node1.service", "ceph-mds@other.service", "ceph-radosgw@rgw.node1.service")
 PLANTED = secrets.new_key()  # one that is let out on purpose: the search finds it
 
@@ -52,9 +53,14 @@ def lay(root):
     store = root / "lib/mon/ceph-node1"
     (store / "store.db").mkdir(parents=True)
     atomic.write(store / "keyring", f'[mon.]\n\tkey = {KEYS["mon."]}\n\tcaps mon = "allow *"\n')
-    atomic.write(root / "etc/ceph.conf", f"[global]\nfsid = {FSID}\nmon host = 10.0.0.1\n[osd]\nosd max scrubs = 2\n")
+    atomic.write(
+        root / "etc/ceph.conf", f"[global]\nfsid = {FSID}\nmon host = 10.0.0.1\n[osd]\nosd max scrubs = 2\n" + GATEWAY
+    )
     atomic.write(root / "etc/ceph.client.admin.keyring", f"[client.admin]\nkey={KEYS['client.admin']}\n")
     atomic.write(root / "lib/mds/ceph-node1/keyring", f"[mds.node1]\n\tkey = {KEYS['mds.node1']}\n")
+    keyring = root / "lib/radosgw/ceph-rgw.node1/keyring"
+    atomic.write(keyring, f"[client.rgw.node1]\n\tkey = {KEYS['client.rgw.node1']}\n")
+    atomic.write(root / "systemd/ceph-radosgw.target.wants/ceph-radosgw@rgw.node1.service", "")
     atomic.write(root / "systemd/ceph-mds.target.wants/ceph-mds@node1.service", "")
     for name, text in (("fsid", OSD), ("ceph_fsid", FSID), ("type", "bluestore")):
         atomic.write(root / f"lib/osd/ceph-0/{name}", f"{text}\n")
@@ -69,7 +75,7 @@ def lay(root):
 def host(python_module, monkeypatch, tmp_path):
     """These files as this minion's, and its ``ceph``."""
     lay(tmp_path)
-    for module in (python_module("host_adopt"), python_module("host_sealed")):
+    for module in map(python_module, ("host_adopt", "host_sealed", "host_ceph_conf")):
         for name, path in (
             ("ETC", "etc"),
             ("LIB", "lib"),
@@ -94,8 +100,9 @@ def test_a_host_tells_its_daemons_and_every_form_of_osd(modules, host):
     assert units == {
         "mds.node1": (True, True, secrets.digest(KEYS["mds.node1"])),
         "mds.other": (True, False, None),
-        "client.rgw.node1": (True, False, None),
+        "client.rgw.node1": (True, True, secrets.digest(KEYS["client.rgw.node1"])),
     }
+    assert told["units"]["client.rgw.node1"]["frontend"] == "beast port=8080"
     assert told["foreign"] == [] and not [key for key in KEYS.values() if key in json.dumps(told)]
 
 
@@ -214,6 +221,7 @@ def master(salt_factories):
             '"/var/lib/rook"': "rook",
             '"/etc/systemd/system"': "systemd",
         },
+        "host_ceph_conf": {'"/etc/ceph/ceph.conf"': "etc/ceph.conf"},
         "host_sealed": {'"/etc/ceph/ceph.conf"': "etc/ceph.conf", '"/var/lib/ceph/mon"': "lib/mon"},
     }
     for name, paths in moved.items():
@@ -294,9 +302,10 @@ def test_what_it_wrote_is_configured_and_plans_no_osd(master, node1):
     conf = master.root / "salt/ceph/configuration/files/ceph.conf.d/osd.conf"
     assert conf.read_text() == "osd_max_scrubs = 2\n"
     policy = (master.pillar / "proposals/policy.cfg").read_text()
-    assert "role-mds/cluster/node1.sls\n" in policy
-    file_systems = master.pillar / "proposals/adopted/stack/default/ceph/cluster.yml"
-    assert yaml.safe_load(file_systems.read_text())["adopted_file_systems"] == ["home"]
+    assert "role-mds/cluster/node1.sls\n" in policy and "role-rgw/cluster/node1.sls\n" in policy
+    settings = yaml.safe_load((master.pillar / "proposals/adopted/stack/default/ceph/cluster.yml").read_text())
+    assert settings["adopted_file_systems"] == ["home"] and settings["adopted_gateways"] == ["node1"]
+    assert settings["rgw_configurations"] == {"rgw": {"port": 8080}}
     assert "role-mon/cluster/node1.sls\n" in policy and "adopted/cluster/*.sls\n" in policy
 
 

@@ -33,6 +33,10 @@ osd pool default min size = 1
 mon data avail warn = 1
 [osd]
 bluestore fsck on mkfs = false
+[client.rgw.$name]
+rgw frontends = beast port=7480
+[client.rgw.$name.rgw0]
+rgw frontends = beast endpoint=$address:8081
 EOF
 """
     + MONITOR.replace("{add}", '--addv $name "[v2:$address:3300,v1:$address:6789]"')
@@ -100,6 +104,17 @@ for server in $(hostname -s) spare; do
     ceph auth add mds.$server osd 'allow rwx' mds 'allow *' mon 'allow profile mds' -i $folder/keyring
     chown -R ceph:ceph $folder
     systemctl enable --now ceph-mds@$server
+done
+"""
+# As docs.ceph.com, man/8/radosgw: a gateway of our name, and one as ceph-ansible names its own.
+GATEWAYS = r"""
+set -e
+for gateway in rgw.$(hostname -s) rgw.$(hostname -s).rgw0; do
+    folder=/var/lib/ceph/radosgw/ceph-$gateway
+    mkdir -p $folder
+    ceph auth get-or-create client.$gateway mon 'allow rw' osd 'allow rwx' >$folder/keyring
+    chown -R ceph:ceph $folder
+    systemctl enable --now ceph-radosgw@$gateway
 done
 """
 DISK = "lsblk -dno NAME,ROTA | awk '$2 == 1 && ++found == {number} {{print $1; exit}}'"

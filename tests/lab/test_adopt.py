@@ -10,6 +10,7 @@ from busy import until_seen
 from clusters import SUBNETS
 from product import PILLAR, Product, cluster_file, until
 
+from lab.load.ground import gateways
 from lab.session import Session
 
 pytestmark = pytest.mark.big
@@ -45,6 +46,8 @@ def byhand(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathF
     until(lambda: made.ceph("status")["osdmap"]["num_up_osds"] == 3, 120, "its OSDs run")
     made.run("node1", handmade.SERVERS)
     until(lambda: len(serving(made)) == 1, 120, "its file system is served")
+    made.run("node1", handmade.GATEWAYS)
+    until(lambda: len(gateways(made.ceph("service dump"))) == 2, 120, "its gateways run")
     until(lambda: bool(made.ceph("status")["mgrmap"]["available"]), 120, "its manager runs")
     made.write(f"{PILLAR}/stack/ceph/cluster.yml", OWN)
     made.run("saltmaster", "salt-run state.orch ceph.stage.discovery")
@@ -86,7 +89,9 @@ def test_test_true_writes_nothing(byhand: Product) -> None:
     told = byhand.run("saltmaster", "salt-run ceph.adopt test=true").out
     assert f"cluster {FSID}, release pacific" in told
     assert all(f"1 OSDs ({form})" in told for form in ("partitions", "raw", "simple"))
-    assert "mds: node1\n" in told and "no stage looks after them: mds.spare (its host is node1)" in told
+    assert "mds: node1\n" in told and "rgw: node1\n" in told
+    left = "mds.spare (its host is node1), radosgw.rgw.node1.rgw0 (expected rgw.node1, by which stages find it)"
+    assert f"no stage looks after them: {left}" in told
     assert f"would write {PILLAR}/keys/keys.json" in told
     assert byhand.written() == before and its(byhand) == theirs
 
@@ -100,7 +105,8 @@ def test_adopted_under_load_and_no_stage_changes_anything(byhand: Product, load:
                 done = byhand.stage(f"ceph.stage.{stage}", check=False)
                 assert done.code == 0, (stage, done.out, done.err)
         assert its(byhand) == before
-    assert "role-mds/cluster/node1.sls\n" in byhand.run("saltmaster", f"cat {PILLAR}/proposals/policy.cfg").out
+    policy = byhand.run("saltmaster", f"cat {PILLAR}/proposals/policy.cfg").out
+    assert all(f"role-{role}/cluster/node1.sls\n" in policy for role in ("mds", "rgw"))
     again = byhand.run("saltmaster", "salt-run ceph.adopt").out
     assert "adopted already: nothing changed" in again
 

@@ -302,6 +302,7 @@ def test_servers_and_file_systems_are_planned_as_they_are(configured):
     assert list(cephfs.commands(step["cluster"], {"file_systems": [there]})) == []
     assert built.entities["mds.node1"] == {"mon": "allow profile mds", "mds": "allow"}  # as it was found
     assert set(built.secrets("node2", KEYS | {"mds.node1": "", "mds.node2": ""})) == {"bootstrap-osd", "mds"}
+    assert "radosgw" not in built.services.plans
     hosts, cluster, _ = look(SERVED)
     assert {"mds.node1", "mds.node2"} <= writing.taken_keys(hosts, cluster).keys()
 
@@ -309,3 +310,14 @@ def test_servers_and_file_systems_are_planned_as_they_are(configured):
 def test_a_cluster_with_a_key_for_crashes_keeps_posting(configured):
     built = configured(next(case for case in CASES if case["name"] == "a key for crashes is kept"))
     assert "client.crash" in built.entities and built.members["daemons"] == ["node1", "node2"]
+
+
+def test_gateways_are_planned_as_they_are(configured):
+    built = configured(next(case for case in CASES if case["name"] == "gateways of their hosts' names, on one port"))
+    step = built.services.steps()["radosgw"]
+    assert step["pools"] == {} and step["cluster"] == {} and step["parts"]["rgw"] == ["node1", "node2"]
+    assert step["ports"] == {name: {8080: "radosgw"} for name in ("node1", "node2")}
+    assert built.entities["client.rgw.node1"] == {"mon": "allow profile mds", "mds": "allow"}  # as it was found
+    assert set(built.secrets("node2", KEYS | {"client.rgw.node1": "", "client.rgw.node2": ""})) == {
+        *("bootstrap-osd", "rgw.node2/keyring")
+    }

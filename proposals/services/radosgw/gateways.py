@@ -6,7 +6,7 @@
     rgw_pools: {data: {erasure: 4+2}, index: {device_class: ssd}}
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from proposals.services import given
 from proposals.services.radosgw import frontend, keystone, users
@@ -16,6 +16,7 @@ from proposals.services.service_plan import ServicePlan, join
 from proposals.settings.reader import SiteSettings
 from proposals.text.names import shown
 
+ADOPTED = "adopted_gateways"  # said where others made the zone
 DEFAULT = "rgw"  # the role's own name is always one of a gateway
 PORT, TLS_PORT = 80, 443
 FOLDER = "/var/lib/ceph/radosgw/ceph-{}"
@@ -47,12 +48,12 @@ def plan(cluster: PlannedCluster) -> ServicePlan:
         asked = [key for key in ("rgw_users", "rgw_frontend", "rgw_keystone") if cluster.settings[key]]
         lacking = (f"{key}: no minion has a gateway's role: add a role-rgw line to policy.cfg" for key in asked)
         return ServicePlan(problems=(*problems, *lacking))
-    pools, wrong_pools = _pools(cluster.settings["rgw_pools"])
+    pools, wrong_pools = _pools(cluster.settings)
     identity, wrong_identity = keystone.plan(cluster)
     return join(
         [
             ServicePlan(pools=pools, problems=(*problems, *wrong_pools, *wrong_identity)),
-            *(_gateway(gateway, identity) for gateway in gateways),
+            *(_gateway(gateway, identity, cluster.settings[ADOPTED]) for gateway in gateways),
             *(_host(minion, gateways, identity) for minion in sorted({gateway.minion for gateway in gateways})),
             users.plan(cluster),
             frontend.plan(cluster, gateways),
@@ -106,24 +107,29 @@ def _files(gateway: Gateway, identity: keystone.Keystone) -> dict[str, list[str]
     return {"keyring": [f"client.{gateway.name}"], **identity.files, **gateway.tls}
 
 
-def _gateway(gateway: Gateway, identity: keystone.Keystone) -> ServicePlan:
-    """One gateway's key, files, port and section of ceph.conf."""
+def _gateway(gateway: Gateway, identity: keystone.Keystone, theirs: Collection[str]) -> ServicePlan:
+    """One gateway's key, files, port and section of ceph.conf; that of others' stands in the site's own fragment."""
     entity, folder = f"client.{gateway.name}", FOLDER.format(gateway.name)
     listens = f"port={gateway.port}"
     if gateway.tls:
         listens = f"ssl_port={gateway.port} ssl_certificate={folder}/tls.pem ssl_private_key={folder}/tls.pem.key"
     options = {"rgw_frontends": f"beast {listens}", **identity.options(folder)}
+    found = gateway.configuration == DEFAULT and gateway.host in theirs
     files = {f"{gateway.name}/{name}": what for name, what in _files(gateway, identity).items()}
     return ServicePlan(
         entities={entity: CAPS},
         secrets={gateway.minion: files},
         ports={gateway.minion: {gateway.port: "radosgw"}},
-        conf={entity: {"fragment": gateway.configuration, "options": options}},
+        conf={} if found else {entity: {"fragment": gateway.configuration, "options": options}},
     )
 
 
-def _pools(written: Mapping[str, Mapping]) -> tuple[dict[str, dict], list[str]]:
-    """The zone's pools: made before a gateway could make them by defaults that do not fit."""
+def _pools(settings: SiteSettings) -> tuple[dict[str, dict], list[str]]:
+    """The zone's pools: made before a gateway could make them by defaults that do not fit; none of others' zone."""
+    written = settings["rgw_pools"]
+    if ADOPTED in settings.written:
+        asked = "rgw_pools" in settings.written
+        return {}, ["rgw_pools: the zone was adopted and keeps its pools: take rgw_pools out"] if asked else []
     pools = {
         name: {"application": "rgw", **(KEYED if kind in ("meta", "log", "index") else {}), **written[kind]}
         for kind, name in POOLS.items()

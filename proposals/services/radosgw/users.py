@@ -28,7 +28,7 @@ def plan(cluster: PlannedCluster) -> ServicePlan:
     clients = cluster.members("client-radosgw")
     everywhere = ServicePlan(
         parts={"client-radosgw": {minion: {"users": users} for minion in clients}} if clients else {},
-        cluster={"users": users},
+        cluster={"users": users} if users or "adopted_gateways" not in cluster.settings.written else {},
         problems=tuple(_twins([user["access_key"] for user in users])),
     )
     knowing = sorted({*cluster.members("master"), *clients})
