@@ -19,6 +19,7 @@ from proposals.text.notes import FEW, by_host, several
 from runners.engine import answer, jobs, look, minions, taking_part
 
 Hosts = dict[str, dict]
+STAYS = "what was stored of it stays"
 
 
 @answer.answers
@@ -53,9 +54,11 @@ def collect(**_: Any) -> dict[str, Any]:
     messages += store.fragments(paths.proposals, sorted(everyone), roles=table.roles(settings), **config)
     lines = _lines(hosts)
     lines.append(", ".join(f"{key} {value}" for key, value in _kept(paths).items()))
-    lines += [*messages, *(f"{line}; what was stored of it stays" for line in replies.lines(problems))]
+    lines += [*messages, *(f"{line}; {STAYS}" for line in replies.lines(problems))]
     lines.append(f"inventory: {'stored ' + several(written, most=FEW) if written else 'nothing changed'}")
-    return {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
+    warnings = replies.findings((problem for problem in problems if not problem.silent), STAYS)  # silent: left out
+    text = {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
+    return {**text, **({"findings": warnings} if warnings else {})}
 
 
 @answer.answers

@@ -64,6 +64,19 @@ def lines(problems: Iterable[Problem]) -> list[str]:
     return by_host(told)
 
 
+def findings(problems: Iterable[Problem], fix: str) -> list[dict[str, Any]]:
+    """Return problems in the form of a check's warnings (``validation.check``), which a stage's run log tells.
+
+    fix
+        What becomes of it, or what to do.
+    """
+    minions: dict[str, list[str]] = {}
+    for problem in problems:
+        minions.setdefault(problem.text, []).append(problem.minion)
+    about = {"check": "answers", "severity": "warning", "fix": fix}
+    return [{**about, "hosts": names, "message": text} for text, names in minions.items()]
+
+
 def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapping[str, Any]) -> Replies:
     """Return the replies to a job; each answer is ``{function: answer}``.
 

@@ -53,3 +53,13 @@ def test_waiting_ends_when_nothing_is_left_or_at_its_limit():
     left = [["a", "b"], ["b"], []]
     assert waiting.until_none(lambda: left.pop(0), 60, 0) == [] and left == []
     assert waiting.until_none(lambda: "still", 0, 60) == "still"
+
+
+def test_problems_are_warnings_of_a_stage():
+    """Of those that answered falsely: a run would end in ``nothing changed`` with no word of them."""
+    odd = [Problem("b", "no form"), Problem("a", "no form"), Problem("c", "x")]
+    first, second = replies.findings(odd, "it stays")
+    assert first == {
+        "check": "answers", "severity": "warning", "hosts": ["b", "a"], "message": "no form", "fix": "it stays"
+    }  # fmt: skip
+    assert (second["hosts"], replies.findings([], "it stays")) == (["c"], [])
