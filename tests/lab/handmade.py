@@ -72,8 +72,8 @@ systemctl enable --now ceph-osd@$id
 # the folder, one for the data, both with ceph-disk's types, and the record that the scan writes.
 SIMPLE = r"""
 set -e
-sgdisk --new=1:0:+200M --typecode=1:4fbd7e29-9d25-41b8-afd0-062c0ceff05d \
-    --new=2:0:+40G --typecode=2:cafecafe-9b03-4f30-b4c6-b4b80ceff106 {disk} >/dev/null
+sgdisk --new=1:0:+200M --change-name='1:ceph data' --typecode=1:4fbd7e29-9d25-41b8-afd0-062c0ceff05d \
+    --new=2:0:+40G --change-name='2:ceph block' --typecode=2:cafecafe-9b03-4f30-b4c6-b4b80ceff106 {disk} >/dev/null
 until blockdev --getsize64 {disk}p1 {disk}p2 >/dev/null 2>&1; do sleep 0.1; done  # a name may be there before the disk
 mkfs.ext4 -q {disk}p1
 fsid=$(cat /proc/sys/kernel/random/uuid) key=$(ceph-authtool --gen-print-key)
