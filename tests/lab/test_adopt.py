@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import handmade
 import pytest
+import site_files
 from busy import until_seen
 from clusters import SUBNETS
 from product import PILLAR, Product, cluster_file, until
@@ -34,6 +35,7 @@ PLACES = "/var/cache/salt /var/log /srv/pillar/ceph/proposals /srv/pillar/ceph/i
 def byhand(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathFactory) -> Product:
     """A lab with that cluster on node1; the master has its admin's files, as clients work there."""
     made = Product(own_lab(cluster_file(tmp_path_factory.mktemp("adopted"), "adopted", SUBNETS["adopted"])))
+    site_files.write(made, {"site/README": "Files of the site's own.\n"})  # where fragments of ceph.conf are written
     made.run("saltmaster", "salt-run state.orch ceph.stage.prep")
     made.run("node1", handmade.SCRIPT.format(fsid=FSID, public=PUBLIC))
     disks = [f"/dev/{made.run('node1', handmade.DISK.format(number=number)).out.strip()}" for number in (1, 2)]
