@@ -29,7 +29,9 @@ profile-more/cluster/node2.sls
 profile-more/stack/default/ceph/minions/node2.yml
 """
 # Not the master's own cache of pillars, beside those of all clusters: docs/concepts/secrets.md.
-PLACES = "/var/cache/salt/master/jobs /var/cache/salt/minion /var/log /srv/pillar/ceph/proposals /srv/pillar/ceph/inventory"
+PLACES = (
+    "/var/cache/salt/master/jobs /var/cache/salt/minion /var/log /srv/pillar/ceph/proposals /srv/pillar/ceph/inventory"
+)
 
 
 @pytest.fixture(scope="module")

@@ -128,6 +128,9 @@ def no_dashboard(product: Product) -> Iterator[None]:
         until(lambda: "dashboard" in product.ceph("mgr services"), 120, "the dashboard is back")
 
 
+# An NFS server that ends leaves its sessions to the metadata servers for what it may claim when it is back, at most
+# session_autoclose (300 s): until then clients of the same folder wait (docs.ceph.com, cephfs/eviction).
+BESIDE = {"nfs": {"cephfs"}}
 Break = Callable[[Product], object]
 # Who is broken, what is named, and in which words. Without metadata servers exports of file systems serve nobody.
 BROKEN: dict[str, tuple[Break, set[str], str]] = {
@@ -149,10 +152,11 @@ def test_the_service_that_is_broken_is_the_one_named(served: Product, service: s
     with broken(served):
         code, told = smoke(served)
         found = failed(told)
-        assert (code, set(found)) == (1, named), found
+        assert code == 1 and named <= set(found) <= named | BESIDE.get(service, set()), found
         first = "s3" if service == "front" else service
         assert words in found[first], found
-    until(lambda: smoke(served, first)[0] == 0, 300, f"{first} passes when it is mended")
+    again = sorted({first} | ALL & set(found))
+    until(lambda: smoke(served, *again)[0] == 0, 300, f"{', '.join(again)} pass when it is mended")
     assert left(served) == []
     until(served.whole, 180, "HEALTH_OK after it was mended")
 
