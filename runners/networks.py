@@ -78,7 +78,7 @@ def page(name: str = "default", file: str = "networks.html", **_: Any) -> answer
 
     .. code-block:: bash
 
-        salt-run networks.page apollo file=/root/networks.html
+        salt-run networks.page apollo file=/srv/networks.html
     """
     return pages.write(str(file), lambda: pictures.picture(_stored(name)))
 

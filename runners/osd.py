@@ -40,7 +40,7 @@ def report_(*, page: str | None = None, **_: Any) -> answer.Output:
     .. code-block:: bash
 
         salt-run osd.report
-        salt-run osd.report page=/root/osds.html
+        salt-run osd.report page=/srv/osds.html
     """
     form = drawing.form_of(page) if page else ""
     planned_osds, members = planned.osds(site.site(__opts__)), minions.members(__opts__)

@@ -176,7 +176,7 @@ def page(name: str = "default", file: str = "proposal.html", **_: Any) -> answer
 
     .. code-block:: bash
 
-        salt-run proposal.page apollo file=/root/apollo.html
+        salt-run proposal.page apollo file=/srv/apollo.html
     """
     return pages.write(str(file), lambda: pictures.picture(_stored(name)))
 

@@ -26,17 +26,6 @@ from master import Master, group, remove
 
 SIZES = (20, 100, 300)
 ODD = 0.03  # of the minions are silent, so many slow, so many lying
-POLICY = """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-admin/cluster/salt.sls
-role-mon/cluster/mon*.sls
-role-mgr/cluster/mon*.sls
-profile-default/cluster/*.sls
-profile-default/stack/default/ceph/minions/*.yml
-config/stack/default/global.yml
-config/stack/default/ceph/cluster.yml
-"""
 COMMANDS = (
     ("prep", "stage.run prep"),
     ("discovery", "stage.run discovery"),
@@ -125,7 +114,7 @@ def measure(count: int, without: Sequence[str] = (), odd: float = 0, logs: Path 
             told = COMMANDS[:5] if odd else COMMANDS
             for name, command in (each for each in told if each[0] not in without):
                 if name == "policy":
-                    (master.pillar / "proposals/policy.cfg").write_text(POLICY)
+                    (master.pillar / "proposals/policy.cfg").write_text(hosts.POLICY)
                 measured[name] = cost(master, command, logs / f"{count}-{name}.txt")
                 print(f"{count} minions: {name}: {shown(measured[name])}", flush=True)
             if odd:

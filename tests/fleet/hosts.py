@@ -11,6 +11,18 @@ from proposals.reference import machines
 
 MASTER, MONITORS = "salt", ("mon1", "mon2", "mon3")
 NETWORK = "10.32.0.0/16"
+# All of the fleet: its master, its monitors, and every host as the default proposal has it.
+POLICY = """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/salt.sls
+role-admin/cluster/salt.sls
+role-mon/cluster/mon*.sls
+role-mgr/cluster/mon*.sls
+profile-default/cluster/*.sls
+profile-default/stack/default/ceph/minions/*.yml
+config/stack/default/global.yml
+config/stack/default/ceph/cluster.yml
+"""
 CATALOGUE = machines.inventory("apollo")["hosts"]
 VERSION = "16.2.15+ds-0+deb12u1"
 GIB = 1 << 30

@@ -16,17 +16,6 @@ SIZES = (8, 20)
 COMMANDS = ("stage.run discovery", "proposal.populate", "stage.run configure", "stage.plan deploy")
 ODD = {"osd0002": "silent", "osd0004": "lying", "osd0006": "slow"}
 SHORT = {"timeout": 5, "gather_job_timeout": 30}  # seconds; a slow one takes 8
-POLICY = """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-admin/cluster/salt.sls
-role-mon/cluster/mon*.sls
-role-mgr/cluster/mon*.sls
-profile-default/cluster/*.sls
-profile-default/stack/default/ceph/minions/*.yml
-config/stack/default/global.yml
-config/stack/default/ceph/cluster.yml
-"""
 
 
 def jobs(master):
@@ -45,7 +34,7 @@ def fleet(request):
         master.start()
         for name in COMMANDS if request.param == SIZES[-1] else COMMANDS[:-1]:
             if name == "stage.run configure":
-                (master.pillar / "proposals/policy.cfg").write_text(POLICY)
+                (master.pillar / "proposals/policy.cfg").write_text(hosts.POLICY)
             before = len(jobs(master))
             done = master.typed(*name.split())
             ran[name] = (done, len(jobs(master)) - before)
