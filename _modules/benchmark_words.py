@@ -91,7 +91,11 @@ def _rados(host: str, job: Mapping[str, Any]) -> list[str]:
     words = ["rados", "--id", USER, "--pool", _ours(job["place"]["pool"]), "--format", "json", "bench"]
     words += [str(int(job["seconds"])), kind, "-t", str(int(options.get("threads", 16)))]
     words += ["--run-name", f"{host}-{options['bs']}"]
-    return [*words, *(["-b", str(_bytes(str(options["bs"]))), "--no-cleanup"] if kind == "write" else [])]
+    if kind != "write":
+        return words
+    size = _bytes(str(options["bs"]))
+    most = max(1, int(options["most"]) // size)  # of objects, rados(8): the disks are never filled
+    return [*words, "-b", str(size), "--no-cleanup", "--max-objects", str(most)]
 
 
 def _bytes(text: str) -> int:

@@ -18,6 +18,9 @@ def job(suite: Suite, size: Size, one: Job, place: Mapping[str, Any], image: int
         Bytes of an image, or of what the files of a load generator hold together.
     """
     options = {**size.options, **one.options}
+    if suite.tool == "rados" and options["rw"] == "write":  # jobs and repeats share a pool's room
+        writes = sum(each.options["rw"] == "write" for each in suite.jobs) * size.repeats
+        options["most"] = place["room"] // writes
     return {"tool": suite.tool, "place": dict(place), "options": options, "seconds": size.seconds, "bytes": image}
 
 

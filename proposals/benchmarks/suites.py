@@ -36,7 +36,8 @@ class Job:
 @dataclass(frozen=True)
 class Size:
     """How large a run is: ``options`` of every job; ``image`` bytes (0: a ``share`` of the free space), ``images`` a
-    load generator, ``repeats`` of each job; the ``drop`` highest and lowest of these are dropped.
+    load generator, ``repeats`` of each job; the ``drop`` highest and lowest of these are dropped; ``groups``:
+    placement groups an OSD that the document asks for (0: none).
     """
 
     options: Mapping[str, Any]
@@ -46,6 +47,7 @@ class Size:
     images: int
     repeats: int
     drop: int
+    groups: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,4 +150,5 @@ def _size(data: Mapping[str, Any]) -> Size:
         int(data.get("images", 1)),
         int(data.get("repeats", 1)),
         int(data.get("drop", 0)),
+        int(data.get("groups", 0)),
     )

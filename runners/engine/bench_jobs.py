@@ -43,7 +43,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
     Raises Stopped where somebody typed so, ProposalError where a load generator fails.
     """
     cells: dict[str, dict[str, list]] = {}
-    runs, notes, tools = [], [], set()
+    runs, notes, tools = [], list(plan.made.notes), set()
     for target, place in plan.made.places.items():
         _ask(opts, plan, "benchmark_load.prepare", [place], 300)
         if fill := loads.prefill(plan.suite, plan.size, place, plan.image):

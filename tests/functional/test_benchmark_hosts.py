@@ -14,7 +14,7 @@ from proposals.benchmarks import loads, places, suites
 
 RBD = {"kind": "rbd", "pool": "halocline-bench-rbd", "images": {"node1": ["rbd-node1-0", "rbd-node1-1"]}}
 FS = {"kind": "fs", "fs": "halocline-bench", "folder": "cephfs", "pool": ""}
-POOL = {"kind": "pool", "pool": "halocline-bench-node1"}
+POOL = {"kind": "pool", "pool": "halocline-bench-node1", "room": 1 << 30}
 CEPH = r"""#!/bin/sh
 [ "$1" = --connect-timeout ] && shift 2
 echo "$*" >>{0}/asked
@@ -73,7 +73,7 @@ def test_metadata_and_rados(words):
     told = words(job("moc", "4k writes", POOL))
     assert " ".join(told) == (
         "rados --id halocline-bench --pool halocline-bench-node1 --format json bench 20 write -t 16 "
-        "--run-name node1-4k -b 4096 --no-cleanup"
+        "--run-name node1-4k -b 4096 --no-cleanup --max-objects 131072"
     )
     assert "-b" not in words(job("moc", "4k random reads", POOL))
 

@@ -233,14 +233,65 @@ def test_what_stands_against_a_run(change, generators, says):
 
 def test_images_of_the_documents_size_are_a_share_of_what_is_free():
     paper = suites.read("apollo").sizes["paper"]
-    assert places.image(paper, FACTS, 2) == 10**12 // 10 // 2 >> 20 << 20
-    assert places.image(paper, {**FACTS, "free": 10**18}, 2) == 150 << 30
-    assert places.image(suites.read("mellanox").sizes["quick"], FACTS, 1, own=8) == 8 * 64 << 20
+    assert places.image(["rbd"], paper, FACTS, 2) == 10**12 // 10 // 2 >> 20 << 20
+    assert places.image(["rbd"], paper, {**FACTS, "free": 10**18}, 2) == 150 << 30
+    assert places.image(["rbd"], suites.read("mellanox").sizes["quick"], FACTS, 1, own=8) == 8 * 64 << 20
+
+
+@pytest.mark.parametrize("targets", [("rbd",), ("rbd", "cephfs"), ("rbd", "rbd-ec", "cephfs", "cephfs-ec")])
+@pytest.mark.parametrize("free", [10**12, 10**13, 10**15])
+def test_a_share_leaves_room_whatever_it_is_run_on(targets, free):
+    """Of benchmaster's share each of four targets has its copies: together all that is free."""
+    paper, facts = suites.read("apollo").sizes["paper"], {**FACTS, "free": free}
+    each = places.image(targets, paper, facts, 2)
+    assert each > 0 and places.against(targets, facts, ["c", "d"], paper, each) == []
+
+
+def test_rados_bench_never_fills_a_host():
+    moc = suites.read("moc")
+    for size in moc.sizes.values():
+        made = places.plan(("hosts",), FACTS, ["a", "b"], size, 0)
+        told = [loads.job(moc, size, job, made.places["osdnode1"], 0) for job in moc.jobs]
+        most = sum(one["options"].get("most", 0) for one in told)
+        written = most * size.repeats * 2 * FACTS["size"]  # from two load generators, with all copies
+        assert 0 < written <= FACTS["free"] * places.SHARE * 9 / 36
+        assert ["most" in one["options"] for one in told] == [job.options["rw"] == "write" for job in moc.jobs]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"hosts": {"a": 2, "b": 1}, "osds": 3}, "one OSD on b,"),
+        ({"free": 1 << 33}, "no room: each load generator could write 341 MiB on osdnode1"),
+    ],
+)
+def test_what_stands_against_pools_of_single_hosts(change, says):
+    why = places.against(("hosts",), {**FACTS, **change}, ["c"], suites.read("moc").sizes["quick"], 0)
+    assert any(says in line for line in why), why
+
+
+@pytest.mark.parametrize(
+    ("facts", "groups", "told"),
+    [
+        ({"osds": 32, "size": 2, "per_osd": 500}, 4096, []),
+        (
+            {"osds": 32, "size": 2, "per_osd": 250, "used": 0},
+            2048,
+            ["halocline-bench-rbd: 128 placement groups an OSD"],
+        ),
+        ({"osds": 2, "size": 2, "per_osd": 1000}, 512, []),
+    ],
+)
+def test_two_hundred_placement_groups_an_osd_where_ceph_allows_them(facts, groups, told):
+    size = suites.read("infiniflash").sizes["paper"]
+    made = places.plan(("rbd",), {**FACTS, **facts}, ["c"], size, 1 << 30)
+    assert made.commands[0][4] == str(groups) and len(made.notes) == len(told)
+    assert all(line.startswith(start) for line, start in zip(made.notes, told, strict=True))
 
 
 def test_a_prefill_is_for_fio_alone_and_has_its_time():
     moc, apollo = suites.read("moc"), suites.read("apollo")
-    place = {"kind": "pool", "pool": "halocline-bench-a"}
+    place = {"kind": "pool", "pool": "halocline-bench-a", "room": 1 << 30}
     assert loads.prefill(moc, moc.sizes["quick"], place, 0) is None
     fill = loads.prefill(apollo, apollo.sizes["quick"], place, 100 << 30)
     assert loads.limit(fill) > 3600
