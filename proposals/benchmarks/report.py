@@ -46,6 +46,7 @@ def _tables(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
     yield f"<table><tr>{''.join(f'<th>{_text(cell)}</th>' for cell in head)}</tr>"
     yield from (f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
     yield "</table>"
+    yield from (f"<p>{_text(line)}</p>" for line in results.scores(suite, result))
     yield from (f'<p class="note">{_text(note)}</p>' for note in result.get("notes", ()))
 
 

@@ -52,7 +52,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Suite:
-    """A table or figure of a document. ``printed``: by target or label, then by row, a value a column."""
+    """A table or figure of a document. ``printed``: by target or label, then by row, a value a column; ``score``: which
+    rows' bandwidths and rates make one number of the whole, and those that the document prints.
+    """
 
     name: str
     title: str
@@ -65,6 +67,7 @@ class Suite:
     sizes: Mapping[str, Size]
     printed: Mapping[str, Mapping[str, tuple]]
     plots: tuple[Mapping[str, Any], ...]
+    score: Mapping[str, Any]
 
     @property
     def rows(self) -> list[str]:
@@ -99,6 +102,7 @@ def parse(name: str, data: Mapping[str, Any]) -> Suite:
         {size: _size(data["sizes"][size]) for size in SIZES},
         {where: {row: tuple(cells) for row, cells in rows.items()} for where, rows in data.get("printed", {}).items()},
         tuple(data.get("plots", ())),
+        dict(data.get("score", {})),
     )
 
 

@@ -70,6 +70,11 @@ def test_files_lie_in_the_hosts_own_folder(words):
 def test_metadata_and_rados(words):
     told = words(job("tigershark", "mdtest-hard-stat", FS))
     assert {"--ioengine=filestat", "--filesize=3901", "--bs=3901", "--nrfiles=200"} <= set(told)
+    names = {"--name=files3901", "--directory=/run/halocline-benchmark/fs/cephfs/node1"}
+    for phase, rw in (("write", "write"), ("read", "read")):
+        told = words(job("tigershark", f"mdtest-hard-{phase}", FS))
+        assert {"--ioengine=psync", f"--rw={rw}", "--nrfiles=200", *names} <= set(told) and "--time_based=1" not in told
+    assert names <= set(words(job("tigershark", "mdtest-hard-delete", FS)))
     told = words(job("moc", "4k writes", POOL))
     assert " ".join(told) == (
         "rados --id halocline-bench --pool halocline-bench-node1 --format json bench 20 write -t 16 "

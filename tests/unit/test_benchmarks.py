@@ -41,7 +41,7 @@ def test_the_suites_are_what_the_documents_measured():
         "infiniflash": (12, 12),
         "mellanox": (12, 12),
         "moc": (5, 5),
-        "tigershark": (10, 10),
+        "tigershark": (11, 11),
     }
     apollo = suites.read("apollo")
     assert {target: len(rows) for target, rows in apollo.printed.items()} == {
@@ -73,6 +73,31 @@ def test_what_fio_printed_is_read_with_its_histogram():
     assert told["operations"] == 56185 and round(told["mib_s"], 1) == 109.7 and round(told["iops"]) == 28078
     assert told["p50_ms"] < told["p95_ms"] < told["p99_ms"] < told["p99_9_ms"] <= told["max_ms"]
     assert sum(told["histogram_ns"].values()) == told["operations"]
+
+
+def test_phases_make_one_score_where_all_were_measured():
+    suite = suites.read("tigershark")
+    cells = {
+        row: [{"mib_s": 2048.0, "iops": 1.0} if row.startswith("ior") else {"mib_s": 1.0, "iops": 8000.0}]
+        for row in suite.rows
+    }
+    told = {"id": "t", "suite": "tigershark", "label": "", "targets": ["cephfs"], "cells": {"cephfs": cells}}
+    (line,) = results.scores(suite, told)
+    assert line == "cephfs: 4.0000 by this table alone (document: 14.9067, 12.434)"  # the root of 2 GiB/s x 8 k/s
+    assert results.plain(suite, told).splitlines()[-1] == line
+    assert line in report.page(suite, [{**told, "notes": []}], {})
+    del cells["mdtest-hard-read"]
+    assert list(results.scores(suite, told)) == []
+    assert list(results.scores(suites.read("apollo"), result())) == []
+
+
+def test_small_files_have_a_number_and_no_time():
+    suite = suites.read("tigershark")
+    for job in suite.jobs:
+        for size in suite.sizes.values():
+            seconds = loads.limit(loads.job(suite, size, job, {"kind": "fs"}, 1 << 30))
+            files = size.options["files"] * size.options["numjobs"]
+            assert seconds >= files / 50 if job.name.startswith("mdtest") else seconds == size.seconds + 180
 
 
 @pytest.mark.parametrize("name", ["filecreate", "filestat", "filedelete"])
