@@ -75,11 +75,21 @@ def texts(suite: Suite, result: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def plain(suite: Suite, result: Mapping[str, Any]) -> str:
-    """Return the table as a terminal shows it, and the score below it where the suite has one."""
+    """Return the table as a terminal shows it, and what stands below it."""
     rows = list(texts(suite, result))
     wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in rows]
-    return "\n".join([*lines, *scores(suite, result)])
+    return "\n".join([*lines, *below(suite, result)])
+
+
+def below(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the lines below a table: what links carried, the score, where the suite has them."""
+    for kind, rates in (result.get("links") or {}).items():
+        printed = suite.links.get(result.get("label") or "", ()) if kind == "public" else ()
+        beside = f" (document: {printed[0]} to {printed[-1]})" if printed else ""
+        if rates:
+            yield f"links of the {kind} network: {rates[0]:.0f} to {rates[-1]:.0f} Mb/s{beside}"
+    yield from scores(suite, result)
 
 
 def scores(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:

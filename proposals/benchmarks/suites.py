@@ -52,8 +52,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Suite:
-    """A table or figure of a document. ``printed``: by target or label, then by row, a value a column; ``score``: which
-    rows' bandwidths and rates make one number of the whole, and those that the document prints.
+    """A table or figure of a document. ``printed``: by target or label, then by row, a value a column.
+
+    ``score``: which rows' bandwidths and rates make one number of the whole, and those that the document prints.
+    ``links``: what it prints of a link, lowest and highest Mb/s by label.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Suite:
     printed: Mapping[str, Mapping[str, tuple]]
     plots: tuple[Mapping[str, Any], ...]
     score: Mapping[str, Any]
+    links: Mapping[str, tuple[int, ...]]
 
     @property
     def rows(self) -> list[str]:
@@ -103,6 +106,7 @@ def parse(name: str, data: Mapping[str, Any]) -> Suite:
         {where: {row: tuple(cells) for row, cells in rows.items()} for where, rows in data.get("printed", {}).items()},
         tuple(data.get("plots", ())),
         dict(data.get("score", {})),
+        {label: tuple(rates) for label, rates in data.get("links", {}).items()},
     )
 
 

@@ -130,6 +130,7 @@ def _about(opts: Mapping, plan: Ready, run_id: str) -> dict[str, Any]:
     return {
         "id": run_id,
         "suite": plan.suite.name,
+        "cluster": minions.pillar(opts).get("fsid", ""),
         "size": plan.named,
         "label": plan.label,
         "drop": plan.size.drop,

@@ -123,6 +123,13 @@ def test_what_rados_bench_printed_is_read():
     assert figures.rados({**printed, "total_reads_made": 9}).keys() == {"read"}
 
 
+@pytest.mark.parametrize(("counted", "says"), [(64 << 20, []), (59 << 20, []), (30 << 20, ["write: its counters say"])])
+def test_a_pools_own_counters_stand_beside_what_tools_say(counted, says):
+    told = {"write": figures.Figures(8.0, 2.0, 16, 1.0, 1.0)}  # 16 of 4 MiB
+    lines = figures.disagreement(told, {"write": counted, "read": 0})
+    assert len(lines) == len(says) and all(line.startswith(start) for line, start in zip(lines, says, strict=True))
+
+
 @pytest.mark.parametrize("reader", [figures.fio, figures.rados])
 @pytest.mark.parametrize("odd", [{}, {"jobs": [{}]}, {"jobs": 7}, {"bandwidth": "x", "total_writes_made": 1}])
 def test_an_answer_of_another_form_is_one_message(reader, odd):
@@ -186,6 +193,22 @@ def test_a_label_chooses_what_is_printed():
     told = {"id": "m", "suite": "mellanox", "targets": ["rbd"], "cells": {}, "label": "10gbe"}
     (cell,) = (line.cells["iops"] for line in results.table(suite, told) if line.row == "random read 8M")
     assert cell == (None, 141, None)
+
+
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        ("10gbe", "links of the public network: 9470 to 9800 Mb/s (document: 9480 to 9780)"),
+        ("1gbe", "links of the public network: 9470 to 9800 Mb/s"),
+        ("", "links of the public network: 9470 to 9800 Mb/s"),
+    ],
+)
+def test_what_links_carried_stands_below_the_table(label, says):
+    suite = suites.read("mellanox")
+    links = {"public": [9470.0, 9500.0, 9800.0], "cluster": []}
+    told = {"id": "m", "targets": ["rbd"], "cells": {}, "label": label, "links": links, "notes": []}
+    assert results.plain(suite, told).splitlines()[-1] == says
+    assert says in report.page(suite, [told], {})
 
 
 def test_better_and_worse_beyond_noise():
