@@ -1,13 +1,14 @@
 """Benchmarks as they are typed, on a cluster that is played: what is refused, each moment as the end, what is kept."""
 
 import copy
+import dataclasses
 import json
 import re
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from played import Killed, Minions
+from played import ROOT, Killed, Minions, shown_in
 from saltmaster import Master
 
 from proposals.benchmarks import suites
@@ -15,9 +16,9 @@ from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.stages import replies
 from proposals.text.errors import ArgumentError
-from runners.engine import bench_jobs, benching, health, jobs, lent, minions, network_proof, stage_lock
+from runners.engine import bench_jobs, bench_store, benching, health, jobs, lent, minions, network_proof, stage_lock
 
-FIO = json.loads((Path(__file__).parents[1] / "fixtures/benchmarks/randrw.json").read_text())
+FIO = json.loads((ROOT / "tests/fixtures/benchmarks/randrw.json").read_text())
 BENCH = {"bandwidth": "10", "average_iops": "9", "average_latency": "0.1", "max_latency": "1", "total_time_run": "5"}
 FACTS = {
     "osds": 8, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 2 for at in (1, 2, 3, 4)},
@@ -341,6 +342,36 @@ def test_a_slow_part_is_named_with_exit_status_1(runners, cluster, monkeypatch):
     assert "no part is slower" in runners["benchmark.baseline"]("disks,osds")["text"]
     for typed in ({"parts": "cpus"}, {"seconds": 0}, {"margin": "few"}):
         assert runners["benchmark.baseline"](**typed)["retcode"] == 2
+
+
+def kept(folder, words):
+    """Runs of the ids that a page shows, of one suite each."""
+    for run in re.findall(r"\w+-\d{8}T\d{6}", " ".join(map(str, words))):
+        suite = suites.read(run.partition("-")[0])
+        rows = {row: [{"mib_s": 1.0, "iops": 9.0, "mean_ms": 1.0}] for row in suite.rows}
+        result = {"id": run, "suite": suite.name, "size": "quick", "label": "", "targets": ["rbd"], "notes": []}
+        (folder / run).mkdir(parents=True, exist_ok=True)
+        (folder / run / "result.json").write_text(json.dumps({**result, "drop": 0, "cells": {"rbd": rows}}))
+
+
+def test_every_command_of_the_page_is_taken_as_it_is_shown(runners, cluster, master, monkeypatch):
+    """On a cluster that is large enough, after the runs that the page names: none is refused for its words."""
+    read = suites.read
+    monkeypatch.setattr(
+        suites, "read", lambda name: dataclasses.replace(read(name), jobs=read(name).jobs[:1], plots=())
+    )
+    monkeypatch.setattr(network_proof, "iperf", lambda *_: network_proof.Proof([], [], {}))
+    cluster.benchmark_disks_read = lambda minion, seconds: {}
+    cluster.cluster_benchmark_osds = lambda _, size: {}
+    shown = list(shown_in("docs/howto/measure.md", "benchmark"))
+    assert {name.partition(".")[2] for name, *_ in shown} == {
+        "baseline", "clean", "compare", "estimate", "keep", "list", "run", "show", "stop",
+    }  # fmt: skip
+    for name, words, named in shown:
+        if name != "benchmark.estimate":  # of a stored proposal: test_benchmark_estimate
+            kept(bench_store.folder(master.config), words)
+            done = runners[name](*words, **named)
+            assert done.get("retcode") in (None, 1), (name, words, named, done)
 
 
 def test_a_generator_that_cannot_be_tidied_is_named(runners, cluster, monkeypatch):
