@@ -106,8 +106,11 @@ def scores(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
             for rows, column in ((told["bandwidth"], "mib_s"), (told["rate"], "iops"))
         ]
         if all(means):
-            printed = ", ".join(f"{value:g}" for value in told["printed"])
-            yield f"{target}: {sqrt(means[0] / 1024 * means[1] / 1000):.4f} by this table alone (document: {printed})"
+            score, printed = (
+                sqrt(means[0] / 1024 * means[1] / 1000),
+                ", ".join(f"{value:g}" for value in told["printed"]),
+            )
+            yield f"{target}: score of these phases: {score:.4f} (document: {printed})"
 
 
 def _geometric(values: Sequence[float | None]) -> float:

@@ -83,7 +83,7 @@ def test_phases_make_one_score_where_all_were_measured():
     }
     told = {"id": "t", "suite": "tigershark", "label": "", "targets": ["cephfs"], "cells": {"cephfs": cells}}
     (line,) = results.scores(suite, told)
-    assert line == "cephfs: 4.0000 by this table alone (document: 14.9067, 12.434)"  # the root of 2 GiB/s x 8 k/s
+    assert line == "cephfs: score of these phases: 4.0000 (document: 14.9067, 12.434)"  # the root of 2 GiB/s x 8 k/s
     assert results.plain(suite, told).splitlines()[-1] == line
     assert line in report.page(suite, [{**told, "notes": []}], {})
     del cells["mdtest-hard-read"]
