@@ -39,7 +39,7 @@ def command(host: str, job: Mapping[str, Any]) -> list[str]:
 
 def _fio(host: str, job: Mapping[str, Any]) -> list[str]:
     options, place, seconds = job["options"], job["place"], int(job["seconds"])
-    if options.get("engine") in METADATA:
+    if "bytes" in options or options.get("engine") in METADATA:
         return ["fio", "--output-format=json+", "--group_reporting=1", *_metadata(host, job)]
     direct = 0 if _bytes(str(options["bs"])) % BLOCK else 1  # past caches only whole blocks are written
     words = ["fio", "--output-format=json+", *COMMON, f"--direct={direct}", f"--size={_part(job)}"]
@@ -76,10 +76,15 @@ def _files(host: str, job: Mapping[str, Any]) -> list[str]:
 
 
 def _metadata(host: str, job: Mapping[str, Any]) -> list[str]:
-    """Phases of metadata: so many files for each of ``numjobs``; names are the same in each phase."""
+    """Phases of small files: so many for each of ``numjobs``, each made, looked at, written, read or removed once.
+
+    Names are the same in each phase.
+    """
     options, folder = job["options"], MOUNT / _folder(job["place"]) / host
     size = int(options.get("bytes", 1))  # of fio, no file is empty; it makes one file for each block
-    words = [f"--ioengine={options['engine']}", f"--directory={folder}", f"--name=files{size}"]
+    engine = options["engine"] if options.get("engine") in METADATA else "psync"
+    words = [f"--ioengine={engine}", f"--directory={folder}", f"--name=files{size}"]
+    words += [f"--rw={options['rw']}", "--file_service_type=sequential"] if engine == "psync" else []
     words += [f"--numjobs={int(options.get('numjobs', 1))}", f"--nrfiles={int(options.get('files', 100))}"]
     return [*words, f"--filesize={size}", f"--bs={size}", "--openfiles=1", "--fallocate=none", "--create_on_open=1"]
 
@@ -91,7 +96,11 @@ def _rados(host: str, job: Mapping[str, Any]) -> list[str]:
     words = ["rados", "--id", USER, "--pool", _ours(job["place"]["pool"]), "--format", "json", "bench"]
     words += [str(int(job["seconds"])), kind, "-t", str(int(options.get("threads", 16)))]
     words += ["--run-name", f"{host}-{options['bs']}"]
-    return [*words, *(["-b", str(_bytes(str(options["bs"]))), "--no-cleanup"] if kind == "write" else [])]
+    if kind != "write":
+        return words
+    size = _bytes(str(options["bs"]))
+    most = max(1, int(options["most"]) // size)  # of objects, rados(8): the disks are never filled
+    return [*words, "-b", str(size), "--no-cleanup", "--max-objects", str(most)]
 
 
 def _bytes(text: str) -> int:

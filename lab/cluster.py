@@ -8,6 +8,7 @@ guest: MiB of memory, of hosts that are no containers but guests with a kernel o
 """
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from lab.keys import check_keys, expect
 
 CLUSTERS = Path(__file__).parent / "clusters"
 TRANSPORTS = ("sata", "sas", "nvme")
+EXPANDER = re.compile(r"0x[0-9a-f]{16}")
 GUEST_DISKS = 7  # User Mode Linux has eight; the first is the root file system
 LEAST_MEMORY = 512  # MiB with which a guest with a minion boots
 
@@ -35,6 +37,7 @@ class Model:
     transport: str = "sata"
     serial: str = "Z"  # how its serial numbers begin
     mount: tuple[str, ...] = ()  # boot disks: where each one's first partition is mounted
+    expander: str = ""  # of SAS disks in a shelf that several hosts share: its address, the same for all of them
 
 
 @dataclass(frozen=True)
@@ -128,13 +131,15 @@ def _networks(where: str, data: object) -> dict[str, ipaddress.IPv4Network]:
 
 def _model(where: str, name: str, entry: object) -> Model:
     here = f"{where}: disk {name}"
-    optional = ("vendor", "rotational", "transport", "serial", "mount")
+    optional = ("vendor", "rotational", "transport", "serial", "mount", "expander")
     data = check_keys(here, entry, required=("size", "model"), optional=optional)
-    for key, kind in (("size", int), ("model", str), ("vendor", str), ("rotational", bool), ("mount", list)):
-        if key in data:
-            expect(here, key, data[key], kind)
+    kinds = {"size": int, "model": str, "vendor": str, "rotational": bool, "mount": list, "expander": str}
+    for key in (each for each in kinds if each in data):
+        expect(here, key, data[key], kinds[key])
     if data.get("transport", "sata") not in TRANSPORTS:
         raise LabError(f"{here}: transport {data['transport']!r}; expected one of {', '.join(TRANSPORTS)}.")
+    if (expander := data.get("expander")) and (data.get("transport") != "sas" or not EXPANDER.fullmatch(expander)):
+        raise LabError(f"{here}: expander {expander!r}; expected 0x and 16 hexadecimal digits, of a disk with SAS.")
     if data["size"] < 1 << 30:
         raise LabError(f"{here}: size {data['size']} bytes; expected at least 1 GiB (1073741824).")
     return Model(name, **{**data, "mount": tuple(data.get("mount", ()))})

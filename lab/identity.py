@@ -18,6 +18,8 @@ def describe(cluster: str, host: str, slot: int, generation: int, model: Model) 
     serial = model.serial + base64.b32encode(digest[:5]).decode()
     wwn = f"0x{SEAGATE if model.rotational else MICRON}{digest[5:9].hex()}"
     bus, path, links = _PLACES[model.transport](slot, model.model, serial, wwn, digest)
+    if model.expander:  # udev names what a host's port leads to, which is then the shelf's
+        path = path.replace("-sas-phy", f"-sas-exp{model.expander}-phy")
     wwn = f"eui.{_eui(digest)}" if model.transport == "nvme" else wwn
     properties = {
         "ID_BUS": bus,

@@ -148,7 +148,10 @@ def compare(run: str, before: str | None = None, limit: float = LIMIT) -> answer
             f"'{bench_store.called(after)}' has no baseline yet: name an earlier run, or make one the baseline with "
             "'salt-run benchmark.keep RUN'"
         )
-    found = comparing.differences(bench_store.read(__opts__, earlier), after)
+    then = bench_store.read(__opts__, earlier)
+    if before is None and then.get("cluster") != after.get("cluster"):
+        raise ArgumentError(f"the baseline {earlier} is of another cluster: name an earlier run of this one")
+    found = comparing.differences(then, after)
     bad = comparing.regressions(found, limit)
     last = f"{len(bad)} figures are worse than {earlier} by more than {limit:g} %" if bad else "within the limit"
     data: dict[str, Any] = {"before": earlier, "regressions": [each._asdict() for each in bad]}

@@ -19,10 +19,11 @@ ceph_only: null
 ceph_confirm: null
 ceph_gone: null
 ceph_steps: 1
-# Of ceph.stage.benchmark: a suite, what it runs on (null: all that it is for), quick or paper.
+# Of ceph.stage.benchmark: a suite, what it runs on (null: all that it is for), quick or paper, a word of its own.
 ceph_suite: null
 ceph_target: null
 ceph_size: quick
+ceph_label: ""
 # Of ceph.host.upgrade, given by ceph.stage.upgrade: [{PACKAGE: version}].
 ceph_upgrade: []
 

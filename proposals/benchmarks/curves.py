@@ -31,7 +31,7 @@ def files(title: str, result: Mapping[str, Any]) -> dict[str, bytes]:
 def page(title: str, result: Mapping[str, Any], drawn: Mapping[str, bytes]) -> str:
     """Return the page, which asks for no other file. What hosts said is text in it and never markup."""
     head, *rows = scenarios.table(result["curves"])
-    images = [drawn[name].decode() for name in sorted(drawn) if name.endswith(".svg")]
+    images = [image.decode() for name, image in drawn.items() if name.endswith(".svg")]
     asked = {key: result.get(key) for key in ("id", "size", "load", "chosen", "generators", "image", "versions")}
     parts = [
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>',

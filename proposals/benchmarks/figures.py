@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proposals.text.errors import ProposalError
+from proposals.text.sizes import rounded
 
 MIB = 1 << 20
+APART = 0.1  # share by which a pool's counters and its load generators may differ
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 
 
@@ -88,6 +90,20 @@ def overlap(spans: Sequence[tuple[float, float]]) -> dict[str, float]:
     longest = max(end - begin for begin, end in spans)
     shared = max(0.0, min(ends) - max(begins))
     return {"apart": max(begins) - min(begins), "overlap": shared / longest if longest else 1.0}
+
+
+def disagreement(told: Mapping[str, Figures], counted: Mapping[str, int]) -> list[str]:
+    """Return a line for each direction in which a pool's own counters gained another sum than its load generators tell.
+
+    counted
+        Bytes that the pool has read and written meanwhile, by direction.
+    """
+    lines = []
+    for way, each in told.items():
+        moved = each.operations * each.mib_s * MIB / each.iops if each.iops else 0.0
+        if abs(counted[way] - moved) > APART * moved:
+            lines.append(f"{way}: its counters say {rounded(counted[way])}, its load generators {rounded(int(moved))}")
+    return lines
 
 
 def _fio(way: Mapping[str, Any]) -> Figures:

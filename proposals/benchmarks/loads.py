@@ -7,6 +7,7 @@ from proposals.benchmarks.suites import Job, Size, Suite
 
 PREFILL = {"rw": "write", "bs": "4M", "iodepth": 16, "numjobs": 1}  # of benchmaster's prepit.prep, one job an image
 SEED = 0  # benchmaster's randseed
+FILES = 50  # small files a second that a load generator does at least
 
 
 def job(suite: Suite, size: Size, one: Job, place: Mapping[str, Any], image: int) -> dict[str, Any]:
@@ -18,6 +19,9 @@ def job(suite: Suite, size: Size, one: Job, place: Mapping[str, Any], image: int
         Bytes of an image, or of what the files of a load generator hold together.
     """
     options = {**size.options, **one.options}
+    if suite.tool == "rados" and options["rw"] == "write":  # jobs and repeats share a pool's room
+        writes = sum(each.options["rw"] == "write" for each in suite.jobs) * size.repeats
+        options["most"] = place["room"] // writes
     return {"tool": suite.tool, "place": dict(place), "options": options, "seconds": size.seconds, "bytes": image}
 
 
@@ -29,7 +33,12 @@ def prefill(suite: Suite, size: Size, place: Mapping[str, Any], image: int) -> d
 
 
 def limit(one: Mapping[str, Any]) -> int:
-    """Return the seconds after which a run counts as hanging; of a prefill by its bytes, 2 MiB/s at least."""
+    """Return the seconds after which a run counts as hanging; of a prefill by its bytes, 2 MiB/s at least; of small
+    files, which have no time but a number, by that.
+    """
+    options = one["options"]
+    if one["seconds"] and ("bytes" in options or "engine" in options):
+        return 600 + int(options["files"]) * int(options["numjobs"]) // FILES
     if one["seconds"]:
-        return int(one["seconds"]) + int(one["options"].get("ramp_time", 0)) + 180
+        return int(one["seconds"]) + int(options.get("ramp_time", 0)) + 180
     return 600 + int(one["bytes"]) // (2 << 20)

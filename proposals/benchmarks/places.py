@@ -18,10 +18,11 @@ GROUPS = {
     "cephfs": 512,
     "cephfs-ec": 128,
     "hosts": 64,
-}  # of appendix E; less where room lacks
+}  # of appendix E; more where a suite asks for so many an OSD, less where room lacks
 META = 16  # placement groups of a pool of metadata
 K, M = 2, 2  # of the guide's erasure coded pools
 SHARE = 0.5  # of the free raw space, at most, that a benchmark fills
+LEAST = 1 << 30  # bytes that rados bench may write from one load generator, at least
 LARGEST = 1500 << 30  # bytes of the images of one load generator: benchmaster's
 MIB = 1 << 20
 # docs.ceph.com, rados/operations/user-management: images lock each other out through the monitors.
@@ -32,24 +33,28 @@ MON = "profile rbd, allow r"
 class Places:
     """What is made: ``commands`` of ceph, and of rbd, in order; ``places`` by name, as a load generator takes them.
 
-    ``record`` names all of it: what takes it away again, also of a run that was killed.
+    ``record`` names all of it: what takes it away again, also of a run that was killed. ``notes``: what is otherwise
+    than the suite asks.
     """
 
     commands: list[list[str]] = field(default_factory=list)
     places: dict[str, dict[str, Any]] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=lambda: {"pools": [], "rules": [], "profiles": [], "fs": ""})
     caps: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
-def image(size: Size, facts: Mapping[str, Any], generators: int, own: int = 1) -> int:
+def image(targets: Sequence[str], size: Size, facts: Mapping[str, Any], generators: int, own: int = 1) -> int:
     """Return the bytes of one image: as the suite says, or its share of the free raw space; whole MiB.
 
+    targets
+        All that the run is on: a share is smaller where, with all copies, it would leave too little free.
     own
         How many parts an image has, each of that size.
     """
     if size.image:
         return size.image * own
-    shared = int(facts["free"] * size.share) // size.images
+    shared = int(facts["free"] * min(size.share, SHARE / max(1, _copies(targets, facts)))) // size.images
     return min(shared // generators, LARGEST // size.images) // MIB * MIB
 
 
@@ -70,12 +75,17 @@ def plan(targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[
         if name in made.record["pools"]:
             continue
         copies = K + M if kind.endswith("-ec") else min(facts["size"], facts["hosts"].get(rule, facts["size"]))
-        wanted = META if name.endswith("-meta") else GROUPS[kind]
+        wanted = META if name.endswith("-meta") else max(GROUPS[kind], _even(size.groups * facts["osds"] // copies))
         share = {**left, "size": copies}
         if rule:  # a host's OSDs carry their part of what there is
             share |= {"osds": facts["hosts"][rule], "used": left["used"] * facts["hosts"][rule] // facts["osds"]}
         groups = pool_benchmark.pg_num(share, wanted) or 1
         left["used"] += groups * copies
+        if groups * copies < size.groups * share["osds"]:
+            made.notes.append(
+                f"{name}: {groups * copies // share['osds']} placement groups an OSD, where the document advises "
+                f"{size.groups} or more: mon_max_pg_per_osd allows {facts['per_osd']} of all pools together"
+            )
         made.commands.extend(_pool(made.record, kind, name, rule, str(groups), copies))
     for target in targets:
         _fill(made, target, facts, generators, size, each)
@@ -97,6 +107,8 @@ def against(
             "run the stages configure, deploy and services"
         )
     hosts = len(facts["hosts"])
+    if "hosts" in targets and hosts:
+        why += _against_hosts(facts, max(len(generators), 1))
     for target in targets:
         if target.endswith("-ec") and hosts < K + M:
             why.append(f"{target}: {K}+{M} needs {K + M} hosts with OSDs, there are {hosts}: name other targets")
@@ -115,10 +127,34 @@ def against(
 
 
 def need_raw(targets: Sequence[str], facts: Mapping[str, Any], generators: int, size: Size, each: int) -> int:
-    """Return the raw bytes that images and files take, with all copies. What rados bench writes is not known before."""
-    data = each * size.images * generators
+    """Return the raw bytes that images and files take, with all copies; rados bench has a limit of its own."""
+    return int(each * size.images * generators * _copies(targets, facts))
+
+
+def room(host: str, facts: Mapping[str, Any], generators: int) -> int:
+    """Return the bytes that rados bench may write on a host's pool from each load generator."""
+    osds = facts["hosts"][host]
+    return int(facts["free"] * SHARE * osds / facts["osds"]) // max(1, min(facts["size"], osds)) // generators
+
+
+def _copies(targets: Sequence[str], facts: Mapping[str, Any]) -> float:
+    """The raw bytes that one byte takes which is written on every target."""
     factors = {"rbd-ec": (K + M) / K, "cephfs-ec": (K + M) / K, "rbd": facts["size"], "cephfs": facts["size"]}
-    return int(sum(data * factors.get(target, 0) for target in targets))
+    return float(sum(factors.get(target, 0) for target in targets))
+
+
+def _even(groups: int) -> int:
+    """The smallest power of two that is not less."""
+    return 1 << (groups - 1).bit_length() if groups > 0 else 0
+
+
+def _against_hosts(facts: Mapping[str, Any], generators: int) -> Iterator[str]:
+    """Of pools that lie on one host each: one copy, which Ceph refuses; no room."""
+    if single := sorted(host for host, osds in facts["hosts"].items() if osds < 2):
+        yield f"hosts: one OSD on {', '.join(single)}, and Ceph makes no pool of a single copy: name another suite"
+    least, host = min((room(host, facts, generators), host) for host in facts["hosts"])
+    if least < LEAST:
+        yield f"no room: each load generator could write {rounded(least)} on {host}, {rounded(LEAST)} is the least"
 
 
 def _pools(target: str, facts: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -170,7 +206,8 @@ def _fill(
     """Images, the file system, and each place as a load generator takes it."""
     if target == "hosts":
         for host in sorted(facts["hosts"]):
-            made.places[host] = {"kind": "pool", "pool": f"{PREFIX}-{host}"}
+            most = room(host, facts, max(len(generators), 1))
+            made.places[host] = {"kind": "pool", "pool": f"{PREFIX}-{host}", "room": most}
         return
     if target.startswith("rbd"):
         coded = ["--data-pool", f"{PREFIX}-{target}"] if target.endswith("-ec") else []

@@ -8,7 +8,20 @@ from typing import Any
 from proposals.benchmarks import plots, results
 from proposals.benchmarks.suites import Suite
 
-REPEAT = ("id", "size", "label", "generators", "options", "images", "image", "seed", "tools", "versions", "generation")
+REPEAT = (
+    "id",
+    "cluster",
+    "size",
+    "label",
+    "generators",
+    "options",
+    "images",
+    "image",
+    "seed",
+    "tools",
+    "versions",
+    "generation",
+)
 LONG = ("proposals", "policy", "suite_file", "conf", "config", "commands", "tree")
 STYLE = (
     "body{font:15px/1.5 sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#222}"
@@ -46,6 +59,7 @@ def _tables(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
     yield f"<table><tr>{''.join(f'<th>{_text(cell)}</th>' for cell in head)}</tr>"
     yield from (f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
     yield "</table>"
+    yield from (f"<p>{_text(line)}</p>" for line in results.below(suite, result))
     yield from (f'<p class="note">{_text(note)}</p>' for note in result.get("notes", ()))
 
 

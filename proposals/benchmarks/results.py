@@ -1,7 +1,8 @@
 """A run's result: its cells, a row's figures on a target over all repeats, and the document's table of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean, stdev
+from math import sqrt
+from statistics import fmean, geometric_mean, stdev
 from typing import Any, NamedTuple
 
 from proposals.benchmarks.suites import Suite
@@ -74,12 +75,48 @@ def texts(suite: Suite, result: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def plain(suite: Suite, result: Mapping[str, Any]) -> str:
-    """Return the table as a terminal shows it."""
+    """Return the table as a terminal shows it, and what stands below it."""
     rows = list(texts(suite, result))
     wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in rows
-    )
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip() for row in rows]
+    return "\n".join([*lines, *below(suite, result)])
+
+
+def below(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
+    """Return the lines below a table: what links carried, the score, where the suite has them."""
+    for kind, rates in (result.get("links") or {}).items():
+        printed = suite.links.get(result.get("label") or "", ()) if kind == "public" else ()
+        beside = f" (document: {printed[0]} to {printed[-1]})" if printed else ""
+        if rates:
+            yield f"links of the {kind} network: {rates[0]:.0f} to {rates[-1]:.0f} Mb/s{beside}"
+    yield from scores(suite, result)
+
+
+def scores(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
+    """Return a line for each target on which all phases of a score were measured.
+
+    IO500's: the root of the geometric mean of bandwidths in GiB/s, times that of rates in thousands a second.
+    """
+    if not (told := suite.score):
+        return
+    lines = table(suite, result)
+    for target in result["targets"]:
+        means = [
+            _geometric([line.cells[column][0] for line in lines if line.target == target and line.row.startswith(rows)])
+            for rows, column in ((told["bandwidth"], "mib_s"), (told["rate"], "iops"))
+        ]
+        if all(means):
+            score, printed = (
+                sqrt(means[0] / 1024 * means[1] / 1000),
+                ", ".join(f"{value:g}" for value in told["printed"]),
+            )
+            yield f"{target}: score of these phases: {score:.4f} (document: {printed})"
+
+
+def _geometric(values: Sequence[float | None]) -> float:
+    """The geometric mean; 0 where one of them is missing."""
+    known = [value for value in values if value]
+    return geometric_mean(known) if known and len(known) == len(values) else 0.0
 
 
 def empty(suite: Suite, result: Mapping[str, Any]) -> list[str]:

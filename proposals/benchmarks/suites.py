@@ -36,7 +36,8 @@ class Job:
 @dataclass(frozen=True)
 class Size:
     """How large a run is: ``options`` of every job; ``image`` bytes (0: a ``share`` of the free space), ``images`` a
-    load generator, ``repeats`` of each job; the ``drop`` highest and lowest of these are dropped.
+    load generator, ``repeats`` of each job; the ``drop`` highest and lowest of these are dropped; ``groups``:
+    placement groups an OSD that the document asks for (0: none).
     """
 
     options: Mapping[str, Any]
@@ -46,11 +47,16 @@ class Size:
     images: int
     repeats: int
     drop: int
+    groups: int = 0
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A table or figure of a document. ``printed``: by target or label, then by row, a value a column."""
+    """A table or figure of a document. ``printed``: by target or label, then by row, a value a column.
+
+    ``score``: which rows' bandwidths and rates make one number of the whole, and those that the document prints.
+    ``links``: what it prints of a link, lowest and highest Mb/s by label.
+    """
 
     name: str
     title: str
@@ -63,6 +69,8 @@ class Suite:
     sizes: Mapping[str, Size]
     printed: Mapping[str, Mapping[str, tuple]]
     plots: tuple[Mapping[str, Any], ...]
+    score: Mapping[str, Any]
+    links: Mapping[str, tuple[int, ...]]
 
     @property
     def rows(self) -> list[str]:
@@ -97,6 +105,8 @@ def parse(name: str, data: Mapping[str, Any]) -> Suite:
         {size: _size(data["sizes"][size]) for size in SIZES},
         {where: {row: tuple(cells) for row, cells in rows.items()} for where, rows in data.get("printed", {}).items()},
         tuple(data.get("plots", ())),
+        dict(data.get("score", {})),
+        {label: tuple(rates) for label, rates in data.get("links", {}).items()},
     )
 
 
@@ -148,4 +158,5 @@ def _size(data: Mapping[str, Any]) -> Size:
         int(data.get("images", 1)),
         int(data.get("repeats", 1)),
         int(data.get("drop", 0)),
+        int(data.get("groups", 0)),
     )

@@ -2,7 +2,8 @@
 
 Copies on different hosts of one shelf are gone together with it. How many flash cards of a shelf one server can serve,
 and how many placement groups spread them evenly, are the numbers of the InfiniFlash reference architecture (SanDisk and
-Red Hat, "Sizing and configuration").
+Red Hat, "Sizing and configuration"). How many cores a card takes is Ceph's number for flash as fast (docs.ceph.com,
+"Hardware recommendations": five or six on real clusters).
 """
 
 from collections import Counter
@@ -20,6 +21,7 @@ HOW = {BY_ENCLOSURE: "enclosure", BY_PATH: "expander"}  # how a place in the CRU
 LOADS = (("small random I/O", 8), ("mixed loads", 16), ("throughput", 16))  # cards that one server serves well
 SERVER_MEMORY = 128 * GIB
 GROUPS = 200  # placement groups an OSD
+CORES = 5  # a card, of small random I/O
 
 
 class Shelf(NamedTuple):
@@ -146,7 +148,8 @@ def _sizing(shelves: Iterable[Shelf], memory: Mapping[str, int | None]) -> list[
     good = f"good for {', '.join(fits)}" if fits else "more than one serves well"
     lines = [
         f"flash cards of shared shelves: {low if low == high else f'{low} to {high}'} a server, {good}, with at least "
-        f"{GROUPS} placement groups an OSD (mon_target_pg_per_osd)"
+        f"{GROUPS} placement groups an OSD (mon_target_pg_per_osd); small random I/O takes {CORES} cores a card, "
+        f"{CORES * high} a server"
     ]
     if small := sorted(host for host in cards if 0 < (memory.get(host) or 0) < SERVER_MEMORY):
         lines.append(f"{several(small)}: a server of such cards should have {SERVER_MEMORY // GIB} GiB of memory")

@@ -9,7 +9,7 @@ from proposals.benchmarks import figures, loads, places
 from proposals.benchmarks.suites import Job, Size, Suite
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions
+from runners.engine import jobs, minions, network_proof
 
 LEAD = 15  # seconds from asking to the common start: every generator has the job by then
 SETTLE = 3  # seconds between two jobs
@@ -43,7 +43,8 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
     Raises Stopped where somebody typed so, ProposalError where a load generator fails.
     """
     cells: dict[str, dict[str, list]] = {}
-    runs, notes, tools = [], [], set()
+    links, odd = _links(opts, plan, tell)
+    runs, notes, tools = [], [*plan.made.notes, *odd], set()
     for target, place in plan.made.places.items():
         _ask(opts, plan, "benchmark_load.prepare", [place], 300)
         if fill := loads.prefill(plan.suite, plan.size, place, plan.image):
@@ -52,7 +53,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
         for job in plan.suite.jobs:
             for at in range(plan.size.repeats):
                 _go_on(opts)
-                _drop_caches(opts)
+                _drop_caches(opts, plan)
                 again = f", {at + 1} of {plan.size.repeats}" if plan.size.repeats > 1 else ""
                 tell(f"{target}: {job.name}{again}")
                 told = _job(opts, plan, job, place)
@@ -63,7 +64,20 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
                 runs.append({"target": target, "job": job.name, **{key: told[key] for key in told if key != "figures"}})
                 notes += [f"{target}: {job.name}: {note}" for note in told["notes"]]
                 time.sleep(SETTLE)
-    return {"targets": list(plan.made.places), "cells": cells, "runs": runs, "notes": notes, "tools": sorted(tools)}
+    told = {"targets": list(plan.made.places), "cells": cells, "runs": runs, "notes": notes, "tools": sorted(tools)}
+    return {**told, "links": links}
+
+
+def _links(opts: Mapping, plan: Ready, tell: Tell) -> tuple[dict[str, list[float]], list[str]]:
+    """What each pair of hosts carries in Mb/s, by network, where the suite's document tells of it; what was odd."""
+    if not plan.suite.links:
+        return {}, []
+    tell("every link, by iperf")
+    try:
+        proof = network_proof.iperf(opts, network_proof.SECONDS, network_proof.STREAMS)
+    except ProposalError as err:
+        return {}, [f"links were not measured: {err}"]
+    return {kind: sorted(seen["rates"].values()) for kind, seen in proof.data.items()}, proof.problems
 
 
 def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +96,9 @@ def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any]) -> dict
     if counted:
         time.sleep(COUNTED)
         after = _counters(opts, place)
-        told["counted"] = {way: after[way] - before[way] for way in after}
+        gained = {way: after[way] - before[way] for way in after}
+        told["counted"] = gained
+        notes += figures.disagreement(together, gained)
     return {**told, "versions": sorted({each["version"] for each in answers.values()})}
 
 
@@ -113,6 +129,7 @@ def _go_on(opts: Mapping) -> None:
         raise Stopped("the benchmark was stopped: what was made for it is taken away, no result is kept")
 
 
-def _drop_caches(opts: Mapping) -> None:
-    """Drop the caches of hosts with OSDs where that can be done: in containers it cannot."""
-    jobs.ask(opts, minions.members(opts)["storage"], "benchmark_load.drop_caches", kind=bool, timeout=400)
+def _drop_caches(opts: Mapping, plan: Ready) -> None:
+    """Drop the caches of hosts with OSDs and of load generators where that can be done: in containers it cannot."""
+    asked = sorted({*minions.members(opts)["storage"], *plan.generators})
+    jobs.ask(opts, asked, "benchmark_load.drop_caches", kind=bool, timeout=400)

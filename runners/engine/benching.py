@@ -28,7 +28,7 @@ def ready(
     generators = hosts(opts)
     facts = jobs.cluster(opts, "cluster_benchmark.facts", kind=dict)
     own = int(size.options.get("numjobs", 1)) if size.options.get("own") else 1
-    image = places.image(size, facts, max(len(generators), 1), own)
+    image = places.image(targets, size, facts, max(len(generators), 1), own)
     verdict = health.judged(opts)
     against = [f"the cluster is not sound: {line}" for line in judge.lines(verdict.wrong)]
     against += [f"data moves, which would be measured too: {line}" for line in judge.lines(verdict.moves)]
@@ -45,6 +45,7 @@ def about(plan: Ready) -> list[str]:
     return [
         f"{plan.suite.title}: {len(plan.suite.jobs)} jobs on {', '.join(plan.made.places)}, about {minutes} minutes",
         f"load from {', '.join(plan.generators)}; {plan.size.images} images or files of {rounded(plan.image)} each",
+        *plan.made.notes,
     ]
 
 
@@ -129,6 +130,7 @@ def _about(opts: Mapping, plan: Ready, run_id: str) -> dict[str, Any]:
     return {
         "id": run_id,
         "suite": plan.suite.name,
+        "cluster": minions.pillar(opts).get("fsid", ""),
         "size": plan.named,
         "label": plan.label,
         "drop": plan.size.drop,

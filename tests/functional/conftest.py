@@ -29,6 +29,7 @@ PILLAR = {
     "ceph_suite": "apollo",
     "ceph_target": None,
     "ceph_size": "quick",
+    "ceph_label": "",
     "ceph": {
         "generation": "0123456789abcdef",
         "members": EVERYONE,

@@ -5,13 +5,25 @@ minion's name and the words.
 """
 
 import copy
+import re
+import shlex
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import salt.utils.args
 
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from runners.engine import jobs
+
+ROOT = Path(__file__).parents[2]
+
+
+def shown_in(page, runner):
+    """Each ``salt-run`` command of a runner that a page shows: its name, and its words as Salt itself reads them."""
+    for name, words in re.findall(rf"salt-run ({runner}\.\w+) ?([^`\n]*)", (ROOT / page).read_text()):
+        yield name, *salt.utils.args.parse_input(shlex.split(words), condition=False)
 
 
 class Killed(BaseException):

@@ -1,22 +1,24 @@
 """Benchmarks as they are typed, on a cluster that is played: what is refused, each moment as the end, what is kept."""
 
 import copy
+import dataclasses
 import json
 import re
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from played import Killed, Minions
+from played import ROOT, Killed, Minions, shown_in
 from saltmaster import Master
 
 from proposals.benchmarks import suites
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.stages import replies
-from runners.engine import bench_jobs, benching, health, jobs, lent, minions, stage_lock
+from proposals.text.errors import ArgumentError
+from runners.engine import bench_jobs, bench_store, benching, health, jobs, lent, minions, network_proof, stage_lock
 
-FIO = json.loads((Path(__file__).parents[1] / "fixtures/benchmarks/randrw.json").read_text())
+FIO = json.loads((ROOT / "tests/fixtures/benchmarks/randrw.json").read_text())
 BENCH = {"bandwidth": "10", "average_iops": "9", "average_latency": "0.1", "max_latency": "1", "total_time_run": "5"}
 FACTS = {
     "osds": 8, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 2 for at in (1, 2, 3, 4)},
@@ -33,6 +35,11 @@ class Cluster(Minions):
         super().__init__()
         self.record, self.pools, self.facts, self.fails, self.asked = {}, {"images"}, copy.deepcopy(FACTS), None, []
         self.on = set()  # load generators on which something is left
+        self.counted, self.gains, self.dropped = (
+            0,
+            107374182,
+            set(),
+        )  # what rados bench says: 50 of 10 MiB/s at 10/s, twice
 
     def cluster_benchmark_facts(self, _):
         return {**self.facts, "pools": sorted(self.pools)}
@@ -50,7 +57,7 @@ class Cluster(Minions):
         return True
 
     def cluster_benchmark_about(self, _):
-        return {"versions": {"ceph version 16.2.15": 9}, "config": [], "tree": []}
+        return {"versions": {"ceph version 16.2.15": 9}, "conf": "[global]\n", "config": [], "tree": []}
 
     def cluster_benchmark_tidy(self, _):
         self.pools -= set(self.record.get("pools", ()))
@@ -58,7 +65,8 @@ class Cluster(Minions):
         return {"removed": []}
 
     def cluster_benchmark_counters(self, _):
-        return {pool: {"read": 0, "write": 0} for pool in self.pools}
+        self.counted += self.gains
+        return {pool: {"read": 0, "write": self.counted} for pool in self.pools}
 
     def benchmark_load_prepare(self, minion, place):
         self.on.add(minion)
@@ -80,6 +88,7 @@ class Cluster(Minions):
         return True
 
     def benchmark_load_drop_caches(self, minion):
+        self.dropped.add(minion)
         return False
 
 
@@ -129,16 +138,22 @@ def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     assert {path.name for path in folder.iterdir()} >= {"result.json", "report.html", "table.txt"}
     result = json.loads((folder / "result.json").read_text())
     assert result["cells"]["rbd"]["seq write 4k"][0]["operations"] == 2 * 14200
-    assert {"versions", "config", "policy", "generation", "seed", "tools", "options"} <= result.keys()
+    kept = {"versions", "conf", "config", "policy", "proposals", "suite_file", "generation", "seed", "tools", "options"}
+    assert {*kept, "cluster", "generators", "image", "commands", "facts"} <= result.keys()
+    assert cluster.dropped == {"osdnode1", "client1", "client2"}
     assert run[1] in runners["benchmark.list"]()["text"]
     assert "seq write 64k" in runners["benchmark.show"](run[1])["text"]
     assert "has no baseline yet" in runners["benchmark.compare"](run[1])["error"]
     assert "is the baseline" in runners["benchmark.keep"](run[1])["text"]
     assert "within the limit" in runners["benchmark.compare"](run[1])["text"]
-    worse = copy.deepcopy(result)
-    worse["id"] = "apollo-20991231T235959"
-    worse["cells"]["rbd"]["seq write 4k"][0]["iops"] /= 2
+    (folder / "result.json").write_text(json.dumps({**result, "cluster": "another"}))
+    worse = {**copy.deepcopy(result), "id": "apollo-20991231T235959"}
     (folder.parent / worse["id"]).mkdir(exist_ok=True)
+    (folder.parent / worse["id"] / "result.json").write_text(json.dumps(worse))
+    assert "is of another cluster" in runners["benchmark.compare"](worse["id"])["error"]
+    assert "retcode" not in runners["benchmark.compare"](worse["id"], run[1]), "named, it may be of any"
+    (folder / "result.json").write_text(json.dumps(result))
+    worse["cells"]["rbd"]["seq write 4k"][0]["iops"] /= 2
     (folder.parent / worse["id"] / "result.json").write_text(json.dumps(worse))
     told = runners["benchmark.compare"](worse["id"])
     assert told["retcode"] == 1 and "worse by 50%: rbd, seq write 4k: IOPS" in told["text"]
@@ -148,7 +163,25 @@ def test_rados_bench_has_a_pool_for_each_host_and_its_counters(runners, cluster,
     small(monkeypatch, "moc", 1)
     done = runners["benchmark.run"]("moc")
     assert "osdnode4" in done["text"] and "20.0" in done["text"], done
-    assert cluster.pools == {"images"}
+    assert cluster.pools == {"images"} and "counters" not in done["text"]
+    cluster.gains //= 2
+    assert "osdnode1: 4k writes: write: its counters say 51 MiB" in runners["benchmark.run"]("moc")["text"]
+
+
+def test_links_are_measured_where_the_document_tells_of_them(runners, cluster, monkeypatch):
+    small(monkeypatch, "mellanox", 1)
+    rates = {"public": {"rates": {"a b": 9600.0, "a c": 9500.0}}}
+    monkeypatch.setattr(network_proof, "iperf", lambda *_: network_proof.Proof([], ["public: a to c: slow"], rates))
+    done = runners["benchmark.run"]("mellanox", label="10gbe")
+    assert "links of the public network: 9500 to 9600 Mb/s (document: 9480 to 9780)" in done["text"]
+    assert "public: a to c: slow" in done["text"]
+
+    def silent(*_):
+        raise ArgumentError("no network is known")
+
+    monkeypatch.setattr(network_proof, "iperf", silent)
+    done = runners["benchmark.run"]("mellanox")
+    assert "retcode" not in done and "links were not measured: no network is known" in done["text"]
 
 
 def test_a_dry_run_changes_nothing(runners, cluster):
@@ -309,6 +342,36 @@ def test_a_slow_part_is_named_with_exit_status_1(runners, cluster, monkeypatch):
     assert "no part is slower" in runners["benchmark.baseline"]("disks,osds")["text"]
     for typed in ({"parts": "cpus"}, {"seconds": 0}, {"margin": "few"}):
         assert runners["benchmark.baseline"](**typed)["retcode"] == 2
+
+
+def kept(folder, words):
+    """Runs of the ids that a page shows, of one suite each."""
+    for run in re.findall(r"\w+-\d{8}T\d{6}", " ".join(map(str, words))):
+        suite = suites.read(run.partition("-")[0])
+        rows = {row: [{"mib_s": 1.0, "iops": 9.0, "mean_ms": 1.0}] for row in suite.rows}
+        result = {"id": run, "suite": suite.name, "size": "quick", "label": "", "targets": ["rbd"], "notes": []}
+        (folder / run).mkdir(parents=True, exist_ok=True)
+        (folder / run / "result.json").write_text(json.dumps({**result, "drop": 0, "cells": {"rbd": rows}}))
+
+
+def test_every_command_of_the_page_is_taken_as_it_is_shown(runners, cluster, master, monkeypatch):
+    """On a cluster that is large enough, after the runs that the page names: none is refused for its words."""
+    read = suites.read
+    monkeypatch.setattr(
+        suites, "read", lambda name: dataclasses.replace(read(name), jobs=read(name).jobs[:1], plots=())
+    )
+    monkeypatch.setattr(network_proof, "iperf", lambda *_: network_proof.Proof([], [], {}))
+    cluster.benchmark_disks_read = lambda minion, seconds: {}
+    cluster.cluster_benchmark_osds = lambda _, size: {}
+    shown = list(shown_in("docs/howto/measure.md", "benchmark"))
+    assert {name.partition(".")[2] for name, *_ in shown} == {
+        "baseline", "clean", "compare", "estimate", "keep", "list", "run", "show", "stop",
+    }  # fmt: skip
+    for name, words, named in shown:
+        if name != "benchmark.estimate":  # of a stored proposal: test_benchmark_estimate
+            kept(bench_store.folder(master.config), words)
+            done = runners[name](*words, **named)
+            assert done.get("retcode") in (None, 1), (name, words, named, done)
 
 
 def test_a_generator_that_cannot_be_tidied_is_named(runners, cluster, monkeypatch):

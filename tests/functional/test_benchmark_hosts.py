@@ -14,7 +14,7 @@ from proposals.benchmarks import loads, places, suites
 
 RBD = {"kind": "rbd", "pool": "halocline-bench-rbd", "images": {"node1": ["rbd-node1-0", "rbd-node1-1"]}}
 FS = {"kind": "fs", "fs": "halocline-bench", "folder": "cephfs", "pool": ""}
-POOL = {"kind": "pool", "pool": "halocline-bench-node1"}
+POOL = {"kind": "pool", "pool": "halocline-bench-node1", "room": 1 << 30}
 CEPH = r"""#!/bin/sh
 [ "$1" = --connect-timeout ] && shift 2
 echo "$*" >>{0}/asked
@@ -70,10 +70,15 @@ def test_files_lie_in_the_hosts_own_folder(words):
 def test_metadata_and_rados(words):
     told = words(job("tigershark", "mdtest-hard-stat", FS))
     assert {"--ioengine=filestat", "--filesize=3901", "--bs=3901", "--nrfiles=200"} <= set(told)
+    names = {"--name=files3901", "--directory=/run/halocline-benchmark/fs/cephfs/node1"}
+    for phase, rw in (("write", "write"), ("read", "read")):
+        told = words(job("tigershark", f"mdtest-hard-{phase}", FS))
+        assert {"--ioengine=psync", f"--rw={rw}", "--nrfiles=200", *names} <= set(told) and "--time_based=1" not in told
+    assert names <= set(words(job("tigershark", "mdtest-hard-delete", FS)))
     told = words(job("moc", "4k writes", POOL))
     assert " ".join(told) == (
         "rados --id halocline-bench --pool halocline-bench-node1 --format json bench 20 write -t 16 "
-        "--run-name node1-4k -b 4096 --no-cleanup"
+        "--run-name node1-4k -b 4096 --no-cleanup --max-objects 131072"
     )
     assert "-b" not in words(job("moc", "4k random reads", POOL))
 

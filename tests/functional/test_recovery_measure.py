@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from played import Killed, Minions
+from played import Killed, Minions, shown_in
 from saltmaster import Master
 
 from proposals.cluster.health.findings import WRONG, Complaint
@@ -256,6 +256,14 @@ def test_a_dry_run_changes_nothing(runners, cluster):
     done = runners["recovery.measure"](host="osdnode3", osd=7, test=True)
     assert "osd.7 of osdnode4: about" in done["text"] and "osd.4, osd.5 of osdnode3" in done["text"]
     assert cluster.log == [] and cluster.whole() == before
+
+
+def test_every_command_of_the_page_is_taken_as_it_is_shown(runners, cluster):
+    shown = [each for each in shown_in("docs/howto/recovery.md", "recovery") if each[0] != "recovery.profile"]
+    assert {name for name, *_ in shown} == {"recovery.measure", "recovery.stop"}
+    for name, words, named in shown:
+        done = runners[name](*words, **named)
+        assert "retcode" not in done, (name, words, named, done)
 
 
 BAD = [

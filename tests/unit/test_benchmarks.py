@@ -41,7 +41,7 @@ def test_the_suites_are_what_the_documents_measured():
         "infiniflash": (12, 12),
         "mellanox": (12, 12),
         "moc": (5, 5),
-        "tigershark": (10, 10),
+        "tigershark": (11, 11),
     }
     apollo = suites.read("apollo")
     assert {target: len(rows) for target, rows in apollo.printed.items()} == {
@@ -75,6 +75,31 @@ def test_what_fio_printed_is_read_with_its_histogram():
     assert sum(told["histogram_ns"].values()) == told["operations"]
 
 
+def test_phases_make_one_score_where_all_were_measured():
+    suite = suites.read("tigershark")
+    cells = {
+        row: [{"mib_s": 2048.0, "iops": 1.0} if row.startswith("ior") else {"mib_s": 1.0, "iops": 8000.0}]
+        for row in suite.rows
+    }
+    told = {"id": "t", "suite": "tigershark", "label": "", "targets": ["cephfs"], "cells": {"cephfs": cells}}
+    (line,) = results.scores(suite, told)
+    assert line == "cephfs: score of these phases: 4.0000 (document: 14.9067, 12.434)"  # the root of 2 GiB/s x 8 k/s
+    assert results.plain(suite, told).splitlines()[-1] == line
+    assert line in report.page(suite, [{**told, "notes": []}], {})
+    del cells["mdtest-hard-read"]
+    assert list(results.scores(suite, told)) == []
+    assert list(results.scores(suites.read("apollo"), result())) == []
+
+
+def test_small_files_have_a_number_and_no_time():
+    suite = suites.read("tigershark")
+    for job in suite.jobs:
+        for size in suite.sizes.values():
+            seconds = loads.limit(loads.job(suite, size, job, {"kind": "fs"}, 1 << 30))
+            files = size.options["files"] * size.options["numjobs"]
+            assert seconds >= files / 50 if job.name.startswith("mdtest") else seconds == size.seconds + 180
+
+
 @pytest.mark.parametrize("name", ["filecreate", "filestat", "filedelete"])
 def test_engines_of_metadata_count_files(name):
     (figure,) = figures.fio(recorded(name)).values()
@@ -96,6 +121,13 @@ def test_what_rados_bench_printed_is_read():
         "histogram_ns": {},
     }  # fmt: skip
     assert figures.rados({**printed, "total_reads_made": 9}).keys() == {"read"}
+
+
+@pytest.mark.parametrize(("counted", "says"), [(64 << 20, []), (59 << 20, []), (30 << 20, ["write: its counters say"])])
+def test_a_pools_own_counters_stand_beside_what_tools_say(counted, says):
+    told = {"write": figures.Figures(8.0, 2.0, 16, 1.0, 1.0)}  # 16 of 4 MiB
+    lines = figures.disagreement(told, {"write": counted, "read": 0})
+    assert len(lines) == len(says) and all(line.startswith(start) for line, start in zip(lines, says, strict=True))
 
 
 @pytest.mark.parametrize("reader", [figures.fio, figures.rados])
@@ -161,6 +193,22 @@ def test_a_label_chooses_what_is_printed():
     told = {"id": "m", "suite": "mellanox", "targets": ["rbd"], "cells": {}, "label": "10gbe"}
     (cell,) = (line.cells["iops"] for line in results.table(suite, told) if line.row == "random read 8M")
     assert cell == (None, 141, None)
+
+
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        ("10gbe", "links of the public network: 9470 to 9800 Mb/s (document: 9480 to 9780)"),
+        ("1gbe", "links of the public network: 9470 to 9800 Mb/s"),
+        ("", "links of the public network: 9470 to 9800 Mb/s"),
+    ],
+)
+def test_what_links_carried_stands_below_the_table(label, says):
+    suite = suites.read("mellanox")
+    links = {"public": [9470.0, 9500.0, 9800.0], "cluster": []}
+    told = {"id": "m", "targets": ["rbd"], "cells": {}, "label": label, "links": links, "notes": []}
+    assert results.plain(suite, told).splitlines()[-1] == says
+    assert says in report.page(suite, [told], {})
 
 
 def test_better_and_worse_beyond_noise():
@@ -233,14 +281,65 @@ def test_what_stands_against_a_run(change, generators, says):
 
 def test_images_of_the_documents_size_are_a_share_of_what_is_free():
     paper = suites.read("apollo").sizes["paper"]
-    assert places.image(paper, FACTS, 2) == 10**12 // 10 // 2 >> 20 << 20
-    assert places.image(paper, {**FACTS, "free": 10**18}, 2) == 150 << 30
-    assert places.image(suites.read("mellanox").sizes["quick"], FACTS, 1, own=8) == 8 * 64 << 20
+    assert places.image(["rbd"], paper, FACTS, 2) == 10**12 // 10 // 2 >> 20 << 20
+    assert places.image(["rbd"], paper, {**FACTS, "free": 10**18}, 2) == 150 << 30
+    assert places.image(["rbd"], suites.read("mellanox").sizes["quick"], FACTS, 1, own=8) == 8 * 64 << 20
+
+
+@pytest.mark.parametrize("targets", [("rbd",), ("rbd", "cephfs"), ("rbd", "rbd-ec", "cephfs", "cephfs-ec")])
+@pytest.mark.parametrize("free", [10**12, 10**13, 10**15])
+def test_a_share_leaves_room_whatever_it_is_run_on(targets, free):
+    """Of benchmaster's share each of four targets has its copies: together all that is free."""
+    paper, facts = suites.read("apollo").sizes["paper"], {**FACTS, "free": free}
+    each = places.image(targets, paper, facts, 2)
+    assert each > 0 and places.against(targets, facts, ["c", "d"], paper, each) == []
+
+
+def test_rados_bench_never_fills_a_host():
+    moc = suites.read("moc")
+    for size in moc.sizes.values():
+        made = places.plan(("hosts",), FACTS, ["a", "b"], size, 0)
+        told = [loads.job(moc, size, job, made.places["osdnode1"], 0) for job in moc.jobs]
+        most = sum(one["options"].get("most", 0) for one in told)
+        written = most * size.repeats * 2 * FACTS["size"]  # from two load generators, with all copies
+        assert 0 < written <= FACTS["free"] * places.SHARE * 9 / 36
+        assert ["most" in one["options"] for one in told] == [job.options["rw"] == "write" for job in moc.jobs]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"hosts": {"a": 2, "b": 1}, "osds": 3}, "one OSD on b,"),
+        ({"free": 1 << 33}, "no room: each load generator could write 341 MiB on osdnode1"),
+    ],
+)
+def test_what_stands_against_pools_of_single_hosts(change, says):
+    why = places.against(("hosts",), {**FACTS, **change}, ["c"], suites.read("moc").sizes["quick"], 0)
+    assert any(says in line for line in why), why
+
+
+@pytest.mark.parametrize(
+    ("facts", "groups", "told"),
+    [
+        ({"osds": 32, "size": 2, "per_osd": 500}, 4096, []),
+        (
+            {"osds": 32, "size": 2, "per_osd": 250, "used": 0},
+            2048,
+            ["halocline-bench-rbd: 128 placement groups an OSD"],
+        ),
+        ({"osds": 2, "size": 2, "per_osd": 1000}, 512, []),
+    ],
+)
+def test_two_hundred_placement_groups_an_osd_where_ceph_allows_them(facts, groups, told):
+    size = suites.read("infiniflash").sizes["paper"]
+    made = places.plan(("rbd",), {**FACTS, **facts}, ["c"], size, 1 << 30)
+    assert made.commands[0][4] == str(groups) and len(made.notes) == len(told)
+    assert all(line.startswith(start) for line, start in zip(made.notes, told, strict=True))
 
 
 def test_a_prefill_is_for_fio_alone_and_has_its_time():
     moc, apollo = suites.read("moc"), suites.read("apollo")
-    place = {"kind": "pool", "pool": "halocline-bench-a"}
+    place = {"kind": "pool", "pool": "halocline-bench-a", "room": 1 << 30}
     assert loads.prefill(moc, moc.sizes["quick"], place, 0) is None
     fill = loads.prefill(apollo, apollo.sizes["quick"], place, 100 << 30)
     assert loads.limit(fill) > 3600

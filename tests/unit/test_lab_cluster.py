@@ -6,6 +6,7 @@ from lab import identity
 from lab.cluster import known, parse, read
 from lab.errors import LabError
 from lab.guide import guide
+from proposals.cluster.crush import shelf
 
 GOOD = """
 networks: {public: 10.9.0.0/24}
@@ -31,6 +32,8 @@ def test_addresses_count_up_from_first() -> None:
         ("size: 1000204886016", "size: 6T", "size: expected int, found '6T'"),
         ("size: 1000204886016", "size: 5", "expected at least 1 GiB"),
         ("model: M", "model: M, transport: scsi", "expected one of sata, sas, nvme"),
+        ("model: M", "model: M, transport: sas, expander: shelf1", "expander 'shelf1'; expected 0x and 16"),
+        ("model: M", 'model: M, expander: "0x50011731000001ff"', "of a disk with SAS"),
         ("10.9.0.0/24", "10.9.0.0/99", "expected a subnet like"),
         ("master: true, ", "", "exactly one host with `master: true`"),
         ("first: 5", "first: 4", "address given twice: 10.9.0.4"),
@@ -63,6 +66,21 @@ def test_no_two_disks_of_a_shipped_cluster_are_alike(name: str) -> None:
     for key in ("ID_SERIAL_SHORT", "ID_WWN"):
         assert len({disk[key] for disk in disks}) == len(disks)
     assert all(disk["ID_SERIAL_SHORT"].isalnum() for disk in disks)
+
+
+def test_hosts_of_one_shelf_are_behind_one_expander() -> None:
+    name = "infiniflash-slice"
+    cluster = parse(name, read(name)[1])
+    disks = {
+        host.name: [
+            {"path": identity.describe(name, host.name, slot, 0, model)["properties"]["ID_PATH"]}
+            for slot, model in enumerate(host.slots)
+        ]
+        for host in cluster.hosts
+    }
+    behind = {host: {shelf(disk) for disk in each} for host, each in disks.items() if each}
+    first, second = (("by-path", f"500117310000{number:02}ff") for number in (1, 2))
+    assert behind == {"ifnode01": {first}, "ifnode02": {first}, "ifnode03": {second}, "ifnode04": {second}}
 
 
 def test_a_disk_keeps_its_identity_and_its_replacement_has_another() -> None:

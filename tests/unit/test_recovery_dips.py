@@ -91,4 +91,7 @@ def test_the_page_asks_for_no_other_file_and_takes_no_markup():
     assert made["table.txt"].decode().count("\n") == 10
     if plots.available():
         assert {f"{name}.{kind}" for name in scenarios.TITLES for kind in ("svg", "png")} <= set(made)
+        assert [page.index(title) for title in scenarios.TITLES.values()] == sorted(
+            page.index(title) for title in scenarios.TITLES.values()
+        ), "figures 20 to 23 in their order"
         assert page.count("<svg") == 4 and made == curves.files(scenarios.TITLE, result)

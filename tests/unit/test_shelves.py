@@ -32,7 +32,9 @@ def test_a_shelf_of_the_reference_is_one_place_where_copies_fall_together(site, 
         assert shelf["cluster_share"] == round(1 / shelves, 4)
     told = [line for line in answer["warnings"] if "fall with the shelf 5001173100000" in line]
     assert len(told) == shelves and all("'crush_locations', by-enclosure" in line for line in told)
-    assert any(good in line and "at least 200 placement groups an OSD" in line for line in answer["hints"])
+    (hint,) = (line for line in answer["hints"] if line.startswith("flash cards of shared shelves"))
+    assert good in hint and "at least 200 placement groups an OSD" in hint
+    assert f"5 cores a card, {5 * osds // hosts} a server" in hint
 
 
 def test_a_hosts_own_backplane_is_no_shared_shelf():

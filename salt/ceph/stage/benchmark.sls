@@ -16,6 +16,7 @@ ceph-stage-benchmark-run:
     - suite: {{ pillar['ceph_suite'] | tojson }}
     - target: {{ pillar['ceph_target'] | tojson }}
     - size: {{ pillar['ceph_size'] | tojson }}
+    - label: {{ pillar['ceph_label'] | tojson }}
     - failhard: True
     - require:
       - step: ceph-stage-benchmark-begin
