@@ -21,6 +21,7 @@ OURS = {
         "title",
         "style",
         "body",
+        "main",
         "h1",
         "h2",
         "p",
