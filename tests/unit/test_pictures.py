@@ -243,3 +243,16 @@ def test_hosts_as_discovery_saw_them_say_why_a_disk_is_in_use():
         "2 ssd of 931.5 GiB: mounted on /boot/efi; has partitions",
     ]
     assert {box.kind for box in group.rows[2].members} == {"unused"}
+
+
+def test_a_disk_that_only_holds_leftovers_tells_what_would_wipe_it():
+    raw = apollo()
+    disks = raw["hosts"]["osdnode1"]["ceph_disks"]
+    free = [disk for disk in disks if not disk.get("in_use")]
+    free[0]["in_use"] = ["has partitions", "holds ext4"]
+    free[1]["in_use"] = ["has partitions", "mounted on /srv"]
+    said = {box.title for group in hosts.picture(raw).groups for row in group.rows for box in row.members}
+    wiped = [title for title in said if "disk.wipe" in title]
+    assert len(wiped) == 1 and wiped[0].endswith(
+        f"salt-run disk.wipe osdnode1 {free[0]['id']} serial={free[0]['serial']}"
+    )
