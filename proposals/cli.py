@@ -11,7 +11,7 @@ from functools import partial
 import yaml
 
 from proposals.disks import arguments, explain, export, filters, plan
-from proposals.files import atomic
+from proposals.files import atomic, tree
 from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
 from proposals.networking import cli as networks
@@ -113,6 +113,7 @@ def parser() -> argparse.ArgumentParser:
     exported.add_argument("--as", dest="form", required=True, help="cephadm or ceph-volume")
     page = _verb(verbs, "page", _page, "write a stored proposal as a picture", ("root", "name", "file"))
     page.add_argument("--networks", action="store_true", help="the network proposal of that name")
+    page.add_argument("--ports", help="with --networks, a YAML file: which cable is where (HOST: {PORT: SWITCH 1/7})")
     _verb(verbs, "policy", _policy, "show what policy.cfg selects", ("root",))
     text = "plan bonds, VLANs and addresses"
     nets = verbs.add_parser("networks", aliases=["network"], help=text, description=text)
@@ -204,7 +205,8 @@ def _export(options: argparse.Namespace) -> int:
 def _page(options: argparse.Namespace) -> int:
     form = drawing.form_of(options.file)
     if options.networks:
-        made = network_pictures.picture(store.finished_network(options.root, options.name))
+        wires = tree.read_yaml(options.ports) if options.ports else None
+        made = network_pictures.picture(store.finished_network(options.root, options.name), wires)
     else:
         made = disk_pictures.picture(store.finished_proposal(options.root, options.name))
     atomic.write(options.file, drawing.rendered(made, form))

@@ -68,19 +68,22 @@ def show(name: str = "default", **_: Any) -> answer.Answer:
 
 
 @answer.answers
-def page(name: str = "default", file: str = "networks.html", **_: Any) -> answer.Answer:
+def page(name: str = "default", file: str = "networks.html", ports: str | None = None, **_: Any) -> answer.Answer:
     """Write a stored network proposal as a picture that needs no server: links and ports of each host.
 
     file
         Where to; ``.html`` or ``.svg`` at its end says which.
+    ports
+        A YAML file on the master, as for ``networks.switch``: each port is shown with its switch.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt-run networks.page apollo file=/srv/networks.html
+        salt-run networks.page apollo file=/srv/networks.html ports=/srv/cables.yml
     """
-    return pages.write(str(file), lambda: pictures.picture(_stored(name)))
+    wires = tree.read_yaml(ports) if ports else None
+    return pages.write(str(file), lambda: pictures.picture(_stored(name), wires))
 
 
 @answer.answers

@@ -142,9 +142,11 @@ def policy(**_: Any) -> answer.Output:
 
 
 @answer.answers
-def networks_(name: str = "default", first: int = 0, **_: Any) -> answer.Output:
+def networks_(name: str = "default", cables: bool = False, first: int = 0, **_: Any) -> answer.Output:
     """Show a stored network proposal as a picture's data: bonds, VLANs, ports.
 
+    cables
+        True: with the switch that each port's cable leads to, as ``networks.cables`` tells; hosts are asked now.
     first
         As in ``view.hosts``.
 
@@ -154,7 +156,9 @@ def networks_(name: str = "default", first: int = 0, **_: Any) -> answer.Output:
 
         salt-run view.networks apollo
     """
-    return drawing.told(pictured_networks.picture(_asked("networks.show", name=str(name))), _number(first))
+    stored = _asked("networks.show", name=str(name))
+    wires = _asked("networks.cables")["ports"] if cables is True else None
+    return drawing.told(pictured_networks.picture(stored, wires), _number(first))
 
 
 @answer.answers

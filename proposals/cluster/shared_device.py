@@ -3,16 +3,15 @@
 Nothing here opens a file or asks a minion.
 """
 
-import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from proposals.cluster import wiping
 from proposals.text.errors import ArgumentError
 from proposals.text.names import shown
 from proposals.text.notes import counted, several
 
 ROLES = ("db", "wal")
-NO_SERIAL = "none"  # as disk.wipe takes it
 
 
 def find(host: str, typed: object, osds: Mapping[str, Mapping], disks: Mapping[str, Mapping], kept: Mapping) -> str:
@@ -92,8 +91,5 @@ def _told(group: Mapping) -> str:
 
 def wipe_lines(host: str, places: Iterable[Mapping]) -> list[str]:
     """Return the command that wipes each data disk, to be typed by a person: ``yes=true`` is left to them."""
-    disks = {place["data"]: str(place.get("serial") or NO_SERIAL) for place in places}
-    return [
-        f"  salt-run disk.wipe {host} {shlex.quote(disk)} serial={shlex.quote(serial)}"
-        for disk, serial in sorted(disks.items())
-    ]
+    disks = {place["data"]: place.get("serial") for place in places}
+    return [f"  {wiping.command(host, disk, serial)}" for disk, serial in sorted(disks.items())]

@@ -1,6 +1,10 @@
 """Whether a disk may be wiped (docs/concepts/safety.md, rule 2). Nothing here opens a file or asks a minion."""
 
+import shlex
 from collections.abc import Iterable, Mapping
+
+NO_SERIAL = "none"  # what disk.wipe takes for a disk that tells no serial number
+LEFTOVERS = ("has partitions", "holds ")  # reasons of a disk that nobody uses and something lies on
 
 
 def refusals(
@@ -56,3 +60,13 @@ def described(host: str, seen: Mapping) -> str:
     held += [f"logical volume {name}" for name in seen["volumes"]]
     what = f"{host} {seen['id']} ({seen['device']}, {seen['size'] / 1e9:.0f} GB, serial {seen['serial']})"
     return f"{what}: {', '.join(held) or 'nothing is on it'}"
+
+
+def command(host: str, device: str, serial: object) -> str:
+    """Return the command that says what wiping a disk would lose, to be typed by a person: ``yes=true`` is theirs."""
+    return f"salt-run disk.wipe {host} {shlex.quote(device)} serial={shlex.quote(str(serial or NO_SERIAL))}"
+
+
+def leftover(reason: str | None) -> bool:
+    """Whether a disk's reason not to be used is only that something lies on it, which wiping would take away."""
+    return bool(reason) and all(part.startswith(LEFTOVERS) for part in str(reason).split("; "))

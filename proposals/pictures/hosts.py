@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from proposals.cluster import wiping
 from proposals.inventory import inventory
 from proposals.inventory.disk import KIND, Disk
 from proposals.pictures import drawing
@@ -19,7 +20,7 @@ def picture(raw: Mapping) -> Picture:
     hosts = {
         host.id: (
             (_about(host), tuple((disk[KIND], disk.reason) for disk in host.disks)),
-            lambda host=host: (_about(host), tuple(_rows(host.disks))),
+            lambda host=host: (_about(host), tuple(_rows(host))),
         )
         for host in read.hosts
     }
@@ -36,18 +37,20 @@ def _about(host: inventory.Host) -> str:
     return f"{counted(len(host.disks), 'disk')}, {memory}"
 
 
-def _rows(disks: Iterable[Disk]) -> Iterable[Row]:
+def _rows(host: inventory.Host) -> Iterable[Row]:
     """A row for disks of one class and size, with the same reason."""
     alike: dict[tuple[str, int, str | None], list[Disk]] = {}
-    for disk in disks:
+    for disk in host.disks:
         alike.setdefault((disk.cls, disk.size, disk.reason), []).append(disk)
     for (cls, size, reason), these in sorted(alike.items(), key=lambda each: (each[0][2] or "", -len(each[1]))):
         text = f"{len(these)} {cls} of {gib(size)} GiB: {reason or 'free'}"
-        yield Row((), tuple(_box(disk, reason) for disk in these), text)
+        yield Row((), tuple(_box(host.id, disk) for disk in these), text)
 
 
-def _box(disk: Disk, reason: str | None) -> Box:
+def _box(host: str, disk: Disk) -> Box:
     words = [disk.device, disk.id, f"{gib(disk.size)} GiB", disk.vendor, disk.model, disk.serial]
-    kind = "unused" if reason or disk.cls not in LETTERS else disk.cls
+    kind = "unused" if disk.reason or disk.cls not in LETTERS else disk.cls
     said = " ".join(str(word) for word in words if word)
-    return Box(kind, LETTERS.get(disk.cls, "?"), f"{said}: {reason or 'free'}")
+    wipe = f"; what wiping it would lose: {wiping.command(host, disk.id, disk.serial)}"
+    more = wipe if wiping.leftover(disk.reason) else ""
+    return Box(kind, LETTERS.get(disk.cls, "?"), f"{said}: {disk.reason or 'free'}{more}")

@@ -15,6 +15,7 @@ from proposals.validation.master_load import Load
 
 LEAST = 256 << 20  # bytes free: a log, a cache and a generation fit
 NAMED = 3  # parts that one line names
+MEET = "salt-key --list-all; ceph_minions says which of them are; salt-run minions.invite brings a host up"
 PREP = "salt-run state.orch ceph.stage.prep"
 INSTALL = "python3 /srv/halocline/srv/install"
 RESTART = "systemctl restart salt-master"
@@ -159,7 +160,7 @@ def _keys(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 
 def _none(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if not seen.ours and not seen.pillar:
-        yield (), "no minion is managed by Halocline", "salt-key --list-all; ceph_minions says which of them are"
+        yield (), "no minion is managed by Halocline", MEET
 
 
 def _silent(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:

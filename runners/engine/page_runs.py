@@ -16,9 +16,10 @@ from runners.engine.waiting import until_none
 
 STAGES = ("prep", "discovery", "configure", "deploy", "services")  # that may be run from the page
 TYPED = {  # what takes away or destroys is typed on the master: the page only says how
-    "wipe a disk": "salt-run disk.wipe HOST DISK SERIAL",
+    "wipe a disk (Hosts has its own line)": "salt-run disk.wipe HOST DISK serial=SERIAL",
+    "give up an OSD whose disk died": "salt-run osd.replace NUMBER test=true",
     "take hosts, disks or roles away": "salt-run stage.plan removal",
-    "take the cluster apart": "salt-run ceph.disengage",
+    "take the cluster apart": "salt-run ceph.purge fsid=FSID test=true",
     "upgrade Ceph": "salt-run stage.plan upgrade",
 }
 RUNS = 50  # that can be looked at

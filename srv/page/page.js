@@ -84,6 +84,7 @@ form.addEventListener("submit", async (event) => {
     by("password").value = "";
   }
   for (const id of ["views", "who"]) by(id).hidden = false;
+  main.focus(); // the field that had it is gone
   await show();
 });
 by("leave").addEventListener("click", async () => { await leave(); out(); });

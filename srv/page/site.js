@@ -50,13 +50,16 @@ export const networks = async (place, page) => {
   place.append(make("h2", {}, "Networks"), make("p", {}, look), wires);
   if (!names.length) { place.append(make("p", {}, "No network proposal is stored yet: salt-run networks.populate writes one.")); return; }
   const answer = make("div", {});
-  const show = async (name) => {
-    const data = await page.ask("view.networks", { name });
-    if (data && page.live()) answer.replaceChildren(picture(data, (first) => page.ask("view.networks", { name, first })));
+  const select = make("select", { id: "network", change: () => show() }, names.map((name) => make("option", { value: name }, name)));
+  const wired = make("input", { id: "wired", type: "checkbox", change: () => show() });
+  const show = async () => {
+    const words = { name: select.value, ...(wired.checked ? { cables: true } : {}) };
+    const data = await page.ask("view.networks", words);
+    if (data && page.live()) answer.replaceChildren(picture(data, (first) => page.ask("view.networks", { ...words, first })));
   };
-  const select = make("select", { id: "network", change: () => show(select.value) }, names.map((name) => make("option", { value: name }, name)));
-  place.append(make("p", {}, make("label", { for: "network" }, "Network proposal "), select), answer);
-  await show(names[0]);
+  place.append(make("p", {}, make("label", { for: "network" }, "Network proposal "), select, " ",
+    wired, make("label", { for: "wired" }, " with each port's switch (hosts are asked)")), answer);
+  await show();
 };
 
 /** The cluster's health, and every OSD beside its plan. */

@@ -52,6 +52,10 @@ class Browser:
         """Run a script in the page; what it returns."""
         return self._ask("/execute/sync", {"script": script, "args": list(args)})
 
+    def later(self, script: str, *args: Any) -> Any:
+        """Run a script that calls its last argument with what it returns."""
+        return self._ask("/execute/async", {"script": script, "args": list(args)})
+
     def until(self, script: str, *args: Any) -> Any:
         """Wait until a script returns something true."""
         end = time.monotonic() + PATIENCE
@@ -75,6 +79,11 @@ class Browser:
         if clear:
             self._ask(f"/element/{element}/clear", {})
         self._ask(f"/element/{element}/value", {"text": text})
+
+    def press(self, key: str) -> None:
+        """Press a key of WebDriver's table, wherever the focus is."""
+        told = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        self._ask("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": told}]})
 
     def text(self) -> str:
         """What can be read on the page."""

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import salt.utils.yaml
+from browser import Browser
 from saltmaster import CHECKOUT, Master
+
+from proposals.reference import machines
 
 PASSWORD = "correct horse battery"
 SALT_API = "from salt.scripts import salt_api; salt_api()"
@@ -72,6 +75,26 @@ def _said(status: int, answer: Any) -> Said:
 
 
 @contextmanager
+def apollo(made: Any, name: str, model: str) -> Iterator[Served]:
+    """A served master of a name that discovery has seen apollo's hosts for; one disk has that model.
+
+    made
+        Salt's factories for tests."""
+    master = made.salt_master_daemon(name, factory_class=Master)
+    folder = master.pillar / "inventory"
+    folder.mkdir(parents=True)
+    hosts = machines.inventory("apollo")["hosts"]
+    hosts["osdnode1"]["ceph_disks"][0]["model"] = model
+    for host, told in hosts.items():
+        (folder / f"{host}.json").write_text(json.dumps(told))
+    (master.pillar / "proposals").mkdir()
+    with serving(master) as page:
+        for host in hosts:
+            master.accept(host)
+        yield page
+
+
+@contextmanager
 def serving(master: Master) -> Iterator[Served]:
     """Enable the page on a master that does not run yet, start it and salt-api."""
     port, stock = free(), free()
@@ -112,3 +135,10 @@ def _wait(port: int, api: subprocess.Popen, log: Path) -> None:
                 return
         time.sleep(0.2)
     raise AssertionError(log.read_text())
+
+
+def enter(window: Browser, user: str, password: str = PASSWORD) -> None:
+    """Log in by the page's own form."""
+    window.type("#username", user)
+    window.type("#password", password)
+    window.click("#login [type=submit]")

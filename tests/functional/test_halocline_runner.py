@@ -178,3 +178,16 @@ def test_help_shows_a_command_with_all_its_arguments(master):
     assert done["retcode"] == 2 and "did you mean 'osd.replace'?" in done["error"]
     done = master.runners(output="json")["halocline.help"]("ratio")
     assert done["topics"][0]["kind"] == "row"
+
+
+def test_a_host_is_invited_by_the_masters_own_key(master):
+    key = Path(master.config["pki_dir"]) / "master.pub"
+    kept = key.read_text() if key.exists() else None
+    key.unlink(missing_ok=True)
+    assert "the master has no key yet" in master.runners()["minions.invite"]()["error"]
+    key.write_text("-----BEGIN PUBLIC KEY-----\nQUJD\n-----END PUBLIC KEY-----\n")
+    told = master.runners()["minions.invite"](master="10.0.0.1", __out="json")
+    assert told["finger"] in told["line"] and " 10.0.0.1 " in told["line"] and told["finger"].count(":") == 31
+    assert "salt-ssh --raw-shell" in master.runners()["minions.invite"]()["text"]
+    assert "was expected" in master.runners()["minions.invite"](master="a;reboot")["error"]
+    key.unlink() if kept is None else key.write_text(kept)

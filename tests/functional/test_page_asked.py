@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives import serialization
 from saltmaster import Master
 
 from proposals.reference import machines
-from runners.engine import page_policy, page_rights, page_runs, planning, stage_lock
+from proposals.stages import replies
+from runners.engine import jobs, page_policy, page_rights, page_runs, planning, stage_lock
 
 OTHERS = ("state.orch", "cmd.run", "salt.cmd", "page.enable", "view.hostsandmore", "viewxhosts", "proposal.page", "x")
 POLICY = "profile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
@@ -137,6 +138,15 @@ def test_hosts_and_a_plan_are_shown(runners):
     told = runners["view.peek"](name="apollo", ratio=9)
     assert told["summary"].startswith("8 hosts, 216 OSDs") and not told["differs"]["stored"]
     assert "there is no" in runners["view.networks"](name="x")["error"]
+
+
+def test_a_network_is_shown_with_its_vlans_and_switches(runners, monkeypatch):
+    runners["networks.populate"](name="n", cluster_vlan=3001, cluster_network="192.168.100.0/24")
+    told = json.dumps(runners["view.networks"](name="n"))
+    assert "VLAN 3001 on bond0" in told and " at leaf1" not in told
+    said = {"osdnode1": [{"port": "ens1f0", "switch": "leaf1", "place": "Eth1/7"}]}
+    monkeypatch.setattr(jobs, "ask", lambda *_, **__: replies.Replies(said, []))
+    assert "ens1f0 at leaf1 1/7" in json.dumps(runners["view.networks"](name="n", cables=True))
 
 
 def test_a_plan_is_written_as_it_was_looked_at(master, runners):

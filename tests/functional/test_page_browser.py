@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 from browser import browser
-from pageserver import PASSWORD, free, serving
-from saltmaster import CHECKOUT, Master, Typed
+from pageserver import apollo, enter, free
+from saltmaster import CHECKOUT, Typed
 
 from proposals.reference import machines
 
@@ -31,17 +31,7 @@ holds-on:
 
 @pytest.fixture(scope="module")
 def served(salt_factories):
-    master = salt_factories.salt_master_daemon("page", factory_class=Master)
-    folder = master.pillar / "inventory"
-    folder.mkdir(parents=True)
-    hosts = machines.inventory("apollo")["hosts"]
-    hosts["osdnode1"]["ceph_disks"][0]["model"] = NASTY
-    for name, host in hosts.items():
-        (folder / f"{name}.json").write_text(json.dumps(host))
-    (master.pillar / "proposals").mkdir()
-    with serving(master) as page:
-        for name in hosts:
-            master.accept(name)
+    with apollo(salt_factories, "page", NASTY) as page:
         yield page
 
 
@@ -55,12 +45,6 @@ def window(served):
         assert [url for url in urls if not url.startswith((f"https://127.0.0.1:{served.port}/", "data:"))] == []
         assert made.run("return [document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]
         assert [line for line in made.console() if "Content Security Policy" in line] == []
-
-
-def enter(window, user, password=PASSWORD):
-    window.type("#username", user)
-    window.type("#password", password)
-    window.click("#login [type=submit]")
 
 
 def test_a_plan_answers_and_is_written(served, window):

@@ -11,6 +11,7 @@ from test_command_line import run
 
 from proposals.networking import arguments, plan
 from proposals.pictures import disks, drawing, hosts, networks, report
+from proposals.text.errors import ArgumentError
 
 OURS = {
     *[
@@ -20,6 +21,7 @@ OURS = {
         "title",
         "style",
         "body",
+        "main",
         "h1",
         "h2",
         "p",
@@ -60,8 +62,8 @@ def planned():
     return peek(apollo(), *GUIDE)
 
 
-def nets():
-    return plan.peek(apollo(), arguments.parse([])).as_dict()
+def nets(*words):
+    return plan.peek(apollo(), arguments.parse(words)).as_dict()
 
 
 def osds(problems):
@@ -110,7 +112,7 @@ def test_what_a_minion_said_is_text(planned, form, what):
         host = told["hosts"]["osdnode1"] = copy.deepcopy(told["hosts"]["osdnode1"])
         host["ports"].append({"name": NASTY, "reason": NASTY, "driver": NASTY})
         host["links"][0] |= {"name": NASTY}
-        picture = networks.picture(told)
+        picture = networks.picture(told, {"osdnode1": {NASTY: NASTY}})
     else:
         picture = report.picture(osds([NASTY]))
     text = drawing.rendered(picture, form)
@@ -149,19 +151,36 @@ def test_hosts_that_are_alike_are_drawn_once(planned):
 
 def test_networks_and_reports():
     (*_, group) = networks.picture(nets()).groups
-    assert group.rows[0].heads[0].title.startswith("bond0 bond") and len(group.rows[0].members) == 2
+    assert group.rows[0].heads[0].title.startswith("bond0: bond") and len(group.rows[0].members) == 2
     (group,) = report.picture(osds(["its db lies elsewhere"])).groups
     assert group.text == "0 of 1 OSD as planned" and group.rows[0].members[0].kind == "bad"
+
+
+def test_a_network_shows_its_vlans_and_where_its_cables_lead():
+    told = nets("cluster-vlan=3001", "cluster-network=192.168.100.0/24")
+    wires = {"osdnode1": {"ens1f0": "leaf1 1/7", "ens1f1": "leaf2 1/7"}}
+    groups = networks.picture(told, wires).groups
+    assert [group.hosts for group in groups[1:]] == [("osdnode1",), ("osdnode2", "osdnode3", "osdnode4")]
+    bond, vlan = groups[1].rows
+    assert bond.text.endswith("MTU 9000, ens1f0 at leaf1 1/7, ens1f1 at leaf2 1/7")
+    assert [port.title.rpartition(" at ")[2] for port in bond.members] == ["leaf1 1/7", "leaf2 1/7"]
+    assert vlan.heads[0].letter == "V" and vlan.text.startswith("bond0.3001: VLAN 3001 on bond0, 192.168.100.31/24")
+    for wrong in ([], {"osdnode1": "leaf1 1/7"}, "x"):
+        with pytest.raises(ArgumentError, match="the port map is not one"):
+            networks.picture(told, wrong)
 
 
 def test_the_command_writes_a_picture(tmp_path):
     root = tmp_path / "proposals"
     run("populate", "reference:apollo", "--root", root, *GUIDE)
     run("networks", "populate", "reference:apollo", "--root", root, "name=apollo")
-    for words in (["a.html"], ["a.svg"], ["n.html", "--networks"]):
+    (tmp_path / "cables.yml").write_text("osdnode1: {ens1f0: leaf1 1/7}\n")
+    wired = ["w.html", "--networks", "--ports", tmp_path / "cables.yml"]
+    for words in (["a.html"], ["a.svg"], ["n.html", "--networks"], wired):
         done = run("page", root, "apollo", tmp_path / words[0], *words[1:])
         assert (done.returncode, done.stderr) == (0, "")
         assert "osdnode1" in (tmp_path / words[0]).read_text()
+    assert "ens1f0 at leaf1 1/7" in (tmp_path / "w.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -224,3 +243,16 @@ def test_hosts_as_discovery_saw_them_say_why_a_disk_is_in_use():
         "2 ssd of 931.5 GiB: mounted on /boot/efi; has partitions",
     ]
     assert {box.kind for box in group.rows[2].members} == {"unused"}
+
+
+def test_a_disk_that_only_holds_leftovers_tells_what_would_wipe_it():
+    raw = apollo()
+    disks = raw["hosts"]["osdnode1"]["ceph_disks"]
+    free = [disk for disk in disks if not disk.get("in_use")]
+    free[0]["in_use"] = ["has partitions", "holds ext4"]
+    free[1]["in_use"] = ["has partitions", "mounted on /srv"]
+    said = {box.title for group in hosts.picture(raw).groups for row in group.rows for box in row.members}
+    wiped = [title for title in said if "disk.wipe" in title]
+    assert len(wiped) == 1 and wiped[0].endswith(
+        f"salt-run disk.wipe osdnode1 {free[0]['id']} serial={free[0]['serial']}"
+    )

@@ -1,6 +1,8 @@
 """What other tools print is planned, or refused with one message. Cases are files of tests/fixtures/sources."""
 
 import json
+import shutil
+import subprocess
 
 import pytest
 import yaml
@@ -37,6 +39,21 @@ def test_osds_that_ceph_volume_tells_stay_where_they_lie():
     (there,) = [osd for osd in answer["hosts"]["osdnode2"]["osds"] if osd["existing"]]
     assert (there["data"], there["db"]) == ("/dev/sdd", "/dev/sde")
     assert there["uuid"] == "bdef121a-82e5-49ab-b844-ced927017677"
+
+
+@pytest.mark.skipif(not shutil.which("lsblk"), reason="no lsblk here")
+def test_what_lsblk_prints_on_this_very_machine_is_planned(tmp_path):
+    """Of a disk that is in use here nothing may ever be planned."""
+    printed = subprocess.run(["lsblk", "-J", "-b", "-O"], check=True, capture_output=True, text=True).stdout
+    (tmp_path / "here.json").write_text(printed)
+    told = [one for one in json.loads(printed)["blockdevices"] if one["type"] == "disk" and one["size"]]
+    if not told:
+        pytest.skip("no disk here")
+    (host,) = peek(kept.load_inventory(tmp_path / "here.json"))["hosts"].values()
+    roles = {disk.get("device", disk["id"]): disk["role"] for disk in host["disks"]}
+    assert roles.keys() >= {one["path"] for one in told}
+    used = {one["path"] for one in told if one.get("children") or any(one.get("mountpoints") or [])}
+    assert {roles[path] for path in used} <= {"unused"}
 
 
 @pytest.mark.parametrize("name", CASES["refused"])

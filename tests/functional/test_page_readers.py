@@ -1,0 +1,96 @@
+"""The page and its pictures by the rules of WCAG, as axe-core checks them, and from the keyboard alone."""
+
+import axe
+import pytest
+from browser import browser
+from pageserver import apollo, enter, free
+
+from proposals.disks import arguments, plan
+from proposals.networking import arguments as network_arguments
+from proposals.networking import plan as network_plan
+from proposals.pictures import disks, drawing, networks
+from proposals.reference import machines
+
+pytestmark = [pytest.mark.processes, pytest.mark.big]
+VIEWS = {  # what is to be seen before it is checked
+    "plan": "120 OSDs",
+    "proposals": "proposal apollo",
+    "hosts": "8 hosts, 256 disks",
+    "policy": "What each line matches",
+    "networks": "network proposal n",
+    "stages": "Who ran what",
+    "health": "Health",
+}
+
+
+@pytest.fixture(scope="module")
+def script():
+    return axe.source()
+
+
+@pytest.fixture(scope="module")
+def served(salt_factories):
+    with apollo(salt_factories, "readers", "A MODEL") as page:
+        runners = page.master.runners()
+        runners["proposal.populate"](name="apollo", ratio=9)
+        runners["networks.populate"](name="n", cluster_vlan=3001, cluster_network="192.168.100.0/24")
+        yield page
+
+
+@pytest.fixture
+def window(served):
+    with browser(free) as made:
+        made.open(f"https://127.0.0.1:{served.port}/", "document.querySelectorAll('#views a').length")
+        yield made
+
+
+def test_every_view_keeps_the_rules_light_and_dark(window, script):
+    assert axe.violations(window, script) == []  # the login
+    enter(window, "bob")
+    window.says("Plan disks")
+    for view, seen in VIEWS.items():
+        window.click(f"a[href='#{view}']")
+        window.says(seen)
+        window.until("document.getElementById('status').textContent === ''")
+        for scheme in ("light", "dark"):
+            window.emulate("prefers-color-scheme", scheme)
+            assert (view, scheme, axe.violations(window, script)) == (view, scheme, [])
+
+
+def test_a_question_keeps_the_rules_and_the_keyboard_leaves_it(window, script):
+    enter(window, "bob")
+    window.says("120 OSDs")
+    window.click("#write")
+    window.until("document.getElementById('dialog').open")
+    assert axe.violations(window, script) == []
+    window.press("\ue00c")  # Escape
+    window.until("!document.getElementById('dialog').open && document.activeElement.id === 'write'")
+
+
+def test_the_keyboard_reaches_all_there_is_in_the_order_that_is_seen(window):
+    enter(window, "bob")
+    window.says("120 OSDs")
+    assert window.run("return document.activeElement.id") == "main"
+    window.run("document.querySelector('.skip').focus()")
+    order = []
+    for _ in range(40):
+        window.press("\ue004")  # the tabulator
+        order.append(window.run("const at = document.activeElement; return at.id || at.hash || at.tagName"))
+    assert order[:8] == ["#plan", "#proposals", "#hosts", "#policy", "#networks", "#stages", "#health", "leave"]
+    assert order.index("argument-name") < order.index("argument-ratio") < order.index("write")
+    assert {"H3", "svg"} <= set(order)
+
+
+def test_pictures_without_a_server_keep_the_rules(tmp_path, script):
+    vlan = network_arguments.parse(["cluster-vlan=3001", "cluster-network=192.168.100.0/24"])
+    inventory = machines.inventory("apollo")
+    planned = plan.peek(inventory, arguments.parse(["ratio=9"])).as_dict()
+    nets = network_plan.peek(inventory, vlan).as_dict()
+    made = {"disks": disks.picture(planned), "networks": networks.picture(nets)}
+    with browser(free) as window:
+        for name, picture in made.items():
+            (tmp_path / f"{name}.html").write_text(drawing.rendered(picture, "html"))
+            for scheme in ("light", "dark"):
+                window.emulate("prefers-color-scheme", scheme)
+                window.open(f"file://{tmp_path}/{name}.html", "document.querySelectorAll('section').length")
+                assert (name, scheme, axe.violations(window, script)) == (name, scheme, [])
