@@ -136,7 +136,8 @@ def _nfs(served: Served) -> Iterable[Attempt]:
         ]
         address = served.address(minion).strip("[]")
         words = (part["name"], address, ganesha.PORT, exports)
-        client = f"{len(exports)} exports of {part['name']} looked up (NFS 4.1)"
+        written = sum(export["writes"] and export["open"] for export in exports)
+        client = f"{len(exports)} exports of {part['name']} looked up, a file written and read in {written} (NFS 4.1)"
         yield Attempt("nfs", client, served.master, "smoke_nfs.attempt", words)
 
 

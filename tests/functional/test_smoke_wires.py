@@ -1,4 +1,4 @@
-"""A smoke test's clients of HTTP, NFS and iSCSI over sockets, against servers that are played: also ones that hang."""
+"""A smoke test's clients of HTTP and iSCSI over sockets, against servers that are played: also ones that hang."""
 
 import contextlib
 import http.server
@@ -10,165 +10,7 @@ import threading
 
 import pytest
 from salt.exceptions import CommandExecutionError
-
-NAME = b"halocline-smoke"
-
-
-@contextlib.contextmanager
-def listening(serve):
-    """A server of one connection after the other on this host: its port."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def accept():
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    with connection, contextlib.suppress(OSError, struct.error):
-                        serve(connection)
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield server.getsockname()[1]
-
-
-def hangs(connection):
-    connection.recv(1 << 16)
-    connection.recv(1 << 16)  # until the client goes
-
-
-def closes(connection):
-    connection.recv(1 << 16)
-
-
-def exactly(connection, length):
-    found = b""
-    while len(found) < length:
-        piece = connection.recv(length - len(found))
-        if not piece:
-            raise OSError
-        found += piece
-    return found
-
-
-class Nfs:
-    """NFS 4.1 as far as the client goes: ``exports`` by their names; what ``fails`` answers that status."""
-
-    def __init__(self, exports=("a",), fails=None, later=0):
-        self.exports, self.fails, self.later, self.folders, self.ended = exports, fails or {}, later, set(), []
-
-    def __call__(self, connection):
-        while True:
-            (mark,) = struct.unpack(">I", exactly(connection, 4))
-            call = exactly(connection, mark & 0x7FFFFFFF)
-            xid, _, _, program, version, procedure, flavor, length = struct.unpack_from(">8I", call)
-            assert (program, version, procedure, flavor) == (100003, 4, 1, 1)
-            at = 32 + length + 8
-            tag, minor, count = struct.unpack_from(">III", call, at)
-            assert (tag, minor) == (0, 1)
-            status, answers = self.answered(call[at + 12 :], count)
-            body = struct.pack(">6I", xid, 1, 0, 0, 0, 0) + struct.pack(">III", status, 0, len(answers))
-            body += b"".join(answers)
-            half = len(body) // 2  # in two fragments, as a server may
-            connection.sendall(struct.pack(">I", half) + body[:half])
-            connection.sendall(struct.pack(">I", 0x80000000 | len(body) - half) + body[half:])
-
-    def answered(self, data, count):
-        answers, at, here = [], 0, []
-        for _ in range(count):
-            (operation,) = struct.unpack_from(">I", data, at)
-            at += 4
-            status, more = self.fails.get(operation, 0), b""
-            if operation == 42:
-                length = struct.unpack_from(">I", data, at + 8)[0]
-                at += 12 + length + -length % 4 + 12
-                more = b"client01" + struct.pack(">III", 7, 0, 0)
-            elif operation == 43:
-                assert struct.unpack_from(">8sI", data, at) == (b"client01", 7)
-                at += 8 + 4 + 4 + 28 + 28 + 12
-                more = b"session-00000001" + struct.pack(">II", 7, 0)
-            elif operation == 53:
-                session, self.number = struct.unpack_from(">16sI", data, at)
-                assert session == b"session-00000001"
-                at += 16 + 16
-                more = bytes(36)
-                self.later, status = (self.later - 1, 10013) if self.later else (0, status)
-            elif operation in (15, 28, 6):
-                at += 4 if operation == 6 else 0
-                (length,) = struct.unpack_from(">I", data, at)
-                name = data[at + 4 : at + 4 + length]
-                at += 4 + length + -length % 4 + (8 if operation == 6 else 0)
-                status = status or self.on(operation, name, here)
-            elif operation == 9:
-                assert struct.unpack_from(">II", data, at) == (1, 2)
-                at += 8
-            elif operation in (44, 57):
-                self.ended.append(operation)
-                at += 16 if operation == 44 else 8
-            answers.append(struct.pack(">II", operation, status) + (more if not status else b""))
-            if status:
-                return status, answers
-        assert at == len(data)
-        return 0, answers
-
-    def on(self, operation, name, here):
-        if operation == 6:
-            self.folders.add(name)
-            return 0
-        if operation == 28:
-            return 0 if name in self.folders and not self.folders.remove(name) else 2
-        here.append(name.decode())
-        return 0 if len(here) == 1 and here[0] in self.exports or name in self.folders else 2
-
-
-EXPORTS = [{"path": "/a", "writes": True, "open": True}, {"path": "/b", "writes": False, "open": True}]
-EXPORTS += [{"path": "/c", "writes": False, "open": False}]
-
-
-@pytest.mark.parametrize(
-    ("server", "failed"),
-    [
-        (Nfs(("a", "b")), []),
-        (Nfs(("a",)), ["node1: /b: cannot be looked up: NFS4ERR_NOENT"]),
-        (Nfs(("a", "b"), {6: 30}), ["node1: /a: a directory cannot be made: NFS4ERR_ROFS"]),
-        (Nfs(("a", "b"), {6: 17, 28: 5}), [f"node1: /a: the directory {NAME.decode()} cannot be removed: NFS4ERR_IO"]),
-        (Nfs(("a", "b"), {9: 99}), ["node1: /a: cannot be looked up: NFS4ERR_99", "node1: /b: cannot be looked up"]),
-        (Nfs((), {42: 10006}), ["EXCHANGE_ID: NFS4ERR_SERVERFAULT"]),
-        (hangs, ["no answer within"]),
-        (closes, ["it closes the connection"]),
-        (
-            lambda connection: connection.recv(4096) and connection.sendall(b"HTTP/1.1 400 Bad"),
-            ["its answer is none of NFS"],
-        ),
-    ],
-)
-def test_exports_are_looked_up_written_to_and_what_fails_is_named(modules, python_module, monkeypatch, server, failed):
-    monkeypatch.setattr(python_module("smoke_nfs"), "LIMIT", 1)
-    with listening(server) as port:
-        told = modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, EXPORTS)
-    assert len(told["failed"]) == len(failed), told
-    assert [line for line, part in zip(told["failed"], failed, strict=True) if part not in line] == []
-    if isinstance(server, Nfs) and 42 not in server.fails:
-        assert server.ended == [44, 57] and told["skipped"] == ["node1: /c is for other clients"]
-        assert len(told["passed"]) == 2 - len(failed) and server.folders == set()
-
-
-def test_a_directory_that_a_killed_test_left_goes_and_nothing_else(modules):
-    server = Nfs(("a", "b"))
-    server.folders = {NAME, b"mine"}
-    with listening(server) as port:
-        clean = [modules["smoke_nfs.clean"]("node1", "127.0.0.1", port, EXPORTS) for _ in range(2)]
-    assert clean == [[f"directory {NAME.decode()} of the export /a"], []] and server.folders == {b"mine"}
-    with listening(closes) as port, pytest.raises(CommandExecutionError, match="closes"):
-        modules["smoke_nfs.clean"]("node1", "127.0.0.1", port, EXPORTS)
-    assert modules["smoke_nfs.clean"]("node1", "127.0.0.1", 1, EXPORTS[1:]) == []
-
-
-def test_a_server_in_grace_is_waited_for(modules, python_module, monkeypatch):
-    with listening(Nfs(("a", "b"), later=1)) as port:
-        told = modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, EXPORTS)
-    assert told["failed"] == []
-    monkeypatch.setattr(python_module("smoke_nfs"), "PATIENCE", 0)
-    with listening(Nfs(("a", "b"), later=9)) as port:
-        assert "NFS4ERR_GRACE" in modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, EXPORTS)["failed"][0]
+from wires import closes, exactly, hangs, listening
 
 
 def portal(targets, status=0, rounds=1):
@@ -231,7 +73,7 @@ def test_nobody_listens(modules, python_module, monkeypatch):
         port = bound.getsockname()[1]
     monkeypatch.setattr(python_module("smoke_iscsi"), "PORT", port)
     assert "refused" in modules["smoke_iscsi.portals"](["127.0.0.1"], [])["failed"][0]
-    assert "refused" in modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, EXPORTS)["failed"][0]
+    assert "refused" in modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, [])["failed"][0]
     with pytest.raises(CommandExecutionError, match="refused"):
         modules["smoke_web.fetch"](f"http://127.0.0.1:{port}/")
 
