@@ -1,78 +1,21 @@
-"""A smoke test's clients of HTTP and iSCSI over sockets, against servers that are played: also ones that hang."""
+"""A smoke test's clients of HTTP over sockets, against servers that are played: also ones that hang."""
 
 import contextlib
 import http.server
 import socket
 import ssl
-import struct
 import subprocess
 import threading
 
 import pytest
 from salt.exceptions import CommandExecutionError
-from wires import closes, exactly, hangs, listening
+from wires import hangs, listening
 
 
-def portal(targets, status=0, rounds=1):
-    """An iSCSI portal that ends a login after some rounds and names its targets."""
-
-    def serve(connection):
-        left, count = rounds, 0
-        while True:
-            header = exactly(connection, 48)
-            length = int.from_bytes(header[5:8], "big")
-            data = exactly(connection, length + -length % 4)
-            answer = bytearray(48)
-            answer[24:28], text, count = struct.pack(">I", count), b"", count + 1
-            if header[0] == 0x43:
-                left -= 1
-                assert left < rounds - 1 or b"SessionType=Discovery\0" in data
-                answer[0], answer[1] = 0x23, 0x87 if left == 0 else 0x04
-                answer[36:38] = struct.pack(">H", status)
-            else:
-                assert header[0] == 0x44 and data.startswith(b"SendTargets=All\0")
-                assert int.from_bytes(header[28:32], "big") == count - 1
-                answer[0], answer[1] = 0x24, 0x80
-                text = b"".join(f"TargetName={name}\0TargetAddress=127.0.0.1:3260,1\0".encode() for name in targets)
-            answer[5:8] = len(text).to_bytes(3, "big")
-            connection.sendall(bytes(answer) + text + b"\0" * (-len(text) % 4))
-
-    return serve
-
-
-TARGET = "iqn.2026-11.com.example:backup"
-
-
-@pytest.mark.parametrize(
-    ("server", "wrong"),
-    [
-        (portal([TARGET]), None),
-        (portal([TARGET, "iqn.2026-11.com.example:other"], rounds=3), None),
-        (portal([], status=0x0201), None),  # a site's own password for discovery
-        (portal(["iqn.2026-11.com.example:other"]), f"does not name {TARGET}"),
-        (portal([], status=0x0301), "refuses the login: status 0x0301"),
-        (portal([TARGET], rounds=99), "the login does not end"),
-        (hangs, "no answer within"),
-        (closes, "closes the connection"),
-        (lambda connection: connection.recv(4096) and connection.sendall(b"x" * 48), "none of iSCSI"),
-    ],
-)
-def test_portals_log_a_client_in_and_name_their_targets(modules, python_module, monkeypatch, server, wrong):
-    module = python_module("smoke_iscsi")
-    monkeypatch.setattr(module, "LIMIT", 1)
-    with listening(server) as port:
-        monkeypatch.setattr(module, "PORT", port)
-        told = modules["smoke_iscsi.portals"](["127.0.0.1"], [TARGET])
-    assert (len(told["passed"]), len(told["failed"])) == ((1, 0) if wrong is None else (0, 1)), told
-    assert wrong is None or wrong in told["failed"][0]
-
-
-def test_nobody_listens(modules, python_module, monkeypatch):
+def test_nobody_listens(modules):
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
-    monkeypatch.setattr(python_module("smoke_iscsi"), "PORT", port)
-    assert "refused" in modules["smoke_iscsi.portals"](["127.0.0.1"], [])["failed"][0]
     assert "refused" in modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, [])["failed"][0]
     with pytest.raises(CommandExecutionError, match="refused"):
         modules["smoke_web.fetch"](f"http://127.0.0.1:{port}/")
