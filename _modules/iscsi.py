@@ -44,7 +44,8 @@ def changes() -> list[str]:
 
         salt 'igw1' iscsi.changes
     """
-    return [what for what, *_ in _todo()]
+    planned, passwords = __pillar__["ceph"]["services"]["iscsi-targets"], __pillar__["ceph_secrets"]
+    return [what for what, *_ in _todo(planned, passwords)]
 
 
 def apply() -> list[str]:
@@ -56,12 +57,38 @@ def apply() -> list[str]:
 
         salt 'igw1' iscsi.apply
     """
+    return bring(__pillar__["ceph"]["services"]["iscsi-targets"], __pillar__["ceph_secrets"])
+
+
+def bring(planned: Mapping, passwords: Mapping[str, str]) -> list[str]:
+    """Bring the gateways in line with a plan; return what was done. What else they have stays.
+
+    planned
+        ``{targets, portals}`` as the pillar's part ``iscsi-targets`` has them.
+    passwords
+        Of initiators, by the names that the plan gives them.
+
+    CLI Example: for other modules here, as passwords are in it.
+    """
     done = []
     # Each call changes the record that the next one is planned from: a target's gateways come before its disks.
-    for what, path, form in _todo():
+    for what, path, form in _todo(planned, passwords):
         _call("localhost", path, form, what)
         done.append(what)
     return done
+
+
+def tell(path: str, form: Mapping[str, str], what: str, method: str = "PUT") -> dict:
+    """Make one call of this host's API; return its answer.
+
+    path, form, method
+        As ``GET /api`` tells them.
+    what
+        It, for an error.
+
+    CLI Example: for other modules here.
+    """
+    return _call("localhost", path, dict(form), what, method)
 
 
 def release(host: str) -> list[str]:
@@ -85,9 +112,8 @@ def release(host: str) -> list[str]:
     return done
 
 
-def _todo() -> Iterator[Call]:
+def _todo(planned: Mapping, passwords: Mapping[str, str]) -> Iterator[Call]:
     """``(what, path, form)`` of each call to make, in order (`rbd-target-api`'s own words, GET /api)."""
-    planned = __pillar__["ceph"]["services"]["iscsi-targets"]
     record = config()
     for iqn, plan in sorted(planned["targets"].items()):
         target = record["targets"].get(iqn, {})
@@ -103,7 +129,7 @@ def _todo() -> Iterator[Call]:
         for image, size in sorted(plan["images"].items()):
             yield from _image(iqn, image, size, record, target)
         for initiator, client in sorted(plan["initiators"].items()):
-            yield from _initiator(iqn, initiator, client, target.get("clients", {}).get(initiator))
+            yield from _initiator(iqn, initiator, client, target.get("clients", {}).get(initiator), passwords)
 
 
 def _image(iqn: str, image: str, size: str, record: Mapping, target: Mapping) -> Iterator[Call]:
@@ -115,9 +141,11 @@ def _image(iqn: str, image: str, size: str, record: Mapping, target: Mapping) ->
         yield f"{iqn}: {image}", f"targetlun/{iqn}", {"disk": image}
 
 
-def _initiator(iqn: str, initiator: str, planned: Mapping, there: Mapping | None) -> Iterator[Call]:
+def _initiator(
+    iqn: str, initiator: str, planned: Mapping, there: Mapping | None, passwords: Mapping[str, str]
+) -> Iterator[Call]:
     path = f"{iqn}/{initiator}"
-    auth = {"username": planned["user"], "password": __pillar__["ceph_secrets"][planned["password"]]}
+    auth = {"username": planned["user"], "password": passwords[planned["password"]]}
     if there is None:
         yield f"{iqn}: initiator {initiator}", f"client/{path}", {}
     if there is None or any(there["auth"][key] != value for key, value in auth.items()):

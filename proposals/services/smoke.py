@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proposals.services import ganesha, monitoring
+from proposals.services import ganesha, iscsi, monitoring
 from proposals.text import addresses
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 
-CLEANED = ("rbd", "cephfs", "s3", "swift", "nfs", "dashboard", "alert")  # of them a killed test may leave something
+CLEANED = (
+    "rbd",
+    "cephfs",
+    "s3",
+    "swift",
+    "nfs",
+    "iscsi",
+    "dashboard",
+    "alert",
+)  # of them a killed test may leave something
 NO_ROLE = "the gateways' own user has the role admin at Keystone, which accepted_roles does not name"
 
 
@@ -80,14 +89,17 @@ def attempts(served: Served, names: Sequence[str] = ()) -> list[Attempt]:
 
 def cleaned(wanted: Iterable[Attempt]) -> list[str]:
     """Return the services among some attempts of which a killed test may leave something."""
-    return [name for name in CLEANED if any(attempt.service == name for attempt in wanted)]
+    making = {attempt.service for attempt in wanted if attempt.function == f"smoke_{attempt.service}.attempt"}
+    return [name for name in CLEANED if name in making]
 
 
-def cleaning(served: Served, name: str) -> list[tuple]:
-    """Return the arguments of each call of a service's ``clean``, on the host with the admin's key."""
+def cleaning(served: Served, name: str) -> list[tuple[str, tuple]]:
+    """Return who is asked for a service's ``clean``, and the arguments of each call."""
     if name == "nfs":
-        return [attempt.arguments for attempt in _nfs(served)]
-    return [(alertmanagers(served),)] if name == "alert" else [()]
+        return [(served.master, attempt.arguments) for attempt in _nfs(served)]
+    if name == "iscsi":
+        return [(minion, ()) for minion in served.having("iscsi-targets")]
+    return [(served.master, (alertmanagers(served),) if name == "alert" else ())]
 
 
 def _rbd(served: Served) -> Iterable[Attempt]:
@@ -136,17 +148,19 @@ def _nfs(served: Served) -> Iterable[Attempt]:
         ]
         address = served.address(minion).strip("[]")
         words = (part["name"], address, ganesha.PORT, exports)
-        client = f"{len(exports)} exports of {part['name']} looked up (NFS 4.1)"
+        written = sum(export["writes"] and export["open"] for export in exports)
+        client = f"{len(exports)} exports of {part['name']} looked up, a file written and read in {written} (NFS 4.1)"
         yield Attempt("nfs", client, served.master, "smoke_nfs.attempt", words)
 
 
 def _iscsi(served: Served) -> Iterable[Attempt]:
     for minion in served.having("igw"):
         yield Attempt("iscsi", f"the gateway {minion} asked by its API", minion, "smoke_iscsi.gateway")
-    for part in served.having("iscsi-targets").values():
-        client = f"a discovery session with {', '.join(part['portals'])} (iSCSI)"
-        words = (part["portals"], sorted(part["targets"]))
-        yield Attempt("iscsi", client, served.master, "smoke_iscsi.portals", words)
+    for minion, part in served.having("iscsi-targets").items():
+        pools = {image.partition("/")[0] for target in part["targets"].values() for image in target["images"] or ()}
+        client = f"a disk of the test's own written and read through {', '.join(part['portals'])} (libiscsi)"
+        words = (min(pools, default=iscsi.POOL), part["portals"], sorted(part["targets"]))
+        yield Attempt("iscsi", client, minion, "smoke_iscsi.attempt", words)
 
 
 def _dashboard(served: Served) -> Iterable[Attempt]:

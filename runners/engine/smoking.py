@@ -84,8 +84,8 @@ def clean(opts: Mapping, found: Served, services: Collection[str] = ()) -> tuple
     problems: dict[str, str] = {}
     for name in (name for name in smoke.CLEANED if name in names):
         try:
-            for words in smoke.cleaning(found, name):
-                done += map(str, jobs.cluster(opts, f"smoke_{name}.clean", list(words), list, LIMIT))
+            for minion, words in smoke.cleaning(found, name):
+                done += map(str, jobs.one(opts, minion, f"smoke_{name}.clean", list(words), list, LIMIT))
         except ProposalError as err:
             problems[name] = str(err)
     if names and not problems:

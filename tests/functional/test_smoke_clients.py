@@ -208,13 +208,3 @@ def test_containers_and_users_that_a_killed_test_left_go_and_others_stay(python_
         with LoaderModuleMock({python_module(name): {"halocline": SimpleNamespace(run=run)}}):
             assert len(python_module(name).clean()) == 1
         assert len(asked) == 2 and set(removed) < set(asked[1])
-
-
-@pytest.mark.parametrize("stopped", [None, "tcmu-runner"])
-def test_a_gateway_of_iscsi_whose_daemon_does_not_run_is_named(python_module, stopped):
-    module = python_module("smoke_iscsi")
-    own = SimpleNamespace(status=lambda words: 3 if words[-1] == stopped else 0)
-    with LoaderModuleMock({module: {"halocline": own, "__salt__": {"iscsi.config": lambda: {"disks": {"a": 1}}}}}):
-        told = module.gateway()
-    assert told["failed"] == ([f"{stopped} does not run"] if stopped else [])
-    assert told["passed"] == ([] if stopped else ["gateway: 1 disks"])

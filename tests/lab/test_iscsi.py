@@ -1,10 +1,11 @@
 """iSCSI with a real kernel on both sides: a gateway in a guest that is a minion, open-iscsi with CHAP in another."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 from clusters import SUBNETS
-from product import PILLAR, Product, cluster_file
+from product import PILLAR, Product, cluster_file, until
 from test_removal import kept, keys, leaves, policy
 
 from lab.guest.guests import Guest
@@ -112,16 +113,28 @@ def test_the_stage_again_changes_nothing_and_leaves_what_the_admin_made(gateway:
     assert made.run("rbd --name client.igw.igw1 ls rbd").out.split() == ["byhand", "store"]
 
 
+def test_a_smoke_test_writes_a_disk_of_its_own_and_leaves_the_sites_as_they_are(
+    gateway: tuple[Product, Guest],
+) -> None:
+    product, made = gateway
+    before, images = _record(made), made.run("rbd --name client.igw.igw1 ls rbd").out
+    done = product.run("saltmaster", "salt-run smoke.test iscsi", check=False, limit=1200)
+    line = f"portal {made.address}: names 1 targets, a disk written and read"
+    assert done.code == 0 and line in done.out, done.out + done.err
+    assert _record(made) == before and made.run("rbd --name client.igw.igw1 ls rbd").out == images
+    assert "halocline/smoke" not in product.ceph("config-key ls")
+    assert "nothing changed" in product.run("saltmaster", "salt-run smoke.clean", limit=600).out
+
+
 def test_a_smoke_test_names_a_daemon_that_does_not_run(gateway: tuple[Product, Guest]) -> None:
     product, made = gateway
-    done = product.run("saltmaster", "salt-run smoke.test iscsi", check=False)
-    assert done.code == 0 and f"portal {made.address}: names 1 targets" in done.out, done.out + done.err
     made.run("systemctl stop rbd-target-api")
     try:
-        done = product.run("saltmaster", "salt-run smoke.test iscsi", check=False)
+        done = product.run("saltmaster", "salt-run smoke.test iscsi", check=False, limit=1200)
         assert done.code == 1 and "iscsi: FAILED: rbd-target-api does not run" in done.out
     finally:
         made.run("systemctl start rbd-target-api")
+    until(lambda: product.run("saltmaster", "salt-run smoke.clean", check=False, limit=600).code == 0, 120, "is clean")
 
 
 def test_a_larger_size_grows_the_disk_of_a_gateway_that_was_stopped(
@@ -159,6 +172,14 @@ def test_the_gateway_leaves_and_comes_back(gateway: tuple[Product, Guest], initi
     disk = _login(gateway, initiator)
     assert initiator.run(f"mount {disk} /mnt; ls /mnt/file; umount /mnt").code == 0
     initiator.run(LOGOUT)
+
+
+def _record(made: Guest) -> tuple[list[str], list[str], list[str]]:
+    """The names of targets, of their initiators, and of disks."""
+    login = "admin:$(sed -n 's/^api_password = //p' /etc/ceph/iscsi-gateway.cfg)"
+    told = json.loads(made.run(f'curl -sf -u "{login}" http://localhost:5000/api/config').out)
+    clients = [name for target in told["targets"].values() for name in target["clients"]]
+    return sorted(told["targets"]), sorted(clients), sorted(told["disks"])
 
 
 def _login(gateway: tuple[Product, Guest], initiator: Guest) -> str:

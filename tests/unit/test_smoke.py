@@ -46,7 +46,9 @@ def test_what_is_tried(case):
     assert [line for line, part in zip(lines, case["tries"], strict=True) if not line.startswith(part)] == []
     for one in tries:  # what a client is told is what its cleaning is told, where that is told anything
         if one.service in ("nfs", "alert"):
-            assert one.arguments in smoke.cleaning(found, one.service)
+            assert (one.minion, one.arguments) in smoke.cleaning(found, one.service)
+        if one.function == "smoke_iscsi.attempt":
+            assert smoke.cleaning(found, "iscsi") == [(one.minion, ())]
     arguments = {one.service: list(one.arguments) for one in tries}
     assert {name: arguments[name] for name in case.get("arguments", {})} == case.get("arguments", {})
     if "certificates" in case:
@@ -61,7 +63,7 @@ def test_an_address_with_colons_is_in_brackets_where_a_port_follows():
 
 def test_every_service_that_is_cleaned_is_one_that_is_tried():
     assert set(smoke.CLEANED) < set(smoke.PLANS)
-    assert smoke.cleaning(smoke.Served({}, {}, {}, "salt"), "rbd") == [()]
+    assert smoke.cleaning(smoke.Served({}, {}, {}, "salt"), "rbd") == [("salt", ())]
 
 
 def test_what_came_of_it_is_told_service_by_service():

@@ -10,7 +10,7 @@ ceph_os:
     time: [chrony]
     mds: [ceph-mds]
     client-cephfs: [ceph-fuse]
-    igw: [ceph-iscsi, tcmu-runner]
+    igw: [ceph-iscsi, tcmu-runner, libiscsi7]
     ganesha: [nfs-ganesha-ceph, nfs-ganesha-rgw, nfs-ganesha-rados-grace, dbus]
     client-nfs: [nfs-common]
     client-iscsi: [open-iscsi]
