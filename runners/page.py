@@ -59,13 +59,16 @@ def enable(
     file, (crt, private) = page_config.path(__opts__), page_config.certificate(__opts__, certificate, key)
     _ours(file)
     section = {"host": str(host), "port": port, "certificate": crt, "key": private, "by": str(by)}
-    text = page_config.text(section, looking, changing)
+    python = page_config.pam_python(__opts__, str(by))
+    text = page_config.text(section, looking, changing, python)
     makes = not certificate and not (Path(crt).is_file() and Path(private).is_file())
     if test:
         more = [f"would make a certificate: {crt}"] if makes else []
         return {"text": "\n".join([f"would write {file}:", text.rstrip(), *more])}
     if makes:
         page_config.make_certificate(crt, private, __opts__["user"])
+    if python:
+        page_config.make_python(python)
     atomic.write(file, text)
     return {"text": f"wrote {file}\n{NEXT}\nthen: https://{socket.getfqdn()}:{port}/"}
 

@@ -2,8 +2,10 @@
 
 import datetime
 import re
+import shlex
 import shutil
 import socket
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ DROP_IN = "halocline-page.conf"
 HEADER = "# Made by 'salt-run page.enable'; 'salt-run page.disable' takes it away.\n"
 SECTION = "halocline_page"
 KEYS = ("external_auth", "netapi_dirs")  # of ours; in the main file they would hide, or be hidden
+PAM_PYTHON = "auth.pam.python"
 USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}%?")  # % at the end: a group
 DAYS = 825
 TREE = Path(page_rights.__file__).resolve().parents[2]
@@ -51,13 +54,17 @@ def path(opts: Mapping[str, Any]) -> Path:
     return main.parent / "master.d" / DROP_IN
 
 
-def text(section: Mapping[str, Any], readers: Iterable[str], operators: Iterable[str]) -> str:
+def text(
+    section: Mapping[str, Any], readers: Iterable[str], operators: Iterable[str], python: Path | None = None
+) -> str:
     """The drop-in's text.
 
     section
         Of the server: ``host``, ``port``, ``certificate``, ``key``, ``by`` (which of Salt's authentications).
     readers, operators
         Who may look, and who may change too.
+    python
+        As ``pam_python`` says.
     """
     listed = {user: page_rights.rights(page_rights.READ) for user in readers}
     listed |= {user: page_rights.rights(page_rights.FUNCTIONS) for user in operators}
@@ -66,7 +73,28 @@ def text(section: Mapping[str, Any], readers: Iterable[str], operators: Iterable
         SECTION: dict(section),
         "external_auth": {section["by"]: listed},
     }
+    if python:
+        settings[PAM_PYTHON] = str(python)
     return HEADER + salt.utils.yaml.safe_dump(settings, default_flow_style=False)
+
+
+def pam_python(opts: Mapping[str, Any], by: str) -> Path | None:
+    """Where a script has to lie by which Salt asks PAM; None where it needs none, or the site has named its own.
+
+    Salt asks by another Python, which has to have Salt itself (``salt/auth/pam.py``, ``__find_pyexe``). That is the
+    system's, which knows nothing of a Salt in a virtual environment; and of what is named it follows the links, which
+    lead out of one.
+    """
+    file = _folder(opts) / "python"
+    if by != "pam" or sys.prefix == sys.base_prefix or opts.get(PAM_PYTHON) not in (None, str(file)):
+        return None
+    return file
+
+
+def make_python(file: Path) -> None:
+    """Write that script."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    atomic.write(file, f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', 0o755)
 
 
 def certificate(opts: Mapping[str, Any], crt: object, key: object) -> tuple[str, str]:
@@ -76,7 +104,7 @@ def certificate(opts: Mapping[str, Any], crt: object, key: object) -> tuple[str,
     if bool(crt) != bool(key):
         raise ArgumentError("certificate and key belong together: give both, or none for one that is made here")
     if not crt:
-        folder = Path(opts["conf_file"]).parent / "pki" / "page"
+        folder = _folder(opts)
         return str(folder / "page.crt"), str(folder / "page.key")
     for word, file in (("certificate", crt), ("key", key)):
         if not (Path(str(file)).is_absolute() and Path(str(file)).is_file()):
@@ -107,6 +135,11 @@ def make_certificate(crt: str, key: str, user: str) -> None:
     atomic.write(crt, made.public_bytes(serialization.Encoding.PEM).decode())
     for each in (key, crt, Path(key).parent):
         shutil.chown(each, user)
+
+
+def _folder(opts: Mapping[str, Any]) -> Path:
+    """Where the files of the page's own lie."""
+    return Path(opts["conf_file"]).parent / "pki" / "page"
 
 
 def ours(file: Path) -> bool:

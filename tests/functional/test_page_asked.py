@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,24 @@ def test_its_certificate_is_this_hosts_and_its_key_is_roots(master, runners):
     assert stat.S_IMODE(Path(section["key"]).stat().st_mode) == 0o600
     runners["page.enable"](readers="alice,bob")
     assert x509.load_pem_x509_certificate(Path(section["certificate"]).read_bytes()) == certificate  # not anew
+
+
+def test_pam_is_asked_by_a_python_that_has_salt(master, runners):
+    """Salt follows the links of what ``auth.pam.python`` names, and so leaves the virtual environment it lies in."""
+    runners["page.enable"](readers="alice")
+    named = Path(master.opts()["auth.pam.python"])
+    assert str(named) == str(named.resolve()) and not stat.S_IMODE(named.stat().st_mode) & 0o022
+    done = subprocess.run([named, "-c", "import salt; print('salt')"], capture_output=True, text=True, check=False)
+    assert done.stdout == "salt\n", done.stderr
+    master.runners()["page.enable"](readers="alice", by="ldap")
+    assert "auth.pam.python" not in yaml.safe_load(drop_in(master).read_text())
+
+
+def test_a_python_that_the_site_named_for_pam_stays(master):
+    path = master.root / "conf/master"
+    path.write_text(path.read_text() + "\nauth.pam.python: /opt/own/python\n")
+    master.runners()["page.enable"](readers="alice")
+    assert "auth.pam.python" not in yaml.safe_load(drop_in(master).read_text())
 
 
 @pytest.mark.parametrize("case", REFUSED)
