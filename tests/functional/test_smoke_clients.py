@@ -32,16 +32,19 @@ def test_requests_of_s3_are_signed_as_amazons_own_library_does(python_module, me
 
 
 class Gateway:
-    """An object gateway: buckets and objects by path; ``sick`` are paths that it loses."""
+    """An object gateway: buckets and objects by path; ``sick`` are paths that it loses, ``refused`` its first requests."""
 
-    def __init__(self, sick=()):
-        self.kept, self.sick, self.asked = {}, sick, []
+    def __init__(self, sick=(), refused=0):
+        self.kept, self.sick, self.refused, self.asked = {}, sick, refused, []
 
     def fetch(self, url, method="GET", body="", headers=None, trusted=None, ok=(200,)):
         path = url.partition("//")[2].partition("/")[2]
         self.asked.append((method, path))
         if any(word in url for word in self.sick):
             raise CommandExecutionError(f"{url}: status 503")
+        if method == "PUT" and self.refused:
+            self.refused -= 1
+            raise CommandExecutionError(f"{url}: status 401: AccessDenied")
         if method == "PUT":
             self.kept[path] = body
         elif method == "DELETE":
@@ -81,6 +84,19 @@ def test_swift_is_tried_by_a_token_and_its_container_goes(python_module, in_url,
         assert ("PUT", f"{path}{NAME}") in gateway.asked and gateway.kept == {}
         gateway.sick = ["k:5000"]
         assert "k:5000" in module.attempt(*words)["failed"][0]
+
+
+@pytest.mark.parametrize(("refused", "passes"), [(1, True), (2, False)])
+def test_a_gateway_whose_connection_to_keystone_was_closed_is_asked_once_more(python_module, refused, passes):
+    module, gateway = python_module("smoke_swift"), Gateway(refused=refused)
+    identity = {"url": "https://k:5000", "user": "rgw", "project": "service", "domain": "Default"}
+    dunders = {"__salt__": {"smoke_web.fetch": gateway.fetch}, "__pillar__": {"ceph_secrets": {"use": "word"}}}
+    with LoaderModuleMock({module: dunders}):
+        told = module.attempt({**identity, "account_in_url": True}, "use", "https://front:443")
+    if passes:
+        assert told["failed"] == [] and "refused at first" in told["passed"][0] and gateway.kept == {}
+    else:
+        assert "status 401" in told["failed"][0]
 
 
 class Prometheus:
