@@ -32,7 +32,7 @@ def test_requests_of_s3_are_signed_as_amazons_own_library_does(python_module, me
 
 
 class Gateway:
-    """An object gateway: buckets and objects by path; ``sick`` are paths that it loses, ``refused`` its first requests."""
+    """An object gateway: buckets and objects by path. It loses ``sick`` paths and refuses some requests at first."""
 
     def __init__(self, sick=(), refused=0):
         self.kept, self.sick, self.refused, self.asked = {}, sick, refused, []
