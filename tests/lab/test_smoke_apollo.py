@@ -46,7 +46,7 @@ def complete(apollo: Product) -> Product:
 
 def test_every_service_passes_and_nothing_stays(complete: Product) -> None:
     until(lambda: smoke(complete, "metrics")[0] == 0, 180, "Prometheus reaches everybody")
-    code, told = smoke(served)
+    code, told = smoke(complete)
     assert failed(told) == {} and code == 0
     assert {name for name in ALL if told[name]["passed"]} == ALL
     assert len(told["s3"]["passed"]) == 3 and len(told["cephfs"]["passed"]) == 2
@@ -59,7 +59,7 @@ def test_every_service_passes_and_nothing_stays(complete: Product) -> None:
 def test_the_service_that_is_broken_is_the_one_named(complete: Product, service: str) -> None:
     unit, host, words = BROKEN[service]
     with units(complete, unit, host):
-        code, told = smoke(served)
+        code, told = smoke(complete)
         found = failed(told)
         assert code == 1 and {service} <= set(found) <= {service} | BESIDE.get(service, set()), found
         assert words in found[service], found
