@@ -74,5 +74,5 @@ def ended() -> bool:
 
         salt 'node1' ganesha.ended
     """
-    looks = (["systemctl", "--quiet", "is-active", "nfs-ganesha"], ["pgrep", "--exact", "ganesha.nfsd"])
-    return all(halocline.status(look, limit=LIMIT) for look in looks)
+    active = halocline.status(["systemctl", "--quiet", "is-active", "nfs-ganesha"], limit=LIMIT) == 0
+    return not active and halocline.status(["pgrep", "--exact", "ganesha.nfsd"], limit=LIMIT) == 1  # it found none

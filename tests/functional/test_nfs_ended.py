@@ -139,7 +139,9 @@ def test_its_grace_ends_though_the_tool_crashes(modules, tmp_path, monkeypatch):
         modules["ganesha_grace.lift"]("node1", **where, limit=0)
 
 
-@pytest.mark.parametrize(("unit", "process", "ended"), [(3, 1, True), (0, 1, False), (3, 0, False), (0, 0, False)])
+@pytest.mark.parametrize(
+    ("unit", "process", "ended"), [(3, 1, True), (0, 1, False), (3, 0, False), (0, 0, False), (3, 2, False)]
+)
 def test_a_server_has_ended_when_neither_its_unit_nor_a_process_runs(python_module, monkeypatch, unit, process, ended):
     module = python_module("ganesha")
     monkeypatch.setattr(module.halocline, "status", lambda words, limit: unit if words[0] == "systemctl" else process)
