@@ -63,3 +63,16 @@ def reload(exports: Collection[int]) -> list[int]:
     with contextlib.suppress(CommandExecutionError):
         halocline.until(served, REREAD, pause=PAUSE)
     return missing(exports)
+
+
+def ended() -> bool:
+    """Return whether no NFS server runs here: neither its unit nor a process.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha.ended
+    """
+    active = halocline.status(["systemctl", "--quiet", "is-active", "nfs-ganesha"], limit=LIMIT) == 0
+    return not active and halocline.status(["pgrep", "--exact", "ganesha.nfsd"], limit=LIMIT) == 1  # it found none

@@ -3,6 +3,8 @@
 The form of the object is that of ganesha's src/support/rados_grace.c.
 """
 
+import re
+
 import halocline
 from salt.exceptions import CommandExecutionError
 
@@ -80,3 +82,41 @@ def leave(server: str, user: str, pool: str, namespace: str, limit: float = 3) -
                 )
 
     halocline.until(take, limit)
+
+
+def lift(server: str, user: str, pool: str, namespace: str, limit: float = 3) -> bool:
+    """End the grace that a server began when it stopped, where it is not awaited; return whether there was one.
+
+    One that ends asks the others for grace until it is back: they open no file anew as long as its flag stands
+    (rados_cluster_shutdown in ganesha's src/SAL/recovery). After this its clients cannot claim what they had.
+
+    Arguments and errors as for ``leave``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha_grace.lift node1 ganesha.node1 .nfs ganesha
+    """
+    if not (server in members(user, pool, namespace) and _needs(server, user, pool, namespace)):
+        return False
+    command = ["ganesha-rados-grace", "--userid", user, "--pool", pool, "--ns", namespace, "lift", server]
+
+    def done() -> None:
+        status = halocline.status(command)
+        if _needs(server, user, pool, namespace):
+            raise CommandExecutionError(
+                f"'{' '.join(command)}' ended with status {status}, and {server} needs grace yet"
+            )
+
+    halocline.until(done, limit)
+    return True
+
+
+def _needs(server: str, user: str, pool: str, namespace: str) -> bool:
+    """Whether others wait for a server's clients: the lowest bit of its one byte, which is printed as a hex dump."""
+    command = ["rados", "--id", user, "--pool", pool, "--namespace", namespace, "getomapval", "grace", server]
+    found = re.search(r"^0+ +([0-9a-f]{2})\b", halocline.run(command, limit=60), re.M)
+    if found is None:
+        raise CommandExecutionError(f"the grace database says nothing of {server} that is known")
+    return bool(int(found[1], 16) & 1)

@@ -23,9 +23,7 @@ LIMIT = 20  # seconds until a portal answers
 GONE = 60  # seconds until a gateway has forgotten the session of a client that was killed
 UNITS = ("rbd-target-api", "rbd-target-gw", "tcmu-runner")
 PYTHON = "/usr/bin/python3"  # the system's: a library that crashes or hangs ends this program, not the minion
-LACKING = (
-    "no client: libiscsi is not installed here (Debian's libiscsi7, Red Hat's libiscsi): ceph.stage.iscsi brings it"
-)
+LACKING = "no client: libiscsi is not installed here: on Debian ceph.stage.iscsi brings it (libiscsi7), else install it"
 # What is asked comes by standard input. libiscsi's include/iscsi.h and scsi-lowlevel.h say what its functions take.
 PROGRAM = r"""
 import ctypes, ctypes.util, json, os, sys, time

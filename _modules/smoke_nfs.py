@@ -31,7 +31,7 @@ EXCHANGE_ID, CREATE_SESSION, DESTROY_SESSION, SEQUENCE, DESTROY_CLIENTID, RECLAI
 OPENED = struct.pack(">I12x", 1)  # the state that this compound's OPEN made (16.2.3.1.2)
 NO_DELEGATION = 0x0400
 OK, NOENT, ACCESS = 0, 2, 13
-LATER = (10008, 10013)  # DELAY; GRACE, in which a server that started waits for its former clients
+DELAY, GRACE = LATER = (10008, 10013)  # in grace a server that started waits for its former clients
 PATIENCE = 120  # seconds that a server may ask to wait: grace lasts 90
 NAMES = {1: "PERM", 2: "NOENT", 5: "IO", 13: "ACCESS", 28: "NOSPC", 30: "ROFS", 69: "DQUOT", 70: "STALE"}
 NAMES |= {10006: "SERVERFAULT", 10008: "DELAY", 10013: "GRACE", 10016: "WRONGSEC"}
@@ -107,7 +107,8 @@ class _Session:
             sequence = struct.pack(">I16sIIII", SEQUENCE, self.session, self.number, 0, 0, 0)
             status, answer = _compound(self.wire, sequence, *operations)
             if status in LATER:
-                raise _Later(f"the server asks to wait: {_word(status)}")
+                why = ": it, or another server of its cluster, waits for clients of before" if status == GRACE else ""
+                raise _Later(f"the server asks to wait: {_word(status)}{why}")
             return status, answer
 
         return halocline.until(asked, PATIENCE, retry=_Later)

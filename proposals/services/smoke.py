@@ -12,16 +12,8 @@ from proposals.text import addresses
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 
-CLEANED = (
-    "rbd",
-    "cephfs",
-    "s3",
-    "swift",
-    "nfs",
-    "iscsi",
-    "dashboard",
-    "alert",
-)  # of them a killed test may leave something
+# Of which a killed test may leave something.
+CLEANED = ("rbd", "cephfs", "s3", "swift", "nfs", "iscsi", "dashboard", "alert")
 NO_ROLE = "the gateways' own user has the role admin at Keystone, which accepted_roles does not name"
 
 

@@ -10,7 +10,7 @@ from proposals.pillar import named
 from proposals.services import service_answers
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import draining, health, jobs, leaving, spared
+from runners.engine import draining, health, jobs, leaving, nfs_ended, spared
 from runners.engine.leaving import Look
 
 LEAVE = 120  # seconds without progress after which Ceph's no stands
@@ -45,7 +45,8 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
             draining.drain(opts, ids, begun.weights, steps)
         for minion in dict.fromkeys(item.minion for item in listed):
             group = [item for item in listed if item.minion == minion]
-            LEAVES.get(kind, _part)(opts, look, group)
+            if notes := LEAVES.get(kind, _part)(opts, look, group):
+                done.setdefault(f"{minion}, to be known", []).extend(notes)
             if keys := items.keys(group, look.before, look.wanted.keys):
                 jobs.cluster(opts, "cluster_auth.remove", [keys])
             named.forget(site(opts), group)
@@ -131,17 +132,21 @@ def _mds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
     _part(opts, look, listed)
 
 
-def _ganesha(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
-    """An NFS server leaves the grace database by itself; of a host that is gone another server takes it out."""
+def _ganesha(opts: Mapping, look: Look, listed: Sequence[Item]) -> list[str]:
+    """An NFS server leaves the grace database by itself; of a host that is gone another server takes it out, and only
+    time its sessions: it may run yet.
+    """
     _part(opts, look, listed)
-    if listed[0].given_up:
-        own = items.told(listed[0], look.before)
-        for minion, host in look.wanted.hosts.items():
-            grace = host["parts"].get("ganesha", {}).get("grace")
-            if grace and grace["namespace"] == own["grace"]["namespace"]:
-                words = [own["daemons"][0], *(grace[key] for key in ("user", "pool", "namespace"))]
-                jobs.one(opts, minion, "ganesha_grace.leave", words, object)
-                return
+    own, minion = items.told(listed[0], look.before), listed[0].minion
+    if not listed[0].given_up:
+        return nfs_ended.release(opts, minion, look.before[minion]["hostname"], own, others=False)
+    for other, host in look.wanted.hosts.items():
+        grace = host["parts"].get("ganesha", {}).get("grace")
+        if grace and grace["namespace"] == own["grace"]["namespace"]:
+            words = [own["daemons"][0], *(grace[key] for key in ("user", "pool", "namespace"))]
+            jobs.one(opts, other, "ganesha_grace.leave", words, object)
+            break
+    return []
 
 
 def _igw(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
@@ -159,7 +164,7 @@ def _part(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
             jobs.one(opts, item.minion, "daemons_retire.retire", [item.kind, items.told(item, look.before)], dict)
 
 
-LEAVES: Mapping[str, Callable[[Mapping, Look, Sequence[Item]], None]] = {
+LEAVES: Mapping[str, Callable[[Mapping, Look, Sequence[Item]], Sequence[str] | None]] = {
     "osd": _osds,
     "mon": _mon,
     "mgr": _mgr,

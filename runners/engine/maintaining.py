@@ -13,7 +13,7 @@ from proposals.cluster.health.seen import Seen
 from proposals.cluster.maintained import Record
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, spared
+from runners.engine import health, jobs, nfs_ended, spared
 from runners.engine.maintained import Look, refusals
 from runners.engine.waiting import until_none
 
@@ -55,6 +55,7 @@ def begin(opts: Mapping, look: Look, without: Collection[str], hours: int, tell:
         raise ProposalError(f"{look.minion}: {why}; {AGAIN.format(look.minion)}")
     tell(f"{len(record.units)} daemons stop")
     jobs.one(opts, look.minion, "daemons_maintenance.stop", [list(record.units)], list)
+    notes += _nfs(opts, look)
     _note(opts, look, record.at(maintained.DOWN))
     return notes + _since(opts, first, record)
 
@@ -124,6 +125,20 @@ def _front(opts: Mapping, look: Look, function: str, kind: type) -> list[str]:
     return notes + [
         f"{minion}: {name} has {count} requests under way, which it ends itself" for minion, name, count in left
     ]
+
+
+def _nfs(opts: Mapping, look: Look) -> list[str]:
+    """Let nobody wait for the host's NFS server, where it has one, nor for that one's clients."""
+    told = look.hosts[look.minion]["parts"].get("ganesha")
+    if told is None:
+        return []
+    same = [minion for minion in look.having("ganesha") if _namespace(look, minion) == told["grace"]["namespace"]]
+    return nfs_ended.release(opts, look.minion, look.hostname, told, bool(same))
+
+
+def _namespace(look: Look, minion: str) -> str:
+    """The cluster of a host's NFS server."""
+    return str(look.hosts[minion]["parts"]["ganesha"]["grace"]["namespace"])
 
 
 def _hand_over(opts: Mapping, look: Look) -> bool:

@@ -34,6 +34,15 @@ def starts(product: Product, host: str) -> str:
     return product.run(host, f"systemctl show --property ExecMainStartTimestampMonotonic --value {unit}").out.strip()
 
 
+def nfs_servers(product: Product) -> set[str]:
+    """The users of the NFS servers that have a session with a metadata server."""
+    systems = [system["mdsmap"]["info"].values() for system in product.ceph("fs dump")["filesystems"]]
+    active = [server["name"] for servers in systems for server in servers if server["state"] == "up:active"]
+    sessions = [session for name in active for session in product.ceph(f"tell mds.{name} client ls")]
+    users = {str(session["client_metadata"].get("entity_id")) for session in sessions}
+    return {user for user in users if user.startswith("ganesha.")}
+
+
 def drained(product: Product, running: Future) -> list[str]:
     """Which gateways had no new request one after the other while something ran, by a HAProxy's word."""
     seen: list[str] = []
@@ -72,6 +81,7 @@ def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, lo
     until(served.healthy, 120, "HEALTH_OK")
     longest = until_seen(served) + ceph_seconds(served, "mds_beacon_grace")
     host, other = "node1", "node2"
+    assert nfs_servers(served) == {f"ganesha.{host}", f"ganesha.{other}"}
     with load(served, longest, least=50) as busy, busy.fault():
         done = began(served, f"begin {host}")
         try:
@@ -79,6 +89,9 @@ def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, lo
             assert "not silenced" not in done.out
             assert "HAProxy does not answer" not in done.out
             assert running(served, host) == []
+            assert nfs_servers(served) == {f"ganesha.{other}"} and "may wait for 5 minutes" not in done.out
+            dump = f"ganesha-rados-grace --userid ganesha.{other} --pool .nfs --ns ganesha dump"
+            until(lambda: "rec=0" in served.run(other, dump, check=False).out, 30, "grace ends without it")
             assert silences(served) == {f"halocline/{host}"}
             silent = {one["labels"]["alertname"]: one["status"]["state"] for one in api(served, 9093, "v2/alerts")}
             assert {name for name, state in silent.items() if name == "CephOSDDownHigh" and state == "active"} == set()
@@ -89,6 +102,7 @@ def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, lo
             ended = typed(served, f"end {host}")
         assert ended.code == 0, ended.out
         assert silences(served) == set()
+        until(lambda: f"ganesha.{host}" in nfs_servers(served), 60, "its NFS server is back")
         until(
             lambda: states(served, other, f"rgw.{host}") == ["2", "0"], 30, "HAProxy has it again: up, and not drained"
         )

@@ -64,6 +64,7 @@ def test_every_service_passes_and_nothing_stays(served: Product) -> None:
     assert failed(told) == {} and code == 0
     assert {name for name in ALL if told[name]["passed"]} == ALL
     assert len(told["s3"]["passed"]) == 3 and len(told["cephfs"]["passed"]) == 2
+    assert {f"{host}: /cephfs written" for host in ("node1", "node2")} <= set(told["nfs"]["passed"])
     assert left(served) == [] and served.run("saltmaster", "radosgw-admin user list").out == users
 
 

@@ -10,7 +10,7 @@ ceph_os:
     time: [chrony]
     mds: [ceph-mds]
     client-cephfs: [ceph-fuse]
-    igw: [ceph-iscsi, tcmu-runner, libiscsi]
+    igw: [ceph-iscsi, tcmu-runner]
     ganesha: [nfs-ganesha, nfs-ganesha-ceph, nfs-ganesha-rgw, nfs-ganesha-rados-grace]
     client-nfs: [nfs-utils]
     client-iscsi: [iscsi-initiator-utils]
