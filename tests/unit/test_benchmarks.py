@@ -50,6 +50,8 @@ def test_the_suites_are_what_the_documents_measured():
     assert len(suites.read("mellanox").printed) * 12 == 36
     flash = suites.read("infiniflash").sizes["paper"]
     assert (flash.repeats, flash.drop, flash.images, flash.seconds) == (5, 1, 1, 1200)
+    depths = {job.options["bs"]: job.options["iodepth"] for job in suites.read("infiniflash").jobs}
+    assert (depths["4k"], depths["1M"], len(depths)) == (128, 32, 6), "a depth of its own for each block size"
 
 
 @pytest.mark.parametrize(
@@ -244,6 +246,8 @@ def test_what_is_made_carries_the_prefix_and_is_recorded():
     assert list(made.places) == list(suite.targets) and made.record["fs"] == places.PREFIX
     assert made.places["rbd-ec"]["images"]["client2"] == ["rbd-ec-client2-0", "rbd-ec-client2-1"]
     assert sum(words[0] == "rbd" for words in made.commands) == 8
+    assert made.caps["mds"] == "allow rwp fsname=halocline-bench", "p: the folder of cephfs-ec gets its pool"
+    assert made.caps["osd"].split(", ") == [f"allow rwx pool={pool}" for pool in pools]
 
 
 def test_a_hosts_own_pool_moves_no_host_in_the_crush_map():
