@@ -48,6 +48,10 @@ def test_the_suites_are_what_the_documents_measured():
         "cephfs": 19, "cephfs-ec": 20, "rbd": 20, "rbd-ec": 10,
     }  # fmt: skip
     assert len(suites.read("mellanox").printed) * 12 == 36
+    clients = {name: suites.read(name).clients for name in suites.known()}
+    assert clients == {"apollo": 2, "infiniflash": 8, "mellanox": 1, "moc": 6, "tigershark": 0}
+    assert suites.clients(apollo, 2) == suites.clients(suites.read("tigershark"), 2) == []
+    assert suites.clients(apollo, 1) == ["load from 1 host, where the document had 2"]
     flash = suites.read("infiniflash").sizes["paper"]
     assert (flash.repeats, flash.drop, flash.images, flash.seconds) == (5, 1, 1, 1200)
     depths = {job.options["bs"]: job.options["iodepth"] for job in suites.read("infiniflash").jobs}
