@@ -234,6 +234,15 @@ def test_repeats_that_lie_apart_are_noise():
     assert compare.regressions(compare.differences(result(), far), 10) == []
 
 
+def test_percentiles_are_judged_where_repeats_tell_their_noise():
+    for repeats, judged in ((1, False), (5, True)):
+        slow = [{"mib_s": 1.0, "p99_ms": 9.0 + at / 100} for at in range(repeats)]
+        before = {**result(), "cells": {"rbd": {"random read 4k": [{**each, "p99_ms": 3.0} for each in slow]}}}
+        after = {**result("b"), "cells": {"rbd": {"random read 4k": slow}}}
+        found = compare.regressions(compare.differences(before, after), 10)
+        assert [each.column for each in found] == (["p99_ms"] if judged else [])
+
+
 @pytest.mark.parametrize("more", [{"size": "paper"}, {"label": "x"}, {"suite": "moc"}, {"cells": {}}])
 def test_runs_that_are_not_of_a_kind_are_not_compared(more):
     with pytest.raises(ArgumentError):
