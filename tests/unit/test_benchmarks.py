@@ -386,9 +386,24 @@ def test_several_runs_have_a_curve_each():
         {"id": "m", "suite": "mellanox", "targets": ["rbd"], "label": label, "cells": {"rbd": {}}}
         for label in ("1gbe", "10gbe", "40gbe")
     ]
-    _, measured, printed = plots.series(suite, told, suite.plots[0])
-    assert list(measured) == ["1gbe rbd", "10gbe rbd", "40gbe rbd"]
-    assert printed["40gbe rbd"] == [443, 1894, 2419, 11, 275, 434]
+    rows, measured, printed = plots.series(suite, told, suite.plots[2])
+    assert list(measured) == ["1gbe rbd", "10gbe rbd", "40gbe rbd"] and len(rows) == 6
+    assert printed["40gbe rbd"] == [31, 757, 1773, 8.4, 208, 416]
+
+
+def test_figure_4_shows_how_each_row_grows_with_the_network():
+    suite = suites.read("mellanox")
+    runs = [
+        {"id": f"m{at}", "suite": "mellanox", "targets": ["rbd"], "label": label,
+         "cells": {"rbd": {row: [{"mib_s": at * 10.0, "iops": 1.0}] for row in suite.rows}}}
+        for at, label in enumerate(("1gbe", "10gbe", "mine"), 1)
+    ]  # fmt: skip
+    below, measured, printed = plots.series(suite, runs, suite.plots[0])
+    assert below == ["1gbe rbd", "10gbe rbd", "mine rbd"] and len(measured) == 6
+    assert measured["sequential read 8M"] == [10, 20, 30]
+    assert printed["sequential read 8M"] == [115, 1130, None]
+    assert plots.series(suite, runs[2:], suite.plots[0])[2] == {}, "no value of the document"
+    assert plots.series(suite, [], suite.plots[0]) == ([], {}, {})
 
 
 def test_the_page_needs_no_other_file_and_shows_what_hosts_said_as_text(drawn):
