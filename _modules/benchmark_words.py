@@ -15,6 +15,7 @@ MOUNT = Path("/run/halocline-benchmark/fs")
 VALUE = re.compile(r"[A-Za-z0-9.:_-]+")
 FIO = ("rw", "rwmixread", "bs", "iodepth", "ramp_time", "latency_target", "rate_iops")  # taken over as they are
 BLOCK = 512  # bytes of a disk's block
+MOST = 10**9  # objects of rados bench, which counts them in an int (ObjBencher::write_bench, src/common)
 METADATA = ("filecreate", "filestat", "filedelete")  # engines of fio 3.x
 # benchmaster's: a second with more than 0.00001 % of slower operations lowers fio's queue depth.
 TARGET = ["--latency_window=5s", "--latency_percentile=99.99999"]
@@ -99,7 +100,7 @@ def _rados(host: str, job: Mapping[str, Any]) -> list[str]:
     if kind != "write":
         return words
     size = _bytes(str(options["bs"]))
-    most = max(1, int(options["most"]) // size)  # of objects, rados(8): the disks are never filled
+    most = min(MOST, max(1, int(options["most"]) // size))  # of objects, rados(8): the disks are never filled
     return [*words, "-b", str(size), "--no-cleanup", "--max-objects", str(most)]
 
 

@@ -10,7 +10,7 @@ from proposals.files import site
 from proposals.policy import store
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, bench_baseline, bench_store, benching, minions, stage_lock, stage_log
+from runners.engine import answer, bench_baseline, bench_shown, bench_store, benching, minions, stage_lock, stage_log
 
 LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's margin
 
@@ -88,6 +88,8 @@ def list_() -> answer.Output:
 def show(run: str) -> answer.Output:
     """Show a run's table again, or several of one suite below each other; their page is written anew.
 
+    A recovery that was measured is shown too.
+
     run
         Its id, or several with commas between: their plots have a curve each, such as one for each label.
 
@@ -98,11 +100,8 @@ def show(run: str) -> answer.Output:
         salt-run benchmark.show apollo-20260101T120000
     """
     told = [bench_store.read(__opts__, each.strip()) for each in str(run).split(",")]
-    if len({result["suite"] for result in told}) > 1:
-        raise ArgumentError("these runs are of several suites: show those of one suite together")
-    suite = suites.read(told[0]["suite"])
-    folder = bench_store.write(__opts__, told[0], report.files(suite, told))
-    tables = [line for each in told for line in (f"{each['id']} {each['label']}".strip(), results.plain(suite, each))]
+    tables, files = bench_shown.shown(told)
+    folder = bench_store.write(__opts__, told[0], files)
     data = {"runs": [{key: each[key] for key in ("id", "cells", "notes")} for each in told]}
     return answer.Answer("\n".join([*tables, f"page: {folder / 'report.html'}"]), data)
 

@@ -9,6 +9,7 @@ from proposals.text.errors import ArgumentError
 NOISE = 0.05  # share that two runs may differ by though nothing changed
 SPREADS = 2.0  # standard deviations of the repeats that count as noise too
 JUDGED = ("mib_s", "iops", "mean_ms")  # a maximum is one operation's
+WITH_REPEATS = ("p99_ms",)  # of one run nobody knows how far it lies apart
 
 
 class Difference(NamedTuple):
@@ -45,7 +46,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
         for row in rows
         if (then := results.values(after, target, row))
         for key, value in results.values(before, target, row).items()
-        if key in JUDGED and key in then and value.mean
+        if (key in JUDGED or key in WITH_REPEATS and value.repeats > 1) and key in then and value.mean
     ]
     if not found:
         raise ArgumentError(f"{before['id']} and {after['id']} have no cell in common")

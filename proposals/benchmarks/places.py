@@ -27,6 +27,8 @@ LARGEST = 1500 << 30  # bytes of the images of one load generator: benchmaster's
 MIB = 1 << 20
 # docs.ceph.com, rados/operations/user-management: images lock each other out through the monitors.
 MON = "profile rbd, allow r"
+# docs.ceph.com, cephfs/client-auth: a folder's pool is a layout, which asks for p; no other file system is reached.
+MDS = f"allow rwp fsname={PREFIX}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def plan(targets: Sequence[str], facts: Mapping[str, Any], generators: Sequence[
     names = made.record["pools"]
     made.caps.update({"mon": MON, "osd": ", ".join(f"allow rwx pool={name}" for name in names)})
     if made.record["fs"]:
-        made.caps["mds"] = "allow rw"
+        made.caps["mds"] = MDS
     return made
 
 

@@ -27,7 +27,11 @@ def available() -> bool:
 def series(
     suite: Suite, told: Sequence[Mapping[str, Any]], plot: Mapping[str, Any]
 ) -> tuple[list[str], Series, Series]:
-    """Return a plot's rows, and the values of each curve, measured and printed; a curve for each run and target."""
+    """Return what stands below a plot, and the values of each curve, measured and printed.
+
+    Below it stand the table's rows, and each run and target is a curve; ``across``: the other way round, to see how a
+    row grows from run to run.
+    """
     rows = [row for row in suite.rows if row.startswith(plot["rows"])]
     measured: Series = {}
     printed: Series = {}
@@ -39,7 +43,15 @@ def series(
             beside = [cells[target, row][1] for row in rows]
             if any(value is not None for value in beside):
                 printed[name] = beside
-    return rows, measured, printed
+    if "across" not in plot:
+        return rows, measured, printed
+    filled = {name: printed.get(name, [None] * len(rows)) for name in measured} if printed else {}
+    return list(measured), _turned(rows, measured), _turned(rows, filled)
+
+
+def _turned(rows: Sequence[str], curves: Series) -> Series:
+    """A curve for each row, with a value of each curve."""
+    return {row: [values[at] for values in curves.values()] for at, row in enumerate(rows)} if curves else {}
 
 
 def draw(suite: Suite, told: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:

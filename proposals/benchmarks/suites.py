@@ -8,6 +8,7 @@ from typing import Any
 from proposals.files import tree
 from proposals.text import names, sizes
 from proposals.text.errors import ArgumentError
+from proposals.text.notes import counted
 
 FOLDER = Path(__file__).parent / "suites"
 SIZES = ("quick", "paper")
@@ -55,7 +56,8 @@ class Suite:
     """A table or figure of a document. ``printed``: by target or label, then by row, a value a column.
 
     ``score``: which rows' bandwidths and rates make one number of the whole, and those that the document prints.
-    ``links``: what it prints of a link, lowest and highest Mb/s by label.
+    ``links``: what it prints of a link, lowest and highest Mb/s by label. ``clients``: how many hosts made its load; 0
+    where it does not say.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Suite:
     plots: tuple[Mapping[str, Any], ...]
     score: Mapping[str, Any]
     links: Mapping[str, tuple[int, ...]]
+    clients: int
 
     @property
     def rows(self) -> list[str]:
@@ -107,6 +110,7 @@ def parse(name: str, data: Mapping[str, Any]) -> Suite:
         tuple(data.get("plots", ())),
         dict(data.get("score", {})),
         {label: tuple(rates) for label, rates in data.get("links", {}).items()},
+        int(data.get("clients", 0)),
     )
 
 
@@ -129,6 +133,13 @@ def size(suite: Suite, typed: object) -> Size:
     if typed not in SIZES:
         raise ArgumentError(f"size={names.shown(typed)}: expected {' or '.join(SIZES)}")
     return suite.sizes[str(typed)]
+
+
+def clients(suite: Suite, generators: int) -> list[str]:
+    """Return a line where another number of hosts makes load than made the document's."""
+    if suite.clients in (0, generators):
+        return []
+    return [f"load from {counted(generators, 'host')}, where the document had {suite.clients}"]
 
 
 def seconds(suite: Suite, chosen: Size, places: int) -> int:

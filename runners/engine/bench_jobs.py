@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proposals.benchmarks import figures, loads, places
+from proposals.benchmarks import figures, loads, places, suites
 from proposals.benchmarks.suites import Job, Size, Suite
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
@@ -44,7 +44,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
     """
     cells: dict[str, dict[str, list]] = {}
     links, odd = _links(opts, plan, tell)
-    runs, notes, tools = [], [*plan.made.notes, *odd], set()
+    runs, notes, tools = [], [*suites.clients(plan.suite, len(plan.generators)), *plan.made.notes, *odd], set()
     for target, place in plan.made.places.items():
         _ask(opts, plan, "benchmark_load.prepare", [place], 300)
         if fill := loads.prefill(plan.suite, plan.size, place, plan.image):

@@ -45,6 +45,7 @@ def about(plan: Ready) -> list[str]:
     return [
         f"{plan.suite.title}: {len(plan.suite.jobs)} jobs on {', '.join(plan.made.places)}, about {minutes} minutes",
         f"load from {', '.join(plan.generators)}; {plan.size.images} images or files of {rounded(plan.image)} each",
+        *suites.clients(plan.suite, len(plan.generators)),
         *plan.made.notes,
     ]
 

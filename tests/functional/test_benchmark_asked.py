@@ -168,6 +168,25 @@ def test_rados_bench_has_a_pool_for_each_host_and_its_counters(runners, cluster,
     assert "osdnode1: 4k writes: write: its counters say 51 MiB" in runners["benchmark.run"]("moc")["text"]
 
 
+def test_five_runs_of_which_the_highest_and_lowest_are_dropped(runners, cluster, monkeypatch):
+    """The suite's scheme, from what five runs of fio print to the figure in the table."""
+    small(monkeypatch, "infiniflash", 1)
+    printed = copy.deepcopy(FIO)
+    del printed["jobs"][1:]
+    speeds = iter([16 << 20, 1 << 20, 4 << 20, 2 << 20, 3 << 20])
+
+    def runs(minion, job, start, limit):
+        if job["seconds"] and minion == "client1":
+            printed["jobs"][0]["read"]["bw_bytes"] = next(speeds)
+        return {"began": start, "ended": start + 20, "printed": printed, "version": "fio-3.33"}
+
+    cluster.benchmark_load_run = runs
+    cluster.facts["free"] = 10**15
+    done = runners["benchmark.run"]("infiniflash", size="paper")
+    assert "rbd     random read 4k  6.0 " in done["text"], "2, 3 and 4 MiB/s of each of two load generators"
+    assert "placement groups an OSD, where the document advises 200 or more" in done["text"]
+
+
 def test_links_are_measured_where_the_document_tells_of_them(runners, cluster, monkeypatch):
     small(monkeypatch, "mellanox", 1)
     rates = {"public": {"rates": {"a b": 9600.0, "a c": 9500.0}}}
@@ -340,6 +359,12 @@ def test_a_slow_part_is_named_with_exit_status_1(runners, cluster, monkeypatch):
     assert done["retcode"] == 1 and "osdnode1 /dev/c is slow: 40.0 MiB/s" in done["text"]
     disks["/dev/c"] = disk
     assert "no part is slower" in runners["benchmark.baseline"]("disks,osds")["text"]
+    hosts = ("a", "b", "c", "d")
+    rates = {f"{one} {two}": 40.0 if "c" in (one, two) else 950.0 for one in hosts for two in hosts if one != two}
+    proof = network_proof.Proof([], [], {"public": {"rates": rates}})
+    monkeypatch.setattr(network_proof, "iperf", lambda *_: proof)
+    done = runners["benchmark.baseline"]("links")
+    assert done["retcode"] == 1 and "c's link is slow: 40.0 Mb/s, 950.0 Mb/s is usual" in done["text"]
     for typed in ({"parts": "cpus"}, {"seconds": 0}, {"margin": "few"}):
         assert runners["benchmark.baseline"](**typed)["retcode"] == 2
 

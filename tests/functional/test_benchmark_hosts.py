@@ -81,6 +81,7 @@ def test_metadata_and_rados(words):
         "--run-name node1-4k -b 4096 --no-cleanup --max-objects 131072"
     )
     assert "-b" not in words(job("moc", "4k random reads", POOL))
+    assert words(job("moc", "4k writes", {**POOL, "room": 1 << 60}))[-1] == "1000000000", "more than rados counts"
 
 
 ODD = {

@@ -249,6 +249,11 @@ def test_four_scenarios_under_two_profiles_and_all_is_as_it_was(runners, cluster
         assert 18 <= each["clean"] <= 24 and each["clean"] <= each["best"] < 40 and each["moved"] > 0
     assert "document" in done["text"] and "45 min" in done["text"]
     assert {"report.html", "table.txt", "result.json"} <= {path.name for path in folder.iterdir()}
+    (folder / "report.html").unlink()
+    again = runners["benchmark.show"](folder.name)
+    assert "osd-out   fast" in again["text"] and "45 min" in again["text"] and (folder / "report.html").exists()
+    assert "show one" in runners["benchmark.show"](f"{folder.name},{folder.name}")["error"]
+    assert "no cell in common" in runners["benchmark.compare"](folder.name, folder.name)["error"]
 
 
 def test_a_dry_run_changes_nothing(runners, cluster):

@@ -1,6 +1,4 @@
-"""Reference clusters deployed: mellanox (2014) and tigershark (SC19) with the ceph.conf that their documents print,
-infiniflash with shelves that hosts share.
-"""
+"""Two reference clusters deployed with the ceph.conf that their documents print: mellanox (2014), tigershark (SC19)."""
 
 import ipaddress
 import json
@@ -149,57 +147,3 @@ def test_tigershark_every_line_of_its_conf(own_lab: Callable[[str], Session]) ->
     sizes = {osd.get("bluestore_min_alloc_size", "4096") for osd in product.ceph("osd metadata")}
     assert sizes == {"4096"}
     assert json.loads(product.run("saltmaster", "salt-run osd.report --out json").out)["osds"]
-
-
-SHELVES = ("expander-50011731000001ff", "expander-50011731000002ff")
-FLASH = """\
-small_site: true
-crush_locations: {'ifnode*': {chassis: by-path}}
-ceph_config: {global: {mon_target_pg_per_osd: 200}}
-pools: {images: {application: rbd, size: 2, failure_domain: chassis, pg_num: 64, autoscale: "off"}}
-"""
-
-
-def buckets(product: Product) -> dict[str, list[str]]:
-    """Which buckets and OSDs stand in which."""
-    nodes = product.ceph("osd tree")["nodes"]
-    names = {node["id"]: node["name"] for node in nodes}
-    return {node["name"]: sorted(names[child] for child in node.get("children", ())) for node in nodes}
-
-
-def test_infiniflash_a_shelf_that_is_lost_takes_one_copy_alone(own_lab: Callable[[str], Session]) -> None:
-    """Each shelf is one chassis by its disks' paths; with all of a shelf's OSDs stopped what was written is read."""
-    product = Product(own_lab("infiniflash-slice"))
-    for stage in ("prep", "discovery"):
-        product.stage(f"ceph.stage.{stage}")
-    peeked = salt_run(product.session, "proposal.peek", "name=infiniflash", "standalone=true").data
-    assert [(shelf["expander"], shelf["osds"]) for shelf in peeked["shelves"]] == [
-        (name.removeprefix("expander-"), 8) for name in SHELVES
-    ]
-    assert sum("copies on different hosts of it are lost together" in line for line in peeked["warnings"]) == 2
-    (hint,) = (line for line in peeked["hints"] if line.startswith("flash cards of shared shelves"))
-    assert "4 a server" in hint and "at least 200 placement groups an OSD" in hint
-    product.run("saltmaster", "salt-run proposal.populate name=infiniflash standalone=true")
-    product.write(f"{PILLAR}/proposals/policy.cfg", POLICY.format(mon="client*", name="infiniflash"))
-    product.write(OWN, FLASH)
-    for stage in ("configure", "deploy"):
-        product.stage(f"ceph.stage.{stage}")
-    until(lambda: product.whole(16, ("client01", "client02", "client03")), 300, "HEALTH_OK")
-    tree = buckets(product)
-    assert [tree[name] for name in SHELVES] == [["ifnode01", "ifnode02"], ["ifnode03", "ifnode04"]]
-    assert product.run("saltmaster", "ceph config get mon mon_target_pg_per_osd").out.strip() == "200"
-    chassis = {osd: name for name in SHELVES for host in tree[name] for osd in tree[host]}
-    groups = product.ceph("pg ls-by-pool images")["pg_stats"]
-    assert len(groups) == 64
-    assert all({chassis[f"osd.{osd}"] for osd in group["up"]} == set(SHELVES) for group in groups)
-    product.run("saltmaster", "head -c 8M /dev/urandom >/tmp/written; rados -p images put written /tmp/written")
-    try:
-        for host in tree[SHELVES[0]]:
-            product.run(host, "systemctl stop ceph-osd.target")
-        until(lambda: product.ceph("status")["osdmap"]["num_up_osds"] == 8, 180, "the shelf's OSDs are down")
-        read = "timeout 120 rados -p images get written /tmp/read && cmp /tmp/written /tmp/read"
-        assert product.run("saltmaster", read, check=False).code == 0, "what was written is not read"
-    finally:
-        for host in tree[SHELVES[0]]:
-            product.run(host, "systemctl start ceph-osd.target", check=False)
-    until(lambda: product.whole(16, ("client01", "client02", "client03")), 600, "HEALTH_OK with the shelf back")

@@ -48,8 +48,14 @@ def test_the_suites_are_what_the_documents_measured():
         "cephfs": 19, "cephfs-ec": 20, "rbd": 20, "rbd-ec": 10,
     }  # fmt: skip
     assert len(suites.read("mellanox").printed) * 12 == 36
+    clients = {name: suites.read(name).clients for name in suites.known()}
+    assert clients == {"apollo": 2, "infiniflash": 8, "mellanox": 1, "moc": 6, "tigershark": 0}
+    assert suites.clients(apollo, 2) == suites.clients(suites.read("tigershark"), 2) == []
+    assert suites.clients(apollo, 1) == ["load from 1 host, where the document had 2"]
     flash = suites.read("infiniflash").sizes["paper"]
     assert (flash.repeats, flash.drop, flash.images, flash.seconds) == (5, 1, 1, 1200)
+    depths = {job.options["bs"]: job.options["iodepth"] for job in suites.read("infiniflash").jobs}
+    assert (depths["4k"], depths["1M"], len(depths)) == (128, 32, 6), "a depth of its own for each block size"
 
 
 @pytest.mark.parametrize(
@@ -228,6 +234,15 @@ def test_repeats_that_lie_apart_are_noise():
     assert compare.regressions(compare.differences(result(), far), 10) == []
 
 
+def test_percentiles_are_judged_where_repeats_tell_their_noise():
+    for repeats, judged in ((1, False), (5, True)):
+        slow = [{"mib_s": 1.0, "p99_ms": 9.0 + at / 100} for at in range(repeats)]
+        before = {**result(), "cells": {"rbd": {"random read 4k": [{**each, "p99_ms": 3.0} for each in slow]}}}
+        after = {**result("b"), "cells": {"rbd": {"random read 4k": slow}}}
+        found = compare.regressions(compare.differences(before, after), 10)
+        assert [each.column for each in found] == (["p99_ms"] if judged else [])
+
+
 @pytest.mark.parametrize("more", [{"size": "paper"}, {"label": "x"}, {"suite": "moc"}, {"cells": {}}])
 def test_runs_that_are_not_of_a_kind_are_not_compared(more):
     with pytest.raises(ArgumentError):
@@ -244,6 +259,8 @@ def test_what_is_made_carries_the_prefix_and_is_recorded():
     assert list(made.places) == list(suite.targets) and made.record["fs"] == places.PREFIX
     assert made.places["rbd-ec"]["images"]["client2"] == ["rbd-ec-client2-0", "rbd-ec-client2-1"]
     assert sum(words[0] == "rbd" for words in made.commands) == 8
+    assert made.caps["mds"] == "allow rwp fsname=halocline-bench", "p: the folder of cephfs-ec gets its pool"
+    assert made.caps["osd"].split(", ") == [f"allow rwx pool={pool}" for pool in pools]
 
 
 def test_a_hosts_own_pool_moves_no_host_in_the_crush_map():
@@ -369,9 +386,24 @@ def test_several_runs_have_a_curve_each():
         {"id": "m", "suite": "mellanox", "targets": ["rbd"], "label": label, "cells": {"rbd": {}}}
         for label in ("1gbe", "10gbe", "40gbe")
     ]
-    _, measured, printed = plots.series(suite, told, suite.plots[0])
-    assert list(measured) == ["1gbe rbd", "10gbe rbd", "40gbe rbd"]
-    assert printed["40gbe rbd"] == [443, 1894, 2419, 11, 275, 434]
+    rows, measured, printed = plots.series(suite, told, suite.plots[2])
+    assert list(measured) == ["1gbe rbd", "10gbe rbd", "40gbe rbd"] and len(rows) == 6
+    assert printed["40gbe rbd"] == [31, 757, 1773, 8.4, 208, 416]
+
+
+def test_figure_4_shows_how_each_row_grows_with_the_network():
+    suite = suites.read("mellanox")
+    runs = [
+        {"id": f"m{at}", "suite": "mellanox", "targets": ["rbd"], "label": label,
+         "cells": {"rbd": {row: [{"mib_s": at * 10.0, "iops": 1.0}] for row in suite.rows}}}
+        for at, label in enumerate(("1gbe", "10gbe", "mine"), 1)
+    ]  # fmt: skip
+    below, measured, printed = plots.series(suite, runs, suite.plots[0])
+    assert below == ["1gbe rbd", "10gbe rbd", "mine rbd"] and len(measured) == 6
+    assert measured["sequential read 8M"] == [10, 20, 30]
+    assert printed["sequential read 8M"] == [115, 1130, None]
+    assert plots.series(suite, runs[2:], suite.plots[0])[2] == {}, "no value of the document"
+    assert plots.series(suite, [], suite.plots[0]) == ([], {}, {})
 
 
 def test_the_page_needs_no_other_file_and_shows_what_hosts_said_as_text(drawn):
