@@ -66,7 +66,9 @@ def since(count: int) -> dict[str, Any]:
 
 
 def processors() -> list[int]:
-    """Return how long this host's processors were idle and how long they were there, in the kernel's ticks (proc(5)).
+    """Return how long this host's processors were free and how long they were there, in the kernel's ticks (proc(5)).
+
+    What runs at a lower priority (``nice``) gives way to Ceph's daemons: they are free meanwhile.
 
     CLI Example:
 
@@ -75,7 +77,7 @@ def processors() -> list[int]:
         salt 'osdnode*' benchmark_sample.processors
     """
     ticks = [int(word) for word in STAT.read_text().splitlines()[0].split()[1:9]]
-    return [ticks[3] + ticks[4], sum(ticks)]  # idle and iowait
+    return [ticks[1] + ticks[3] + ticks[4], sum(ticks)]  # nice, idle and iowait
 
 
 def _sample(line: str) -> list[int]:

@@ -82,9 +82,13 @@ def test_another_form_of_fios_lines_is_one_message(sample, tmp_path):
         sample.since(0)
 
 
-def test_processors(sample):
-    idle, total = sample.processors()
-    assert 0 <= idle <= total
+def test_processors(sample, tmp_path, monkeypatch):
+    free, total = sample.processors()
+    assert 0 <= free <= total
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  50 300 20 600 25 0 5 0 0 0\n")
+    monkeypatch.setattr(sample, "STAT", stat)
+    assert sample.processors() == [925, 1000], "what runs at a lower priority gives way"
 
 
 @pytest.fixture

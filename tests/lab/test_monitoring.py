@@ -67,7 +67,7 @@ def test_an_osd_that_stops_raises_ceph_s_alert_and_one_that_starts_again_resolve
     """
     until(lambda: up(served).get("ceph") == set(STORAGE), 60, "the managers' exporter")
     hook = ["systemd-run", "--unit", "hook", "python3", "-c", HOOK, "9999", "/srv/hooked", "/srv/hook.password"]
-    served.run(WATCHER, f"echo {served.notes['hook']} >/srv/hook.password; : >/srv/hooked")
+    served.run(WATCHER, f"echo {receivers_password(served)} >/srv/hook.password; : >/srv/hooked")
     served.run(WATCHER, hook)
     host = served.ceph("osd find 0")["crush_location"]["host"]
     wanted = {"CephOSDDownHigh", "LabCopyOfCephOSDDown"}
@@ -82,6 +82,10 @@ def test_an_osd_that_stops_raises_ceph_s_alert_and_one_that_starts_again_resolve
     until(lambda: hooked(served, "resolved") >= wanted, 60, "whoever was told is told that it is over")
 
 
+def receivers_password(product: Product) -> str:
+    return product.run("saltmaster", f"cat {PILLAR}/keys/given/hook").out.strip()
+
+
 def hooked(product: Product, status: str) -> set[str]:
     """The alerts of which the receiver was told this."""
     messages = [json.loads(line) for line in product.run(WATCHER, "cat /srv/hooked").out.splitlines()]
@@ -90,7 +94,7 @@ def hooked(product: Product, status: str) -> set[str]:
 
 def test_the_receivers_password_is_alertmanagers_alone(served: Product) -> None:
     assert served.run(WATCHER, "stat -c '%a %U' /etc/prometheus/secrets/hook").out.strip() == "400 prometheus"
-    password = served.run("saltmaster", f"cat {PILLAR}/keys/given/hook").out.strip()
+    password = receivers_password(served)
     assert len(password) == 16 and password not in served.run(WATCHER, "cat /etc/prometheus/alertmanager.yml").out
 
 

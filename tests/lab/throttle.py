@@ -45,4 +45,4 @@ def benched(product: Product, pool: str, seconds: int = 20) -> tuple[float, floa
     (writes,) = re.findall(r"^Average IOPS: +(\d+)", said, re.M)
     first, last = ([int(word) for word in line.split()] for line in re.findall(r"^cpu +([\d ]+)$", said, re.M))
     spent = [end - begin for begin, end in zip(first, last, strict=True)]
-    return float(writes), 1 - (spent[3] + spent[4]) / sum(spent[:8])  # idle and iowait of proc(5)
+    return float(writes), 1 - (spent[1] + spent[3] + spent[4]) / sum(spent[:8])  # nice, idle and iowait of proc(5)
