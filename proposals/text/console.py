@@ -43,9 +43,10 @@ def console() -> Console:
 def _width() -> int:
     """Columns of the terminal that an answer ends on though it is printed into a text first, as runners do it."""
     try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+        wide = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
     except (AttributeError, OSError, ValueError):  # there is none, or it is no terminal
-        return PIPE_WIDTH
+        wide = 0
+    return wide or PIPE_WIDTH  # a terminal that nobody gave a size has none
 
 
 def text(words: object, style: str = "") -> Text:
