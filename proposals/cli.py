@@ -16,7 +16,7 @@ from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
 from proposals.networking import cli as networks
 from proposals.pictures import disks as disk_pictures
-from proposals.pictures import drawing
+from proposals.pictures import drawing, terminal
 from proposals.pictures import networks as network_pictures
 from proposals.policy import policy, store
 from proposals.reference import machines
@@ -104,6 +104,8 @@ def parser() -> argparse.ArgumentParser:
         verb.add_argument(
             "--all", dest="everything", action="store_true", help="each host and device a line of its own"
         )
+        if verb is not populate:
+            verb.add_argument("--tree", action="store_true", help="what hangs on which device, as a tree")
     words = ("inventory", "host", "disk")
     _verb(
         verbs, "explain", _explain, "show every step of why one disk becomes what it does", words, arguments.ARGUMENTS
@@ -166,8 +168,16 @@ def _reference(options: argparse.Namespace) -> int:
 
 
 def _peek(options: argparse.Namespace) -> int:
-    _print(options, _planned(options).as_dict(), partial(tables.proposal, everything=options.everything))
+    made = _planned(options).as_dict()
+    _print(options, made, _shown(options))
     return 0
+
+
+def _shown(options: argparse.Namespace) -> Callable[[dict], None]:
+    """How a proposal is printed for a person."""
+    if options.tree:
+        return lambda answer: terminal.show(disk_pictures.picture(answer))
+    return partial(tables.proposal, everything=options.everything)
 
 
 def _populate(options: argparse.Namespace) -> int:
@@ -182,7 +192,7 @@ def _populate(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     stored = store.finished_proposal(options.root, options.name)
-    _print(options, stored, partial(tables.proposal, everything=options.everything))
+    _print(options, stored, _shown(options))
     return 0
 
 

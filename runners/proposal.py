@@ -8,6 +8,7 @@ from proposals.disks import export as export_
 from proposals.files import site
 from proposals.inventory import compare, kept
 from proposals.pictures import disks as pictures
+from proposals.pictures import terminal
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
@@ -18,7 +19,8 @@ from runners.engine import answer, look, pages, planning
 @answer.answers
 @answer.takes(arguments.ARGUMENTS)
 def peek(**kwargs: Any) -> answer.Answer:
-    """Show what a proposal would be; write nothing. ``all=true`` gives each host and device a line of its own.
+    """Show what a proposal would be; write nothing. ``all=true`` gives each host and device a line of its own,
+    ``tree=true`` a tree of what hangs on which device.
 
     CLI Example:
 
@@ -26,10 +28,10 @@ def peek(**kwargs: Any) -> answer.Answer:
 
         salt-run proposal.peek name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' data=5000-7000
     """
-    everything = _everything(kwargs)
+    everything, tree = _switch("all", kwargs), _switch("tree", kwargs)
     planned, _, _, stale = planning.plan(__opts__, kwargs)
     shown = planned.as_dict()
-    text = "\n".join([tables.printed(tables.proposal, shown, everything), *stale])
+    text = "\n".join([_printed(shown, everything, tree), *stale])
     return answer.Answer(text, {**shown, **({"messages": stale} if stale else {})})
 
 
@@ -44,7 +46,7 @@ def populate(**kwargs: Any) -> answer.Answer:
 
         salt-run proposal.populate name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' db-size=40g
     """
-    everything = _everything(kwargs)
+    everything = _switch("all", kwargs)
     planned, parsed, root, stale = planning.plan(__opts__, kwargs)
     report = store.populate(root, planned, force=parsed.force)
     shown, messages = planned.as_dict(), [*stale, *report.messages]
@@ -82,17 +84,21 @@ def default(**_: Any) -> dict[str, Any]:
 
 
 @answer.answers
-def show(name: str = "default", all: bool = False, **_: Any) -> answer.Answer:
+def show(name: str = "default", all: bool = False, tree: bool = False, **_: Any) -> answer.Answer:
     """Show a stored proposal; ``all=true`` gives each host and device a line of its own.
+
+    tree
+        True: what hangs on which device, as a tree.
 
     CLI Example:
 
     .. code-block:: bash
 
         salt-run proposal.show apollo
+        salt-run proposal.show apollo tree=true
     """
-    stored, everything = _stored(name), _everything({"all": all})
-    return answer.Answer(tables.printed(tables.proposal, stored, everything), stored)
+    stored = _stored(name)
+    return answer.Answer(_printed(stored, _switch("all", {"all": all}), _switch("tree", {"tree": tree})), stored)
 
 
 @answer.answers
@@ -186,6 +192,13 @@ def _stored(name: str) -> dict[str, Any]:
     return store.finished_proposal(site.site(__opts__).proposals, str(name))
 
 
-def _everything(kwargs: dict[str, Any]) -> bool:
-    """Take ``all`` out of what was typed: whether each host and device is shown by itself."""
-    return bool(argument_readers.switch("all", kwargs.pop("all", False))[0])
+def _switch(name: str, kwargs: dict[str, Any]) -> bool:
+    """Take a switch out of what was typed: ``all``, each host and device by itself; ``tree``."""
+    return bool(argument_readers.switch(name, kwargs.pop(name, False))[0])
+
+
+def _printed(told: dict[str, Any], everything: bool, tree: bool) -> str:
+    """A proposal as a person reads it."""
+    if tree:
+        return tables.printed(terminal.show, pictures.picture(told))
+    return tables.printed(tables.proposal, told, everything)

@@ -123,8 +123,9 @@ def compare(old: str, new: str, **_: Any) -> answer.Output:
     """
     before, after = (_asked("proposal.show", name=str(name)) for name in (old, new))
     told = {"old": before["arguments"], "new": after["arguments"]}
-    summaries = [drawing.told(disks.picture(each), len(each["hosts"]))["summary"] for each in (before, after)]
-    return {"arguments": told, "summaries": summaries, "differs": planning.differs(before, after)}
+    summaries = [disks.picture(each).summary for each in (before, after)]
+    falls = [disks.worst(each) for each in (before, after)]
+    return {"arguments": told, "summaries": summaries, "falls": falls, "differs": planning.differs(before, after)}
 
 
 @answer.answers

@@ -36,6 +36,20 @@ def picture(stored: Mapping) -> Picture:
     )
 
 
+def worst(stored: Mapping) -> str:
+    """What falls with one DB or WAL device of a proposal, at most."""
+    total = sum(map(_raw, stored["hosts"].values()))
+    found = [
+        _lost(device, host)
+        for host in stored["hosts"].values()
+        for device in {osd.get(role) for osd in host["osds"] for role in ("db", "wal")} - {None}
+    ]
+    if not found:
+        return "an OSD alone: DB and WAL are on the data disks"
+    lost, osds = max(found)
+    return f"{counted(osds, 'OSD')}, {terabytes(lost)}, {_share(lost, total)} of the cluster"
+
+
 def _raw(host: Mapping) -> int:
     return sum(disk["size"] for disk in host["disks"] if disk.get("role") == "data")
 
@@ -63,7 +77,7 @@ def _rows(host: Mapping, total: int) -> Iterable[Row]:
         behind.setdefault((osd.get("db"), osd.get("wal")), []).append(osd)
     for (db, wal), osds in sorted(behind.items(), key=lambda each: tuple(map(str, each[0]))):
         heads = tuple(dict.fromkeys(one for one in (db, wal) if one))
-        falls = [_falls(one, host, disks, total) for one in heads]
+        falls = [_falls(one, host, total) for one in heads]
         boxes = tuple(_box(one, disks, text) for one, text in zip(heads, falls, strict=True))
         text = falls[0] if len(heads) == 1 else "; ".join(falls) or "DB and WAL on the data disk"
         yield Row(boxes, tuple(_box(osd["data"], disks, _osd(osd)) for osd in osds), text)
@@ -95,12 +109,18 @@ def _sized(osd: Mapping, role: str) -> bool:
     return bool(osd.get(role)) and type(osd.get(f"{role}_size")) is int
 
 
-def _falls(device: str, host: Mapping, disks: Mapping[str, Mapping], total: int) -> str:
+def _lost(device: str, host: Mapping) -> tuple[int, int]:
+    """The bytes and the number of OSDs that hang on a device."""
+    sizes = {disk["id"]: disk["size"] for disk in host["disks"]}
     osds = [osd for osd in host["osds"] if device in (osd.get("db"), osd.get("wal"))]
-    lost = sum(disks[data]["size"] for data in {osd["data"] for osd in osds} if data in disks)
-    role = "/".join(word.upper() for word in ("db", "wal") if any(osd.get(word) == device for osd in osds))
+    return sum(sizes.get(data, 0) for data in {osd["data"] for osd in osds}), len(osds)
+
+
+def _falls(device: str, host: Mapping, total: int) -> str:
+    lost, osds = _lost(device, host)
+    role = "/".join(word.upper() for word in ("db", "wal") if any(osd.get(word) == device for osd in host["osds"]))
     shares = f"{_share(lost, _raw(host))} of the host, {_share(lost, total)} of the cluster"
-    return f"{role}: {counted(len(osds), 'OSD')}, {terabytes(lost)} fall with it, {shares}"
+    return f"{role}: {counted(osds, 'OSD')}, {terabytes(lost)} fall with it, {shares}"
 
 
 def _falls_with_host(host: Mapping, total: int) -> str:

@@ -1,5 +1,8 @@
 """How answers reach a terminal or a pipe: plain tables, and no control character of what is told."""
 
+import os
+import sys
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -34,7 +37,16 @@ class _Console(Console):
 def console() -> Console:
     """The console that answers are printed on."""
     terminal = _Console(highlight=False)
-    return terminal if terminal.is_terminal else _Console(highlight=False, width=PIPE_WIDTH)
+    return terminal if terminal.is_terminal else _Console(highlight=False, width=_width())
+
+
+def _width() -> int:
+    """Columns of the terminal that an answer ends on though it is printed into a text first, as runners do it."""
+    try:
+        wide = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+    except (AttributeError, OSError, ValueError):  # there is none, or it is no terminal
+        wide = 0
+    return wide or PIPE_WIDTH  # a terminal that nobody gave a size has none
 
 
 def text(words: object, style: str = "") -> Text:

@@ -71,14 +71,17 @@ export const proposals = async (place, page) => {
   const show = async () => {
     const compared = other && await page.ask("view.compare", { old, new: other });
     const data = await page.ask("view.proposal", { name: old });
+    const beside = other && await page.ask("view.proposal", { name: other });
     if (!data || !page.live()) return;
     const words = (typed) => Object.entries(typed).map(([key, value]) => `${key}=${value}`).join(" ") || "no arguments";
     answer.replaceChildren(make("p", {}, words(data.arguments)),
       compared ? make("div", {}, make("h2", {}, `${old} beside ${other}`),
-        table("Two proposals", ["proposal", "arguments", "what it is"],
-          [[old, words(compared.arguments.old), compared.summaries[0]], [other, words(compared.arguments.new), compared.summaries[1]]]),
+        table("Two proposals", ["proposal", "arguments", "what it is", "what falls with one device, at most"],
+          [[old, compared.arguments.old], [other, compared.arguments.new]].map(([name, typed], at) =>
+            [name, words(typed), compared.summaries[at], compared.falls[at]])),
         differences(compared.differs)) : "",
-      picture(data, (first) => page.ask("view.proposal", { name: old, first })));
+      picture(data, (first) => page.ask("view.proposal", { name: old, first })),
+      beside ? picture(beside, (first) => page.ask("view.proposal", { name: other, first })) : "");
   };
   place.append(make("h2", {}, "Stored proposals"), make("p", {},
     chooser("Proposal", names, (name) => { old = name; show(); }),

@@ -13,7 +13,7 @@ from typing import Any
 from lab import daemon
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # how WebDriver names an element
-PATIENCE = 60
+PATIENCE = 240  # seconds: a machine may do other things at once
 FLAGS = (
     *("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "disable-background-networking"),
     *("disable-component-update", "disable-sync", "no-first-run", "window-size=1400,900"),

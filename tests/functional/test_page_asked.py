@@ -190,6 +190,7 @@ def test_a_plan_is_written_as_it_was_looked_at(master, runners):
     runners["operate.populate"](name="five", confirm=runners["operate.populate"](name="five")["confirm"])
     both = runners["view.compare"](old="apollo", new="five")
     assert both["differs"]["hosts"].keys() == changed.keys()
+    assert both["falls"] == ["9 OSDs, 54.0 TB, 4.2% of the cluster", "5 OSDs, 30.0 TB, 4.2% of the cluster"]
     written = [each["what"] for each in runners["view.stages"]()["entries"]]
     assert written == ["operate.populate name=five", "operate.populate name=apollo"]
 

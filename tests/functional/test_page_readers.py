@@ -4,6 +4,7 @@ import axe
 import pytest
 from browser import browser
 from pageserver import apollo, enter, free
+from saltmaster import CHECKOUT
 
 from proposals.disks import arguments, plan
 from proposals.networking import arguments as network_arguments
@@ -12,6 +13,12 @@ from proposals.pictures import disks, drawing, networks
 from proposals.reference import machines
 
 pytestmark = [pytest.mark.processes, pytest.mark.big]
+KEPT = CHECKOUT / "build/page"
+CHOOSE = """
+const field = document.getElementById(arguments[0]);
+field.value = arguments[1];
+field.dispatchEvent(new Event('change'));
+"""
 VIEWS = {  # what is to be seen before it is checked
     "plan": "120 OSDs",
     "proposals": "proposal apollo",
@@ -32,7 +39,8 @@ def script():
 def served(salt_factories):
     with apollo(salt_factories, "readers", "A MODEL") as page:
         runners = page.master.runners()
-        runners["proposal.populate"](name="apollo", ratio=9)
+        for name, ratio in (("apollo", 9), ("five", 5)):
+            runners["proposal.populate"](name=name, ratio=ratio)
         runners["networks.populate"](name="n", cluster_vlan=3001, cluster_network="192.168.100.0/24")
         yield page
 
@@ -55,6 +63,30 @@ def test_every_view_keeps_the_rules_light_and_dark(window, script):
         for scheme in ("light", "dark"):
             window.emulate("prefers-color-scheme", scheme)
             assert (view, scheme, axe.violations(window, script)) == (view, scheme, [])
+        window.size(420, 900)
+        assert window.run("return document.documentElement.scrollWidth <= innerWidth"), view
+        window.size(1400, 900)
+
+
+def test_two_proposals_stand_beside_each_other(window):
+    enter(window, "alice")
+    window.says("Plan disks")
+    window.click("a[href='#proposals']")
+    window.says("proposal apollo")
+    window.run(CHOOSE, "choose-beside", "five")
+    window.says("apollo beside five", "ratio=9", "ratio=5", "4 hosts differ.", "216 OSDs", "120 OSDs")
+    window.says("9 OSDs, 54.0 TB, 4.2% of the cluster", "5 OSDs, 30.0 TB, 4.2% of the cluster", "proposal five")
+    window.click("main details summary")
+    window.until("document.querySelector('main details li') !== null")
+    window.picture(KEPT / "compare.png")
+
+
+def test_a_network_is_seen_with_its_vlan(window):
+    enter(window, "alice")
+    window.says("Plan disks")
+    window.click("a[href='#networks']")
+    window.says("network proposal n", "bond0.3001: VLAN 3001 on bond0")
+    window.picture(KEPT / "networks.png")
 
 
 def test_a_question_keeps_the_rules_and_the_keyboard_leaves_it(window, script):

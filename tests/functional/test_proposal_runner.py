@@ -87,6 +87,13 @@ def test_what_is_shown_was_planned(master):
     assert shown.data["summary"]["osds"] == peeked.data["summary"]["osds"] == 72
 
 
+def test_a_tree_shows_what_hangs_on_what(master):
+    for function, words in (("proposal.show", {"name": "mine"}), ("proposal.peek", {"ratio": 9})):
+        told = master.runners()[function](tree=True, **words)["text"]
+        assert "└── " in told and "── S " in told, told
+    assert "tree=x: true or false" in master.runners()["proposal.show"]("mine", tree="x")["error"]
+
+
 def test_what_the_inventory_does_not_tell_is_named(master):
     """Accepted and never seen; seen long ago. Beside the plan, for a person and for a program."""
     key = master.accept("node7")

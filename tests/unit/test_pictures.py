@@ -90,6 +90,13 @@ def test_each_data_disk_stands_beside_what_it_hangs_on(planned):
     assert group.rows[-1].text == "2 ssd of 931.5 GiB: mounted on /boot/efi; has partitions"
 
 
+def test_what_falls_with_one_device_at_most(planned):
+    assert disks.worst(planned) == "9 OSDs, 54.0 TB, 4.2% of the cluster"
+    two = peek(inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}, {"is": "nvme1600"}]))
+    assert disks.worst(two) == "2 OSDs, 12.0 TB, 100.0% of the cluster"
+    assert disks.worst(peek(inventory(node1=[{"is": "hdd6", "count": 2}]))).startswith("an OSD alone")
+
+
 def test_a_wal_on_another_device_is_a_second_head():
     raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}, {"is": "nvme1600"}])
     (group,) = disks.picture(peek(raw)).groups
