@@ -77,7 +77,7 @@ def begin(
         stage_child.guard(stage, INTERRUPTED.format(stage))
     answered, masters_ = stage_jobs.begun(__opts__, expected)
     if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
-        return answer.bad(masters.refused(stage, masters_))
+        masters.refuse(stage, masters_)
     note["silent"] = sorted(set(expected) - set(answered))
     unknown = _left(note, answered)
     if job:

@@ -109,13 +109,17 @@ def _master(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 
 def _above(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.above:
-        yield (), masters.ABOVE, masters.BELOW
+        yield (), "it is a master of masters ('order_masters: True'), and asks no minion", masters.BELOW
 
 
 def _beside(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     several_ = masters.several_active({minion: host.masters for minion, host in seen.hosts.items()})
     for minion, active in () if seen.beside else several_.items():
-        yield (minion,), f"it takes jobs from several masters at once: {', '.join(active)}", masters.MEND
+        yield (
+            (minion,),
+            f"it takes jobs from several masters at once: {', '.join(active)}",
+            f"{masters.ONE}; {masters.ALLOW}",
+        )
 
 
 def _restart(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:

@@ -121,8 +121,7 @@ def _own(opts: Mapping) -> Mapping:
 
 def _returned(opts: Mapping, asked: list[str], functions: str | list[str], arguments: list, timeout: float) -> dict:
     """What one Salt job returns, in full; ProposalError where the master takes none, or is one of masters."""
-    if opts.get("order_masters"):
-        raise ProposalError(f"nobody was asked: {masters.ABOVE}; {masters.BELOW}")
+    masters.alone(opts.get("order_masters"))
     waits = {"timeout": timeout, "gather_job_timeout": patience(opts, functions, len(asked))}
     try:
         with salt.client.get_local_client(mopts=_own(opts)) as client:

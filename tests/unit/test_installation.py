@@ -22,7 +22,7 @@ OLD = replace(HOST, parts={})
 TWO = replace(HOST, masters=["10.0.0.1", "10.0.0.2"])
 CASES = {  # what is otherwise; who is named, what is said, what mends it
     "master": ({"refused": "the Salt master takes no jobs"}, (), "takes no jobs", "systemctl restart salt-master"),
-    "above": ({"above": True}, (), "order_masters: True", "run Halocline on the master whose own minions"),
+    "above": ({"above": True}, (), "order_masters: True", "run Halocline on the master that has their keys"),
     "restart": ({"older": "/etc/salt/master"}, (), "/etc/salt/master", "systemctl restart salt-master"),
     "drop-in": ({"settings": ["runner_dirs"]}, (), "runner_dirs", "srv/install"),
     "files": ({"files": {"/etc/a": "edited"}}, (), "is edited", "mv '/etc/a' '/etc/a.mine'; python3"),
