@@ -113,13 +113,10 @@ def _above(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 
 
 def _beside(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
-    several_ = masters.several_active({minion: host.masters for minion, host in seen.hosts.items()})
-    for minion, active in () if seen.beside else several_.items():
-        yield (
-            (minion,),
-            f"it takes jobs from several masters at once: {', '.join(active)}",
-            f"{masters.ONE}; {masters.ALLOW}",
-        )
+    found = masters.several_active({minion: host.masters for minion, host in seen.hosts.items()})
+    for minion, active in () if seen.beside else found.items():
+        what = f"it takes jobs from several masters at once: {', '.join(active)}"
+        yield (minion,), what, f"{masters.ONE}; {masters.ALLOW}"
 
 
 def _restart(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
