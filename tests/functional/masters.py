@@ -1,5 +1,6 @@
 """Real masters beside and above each other, a syndic and minions on loopback, each in a folder of its own."""
 
+import socket
 import sys
 from pathlib import Path
 
@@ -19,13 +20,19 @@ FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 class Master(fleet.Master):
     """A master without a fleet that accepts who asks; it knows one port of this machine and no disk, as labs have some.
 
+    address
+        The end of its address of loopback. All have the same ports: by the publisher's a minion with a standby looks
+        whether it is connected.
     beside
         A master whose keys it has.
     """
 
-    def __init__(self, root, beside=None, **settings):
-        super().__init__(root, [], {"auto_accept": True, "worker_threads": 3, **settings})
-        self.port = self.opts()["ret_port"]
+    ports = dict(zip(("publish_port", "ret_port"), fleet.free_ports(2), strict=True))
+
+    def __init__(self, root, address=1, beside=None, **settings):
+        self.address = f"127.0.0.{address}"
+        own = {"auto_accept": True, "worker_threads": 3, "interface": self.address, **self.ports}
+        super().__init__(root, [], {**own, **settings})
         if beside:
             for path in (beside.root / "pki").glob("master.*"):
                 atomic.write(root / "pki" / path.name, path.read_text(), path.stat().st_mode & 0o777)
@@ -40,25 +47,27 @@ class Master(fleet.Master):
 
     def start(self):
         self._popen("-c", fleet.SCRIPT.format("salt_master"), "-c", str(self.config))
-        opts = self.opts()
-        fleet.until(
-            lambda: all(fleet.listens(opts[port]) for port in ("publish_port", "ret_port")), "the master listens"
-        )
+        fleet.until(lambda: all(map(self._listens, self.ports.values())), "the master listens")
+
+    def _listens(self, port):
+        with socket.socket() as probe:
+            return probe.connect_ex((self.address, port)) == 0
 
     def syndic(self, above):
         """Start a syndic that hands on what the master above asks; its id is this master's folder's name."""
-        own = {"id": self.root.name, "root_dir": str(self.root / "syndic"), "master": "127.0.0.1"}
+        own = {"id": self.root.name, "root_dir": str(self.root / "syndic"), "master": self.address}
         (self.config / "minion").write_text(yaml.safe_dump(own))
         with (self.config / "master.d/site.conf").open("a") as conf:
-            conf.write(f"syndic_master: 127.0.0.1\nsyndic_master_port: {above.port}\n")
+            conf.write(f"syndic_master: {above.address}\nsyndic_master_port: {self.ports['ret_port']}\n")
         self._popen("-c", fleet.SCRIPT.format("salt_syndic"), "-c", str(self.config))
 
     def minion(self, name, root, *masters, **settings):
         """Start a minion of this master, or of several."""
         (root / "conf").mkdir(parents=True)
-        asked = [f"127.0.0.1:{each.port}" for each in masters or (self,)]
+        asked = [each.address for each in masters or (self,)]
         own = {"id": name, "root_dir": str(root), "pki_dir": str(root / "pki"), "user": "root", "retry_dns": 0}
         own |= {"master": asked if masters else asked[0], "acceptance_wait_time": 2, "grains": {"host": name}}
+        own |= {"master_port": self.ports["ret_port"], "publish_port": self.ports["publish_port"]}
         own |= {"enable_fqdns_grains": False, "enable_gpu_grains": False, **settings}
         (root / "conf/minion").write_text(yaml.safe_dump(own))
         self._popen("-c", fleet.SCRIPT.format("salt_minion"), "-c", str(root / "conf"))
