@@ -11,7 +11,8 @@ KINDS = ("modules", "states", "grains", "utils")
 def look() -> dict:
     """Return the product's version, a hash of each part that prep brought, and what is free where Salt writes.
 
-    ``{version, parts: {modules/osd.py: sha256 in hex}, room: {folder: bytes free}}``. Parts of the site are among them.
+    ``{version, parts: {modules/osd.py: sha256 in hex}, room: {folder: bytes free}, masters}``. Parts of the site are
+    among them; masters are those of ``host_masters.active``.
 
     CLI Example:
 
@@ -27,4 +28,4 @@ def look() -> dict:
     }
     folders = {str(folder) for folder in (Path("/"), Path("/var/log"), Path(__opts__["cachedir"])) if folder.is_dir()}
     room = {folder: shutil.disk_usage(folder).free for folder in sorted(folders)}
-    return {"version": VERSION, "parts": parts, "room": room}
+    return {"version": VERSION, "parts": parts, "room": room, "masters": __salt__["host_masters.active"]()}

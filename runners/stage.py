@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from proposals.stages import lines, orchestrations, plan_steps, presence, progress, targets
+from proposals.stages import lines, masters, orchestrations, plan_steps, presence, progress, targets
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
@@ -75,7 +75,9 @@ def begin(
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    answered = stage_jobs.running(__opts__, expected)
+    answered, masters_ = stage_jobs.begun(__opts__, expected)
+    if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
+        masters.refuse(stage, masters_)
     note["silent"] = sorted(set(expected) - set(answered))
     unknown = _left(note, answered)
     if job:

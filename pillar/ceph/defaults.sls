@@ -12,6 +12,8 @@ stage_prep_master: default-no-update-no-reboot
 stage_prep_minion: default-no-update-no-reboot
 # Seconds that prep waits for a rebooted host, and for the cluster to be well before the next one.
 ready_timeout: 300
+# Whether minions may take jobs from other masters too, at the same time: none of these runs Halocline then.
+several_masters: false
 # The hosts that a stage changes, as Salt's glob: given for one run, salt-run state.orch NAME pillar='{"ceph_only": ...}'.
 ceph_only: null
 # Of ceph.stage.removal, given for one run alike: the hash of the list that was printed, hosts that are gone for good

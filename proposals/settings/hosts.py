@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from proposals.settings.kinds import NAME, Choice, Own, Setting, Text, Whole
+from proposals.settings.kinds import NAME, Choice, Flag, Own, Setting, Text, Whole
 from proposals.settings.mappings import Many, Named
 
 PLACE, MINIONS = "site.sls", "minions.sls"
@@ -62,6 +62,13 @@ SETTINGS = (
         Whole(1, 86400, "a number of seconds"),
         "how long prep waits for a rebooted host, and for the cluster to be well before the next one",
         default=300,
+        place=PLACE,
+    ),
+    Setting(
+        "several_masters",
+        Flag(),
+        "true where minions take jobs from other masters too, none of which runs Halocline",
+        default=False,
         place=PLACE,
     ),
     Setting("ceph_os", MAPPING, "names of packages, services and files, as in pillar/ceph/os/FAMILY.sls", place=PLACE),

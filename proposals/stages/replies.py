@@ -17,11 +17,16 @@ RAISED = re.compile(r'.*\n  File "[^\n]*\n(?: +[^\n]*\n)*(?P<kind>[\w.]+): (?P<w
 
 
 class Question(NamedTuple):
-    """A function of a minion's with its arguments, and the type of what it answers."""
+    """A function of a minion's with its arguments, and the type of what it answers.
+
+    optional
+        A minion that lacks the function, as before its first prep, or fails in it, answers None.
+    """
 
     function: str
     arguments: Sequence[Any] = ()
     kind: type | UnionType = dict
+    optional: bool = False
 
 
 class Problem(NamedTuple):
@@ -93,10 +98,13 @@ def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapp
         reply = returned.get(minion)
         if not isinstance(reply, Mapping) or reply.get("out") == "no_return":
             problems.append(Problem(minion, SILENT, silent=True))
-        elif wrong := [text for question in questions if (text := _wrong(question, reply))]:
-            problems.append(Problem(minion, "; ".join(wrong)))
+            continue
+        wrong = {question.function: text for question in questions if (text := _wrong(question, reply))}
+        if told := [wrong[each.function] for each in questions if each.function in wrong and not each.optional]:
+            problems.append(Problem(minion, "; ".join(told)))
         else:
-            answers[minion] = {question.function: reply["ret"][question.function] for question in questions}
+            functions = [question.function for question in questions]
+            answers[minion] = {each: None if each in wrong else reply["ret"][each] for each in functions}
     return Replies(answers, problems)
 
 

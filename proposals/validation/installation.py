@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from proposals.stages import masters
 from proposals.text.errors import InventoryError
 from proposals.text.names import printable, shown
 from proposals.text.notes import several
@@ -23,11 +24,12 @@ RESTART = "systemctl restart salt-master"
 
 @dataclass(frozen=True)
 class Host:
-    """What a minion has: the product's version, ``{part: hash}``, and bytes free by folder."""
+    """What a minion has: the product's version, ``{part: hash}``, bytes free by folder; its active masters."""
 
     version: str
     parts: Mapping[str, str]
     room: Mapping[str, int]
+    masters: object = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Installation:
 
     refused
         Why the master takes no job.
+    above
+        Whether it is a master of masters: nobody was asked then.
+    beside
+        Whether the site says that minions may have other masters too.
     older
         The file of its configuration that was written since it began.
     pillar
@@ -61,6 +67,8 @@ class Installation:
     """
 
     refused: str = ""
+    above: bool = False
+    beside: bool = False
     older: str = ""
     pillar: str = ""
     settings: Sequence[str] = ()
@@ -98,6 +106,18 @@ class Check(NamedTuple):
 def _master(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.refused:
         yield (), seen.refused, f"{RESTART}; 'journalctl -u salt-master' says why it ended"
+
+
+def _above(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    if seen.above:
+        yield (), "it is a master of masters ('order_masters: True'), and asks no minion", masters.BELOW
+
+
+def _beside(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
+    found = masters.several_active({minion: host.masters for minion, host in seen.hosts.items()})
+    for minion, active in () if seen.beside else found.items():
+        what = f"it takes jobs from several masters at once: {', '.join(active)}"
+        yield (minion,), what, f"{masters.ONE}; {masters.ALLOW}"
 
 
 def _restart(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
@@ -183,6 +203,7 @@ def _parts(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 
 CHECKS = (
     Check("master", "Salt's master runs and takes jobs", _master),
+    Check("above", "the master is the one that its minions know", _above),
     Check("restart", "the master runs by its configuration as it is now", _restart),
     Check("drop-in", "the master's configuration has all that the shipped drop-in says", _settings),
     Check("files", "what srv/install wrote is there, as it was written", _files),
@@ -195,6 +216,7 @@ CHECKS = (
     Check("minions", "minions are managed by Halocline", _none),
     Check("silent", "every minion of ours answers", _silent),
     Check("answers", "every minion's answer can be read", _failed),
+    Check("masters", "no minion takes jobs from several masters at once", _beside),
     Check("parts", "every minion has the parts that the master serves", _parts),
 )
 
@@ -206,7 +228,8 @@ def read(answer: Mapping[str, Any]) -> Host:
         raise InventoryError("host_parts.look did not answer {version, parts, room}")
     if not all(isinstance(free, int) for free in room.values()):
         raise InventoryError("host_parts.look: 'room' is not {folder: bytes}")
-    return Host(shown(answer.get("version")), {str(part): str(hash_) for part, hash_ in parts.items()}, dict(room))
+    parts = {str(part): str(hash_) for part, hash_ in parts.items()}
+    return Host(shown(answer.get("version")), parts, dict(room), answer.get("masters"))
 
 
 def differing(served: Mapping[str, str], host: Host) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 import salt.key
 import yaml
 
+from proposals.stages import masters
 from proposals.text.errors import InventoryError, ProposalError
 from proposals.validation import installation
 from proposals.validation.installation import Host, Installation
@@ -69,14 +70,17 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
         The one minion to be asked, of ours or one whose key waits; None for all.
     """
     keys = salt.key.get_key({**opts, "output": "quiet"}).list_keys()
-    ours, pillar = _ours(opts)
-    asked = [minion for minion in ours if only in (None, minion)]
+    ours, pillar, beside = _ours(opts)
+    above = bool(opts.get("order_masters"))
+    asked = [] if above else [minion for minion in ours if only in (None, minion)]
     try:
         (found, failed, silent), refused = hosts(opts, asked), "" if asked else _gone(opts)
     except ProposalError as err:
         found, failed, silent, refused = {}, {}, [], str(err)
     return Installation(
         refused=refused,
+        above=above,
+        beside=beside,
         older=_older(opts),
         pillar=pillar,
         settings=_lacking(opts),
@@ -95,14 +99,15 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
     )
 
 
-def _ours(opts: Mapping) -> tuple[list[str], str]:
-    """Our minions, and why that cannot be told."""
+def _ours(opts: Mapping) -> tuple[list[str], str, bool]:
+    """Our minions, why that cannot be told, and whether they may have other masters."""
     try:
-        if errors := minions.pillar(opts).get("_errors"):
-            return minions.ours(opts), f"the master's own pillar cannot be compiled: {'; '.join(map(str, errors))}"
-        return minions.ours(opts), ""
+        pillar = minions.pillar(opts)
+        errors = "; ".join(map(str, pillar.get("_errors", ())))
+        why = f"the master's own pillar cannot be compiled: {errors}" if errors else ""
+        return minions.ours(opts), why, pillar.get(masters.SETTING) is True
     except ProposalError as err:
-        return [], str(err)
+        return [], str(err), False
 
 
 def _gone(opts: Mapping) -> str:

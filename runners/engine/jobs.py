@@ -12,6 +12,7 @@ import salt.client
 import salt.config
 import salt.exceptions
 
+from proposals.stages import masters
 from proposals.stages.replies import Question, Replies, judged
 from proposals.text.errors import ProposalError
 from runners.engine import minions, taking_part
@@ -119,7 +120,8 @@ def _own(opts: Mapping) -> Mapping:
 
 
 def _returned(opts: Mapping, asked: list[str], functions: str | list[str], arguments: list, timeout: float) -> dict:
-    """What one Salt job returns, in full; ProposalError where the master takes none."""
+    """What one Salt job returns, in full; ProposalError where the master takes none, or is one of masters."""
+    masters.alone(opts.get("order_masters"))
     waits = {"timeout": timeout, "gather_job_timeout": patience(opts, functions, len(asked))}
     try:
         with salt.client.get_local_client(mopts=_own(opts)) as client:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
+from proposals.stages.masters import several_active
 from proposals.stages.orchestrations import Jobs, named, state_runs
 from runners.engine import jobs
 from runners.engine.waiting import until_none
@@ -14,6 +15,17 @@ def running(opts: Mapping, minions: Collection[str]) -> Jobs:
     """Return the state runs on each of these minions that answers, asked in one job."""
     replies = jobs.ask(opts, minions, "saltutil.running", kind=list, timeout=PATIENCE)
     return {minion: state_runs(answer) for minion, answer in replies.answers.items()}
+
+
+def begun(opts: Mapping, minions: Collection[str]) -> tuple[Jobs, dict[str, tuple[str, ...]]]:
+    """Return what ``running`` does, and the masters of each minion that takes jobs from several at once; one job."""
+    questions = [
+        jobs.Question("saltutil.running", kind=list),
+        jobs.Question("host_masters.active", kind=list, optional=True),
+    ]
+    answers = jobs.ask_several(opts, minions, questions, PATIENCE).answers
+    runs, active = ({minion: answer[asked.function] for minion, answer in answers.items()} for asked in questions)
+    return {minion: state_runs(answer) for minion, answer in runs.items()}, several_active(active)
 
 
 def wait(opts: Mapping, begun: Jobs, limit: float, tell: Callable[[str], None]) -> Jobs:

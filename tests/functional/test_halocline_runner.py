@@ -87,7 +87,7 @@ def test_a_master_that_takes_no_job(master, minions, monkeypatch):
 
 
 def test_nobody_to_ask_and_no_master_runs(master, minions, monkeypatch):
-    monkeypatch.setattr(installed, "_ours", lambda opts: ([], ""))
+    monkeypatch.setattr(installed, "_ours", lambda opts: ([], "", False))
     assert checks(master.runners(output="json")["halocline.doctor"]()).keys() == {"master", "minions"}
 
 

@@ -393,7 +393,7 @@ def noted(monkeypatch):
     monkeypatch.setattr(stage_lock, "note", lambda opts, job: notes.update(job) or job)
     monkeypatch.setattr(stage_lock, "own", lambda opts: notes)
     away = set()
-    monkeypatch.setattr(stage_jobs, "running", lambda opts, asked: {each: [] for each in asked if each not in away})
+    monkeypatch.setattr(stage_jobs, "begun", lambda opts, asked: ({each: [] for each in asked if each not in away}, {}))
     return SimpleNamespace(job=notes, away=away)
 
 

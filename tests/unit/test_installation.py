@@ -19,8 +19,10 @@ HOST = Host("0.1.0", {**SERVED, "modules/theirs.py": "x"}, {"/": LEAST})
 WELL = Installation(ours=["a", "b"], hosts={"a": HOST, "b": HOST}, served=SERVED, room={"/srv": LEAST})
 SMALL, MANY = Load(processors=2, workers=5, timeout=15, gather=30, files=0), [str(number) for number in range(1200)]
 OLD = replace(HOST, parts={})
+TWO = replace(HOST, masters=["10.0.0.1", "10.0.0.2"])
 CASES = {  # what is otherwise; who is named, what is said, what mends it
     "master": ({"refused": "the Salt master takes no jobs"}, (), "takes no jobs", "systemctl restart salt-master"),
+    "above": ({"above": True}, (), "order_masters: True", "run Halocline on the master that has their keys"),
     "restart": ({"older": "/etc/salt/master"}, (), "/etc/salt/master", "systemctl restart salt-master"),
     "drop-in": ({"settings": ["runner_dirs"]}, (), "runner_dirs", "srv/install"),
     "files": ({"files": {"/etc/a": "edited"}}, (), "is edited", "mv '/etc/a' '/etc/a.mine'; python3"),
@@ -33,6 +35,7 @@ CASES = {  # what is otherwise; who is named, what is said, what mends it
     "minions": ({"ours": []}, (), "no minion is managed", "salt-key --list-all"),
     "silent": ({"silent": ["a", "b"]}, ("a", "b"), "does not answer", "systemctl restart salt-minion"),
     "answers": ({"failed": {"b": "it has no host_parts.look"}}, ("b",), "no host_parts.look", "ceph.stage.prep"),
+    "masters": ({"hosts": {"a": TWO}}, ("a",), "at once: 10.0.0.1, 10.0.0.2", "'master_type: failover'"),
     "parts": ({"hosts": {"a": OLD, "b": OLD}}, ("a", "b"), "and 1 more", "ceph.stage.prep"),
 }  # fmt: skip
 
@@ -72,6 +75,15 @@ def test_a_master_that_bears_not_all_minions_at_once_is_told_the_number(minions,
     found = list(wrong(replace(SMALL, **changes), minions))
     assert [mend.partition("'")[2].partition("'")[0] for _, mend in found] == told
     assert all(f"{minions} minions that run states at once" in message for message, _ in found)
+
+
+@pytest.mark.parametrize("told", [["10.0.0.1"], [], None, "10.0.0.1, 10.0.0.2", {"a": 1, "b": 2}])
+def test_one_master_or_no_answer_is_nothing_wrong(told):
+    assert installation.run(replace(WELL, hosts={"a": replace(HOST, masters=told)})) == []
+
+
+def test_the_site_may_say_that_other_masters_leave_the_cluster_alone():
+    assert installation.run(replace(WELL, hosts={"a": TWO}, beside=True)) == []
 
 
 def test_a_file_that_is_missing_is_not_moved_away():

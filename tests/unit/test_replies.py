@@ -49,6 +49,15 @@ def test_each_function_that_failed_is_named_and_equal_problems_share_a_line():
     assert silent == f"z: {replies.SILENT}"
 
 
+@pytest.mark.parametrize("told", ["'a.c' is not available.", 1, None])
+def test_an_optional_question_costs_a_minion_nothing(told):
+    """A minion before its first prep has none of our functions: its other answers count."""
+    questions = [Question("a.b", kind=list), Question("a.c", kind=list, optional=True)]
+    reply = {"ret": {"a.b": [], "a.c": told}, "retcode": {"a.b": 0, "a.c": 0}}
+    assert replies.judged(["x"], questions, {"x": reply}) == ({"x": {"a.b": [], "a.c": None}}, [])
+    assert replies.judged(["x"], questions, {"x": {"ret": "busy", "retcode": 1}}).problems == [Problem("x", "busy")]
+
+
 def test_waiting_ends_when_nothing_is_left_or_at_its_limit():
     left = [["a", "b"], ["b"], []]
     assert waiting.until_none(lambda: left.pop(0), 60, 0) == [] and left == []

@@ -1,0 +1,88 @@
+"""Who is refused for other masters, without any that runs; with real ones: ``test_masters.py``."""
+
+import pytest
+import salt.client
+from salt.exceptions import SaltClientError
+from saltfactories.utils.loader import LoaderModuleMock
+from saltmaster import Master
+
+from proposals.stages.replies import Replies
+from runners.engine import jobs
+
+MASTERS = [  # a minion's configuration, its connection's own master; those that are active
+    ("", "salt", ["salt"]),
+    ("master: a", "a", ["a"]),
+    ("master: [a]", "a", ["a"]),
+    ("master: [b, a]", "b", ["a", "b"]),
+    ("master: [a, 'b:4507']\nmaster_type: str", "a", ["a", "b:4507"]),
+    ("master: [a, a]", "a", ["a"]),
+    ("master: [a, b]\nmaster_type: failover", "b", ["b"]),
+    ("master: [a, b]\nmaster_type: distributed", "b", ["b"]),
+    ("master: module.function\nmaster_type: func", "c", ["c"]),
+]
+
+
+@pytest.mark.parametrize(("written", "connected", "active"), MASTERS)
+def test_a_minion_tells_the_masters_that_are_active_at_once(python_module, tmp_path, written, connected, active):
+    conf = tmp_path / "minion"
+    conf.write_text(f"id: node1\nroot_dir: {tmp_path}\n{written}\n")
+    module = python_module("host_masters")
+    with LoaderModuleMock({module: {"__opts__": {"conf_file": str(conf), "master": connected}}}):
+        assert module.active() == active
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    made = salt_factories.salt_master_daemon("several", factory_class=Master)
+    for name in ("node1", "node2"):
+        made.accept(name)
+    return made
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What minions answer of their masters; each job's functions."""
+    told, asked = {"node1": ["salt1"], "node2": None}, []
+
+    def ask(opts, minions, questions, timeout=60):
+        asked.append([each.function for each in questions])
+        runs = [{"saltutil.running": [], "host_masters.active": told[minion]} for minion in minions]
+        return Replies(dict(zip(minions, runs, strict=True)), [])
+
+    monkeypatch.setattr(jobs, "ask_several", ask)
+    return told, asked
+
+
+def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_costs_no_job(master, told):
+    assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
+    assert told[1] == [["saltutil.running", "host_masters.active"]]
+
+
+def test_several_masters_at_once_are_refused_unless_the_site_allows_it(master, told):
+    told[0]["node2"] = ["salt1", "salt2\x1b[2J"]
+    said = master.runners()["stage.begin"]("deploy", test=True)
+    assert said["retcode"] == 2 and said["error"].startswith("stage deploy: node2: takes jobs from several masters")
+    assert "(salt1, salt2\\x1b[2J)" in said["error"] and "'several_masters: true' in ceph/site.sls" in said["error"]
+    site = master.pillar / "site.sls"
+    site.parent.mkdir(exist_ok=True)
+    for value, status in (("false", 2), ("'yes'", 2), ("true", 0)):
+        site.write_text(f"several_masters: {value}\n")
+        assert master.runners()["stage.begin"]("deploy", test=True).get("retcode", 0) == status
+    site.unlink()
+
+
+def test_a_master_of_masters_asks_nobody(master, monkeypatch):
+    asked = []
+
+    def client(**_):
+        asked.append(1)
+        raise SaltClientError("no master")
+
+    monkeypatch.setattr(salt.client, "get_local_client", client)
+    assert "takes no jobs" in master.runners()["tuning.check"]()["error"] and asked == [1]
+    runners = master.runners(order_masters=True)
+    for verb, words in (("stage.begin", ["prep"]), ("tuning.check", []), ("discovery.collect", [])):
+        done = runners[verb](*words)
+        assert done["retcode"] == 2 and "'order_masters: True'" in done["error"], done
+    assert "[above]" in runners["halocline.doctor"]()["text"]
+    assert asked == [1]
