@@ -18,7 +18,7 @@ from throttle import proven, throttled
 from lab.session import Session
 
 pytestmark = pytest.mark.big
-SPEEDS = {"1gbe": "10mbit", "10gbe": "100mbit", "40gbe": "400mbit"}  # 1 : 10 : 40
+SPEEDS = {"1gbe": "25mbit", "10gbe": "250mbit", "40gbe": "1gbit"}  # 1 : 10 : 40
 PUBLIC = f"ip -o -4 addr show to 192.168.{SUBNETS['ratios']}.0/24 | awk '{{print $2; exit}}'"
 SLOW = 40  # writes a second of a throttled disk
 HARD = "lsblk -J -d -o PATH,SERIAL,ROTA"
