@@ -13,7 +13,17 @@ from proposals.text.errors import PolicyError
 from runners.engine import minions
 
 pytestmark = [pytest.mark.processes, pytest.mark.big]
-POLICY = "cluster-ceph/cluster/*.sls\nrole-*/cluster/node1.sls\nconfig/stack/default/ceph/cluster.yml\n"
+CHOSEN = {
+    "policy.cfg": """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/node1.sls
+role-mon/cluster/node1.sls
+role-mgr/cluster/node1.sls
+profile-own/cluster/node1.sls
+config/stack/default/ceph/cluster.yml
+""",
+    "profile-own/cluster/node1.sls": "roles: [storage]\n",
+}
 
 
 @pytest.fixture
@@ -84,7 +94,8 @@ def test_a_standby_with_the_same_keys_id_and_folder_goes_on_where_the_first_ende
     assert not second.asked(["node1"], "test.ping")
     lay_out(first)
     assert first.typed("stage.run", "discovery").code == 0
-    (first.pillar / "proposals/policy.cfg").write_text(POLICY)
+    for path, text in CHOSEN.items():
+        atomic.write(first.pillar / "proposals" / path, text)
     done = first.typed("stage.run", "configure")
     assert done.code == 0, done
     with pytest.raises(PolicyError, match="nothing is configured yet"):
