@@ -71,7 +71,9 @@ def state(
     if not taking:
         return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
     try:
-        ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
+        ret = __states__["salt.state"](
+            name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar, timeout=_timeout(len(taking))
+        )
     except (SaltClientError, SaltReqTimeoutError) as err:  # it runs on the minions; the next stage waits for it
         why = BUSY.format(len(taking), str(err).partition(". ")[0])
         return {"name": name, "result": False, "changes": {}, "comment": why}
@@ -84,6 +86,15 @@ def state(
         ret["result"] = not why
         ret["comment"] += f"\n{why or left['text']}"
     return ret
+
+
+def _timeout(count: int) -> int | None:
+    """Seconds before Salt asks whether a host still lives: None, the master's own, but where so many hosts fetch their
+    pillars at once that the answer would wait behind them."""
+    from runners.engine import jobs
+
+    patience = jobs.patience(__opts__, "state.apply", count)
+    return patience if patience > __opts__["gather_job_timeout"] else None
 
 
 def _changed(answers: Mapping) -> list[str]:

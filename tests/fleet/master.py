@@ -60,7 +60,7 @@ class Master:
         own = {"root_dir": str(root), "interface": "127.0.0.1", "id": "salt_master", "user": "root", **ports}
         own |= {"pki_dir": str(root / "pki"), "enable_fqdns_grains": False}
         (self.config / "master").write_text(yaml.safe_dump(own))
-        (self.config / "master.d/site.conf").write_text(yaml.safe_dump(dict(settings or {})))
+        self.settle(settings or {})
         minion = {"root_dir": str(root / "fleet"), "pki_dir": str(root / "fleet/pki"), "id": "fleet"}
         minion |= {"master": "127.0.0.1", "master_port": ports["ret_port"], "enable_fqdns_grains": False}
         minion |= {"publish_port": ports["publish_port"], "enable_gpu_grains": False}
@@ -70,6 +70,10 @@ class Master:
         (root / "fleet/pki/minion.pub").write_text(public)
         for name in minions:
             (root / "pki/minions" / name).write_text(public)
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Write the site's own settings; a master that runs has to be started again for them."""
+        (self.config / "master.d/site.conf").write_text(yaml.safe_dump(dict(settings)))
 
     def opts(self) -> dict[str, Any]:
         """Its options, as its own processes read them."""

@@ -19,12 +19,12 @@ def state(checkout, monkeypatch):
         step = runpy.run_path(str(checkout / "salt/_states/step.py"))["state"]
         monkeypatch.setattr(taking_part, "among", among)
 
-        def applied(name, **_):
+        def applied(name, **told):
             if isinstance(answers, Exception):
                 raise answers
-            return {"name": name, **answers}
+            return {"name": name, **(answers(told) if callable(answers) else answers)}
 
-        step.__globals__.update(__opts__={}, __states__={"salt.state": applied})
+        step.__globals__.update(__opts__={"gather_job_timeout": 30}, __states__={"salt.state": applied})
         return step("tunings", "ceph.host.tunings", hosts)
 
     return run
@@ -44,6 +44,15 @@ def test_many_hosts_are_counted_and_few_are_named(state, hosts, said):
     answers = {"result": True, "changes": {"ret": did}, "comment": "States ran successfully. Updating osd001."}
     ret = state(hosts, answers)
     assert ret["comment"].startswith(said) and ret["changed"] == ["osd001"]
+
+
+@pytest.mark.parametrize(("count", "timeout"), [(3, None), (150, None), (300, 60), (1000, 200)])
+def test_many_are_given_time_for_their_pillars_before_salt_asks_whether_they_live(state, count, timeout):
+    def answers(told):
+        assert told["timeout"] == timeout
+        return {"result": True, "changes": {}, "comment": ""}
+
+    assert state([f"osd{number}" for number in range(count)], answers)["result"]
 
 
 def test_what_failed_is_told_as_salt_tells_it(state):
