@@ -37,7 +37,7 @@ COMMANDS = (
     ("plan", "stage.plan deploy"),
 )
 CHAOS = ("discovery", "plan")
-PATIENCE = 2  # seconds of gather_job_timeout a minion: also where the machine has other work
+PATIENCE, FOR_ODD = 2, 0.3  # seconds of gather_job_timeout a minion: also where the machine has other work
 
 
 class Memory(threading.Thread):
@@ -102,8 +102,7 @@ def measure(
     without
         Commands that are left out.
     odd
-        The share of silent ones, of slow and of lying ones with which ``CHAOS`` runs once more at the end, by the
-        timeouts that are shipped.
+        The share of silent ones, of slow and of lying ones with which ``CHAOS`` runs once more at the end.
     logs
         Where what was printed is kept.
     """
@@ -123,7 +122,7 @@ def measure(
                 print(f"{count} minions: {name}: {shown(well[name])}", flush=True)
             if odd:
                 master.stop()
-                master.settle({})
+                master.settle({"gather_job_timeout": max(30, round(FOR_ODD * count))})
                 master.start(manners(names, odd))
             for name, command in (each for each in COMMANDS if odd and each[0] in CHAOS and each[0] not in without):
                 strange[name] = cost(master, command, logs / f"{count}-odd-{name}.txt")

@@ -99,7 +99,7 @@ class Master:
             stdout=subprocess.PIPE,
         )
         if not fleet.stdout.readline():
-            raise RuntimeError(f"the fleet ended: see {self.root}/fleet.err")
+            raise RuntimeError(f"the fleet ended:\n{(self.root / 'fleet.err').read_text()[-2000:]}")
 
     def stop(self) -> None:
         """End both, with all their children."""
