@@ -114,16 +114,15 @@ def measure(
     strange: dict[str, Cost] = {}
     try:
         with Master(root / "m", names, {"gather_job_timeout": max(30, PATIENCE * count)}) as master:
-            master.start()
+            master.start(fetches=False)
             for name, command in (each for each in COMMANDS if each[0] not in without):
                 if name == "policy":
                     (master.pillar / "proposals/policy.cfg").write_text(hosts.POLICY)
                 well[name] = cost(master, command, logs / f"{count}-{name}.txt")
                 print(f"{count} minions: {name}: {shown(well[name])}", flush=True)
             if odd:
-                master.stop()
-                master.settle({"gather_job_timeout": max(30, round(FOR_ODD * count))})
-                master.start(manners(names, odd))
+                master.settle({"gather_job_timeout": max(30, round(FOR_ODD * count))})  # salt-run reads it anew
+                master.behave(manners(names, odd))
             for name, command in (each for each in COMMANDS if odd and each[0] in CHAOS and each[0] not in without):
                 strange[name] = cost(master, command, logs / f"{count}-odd-{name}.txt")
                 print(f"{count} minions, odd ones: {name}: {shown(strange[name])}", flush=True)

@@ -36,7 +36,7 @@ def fleet(request):
         if request.param == SIZES[0]:  # as above 200 hosts
             (master.pillar / "proposals").mkdir(parents=True)
             (master.pillar / "proposals" / unwritten.NAME).write_text("folders: []\nhosts: []\n")
-        master.start()
+        master.start(slow=8)
         for name in COMMANDS if request.param == SIZES[-1] else COMMANDS[:-1]:
             if name == "stage.run configure":
                 (master.pillar / "proposals/policy.cfg").write_text(hosts.POLICY)
@@ -81,8 +81,7 @@ def test_no_answer_grows_with_the_number_of_minions(fleet):
 @pytest.mark.parametrize("fleet", SIZES[-1:], indirect=True, ids=str)
 def test_silent_and_lying_ones_are_named_and_hold_back_only_themselves(fleet):
     count, master, _ = fleet
-    master.stop()
-    master.start(ODD, slow=8)
+    master.behave(ODD)
     done = master.typed("stage.run", "discovery")
     assert (done.code, done.err) == (0, ""), done
     assert "osd0002: left out: does not answer" in done.out and "19 of 19" in done.out
