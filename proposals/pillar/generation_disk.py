@@ -16,7 +16,7 @@ from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
 
 KEPT, FEWEST = 20, 1  # generations, beside the one that is served
-FILES = 2000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
+FILES = 1000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
 LINKS = ("secrets", "stack/ceph", "site")  # of a generation, to folders with a file for each host
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 

@@ -68,7 +68,7 @@ def test_a_generation_that_is_no_longer_served_leads_to_no_secrets(tmp_path: Pat
     assert {path for path in old.rglob("*") if path.is_symlink()} == links
 
 
-@pytest.mark.parametrize(("hosts", "kept"), [(4, 20), (50, 20), (100, 10), (300, 3), (1000, 1), (0, 20)])
+@pytest.mark.parametrize(("hosts", "kept"), [(4, 20), (25, 20), (50, 10), (100, 5), (300, 1), (1000, 1), (0, 20)])
 def test_fewer_generations_are_kept_where_they_have_many_files(hosts: int, kept: int) -> None:
     files = {f"cluster/{number}.sls": "" for number in range(2 * hosts)}
     assert generation_disk.kept(SimpleNamespace(files=files)) == kept
