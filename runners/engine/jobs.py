@@ -152,4 +152,5 @@ def _returned(opts: Mapping, asked: list[str], functions: str | list[str], argum
                 returned |= client.cmd(share, functions, arguments, tgt_type="list", full_return=True, **waits)
             return returned
     except REFUSED as err:
-        raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err
+        said = str(err).partition(". ")[0]  # Salt goes on with advice that does not hold here
+        raise ProposalError(f"the Salt master takes no jobs ({said}): is salt-master running?") from err
