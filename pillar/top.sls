@@ -1,3 +1,5 @@
+#!yaml
+# No Jinja here, nor in the other files that begin so: rendering them would be an eighth of what a minion's pillar costs.
 # What every minion is told before the generated layers (srv/master.d: ext_pillar), also beside a top file of the
 # site's own: srv/master.d serves this folder once more as `halocline`. Of two equal targets Salt keeps the later, so
 # these are none that a site would write; their order lets the site's own pillar win.

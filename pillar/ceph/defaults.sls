@@ -1,3 +1,4 @@
+#!yaml
 # What stands where the site says nothing: its own words go into ceph/site.sls.
 
 # Package sources that prep adds: {NAME: arguments of Salt's pkgrepo.managed}. None is added unasked.

@@ -1,3 +1,4 @@
+#!yaml
 # Settings that end a health warning of a new cluster: warning, cause, source. Nothing is muted.
 # What only some distributions need stands in the same form in os/.
 ceph_health:

@@ -1,3 +1,4 @@
+#!yaml
 # Kernel settings as TuneD profiles. configure chooses one for each host by its role and disks (ceph:tuning); a site
 # chooses otherwise with `ceph: {tuning: NAME}` (or none) under stack/ceph/, and adds settings of its own in this form:
 #   KIND of setting, its key, value, meaning, source; price: risky, applied only where ceph:tunings_allowed names its id; least: a host that has

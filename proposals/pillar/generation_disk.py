@@ -15,8 +15,9 @@ from proposals.pillar import key_store, secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump
 
-KEPT, FEWEST = 20, 3  # generations, beside the one that is served
-FILES = 4000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
+KEPT, FEWEST = 20, 1  # generations, beside the one that is served
+FILES = 1000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
+LINKS = ("secrets", "stack/ceph", "site")  # of a generation, to folders with a file for each host
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 
 
@@ -30,9 +31,9 @@ def prepare(site: Site, generation: Generation) -> Path:
         atomic.write_tree(folder, generation.files)
     for name in ("assignment.cfg", "stack.cfg"):
         _link(folder / name, site.shipped / name)
-    _link(folder / "secrets", site.secrets)
-    _link(folder / "stack" / "ceph", site.root / "stack" / "ceph")
-    _link(folder / "site", site.root / "stack")  # for the site's own global.yml, which may come and go
+    # The last is for the site's own global.yml, which may come and go.
+    for name, target in zip(LINKS, (site.secrets, site.root / "stack" / "ceph", site.root / "stack"), strict=True):
+        _link(folder / name, target)
     return folder
 
 
@@ -51,10 +52,17 @@ def kept(generation: Generation) -> int:
 
 
 def prune(site: Site, keep: int = KEPT) -> list[str]:
-    """Remove the oldest generations but never the one that is served; return the names of those that went."""
+    """Remove the oldest generations but never the one that is served; return the names of those that went.
+
+    Those that stay lose the links by which Salt would list each host's secrets once more; ``prepare`` makes them anew.
+    """
     served = site.current.resolve()
     old = [folder for folder in site.generations.glob("[!.]*") if folder.resolve() != served]
-    return [folder.name for folder in pruning.prune(old, keep)]
+    gone = pruning.prune(old, keep)
+    for folder in set(old) - set(gone):
+        for name in LINKS:
+            atomic.remove(folder / name)
+    return [folder.name for folder in gone]
 
 
 def _link(link: Path, target: Path) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 import regex
 
-from proposals.files import atomic, documents, tree
+from proposals.files import atomic, documents
+from proposals.policy import unwritten
 from proposals.text.errors import PolicyError, StoreError
 from proposals.text.names import nearest, shown
 
@@ -143,7 +144,7 @@ def resolve(root: str | Path, text: str | None = None) -> Resolution:
 
 def select(root: str | Path, line: Line) -> list[str]:
     """The files that one line chooses: sorted, then filtered from left to right. Raises PolicyError for none."""
-    globbed = chosen = tree.matching(root, line.pattern)
+    globbed = chosen = unwritten.matching(root, line.pattern)
     if not chosen:
         raise PolicyError(f"'{shown(line.pattern)}' matches no file{_hint(root, line.pattern)}")
     end = time.monotonic() + SECONDS
@@ -168,20 +169,20 @@ def _searched(paths: list[str], expression: regex.Pattern, end: float) -> list[s
 def _hint(root: str | Path, pattern: str) -> str:
     """What comes nearest to a pattern that matches nothing."""
     first, slash, rest = pattern.partition("/")
-    known = tree.folders(root)
+    known = unwritten.folders(root)
     if not slash:
         near = get_close_matches(first, known, n=1, cutoff=0.5)
         return f": a line names files, such as '{near[0]}/*/*'" if near else f"; folders there: {', '.join(known[:12])}"
-    if not tree.matching(root, f"{first}/*/*") and first not in known:
+    if not unwritten.matching(root, f"{first}/*/*") and first not in known:
         near = get_close_matches(first, known, n=1, cutoff=0.5)
         if near:
             return f": did you mean '{near[0]}/{shown(rest)}'?"
         return f"; folders there: {', '.join(known[:12]) or 'none'}"
     folder = pattern.rpartition("/")[0]
-    there = [path.rpartition("/")[2] for path in tree.matching(root, f"{folder}/*")]
+    there = [path.rpartition("/")[2] for path in unwritten.matching(root, f"{folder}/*")]
     if there:
         return f"; {shown(folder)} holds {', '.join(there[:6])}{' ...' if len(there) > 6 else ''}"
-    below = tree.matching(root, f"{first}/*/*")
+    below = unwritten.matching(root, f"{first}/*/*")
     return f"; {first} holds {', '.join(below[:3])} ..." if below else f"; {first} holds no files"
 
 
@@ -194,7 +195,7 @@ class _Documents(dict[str, dict | None]):
         self.parsed: dict[str, dict] = {}
 
     def __missing__(self, source: str) -> dict | None:
-        text = atomic.read_text(self.root / source)
+        text = unwritten.text(self.root, source)
         self[source] = self._parsed(text, Path(source).name) if text.strip() else None
         return self[source]
 

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from proposals.disks.plan import DiskPlan
-from proposals.files import atomic, tree
+from proposals.files import atomic
 from proposals.files.site import minion_file
-from proposals.policy import policy
+from proposals.policy import policy, unwritten
 
 LARGE = 10  # hosts from which five monitors are proposed, else three
 # role -> what names of hosts that are meant for it begin with
@@ -54,8 +54,8 @@ def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
     chosen: set[str] = set()
     path = Path(root) / "policy.cfg"
     for line in policy.parse(atomic.read_text(path)) if path.exists() else ():
-        chosen.update(tree.matching(root, line.pattern))
-    left = [line for line in wanted if not chosen.issuperset(tree.matching(root, line))]
+        chosen.update(unwritten.matching(root, line.pattern))
+    left = [line for line in wanted if not chosen.issuperset(unwritten.matching(root, line))]
     sentence = (
         "is yours and stays as it is; it lacks these lines"
         if path.exists()
@@ -65,7 +65,9 @@ def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
 
 
 def _hosts(root: str | Path) -> list[str]:
-    return [path.rpartition("/")[2].removesuffix(".sls") for path in tree.matching(root, "cluster-ceph/cluster/*.sls")]
+    return [
+        path.rpartition("/")[2].removesuffix(".sls") for path in unwritten.matching(root, "cluster-ceph/cluster/*.sls")
+    ]
 
 
 def roles(hosts: list[str], storage: set[str]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """What populate keeps under ``proposals``: profiles, network proposals, fragments; read, and written where needed."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from proposals.files import atomic
 from proposals.files.documents import parse_json, parse_yaml
 from proposals.files.gc_paused import uncollected
 from proposals.files.tree import folders, read_yaml
-from proposals.policy import policy, policy_draft, populate_decision
+from proposals.policy import policy, policy_draft, populate_decision, unwritten
 from proposals.policy.fragments import assignments, config
 from proposals.policy.populate_decision import Decision, Populated, Wanted
 from proposals.policy.roles import FOLDERS
@@ -141,7 +141,7 @@ def fragments(
     Raises ArgumentError for a host or value that is not acceptable text, StoreError where writing fails."""
     root = Path(root)
     settings = config(fsid, networks, time_server)
-    texts = {**assignments(hosts, {*FOLDERS, *roles}), **settings}
+    texts = {**_assigned(root, list(hosts), {*FOLDERS, *roles}), **settings}
     there = {folder: set(_names(root / folder)) for folder in {path.rpartition("/")[0] for path in texts}}
     absent = {p: text for p, text in texts.items() if p.rpartition("/")[2] not in there[p.rpartition("/")[0]]}
     atomic.write_many(root, absent)
@@ -150,6 +150,14 @@ def fragments(
         if path not in absent:
             messages += populate_decision.differing(path, read_yaml(root / path), parse_yaml(settings[path], path))
     return messages
+
+
+def _assigned(root: Path, hosts: Collection[str], roles: Collection[str]) -> dict[str, str]:
+    """The cluster and role fragments that have to be files."""
+    if not unwritten.wanted(root, hosts):
+        return assignments(hosts, roles)
+    unwritten.name(root, hosts, {path.partition("/")[0] for path in assignments(["id"], roles)})
+    return {}
 
 
 def _names(folder: Path) -> list[str]:

@@ -4,6 +4,8 @@ Like all of ``runners/engine`` this is plain Python that no ``salt-run`` command
 without ``__init__.py``. Functions take the master's options first, a runner's ``__opts__``.
 """
 
+import math
+import os
 from collections.abc import Collection, Mapping, Sequence
 from types import UnionType
 from typing import Any
@@ -20,6 +22,9 @@ from runners.engine import minions, taking_part
 # For these the master compiles the pillar of each minion, and takes so many seconds for each of many that ask at
 # once, if it is small: proposals/validation/master_load.py has more.
 FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply"}, 0.2
+# A minion that has waited so many seconds for its pillar asks again, and the master compiles both: of its
+# request_channel_timeout, 60 (salt/config/__init__.py), two thirds.
+WAITING = 40
 # What Salt's client raises where no master takes a job, or not this user's.
 REFUSED = (
     salt.exceptions.SaltClientError,
@@ -106,8 +111,27 @@ def patience(opts: Mapping, functions: str | Collection[str], count: int) -> int
     count
         How many minions are asked.
     """
-    fetches = FETCHING & ({functions} if isinstance(functions, str) else set(functions))
-    return max(opts["gather_job_timeout"], round(PILLAR * count) if fetches else 0)
+    return max(opts["gather_job_timeout"], round(PILLAR * count) if _fetches(functions) else 0)
+
+
+def shares(opts: Mapping, functions: str | Collection[str], asked: Sequence[str]) -> list[list[str]]:
+    """Return minions in as few equal shares as the master bears, a job each: one, but where so many fetch their pillars
+    at once that the last would ask again before its own is compiled.
+
+    opts
+        The master's options.
+    functions
+        What they are asked.
+    asked
+        Ids of minions.
+    """
+    each = int(WAITING / PILLAR) * max(1, min(os.cpu_count() or 1, opts["worker_threads"]))
+    count = max(1, math.ceil(len(asked) / each)) if _fetches(functions) else 1
+    return [list(asked[at::count]) for at in range(count)]
+
+
+def _fetches(functions: str | Collection[str]) -> bool:
+    return bool(FETCHING & ({functions} if isinstance(functions, str) else set(functions)))
 
 
 def _own(opts: Mapping) -> Mapping:
@@ -120,11 +144,17 @@ def _own(opts: Mapping) -> Mapping:
 
 
 def _returned(opts: Mapping, asked: list[str], functions: str | list[str], arguments: list, timeout: float) -> dict:
-    """What one Salt job returns, in full; ProposalError where the master takes none, or is one of masters."""
+    """What one Salt job returns, in full, or a job for each share; ProposalError where the master takes none, or is one
+    of masters.
+    """
     masters.alone(opts.get("order_masters"))
-    waits = {"timeout": timeout, "gather_job_timeout": patience(opts, functions, len(asked))}
+    returned: dict[str, Any] = {}
     try:
         with salt.client.get_local_client(mopts=_own(opts)) as client:
-            return client.cmd(asked, functions, arguments, tgt_type="list", full_return=True, **waits)
+            for share in shares(opts, functions, asked):
+                waits = {"timeout": timeout, "gather_job_timeout": patience(opts, functions, len(share))}
+                returned |= client.cmd(share, functions, arguments, tgt_type="list", full_return=True, **waits)
+            return returned
     except REFUSED as err:
-        raise ProposalError(f"the Salt master takes no jobs ({err}): is salt-master running?") from err
+        said = str(err).partition(". ")[0]  # Salt goes on with advice that does not hold here
+        raise ProposalError(f"the Salt master takes no jobs ({said}): is salt-master running?") from err

@@ -71,7 +71,7 @@ def state(
     if not taking:
         return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
     try:
-        ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
+        ret = _applied(name, taking, sls, pillar)
     except (SaltClientError, SaltReqTimeoutError) as err:  # it runs on the minions; the next stage waits for it
         why = BUSY.format(len(taking), str(err).partition(". ")[0])
         return {"name": name, "result": False, "changes": {}, "comment": why}
@@ -84,6 +84,22 @@ def state(
         ret["result"] = not why
         ret["comment"] += f"\n{why or left['text']}"
     return ret
+
+
+def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar: Mapping | None) -> dict:
+    """What ``salt.state`` answers; where hosts are more than the master bears at once, of all shares."""
+    from runners.engine import jobs
+
+    rets = []
+    for share in jobs.shares(__opts__, "state.apply", taking):
+        patience = jobs.patience(__opts__, "state.apply", len(share))  # None: the master's own timeout
+        timeout = patience if patience > __opts__["gather_job_timeout"] else None
+        told = {"tgt": share, "tgt_type": "list", "sls": sls, "pillar": pillar, "timeout": timeout}
+        rets.append(__states__["salt.state"](name, **told))
+    result = next(each for each in (False, None, True) if each in [ret["result"] for ret in rets])
+    answers = {minion: each for ret in rets for minion, each in ret["changes"].get("ret", {}).items()}
+    said = dict.fromkeys(ret["comment"] for ret in rets if ret["result"] is result)
+    return {**rets[0], "result": result, "changes": {"ret": answers} if answers else {}, "comment": "\n".join(said)}
 
 
 def _changed(answers: Mapping) -> list[str]:

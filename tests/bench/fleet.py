@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 import hosts
 from master import Master, group, remove
 
-SIZES = (20, 100, 300)
+SIZES = (100, 300, 1000)
 ODD = 0.03  # of the minions are silent, so many slow, so many lying
 COMMANDS = (
     ("prep", "stage.run prep"),
@@ -37,7 +37,7 @@ COMMANDS = (
     ("plan", "stage.plan deploy"),
 )
 CHAOS = ("discovery", "plan")
-PATIENCE = 2  # seconds of gather_job_timeout a minion: also where the machine has other work
+PATIENCE, FOR_ODD = 2, 0.3  # seconds of gather_job_timeout a minion: also where the machine has other work
 
 
 class Memory(threading.Thread):
@@ -94,39 +94,41 @@ def manners(names: Sequence[str], odd: float) -> dict[str, str]:
     return {name: ("silent", "slow", "lying")[place % 3] for place, name in enumerate(picked)}
 
 
-def measure(count: int, without: Sequence[str] = (), odd: float = 0, logs: Path | None = None) -> dict[str, Cost]:
-    """What each command costs for so many minions.
+def measure(
+    count: int, without: Sequence[str] = (), odd: float = 0, logs: Path | None = None
+) -> tuple[dict[str, Cost], dict[str, Cost]]:
+    """What each command costs for so many minions; and what some cost with odd ones among them, if any.
 
     without
         Commands that are left out.
     odd
-        The share of silent ones, of slow and of lying ones, once all has been configured; then ``CHAOS`` alone counts.
+        The share of silent ones, of slow and of lying ones with which ``CHAOS`` runs once more at the end.
     logs
         Where what was printed is kept.
     """
-    names, measured = hosts.names(count), {}
+    names = hosts.names(count)
     root = Path(tempfile.mkdtemp(prefix="fleet"))
     logs = logs or root
     logs.mkdir(parents=True, exist_ok=True)
+    well: dict[str, Cost] = {}
+    strange: dict[str, Cost] = {}
     try:
         with Master(root / "m", names, {"gather_job_timeout": max(30, PATIENCE * count)}) as master:
-            master.start()
-            told = COMMANDS[:5] if odd else COMMANDS
-            for name, command in (each for each in told if each[0] not in without):
+            master.start(fetches=False)
+            for name, command in (each for each in COMMANDS if each[0] not in without):
                 if name == "policy":
                     (master.pillar / "proposals/policy.cfg").write_text(hosts.POLICY)
-                measured[name] = cost(master, command, logs / f"{count}-{name}.txt")
-                print(f"{count} minions: {name}: {shown(measured[name])}", flush=True)
+                well[name] = cost(master, command, logs / f"{count}-{name}.txt")
+                print(f"{count} minions: {name}: {shown(well[name])}", flush=True)
             if odd:
-                master.stop()
-                master.start(manners(names, odd))
-                by_name = dict(COMMANDS)
-                for name in (each for each in CHAOS if each not in without):
-                    measured[name] = cost(master, by_name[name], logs / f"{count}-odd-{name}.txt")
-                    print(f"{count} minions, odd ones: {name}: {shown(measured[name])}", flush=True)
+                master.settle({"gather_job_timeout": max(30, round(FOR_ODD * count))})  # salt-run reads it anew
+                master.behave(manners(names, odd))
+            for name, command in (each for each in COMMANDS if odd and each[0] in CHAOS and each[0] not in without):
+                strange[name] = cost(master, command, logs / f"{count}-odd-{name}.txt")
+                print(f"{count} minions, odd ones: {name}: {shown(strange[name])}", flush=True)
     finally:
         remove(root)
-    return {name: measured[name] for name in CHAOS if name in measured} if odd else measured
+    return well, strange
 
 
 def main() -> None:
@@ -146,11 +148,14 @@ def main() -> None:
     sizes = sorted(map(int, options.sizes.split(",")))
     without = options.without.split(",")
     measured = earlier(options.beside) if options.beside else {}
-    measured |= {count: measure(count, without, logs=options.logs) for count in sizes}
+    strange: dict[str, Cost] = {}
+    for count in sizes:
+        odd = ODD if count == sizes[-1] and not options.no_odd else 0
+        measured[count], strange = measure(count, without, odd, options.logs)
     printed(console, measured)
-    if not options.no_odd:
+    if strange:
         console.print(f"\n{ODD:.0%} silent, {ODD:.0%} slow, {ODD:.0%} lying")
-        printed(console, {sizes[-1]: measure(sizes[-1], without, ODD, options.logs)})
+        printed(console, {sizes[-1]: strange})
     found = {count: {name: asdict(each) for name, each in costs.items()} for count, costs in measured.items()}
     (options.logs / "fleet.json").write_text(json.dumps(found, indent=1))
     if len(measured) > 1:

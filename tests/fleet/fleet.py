@@ -9,6 +9,7 @@ does, but no file of the file server.
 import asyncio
 import json
 import random
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,10 +47,10 @@ class Requests:
 
 
 class Minion:
-    """One identity of the fleet. ``manner`` is ``well``, ``slow`` or ``lying``."""
+    """One identity of the fleet. Its manner is ``well``, ``silent``, ``slow`` or ``lying``."""
 
-    def __init__(self, fleet: "Fleet", host: Host, manner: str) -> None:
-        self.host, self.manner = host, manner
+    def __init__(self, fleet: "Fleet", host: Host) -> None:
+        self.host = host
         self.running: dict[str, dict] = {}
         self.random = random.Random(host.name)
         self.fleet = fleet
@@ -59,14 +60,20 @@ class Minion:
         transport = Requests(fleet.context, opts["master_uri"])
         self.channel = salt.channel.client.AsyncReqChannel(opts, transport, self.auth)
 
+    @property
+    def manner(self) -> str:
+        """How it is now."""
+        return self.fleet.manners.get(self.host.name, "well")
+
     async def start(self) -> None:
-        """Sign in, fetch the pillar as a minion's start does, then hear jobs."""
+        """Sign in, then hear jobs; fetch the pillar as a minion's start does, where that is asked."""
         await self.auth.authenticate()
         jobs = self.fleet.context.socket(zmq.SUB)
         jobs.setsockopt(zmq.SUBSCRIBE, b"")
         jobs.connect(f"tcp://127.0.0.1:{self.auth.creds['publish_port']}")
         self.listens = asyncio.create_task(self._listen(jobs))
-        await self._fetch()
+        if self.fleet.fetches:
+            await self._fetch()
 
     async def _fetch(self) -> None:
         told = {"id": self.host.name, "grains": self.host.grains, "saltenv": "base", "pillarenv": None}
@@ -77,6 +84,8 @@ class Minion:
     async def _listen(self, jobs: zmq.asyncio.Socket) -> None:
         while True:
             *_, message = await jobs.recv_multipart()
+            if self.manner == "silent":
+                continue
             job = self.fleet.read(self.auth, message)
             if self.host.name in job["tgt"] if job["tgt_type"] == "list" else job["tgt"] == "*":
                 self.fleet.begin(self._work(job))
@@ -121,13 +130,20 @@ class Minion:
 class Fleet:
     """All of them, in one event loop."""
 
-    def __init__(self, opts: dict[str, Any], slow: float) -> None:
-        self.opts, self.slow, self.loop = opts, slow, asyncio.get_running_loop()
+    def __init__(self, opts: dict[str, Any], folder: Path, slow: float, fetches: bool) -> None:
+        self.opts, self.folder, self.slow, self.fetches = opts, folder, slow, fetches
+        self.loop = asyncio.get_running_loop()
+        self.manners: Mapping[str, str] = {}
         self.context = zmq.asyncio.Context()
         self.context.set(zmq.MAX_SOCKETS, 10_000)
         self.key = salt.crypt.PrivateKey.from_file(Path(opts["pki_dir"], "minion.pem"))
         self.heard: tuple[bytes, dict] = (b"", {})
         self.tasks: set[asyncio.Task] = set()
+
+    def behave(self) -> None:
+        """Read from now on how each of them is, and say so."""
+        self.manners = json.loads((self.folder / "manners.json").read_text())
+        print(f"{len(self.manners)} minions are odd", flush=True)
 
     def read(self, auth: salt.crypt.AsyncAuth, message: bytes) -> dict[str, Any]:
         """A published job. All get the same bytes, with the same key: they are read once."""
@@ -146,14 +162,10 @@ class Fleet:
         if error := task.exception():
             sys.excepthook(type(error), error, error.__traceback__)
 
-    async def run(self, count: int, manners: Mapping[str, str]) -> None:
-        """Start all but the silent, say so on standard output, and answer until the process is ended."""
+    async def run(self, count: int) -> None:
+        """Start all, say so on standard output, and answer until the process is ended."""
         grains = {**salt.loader.grains(self.opts), "os_family": "Debian", "os": "Debian", "oscodename": "bookworm"}
-        minions = [
-            Minion(self, Host(name, place, grains), manners.get(name, "well"))
-            for place, name in enumerate(names(count))
-            if manners.get(name) != "silent"
-        ]
+        minions = [Minion(self, Host(name, place, grains)) for place, name in enumerate(names(count))]
         turns = asyncio.Semaphore(AT_ONCE)
 
         async def start(minion: Minion) -> None:
@@ -161,18 +173,19 @@ class Fleet:
                 await minion.start()
 
         await asyncio.gather(*map(start, minions))
-        print(f"{len(minions)} minions answer", flush=True)
+        self.loop.add_signal_handler(signal.SIGHUP, self.behave)
+        self.behave()
         await asyncio.Event().wait()
 
 
 def main() -> None:
-    folder, count, manners, slow = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3]), float(sys.argv[4])
+    folder, count, slow, fetches = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "fetches"
     opts = salt.config.minion_config(str(folder / "minion"))
     opts["master_uri"] = f"tcp://127.0.0.1:{opts['master_port']}"
     opts["master_ip"] = "127.0.0.1"
 
     async def run() -> None:
-        await Fleet(opts, slow).run(count, manners)
+        await Fleet(opts, folder, slow, fetches).run(count)
 
     asyncio.run(run())
 

@@ -49,6 +49,7 @@ class Master:
         self.root, self.minions = root, minions
         self.config = root / "conf"
         self.pillar = root / "pillar/ceph"
+        self.manners = root / "fleet/manners.json"
         self.processes: list[subprocess.Popen] = []
         for folder in ("conf/master.d", "pillar", "salt", "logs", "fleet/pki", "pki/minions"):
             (root / folder).mkdir(parents=True)
@@ -60,10 +61,11 @@ class Master:
         own = {"root_dir": str(root), "interface": "127.0.0.1", "id": "salt_master", "user": "root", **ports}
         own |= {"pki_dir": str(root / "pki"), "enable_fqdns_grains": False}
         (self.config / "master").write_text(yaml.safe_dump(own))
-        (self.config / "master.d/site.conf").write_text(yaml.safe_dump(dict(settings or {})))
+        self.settle(settings or {})
         minion = {"root_dir": str(root / "fleet"), "pki_dir": str(root / "fleet/pki"), "id": "fleet"}
         minion |= {"master": "127.0.0.1", "master_port": ports["ret_port"], "enable_fqdns_grains": False}
         minion |= {"publish_port": ports["publish_port"], "enable_gpu_grains": False}
+        minion |= {"auth_timeout": 600}  # seconds: all of them sign in at once
         (root / "fleet/minion").write_text(yaml.safe_dump(minion))
         private, public = salt.crypt.gen_keys(2048)
         (root / "fleet/pki/minion.pem").write_text(private)
@@ -71,31 +73,40 @@ class Master:
         for name in minions:
             (root / "pki/minions" / name).write_text(public)
 
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Write the site's own settings; a master that runs has to be started again for them."""
+        (self.config / "master.d/site.conf").write_text(yaml.safe_dump(dict(settings)))
+
     def opts(self) -> dict[str, Any]:
         """Its options, as its own processes read them."""
         return salt.config.master_config(str(self.config / "master"))
 
-    def start(self, manners: Mapping[str, str] | None = None, slow: float = 25) -> None:
+    def start(self, slow: float = 25, fetches: bool = True) -> None:
         """Start the master, and the fleet once it listens.
 
-        manners
-            Who is ``silent``, ``slow`` or ``lying``; the others answer well.
         slow
             Seconds of a slow one's answer: more than the master's ``timeout``, so that Salt asks whether it lives.
+        fetches
+            Whether each fetches its pillar at its start.
         """
         self._popen("-c", SCRIPT.format("salt_master"), "-c", str(self.config))
         opts = self.opts()
         until(lambda: all(listens(opts[port]) for port in ("publish_port", "ret_port")), "the master listens")
-        fleet = self._popen(
-            str(HERE / "fleet.py"),
-            str(self.root / "fleet"),
-            str(len(self.minions)),
-            json.dumps(manners or {}),
-            str(slow),
-            stdout=subprocess.PIPE,
-        )
-        if not fleet.stdout.readline():
-            raise RuntimeError(f"the fleet ended: see {self.root}/fleet.err")
+        self.manners.write_text("{}")
+        words = (str(self.root / "fleet"), str(len(self.minions)), str(slow), "fetches" if fetches else "")
+        self.fleet = self._popen(str(HERE / "fleet.py"), *words, stdout=subprocess.PIPE)
+        self._heard()
+
+    def behave(self, manners: Mapping[str, str]) -> None:
+        """Let some be ``silent``, ``slow`` or ``lying`` from now on; all others answer well."""
+        self.manners.write_text(json.dumps(manners))
+        self.fleet.send_signal(signal.SIGHUP)
+        self._heard()
+
+    def _heard(self) -> None:
+        """Wait until the fleet says that it is as it was told to be."""
+        if not self.fleet.stdout.readline():
+            raise RuntimeError(f"the fleet ended:\n{(self.root / 'fleet.err').read_text()[-2000:]}")
 
     def stop(self) -> None:
         """End both, with all their children."""

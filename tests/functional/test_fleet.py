@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 import hosts
 from master import Master, remove
 
+from proposals.policy import unwritten
+
 pytestmark = pytest.mark.processes
 SIZES = (8, 20)
 COMMANDS = ("stage.run discovery", "proposal.populate", "stage.run configure", "stage.plan deploy")
@@ -31,7 +33,10 @@ def fleet(request):
     root = Path(tempfile.mkdtemp(prefix="fleet"))  # pytest's own folder is too long for Salt's sockets
     ran = {}
     with Master(root / "m", hosts.names(request.param), SHORT) as master:
-        master.start()
+        if request.param == SIZES[0]:  # as above 200 hosts
+            (master.pillar / "proposals").mkdir(parents=True)
+            (master.pillar / "proposals" / unwritten.NAME).write_text("folders: []\nhosts: []\n")
+        master.start(slow=8)
         for name in COMMANDS if request.param == SIZES[-1] else COMMANDS[:-1]:
             if name == "stage.run configure":
                 (master.pillar / "proposals/policy.cfg").write_text(hosts.POLICY)
@@ -57,6 +62,12 @@ def test_what_was_seen_is_stored_and_what_is_served_is_each_ones_own(fleet):
     count, master, ran = fleet
     assert len(list((master.pillar / "inventory").glob("*.json"))) == count
     assert len(list((master.pillar / "current/cluster").glob("*.sls"))) == count
+    monitors = [
+        path.stem for path in (master.pillar / "current/cluster").glob("*.sls") if "- mon\n" in path.read_text()
+    ]
+    assert sorted(monitors) == list(hosts.MONITORS)
+    files = list((master.pillar / "proposals").glob("role-*/cluster/*.sls"))
+    assert (files == []) == (count == SIZES[0])
     if COMMANDS[-1] in ran:
         assert "errors 0, warnings 0" in ran[COMMANDS[-1]][0].out
 
@@ -70,8 +81,7 @@ def test_no_answer_grows_with_the_number_of_minions(fleet):
 @pytest.mark.parametrize("fleet", SIZES[-1:], indirect=True, ids=str)
 def test_silent_and_lying_ones_are_named_and_hold_back_only_themselves(fleet):
     count, master, _ = fleet
-    master.stop()
-    master.start(ODD, slow=8)
+    master.behave(ODD)
     done = master.typed("stage.run", "discovery")
     assert (done.code, done.err) == (0, ""), done
     assert "osd0002: left out: does not answer" in done.out and "19 of 19" in done.out

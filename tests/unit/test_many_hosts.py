@@ -1,5 +1,7 @@
 """What a thousand hosts say is read on a screen: those that say the same share a line, and none is a line by itself."""
 
+import contextlib
+
 import pytest
 
 from proposals.stages import orchestrations, plan_steps, presence, replies
@@ -78,3 +80,41 @@ def test_lines_that_are_left_out_are_counted():
 )
 def test_who_fetches_a_pillar_beside_many_others_is_given_time(functions, count, seconds):
     assert jobs.patience({"gather_job_timeout": 30}, functions, count) == seconds
+
+
+@pytest.mark.parametrize(
+    ("functions", "count", "processors", "shares"),
+    [
+        ("saltutil.refresh_pillar", 400, 2, 1),
+        (["saltutil.refresh_pillar"], 1000, 2, 3),
+        ("state.apply", 1000, 64, 1),  # worker_threads: 5
+        ("state.apply", 0, 2, 1),
+        ("disks.inspect", 5000, 1, 1),
+    ],
+)
+def test_a_job_goes_to_as_many_as_the_master_has_pillars_for_before_they_ask_again(
+    functions, count, processors, shares, monkeypatch
+):
+    monkeypatch.setattr(jobs.os, "cpu_count", lambda: processors)
+    hosts = [f"osd{number:04}" for number in range(count)]
+    made = jobs.shares({"worker_threads": 5}, functions, hosts)
+    assert len(made) == shares and sorted(host for share in made for host in share) == hosts
+    assert max(map(len, made)) - min(map(len, made)) <= 1
+
+
+def test_what_several_jobs_return_is_one_answer(monkeypatch):
+    asked = []
+
+    class Client:
+        def cmd(self, share, functions, arguments, **waits):
+            asked.append((len(share), waits["gather_job_timeout"]))
+            return {host: {"ret": {functions[0]: True}, "retcode": {functions[0]: 0}} for host in share[1:]}
+
+    monkeypatch.setattr(jobs.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(jobs.salt.client, "get_local_client", lambda **_: contextlib.nullcontext(Client()))
+    monkeypatch.setattr(jobs.taking_part, "among", lambda _, hosts, **__: list(hosts))
+    hosts = [f"osd{number:04}" for number in range(600)]
+    opts = {"worker_threads": 5, "gather_job_timeout": 30, "user": "root"}
+    replies = jobs.ask(opts, hosts, "saltutil.refresh_pillar", kind=bool)
+    assert asked == [(200, 40)] * 3
+    assert len(replies.answers) == 597 and replies.silent == ["osd0000", "osd0001", "osd0002"]

@@ -53,7 +53,22 @@ def test_the_served_generation_stays_however_old_it_is(tmp_path: Path) -> None:
     assert generation_disk.prune(site, keep=2) == []
 
 
-@pytest.mark.parametrize(("hosts", "kept"), [(4, 20), (100, 20), (300, 6), (1000, 3), (0, 20)])
+def test_a_generation_that_is_no_longer_served_leads_to_no_secrets(tmp_path: Path) -> None:
+    """Salt lists each file that a link leads to, for each pillar."""
+    site = Site(tmp_path / "site", tmp_path / "shipped")
+    (site.root / "stack/ceph").mkdir(parents=True)
+    site.secrets.mkdir()
+    generation = SimpleNamespace(name="01", files={"cluster/a.sls": "", "stack/default/ceph/minions/a.yml": ""})
+    old = generation_disk.prepare(site, generation)
+    links = {path for path in old.rglob("*") if path.is_symlink()}
+    generation_disk.serve(site, generation_disk.prepare(site, SimpleNamespace(name="02", files=generation.files)))
+    generation_disk.prune(site)
+    assert {path.name for path in old.rglob("*") if path.is_symlink()} == {"assignment.cfg", "stack.cfg"}
+    assert generation_disk.prepare(site, generation) == old
+    assert {path for path in old.rglob("*") if path.is_symlink()} == links
+
+
+@pytest.mark.parametrize(("hosts", "kept"), [(4, 20), (25, 20), (50, 10), (100, 5), (300, 1), (1000, 1), (0, 20)])
 def test_fewer_generations_are_kept_where_they_have_many_files(hosts: int, kept: int) -> None:
     files = {f"cluster/{number}.sls": "" for number in range(2 * hosts)}
     assert generation_disk.kept(SimpleNamespace(files=files)) == kept

@@ -1,3 +1,4 @@
+#!yaml
 ceph_os:
   packages:
     tunings: [tuned, ethtool, hdparm, pciutils]
