@@ -7,6 +7,8 @@ Salt's own ``salt.state`` takes its targets when the stage begins to be compiled
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import salt.runner
+import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 
@@ -114,9 +116,9 @@ def _asked(name: str, arguments: Mapping, kind: type) -> tuple[Any, str]:
 
 def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     """Run it as a part of this orchestration, whose events then name it, and read the answer."""
-    done = __salt__["saltutil.runner"](
-        name, kwarg=arguments, full_return=True, __orchestration_jid__=__orchestration_jid__
-    )
+    said = {"type": "runner", "name": name, "args": [], "kwargs": arguments}
+    salt.utils.event.fire_args(__opts__, __orchestration_jid__, said, prefix="run")
+    done = _runners().cmd(name, kwarg=dict(arguments), print_event=False, full_return=True)
     answer = done.get("return")
     if not isinstance(answer, dict):
         ret.update(result=False, comment=str(answer))
@@ -128,10 +130,18 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     return ret | {key: answer[key] for key in ("plan", "findings", "summary", "left") if key in answer}
 
 
+def _runners() -> salt.runner.RunnerClient:
+    """One client of Salt's runners for all steps of a stage: ``saltutil.runner`` loads every runner anew, each time."""
+    if RUNNERS not in __context__:
+        __context__[RUNNERS] = salt.runner.RunnerClient(__opts__)
+    return __context__[RUNNERS]
+
+
 BUSY = (
     "the Salt master is too busy with {} minions, or gone ({}): 'salt-run halocline.doctor' says what it needs; run "
     "the stage again, which waits for what still runs"
 )
+RUNNERS = "halocline_runners"  # in __context__
 FEW = 10  # hosts that a comment names
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).
 RESERVED = ("failhard", "order", "require", "fun", "state", "saltenv", "parallel", "retry")

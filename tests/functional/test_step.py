@@ -1,8 +1,10 @@
-"""A step of a stage that applies an SLS: what it says of many hosts, and where the master is too busy for them."""
+"""Steps of a stage: what one that applies an SLS says of many hosts, where the master is too busy for them; runners."""
 
 import runpy
 
 import pytest
+import salt.runner
+import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 from proposals.text.errors import PolicyError
@@ -58,3 +60,25 @@ def test_where_it_is_not_known_who_takes_part_nothing_is_applied(state):
     ret = state(HOSTS, SaltClientError("never asked"), among)
     assert (ret["result"], ret["comment"], ret["changes"]) == (False, "nothing is configured yet", {})
     assert state([], SaltClientError("never asked"))["comment"] == "none of its hosts takes part: nothing changed"
+
+
+def test_all_steps_of_a_stage_share_one_client_of_salts_runners(checkout, monkeypatch):
+    made, told = [], []
+
+    class Client:
+        def __init__(self, _):
+            made.append(self)
+
+        def cmd(self, name, **_):
+            return {"return": {"text": name, "changes": {"a": 1}}}
+
+    monkeypatch.setattr(salt.runner, "RunnerClient", Client)
+    monkeypatch.setattr(salt.utils.event, "fire_args", lambda _, jid, said, **__: told.append((jid, said["name"])))
+    step = runpy.run_path(str(checkout / "salt/_states/step.py"))["runner"]
+    step.__globals__.update(__opts__={"test": False}, __context__={}, __orchestration_jid__="1")
+    answers = [step(name) for name in ("validate.deploy", "health.before")]
+    assert [(answer["comment"], answer["changed"]) for answer in answers] == [
+        ("validate.deploy", ["a"]),
+        ("health.before", ["a"]),
+    ]
+    assert len(made) == 1 and told == [("1", "validate.deploy"), ("1", "health.before")]
