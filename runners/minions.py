@@ -1,7 +1,13 @@
-"""``salt-run minions.*``: which minions are ours."""
+"""``salt-run minions.*``: which minions are ours, and what of ours they have."""
 
-from runners.engine import answer
+from proposals.services import service_answers
+from proposals.stages import replies
+from proposals.text.notes import FEW, several
+from runners.engine import answer, jobs, parts, taking_part
 from runners.engine import minions as minions_
+
+SAME = "modules: every minion has what the master serves: nothing changed"
+LIMIT = 600  # seconds for a first sync, which fetches every file
 
 
 @answer.answers
@@ -15,3 +21,29 @@ def ours() -> list[str]:
         salt-run minions.ours
     """
     return minions_.ours(__opts__)
+
+
+@answer.answers
+def sync(test: bool = False) -> answer.Output:
+    """Bring modules, states and grains to the minions that lack any, or have another one: prep's first change.
+
+    All are asked in one job what they have, and read pillar, grains and modules anew.
+
+    test
+        Only say which minions would be synced.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run minions.sync
+    """
+    lacking, silent = parts.lacking(__opts__, taking_part.among(__opts__), refresh=not test)
+    problems = replies.lines(silent)
+    if test or not lacking:
+        text = f"modules: {several(lacking, 'more', FEW)} would be synced" if lacking else SAME
+        return answer.bad("\n".join([text, *problems]), 1) if problems else {"text": text}
+    replied = jobs.ask(__opts__, lacking, "state.apply", ["ceph.host.sync"], timeout=LIMIT)
+    part = service_answers.applied("modules", replied.answers, [*problems, *replies.lines(replied.problems)])
+    changes = {"changes": part.changes} if part.changes else {}
+    return {**(answer.bad(part.text(), 1) if part.failed else {"text": part.text()}), **changes}
