@@ -1,6 +1,7 @@
 """This host's monitor as states."""
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 
 @halocline.state
@@ -17,6 +18,14 @@ def created(name: str) -> dict:
 @halocline.state
 def in_quorum(name: str, timeout: int = 60) -> dict:
     """The monitor is in a quorum within ``timeout`` seconds; nothing is changed."""
-    if __opts__["test"]:
-        return halocline.unchanged(name, "the quorum is waited for when the monitors run")
+    if __opts__["test"] and not _in_quorum():
+        return halocline.changed(name, "the quorum would be waited for", {}, True)
     return halocline.unchanged(name, "in quorum: " + ", ".join(__salt__["mon.quorum"](timeout)))
+
+
+def _in_quorum() -> bool:
+    """Whether it is in a quorum now."""
+    try:
+        return bool(__salt__["mon.quorum"](0))
+    except CommandExecutionError:
+        return False

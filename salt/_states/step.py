@@ -25,6 +25,28 @@ def end(name: str, **kwargs: object) -> dict:
     return runner(name, check=name, changed=changed, **kwargs)
 
 
+def look(name: str) -> dict:
+    """See in one job, by the runner ``name``, whether any SLS of the steps behind it would change or say anything.
+
+    Where none would on any host they are not applied, unless a step between changes something: a run with nothing to do
+    costs one job in place of one a step. Each state looks for itself, now, as it does where a stage is planned.
+    """
+    if __opts__["test"]:  # the steps themselves say it then
+        return _unchanged(name, "looks at once where the stage runs")
+    at = next(number for number, step in enumerate(__lowstate__) if step["fun"] == "look")
+    wanted: dict[str, list[str]] = {}
+    for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
+        taking, why = _taking(step.get("hosts"), step.get("limited", True))
+        if why:
+            return {"name": name, "result": False, "changes": {}, "comment": why}
+        for host in taking:
+            wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for host, sls in wanted.items():
+        groups.setdefault(tuple(sls), []).append(host)
+    return runner(name, groups=[[list(sls), hosts] for sls, hosts in groups.items()])
+
+
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
     """Run a runner function and take its answer: ``changes`` where it made some, its ``text`` as comment.
 
@@ -71,7 +93,9 @@ def state(
     if why:
         return {"name": name, "result": False, "changes": {}, "comment": why}
     if not taking:
-        return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
+        return _unchanged(name, "none of its hosts takes part: nothing changed")
+    if not pillar and _as_told():
+        return _unchanged(name, "all was as it says when looked at: nothing changed")
     try:
         ret = __states__["salt.state"](name, tgt=taking, tgt_type="list", sls=sls, pillar=pillar)
     except (SaltClientError, SaltReqTimeoutError) as err:  # it runs on the minions; the next stage waits for it
@@ -86,6 +110,19 @@ def state(
         ret["result"] = not why
         ret["comment"] += f"\n{why or left['text']}"
     return ret
+
+
+def _unchanged(name: str, comment: str) -> dict:
+    return {"name": name, "result": True, "changes": {}, "comment": comment}
+
+
+def _as_told() -> bool:
+    """Whether this run saw that nothing is to be done (``look``), and has changed nothing since."""
+    from runners.engine import stage_lock
+
+    if __opts__["test"] or stage_lock.kept(__opts__, "as_told") is not True:
+        return False
+    return not any(state.get("changed", state["changes"]) for state in __running__.values())
 
 
 def _changed(answers: Mapping) -> list[str]:
