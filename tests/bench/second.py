@@ -1,4 +1,5 @@
-"""A run with nothing to do beside the floor: the same salt-run with one step, one `test.nop` on the same minions.
+"""A run with nothing to do beside the floor: the same salt-run with one step, one `test.nop` on the same minions
+(``lab/site/salt/bench``).
 
 The guide is typed once, then each stage of it again, in one lab and one run. Seconds as an admin waits for them.
 """
@@ -15,16 +16,6 @@ from lab.session import Session
 STAGES = ("prep", "discovery", "configure", "deploy", "services")
 GOAL, TOGETHER = 2.0, 15.0  # times the floor, and seconds of all five
 ROUNDS = 3
-FLOOR = """\
-mkdir -p /srv/salt/bench
-cat > /srv/salt/bench/floor.sls <<'SLS'
-bench-floor:
-  salt.state:
-    - tgt: '*'
-    - sls: bench.nop
-SLS
-printf 'bench-nop:\\n  test.nop: []\\n' > /srv/salt/bench/nop.sls
-"""
 
 
 def measure(cluster: str, console: Console) -> None:
@@ -33,7 +24,6 @@ def measure(cluster: str, console: Console) -> None:
     for command in way.commands:
         if not command.startswith(("salt-key", "salt-run pool")):
             session.run(session.master, way.write_policy if command == "policy.cfg" else command, limit=1800)
-    session.run(session.master, FLOOR)
     stages = {stage: f"salt-run state.orch ceph.stage.{stage} --out quiet" for stage in STAGES}
     commands = {"test.ping": "salt '*' test.ping", "floor": "salt-run state.orch bench.floor --out quiet", **stages}
     seconds = {what: statistics.median(took(session, command)) for what, command in commands.items()}
