@@ -18,14 +18,10 @@ def created(name: str) -> dict:
 @halocline.state
 def in_quorum(name: str, timeout: int = 60) -> dict:
     """The monitor is in a quorum within ``timeout`` seconds; nothing is changed."""
-    if __opts__["test"] and not _in_quorum():
-        return halocline.changed(name, "the quorum would be waited for", {}, True)
-    return halocline.unchanged(name, "in quorum: " + ", ".join(__salt__["mon.quorum"](timeout)))
-
-
-def _in_quorum() -> bool:
-    """Whether it is in a quorum now."""
     try:
-        return bool(__salt__["mon.quorum"](0))
+        names = __salt__["mon.quorum"](0 if __opts__["test"] else timeout)
     except CommandExecutionError:
-        return False
+        if not __opts__["test"]:
+            raise
+        return halocline.changed(name, "the quorum would be waited for", {}, True)
+    return halocline.unchanged(name, "in quorum: " + ", ".join(names))
