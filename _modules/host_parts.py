@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 VERSION = "0.1.0"  # of setup.cfg, which no minion has; a test compares them
@@ -29,3 +30,23 @@ def look() -> dict:
     folders = {str(folder) for folder in (Path("/"), Path("/var/log"), Path(__opts__["cachedir"])) if folder.is_dir()}
     room = {folder: shutil.disk_usage(folder).free for folder in sorted(folders)}
     return {"version": VERSION, "parts": parts, "room": room, "masters": __salt__["host_masters.active"]()}
+
+
+def digest(kinds: Sequence[str], suffixes: Sequence[str]) -> str:
+    """Return one hash over all that Salt has synced to this minion, as ``runners/engine/parts.py`` makes it.
+
+    kinds
+        Folders, such as ``modules``.
+    suffixes
+        Of the files that count, such as ``.py``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt '*' host_parts.digest '[modules, states]' '[.py]'
+    """
+    root = Path(__opts__["extension_modules"])
+    paths = [path for kind in kinds for path in (root / kind).rglob("*") if path.suffix in suffixes and path.is_file()]
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.relative_to(root)}" for path in paths]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()

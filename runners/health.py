@@ -7,8 +7,6 @@ from proposals.cluster.maintained import excused
 from proposals.text.errors import ProposalError
 from runners.engine import answer, health, jobs, maintained, minions, stage_lock
 
-KEPT = "health"  # of the stage's job: what was found before its first change
-
 
 @answer.answers
 def show() -> answer.Answer:
@@ -53,16 +51,16 @@ def before() -> dict[str, Any]:
     """
     made = jobs.ask(__opts__, minions.members(__opts__)["mon"], "mon.exists", kind=bool)
     if not any(made.answers.values()):
-        stage_lock.keep(__opts__, KEPT, {})
+        stage_lock.keep(__opts__, health.KEPT, {})
         return {"text": "there is no cluster yet"}
     plan = health.plan(__opts__)
     lines, changes = _without_noout()
     try:
         seen = health.look(__opts__)
     except ProposalError as err:
-        stage_lock.keep(__opts__, KEPT, None)
+        stage_lock.keep(__opts__, health.KEPT, None)
         return {"text": f"nothing is known of the cluster before: {err}"}
-    stage_lock.keep(__opts__, KEPT, judge.remembered(seen, plan))
+    stage_lock.keep(__opts__, health.KEPT, judge.remembered(seen, plan))
     return {"text": "\n".join([*lines, "before:", *report.text(judge.judge(seen, plan))]), "changes": changes}
 
 
@@ -93,7 +91,7 @@ def after() -> dict[str, Any]:
         salt-run health.after
     """
     gone = [fsid for osds in health.gone(__opts__).values() for fsid in osds]
-    plan, kept = health.plan(__opts__, gone), stage_lock.kept(__opts__, KEPT)
+    plan, kept = health.plan(__opts__, gone), stage_lock.kept(__opts__, health.KEPT)
     verdict = health.waited(lambda: health.judged(__opts__, plan, kept), settle=health.SETTLE)
     told = "\n".join(report.text(verdict))
     if verdict.wrong:

@@ -1,4 +1,4 @@
-"""``salt-run minions.*``: which minions are ours, and how a host becomes one."""
+"""``salt-run minions.*``: which minions are ours, how a host becomes one, and what of ours they have."""
 
 import socket
 from pathlib import Path
@@ -6,10 +6,16 @@ from typing import Any
 
 import salt.utils.crypt
 
+from proposals.services import service_answers
+from proposals.stages import replies
 from proposals.text import joining
 from proposals.text.errors import ProposalError
-from runners.engine import answer
+from proposals.text.notes import FEW, several
+from runners.engine import answer, jobs, parts, taking_part
 from runners.engine import minions as minions_
+
+SAME = "modules: every minion has what the master serves: nothing changed"
+LIMIT = 600  # seconds for a first sync, which fetches every file
 
 
 @answer.answers
@@ -48,3 +54,29 @@ def invite(master: str | None = None, **_: Any) -> answer.Answer:
     finger = salt.utils.crypt.pem_finger(str(key), sum_type=__opts__["hash_type"])
     typed = joining.line(socket.getfqdn() if master is None else master, finger)
     return answer.Answer(joining.text(typed), {"line": typed, "finger": finger})
+
+
+@answer.answers
+def sync(test: bool = False) -> answer.Output:
+    """Bring modules, states and grains to the minions that lack any, or have another one: prep's first change.
+
+    All are asked in one job what they have, and read pillar, grains and modules anew.
+
+    test
+        Only say which minions would be synced.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run minions.sync
+    """
+    lacking, silent = parts.lacking(__opts__, taking_part.among(__opts__), refresh=not test)
+    problems = replies.lines(silent)
+    if test or not lacking:
+        text = f"modules: {several(lacking, 'more', FEW)} would be synced" if lacking else SAME
+        return answer.bad("\n".join([text, *problems]), 1) if problems else {"text": text}
+    replied = jobs.ask(__opts__, lacking, "state.apply", ["ceph.host.sync"], timeout=LIMIT)
+    part = service_answers.applied("modules", replied.answers, [*problems, *replies.lines(replied.problems)])
+    changes = {"changes": part.changes} if part.changes else {}
+    return {**(answer.bad(part.text(), 1) if part.failed else {"text": part.text()}), **changes}

@@ -71,6 +71,7 @@ def begin(
     stage_lock.whole(__opts__)
     expected = minions.addressed(__opts__, stage, members)
     note: dict[str, Any] = {"only": only, "hosts": targets.named(only, expected), "must": list(must)}
+    note |= {"ours": expected} if members is None else {}
     if job and not test:
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})

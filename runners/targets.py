@@ -5,9 +5,12 @@ from typing import Any
 
 from proposals.files import site
 from proposals.inventory import kept
-from proposals.stages import left_out, summary, targets
+from proposals.stages import left_out, replies, summary, targets
 from proposals.text.errors import ProposalError
+from proposals.text.notes import by_host
 from runners.engine import answer, daemon_restart, health, jobs, minions, planned, stage_lock, taking_part
+
+AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
 
 
 @answer.answers
@@ -47,6 +50,32 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
     """
     failed = taking_part.leave(__opts__, step, among, answers)
     return {"text": targets.left_from_here(failed)}
+
+
+@answer.answers
+def same(groups: Sequence[Sequence[Sequence[str]]]) -> dict[str, Any]:
+    """See in one job whether any host differs from what the stage's next steps say of it: a step of that stage.
+
+    Where none does, and nothing changes meanwhile, those steps are not applied (``step.look``).
+
+    groups
+        Lists of SLS, each with the minions that they are for.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run targets.same '[[[ceph.cluster.osd], [osdnode1, osdnode2]]]'
+    """
+    if stage_lock.kept(__opts__, health.KEPT) == {}:
+        return {"text": "there is no cluster yet: nothing is as told"}
+    asked = sorted({host for _, hosts in groups for host in hosts})
+    looked = jobs.ask(__opts__, asked, "host_states.differing", [groups], list)
+    differ = [(host, line) for host, lines in looked.answers.items() for line in lines]
+    stage_lock.keep(__opts__, AS_TOLD, not differ and not looked.problems)
+    if not differ and not looked.problems:
+        return {"text": f"{len(asked)} hosts are as told"}
+    return {"text": "\n".join(["not as told, or to be applied:", *replies.lines(looked.problems), *by_host(differ)])}
 
 
 @answer.answers

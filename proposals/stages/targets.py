@@ -12,7 +12,8 @@ from proposals.text.notes import several
 
 MARKS = re.compile(r"\[[^\]]*\]|[*?]")  # of a glob
 SILENT = "does not answer"
-# Of a run, beside its lock: only, hosts, silent, left, failed, must; maintenance: daemons of hosts in it, by minion.
+# Of a run, beside its lock: only, hosts, silent, left, failed, must; maintenance: daemons of hosts in it, by minion;
+# ours: every minion of ours, of a stage that addresses all.
 Note = Mapping[str, Any]
 
 

@@ -17,7 +17,10 @@ def among(opts: Mapping, hosts: Collection[str] | None = None, limited: bool = T
     limited
         Whether the run's ``only`` limits them.
     """
-    return targets.among(stage_lock.own(opts), minions.ours(opts) if hosts is None else hosts, limited)
+    note = stage_lock.own(opts)
+    if hosts is None:  # a stage that addresses all of ours has compiled the pillar that says who they are
+        hosts = note.get("ours") or minions.ours(opts)
+    return targets.among(note, hosts, limited)
 
 
 def wanted(opts: Mapping, hosts: Collection[str]) -> list[str]:

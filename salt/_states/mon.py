@@ -1,6 +1,7 @@
 """This host's monitor as states."""
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 
 @halocline.state
@@ -17,6 +18,10 @@ def created(name: str) -> dict:
 @halocline.state
 def in_quorum(name: str, timeout: int = 60) -> dict:
     """The monitor is in a quorum within ``timeout`` seconds; nothing is changed."""
-    if __opts__["test"]:
-        return halocline.unchanged(name, "the quorum is waited for when the monitors run")
-    return halocline.unchanged(name, "in quorum: " + ", ".join(__salt__["mon.quorum"](timeout)))
+    try:
+        names = __salt__["mon.quorum"](0 if __opts__["test"] else timeout)
+    except CommandExecutionError:
+        if not __opts__["test"]:
+            raise
+        return halocline.changed(name, "the quorum would be waited for", {}, True)
+    return halocline.unchanged(name, "in quorum: " + ", ".join(names))

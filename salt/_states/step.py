@@ -7,6 +7,8 @@ Salt's own ``salt.state`` takes its targets when the stage begins to be compiled
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import salt.runner
+import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 
@@ -21,6 +23,28 @@ def end(name: str, **kwargs: object) -> dict:
     did = [state for state in done if state.get("changed", state["changes"])]  # Salt has failures in changes too
     changed = {state["name"]: list(state.get("changed", ())) for state in did}
     return runner(name, check=name, changed=changed, **kwargs)
+
+
+def look(name: str) -> dict:
+    """See in one job, by the runner ``name``, whether any SLS of the steps behind it would change or say anything.
+
+    Where none would on any host they are not applied, unless a step between changes something: a run with nothing to do
+    costs one job in place of one a step. Each state looks for itself, now, as it does where a stage is planned.
+    """
+    if __opts__["test"]:  # the steps themselves say it then
+        return _unchanged(name, "looks at once where the stage runs")
+    at = next(number for number, step in enumerate(__lowstate__) if step["fun"] == "look")
+    wanted: dict[str, list[str]] = {}
+    for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
+        taking, why = _taking(step.get("hosts"), step.get("limited", True))
+        if why:
+            return {"name": name, "result": False, "changes": {}, "comment": why}
+        for host in taking:
+            wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for host, sls in wanted.items():
+        groups.setdefault(tuple(sls), []).append(host)
+    return runner(name, groups=[[list(sls), hosts] for sls, hosts in groups.items()])
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
@@ -69,7 +93,9 @@ def state(
     if why:
         return {"name": name, "result": False, "changes": {}, "comment": why}
     if not taking:
-        return {"name": name, "result": True, "changes": {}, "comment": "none of its hosts takes part: nothing changed"}
+        return _unchanged(name, "none of its hosts takes part: nothing changed")
+    if not pillar and _as_told():
+        return _unchanged(name, "all was as it says when looked at: nothing changed")
     try:
         ret = _applied(name, taking, sls, pillar)
     except (SaltClientError, SaltReqTimeoutError) as err:  # it runs on the minions; the next stage waits for it
@@ -102,6 +128,19 @@ def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar:
     return {**rets[0], "result": result, "changes": {"ret": answers} if answers else {}, "comment": "\n".join(said)}
 
 
+def _unchanged(name: str, comment: str) -> dict:
+    return {"name": name, "result": True, "changes": {}, "comment": comment}
+
+
+def _as_told() -> bool:
+    """Whether this run saw that nothing is to be done (``look``), and has changed nothing since."""
+    from runners.engine import stage_lock
+
+    if __opts__["test"] or stage_lock.kept(__opts__, "as_told") is not True:
+        return False
+    return not any(state.get("changed", state["changes"]) for state in __running__.values())
+
+
 def _changed(answers: Mapping) -> list[str]:
     """The minions on which a state changed something."""
     by_minion = {minion: states.values() for minion, states in answers.items() if isinstance(states, Mapping)}
@@ -130,9 +169,9 @@ def _asked(name: str, arguments: Mapping, kind: type) -> tuple[Any, str]:
 
 def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     """Run it as a part of this orchestration, whose events then name it, and read the answer."""
-    done = __salt__["saltutil.runner"](
-        name, kwarg=arguments, full_return=True, __orchestration_jid__=__orchestration_jid__
-    )
+    said = {"type": "runner", "name": name, "args": [], "kwargs": arguments}
+    salt.utils.event.fire_args(__opts__, __orchestration_jid__, said, prefix="run")
+    done = _runners().cmd(name, kwarg=dict(arguments), print_event=False, full_return=True)
     answer = done.get("return")
     if not isinstance(answer, dict):
         ret.update(result=False, comment=str(answer))
@@ -144,10 +183,18 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     return ret | {key: answer[key] for key in ("plan", "findings", "summary", "left") if key in answer}
 
 
+def _runners() -> salt.runner.RunnerClient:
+    """One client of Salt's runners for all steps of a stage: ``saltutil.runner`` loads every runner anew, each time."""
+    if RUNNERS not in __context__:
+        __context__[RUNNERS] = salt.runner.RunnerClient(__opts__)
+    return __context__[RUNNERS]
+
+
 BUSY = (
     "the Salt master is too busy with {} minions, or gone ({}): 'salt-run halocline.doctor' says what it needs; run "
     "the stage again, which waits for what still runs"
 )
+RUNNERS = "halocline_runners"  # in __context__
 FEW = 10  # hosts that a comment names
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).
 RESERVED = ("failhard", "order", "require", "fun", "state", "saltenv", "parallel", "retry")

@@ -1,7 +1,8 @@
 """What the stages up to configure cost: Salt jobs and seconds, for 4 and 8 containers, for 50 minions in one.
 
-The first run of each stage and the second, which changes nothing. The 50 are salt-minion processes of their own in one
-container that share its disks (none) and its address; their roles are written by hand.
+The first run of each stage and the second, which changes nothing; and on a deployed cluster the second run of all five
+stages beside the floor (``second.py``). The 50 are salt-minion processes of their own in one container that share its
+disks (none) and its address; their roles are written by hand.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import kept
+import second
 from rich.console import Console
 from rich.table import Table
 
@@ -120,10 +122,17 @@ def shown(measured: dict[str, dict[str, dict]]) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench --stages", description=__doc__)
-    parser.add_argument("--only", choices=("containers", "processes"), help="one part alone")
+    parser.add_argument("--only", choices=("containers", "processes", "second"), help="one part alone")
     only = parser.parse_args().only
-    measured = {}
-    if only != "processes":
+    measured: dict[str, dict] = {}
+    console = Console(width=120, highlight=False)
+    if only in (None, "second"):
+        bring.up("apollo-slice")
+        try:
+            second.measure("apollo-slice", console)
+        finally:
+            bring.down("apollo-slice")
+    if only in (None, "containers"):
         bring.up("apollo-slice")
         session = Session("apollo-slice")
         try:
@@ -131,7 +140,7 @@ def main() -> None:
             measured["8 containers"] = stages(session, session.hosts)
         finally:
             bring.down("apollo-slice")
-    if only != "containers":
+    if only in (None, "processes"):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "many.yaml")
             path.write_text(ONE_HOST)
@@ -141,13 +150,13 @@ def main() -> None:
             measured[f"{MANY} minions in one"] = stages(session, many(session))
         finally:
             bring.down("many")
-    if only != "processes":
+    if only in (None, "containers"):
         for stage in STAGES:
             few, more = (max(measured[f"{count} containers"][stage]["jobs"]) for count in (4, 8))
             kept.row(f"jobs of {stage}, 8 minions beside 4", few, more, 1, "jobs")
-    console = Console(width=120, highlight=False)
-    console.print("\nstages: Salt jobs of a run, seconds of the first and of the second, which changes nothing")
-    console.print(shown(measured))
+    if measured:
+        console.print("\nstages: Salt jobs of a run, seconds of the first and of the second, which changes nothing")
+        console.print(shown(measured))
 
 
 if __name__ == "__main__":

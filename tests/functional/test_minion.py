@@ -5,10 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
+import salt.cache
 import yaml
 from saltmaster import CHECKOUT, Master
 
 from proposals.files import atomic
+from runners.engine.waiting import until_none
 
 pytestmark = pytest.mark.processes
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
@@ -74,6 +76,44 @@ def test_sync_brings_all_of_ours_once(synced):
         expected = {f"{kind}.{path.stem}" for path in (CHECKOUT / "salt" / folder).glob("*.py")}
         assert expected and [set(changes[kind]) for changes in first] == [expected] * 2
     assert second == [{}, {}]
+
+
+DRIFTS = {  # what a minion's files may become between two runs of prep
+    "edited": lambda folder: (folder / "modules/osd.py").write_text("# mine\n"),
+    "removed": lambda folder: (folder / "utils/halocline.py").unlink(),
+    "added": lambda folder: (folder / "states/old.py").write_text("def gone(name):\n    return {}\n"),
+}
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+def test_a_minion_whose_files_drifted_is_synced_and_nobody_else(master, minions, synced, drift):
+    folder = Path(minions["node1"].config["extension_modules"])
+    before = {path.name: path.read_text() for path in folder.glob("*/*.py")}
+    DRIFTS[drift](folder)
+    planned, done, again = (master.typed("minions.sync", *words) for words in (["test=True"], [], []))
+    assert "node1 would be synced" in planned.stdout and "salt" not in planned.stdout, planned
+    assert (done.returncode, again.returncode) == (0, 0), (done, again)
+    assert "salt" not in done.stdout and "every minion has what the master serves" in again.stdout, (done, again)
+    assert {path.name: path.read_text() for path in folder.glob("*/*.py")} == before
+
+
+def test_what_the_site_serves_anew_and_what_a_host_has_become_reaches_the_master(master, minions, synced):
+    """The digest of files stays where a grain alone changes: it is read anew all the same."""
+    site = master.root / "salt/_modules/host_keys.py"
+    text = site.read_text()
+    site.write_text(text + "\n")
+    assert "salt" in (first := master.typed("minions.sync")).stdout and first.returncode == 0, first
+    site.write_text(text)
+    assert master.typed("minions.sync").returncode == 0
+    grains = Path(minions["node1"].config["conf_file"]).parent / "grains"
+    grains.write_text("shelf: b7\n")
+    same = master.typed("minions.sync")
+    assert (same.returncode, "nothing changed" in same.stdout) == (0, True), same
+    cache = salt.cache.factory(master.opts())
+    assert not until_none(
+        lambda: [] if (cache.fetch("grains", "node1") or {}).get("shelf") == "b7" else ["not yet"], 60, 1
+    )
+    grains.unlink()
 
 
 @pytest.fixture(scope="module")

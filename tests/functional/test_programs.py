@@ -200,6 +200,8 @@ def test_a_monitor_that_hangs_has_no_quorum(planned, program, impatient):
     program("ceph", "exec sleep 60")
     answer = planned["mon.in_quorum"](name="name", timeout=0)
     assert answer.result is False and "journalctl -u ceph-mon@node1" in answer.comment
+    looked = planned["mon.in_quorum"](name="name", timeout=60, test=True)
+    assert (looked.result, looked.changes) == (None, {})  # a look may not take it for well
 
 
 CALLED = {  # what runners ask of minions, and the program that hangs

@@ -31,7 +31,7 @@ ONLY_LOOKS = {
     "service.check",
     "removal.check",
 }  # what a stage may do before its last check
-SYNC = {"ceph.host.sync"}
+SYNC = {"minions.sync"}
 
 
 @pytest.mark.parametrize("sls", SLS)

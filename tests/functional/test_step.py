@@ -1,17 +1,19 @@
-"""A step of a stage that applies an SLS: what it says of many hosts, and where the master is too busy for them."""
+"""Steps of a stage: what one that applies an SLS says of many hosts, where the master is too busy for them; runners."""
 
 import os
 import runpy
 
 import pytest
+import salt.runner
+import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 from proposals.text.errors import PolicyError
-from runners.engine import taking_part
+from runners.engine import stage_lock, taking_part
 
 HOSTS = [f"osd{number:03}" for number in range(300)]
 WELL = {"result": True, "changes": {}, "comment": ""}
-OPTS = {"gather_job_timeout": 30, "worker_threads": 5}
+OPTS = {"gather_job_timeout": 30, "worker_threads": 5, "test": False}
 
 
 @pytest.fixture
@@ -21,6 +23,7 @@ def state(checkout, monkeypatch):
     def run(hosts, answers, among=lambda _, hosts, __: hosts):
         step = runpy.run_path(str(checkout / "salt/_states/step.py"))["state"]
         monkeypatch.setattr(taking_part, "among", among)
+        monkeypatch.setattr(stage_lock, "kept", lambda *_: None)
 
         def applied(name, **told):
             if isinstance(answers, Exception):
@@ -99,3 +102,83 @@ def test_where_it_is_not_known_who_takes_part_nothing_is_applied(state):
     ret = state(HOSTS, SaltClientError("never asked"), among)
     assert (ret["result"], ret["comment"], ret["changes"]) == (False, "nothing is configured yet", {})
     assert state([], SaltClientError("never asked"))["comment"] == "none of its hosts takes part: nothing changed"
+
+
+def test_all_steps_of_a_stage_share_one_client_of_salts_runners(checkout, monkeypatch):
+    made, told = [], []
+
+    class Client:
+        def __init__(self, _):
+            made.append(self)
+
+        def cmd(self, name, **_):
+            return {"return": {"text": name, "changes": {"a": 1}}}
+
+    monkeypatch.setattr(salt.runner, "RunnerClient", Client)
+    monkeypatch.setattr(salt.utils.event, "fire_args", lambda _, jid, said, **__: told.append((jid, said["name"])))
+    step = runpy.run_path(str(checkout / "salt/_states/step.py"))["runner"]
+    step.__globals__.update(__opts__={"test": False}, __context__={}, __orchestration_jid__="1")
+    answers = [step(name) for name in ("validate.deploy", "health.before")]
+    assert [(answer["comment"], answer["changed"]) for answer in answers] == [
+        ("validate.deploy", ["a"]),
+        ("health.before", ["a"]),
+    ]
+    assert len(made) == 1 and told == [("1", "validate.deploy"), ("1", "health.before")]
+
+
+NOP = {"result": True, "changes": {}, "comment": "States ran successfully."}
+STAGE = [  # as Salt's compiler has it
+    {"fun": "state", "state": "step", "name": "before", "sls": "ceph.host.check", "hosts": ["a", "b", "c"]},
+    {"fun": "look", "state": "step", "name": "targets.same"},
+    {"fun": "state", "state": "step", "name": "conf", "sls": ["packages", "conf"], "hosts": ["a", "b", "c"]},
+    {"fun": "runner", "state": "step", "name": "crush.place"},
+    {"fun": "state", "state": "step", "name": "osd", "sls": "osd", "hosts": ["b", "c"], "limited": False},
+]
+
+
+@pytest.fixture
+def stage(checkout, monkeypatch):
+    """The functions of ``step``, in a run that saw whether all is as told; what it asked; which steps it applied."""
+    asked, applied = [], []
+    seen: dict[str, object] = {"as_told": True}
+
+    class Client:
+        def __init__(self, _):
+            pass
+
+        def cmd(self, name, kwarg, **_):
+            asked.append((name, kwarg))
+            return {"return": {"text": "", "changes": {}}}
+
+    monkeypatch.setattr(salt.runner, "RunnerClient", Client)
+    monkeypatch.setattr(salt.utils.event, "fire_args", lambda *_, **__: None)
+    monkeypatch.setattr(taking_part, "among", lambda _, hosts, __: hosts)
+    monkeypatch.setattr(stage_lock, "kept", lambda _, key: seen.get(key))
+    step = runpy.run_path(str(checkout / "salt/_states/step.py"))
+    told = {"__opts__": {"test": False}, "__context__": {}, "__orchestration_jid__": "1", "__lowstate__": STAGE}
+    states = {"salt.state": lambda name, **_: applied.append(name) or {"name": name, **NOP}}
+    step["state"].__globals__.update(told, __running__={}, __states__=states)
+    return step, asked, applied, seen
+
+
+def test_one_look_asks_each_host_for_all_that_the_steps_behind_it_apply(stage):
+    step, asked, _, _ = stage
+    assert step["look"]("targets.same")["result"] is True
+    groups = [[["packages", "conf"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
+    assert asked == [("targets.same", {"groups": groups})]
+
+
+def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stage):
+    step, _, applied, seen = stage
+    running = step["state"].__globals__["__running__"]
+    assert step["state"]("first", "osd", ["a"])["result"] is True and applied == []
+    step["state"]("told", "osd", ["a"], pillar={"more": 1})
+    running["a"] = {"changes": {}, "changed": ["a"]}
+    step["state"]("after a change", "osd", ["a"])
+    running.clear()
+    for seen["as_told"] in (False, None, "yes"):
+        step["state"](f"seen {seen['as_told']}", "osd", ["a"])
+    seen["as_told"] = True
+    step["state"].__globals__["__opts__"]["test"] = True
+    step["state"]("planned", "osd", ["a"])
+    assert applied == ["told", "after a change", "seen False", "seen None", "seen yes", "planned"]

@@ -1,5 +1,7 @@
 """Tunings on a host of files: which settings it gets, what it lacks, and the profile to the line."""
 
+import runpy
+
 import pytest
 import yaml
 from saltlinks import FIXTURES
@@ -124,3 +126,18 @@ def test_every_setting_has_meaning_and_source():
             assert row["meaning"] and row["source"], (name, row)
             assert len({"sysctl", "sysfs", "port", "disk", "cmdline"} & set(row)) == 1, (name, row)
         assert len({row["id"] for row in table["settings"]}) == len(table["settings"])
+
+
+def test_a_sysctl_that_drifted_is_told_where_a_stage_looks(host, tmp_path):
+    """``targets.same`` asks for test mode: what the kernel has now counts, and not what was once applied."""
+    applied = runpy.run_path(str(CHECKOUT / "salt/_states/tunings.py"))["applied"]
+    applied.__wrapped__.__globals__.update(__salt__=host(), __opts__={"test": True}, __pillar__={})
+    place, key = tmp_path / "proc/sys/net/core/somaxconn", "somaxconn net.core.somaxconn"
+    wanted = next(row["value"] for row in TABLE["ceph-flash"]["settings"] if row["id"] == "somaxconn")
+    answers = []
+    for value in (wanted, "128"):
+        place.write_text(f"{value}\n")
+        answers.append(applied("tuned"))
+    assert [key in answer["changes"] for answer in answers] == [False, True]
+    assert answers[1]["result"] is None and answers[1]["changes"][key] == {"old": "128", "new": wanted}
+    assert place.read_text() == "128\n"

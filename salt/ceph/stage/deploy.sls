@@ -43,6 +43,14 @@ ceph-stage-deploy-networks:
     - require:
       - step: ceph-stage-deploy-before
 
+# Where no host differs from what all SLS below say of it, none of them is applied.
+ceph-stage-deploy-look:
+  step.look:
+    - name: targets.same
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-networks
+
 ceph-stage-deploy-tunings:
   step.state:
     - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
@@ -50,7 +58,7 @@ ceph-stage-deploy-tunings:
     - go_on: True
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-networks
+      - step: ceph-stage-deploy-look
 
 ceph-stage-deploy-configuration:
   step.state:

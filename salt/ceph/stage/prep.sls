@@ -15,8 +15,9 @@ ceph-stage-prep-validate:
       - step: ceph-stage-prep-begin
 
 ceph-stage-prep-sync:
-  step.state:
-    - sls: ceph.host.sync
+  step.runner:
+    - name: minions.sync
+    - check: minions.sync
     - failhard: True
     - require:
       - step: ceph-stage-prep-validate

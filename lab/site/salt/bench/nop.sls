@@ -1,0 +1,2 @@
+bench-nop:
+  test.nop: []

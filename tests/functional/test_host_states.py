@@ -1,0 +1,77 @@
+"""What a host's states would do, seen in Salt's test mode: a drift of each kind is told, and nothing is changed."""
+
+import pytest
+from saltfactories.utils.loader import LoaderModuleMock
+
+SLS = """
+drift-file:
+  file.managed:
+    - name: {folder}/conf
+    - contents: as planned
+    - mode: '0640'
+drift-folder:
+  file.directory:
+    - name: {folder}/made
+drift-reload:
+  module.run:
+    - test.exception: ['never run']
+    - onchanges:
+      - file: drift-file
+"""
+DRIFTS = {
+    "edited": (lambda folder: (folder / "conf").write_text("mine\n"), "drift-file: "),
+    "removed": (lambda folder: (folder / "conf").unlink(), "drift-file: "),
+    "another mode": (lambda folder: (folder / "conf").chmod(0o600), "drift-file: "),
+    "a folder gone": (lambda folder: (folder / "made").rmdir(), "drift-folder: "),
+}
+
+
+@pytest.fixture
+def folder(minion, tmp_path):
+    """A folder as the SLS ``drift`` says."""
+    (tmp_path / "made").mkdir()
+    (tmp_path / "conf").write_text("as planned\n")
+    (tmp_path / "conf").chmod(0o640)
+    with minion.state_tree.base.temp_file("drift.sls", SLS.format(folder=tmp_path)):
+        yield tmp_path
+
+
+def differing(modules, *sls, minions=("node1",)):
+    return modules["host_states.differing"]([[list(sls), list(minions)]])
+
+
+def test_a_host_that_is_as_told_has_no_line(modules, folder):
+    assert differing(modules, "drift") == []
+    assert differing(modules, "drift", minions=["another"]) == []
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+def test_each_drift_is_told_and_stays(modules, folder, drift):
+    plant, told = DRIFTS[drift]
+    plant(folder)
+    before = sorted((path.name, path.stat().st_mode, path.stat().st_mtime_ns) for path in folder.iterdir())
+    lines = differing(modules, "drift")
+    assert [line for line in lines if line.startswith(told)] != [], lines
+    assert sorted((path.name, path.stat().st_mode, path.stat().st_mtime_ns) for path in folder.iterdir()) == before
+
+
+def test_what_cannot_be_read_is_told_as_salt_tells_it(modules, folder):
+    assert "No matching sls found for 'no.such'" in " ".join(differing(modules, "no.such"))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"result": None, "changes": {}},
+        {"result": False, "changes": {}},
+        {"result": True, "changes": {"a": 1}},
+        {"result": True, "changes": {}, "warnings": ["ceph.conf has mon_x"]},
+    ],
+)
+def test_what_would_change_fails_or_warns_is_a_line(python_module, state):
+    whole = {"result": True, "changes": {}, "__id__": "well", "comment": "", "__run_num__": 0}
+    odd = {**state, "__id__": "odd", "comment": "why", "__run_num__": 1}
+    module = python_module("host_states")
+    mocks = {"__salt__": {"state.sls": lambda *_, **__: {"a": odd, "b": whole}}, "__opts__": {"id": "node1"}}
+    with LoaderModuleMock({module: mocks}):
+        assert module.differing([[["a"], ["node1"]]]) == ["odd: why"]
