@@ -175,7 +175,7 @@ def test_from_discovery_to_a_cluster_in_a_browser(discovered: Product) -> None:
     asked = told(discovered, arguments=arguments, policy=discovered.way.policy, stages=["configure", "deploy"])
     said = browse(discovered.session.name, OPERATE + WORDS, asked, KEPT, 3000)
     assert own(said, asked["url"])
-    assert "6 OSDs on 3 hosts" in said["write"] and "profile-tiny/cluster/*.sls" in said["policy"]
+    assert "6 OSDs on 3 hosts" in said["write"] and "+++ new" in said["policy"]
     assert all(host in said["deploy dry"] for host in STORAGE)
     for host in STORAGE:
         assert any(seen.startswith(host) and "2 of 2 OSDs" in seen for seen in said["deploy"]), said["deploy"]
