@@ -123,7 +123,7 @@ def test_a_master_above_is_refused_and_the_one_below_its_syndic_works(running, r
     for words in (("stage.run", "discovery"), ("disk.wipe", "node1", "/dev/sda", "X"), ("halocline.doctor",)):
         refused = above.typed(*words)
         assert refused.code != 0 and "order_masters" in refused.out and "Traceback" not in refused.out, refused
-    assert (above.jobs(), below.jobs()) == (asked, handed)
+    assert above.jobs() == asked and set(below.jobs()) == set(handed)  # what was asked before may come late
     lay_out(below)
     assert below.typed("stage.run", "discovery").code == 0
     assert (below.pillar / "inventory/node1.json").exists()
