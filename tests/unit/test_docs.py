@@ -94,7 +94,8 @@ def test_what_needs_no_cluster_is_run(example, tmp_path, capsys):
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SELECTS = re.compile(r"^(cluster|role|profile|network|config)[-/]\S+/\S+", re.MULTILINE)
-OF_A_SITE = re.compile(r"proposals/(cluster|role|profile|network|config|adopted|policy\.cfg|fragments)|.*\.json$|.*[A-Z]{4}")
+WRITTEN = r"proposals/(cluster|role|profile|network|config|adopted|policy\.cfg|fragments\.yml)"
+OF_A_SITE = re.compile(rf"{WRITTEN}|.*\.json$|.*[A-Z]{{4}}")
 
 
 def blocks(*languages: str) -> list:
