@@ -117,7 +117,7 @@ def test_all_steps_of_a_stage_share_one_client_of_salts_runners(checkout, monkey
     monkeypatch.setattr(salt.runner, "RunnerClient", Client)
     monkeypatch.setattr(salt.utils.event, "fire_args", lambda _, jid, said, **__: told.append((jid, said["name"])))
     step = runpy.run_path(str(checkout / "salt/_states/step.py"))["runner"]
-    step.__globals__.update(__opts__={"test": False}, __context__={}, __orchestration_jid__="1")
+    step.__globals__.update(__opts__=OPTS, __context__={}, __orchestration_jid__="1")
     answers = [step(name) for name in ("validate.deploy", "health.before")]
     assert [(answer["comment"], answer["changed"]) for answer in answers] == [
         ("validate.deploy", ["a"]),
@@ -155,7 +155,7 @@ def stage(checkout, monkeypatch):
     monkeypatch.setattr(taking_part, "among", lambda _, hosts, __: hosts)
     monkeypatch.setattr(stage_lock, "kept", lambda _, key: seen.get(key))
     step = runpy.run_path(str(checkout / "salt/_states/step.py"))
-    told = {"__opts__": {"test": False}, "__context__": {}, "__orchestration_jid__": "1", "__lowstate__": STAGE}
+    told = {"__opts__": dict(OPTS), "__context__": {}, "__orchestration_jid__": "1", "__lowstate__": STAGE}
     states = {"salt.state": lambda name, **_: applied.append(name) or {"name": name, **NOP}}
     step["state"].__globals__.update(told, __running__={}, __states__=states)
     return step, asked, applied, seen
