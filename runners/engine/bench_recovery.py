@@ -71,13 +71,13 @@ def ready(
     """
     bench = jobs.cluster(opts, "cluster_benchmark.facts", kind=dict)
     size = scenarios.size(named, bench, len(benching.hosts(opts)))
-    made, against = benching.ready(opts, suites.read(SUITE), size, named, ["rbd"], "")
     facts = jobs.cluster(opts, "cluster_recovery_measure.facts", kind=dict)
     looked = jobs.cluster(opts, "cluster_recovery.inspect", kind=dict)
     wanted = {profile: recovery.options(profile, looked["queue"]) for profile in profiles}
     for options in wanted.values():
         recovery.refuse(options, minions.pillar(opts).get("ceph_config") or {}, looked["others"])
         jobs.cluster(opts, "cluster_config.changes", [options, KEPT], dict)  # refuses what the release does not know
+    against: list[str] = []
     if facts["flags"]:
         against.append(
             f"flags hold recovery back: {', '.join(facts['flags'])}: take them away ('ceph osd unset') first"
@@ -91,6 +91,9 @@ def ready(
     against += replies.lines(found.problems)
     there = _osds(found.answers, facts["weights"])
     targets = _targets(seen, there, what, osd, host)
+    most = max(len(target.osds) for target in targets.values())  # whose placement groups the others take
+    made, first = benching.ready(opts, suites.read(SUITE), size, named, ["rbd"], "", most)
+    against[:0] = first
     moves = []
     for target in targets.values():
         against += against_target(opts, target, seen)

@@ -22,9 +22,13 @@ Measured = Callable[[Mapping, Ready, Tell], dict[str, Any]]
 
 
 def ready(
-    opts: Mapping, suite: Suite, size: Size, named: str, targets: Sequence[str], label: str
+    opts: Mapping, suite: Suite, size: Size, named: str, targets: Sequence[str], label: str, away: int = 0
 ) -> tuple[Ready, list[str]]:
-    """Return what a run would be, and what stands against it. Nothing is changed."""
+    """Return what a run would be, and what stands against it. Nothing is changed.
+
+    away
+        OSDs that go out meanwhile: the others have to carry all placement groups.
+    """
     generators = hosts(opts)
     facts = jobs.cluster(opts, "cluster_benchmark.facts", kind=dict)
     own = int(size.options.get("numjobs", 1)) if size.options.get("own") else 1
@@ -35,7 +39,7 @@ def ready(
     mine = set(interrupted(opts).get("pools", ()))
     known = {**facts, "pools": [name for name in facts["pools"] if name not in mine]}
     against += places.against(targets, known, generators, size, image)
-    made = places.plan(targets, facts, generators, size, image)
+    made = places.plan(targets, {**facts, "osds": facts["osds"] - away}, generators, size, image)
     return Ready(suite, size, named, targets, label, generators, facts, made, image), against
 
 

@@ -53,6 +53,7 @@ class Cluster(Minions):
         self.loads, self.tries, self.busy, self.flags = {}, [], 0.1, []
         self.says_no, self.at_each_look, self.away = "", None, {}
         self.rate = 400  # KiB a second of each load
+        self.groups = []  # of each pool that was made
 
     def whole(self):
         """All that a measurement may change."""
@@ -77,6 +78,7 @@ class Cluster(Minions):
 
     def cluster_benchmark_make(self, _, commands, caps):
         self.pools |= set(self.records["bench"]["pools"])
+        self.groups = [int(words[4]) for words in commands if words[:3] == ["osd", "pool", "create"]]
         return True
 
     def cluster_benchmark_about(self, _):
@@ -254,6 +256,13 @@ def test_four_scenarios_under_two_profiles_and_all_is_as_it_was(runners, cluster
     assert "osd-out   fast" in again["text"] and "45 min" in again["text"] and (folder / "report.html").exists()
     assert "show one" in runners["benchmark.show"](f"{folder.name},{folder.name}")["error"]
     assert "no cell in common" in runners["benchmark.compare"](folder.name, folder.name)["error"]
+
+
+@pytest.mark.parametrize(("what", "groups"), [("osd", 512), ("host", 256)])
+def test_placement_groups_fit_the_osds_that_stay(runners, cluster, what, groups):
+    """512 of three copies are 192 an OSD of eight and 256 of six, where 250 are allowed."""
+    assert "retcode" not in runners["recovery.measure"](what=what, profiles="least")
+    assert cluster.groups == [groups]
 
 
 def test_a_dry_run_changes_nothing(runners, cluster):
