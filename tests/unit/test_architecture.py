@@ -105,3 +105,10 @@ def test_there_is_one_list_of_roles():
         lists = [node.elts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Tuple | ast.List | ast.Set)]
         words = [{each.value for each in elements if isinstance(each, ast.Constant)} for elements in lists]
         assert [listed for listed in words if len(listed & ROLES.keys()) > len(known) / 2] == [], path
+
+
+def test_no_test_sets_the_clock_of_all_threads() -> None:
+    """Event loops of other threads wait by it, and pytest then waits for them at its end."""
+    sets = re.compile(r'setattr\(([\w.]+\.)?time, "monotonic"|setattr\("time\.monotonic')
+    tests = (CHECKOUT / "tests").rglob("*.py")
+    assert [str(path) for path in tests if path != Path(__file__) and sets.search(path.read_text())] == []

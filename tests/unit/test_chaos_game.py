@@ -10,7 +10,7 @@ import pytest
 from requests import Timeout
 from test_chaos import TINY, look
 
-from lab.chaos import cli, game
+from lab.chaos import cli, game, site
 from lab.chaos.faults import Fault
 from lab.chaos.game import Game, bounded
 from lab.chaos.judge import Look
@@ -215,8 +215,8 @@ def test_a_look_is_awaited_that_is_whole(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_data_that_is_brought_back_is_waited_for_as_long_as_it_gets_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in round 7 of seed 3: 5,576 copies at twenty a second."""
     passed = [0.0]
-    monkeypatch.setattr(game.time, "monotonic", lambda: passed[0])
-    monkeypatch.setattr(game.time, "sleep", lambda _: passed.__setitem__(0, passed[0] + 100))
+    clock = SimpleNamespace(monotonic=lambda: passed[0], sleep=lambda _: passed.__setitem__(0, passed[0] + 100))
+    monkeypatch.setattr(site, "time", clock)
 
     class Lab(DeployedLab):
         def __init__(self, *copies: int | None) -> None:
