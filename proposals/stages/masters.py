@@ -1,6 +1,7 @@
 """Masters beside and above this one: what stages can work with, and what is refused (docs/concepts/masters.md)."""
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from proposals.text.errors import ProposalError
 from proposals.text.names import shown
@@ -31,11 +32,15 @@ def several_active(answers: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Return the masters of each minion that may get jobs from several at the same time.
 
     answers
-        What each minion answered to ``host_masters.active``; anything but a list, as from one without that module, is
-        no answer.
+        What each minion answered to ``host_masters.active``; anything but a list of names, as from one without that
+        module, is no answer.
     """
-    listed = {minion: answer for minion, answer in answers.items() if isinstance(answer, list)}
-    return {minion: tuple(map(shown, masters)) for minion, masters in sorted(listed.items()) if len(masters) > 1}
+    listed = sorted((minion, answer) for minion, answer in answers.items() if _are_names(answer))
+    return {minion: tuple(map(shown, masters)) for minion, masters in listed if len(masters) > 1}
+
+
+def _are_names(answer: object) -> TypeGuard[list[str]]:
+    return isinstance(answer, list) and all(isinstance(each, str) for each in answer)
 
 
 def refuse(stage: str, active: Mapping[str, tuple[str, ...]]) -> None:

@@ -58,6 +58,12 @@ def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_cos
     assert told[1] == [["saltutil.running", "host_masters.active"]]
 
 
+@pytest.mark.parametrize("odd", ["?" * 3000, [1, {"a": None}], {"format": 99}, [["salt1"], "salt2"]])
+def test_what_is_no_list_of_names_holds_nothing_back(master, told, odd):
+    told[0]["node2"] = odd
+    assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
+
+
 def test_several_masters_at_once_are_refused_unless_the_site_allows_it(master, told):
     told[0]["node2"] = ["salt1", "salt2\x1b[2J"]
     said = master.runners()["stage.begin"]("deploy", test=True)
