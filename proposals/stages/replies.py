@@ -12,6 +12,7 @@ SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, 
 SYNC = "run ceph.stage.prep, which brings its modules up to date"
 MISSING = "\nTypeError: 'str' object is not callable"  # Salt, of a job of several functions: there is no such function
 LONGEST = 2000  # characters of one line of what a minion says
+OTHER = 200  # characters of an answer of another kind than was asked for
 # A traceback: below its last frame, the exception's name and words.
 RAISED = re.compile(r'.*\n  File "[^\n]*\n(?: +[^\n]*\n)*(?P<kind>[\w.]+): (?P<words>.*)', re.DOTALL)
 
@@ -117,7 +118,7 @@ def _wrong(question: Question, reply: Mapping) -> str:
         return ""
     if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
         return "; ".join(_shown(line) for line in answer)
-    return f"{question.function} answered {_shown(answer)}, expected {_name(question.kind)}: {SYNC}"
+    return f"{question.function} answered {_shown(answer, OTHER)}, expected {_name(question.kind)}: {SYNC}"
 
 
 def _part(part: Any, function: str) -> Any:
@@ -139,9 +140,9 @@ def words(function: str, text: str) -> str:
     return "\n".join(_shown(line) for line in error.splitlines())
 
 
-def _shown(text: object) -> str:
+def _shown(text: object, longest: int = LONGEST) -> str:
     """What a minion says, without what a terminal would take for a command, and not without end."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in str(text)[:LONGEST])
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in str(text)[:longest])
 
 
 def _name(kind: type | UnionType) -> str:
