@@ -19,7 +19,7 @@ GOOD = [case for case in CASES if case not in BAD]
 OTHERS = [
     ("policy.show", 2, "policy.cfg"),
     ("proposal.show nme=apollo", 2, "did you mean 'name'?"),
-    ("proposal.show apollo a b", 2, "too many positional arguments; expected name"),
+    ("proposal.show apollo a b c", 2, "too many positional arguments; expected name"),
     ("ceph.purge fsid=yes", 2, "expected the cluster's fsid, as 'ceph fsid' prints it"),
     ("ceph.purge", 2, "missing a required argument: 'fsid'"),
     ("policy.show 1", 2, "too many positional arguments; expected no argument"),
