@@ -1,5 +1,6 @@
 """More than one master, tried with real ones: beside each other, one after the other, and one above with a syndic."""
 
+import ipaddress
 import shutil
 import tempfile
 from pathlib import Path
@@ -52,7 +53,8 @@ def running(root):
 def lay_out(master):
     """Say which network is the cluster's: one of this machine's own."""
     ports = master.asked(["node1"], "host_nics.inspect")["node1"]
-    network = next(address for port in ports for address in port["addresses"] if ":" not in address)
+    address = next(address for port in ports for address in port["addresses"] if ":" not in address)
+    network = str(ipaddress.ip_interface(address).network)
     told = {"fsid": FSID, "public_network": network, "cluster_network": network}
     atomic.write(master.pillar / "proposals/config/stack/default/ceph/cluster.yml", yaml.safe_dump(told))
 

@@ -48,7 +48,7 @@ def test_a_report_is_seen_whole_without_another_file(name, made, plots, rows, tm
     page = tmp_path / "report.html"  # alone: none of the plots' own files lies beside it
     page.write_bytes(made()["report.html"])
     with browser(free) as window:
-        window.open(page.as_uri(), "document.readyState === 'complete'")
+        window.open(page.as_uri(), "document.querySelector('tr') && document.readyState === 'complete'")
         seen = window.run(SEEN)
         assert (seen["plots"], seen["over"]) == (plots, 0) and seen["rows"] > rows
         assert "owned" not in seen["title"] and NASTY in window.text()

@@ -48,8 +48,13 @@ def left(product: Product) -> list[str]:
 def begun(product: Product) -> str:
     """Begin a run in a shell of its own and wait until a load runs; return the shell's process id."""
     pid = product.run("saltmaster", RUN).out.split()[-1]
-    active = f"systemctl is-active {UNIT}"
-    until(lambda: product.run(GENERATORS[0], active, check=False).out.strip() == "active", 300, "no load began")
+
+    def runs() -> bool:
+        said = product.run("saltmaster", f"kill -0 {pid} 2>&1 || cat /tmp/benchmark.out", check=False).out
+        assert not said, f"the run ended before a load began: {said}"
+        return product.run(GENERATORS[0], f"systemctl is-active {UNIT}", check=False).out.strip() == "active"
+
+    until(runs, 300, "no load began")
     return pid
 
 
