@@ -11,8 +11,6 @@ from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from runners.engine import jobs, minions, network_proof
 
-LEAD = 15  # seconds from asking to the common start: every generator has the job by then
-SETTLE = 3  # seconds between two jobs
 COUNTED = 12  # seconds until the managers know what pools have read and written
 APART, OVERLAP = 1.0, 0.9  # seconds between two that begin, and share of the run: else hosts were not in step
 Tell = Callable[[str], object]
@@ -52,6 +50,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
             _in_step(opts, plan, fill)
         for job in plan.suite.jobs:
             for at in range(plan.size.repeats):
+                time.sleep(plan.size.settle)
                 _go_on(opts)
                 _drop_caches(opts, plan)
                 again = f", {at + 1} of {plan.size.repeats}" if plan.size.repeats > 1 else ""
@@ -63,7 +62,6 @@ def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
                         cells.setdefault(target, {}).setdefault(row, []).append(told["figures"][way])
                 runs.append({"target": target, "job": job.name, **{key: told[key] for key in told if key != "figures"}})
                 notes += [f"{target}: {job.name}: {note}" for note in told["notes"]]
-                time.sleep(SETTLE)
     told = {"targets": list(plan.made.places), "cells": cells, "runs": runs, "notes": notes, "tools": sorted(tools)}
     return {**told, "links": links}
 
@@ -82,10 +80,11 @@ def _links(opts: Mapping, plan: Ready, tell: Tell) -> tuple[dict[str, list[float
 
 def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any]) -> dict[str, Any]:
     """One job on all generators: figures of all together, spans by host, counters of a pool beside them."""
-    counted = plan.suite.tool == "rados"
+    one = loads.job(plan.suite, plan.size, job, place, plan.image)
+    counted = one["tool"] == "rados"
     before = _counters(opts, place) if counted else {}
-    answers = _in_step(opts, plan, loads.job(plan.suite, plan.size, job, place, plan.image))
-    reader = figures.rados if counted else figures.fio
+    answers = _in_step(opts, plan, one)
+    reader = figures.READERS[one["tool"]]
     spans = {host: (each["began"], each["ended"]) for host, each in answers.items()}
     step = figures.overlap(list(spans.values()))
     notes = [] if step["apart"] <= APART and step["overlap"] >= OVERLAP else [
@@ -110,7 +109,7 @@ def _counters(opts: Mapping, place: Mapping[str, Any]) -> dict[str, int]:
 def _in_step(opts: Mapping, plan: Ready, job: Mapping[str, Any]) -> dict[str, Any]:
     """Start a job on all generators at one time; return what each answers."""
     limit = loads.limit(job)
-    return _ask(opts, plan, "benchmark_load.run", [job, time.time() + LEAD, limit], limit + 2 * LEAD + 60)
+    return _ask(opts, plan, "benchmark_load.run", [job, time.time() + suites.LEAD, limit], limit + 2 * suites.LEAD + 60)
 
 
 def _ask(opts: Mapping, plan: Ready, function: str, words: Sequence[Any], timeout: float) -> dict[str, Any]:

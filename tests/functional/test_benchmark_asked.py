@@ -4,8 +4,10 @@ import copy
 import dataclasses
 import json
 import re
+import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from played import ROOT, Killed, Minions, shown_in
@@ -34,6 +36,7 @@ class Cluster(Minions):
     def __init__(self):
         super().__init__()
         self.record, self.pools, self.facts, self.fails, self.asked = {}, {"images"}, copy.deepcopy(FACTS), None, []
+        self.waits = []  # seconds that passed between jobs
         self.on = set()  # load generators on which something is left
         self.counted, self.gains, self.dropped = (
             0,
@@ -104,8 +107,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["osdnode1"]})
     monkeypatch.setattr(benching, "hosts", lambda opts: ["client1", "client2"])
     monkeypatch.setattr(health, "judged", lambda opts: Verdict())
-    for name in ("SETTLE", "COUNTED"):
-        monkeypatch.setattr(bench_jobs, name, 0)
+    monkeypatch.setattr(bench_jobs, "time", SimpleNamespace(sleep=made.waits.append, time=time.time))
 
     @contextmanager
     def lends(opts, hosts, use, text):
@@ -133,6 +135,7 @@ def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     for minion, _, start in cluster.asked:
         starts.setdefault(start, []).append(minion)
     assert all(hosts == ["client1", "client2"] for hosts in starts.values()) and len(starts) == 2 * 3
+    assert cluster.waits == [3] * 4, "before each job, after a prefill too"
     run = re.search(r"(apollo-\w+): kept in (\S+);", done["text"])
     folder = Path(run[2])
     assert {path.name for path in folder.iterdir()} >= {"result.json", "report.html", "table.txt"}
@@ -185,6 +188,26 @@ def test_five_runs_of_which_the_highest_and_lowest_are_dropped(runners, cluster,
     done = runners["benchmark.run"]("infiniflash", size="paper")
     assert "rbd     random read 4k  6.0 " in done["text"], "2, 3 and 4 MiB/s of each of two load generators"
     assert "placement groups an OSD, where the document advises 200 or more" in done["text"]
+    assert cluster.waits == [30] * 5
+
+
+def test_find_is_one_of_the_phases_and_counts_files(runners, cluster, monkeypatch):
+    """From what two load generators tell of find to its row; one that matches nothing is no figure."""
+    data = suites.read("tigershark")
+    less = dataclasses.replace(data, jobs=tuple(job for job in data.jobs if job.name == "find"), plots=())
+    monkeypatch.setattr(suites, "read", lambda asked: less)
+    found = {"files": 1605, "matched": 4, "seconds": 0.5}
+
+    def runs(minion, job, start, limit):
+        printed = found if job["tool"] == "find" else FIO
+        return {"began": start, "ended": start + 20, "printed": printed, "version": f"{job['tool']} 1"}
+
+    cluster.benchmark_load_run = runs
+    done = runners["benchmark.run"]("tigershark")
+    assert "retcode" not in done and re.search(r"cephfs  find  0\.0 +6420 +0\.31$", done["text"], re.M), done
+    found["matched"] = 0
+    done = runners["benchmark.run"]("tigershark")
+    assert done["retcode"] == 1 and "no figure: cephfs: find" in done["text"]
 
 
 def test_links_are_measured_where_the_document_tells_of_them(runners, cluster, monkeypatch):

@@ -97,7 +97,7 @@ def test_a_shelf_that_is_lost_takes_one_copy_alone(shelves: Product) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suite", "target", "rows", "repeats"), [("tigershark", "cephfs", 11, 1), ("infiniflash", "rbd", 12, 5)]
+    ("suite", "target", "rows", "repeats"), [("tigershark", "cephfs", 12, 1), ("infiniflash", "rbd", 12, 5)]
 )
 def test_a_suite_for_flash_has_a_figure_in_every_cell(
     shelves: Product, suite: str, target: str, rows: int, repeats: int
