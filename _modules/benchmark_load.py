@@ -112,7 +112,7 @@ def tidy() -> bool:
 
 def drop_caches() -> bool:
     """Drop this host's caches of files (drop_caches of kernel.org's sysctl/vm); false in a container, whose caches are
-    the whole machine's.
+    the whole machine's. Raises CommandExecutionError where the kernel refuses.
 
     CLI Example:
 
@@ -123,7 +123,10 @@ def drop_caches() -> bool:
     if halocline.status(["systemd-detect-virt", "--container", "--quiet"], limit=LIMIT) == 0:
         return False
     halocline.run(["sync"], limit=300)
-    CACHES.write_text("3\n")
+    try:
+        CACHES.write_text("3\n")
+    except OSError as err:
+        raise CommandExecutionError(f"{CACHES} cannot be written: {err.strerror}; nothing was dropped") from err
     return True
 
 

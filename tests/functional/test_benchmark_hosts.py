@@ -229,6 +229,40 @@ def test_without_a_key_nothing_is_prepared(load, with_pillar):
 
 
 @pytest.fixture
+def caches(load, python_module, program, tmp_path, monkeypatch):
+    """The kernel's file by which caches are dropped, on a host that is no container."""
+    path = tmp_path / "drop_caches"
+    path.write_text("0\n")
+    monkeypatch.setattr(python_module("benchmark_load"), "CACHES", path)
+    program("systemd-detect-virt", f'echo "$@" >{tmp_path}/virt; exit 1')
+    program("sync", f"cat {path} >{tmp_path}/synced")
+    return path
+
+
+def test_caches_are_dropped_after_all_is_written(load, caches, tmp_path):
+    assert load["benchmark_load.drop_caches"]() is True
+    assert caches.read_text() == "3\n" and (tmp_path / "synced").read_text() == "0\n"
+    assert (tmp_path / "virt").read_text() == "--container --quiet\n"
+
+
+def test_in_a_container_the_whole_machines_caches_stay(load, caches, program, tmp_path):
+    program("systemd-detect-virt", "exit 0")
+    assert load["benchmark_load.drop_caches"]() is False
+    assert caches.read_text() == "0\n" and not (tmp_path / "synced").exists()
+
+
+def test_caches_that_the_kernel_keeps_are_one_message(load, caches, program):
+    program("sync", "exit 0")
+    caches.unlink()
+    caches.mkdir()
+    with pytest.raises(CommandExecutionError, match="drop_caches cannot be written: .*; nothing was dropped"):
+        load["benchmark_load.drop_caches"]()
+    program("sync", "exit 1")
+    with pytest.raises(CommandExecutionError, match="sync"):
+        load["benchmark_load.drop_caches"]()
+
+
+@pytest.fixture
 def cluster(with_pillar, program, tmp_path):
     program("ceph", CEPH.format(tmp_path))
     program("rbd", f'echo "rbd $@" >>{tmp_path}/asked')

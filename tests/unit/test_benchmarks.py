@@ -212,6 +212,16 @@ def test_the_documents_value_and_the_ratio_stand_beside():
     assert len(results.table(suite, short)) == 20
 
 
+def test_a_partial_run_is_called_so_wherever_it_is_shown():
+    suite = suites.read("apollo")
+    told = result(label="x", partial="it ended at rbd: seq write 4k: <b>no</b> answer")
+    assert results.named(told) == "apollo-20260101T120000 x (partial)" and results.named(result()) == result()["id"]
+    assert results.plain(suite, told).splitlines()[-1] == f"partial: {told['partial']}"
+    page = report.page(suite, [told], {})
+    assert "x (partial)</h2>" in page and "&lt;b&gt;no&lt;/b&gt; answer" in page
+    assert compare.lacking(result(), told) == [f"{told['id']} is partial: {told['partial']}"]
+
+
 def test_a_label_chooses_what_is_printed():
     suite = suites.read("mellanox")
     told = {"id": "m", "suite": "mellanox", "targets": ["rbd"], "cells": {}, "label": "10gbe"}
