@@ -21,8 +21,8 @@ METADATA = ("filecreate", "filestat", "filedelete")  # engines of fio 3.x
 # benchmaster's: a second with more than 0.00001 % of slower operations lowers fio's queue depth.
 TARGET = ["--latency_window=5s", "--latency_percentile=99.99999"]
 # GNU find over a folder: a letter for each file, m where IO500's conditions hold (github.com/IO500/io500,
-# src/phase_find.c); nanoseconds before and after it. Its words are the script's arguments, which no shell reads; systemd-run takes ``${``
-# and ``$$`` alone for its own.
+# src/phase_find.c); nanoseconds before and after it. Its words are the script's arguments, which no shell reads.
+# systemd-run takes ``${`` and ``$$`` alone for its own.
 FIND = (
     "set -e; date +%s%N; "
     r"""find "$1" -type f \( -newer "$2" -size "$3c" -name '*01*' -printf m -o -printf . \); echo; date +%s%N"""
