@@ -42,7 +42,8 @@ def prepare(place: Mapping[str, Any]) -> bool:
 
 
 def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
-    """Run a job at a time; return ``{began, ended, printed, version}``: by this host's clock, and the tool's JSON.
+    """Run a job at a time; return ``{began, ended, printed, version}``: by this host's clock, and the tool's JSON; of
+    find ``{files, matched, seconds}``.
 
     job
         As ``benchmark_words.command`` takes it.
@@ -68,7 +69,8 @@ def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
         said = err.read_text(errors="replace") if err.exists() else ""
         raise CommandExecutionError(f"{error}; it said: {halocline.masked(said.strip()[-1000:])}") from error
     ended = time.time()
-    return {"began": began, "ended": ended, "printed": _json(out), "version": _version(words[0])}
+    printed = _found(out) if job["tool"] == "find" else _json(out)
+    return {"began": began, "ended": ended, "printed": printed, "version": _version(str(job["tool"]))}
 
 
 def stop() -> bool:
@@ -110,7 +112,7 @@ def tidy() -> bool:
 
 def drop_caches() -> bool:
     """Drop this host's caches of files (drop_caches of kernel.org's sysctl/vm); false in a container, whose caches are
-    the whole machine's.
+    the whole machine's. Raises CommandExecutionError where the kernel refuses.
 
     CLI Example:
 
@@ -121,7 +123,10 @@ def drop_caches() -> bool:
     if halocline.status(["systemd-detect-virt", "--container", "--quiet"], limit=LIMIT) == 0:
         return False
     halocline.run(["sync"], limit=300)
-    CACHES.write_text("3\n")
+    try:
+        CACHES.write_text("3\n")
+    except OSError as err:
+        raise CommandExecutionError(f"{CACHES} cannot be written: {err.strerror}; nothing was dropped") from err
     return True
 
 
@@ -152,6 +157,16 @@ def _json(path: Path) -> dict:
     except ValueError as err:
         raise CommandExecutionError(f"the tool printed no JSON: {text.strip()[-500:]!r}: was it stopped?") from err
     return {key: value for key, value in printed.items() if key not in ("disk_util", "datas")}
+
+
+def _found(path: Path) -> dict[str, float]:
+    """What ``benchmark_words.FIND`` printed: when it began, a letter for each file, when it ended."""
+    try:
+        began, letters, ended = path.read_text(errors="replace").split("\n")[:3]
+        seconds = (int(ended) - int(began)) / 1e9
+    except ValueError as err:
+        raise CommandExecutionError("find told not when it began and ended: was it stopped?") from err
+    return {"files": len(letters), "matched": letters.count("m"), "seconds": seconds}
 
 
 def _version(program: str) -> str:

@@ -1,5 +1,5 @@
-"""The words of fio and rados bench for one job of a benchmark. Only known options get into them, and only places of
-the benchmark's own: no file, pool or device of anybody else can be named.
+"""The words of fio, rados bench and find for one job of a benchmark. Only known options get into them, and only places
+of the benchmark's own: no file, pool or device of anybody else can be named.
 """
 
 import re
@@ -16,9 +16,17 @@ VALUE = re.compile(r"[A-Za-z0-9.:_-]+")
 FIO = ("rw", "rwmixread", "bs", "iodepth", "ramp_time", "latency_target", "rate_iops")  # taken over as they are
 BLOCK = 512  # bytes of a disk's block
 MOST = 10**9  # objects of rados bench, which counts them in an int (ObjBencher::write_bench, src/common)
+EASY = "easy"  # how names of empty files begin
 METADATA = ("filecreate", "filestat", "filedelete")  # engines of fio 3.x
 # benchmaster's: a second with more than 0.00001 % of slower operations lowers fio's queue depth.
 TARGET = ["--latency_window=5s", "--latency_percentile=99.99999"]
+# GNU find over a folder: a letter for each file, m where IO500's conditions hold (github.com/IO500/io500,
+# src/phase_find.c); nanoseconds before and after it. Its words are the script's arguments, which no shell reads.
+# systemd-run takes ``${`` and ``$$`` alone for its own.
+FIND = (
+    "set -e; date +%s%N; "
+    r"""find "$1" -type f \( -newer "$2" -size "$3c" -name '*01*' -printf m -o -printf . \); echo; date +%s%N"""
+)
 COMMON = ["--random_generator=lfsr", "--randseed=0", "--refill_buffers=1", "--group_reporting=1"]
 
 
@@ -35,7 +43,10 @@ def command(host: str, job: Mapping[str, Any]) -> list[str]:
     for value in (*_texts(job["place"]), *_texts(job["options"])):
         if not VALUE.fullmatch(value):
             raise CommandExecutionError(f"{value!r} is nothing that a benchmark's job may hold")
-    return _rados(host, job) if job["tool"] == "rados" else _fio(host, job)
+    tools = {"fio": _fio, "rados": _rados, "find": _find}
+    if job["tool"] not in tools:
+        raise CommandExecutionError(f"{job['tool']!r} is no tool of a benchmark: expected {', '.join(tools)}")
+    return tools[job["tool"]](host, job)
 
 
 def _fio(host: str, job: Mapping[str, Any]) -> list[str]:
@@ -79,15 +90,25 @@ def _files(host: str, job: Mapping[str, Any]) -> list[str]:
 def _metadata(host: str, job: Mapping[str, Any]) -> list[str]:
     """Phases of small files: so many for each of ``numjobs``, each made, looked at, written, read or removed once.
 
-    Names are the same in each phase.
+    Names are the same in each phase: ``easy.JOB.NUMBER`` of empty files, ``hard.JOB.NUMBER`` of those with bytes.
     """
     options, folder = job["options"], MOUNT / _folder(job["place"]) / host
     size = int(options.get("bytes", 1))  # of fio, no file is empty; it makes one file for each block
     engine = options["engine"] if options.get("engine") in METADATA else "psync"
-    words = [f"--ioengine={engine}", f"--directory={folder}", f"--name=files{size}"]
+    name = "hard" if "bytes" in options else EASY
+    words = [f"--ioengine={engine}", f"--directory={folder}", f"--name={name}"]
     words += [f"--rw={options['rw']}", "--file_service_type=sequential"] if engine == "psync" else []
     words += [f"--numjobs={int(options.get('numjobs', 1))}", f"--nrfiles={int(options.get('files', 100))}"]
     return [*words, f"--filesize={size}", f"--bs={size}", "--openfiles=1", "--fallocate=none", "--create_on_open=1"]
+
+
+def _find(host: str, job: Mapping[str, Any]) -> list[str]:
+    """Look at all files of the host's: which are newer than the first empty one, of so many bytes, named ``*01*``.
+
+    IO500 touches a file after the easy phases; here the first that they made stands for it.
+    """
+    folder = MOUNT / _folder(job["place"]) / host
+    return ["sh", "-c", FIND, "find", str(folder), f"{folder}/{EASY}.0.0", str(int(job["options"]["bytes"]))]
 
 
 def _rados(host: str, job: Mapping[str, Any]) -> list[str]:

@@ -24,7 +24,8 @@ def run(
     Load comes from the hosts with the role benchmark, all in step. Pools, images, a file system and a user are made for
     it, and taken away after it; no pool that exists is touched. Refused on a cluster that is not sound, while data
     moves, without a load generator, and where there is no room. It loads the cluster fully: not beside work that
-    matters. Killed, the next run, or benchmark.clean, takes away what it left.
+    matters. Stopped, or failed in a job, it keeps what it has measured until then, which is called partial, and ends
+    with exit status 1. Killed, the next run, or benchmark.clean, takes away what it left.
 
     suite
         Its name: see benchmark.list.
@@ -64,12 +65,14 @@ def run(
     missing = results.empty(chosen, result)
     lines = [results.plain(chosen, result), *result["notes"], *(f"no figure: {cell}" for cell in missing)]
     lines += [f"{result['id']}: kept in {folder}; open report.html there"]
-    return answer.Answer("\n".join(lines), {"id": result["id"], "folder": str(folder)}, 1 if missing else 0)
+    partial = result.get("partial", "")
+    data = {"id": result["id"], "folder": str(folder), "partial": partial}
+    return answer.Answer("\n".join(lines), data, 1 if missing or partial else 0)
 
 
 @answer.answers
 def list_() -> answer.Output:
-    """List the suites, then the runs that are kept.
+    """List the suites, then the runs that are kept, and which of these are partial.
 
     CLI Example:
 
@@ -78,10 +81,10 @@ def list_() -> answer.Output:
         salt-run benchmark.list
     """
     known = {name: suites.read(name) for name in suites.known()}
-    runs = bench_store.runs(__opts__)
+    runs, odd = bench_store.runs(__opts__), bench_store.odd(__opts__)
     lines = [f"{name:<12} {suite.title} (on {', '.join(suite.targets)})" for name, suite in known.items()]
-    lines += ["", *(runs or ["no run is kept yet"])]
-    return answer.Answer("\n".join(lines), {"suites": sorted(known), "runs": runs})
+    lines += ["", *(f"{run} ({odd[run]})" if run in odd else run for run in runs or ["no run is kept yet"])]
+    return answer.Answer("\n".join(lines), {"suites": sorted(known), "runs": runs, "odd": odd})
 
 
 @answer.answers
@@ -102,7 +105,7 @@ def show(run: str) -> answer.Output:
     told = [bench_store.read(__opts__, each.strip()) for each in str(run).split(",")]
     tables, files = bench_shown.shown(told)
     folder = bench_store.write(__opts__, told[0], files)
-    data = {"runs": [{key: each[key] for key in ("id", "cells", "notes")} for each in told]}
+    data = {"runs": [{key: each.get(key) for key in ("id", "cells", "notes", "partial")} for each in told]}
     return answer.Answer("\n".join([*tables, f"page: {folder / 'report.html'}"]), data)
 
 
@@ -154,7 +157,8 @@ def compare(run: str, before: str | None = None, limit: float = LIMIT) -> answer
     bad = comparing.regressions(found, limit)
     last = f"{len(bad)} figures are worse than {earlier} by more than {limit:g} %" if bad else "within the limit"
     data: dict[str, Any] = {"before": earlier, "regressions": [each._asdict() for each in bad]}
-    return answer.Answer("\n".join([*comparing.lines(found), last]), data, 1 if bad else 0)
+    lines = [*comparing.lacking(then, after), *comparing.lines(found), last]
+    return answer.Answer("\n".join(lines), data, 1 if bad else 0)
 
 
 @answer.answers

@@ -77,6 +77,7 @@ def measure(
     benchmark) write to images of their own; each second of their I/O is a point of the curve. Refused on a cluster that
     is not sound, and where failure domains, room or Ceph (ok-to-stop) do not allow it. At the end, and after a kill by
     the same command or recovery.stop, OSDs are up and in, the profile is what it was, and pool and images are gone.
+    Stopped, or failed in a scenario, it keeps those that it has measured until then, and ends with exit status 1.
 
     what
         ``osd``, ``host`` or both, with a comma between.
@@ -124,7 +125,8 @@ def measure(
     last = f"{result['id']}: kept in {folder}; open report.html there"
     return answer.Answer(
         "\n".join([scenarios.plain(result["curves"]), *result["notes"], last]),
-        {"id": result["id"], "folder": str(folder)},
+        {"id": result["id"], "folder": str(folder), "partial": result.get("partial", "")},
+        1 if result.get("partial") else 0,
     )
 
 

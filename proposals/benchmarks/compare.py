@@ -64,6 +64,11 @@ def lines(found: Iterable[Difference]) -> list[str]:
     return [_line(each) for each in told] or ["nothing is better or worse beyond noise"]
 
 
+def lacking(*told: Mapping[str, Any]) -> list[str]:
+    """Return a line for each run that is partial: what it lacks is compared with nothing."""
+    return [f"{each['id']} is partial: {each['partial']}" for each in told if each.get("partial")]
+
+
 def _difference(target: str, row: str, key: str, before: results.Value, after: results.Value) -> Difference:
     change = (after.mean - before.mean) / before.mean
     spread = max(before.spread, after.spread) / before.mean

@@ -62,6 +62,21 @@ def rados(printed: Mapping[str, Any]) -> dict[str, Figures]:
     return {ways[key]: Figures(numbers[0], exact, operations, numbers[2] * 1000, numbers[3] * 1000)}
 
 
+def find(printed: Mapping[str, Any]) -> dict[str, Figures]:
+    """Return the rate at which GNU find looked at files, as IO500 has it (src/phase_find.c); none where it matched
+    nothing, which IO500 calls invalid. Bytes and a maximum it does not tell.
+    """
+    try:
+        files, matched, seconds = int(printed["files"]), int(printed["matched"]), float(printed["seconds"])
+        figure = Figures(0.0, files / seconds, files, seconds / files * 1000, 0.0) if matched else None
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as err:
+        raise ProposalError(f"a load generator tells of find in another form than its module: {err!r}") from err
+    return {"read": figure} if figure else {}
+
+
+READERS = {"fio": fio, "rados": rados, "find": find}  # by tool
+
+
 def together(hosts: Iterable[Mapping[str, Figures]]) -> dict[str, Figures]:
     """Return the figures of several hosts that ran in step: sums, the mean by operations, the worst."""
     told = list(hosts)

@@ -7,6 +7,7 @@ from proposals.benchmarks.suites import Job, Size, Suite
 
 PREFILL = {"rw": "write", "bs": "4M", "iodepth": 16, "numjobs": 1}  # of benchmaster's prepit.prep, one job an image
 SEED = 0  # benchmaster's randseed
+MIB = 1 << 20
 FILES = 50  # small files a second that a load generator does at least
 
 
@@ -19,17 +20,24 @@ def job(suite: Suite, size: Size, one: Job, place: Mapping[str, Any], image: int
         Bytes of an image, or of what the files of a load generator hold together.
     """
     options = {**size.options, **one.options}
-    if suite.tool == "rados" and options["rw"] == "write":  # jobs and repeats share a pool's room
+    tool = options.pop("tool", suite.tool)
+    if tool == "rados" and options["rw"] == "write":  # jobs and repeats share a pool's room
         writes = sum(each.options["rw"] == "write" for each in suite.jobs) * size.repeats
         options["most"] = place["room"] // writes
-    return {"tool": suite.tool, "place": dict(place), "options": options, "seconds": size.seconds, "bytes": image}
+    return {"tool": tool, "place": dict(place), "options": options, "seconds": size.seconds, "bytes": part(size, image)}
 
 
 def prefill(suite: Suite, size: Size, place: Mapping[str, Any], image: int) -> dict[str, Any] | None:
     """Return what writes images and files whole before they are measured; None where a tool needs nothing."""
     if suite.tool != "fio":
         return None
-    return {"tool": "fio", "place": dict(place), "options": dict(PREFILL), "seconds": 0, "bytes": image}
+    most = image if place["kind"] == "rbd" else part(size, image)  # benchmaster: images whole, of files what is used
+    return {"tool": "fio", "place": dict(place), "options": dict(PREFILL), "seconds": 0, "bytes": most}
+
+
+def part(size: Size, image: int) -> int:
+    """Return the bytes of an image that jobs go over; whole MiB where that is less than all."""
+    return image if size.filesize == 1 else int(image * size.filesize) // MIB * MIB
 
 
 def limit(one: Mapping[str, Any]) -> int:

@@ -55,7 +55,7 @@ def page(suite: Suite, told: Sequence[Mapping[str, Any]], drawn: Mapping[str, by
 
 def _tables(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
     head, *rows = results.texts(suite, result)
-    yield f"<h2>{_text(' '.join(filter(None, (result['id'], result.get('label')))))}</h2>"
+    yield f"<h2>{_text(results.named(result))}</h2>"
     yield f"<table><tr>{''.join(f'<th>{_text(cell)}</th>' for cell in head)}</tr>"
     yield from (f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
     yield "</table>"

@@ -82,8 +82,15 @@ def plain(suite: Suite, result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *below(suite, result)])
 
 
+def named(result: Mapping[str, Any]) -> str:
+    """Return what a run is called above its table: its id, its label, and whether it is partial."""
+    return " ".join(filter(None, (result["id"], result.get("label"), "(partial)" if result.get("partial") else "")))
+
+
 def below(suite: Suite, result: Mapping[str, Any]) -> Iterator[str]:
-    """Return the lines below a table: what links carried, the score, where the suite has them."""
+    """Return the lines below a table: why it is partial, what links carried, the score, where there are any."""
+    if result.get("partial"):
+        yield f"partial: {result['partial']}"
     for kind, rates in (result.get("links") or {}).items():
         printed = suite.links.get(result.get("label") or "", ()) if kind == "public" else ()
         beside = f" (document: {printed[0]} to {printed[-1]})" if printed else ""

@@ -12,7 +12,9 @@ from proposals.text.notes import counted
 
 FOLDER = Path(__file__).parent / "suites"
 SIZES = ("quick", "paper")
-TOOLS = ("fio", "rados")
+TOOLS = ("fio", "rados", "find")
+SETTLE = {"quick": 3, "paper": 30}  # seconds between two jobs; 30 are benchmaster's
+LEAD = 15  # seconds from asking load generators to the common start: every one has the job by then
 # What a suite may run on. Each is made for it and taken away after it; none is a pool that exists.
 TARGETS: Mapping[str, str] = {
     "rbd": "RBD images, replicated",
@@ -22,6 +24,7 @@ TARGETS: Mapping[str, str] = {
     "hosts": "a pool for each storage host, which lies on this host's OSDs alone",
 }
 DIRECTIONS = ("read", "write")
+SCORED = ("bandwidth", "rate")  # what a score is made of
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Job:
 class Size:
     """How large a run is: ``options`` of every job; ``image`` bytes (0: a ``share`` of the free space), ``images`` a
     load generator, ``repeats`` of each job; the ``drop`` highest and lowest of these are dropped; ``groups``:
-    placement groups an OSD that the document asks for (0: none).
+    placement groups an OSD that the document asks for (0: none); ``settle``: seconds between two jobs;
+    ``filesize``: the share of an image, or of what files hold, that jobs go over.
     """
 
     options: Mapping[str, Any]
@@ -49,6 +53,8 @@ class Size:
     repeats: int
     drop: int
     groups: int = 0
+    settle: int = 0
+    filesize: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -105,10 +111,10 @@ def parse(name: str, data: Mapping[str, Any]) -> Suite:
         tuple(data["targets"]),
         tuple(data["columns"]),
         tuple(job for entry in data["jobs"] for job in _jobs(entry)),
-        {size: _size(data["sizes"][size]) for size in SIZES},
+        {size: _size(data["sizes"][size], SETTLE[size]) for size in SIZES},
         {where: {row: tuple(cells) for row, cells in rows.items()} for where, rows in data.get("printed", {}).items()},
-        tuple(data.get("plots", ())),
-        dict(data.get("score", {})),
+        tuple({**plot, "rows": _beginnings(plot["rows"])} for plot in data.get("plots", ())),
+        {**data["score"], **{key: _beginnings(data["score"][key]) for key in SCORED}} if "score" in data else {},
         {label: tuple(rates) for label, rates in data.get("links", {}).items()},
         int(data.get("clients", 0)),
     )
@@ -144,7 +150,7 @@ def clients(suite: Suite, generators: int) -> list[str]:
 
 def seconds(suite: Suite, chosen: Size, places: int) -> int:
     """Return about how long a run takes on so many places: its jobs, with the time between them and the prefill."""
-    each = chosen.seconds + int(chosen.options.get("ramp_time", 0)) + 15
+    each = chosen.seconds + int(chosen.options.get("ramp_time", 0)) + LEAD + chosen.settle
     return places * (each * len(suite.jobs) * chosen.repeats + 2 * each)
 
 
@@ -160,7 +166,12 @@ def _jobs(entry: Mapping[str, Any]) -> Iterator[Job]:
         yield Job(name, each, {**options, **({"bs": block} if block else {}), **more}, str(entry.get("figure", "")))
 
 
-def _size(data: Mapping[str, Any]) -> Size:
+def _beginnings(typed: str | list[str]) -> tuple[str, ...]:
+    """What the names of some rows begin with."""
+    return (typed,) if isinstance(typed, str) else tuple(typed)
+
+
+def _size(data: Mapping[str, Any], settle: int) -> Size:
     return Size(
         dict(data.get("options", {})),
         int(data["seconds"]),
@@ -170,4 +181,6 @@ def _size(data: Mapping[str, Any]) -> Size:
         int(data.get("repeats", 1)),
         int(data.get("drop", 0)),
         int(data.get("groups", 0)),
+        settle,
+        float(data.get("filesize", 1)),
     )

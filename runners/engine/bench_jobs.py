@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from proposals.benchmarks import figures, loads, places, suites
@@ -11,11 +12,12 @@ from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from runners.engine import jobs, minions, network_proof
 
-LEAD = 15  # seconds from asking to the common start: every generator has the job by then
-SETTLE = 3  # seconds between two jobs
 COUNTED = 12  # seconds until the managers know what pools have read and written
 APART, OVERLAP = 1.0, 0.9  # seconds between two that begin, and share of the run: else hosts were not in step
+CONTAINER = "it is a container, and they are the whole machine's"
+CUT = "it still runs, or its process was ended"  # why a result is partial, as long as nothing else is known
 Tell = Callable[[str], object]
+Keep = Callable[[Mapping[str, Any]], object]  # takes what is known until now, which counts if no more comes
 
 
 class Stopped(ProposalError):
@@ -37,35 +39,56 @@ class Ready:
     image: int
 
 
-def measured(opts: Mapping, plan: Ready, tell: Tell) -> dict[str, Any]:
+def measured(opts: Mapping, plan: Ready, tell: Tell, keep: Keep) -> dict[str, Any]:
     """Run every job on every place; return ``cells``, when and with what they ran, what was odd.
 
-    Raises Stopped where somebody typed so, ProposalError where a load generator fails.
+    Where somebody stops it, or a load generator fails, ``partial`` says at which job and why, and what was measured
+    until then is returned; where that is nothing, Stopped or ProposalError is raised.
+
+    keep
+        Takes what is known after each job, partial as it is.
     """
-    cells: dict[str, dict[str, list]] = {}
     links, odd = _links(opts, plan, tell)
-    runs, notes, tools = [], [*suites.clients(plan.suite, len(plan.generators)), *plan.made.notes, *odd], set()
-    for target, place in plan.made.places.items():
-        _ask(opts, plan, "benchmark_load.prepare", [place], 300)
-        if fill := loads.prefill(plan.suite, plan.size, place, plan.image):
-            tell(f"{target}: writes all that will be read")
-            _in_step(opts, plan, fill)
-        for job in plan.suite.jobs:
-            for at in range(plan.size.repeats):
+    notes = [*suites.clients(plan.suite, len(plan.generators)), *plan.made.notes, *odd]
+    result: dict[str, Any] = {"targets": list(plan.made.places), "links": links, "notes": notes}
+    result |= {"cells": {}, "runs": [], "tools": []}
+    try:
+        for target, place in plan.made.places.items():
+            where = f"{target}: writes all that will be read"
+            _ask(opts, plan, "benchmark_load.prepare", [place], 300)
+            if fill := loads.prefill(plan.suite, plan.size, place, plan.image):
+                tell(where)
+                _in_step(opts, plan, fill)
+            for job, at in product(plan.suite.jobs, range(plan.size.repeats)):
+                time.sleep(plan.size.settle)
+                where = f"{target}: {job.name}"
+                where += f", {at + 1} of {plan.size.repeats}" if plan.size.repeats > 1 else ""
                 _go_on(opts)
-                _drop_caches(opts, plan)
-                again = f", {at + 1} of {plan.size.repeats}" if plan.size.repeats > 1 else ""
-                tell(f"{target}: {job.name}{again}")
-                told = _job(opts, plan, job, place)
-                tools |= set(told.pop("versions"))
-                for way, row in job.rows.items():
-                    if way in told["figures"]:
-                        cells.setdefault(target, {}).setdefault(row, []).append(told["figures"][way])
-                runs.append({"target": target, "job": job.name, **{key: told[key] for key in told if key != "figures"}})
-                notes += [f"{target}: {job.name}: {note}" for note in told["notes"]]
-                time.sleep(SETTLE)
-    told = {"targets": list(plan.made.places), "cells": cells, "runs": runs, "notes": notes, "tools": sorted(tools)}
-    return {**told, "links": links}
+                notes += [line for line in _drop_caches(opts, plan) if line not in notes]
+                tell(where)
+                _add(result, target, job, _job(opts, plan, job, place))
+                keep({**result, "partial": CUT})
+    except ProposalError as err:
+        if not result["cells"]:
+            raise
+        result["partial"] = ended(where, err)
+    return result
+
+
+def ended(where: str, err: ProposalError) -> str:
+    """Return why a result is partial, in one line: at what it ended, and the words of its end."""
+    return f"it ended at {where}: {'; '.join(str(err).splitlines())}"
+
+
+def _add(result: dict[str, Any], target: str, job: Job, told: Mapping[str, Any]) -> None:
+    """Add what a job told to a result."""
+    for way, row in job.rows.items():
+        if way in told["figures"]:
+            result["cells"].setdefault(target, {}).setdefault(row, []).append(told["figures"][way])
+    run = {key: value for key, value in told.items() if key not in ("figures", "versions")}
+    result["runs"].append({"target": target, "job": job.name, **run})
+    result["notes"] += [f"{target}: {job.name}: {note}" for note in told["notes"]]
+    result["tools"] = sorted({*result["tools"], *told["versions"]})
 
 
 def _links(opts: Mapping, plan: Ready, tell: Tell) -> tuple[dict[str, list[float]], list[str]]:
@@ -82,10 +105,11 @@ def _links(opts: Mapping, plan: Ready, tell: Tell) -> tuple[dict[str, list[float
 
 def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any]) -> dict[str, Any]:
     """One job on all generators: figures of all together, spans by host, counters of a pool beside them."""
-    counted = plan.suite.tool == "rados"
+    one = loads.job(plan.suite, plan.size, job, place, plan.image)
+    counted = one["tool"] == "rados"
     before = _counters(opts, place) if counted else {}
-    answers = _in_step(opts, plan, loads.job(plan.suite, plan.size, job, place, plan.image))
-    reader = figures.rados if counted else figures.fio
+    answers = _in_step(opts, plan, one)
+    reader = figures.READERS[one["tool"]]
     spans = {host: (each["began"], each["ended"]) for host, each in answers.items()}
     step = figures.overlap(list(spans.values()))
     notes = [] if step["apart"] <= APART and step["overlap"] >= OVERLAP else [
@@ -110,7 +134,7 @@ def _counters(opts: Mapping, place: Mapping[str, Any]) -> dict[str, int]:
 def _in_step(opts: Mapping, plan: Ready, job: Mapping[str, Any]) -> dict[str, Any]:
     """Start a job on all generators at one time; return what each answers."""
     limit = loads.limit(job)
-    return _ask(opts, plan, "benchmark_load.run", [job, time.time() + LEAD, limit], limit + 2 * LEAD + 60)
+    return _ask(opts, plan, "benchmark_load.run", [job, time.time() + suites.LEAD, limit], limit + 2 * suites.LEAD + 60)
 
 
 def _ask(opts: Mapping, plan: Ready, function: str, words: Sequence[Any], timeout: float) -> dict[str, Any]:
@@ -126,10 +150,12 @@ def _go_on(opts: Mapping) -> None:
     """Raise Stopped where somebody typed so."""
     record = jobs.cluster(opts, "cluster_benchmark.record", kind=dict)
     if not record or record["stop"]:
-        raise Stopped("the benchmark was stopped: what was made for it is taken away, no result is kept")
+        raise Stopped("the benchmark was stopped, and what was made for it is taken away")
 
 
-def _drop_caches(opts: Mapping, plan: Ready) -> None:
-    """Drop the caches of hosts with OSDs and of load generators where that can be done: in containers it cannot."""
+def _drop_caches(opts: Mapping, plan: Ready) -> list[str]:
+    """Drop the caches of hosts with OSDs and of load generators; return a line where that could not be done."""
     asked = sorted({*minions.members(opts)["storage"], *plan.generators})
-    jobs.ask(opts, asked, "benchmark_load.drop_caches", kind=bool, timeout=400)
+    answered = jobs.ask(opts, asked, "benchmark_load.drop_caches", kind=bool, timeout=400)
+    kept = [replies.Problem(host, CONTAINER) for host, dropped in answered.answers.items() if not dropped]
+    return [f"caches were not dropped: {line}" for line in replies.lines([*answered.problems, *kept])]

@@ -14,8 +14,8 @@ from proposals.benchmarks.dips import Sample
 from proposals.cluster.health import judge
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import bench_recovery, benching, health, jobs, stage_lock
-from runners.engine.bench_jobs import Ready, Stopped, Tell
+from runners.engine import bench_jobs, bench_recovery, benching, health, jobs, stage_lock
+from runners.engine.bench_jobs import Keep, Ready, Stopped, Tell
 from runners.engine.bench_recovery import Plan, Target
 
 LEAD = 30  # seconds of load before a change, whose mean is what clients have
@@ -54,27 +54,41 @@ def run(opts: Mapping, plan: Plan, tell: Tell) -> dict[str, Any]:
         bench_recovery.forget(opts)
 
 
-def _measured(opts: Mapping, ready: Ready, tell: Tell, plan: Plan, record: Mapping[str, Any]) -> dict[str, Any]:
-    """What is done between making the pool and taking it away."""
+def _measured(
+    opts: Mapping, ready: Ready, tell: Tell, keep: Keep, plan: Plan, record: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is done between making the pool and taking it away; ended early, the scenarios until then, ``partial``."""
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    curves = []
+    chosen = {kind: target.line() for kind, target in plan.targets.items()}
+    told: dict[str, Any] = {"id": f"recovery-{begun}", "suite": "recovery", "load": plan.load, "chosen": chosen}
+    curves: list[dict[str, Any]] = []
+    ended = ""
+
+    def result(why: str) -> dict[str, Any]:
+        notes = [*([f"partial: {why}"] if why else []), *scenarios.notes(curves)]
+        return {**told, "targets": [], "cells": {}, "curves": curves, "notes": notes, "partial": why}
+
     try:
-        rate = _prepared(opts, plan, ready, tell)
+        told["rate"] = rate = _prepared(opts, plan, ready, tell)
         whole(opts)  # the pool is new
         for profile, options in plan.profiles.items():
             jobs.cluster(opts, "cluster_config.apply", [options, bench_recovery.KEPT], dict)
             for kind, target in plan.targets.items():
                 for way, change in (("out", _out), ("in", _in)):
-                    tell(f"{profile}: {scenarios.TITLES[f'{kind}-{way}']}: {target.line()}")
+                    where = f"{profile}: {scenarios.TITLES[f'{kind}-{way}']}: {target.line()}"
+                    tell(where)
                     one = _scenario(opts, plan, ready, rate, partial(change, opts, plan, target))
                     curves.append({"scenario": f"{kind}-{way}", "profile": profile, **one})
+                    keep(result(bench_jobs.CUT))
                 whole(opts)
+    except ProposalError as err:
+        if not curves:
+            raise
+        ended = bench_jobs.ended(where, err)
     finally:
         tell("puts all back")
         bench_recovery.put_back(opts, record)
-    chosen = {kind: target.line() for kind, target in plan.targets.items()}
-    told = {"id": f"recovery-{begun}", "suite": "recovery", "load": plan.load, "chosen": chosen, "rate": rate}
-    return {**told, "targets": [], "cells": {}, "curves": curves, "notes": scenarios.notes(curves)}
+    return result(ended)
 
 
 def _prepared(opts: Mapping, plan: Plan, ready: Ready, tell: Tell) -> int:
@@ -199,7 +213,7 @@ def _go_on(opts: Mapping) -> None:
     """Raise Stopped where somebody typed so: ``recovery.stop``, ``benchmark.stop``."""
     record = jobs.cluster(opts, "cluster_benchmark.record", kind=dict)
     if not record or record["stop"]:
-        raise Stopped("the measurement was stopped: all is put back, no result is kept")
+        raise Stopped("the measurement was stopped, and all is put back")
 
 
 def _mean(values: Sequence[float]) -> float:

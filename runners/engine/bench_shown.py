@@ -18,9 +18,9 @@ def shown(told: Sequence[Mapping[str, Any]]) -> tuple[list[str], dict[str, bytes
         raise ArgumentError("these runs are of several suites: show those of one suite together")
     if told[0]["suite"] != RECOVERY:
         suite = suites.read(told[0]["suite"])
-        lines = [line for one in told for line in (f"{one['id']} {one['label']}".strip(), results.plain(suite, one))]
+        lines = [line for one in told for line in (results.named(one), results.plain(suite, one))]
         return lines, report.files(suite, told)
     if len(told) > 1:
         raise ArgumentError("each measured recovery has a page of its own: show one")
     (one,) = told
-    return [one["id"], scenarios.plain(one["curves"]), *one["notes"]], curves.files(scenarios.TITLE, one)
+    return [results.named(one), scenarios.plain(one["curves"]), *one["notes"]], curves.files(scenarios.TITLE, one)

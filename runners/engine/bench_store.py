@@ -31,6 +31,19 @@ def runs(opts: Mapping) -> list[str]:
     return sorted(filter(ID.fullmatch, found), key=lambda run: run.rpartition("-")[2])
 
 
+def odd(opts: Mapping) -> dict[str, str]:
+    """Return what must be known of some kept runs before they are used, by run: that one is partial, or broken."""
+    found = {}
+    for run in runs(opts):
+        try:
+            partial = read(opts, run).get("partial")
+        except ProposalError as err:
+            found[run] = str(err)
+        else:
+            found |= {run: f"partial: {partial}"} if partial else {}
+    return found
+
+
 def read(opts: Mapping, run: object) -> dict[str, Any]:
     """Return a run's result. Raises ArgumentError where there is none of that id."""
     there = runs(opts)
@@ -88,7 +101,14 @@ def _kept(opts: Mapping, name: str, again: str) -> dict[str, Any]:
 
 
 def keep(opts: Mapping, result: Mapping[str, Any]) -> str:
-    """Let a run be the baseline of its suite, size and label; return what they are called."""
+    """Let a run be the baseline of its suite, size and label; return what they are called. ArgumentError of a partial
+    one, beside which a later run has cells that are compared with nothing.
+    """
+    if result.get("partial"):
+        raise ArgumentError(
+            f"{result['id']} is partial ({result['partial']}), and no baseline: run the suite again, or name it where "
+            "you compare: 'salt-run benchmark.compare RUN BEFORE'"
+        )
     kind = called(result)
     text = json.dumps({**baselines(opts), kind: result["id"]}, indent=1, sort_keys=True) + "\n"
     atomic.write(folder(opts) / BASELINES, text, mode=0o640)

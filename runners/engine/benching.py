@@ -15,10 +15,10 @@ from proposals.pillar import chosen, secrets, served
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from proposals.text.sizes import rounded
-from runners.engine import bench_jobs, health, jobs, lent, minions, stage_lock
-from runners.engine.bench_jobs import Ready, Tell
+from runners.engine import bench_jobs, bench_store, health, jobs, lent, minions, stage_lock
+from runners.engine.bench_jobs import Keep, Ready, Tell
 
-Measured = Callable[[Mapping, Ready, Tell], dict[str, Any]]
+Measured = Callable[[Mapping, Ready, Tell, Keep], dict[str, Any]]
 
 
 def ready(
@@ -77,7 +77,7 @@ def alive(record: Mapping[str, Any]) -> bool:
 
 
 def run(opts: Mapping, plan: Ready, tell: Tell, measured: Measured = bench_jobs.measured) -> dict[str, Any]:
-    """Run a benchmark; return its result. Whatever happens, what was made for it is taken away.
+    """Run a benchmark; return its result, which is kept as it grows. Whatever happens, all that was made is taken away.
 
     tell
         Says each step as it begins.
@@ -98,7 +98,14 @@ def run(opts: Mapping, plan: Ready, tell: Tell, measured: Measured = bench_jobs.
         with lent.lent(opts, asked, "benchmark", secrets.new_key()):
             tell(f"makes {', '.join(plan.made.record['pools'])}")
             jobs.cluster(opts, "cluster_benchmark.make", [plan.made.commands, plan.made.caps], bool, timeout=1800)
-            return {**_about(opts, plan, run_id), **measured(opts, plan, tell)}
+            known = _about(opts, plan, run_id)
+
+            def keep(told: Mapping[str, Any]) -> None:
+                bench_store.write(opts, {**known, **told}, {})
+
+            told = measured(opts, plan, tell, keep)
+            keep(told)  # whatever becomes of taking all away
+            return {**known, **told}
     finally:
         tell("takes away what was made for it")
         for line in tidy(opts, record):

@@ -4,8 +4,10 @@ import copy
 import dataclasses
 import json
 import re
+import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from played import ROOT, Killed, Minions, shown_in
@@ -15,7 +17,7 @@ from proposals.benchmarks import suites
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.stages import replies
-from proposals.text.errors import ArgumentError
+from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import bench_jobs, bench_store, benching, health, jobs, lent, minions, network_proof, stage_lock
 
 FIO = json.loads((ROOT / "tests/fixtures/benchmarks/randrw.json").read_text())
@@ -34,6 +36,7 @@ class Cluster(Minions):
     def __init__(self):
         super().__init__()
         self.record, self.pools, self.facts, self.fails, self.asked = {}, {"images"}, copy.deepcopy(FACTS), None, []
+        self.waits = []  # seconds that passed between jobs
         self.on = set()  # load generators on which something is left
         self.counted, self.gains, self.dropped = (
             0,
@@ -104,8 +107,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["osdnode1"]})
     monkeypatch.setattr(benching, "hosts", lambda opts: ["client1", "client2"])
     monkeypatch.setattr(health, "judged", lambda opts: Verdict())
-    for name in ("SETTLE", "COUNTED"):
-        monkeypatch.setattr(bench_jobs, name, 0)
+    monkeypatch.setattr(bench_jobs, "time", SimpleNamespace(sleep=made.waits.append, time=time.time))
 
     @contextmanager
     def lends(opts, hosts, use, text):
@@ -133,6 +135,7 @@ def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     for minion, _, start in cluster.asked:
         starts.setdefault(start, []).append(minion)
     assert all(hosts == ["client1", "client2"] for hosts in starts.values()) and len(starts) == 2 * 3
+    assert cluster.waits == [3] * 4, "before each job, after a prefill too"
     run = re.search(r"(apollo-\w+): kept in (\S+);", done["text"])
     folder = Path(run[2])
     assert {path.name for path in folder.iterdir()} >= {"result.json", "report.html", "table.txt"}
@@ -185,6 +188,26 @@ def test_five_runs_of_which_the_highest_and_lowest_are_dropped(runners, cluster,
     done = runners["benchmark.run"]("infiniflash", size="paper")
     assert "rbd     random read 4k  6.0 " in done["text"], "2, 3 and 4 MiB/s of each of two load generators"
     assert "placement groups an OSD, where the document advises 200 or more" in done["text"]
+    assert cluster.waits == [30] * 5
+
+
+def test_find_is_one_of_the_phases_and_counts_files(runners, cluster, monkeypatch):
+    """From what two load generators tell of find to its row; one that matches nothing is no figure."""
+    data = suites.read("tigershark")
+    less = dataclasses.replace(data, jobs=tuple(job for job in data.jobs if job.name == "find"), plots=())
+    monkeypatch.setattr(suites, "read", lambda asked: less)
+    found = {"files": 1605, "matched": 4, "seconds": 0.5}
+
+    def runs(minion, job, start, limit):
+        printed = found if job["tool"] == "find" else FIO
+        return {"began": start, "ended": start + 20, "printed": printed, "version": f"{job['tool']} 1"}
+
+    cluster.benchmark_load_run = runs
+    done = runners["benchmark.run"]("tigershark")
+    assert "retcode" not in done and re.search(r"cephfs  find  0\.0 +6420 +0\.31$", done["text"], re.M), done
+    found["matched"] = 0
+    done = runners["benchmark.run"]("tigershark")
+    assert done["retcode"] == 1 and "no figure: cephfs: find" in done["text"]
 
 
 def test_links_are_measured_where_the_document_tells_of_them(runners, cluster, monkeypatch):
@@ -321,6 +344,103 @@ def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
     assert done["retcode"] == 2 and "was stopped" in done["error"]
     assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
     assert "no benchmark is running" in runners["benchmark.stop"]()["text"]
+
+
+def kept_run(runners, done):
+    """The id and the result of a run that is said to be partial, wherever it is shown."""
+    run, folder = re.search(r"(\w+-\w+): kept in (\S+);", done["text"]).groups()
+    result = json.loads((Path(folder) / "result.json").read_text())
+    assert done["retcode"] == 1 and f"partial: {result['partial']}" in done["text"]
+    assert f"{run} (partial: {result['partial']})" in runners["benchmark.list"]()["text"]
+    shown = runners["benchmark.show"](run)["text"]
+    assert f"{run} (partial)" in shown and f"partial: {result['partial']}" in shown
+    page = (Path(folder) / "report.html").read_text()
+    assert f"{run} (partial)</h2>" in page and result["partial"] in page
+    said = runners["benchmark.keep"](run)
+    assert said["retcode"] == 2 and "is partial" in said["error"] and "no baseline" in said["error"]
+    assert f"{run} is partial: {result['partial']}" in runners["benchmark.compare"](run, run)["text"]
+    return result
+
+
+def test_stopped_on_the_way_it_keeps_what_was_measured(runners, cluster, monkeypatch):
+    monkeypatch.setattr(benching, "alive", lambda record: True)
+    small(monkeypatch, jobs_kept=3)
+
+    def stops(made):
+        if len(made.asked) == 5:  # two load generators: the prefill, the first job, now the second
+            assert "is stopped" in runners["benchmark.stop"]()["text"]
+
+    cluster.fails = stops
+    result = kept_run(runners, runners["benchmark.run"]("apollo", target="rbd"))
+    assert result["partial"].startswith("it ended at rbd: seq write 1M: the benchmark was stopped")
+    assert list(result["cells"]["rbd"]) == ["seq write 4k", "seq write 64k"]
+    assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
+
+
+def test_failed_in_a_cell_it_keeps_those_before(runners, cluster, monkeypatch):
+    small(monkeypatch)
+
+    def asks(opts, asked, function, words=(), kind=None, timeout=0):
+        if function == "benchmark_load.run" and words[0]["options"]["bs"] == "64k":
+            return replies.Replies({}, [replies.Problem(host, f"fio: error\nof {host}") for host in asked])
+        return cluster.ask(opts, asked, function, words, kind, timeout)
+
+    monkeypatch.setattr(jobs, "ask", asks)
+    result = kept_run(runners, runners["benchmark.run"]("apollo", target="rbd"))
+    assert result["partial"].startswith("it ended at rbd: seq write 64k: client1: fio: error; of client1")
+    assert list(result["cells"]["rbd"]) == ["seq write 4k"]
+    assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
+
+
+def begins_at(monkeypatch, moment):
+    """Let the next run have this id: tests take less than a second each."""
+    monkeypatch.setattr(benching, "time", SimpleNamespace(strftime=lambda *_: moment, gmtime=time.gmtime))
+    return f"apollo-{moment}"
+
+
+def test_what_a_killed_run_has_measured_is_there(runners, cluster, monkeypatch):
+    small(monkeypatch)
+    run = begins_at(monkeypatch, "20260102T030405")
+
+    def dies(made):
+        if len(made.asked) == 5:
+            raise Killed
+
+    cluster.fails = dies
+    with pytest.raises(Killed):
+        runners["benchmark.run"]("apollo", target="rbd")
+    why = "it still runs, or its process was ended"
+    assert f"{run} (partial: {why})" in runners["benchmark.list"]()["text"]
+    shown = runners["benchmark.show"](run)["text"]
+    assert f"partial: {why}" in shown and re.search(r"rbd +seq write 64k +- ", shown)
+
+
+def test_a_result_is_kept_though_nothing_can_be_taken_away(runners, cluster, master, monkeypatch):
+    small(monkeypatch, jobs_kept=1)
+    run = begins_at(monkeypatch, "20260102T030406")
+
+    def silent(_):
+        raise ProposalError("no monitor answered")
+
+    cluster.cluster_benchmark_tidy = silent
+    done = runners["benchmark.run"]("apollo", target="rbd")
+    assert done["retcode"] == 2 and "no monitor answered" in done["error"]
+    assert not bench_store.read(master.config, run).get("partial")
+    (bench_store.folder(master.config) / run / "result.json").write_text("{")
+    assert f"{run} (" in runners["benchmark.list"]()["text"], "one that is broken hides no other"
+
+
+def test_hosts_that_drop_no_caches_are_named_once_and_hold_nothing_back(runners, cluster, monkeypatch):
+    small(monkeypatch)
+    cluster.silent.add("osdnode1")
+    done = runners["benchmark.run"]("apollo", target="rbd")
+    assert "retcode" not in done
+    told = [line for line in done["text"].splitlines() if line.startswith("caches were not dropped: ")]
+    silent, contained = sorted(told, key=lambda line: "container" in line)
+    assert "osdnode1: does not answer" in silent and "client1, client2: it is a container" in contained
+    cluster.silent.clear()
+    cluster.benchmark_load_drop_caches = lambda minion: True
+    assert "caches" not in runners["benchmark.run"]("apollo", target="rbd")["text"]
 
 
 def test_a_generator_that_fails_ends_it_with_its_words_and_all_is_taken_away(runners, cluster, monkeypatch):

@@ -5,6 +5,7 @@
 
 import json
 import os
+import subprocess
 import time
 
 import pytest
@@ -70,7 +71,8 @@ def test_files_lie_in_the_hosts_own_folder(words):
 def test_metadata_and_rados(words):
     told = words(job("tigershark", "mdtest-hard-stat", FS))
     assert {"--ioengine=filestat", "--filesize=3901", "--bs=3901", "--nrfiles=200"} <= set(told)
-    names = {"--name=files3901", "--directory=/run/halocline-benchmark/fs/cephfs/node1"}
+    assert "--name=easy" in words(job("tigershark", "mdtest-easy-stat", FS))
+    names = {"--name=hard", "--directory=/run/halocline-benchmark/fs/cephfs/node1"}
     for phase, rw in (("write", "write"), ("read", "read")):
         told = words(job("tigershark", f"mdtest-hard-{phase}", FS))
         assert {"--ioengine=psync", f"--rw={rw}", "--nrfiles=200", *names} <= set(told) and "--time_based=1" not in told
@@ -84,6 +86,36 @@ def test_metadata_and_rados(words):
     assert words(job("moc", "4k writes", {**POOL, "room": 1 << 60}))[-1] == "1000000000", "more than rados counts"
 
 
+def test_find_looks_at_all_files_of_the_host_and_tells_those_that_io500_asks_for(words, python_module, tmp_path):
+    """By GNU find itself, over files as fio names them."""
+    told = words(job("tigershark", "find", FS))
+    folder = "/run/halocline-benchmark/fs/cephfs/node1"
+    assert (told[:2], told[4:]) == (["sh", "-c"], [folder, f"{folder}/easy.0.0", "3901"])
+    here = tmp_path / "files"
+    (here / "hard.0.201").mkdir(parents=True)
+    sizes = {"hard.3.101": 3901, "easy.0.0": 0, "easy.0.101": 0, "0.fil": 9, "hard.0.101": 3901, "hard.0.1": 3901}
+    for at, (name, size) in enumerate({**sizes, "hard.2.101": 3900}.items()):
+        (here / name).write_bytes(b"x" * size)
+        os.utime(here / name, (at, at))
+    typed = [word.replace(folder, str(here)) for word in told]
+    (tmp_path / "out").write_text(subprocess.run(typed, check=True, capture_output=True, text=True).stdout)
+    found = python_module("benchmark_load")._found(tmp_path / "out")
+    assert (found["files"], found["matched"]) == (7, 1) and found["seconds"] > 0, "hard.0.101 alone"
+    (here / "easy.0.0").unlink()
+    assert subprocess.run(typed, check=False, capture_output=True).returncode, "no easy phase was before it"
+
+
+def test_a_job_of_find_is_told_by_its_own_form(load, program, tmp_path):
+    program("find", "echo 'find (GNU findutils) 4.9.0'")
+    (tmp_path / "printed").write_text("cut")
+    with pytest.raises(CommandExecutionError, match="find told not when"):
+        load["benchmark_load.run"](job("tigershark", "find", FS), 0, 77)
+    program("systemd-run", f"printf '1000000000\\n..m.\\n3500000000\\n' >{tmp_path}/run/out")
+    told = load["benchmark_load.run"](job("tigershark", "find", FS), 0, 77)
+    assert told["printed"] == {"files": 4, "matched": 1, "seconds": 2.5}
+    assert told["version"] == "find (GNU findutils) 4.9.0"
+
+
 ODD = {
     "another pool": ({"place": {**RBD, "pool": "images"}}, "not a benchmark's own"),
     "another pool of rados": (
@@ -94,6 +126,7 @@ ODD = {
     "a way out": ({"place": {**FS, "folder": "../.."}}, "nothing that a benchmark's job may hold"),
     "an option in a value": ({"options": {"rw": "write --filename=/dev/sda", "bs": "4k"}}, "nothing that"),
     "a device": ({"place": {**RBD, "images": {"node1": ["/dev/sda"]}}}, "nothing that"),
+    "another tool": ({"tool": "dd"}, "no tool of a benchmark: expected fio, rados, find"),
     "another kind of bench": (
         {"tool": "rados", "place": POOL, "options": {"rw": "rm", "bs": "4k"}},
         "no kind of rados",
@@ -193,6 +226,40 @@ def test_tidying_never_removes_what_a_mount_still_shows(load, program, tmp_path)
 def test_without_a_key_nothing_is_prepared(load, with_pillar):
     with pytest.raises(CommandExecutionError, match="holds no key"):
         with_pillar(ceph_secrets={})["benchmark_load.prepare"](RBD)
+
+
+@pytest.fixture
+def caches(load, python_module, program, tmp_path, monkeypatch):
+    """The kernel's file by which caches are dropped, on a host that is no container."""
+    path = tmp_path / "drop_caches"
+    path.write_text("0\n")
+    monkeypatch.setattr(python_module("benchmark_load"), "CACHES", path)
+    program("systemd-detect-virt", f'echo "$@" >{tmp_path}/virt; exit 1')
+    program("sync", f"cat {path} >{tmp_path}/synced")
+    return path
+
+
+def test_caches_are_dropped_after_all_is_written(load, caches, tmp_path):
+    assert load["benchmark_load.drop_caches"]() is True
+    assert caches.read_text() == "3\n" and (tmp_path / "synced").read_text() == "0\n"
+    assert (tmp_path / "virt").read_text() == "--container --quiet\n"
+
+
+def test_in_a_container_the_whole_machines_caches_stay(load, caches, program, tmp_path):
+    program("systemd-detect-virt", "exit 0")
+    assert load["benchmark_load.drop_caches"]() is False
+    assert caches.read_text() == "0\n" and not (tmp_path / "synced").exists()
+
+
+def test_caches_that_the_kernel_keeps_are_one_message(load, caches, program):
+    program("sync", "exit 0")
+    caches.unlink()
+    caches.mkdir()
+    with pytest.raises(CommandExecutionError, match="drop_caches cannot be written: .*; nothing was dropped"):
+        load["benchmark_load.drop_caches"]()
+    program("sync", "exit 1")
+    with pytest.raises(CommandExecutionError, match="sync"):
+        load["benchmark_load.drop_caches"]()
 
 
 @pytest.fixture

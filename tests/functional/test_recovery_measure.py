@@ -363,8 +363,13 @@ def test_ceph_that_says_no_in_the_middle_ends_it_and_all_is_put_back(runners, cl
 
     cluster.at_each_look = spoil
     done = runners["recovery.measure"]()
-    assert done["retcode"] == 2 and "osd.0 is needed now" in done["error"] and len(cluster.tries) == 1
-    assert cluster.whole() == before
+    assert done["retcode"] == 1 and len(cluster.tries) == 1 and cluster.whole() == before
+    why = "partial: it ended at fast: figure 22: host down and out: osd.0, osd.1 of osdnode1: "
+    assert why in done["text"] and "osd.0 is needed now" in done["text"] and "osd-out   fast" in done["text"]
+    run = re.search(r"recovery-\w+", done["text"])[0]
+    again = runners["benchmark.show"](run)["text"]
+    assert again.startswith(f"{run} (partial)") and why in again and "osd-in " in again and "host-out" not in again
+    assert "and no baseline" in runners["benchmark.keep"](run)["error"]
 
 
 def killed(runners, cluster, at, before):

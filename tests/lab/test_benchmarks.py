@@ -103,6 +103,27 @@ def test_stopped_from_another_shell_it_leaves_nothing(measured: Product) -> None
     assert left(measured) == []
 
 
+def test_stopped_on_the_way_it_keeps_what_was_measured(measured: Product) -> None:
+    pid = begun(measured)
+    runs: dict[str, str] = {}
+
+    def kept() -> bool:
+        odd = salt_run(measured.session, "benchmark.list").data["odd"]
+        runs.update({run: why for run, why in odd.items() if "it still runs" in why})
+        return bool(runs)
+
+    until(kept, 300, "no job has ended")
+    measured.run("saltmaster", "salt-run benchmark.stop")
+    until(lambda: measured.run("saltmaster", f"kill -0 {pid} 2>/dev/null", check=False).code != 0, 300, "it goes on")
+    out = measured.run("saltmaster", "cat /tmp/benchmark.out").out
+    assert "partial: it ended at rbd: " in out and "was stopped" in out and "seq write 4k" in out
+    (run,) = runs
+    assert f"{run} (partial)" in measured.run("saltmaster", f"salt-run benchmark.show {run}").out
+    done = salt_run(measured.session, "benchmark.keep", run, check=False)
+    assert done.returncode == 2 and "no baseline" in str(done.data), done
+    assert left(measured) == []
+
+
 def test_appendix_e_has_a_figure_in_every_cell(measured: Product) -> None:
     """Four columns of twenty rows; exit status 1 would say that a cell is empty."""
     until(measured.healthy, 180, "HEALTH_OK")

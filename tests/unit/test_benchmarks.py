@@ -41,7 +41,7 @@ def test_the_suites_are_what_the_documents_measured():
         "infiniflash": (12, 12),
         "mellanox": (12, 12),
         "moc": (5, 5),
-        "tigershark": (11, 11),
+        "tigershark": (12, 12),
     }
     apollo = suites.read("apollo")
     assert {target: len(rows) for target, rows in apollo.printed.items()} == {
@@ -56,6 +56,10 @@ def test_the_suites_are_what_the_documents_measured():
     assert (flash.repeats, flash.drop, flash.images, flash.seconds) == (5, 1, 1, 1200)
     depths = {job.options["bs"]: job.options["iodepth"] for job in suites.read("infiniflash").jobs}
     assert (depths["4k"], depths["1M"], len(depths)) == (128, 32, 6), "a depth of its own for each block size"
+    phases = [job.name for job in suites.read("tigershark").jobs]
+    assert phases[3:6] == ["mdtest-hard-write", "find", "ior-easy-read"], "IO500's order"
+    for name in suites.known():
+        assert {size: each.settle for size, each in suites.read(name).sizes.items()} == {"quick": 3, "paper": 30}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ def test_what_fio_printed_is_read_with_its_histogram():
 def test_phases_make_one_score_where_all_were_measured():
     suite = suites.read("tigershark")
     cells = {
-        row: [{"mib_s": 2048.0, "iops": 1.0} if row.startswith("ior") else {"mib_s": 1.0, "iops": 8000.0}]
+        row: [{"mib_s": 2048.0, "iops": 1.0} if row.startswith("ior") else {"mib_s": 0.0, "iops": 8000.0}]
         for row in suite.rows
     }
     told = {"id": "t", "suite": "tigershark", "label": "", "targets": ["cephfs"], "cells": {"cephfs": cells}}
@@ -92,8 +96,12 @@ def test_phases_make_one_score_where_all_were_measured():
     assert line == "cephfs: score of these phases: 4.0000 (document: 14.9067, 12.434)"  # the root of 2 GiB/s x 8 k/s
     assert results.plain(suite, told).splitlines()[-1] == line
     assert line in report.page(suite, [{**told, "notes": []}], {})
-    del cells["mdtest-hard-read"]
-    assert list(results.scores(suite, told)) == []
+    faster = {**cells, "find": [{"mib_s": 0.0, "iops": 8000.0 * 2**8}]}
+    (line,) = results.scores(suite, {**told, "cells": {"cephfs": faster}})
+    assert "score of these phases: 5.6569 " in line, "find is one of eight rates: twice their mean, root 2 of the score"
+    for phase in ("find", "mdtest-hard-read"):
+        less = {row: each for row, each in cells.items() if row != phase}
+        assert list(results.scores(suite, {**told, "cells": {"cephfs": less}})) == []
     assert list(results.scores(suites.read("apollo"), result())) == []
 
 
@@ -103,13 +111,23 @@ def test_small_files_have_a_number_and_no_time():
         for size in suite.sizes.values():
             seconds = loads.limit(loads.job(suite, size, job, {"kind": "fs"}, 1 << 30))
             files = size.options["files"] * size.options["numjobs"]
-            assert seconds >= files / 50 if job.name.startswith("mdtest") else seconds == size.seconds + 180
+            bandwidth = job.name.startswith("ior")
+            assert seconds == size.seconds + 180 if bandwidth else seconds >= files / 50
 
 
 @pytest.mark.parametrize("name", ["filecreate", "filestat", "filedelete"])
 def test_engines_of_metadata_count_files(name):
     (figure,) = figures.fio(recorded(name)).values()
     assert figure.operations == 50 and figure.iops > 1000 and figure.max_ms > figure.mean_ms > 0
+
+
+def test_files_that_find_looked_at_make_its_rate():
+    told = figures.find({"files": 1000, "matched": 9, "seconds": 0.5})["read"].as_dict()
+    assert (told["iops"], told["mean_ms"], told["operations"], told["mib_s"]) == (2000, 0.5, 1000, 0)
+    assert figures.find({"files": 1000, "matched": 0, "seconds": 0.5}) == {}, "IO500 calls it invalid"
+    for odd in ({}, {"files": 0, "matched": 1, "seconds": 1}, {"files": 9, "matched": 1, "seconds": 0}, {"files": "x"}):
+        with pytest.raises(ProposalError, match="another form"):
+            figures.find(odd)
 
 
 def test_what_rados_bench_printed_is_read():
@@ -192,6 +210,16 @@ def test_the_documents_value_and_the_ratio_stand_beside():
     del short["cells"]["rbd"]["backup 64M"]
     assert results.empty(suite, short) == ["rbd: backup 64M"]
     assert len(results.table(suite, short)) == 20
+
+
+def test_a_partial_run_is_called_so_wherever_it_is_shown():
+    suite = suites.read("apollo")
+    told = result(label="x", partial="it ended at rbd: seq write 4k: <b>no</b> answer")
+    assert results.named(told) == "apollo-20260101T120000 x (partial)" and results.named(result()) == result()["id"]
+    assert results.plain(suite, told).splitlines()[-1] == f"partial: {told['partial']}"
+    page = report.page(suite, [told], {})
+    assert "x (partial)</h2>" in page and "&lt;b&gt;no&lt;/b&gt; answer" in page
+    assert compare.lacking(result(), told) == [f"{told['id']} is partial: {told['partial']}"]
 
 
 def test_a_label_chooses_what_is_printed():
@@ -352,6 +380,17 @@ def test_two_hundred_placement_groups_an_osd_where_ceph_allows_them(facts, group
     made = places.plan(("rbd",), {**FACTS, **facts}, ["c"], size, 1 << 30)
     assert made.commands[0][4] == str(groups) and len(made.notes) == len(told)
     assert all(line.startswith(start) for line, start in zip(made.notes, told, strict=True))
+
+
+def test_jobs_of_the_documents_size_go_over_nine_tenths_of_what_is_written():
+    """benchmaster's filesize; its prefill writes images whole, and files as large as they are used."""
+    apollo = suites.read("apollo")
+    quick, paper = apollo.sizes["quick"], apollo.sizes["paper"]
+    images, files = {"kind": "rbd"}, {"kind": "fs"}
+    assert loads.job(apollo, paper, apollo.jobs[0], images, 1000 << 20)["bytes"] == 900 << 20
+    assert loads.prefill(apollo, paper, images, 1000 << 20)["bytes"] == 1000 << 20
+    assert loads.prefill(apollo, paper, files, 1000 << 20)["bytes"] == 900 << 20
+    assert loads.job(apollo, quick, apollo.jobs[0], images, 1000 << 20)["bytes"] == 1000 << 20
 
 
 def test_a_prefill_is_for_fio_alone_and_has_its_time():
