@@ -59,6 +59,14 @@ def lay_out(master):
     atomic.write(master.pillar / "proposals/config/stack/default/ceph/cluster.yml", yaml.safe_dump(told))
 
 
+def copied(first, second):
+    """Copy a master's folder with its links, which name its own path: on another machine that is the same."""
+    shutil.copytree(first, second, symlinks=True)
+    for link in list(filter(Path.is_symlink, second.rglob("*"))):
+        if link.readlink().is_relative_to(first):
+            atomic.swap_link(link, second / link.readlink().relative_to(first))
+
+
 def test_two_masters_at_once_are_refused_unless_the_site_says_that_one_runs_halocline(running, root):
     one = running("a")
     other = running("b", 2, beside=one)
@@ -102,13 +110,13 @@ def test_a_standby_with_the_same_keys_id_and_folder_goes_on_where_the_first_ende
     assert done.code == 0, done
     with pytest.raises(PolicyError, match="nothing is configured yet"):
         minions.members({**first.opts(), "id": "other"})
-    shutil.copytree(first.pillar, second.pillar, symlinks=True)
+    copied(first.pillar, second.pillar)
     first.stop()
     fleet.until(lambda: second.asked(["node1"], "test.ping"), "the minion came to the second", 240)
     for stage in ("discovery", "configure"):
         again = second.typed("stage.run", stage)
         assert again.code == 0 and f"stage {stage}: done, nothing changed" in again.out, again
-    assert (second.pillar / "current").readlink() == (first.pillar / "current").readlink()
+    assert (second.pillar / "current").readlink().name == (first.pillar / "current").readlink().name
 
 
 def test_a_master_above_is_refused_and_the_one_below_its_syndic_works(running, root):
