@@ -32,7 +32,8 @@ def up(which: str, accept: bool = True) -> None:
     name, text = read(which)
     cluster = parse(name, text)
     with locked():
-        client = daemon.ensure()
+        with image.ahead():
+            client = daemon.ensure()
         if _runs_already(client, name, text):
             return
         compiling = subprocess.Popen(COMPILE)
