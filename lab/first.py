@@ -26,7 +26,7 @@ def began() -> float:
 
 
 def reached(master: Container, began: float, shares: Sequence[Share], parts: Sequence[Share], console: Console) -> str:
-    """Wait for HEALTH_OK; show what had which share of it, keep that, return the sentence: none where it is not reached.
+    """Wait for HEALTH_OK; show what had which share of it, keep that, return the sentence; an empty one without.
 
     shares: what was done until now, one after the other, "lab up" with them. parts: the steps of that.
     """

@@ -42,7 +42,7 @@ def expect(master: Container, names: set[str]) -> None:
 
 
 def wait_for_connections(master: Container, names: set[str], limit: float = LIMIT) -> None:
-    """Wait until as many minions listen to the master, for `limit` seconds: a ping that comes before is lost on them."""
+    """Wait until as many minions listen to the master, `limit` seconds at most: a ping before that is lost on them."""
     with suppress(LabError):  # which of them is silent, the ping tells
         containers.run(master, CONNECTED.format(len(names)), limit)
 
@@ -83,9 +83,7 @@ def accepted(master: Container) -> set[str]:
     return set(known.split()) - set(pending.split())
 
 
-def wait_for_answers(
-    master: Container, names: set[str], limit: float = LIMIT, patience: int = FIRST_PATIENCE
-) -> None:
+def wait_for_answers(master: Container, names: set[str], limit: float = LIMIT, patience: int = FIRST_PATIENCE) -> None:
     """Wait until every minion answers test.ping, of which the first is given up after `patience` seconds."""
     deadline = time.monotonic() + limit
     while True:
