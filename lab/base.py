@@ -17,6 +17,8 @@ SOURCES = (
     f"deb {MIRROR} {SUITE}-updates main",
     f"deb {MIRROR}-security {SUITE}-security main",
 )
+# An image that loses its power half-way is made again: dpkg waits for the disk at no file. The registry's has it, too.
+UNSAFE = "--dpkgopt=force-unsafe-io"
 TAR = CACHE / f"{NAME}-{TAG}.tar"
 
 
@@ -27,21 +29,26 @@ def ensure(client: DockerClient) -> None:
         return
     except ImageNotFound:
         pass
-    if registry_answers():
+    if _registry_answers():
         with step(f"pull {NAME}:{TAG}"):
             try:
                 client.images.pull(NAME, TAG)
                 return
             except APIError:
                 pass  # a registry that answers and then refuses: make it ourselves
-    make()
+    _make()
     with step(f"import {NAME}:{TAG}"), TAR.open("rb") as tar:
         client.api.import_image_from_stream(tar, repository=NAME, tag=TAG)
     TAR.unlink()
 
 
-def registry_answers() -> bool:
-    """Whether there is a registry to pull from."""
+def make() -> None:
+    """Make what `ensure` would make without a registry."""
+    if not _registry_answers():
+        _make()
+
+
+def _registry_answers() -> bool:
     try:
         socket.create_connection(REGISTRY, timeout=3).close()
     except OSError:
@@ -49,12 +56,12 @@ def registry_answers() -> bool:
     return True
 
 
-def make() -> None:
+def _make() -> None:
     """Make the base system as a tar; that of a killed run is taken."""
     if TAR.exists():
         return
     CACHE.mkdir(parents=True, exist_ok=True)
     draft = TAR.with_suffix(".new")
     with step(f"make {NAME}:{TAG} with mmdebstrap"):
-        run("mmdebstrap", "--variant=minbase", "--format=tar", SUITE, draft, *SOURCES)
+        run("mmdebstrap", "--variant=minbase", "--format=tar", UNSAFE, SUITE, draft, *SOURCES)
     draft.rename(TAR)

@@ -49,12 +49,10 @@ def ahead() -> Iterator[None]:
         return
     daemon.install_missing({"mmdebstrap": daemon.PROGRAMS["mmdebstrap"]})
     with ThreadPoolExecutor() as side_by_side:
-        made = [side_by_side.submit(wheelhouse)]
-        if not base.registry_answers():
-            made.append(side_by_side.submit(base.make))
+        wheels = side_by_side.submit(wheelhouse)
+        system = side_by_side.submit(base.make)
         yield
-    for each in made:
-        each.result()
+    wheels.result(), system.result()
 
 
 def ensure(client: DockerClient) -> str:

@@ -22,7 +22,7 @@ from lab.store import CHECKOUT, ROOT, Lab, labs, locked
 READY = "systemctl is-active lab-disks.service && systemctl is-active sysinit.target"
 FAILED = ROOT / "failed"  # logs of labs that did not come up, until they fail again
 # Python's own cache of what a master imports from this checkout: it can write none there, and would compile each time.
-COMPILE = [sys.executable, "-m", "compileall", "-qq", CHECKOUT / "proposals", CHECKOUT / "runners"]
+COMPILE = [sys.executable, "-m", "compileall", "-qq", str(CHECKOUT / "proposals"), str(CHECKOUT / "runners")]
 SIDE_BY_SIDE = 4  # nodes made at once; more only makes each slower
 
 
