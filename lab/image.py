@@ -52,7 +52,8 @@ def ahead() -> Iterator[None]:
         wheels = side_by_side.submit(wheelhouse)
         system = side_by_side.submit(base.make)
         yield
-    wheels.result(), system.result()
+    wheels.result()
+    system.result()
 
 
 def ensure(client: DockerClient) -> str:
