@@ -97,16 +97,14 @@ def _make(client: DockerClient, lab: Lab, node_image: str, accept: bool) -> None
         salt.expect(master, names)
     for host in cluster.guests:
         hosts.boot(lab, host)
-    if accept:
-        with step("wait until every minion has connected"):
-            salt.wait_for_connections(master, names)
-        with step("wait until every minion answers test.ping"):
-            salt.wait_for_answers(master, names, patience=salt.LAST_PATIENCE)
-    else:
-        with step("wait for the minions' keys"):
-            salt.wait_for_keys(master, names)
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:  # Salt starts also where a node's disks failed
-        list(pool.map(wait_for_systemd, nodes))
+    with step("wait until every minion has connected" if accept else "wait for the minions' keys"):
+        (salt.wait_for_connections if accept else salt.wait_for_keys)(master, names)
+    with ThreadPoolExecutor(1) as beside:
+        booted = beside.submit(lambda: [wait_for_systemd(node) for node in nodes])  # Salt starts without its disks too
+        if accept:
+            with step("wait until every minion answers test.ping"):
+                salt.wait_for_answers(master, names, patience=salt.LAST_PATIENCE)
+        booted.result()
 
 
 def boot(client: DockerClient, lab: Lab, name: str, node_image: str) -> Container:
