@@ -100,7 +100,7 @@ def _make(client: DockerClient, lab: Lab, node_image: str, accept: bool) -> None
     with step("wait until every minion has connected" if accept else "wait for the minions' keys"):
         (salt.wait_for_connections if accept else salt.wait_for_keys)(master, names)
     with ThreadPoolExecutor(1) as beside:
-        booted = beside.submit(lambda: [wait_for_systemd(node) for node in nodes])  # Salt starts without its disks too
+        booted = beside.submit(lambda: list(map(wait_for_systemd, nodes)))  # Salt starts where disks failed, too
         if accept:
             with step("wait until every minion answers test.ping"):
                 salt.wait_for_answers(master, names, patience=salt.LAST_PATIENCE)
