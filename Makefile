@@ -5,18 +5,26 @@ python := .venv/bin/python
 CLUSTER ?= apollo-slice
 PART ?= 1/1
 
-.PHONY: demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench packages clean
+.PHONY: .venv demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench packages clean
 
-# Made again when a pin changes.
-.venv: setup.cfg pyproject.toml
+# Made again when a pin changes. A lab needs little of it: the rest is made for tests.
+.venv: .venv/test
+
+.venv/lab: setup.cfg pyproject.toml
 	$(PYTHON) -m venv --clear .venv
-	$(python) -m pip install --quiet --editable '.[test]'
-	touch .venv
+	$(python) -m pip install --quiet --editable '.[lab]'
+	touch .venv/lab
 
-lab: .venv
+.venv/test: .venv/lab
+	$(python) -m pip install --quiet --editable '.[test]'
+	touch .venv/test
+
+lab: .venv/lab
 	$(python) -m lab up $(CLUSTER)
 
-demo: .venv
+# When it began, in seconds since 1970: it tells how long the first HEALTH_OK took, with what make did before.
+demo: export HALOCLINE_DEMO_BEGAN := $(shell date +%s.%N)
+demo: .venv/lab
 	$(python) -m lab demo $(CLUSTER)
 
 lint: .venv
@@ -71,6 +79,6 @@ bench: .venv
 packages: .venv
 	$(python) srv/packages
 
-clean: .venv
+clean: .venv/lab
 	$(python) -m lab kernel down
 	$(python) -m lab down

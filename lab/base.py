@@ -1,26 +1,25 @@
-"""The base image debian:bookworm: from a registry where one answers quickly, else made with debootstrap."""
+"""The base image debian:bookworm: from a registry where one answers quickly, else made with mmdebstrap."""
 
-import shutil
 import socket
-import subprocess
-import tempfile
-from pathlib import Path
 
 from docker import DockerClient
 from docker.errors import APIError, ImageNotFound
 
 from lab.commands import run
-from lab.errors import LabError
 from lab.progress import step
 from lab.store import CACHE
 
 NAME, TAG, SUITE = "debian", "bookworm", "bookworm"
 REGISTRY = ("registry-1.docker.io", 443)
-SOURCES = f"""\
-deb http://deb.debian.org/debian {SUITE} main
-deb http://deb.debian.org/debian {SUITE}-updates main
-deb http://deb.debian.org/debian-security {SUITE}-security main
-"""
+MIRROR = "http://deb.debian.org/debian"
+SOURCES = (
+    f"deb {MIRROR} {SUITE} main",
+    f"deb {MIRROR} {SUITE}-updates main",
+    f"deb {MIRROR}-security {SUITE}-security main",
+)
+# An image that loses its power half-way is made again: dpkg waits for the disk at no file. The registry's has it, too.
+UNSAFE = "--dpkgopt=force-unsafe-io"
+TAR = CACHE / f"{NAME}-{TAG}.tar"
 
 
 def ensure(client: DockerClient) -> None:
@@ -37,8 +36,16 @@ def ensure(client: DockerClient) -> None:
                 return
             except APIError:
                 pass  # a registry that answers and then refuses: make it ourselves
-    with step(f"make {NAME}:{TAG} with debootstrap"):
-        _bootstrap(client)
+    _make()
+    with step(f"import {NAME}:{TAG}"), TAR.open("rb") as tar:
+        client.api.import_image_from_stream(tar, repository=NAME, tag=TAG)
+    TAR.unlink()
+
+
+def make() -> None:
+    """Make what `ensure` would make without a registry."""
+    if not _registry_answers():
+        _make()
 
 
 def _registry_answers() -> bool:
@@ -49,17 +56,12 @@ def _registry_answers() -> bool:
     return True
 
 
-def _bootstrap(client: DockerClient) -> None:
+def _make() -> None:
+    """Make the base system as a tar; that of a killed run is taken."""
+    if TAR.exists():
+        return
     CACHE.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="debootstrap-", dir=CACHE))
-    try:
-        run("debootstrap", "--variant=minbase", SUITE, work)
-        (work / "etc/apt/sources.list").write_text(SOURCES)
-        for package in (work / "var/cache/apt/archives").glob("*.deb"):
-            package.unlink()
-        with subprocess.Popen(["tar", "-C", work, "-c", "."], stdout=subprocess.PIPE) as tar:
-            client.api.import_image_from_stream(tar.stdout, repository=NAME, tag=TAG)
-        if tar.returncode:
-            raise LabError(f"tar of the new base system failed with status {tar.returncode}.")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    draft = TAR.with_suffix(".new")
+    with step(f"make {NAME}:{TAG} with mmdebstrap"):
+        run("mmdebstrap", "--variant=minbase", "--format=tar", UNSAFE, SUITE, draft, *SOURCES)
+    draft.rename(TAR)

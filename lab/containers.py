@@ -3,7 +3,9 @@
 import io
 import subprocess
 import tarfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from docker import DockerClient
 from docker.errors import NotFound
@@ -102,14 +104,18 @@ def _binds(lab: Lab, host: Node) -> list[str]:
     return [*tree, f"{CHECKOUT}/srv/minion.d:{TREE}/srv/minion.d:ro"]
 
 
-def put(container: Container, files: dict[str, str]) -> None:
-    """Write files (absolute path -> text) into a node, running or not."""
+def put(container: Container, files: Mapping[str, str | Path]) -> None:
+    """Write files (absolute path -> text, or a link's target as a Path) into a node, running or not."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for path, text in files.items():
-            info = tarfile.TarInfo(path.lstrip("/"))
-            info.size, info.mode = len(text.encode()), 0o644
-            tar.addfile(info, io.BytesIO(text.encode()))
+        for path, content in files.items():
+            info, text = tarfile.TarInfo(path.lstrip("/")), b""
+            if isinstance(content, Path):
+                info.type, info.linkname = tarfile.SYMTYPE, str(content)
+            else:
+                text = content.encode()
+            info.size, info.mode = len(text), 0o644
+            tar.addfile(info, io.BytesIO(text))
     container.put_archive("/", archive.getvalue())
 
 

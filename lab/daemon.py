@@ -21,7 +21,7 @@ from lab.store import ROOT
 PROGRAMS = {
     "dockerd": "docker.io",
     "iptables": "iptables",
-    "debootstrap": "debootstrap",
+    "mmdebstrap": "mmdebstrap",
     "sfdisk": "fdisk",
     "mkfs.ext4": "e2fsprogs",
     "losetup": "mount",

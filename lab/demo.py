@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lab import containers, daemon
+from lab import containers, daemon, first, progress
 from lab import up as bring
 from lab.errors import LabError
 from lab.guide import Guide, guide
@@ -30,21 +30,26 @@ console = Console(highlight=False) if Console().is_terminal else Console(highlig
 def demo(which: str) -> int:
     """Bring a lab up, type the guide's commands on its master, show the cluster and a load on it.
 
-    Returns 0 where every OSD lies as proposed and the load lost nothing.
+    Returns 0 where the cluster was healthy after deploy, every OSD lies as proposed and the load lost nothing.
     """
-    way = guide(which)
-    times = [("lab up", _timed(lambda: bring.up(which, accept=False)))]
+    began, way, healthy = first.began(), guide(which), ""
+    times = [("make, with .venv where it was not there", time.time() - began)]
+    times.append(("lab up", _timed(lambda: bring.up(which, accept=False))))
     lab = find(which)
     master = containers.find(daemon.needed(), lab, lab.cluster.master.name)
     watch = subprocess.Popen(["docker", "exec", master.name, "salt-run", "stage.watch"], stderr=subprocess.DEVNULL)
     try:
-        times += [(command, _timed(partial(_type, master, way, command))) for command in way.commands]
+        for command in way.commands:
+            times.append((command, _timed(partial(_type, master, way, command))))
+            if first.DEPLOY in command:
+                healthy = first.reached(master, began, times, progress.ENDED, console)
     finally:
         containers.run(master, "pkill -f '[s]alt-run stage.watch'")
         watch.wait(timeout=30)
-    well = show(master) and loaded(lab.name)
+    well = show(master) and loaded(lab.name) and bool(healthy)
     for command, seconds in times:
         console.print(f"{seconds:7.1f} s  {command}", markup=False, soft_wrap=True)
+    console.print(healthy, markup=False, soft_wrap=True)
     console.print(
         f"\nLook around:  python -m lab shell {lab.cluster.master.name}   (then: ceph -s, salt-run proposal.show "
         f"{way.profile})\nStop it:      make clean",

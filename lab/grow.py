@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import yaml
 from docker import DockerClient
 
-from lab import clean, containers, daemon, disks, image, salt, up
+from lab import clean, containers, daemon, image, salt, up
 from lab.cluster import Node, parse
 from lab.errors import LabError
 from lab.progress import say, step
@@ -25,8 +25,7 @@ def add(name: str, like: str, accept: bool, cluster: str | None) -> None:
         host = lab.cluster.host(name)
         lab.save()
         with step(f"make {name} with {len(host.slots)} disks at {', '.join(host.addresses.values())}"):
-            disks.make_all(lab, host)
-            up.boot(client, lab, name, image.ensure(client))
+            up.wait_for_systemd(up.boot(client, lab, name, image.ensure(client)))
         master = containers.find(client, lab, lab.cluster.master.name)
         with step("wait for its key"):
             salt.wait_for_keys(master, {name})

@@ -5,13 +5,15 @@ import hashlib
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
-from lab import base
+from lab import base, daemon
 from lab.commands import run
 from lab.errors import LabError
 from lab.progress import step
@@ -37,6 +39,21 @@ def tag() -> str:
         if path.is_file() and "__pycache__" not in path.parts:
             digest.update(f"{path.relative_to(SOURCE)}\0{path.stat().st_mode:o}\0".encode() + path.read_bytes())
     return f"halocline-node:{digest.hexdigest()[:12]}"
+
+
+@contextmanager
+def ahead() -> Iterator[None]:
+    """On a machine without Docker, make what an image is made from while Docker is installed."""
+    if shutil.which("dockerd"):
+        yield
+        return
+    daemon.install_missing({"mmdebstrap": daemon.PROGRAMS["mmdebstrap"]})
+    with ThreadPoolExecutor() as side_by_side:
+        wheels = side_by_side.submit(wheelhouse)
+        system = side_by_side.submit(base.make)
+        yield
+    wheels.result()
+    system.result()
 
 
 def ensure(client: DockerClient) -> str:

@@ -1,5 +1,6 @@
 """Loop devices: a sparse file becomes a block device of any size. The kernel's own list is the only record."""
 
+import threading
 from pathlib import Path
 
 from lab.commands import run
@@ -7,6 +8,7 @@ from lab.errors import LabError
 
 SYS = Path("/sys/block")
 EJECTED = 1  # sectors that a pulled disk has left
+ONE_AT_A_TIME = threading.Lock()  # losetup looks which device is free, then takes it: two find the same, and one waits
 
 
 def attached(below: Path) -> dict[Path, str]:
@@ -30,7 +32,8 @@ def attach(path: Path, rotational: bool) -> str:
     """Put a file behind a free loop device with partitions; returns the kernel name (loop7)."""
     if not Path("/dev/loop-control").exists():
         raise LabError("this kernel has no /dev/loop-control: the lab's disks need loop devices (CONFIG_BLK_DEV_LOOP).")
-    name = Path(run("losetup", "--find", "--show", "--partscan", path).strip()).name
+    with ONE_AT_A_TIME:
+        name = Path(run("losetup", "--find", "--show", "--partscan", path).strip()).name
     (SYS / name / "queue/rotational").write_text("1" if rotational else "0")
     return name
 

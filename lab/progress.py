@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from rich.console import Console
 
 console = Console(stderr=True, highlight=False)
+ENDED: list[tuple[str, float]] = []  # the steps of this process that went well, and the seconds of each
 
 
 @contextmanager
@@ -19,6 +20,8 @@ def step(what: str) -> Iterator[None]:
         done = True
     finally:
         took = time.monotonic() - start
+        if done:
+            ENDED.append((what, took))
         console.print(f"{took:6.1f} s  {what}" if done else f"  failed  {what} after {took:.1f} s", markup=False)
 
 

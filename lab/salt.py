@@ -1,7 +1,9 @@
-"""Salt in the lab: each node's settings, keys accepted the way an admin does, the wait for every minion."""
+"""Salt in the lab: each node's settings and units, keys, the wait for every minion."""
 
 import json
 import time
+from contextlib import suppress
+from pathlib import Path
 
 from docker.models.containers import Container
 
@@ -9,8 +11,11 @@ from lab import containers
 from lab.cluster import ClusterFile, Node
 from lab.errors import LabError
 
-# A minion whose key was just accepted asks again soon: a lab has no thousands of minions to protect a master from.
-MINION = "master: {master}\nacceptance_wait_time: 1\nrandom_reauth_delay: 1\n"
+# A minion asks again soon, for its master's name too: a lab has no thousands of minions to protect a master from.
+MINION = "master: {master}\nretry_dns: 1\nacceptance_wait_time: 1\nrandom_reauth_delay: 1\n"
+WANTED = "/etc/systemd/system/multi-user.target.wants"  # as `systemctl enable` would have it
+AWAITED = "/etc/salt/pki/master/minions_autosign"  # Salt's own folder of names whose keys are accepted, once each
+CONNECTED = "until [ $(ss -Htn state established sport = :4505 | wc -l) -ge {0} ]; do sleep 0.2; done"
 # Salt asks a silent minion again and again for some 20 s: cut that short, the next try may find it there.
 PING = "timeout {0} salt --static --out json -t {0} -L {1} test.ping || true"
 FIRST_PATIENCE, LAST_PATIENCE = 4, 32  # seconds
@@ -25,12 +30,21 @@ def files(cluster: ClusterFile, host: Node) -> dict[str, str]:
     }
 
 
-def start(container: Container, host: Node) -> None:
-    """Let the node's Salt run, now and after each boot."""
-    units = [*(["salt-master"] if host.master else []), "salt-minion"]
-    done = containers.run(container, ["systemctl", "enable", "--now", "--no-block", *units])
-    if done.code:
-        raise LabError(f"{host.name}: Salt does not start: {done.err.strip()}")
+def units(host: Node) -> dict[str, Path]:
+    """What starts a node's Salt at each boot, the first one too: path -> where the link leads."""
+    names = ["salt-master", "salt-minion"] if host.master else ["salt-minion"]
+    return {f"{WANTED}/{name}.service": Path(f"/etc/systemd/system/{name}.service") for name in names}
+
+
+def expect(master: Container, names: set[str]) -> None:
+    """Have the master accept these minions' keys as they come, once each."""
+    containers.run(master, f"umask 077; mkdir -p {AWAITED}; cd {AWAITED} && touch {' '.join(names)}")
+
+
+def wait_for_connections(master: Container, names: set[str], limit: float = LIMIT) -> None:
+    """Wait until as many minions listen to the master, `limit` seconds at most: a ping before that is lost on them."""
+    with suppress(LabError):  # which of them is silent, the ping tells
+        containers.run(master, CONNECTED.format(len(names)), limit)
 
 
 def wait_for_keys(master: Container, names: set[str], limit: float = LIMIT) -> None:
@@ -69,10 +83,9 @@ def accepted(master: Container) -> set[str]:
     return set(known.split()) - set(pending.split())
 
 
-def wait_for_answers(master: Container, names: set[str], limit: float = LIMIT) -> None:
-    """Wait until every minion answers test.ping."""
+def wait_for_answers(master: Container, names: set[str], limit: float = LIMIT, patience: int = FIRST_PATIENCE) -> None:
+    """Wait until every minion answers test.ping, of which the first is given up after `patience` seconds."""
     deadline = time.monotonic() + limit
-    patience = FIRST_PATIENCE
     while True:
         missing = names - _answered(containers.run(master, PING.format(patience, ",".join(names))).out)
         if not missing:

@@ -1,7 +1,7 @@
 """``python -m tests.bench`` (or ``python tests/bench``): every benchmark of the project; ratios, no clock asserted.
 
-``--planner``, ``--stages``, ``--deploy``, ``--disks`` or ``--fleet`` runs one alone; what follows are its own words. At
-the end one table of what was promised, beside the last run on this machine (``kept.py``).
+``--planner``, ``--stages``, ``--deploy``, ``--disks``, ``--fleet`` or ``--labs`` runs one alone; what follows are its
+own words. At the end one table of what was promised, beside the last run on this machine (``kept.py``).
 """
 
 import runpy
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-KNOWN = ("planner", "stages", "deploy", "disks", "fleet")
+KNOWN = ("planner", "stages", "deploy", "disks", "fleet", "labs")
 here = Path(__file__).parent
 sys.path.insert(0, str(here))
 import kept  # noqa: E402  the path is known now

@@ -1,10 +1,17 @@
 """The end of a demo: a load's figures, and its exit status; what fails there hides nothing of the cluster."""
 
+import json
 from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from docker.models.containers import Container
+from rich.console import Console
 
-from lab import demo
+from lab import demo, first
 from lab.errors import LabError
 from lab.load.judge import Demand, Report, judge
 from lab.load.node.ledger import parse
@@ -62,3 +69,29 @@ def test_a_demo_that_is_interrupted_stops_its_load(monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         demo.loaded("mini")
     assert ended == ["mini"]
+
+
+@pytest.mark.parametrize(("run", "stamp"), [(nothing, "100.5"), (nothing, None), (refuses, "100.5")])
+def test_a_demo_tells_when_it_was_healthy_and_the_share_of_each_step(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Callable, stamp: str | None
+) -> None:
+    """make's part counts; a cluster that does not get healthy is told of and ends nothing."""
+    monkeypatch.setattr(first.containers, "run", run)
+    monkeypatch.setattr(first, "KEPT", tmp_path / "build/demo.json")
+    monkeypatch.setattr(first, "time", SimpleNamespace(time=lambda: 300.5))
+    monkeypatch.delenv(first.STAMP, raising=False)
+    if stamp:
+        monkeypatch.setenv(first.STAMP, stamp)
+    shown = Console(file=StringIO(), width=160)
+    shares = [("make", 20.0), ("lab up", 100.0), ("salt-run state.orch ceph.stage.deploy", 80.0)]
+    began = first.began()
+    assert began == (100.5 if stamp else 300.5)
+    told = first.reached(cast(Container, None), 100.5, shares, [("boot 8 nodes", 9.0)], shown)
+    text = shown.file.getvalue()
+    if run is refuses:
+        assert not told and "no HEALTH_OK within" in text and not first.KEPT.exists()
+        return
+    assert told.startswith("HEALTH_OK after deploy: 200 s from ") and ("`make demo`" in told) is bool(stamp)
+    lines = text.splitlines()
+    assert "  100.0 s   50%  lab up" in lines and lines[lines.index("  100.0 s   50%  lab up") + 1].split()[0] == "9.0"
+    assert json.loads(first.KEPT.read_text())["seconds"] == 200

@@ -1,0 +1,63 @@
+"""What `up` puts into a node before it starts, and what a bare machine makes while Docker is installed."""
+
+import io
+import tarfile
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab import base, containers, daemon, image, salt
+from lab.cluster import parse, read
+from lab.errors import LabError
+
+TINY = parse("tiny", read("tiny")[1])
+WANTED = "etc/systemd/system/multi-user.target.wants"
+
+
+@pytest.mark.parametrize(
+    ("host", "units"), [("saltmaster", ["salt-master", "salt-minion"]), ("node1", ["salt-minion"])]
+)
+def test_a_nodes_salt_starts_with_it(host: str, units: list[str]) -> None:
+    archives: list[bytes] = []
+    container: Any = SimpleNamespace(put_archive=lambda _, archive: archives.append(archive))
+    node = TINY.host(host)
+    containers.put(container, {**salt.files(TINY, node), **salt.units(node)})
+    with tarfile.open(fileobj=io.BytesIO(archives[0])) as tar:
+        links = {entry.name: entry.linkname for entry in tar if entry.issym()}
+        minion = tar.extractfile("etc/salt/minion_id")
+        assert minion and minion.read() == host.encode()
+    assert links == {f"{WANTED}/{unit}.service": f"/etc/systemd/system/{unit}.service" for unit in units}
+
+
+@pytest.mark.parametrize("docker", [None, "/usr/sbin/dockerd"])
+def test_only_a_machine_without_docker_makes_a_base_system_and_wheels_ahead(
+    monkeypatch: pytest.MonkeyPatch, docker: str | None
+) -> None:
+    meanwhile, done = Event(), []
+
+    def made(what: str) -> None:
+        assert meanwhile.wait(10), "what is ahead was waited for"
+        done.append(what)
+
+    monkeypatch.setattr(image.shutil, "which", lambda _: docker)
+    monkeypatch.setattr(daemon, "install_missing", lambda programs: done.append(*programs))
+    monkeypatch.setattr(base, "make", lambda: made("system"))
+    monkeypatch.setattr(image, "wheelhouse", lambda: made("wheels"))
+    with image.ahead():
+        meanwhile.set()
+    assert sorted(done) == ([] if docker else ["mmdebstrap", "system", "wheels"])
+
+
+def test_what_cannot_be_made_ahead_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> Path:
+        raise LabError("no wheels")
+
+    monkeypatch.setattr(image.shutil, "which", lambda _: None)
+    monkeypatch.setattr(daemon, "install_missing", lambda _: None)
+    monkeypatch.setattr(base, "make", lambda: None)
+    monkeypatch.setattr(image, "wheelhouse", fails)
+    with pytest.raises(LabError, match="no wheels"), image.ahead():
+        pass
