@@ -59,10 +59,12 @@ def _disk(entry: Mapping) -> dict:
 
 
 def _serial(entry: Mapping, labels: Mapping) -> dict:
-    """The serial number is the last word of ``device_id``, which is vendor, model and serial (or the last two)."""
-    known = entry.get("device_id")
+    """The serial number is the last word of ``device_id``, which is vendor, model and serial (or the last two).
+
+    Blanks of the model are underlines there, in some releases not (github.com/ceph/ceph.io, issue 625)."""
+    known = str(entry.get("device_id")).replace(" ", "_")
     stem = str(labels.get("model") or "").replace(" ", "_")
-    if not isinstance(known, str) or not stem or f"{stem}_" not in known:
+    if not stem or f"{stem}_" not in known:
         return {}
     return {"serial": known.rpartition(f"{stem}_")[2]}
 

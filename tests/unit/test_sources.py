@@ -45,7 +45,8 @@ def test_what_machines_of_others_printed_is_planned_or_one_message(tmp_path, nam
             kept.load_inventory(file)
         assert case["says"] in str(refused.value) and "\n" not in str(refused.value)
         return
-    hosts = peek(kept.load_inventory(file))["hosts"].values()
+    found = kept.load_inventory(file)
+    hosts = peek(found)["hosts"].values()
     osds = [osd["existing"] for host in hosts for osd in host["osds"]]
     disks = [disk for host in hosts for disk in host["disks"]]
     expected = case["disks"], case.get("osds", 0), case.get("there", 0)
@@ -53,6 +54,8 @@ def test_what_machines_of_others_printed_is_planned_or_one_message(tmp_path, nam
     reasons = {disk["id"]: disk["reason"] for disk in disks if disk["reason"]}
     assert {disk: reasons.get(disk) for disk in case.get("reasons", {})} == case.get("reasons", {})
     assert {disk["id"] for disk in disks} >= set(case.get("ids", []))
+    serials = {disk.get("serial") for host in found["hosts"].values() for disk in host["ceph_disks"]}
+    assert serials >= set(case.get("serials", []))
 
 
 def test_osds_that_ceph_volume_tells_stay_where_they_lie():
