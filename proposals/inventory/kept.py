@@ -11,6 +11,7 @@ from proposals.text import names
 from proposals.text.errors import InventoryError, StoreError
 
 FORMS = "a file, YAML or JSON, the folder inventory/, or reference:NAME"
+LSBLK = ": lsblk 2.38 prints no JSON without -b, run lsblk -J -b -O"  # github.com/util-linux/util-linux, issue 1636
 UNNAMED = "host"  # a host that is told by a tool which names none, in a file whose name is no minion's
 
 
@@ -18,13 +19,15 @@ def load_inventory(path: str | Path) -> dict:
     """The inventory of a YAML or JSON file, or of a folder of ``ID.json``: what discovery writes, or another tool.
 
     Raises InventoryError."""
+    text = ""
     try:
         if Path(path).is_dir():
             return _inventory_folder(Path(path))
         text = atomic.read_text(path)
         inventory = parse_objects(text, path) if _is_json(text) else parse_yaml(text, str(path), text_keys=True)
     except StoreError as error:
-        raise InventoryError(str(error) if os.path.lexists(path) else _absent(path)) from error
+        hint = LSBLK if '"blockdevices"' in text else ""
+        raise InventoryError(f"{error}{hint}" if os.path.lexists(path) else _absent(path)) from error
     told = sources.inventory(inventory, _named(Path(path)))
     if told is None and (not isinstance(inventory, dict) or "hosts" not in inventory):
         raise InventoryError(

@@ -1,5 +1,6 @@
 """A host as ``lsblk -J -b -O`` tells it (util-linux, lsblk(8)); older releases print numbers and booleans as text."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,7 +12,9 @@ SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
 WHOLE = ("disk", "loop")  # types of devices that are disks
 TRANSPORTS = {"ata": "sata", "sata": "sata", "sas": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
 BY_NAME = (("nvme", "nvme"), ("vd", "virtio"), ("loop", "loop"))
-LABELS = ("vendor", "model", "serial", "wwn")
+LABELS = ("vendor", "model", "serial")
+# Half of a WWN: those that begin with 6 have 16 bytes (SPC-4, NAA formats).
+HALF = re.compile(r"0x6[0-9a-f]{15}")
 
 
 def host(devices: Iterable[object], name: str) -> dict:
@@ -23,10 +26,20 @@ def host(devices: Iterable[object], name: str) -> dict:
     for entry in entries:
         if entry.get("pkname"):
             lying.setdefault(str(entry["pkname"]), []).append(entry)
-    whole = [one for one in entries if one.get("type") in WHOLE and not str(one["name"]).startswith(SKIP)]
+    whole = [one for one in entries if one.get("type") in WHOLE and not is_stacked(str(one["name"]))]
     if not whole:
         raise InventoryError(f"{names.shown(name)}: lsblk lists no disk: entries of type 'disk' were expected")
     return {"ceph_disks": [_disk(one, lying.get(str(one.get("kname") or one["name"]), [])) for one in whole]}
+
+
+def is_stacked(device: str) -> bool:
+    """Whether a device, by its name with or without ``/dev/``, is none that could carry data of its own."""
+    return device.removeprefix("/dev/").startswith(SKIP)
+
+
+def bus(device: str) -> str:
+    """What the kernel's name of a device tells of its bus."""
+    return next((told for prefix, told in BY_NAME if device.rpartition("/")[2].startswith(prefix)), "unknown")
 
 
 def _checked(entry: object) -> Mapping:
@@ -39,10 +52,9 @@ def _checked(entry: object) -> Mapping:
 
 def _disk(entry: Mapping, flat: list[Mapping]) -> dict:
     device = entry.get("path") or f"/dev/{entry['name'].removeprefix('/dev/').replace('!', '/')}"
-    short = str(device).rpartition("/")[2]
-    by_name = next((bus for prefix, bus in BY_NAME if short.startswith(prefix)), "unknown")
     labels = {key: text for key in LABELS if (text := _text(entry.get(key)))}
-    transport = TRANSPORTS.get(str(entry.get("tran")), by_name)
+    labels |= {"wwn": wwn} if (wwn := _wwn(_text(entry.get("wwn")), labels.get("serial"))) else {}
+    transport = TRANSPORTS.get(str(entry.get("tran")), bus(str(device)))
     return {
         "device": device,
         "id": _stable_name(transport, labels) or device,
@@ -57,6 +69,20 @@ def _disk(entry: Mapping, flat: list[Mapping]) -> dict:
 
 def _text(value: object) -> Any:
     return value.strip() if isinstance(value, str) else value
+
+
+def _wwn(told: object, serial: object) -> object:
+    """The WWN that is the disk's alone, None where none is.
+
+    Old releases tell the first half of a long one, which the logical disks of a RAID controller may share; the serial
+    number then is the whole (util-linux, issue 322). Some disks tell zeros (harvester, issue 6604). Both on github.com.
+    """
+    if not isinstance(told, str):
+        return told
+    if HALF.fullmatch(told):
+        whole = f"0x{serial}".lower()
+        return whole if len(whole) == len("0x") + 32 and whole.startswith(told) else None
+    return told if told.strip("0x") else None
 
 
 def _stable_name(transport: str, labels: Mapping) -> str | None:
@@ -114,7 +140,7 @@ def _mounted(one: Mapping) -> list[str]:
 
 
 def _holder(one: Mapping) -> str:
-    kind, name = str(one.get("type")), str(one.get("name"))
+    kind, name = str(one.get("type")), str(one.get("name")).rpartition("/")[2]  # --paths tells /dev/ and /dev/mapper/
     if kind == "lvm":
         return f"LVM member of {name.replace('--', chr(0)).split('-')[0].replace(chr(0), '-')}"
     if kind == "mpath":

@@ -16,6 +16,7 @@ SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own se
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
 TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
 CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # names of content: udev rules 69-dm-lvm, 63-md-raid-arrays, 55-dm
+NOBODY = re.compile(r"/wwn-0x0+$")  # of every disk that has no WWN and tells zeros
 
 
 def ceph_disks() -> dict:
@@ -58,7 +59,7 @@ def _disk(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) 
         ("vendor", udev.get("ID_VENDOR") or _text(block / "device/vendor")),
         ("model", udev.get("ID_MODEL") or _text(block / "device/model")),
         ("serial", udev.get("ID_SERIAL_SHORT") or _text(block / "device/serial")),
-        ("wwn", udev.get("ID_WWN")),
+        ("wwn", _wwn(udev)),
         ("path", udev.get("ID_PATH")),
         ("enclosure", _enclosure(block)),
     ):
@@ -96,12 +97,22 @@ def _udev(block: Path) -> tuple[dict[str, str], list[str]]:
     return properties, links
 
 
+def _wwn(udev: Mapping[str, str]) -> str:
+    """The WWN that is the disk's alone, empty where it has none.
+
+    Of a long one ``ID_WWN`` is the first half, which the logical disks of a RAID controller share (udev's scsi_id).
+    Disks that have none may tell zeros (github.com/harvester/harvester, issue 6604)."""
+    told = udev.get("ID_WWN_WITH_EXTENSION") or udev.get("ID_WWN", "")
+    return told if told.strip("0x") else ""
+
+
 def _stable_name(links: Sequence[str]) -> str | None:
     """The by-id name to keep: the WWN's where there is one, else the first by kind and name.
 
     Only names of the hardware: those of what lies on a disk (lvm-pv-uuid-…) come and go with that.
     """
-    names = sorted(link for link in links if link.startswith("/dev/disk/by-id/") and not CONTENT.search(link))
+    found = (link for link in links if link.startswith("/dev/disk/by-id/"))
+    names = sorted(link for link in found if not CONTENT.search(link) and not NOBODY.search(link))
     order = ("wwn-", "nvme-eui.", "nvme-", "ata-", "scsi-", "virtio-", "usb-")
     for prefix in order:
         for name in names:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import salt.utils.yaml
-from browser import Browser
+from browser import Browser, browser
 from saltmaster import CHECKOUT, Master
 
 from proposals.reference import machines
@@ -135,6 +135,14 @@ def _wait(port: int, api: subprocess.Popen, log: Path) -> None:
                 return
         time.sleep(0.2)
     raise AssertionError(log.read_text())
+
+
+@contextmanager
+def opened(page: Served) -> Iterator[Browser]:
+    """A browser that shows the page's login."""
+    with browser(free) as window:
+        window.open(f"https://127.0.0.1:{page.port}/", "document.querySelectorAll('#views a').length")
+        yield window
 
 
 def enter(window: Browser, user: str, password: str = PASSWORD) -> None:

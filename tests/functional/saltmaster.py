@@ -25,6 +25,18 @@ CHECKOUT = Path(__file__).parent.parent.parent
 LIMIT = 120  # seconds for a command
 
 
+def one_node(master: str) -> dict[str, str]:
+    """The files below proposals/ of a site where node1 has every role but the master's, which that minion has."""
+    lines = (
+        *("cluster-ceph/cluster/*.sls", f"role-master/cluster/{master}.sls", "role-mon/cluster/node1.sls"),
+        *("role-mgr/cluster/node1.sls", "profile-own/cluster/node1.sls", "config/stack/default/ceph/cluster.yml"),
+    )
+    return {
+        "policy.cfg": "".join(f"{line}\n" for line in lines),
+        "profile-own/cluster/node1.sls": "roles: [storage]\n",
+    }
+
+
 @attr.s(kw_only=True, slots=True)
 class Typed(SaltRun):
     """``salt-run`` with the words that are typed and no others: the factory's adds ``--out``, ``--log-level`` and

@@ -61,6 +61,10 @@ def test_disk(seen, name):
         assert {key: found[key] for key in expected} == expected
 
 
+def test_a_wwn_of_zeros_is_none(seen):
+    assert "wwn" not in seen["sdl"]
+
+
 def test_a_host_without_sysfs_has_no_disks(grain, tmp_path):
     with LoaderModuleMock({grain: dict.fromkeys(("BLOCK", "UDEV", "PROC"), tmp_path / "nowhere")}):
         assert grain.ceph_disks() == {"ceph_disks_format": 1, "ceph_disks": []}

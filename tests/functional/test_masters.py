@@ -8,23 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 from masters import FSID, Master, fleet
+from saltmaster import one_node
 
 from proposals.files import atomic
 from proposals.text.errors import PolicyError
 from runners.engine import minions
 
 pytestmark = [pytest.mark.processes, pytest.mark.big]
-CHOSEN = {
-    "policy.cfg": """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/node1.sls
-role-mon/cluster/node1.sls
-role-mgr/cluster/node1.sls
-profile-own/cluster/node1.sls
-config/stack/default/ceph/cluster.yml
-""",
-    "profile-own/cluster/node1.sls": "roles: [storage]\n",
-}
+CHOSEN = one_node("node1")
 
 
 @pytest.fixture

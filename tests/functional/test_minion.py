@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import salt.cache
 import yaml
-from saltmaster import CHECKOUT, Master
+from saltmaster import CHECKOUT, Master, one_node
 
 from proposals.files import atomic
 from runners.engine.waiting import until_none
@@ -15,17 +15,7 @@ from runners.engine.waiting import until_none
 pytestmark = pytest.mark.processes
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 CLAIMS = {"id": "salt", "minion_id": "salt", "roles": ["master", "admin"]}  # that node1 makes: it would be the other
-CHOSEN = {
-    "policy.cfg": """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-mon/cluster/node1.sls
-role-mgr/cluster/node1.sls
-profile-own/cluster/node1.sls
-config/stack/default/ceph/cluster.yml
-""",
-    "profile-own/cluster/node1.sls": "roles: [storage]\n",
-}
+CHOSEN = one_node("salt")
 KINDS = {"modules": "_modules", "states": "_states", "grains": "_grains", "utils": "_utils", "output": "_output"}
 
 

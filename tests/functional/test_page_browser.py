@@ -5,8 +5,7 @@ import json
 import subprocess
 
 import pytest
-from browser import browser
-from pageserver import apollo, enter, free
+from pageserver import apollo, enter, opened
 from saltmaster import CHECKOUT, Typed
 
 from proposals.reference import machines
@@ -37,8 +36,7 @@ def served(salt_factories):
 
 @pytest.fixture
 def window(served):
-    with browser(free) as made:
-        made.open(f"https://127.0.0.1:{served.port}/", "document.querySelectorAll('#views a').length")
+    with opened(served) as made:
         yield made
         urls = made.asked_for()
         assert f"https://127.0.0.1:{served.port}/page.js" in urls

@@ -3,7 +3,7 @@
 import axe
 import pytest
 from browser import browser
-from pageserver import apollo, enter, free
+from pageserver import apollo, enter, free, opened
 from saltmaster import CHECKOUT
 
 from proposals.disks import arguments, plan
@@ -47,8 +47,7 @@ def served(salt_factories):
 
 @pytest.fixture
 def window(served):
-    with browser(free) as made:
-        made.open(f"https://127.0.0.1:{served.port}/", "document.querySelectorAll('#views a').length")
+    with opened(served) as made:
         yield made
 
 

@@ -16,6 +16,7 @@ from proposals.text.errors import ProposalError
 
 FOLDER = FIXTURES / "sources"
 CASES = yaml.safe_load((FOLDER / "cases.yaml").read_text())
+NODES = yaml.safe_load((FOLDER / "nodes.yaml").read_text())
 
 
 @pytest.mark.parametrize("name", CASES["told"])
@@ -32,6 +33,29 @@ def test_what_a_tool_prints_is_planned(name):
     assert {disk: reasons[disk] for disk in case.get("reasons", {})} == case.get("reasons", {})
     for words in case["notes"]:
         assert [hint for hint in answer["hints"] if hint.startswith(words)], answer["hints"]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_what_machines_of_others_printed_is_planned_or_one_message(tmp_path, name):
+    case = NODES[name]
+    file = tmp_path / "node1.json"
+    file.write_text(case["text"] if "text" in case else json.dumps(case["told"]))
+    if "says" in case:
+        with pytest.raises(ProposalError) as refused:
+            kept.load_inventory(file)
+        assert case["says"] in str(refused.value) and "\n" not in str(refused.value)
+        return
+    found = kept.load_inventory(file)
+    hosts = peek(found)["hosts"].values()
+    osds = [osd["existing"] for host in hosts for osd in host["osds"]]
+    disks = [disk for host in hosts for disk in host["disks"]]
+    expected = case["disks"], case.get("osds", 0), case.get("there", 0)
+    assert (len(disks), osds.count(False), osds.count(True)) == expected
+    reasons = {disk["id"]: disk["reason"] for disk in disks if disk["reason"]}
+    assert {disk: reasons.get(disk) for disk in case.get("reasons", {})} == case.get("reasons", {})
+    assert {disk["id"] for disk in disks} >= set(case.get("ids", []))
+    serials = {disk.get("serial") for host in found["hosts"].values() for disk in host["ceph_disks"]}
+    assert serials >= set(case.get("serials", []))
 
 
 def test_osds_that_ceph_volume_tells_stay_where_they_lie():
