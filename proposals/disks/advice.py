@@ -143,10 +143,11 @@ def _without_effect(planned: Sequence[PlannedHost], arguments: DiskArguments) ->
 
 def _disks(one: PlannedHost) -> str:
     """``54 x hdd 5589 GiB, 6 x ssd 745.2 GiB``: the disks that Ceph may use, sizes that print alike together."""
+    pairs = zip(one.shape.disks, one.host.disks, strict=True)
+    usable = Counter((disk.cls, disk.size) for disk, seen in pairs if disk.reason is None or seen.residents)
     counts: Counter[tuple[str, str]] = Counter()
-    for disk, seen in sorted(zip(one.shape.disks, one.host.disks, strict=True), key=lambda pair: pair[0][:2]):
-        if disk.reason is None or seen.residents:
-            counts[disk.cls, gib(disk.size)] += 1
+    for (cls, size), count in sorted(usable.items()):
+        counts[cls, gib(size)] += count
     return ", ".join(f"{count} x {cls} {size} GiB" for (cls, size), count in counts.items())
 
 

@@ -59,10 +59,12 @@ def moves(before: Mapping | None, now: Mapping, waiting: Collection[str] = ()) -
     """What a host's stored plan (``before``) placed elsewhere than the new one does, where it is not deployed.
 
     ``waiting`` are the fsids of OSDs that are told of otherwise: they wait for another device."""
+    if not before:
+        return []
     placed = {osd["uuid"]: osd for osd in now["osds"]}
     here = {disk["id"] for disk in now["disks"]}
-    known = [osd for osd in before["osds"] if osd["uuid"] in placed or osd["data"] in here] if before else []
-    lost = len(before["osds"]) - len(known) if before else 0
+    known = [osd for osd in before["osds"] if osd["uuid"] in placed or osd["data"] in here]
+    lost = len(before["osds"]) - len(known)
     new = [osd for osd in known if not osd["existing"] and osd["uuid"] not in waiting]
     gone = sum(osd["uuid"] not in placed for osd in new)
     moved = sum(any(osd[key] != placed[osd["uuid"]][key] for key in PLACE) for osd in new if osd["uuid"] in placed)

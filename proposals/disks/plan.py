@@ -10,7 +10,6 @@ from proposals.disks.shape import Origin, Placed, Shape
 from proposals.disks.values import HostPlan, PlannedHost
 from proposals.files.gc_paused import uncollected
 from proposals.inventory import inventory
-from proposals.inventory.disk import Disk
 from proposals.inventory.inventory import Host, Inventory
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note, merged
@@ -54,41 +53,41 @@ class DiskPlan:
     def host_dict(self, planned: PlannedHost) -> dict:
         """One host's part of the answer."""
         disks, plan = planned.host.disks, planned.plan
+        ids = [disk.id for disk in disks]
         existing = zip(planned.shape.existing, planned.origins, strict=True)
         new = Origin(None, None, False, self.arguments.format, self.arguments.encryption)
-        osds = [_osd(one, origin, disks, origin.fsid) for one, origin in existing]
+        osds = [_osd(one, origin, ids, origin.fsid) for one, origin in existing]
         for at, to in plan.moves.items():
-            osds[at]["moves"] = moves.as_dict(planned.shape.existing[at], to, [disk.id for disk in disks])
-        osds += [_osd(one, new, disks, fsid(planned.host.id, disks[one.data], one.part)) for one in plan.osds]
+            osds[at]["moves"] = moves.as_dict(planned.shape.existing[at], to, ids)
+        osds += [_osd(one, new, ids, fsid(planned.host.id, disks[one.data], one.part)) for one in plan.osds]
         listed = [
             {"id": disk.id, "class": disk.cls, "size": disk.size, "role": role, "reason": reason}
             for disk, role, reason in zip(disks, plan.roles, plan.reasons, strict=True)
         ]
-        lost = losses.told(plan.losses, [disk.id for disk in disks])
+        lost = losses.told(plan.losses, ids)
         if plan.moves:
             now = losses.by_device(planned.shape.disks, planned.shape.existing)
-            lost = losses.beside(lost, losses.told(now, [disk.id for disk in disks]))
+            lost = losses.beside(lost, losses.told(now, ids))
         candidates = [one._asdict() for one in plan.candidates]
         stands = waiting.in_place_of(planned.host, planned.waits)
         answer = {"layout": plan.layout, "osds": osds, "disks": listed, "candidates": candidates, "devices": lost}
         return {**answer, **({"in_place_of": stands} if stands else {})}
 
 
-def _osd(placed: Placed, origin: Origin, disks: tuple[Disk, ...], uuid: str | None) -> dict:
-    missing = {"missing": list(origin.missing)} if origin.missing else {}
-    return {
-        "data": disks[placed.data].id,
-        "db": None if placed.db is None else disks[placed.db].id,
-        "wal": None if placed.wal is None else disks[placed.wal].id,
-        "db_size": placed.db_size,
-        "wal_size": placed.wal_size,
+def _osd(placed: Placed, origin: Origin, ids: Sequence[str], uuid: str | None) -> dict:
+    data, _, db, wal, db_size, wal_size = placed
+    told = {
+        "data": ids[data],
+        "db": None if db is None else ids[db],
+        "wal": None if wal is None else ids[wal],
+        "db_size": db_size,
+        "wal_size": wal_size,
         "format": origin.format,
         "encryption": origin.encryption,
         "uuid": uuid,
         "existing": origin.existing,
-        **missing,
-        **dict(origin.lost),
     }
+    return {**told, "missing": list(origin.missing), **dict(origin.lost)} if origin.missing else told
 
 
 @uncollected()

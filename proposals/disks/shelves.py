@@ -100,11 +100,12 @@ def _parts(planned: PlannedHost, lies: Mapping[str, tuple[str, str]]) -> dict[tu
 def _lies(host: object) -> dict[str, tuple[str, str]]:
     """By a disk's stable name what shelf it lies in; empty for most hosts, whose disks tell none."""
     listed = host.get("ceph_disks") if isinstance(host, Mapping) else None
-    entries = [disk for disk in listed if isinstance(disk, Mapping)] if isinstance(listed, list) else []
     return {
         str(disk.get("id") or disk.get("device")): told
-        for disk in entries
-        if (disk.get("enclosure") or "exp" in str(disk.get("path"))) and (told := crush.shelf(disk))
+        for disk in (listed if isinstance(listed, list) else ())
+        if isinstance(disk, dict)
+        and (disk.get("enclosure") or "exp" in str(disk.get("path")))
+        and (told := crush.shelf(disk))
     }
 
 

@@ -69,23 +69,25 @@ def is_fault(reason: str) -> bool:
 
 def parse(raw: object) -> Disk:
     """The disk that one entry of ``ceph_disks`` describes. Never raises: what is wrong is its reason."""
-    if not isinstance(raw, Mapping):
+    if type(raw) is not dict and not isinstance(raw, Mapping):  # the quick question first
         return _odd("(not a disk)", "(not a disk)", f"entry is not a mapping: {names.shown(raw)}")
     get = raw.get
     device, size, rotational = get("device"), get("size"), get("rotational")
     id_ = get("id") or device
     if type(device) is not str or type(id_) is not str:
         return _hostile(raw, device, id_)
-    # in the order of LABELS; what is not text (YAML reads an unquoted serial as a number) becomes text here
-    line = (
-        f"{device}\t{id_}\t{get('transport') or ''}\t{get('vendor') or ''}\t{get('model') or ''}"
-        f"\t{get('serial') or ''}\t{get('wwn') or ''}\t{get('path') or ''}"
-    )
+    transport, vendor, model = get("transport") or "", get("vendor") or "", get("model") or ""
+    texts = [device, id_, transport, vendor, model, get("serial") or "", get("wwn") or "", get("path") or ""]
+    try:
+        line = "\t".join(texts)
+    except TypeError:  # YAML reads an unquoted serial as a number
+        texts = list(map(str, texts))
+        line = "\t".join(texts)
     if not names.plain(line) and not _acceptable(raw, device, id_):
         return _hostile(raw, device, id_)
     if " \t" in line or "\t " in line:
-        line = _BLANKS.sub("\t", line)
-    device, id_, transport, vendor, model, serial, wwn, path = line.split("\t")
+        texts = _BLANKS.sub("\t", line).split("\t")
+    device, id_, transport, vendor, model, serial, wwn, path = texts
     in_use = get("in_use")
     rotational = rotational if type(rotational) is bool else None
     measured = type(size) is int and 0 < size <= LARGEST
@@ -100,8 +102,11 @@ def parse(raw: object) -> Disk:
         wwn = id_.rpartition("/wwn-")[2]
     if transport == "loop" and not reason:
         reason = "loop device"
-    kind = (size, cls, rotational, transport or None, vendor or None, model or None)
-    return Disk._make((id_, device, *kind, serial or None, wwn or None, path or None, reason, residents))
+    transport, vendor, model = transport or None, vendor or None, model or None
+    serial, wwn, path = serial or None, wwn or None, path or None
+    return tuple.__new__(  # as Disk._make makes it, without one more function called for each disk
+        Disk, (id_, device, size, cls, rotational, transport, vendor, model, serial, wwn, path, reason, residents)
+    )
 
 
 def _reasons(size: object, rotational: bool | None, in_use: object) -> str | None:
