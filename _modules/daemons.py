@@ -15,6 +15,7 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
+RESTART = 300  # seconds: a gateway ends what it was asked before (rgw_exit_timeout_secs is 120)
 RUN = Path("/run/ceph")
 WANTED = (Path("/etc/systemd/system"), Path("/run/systemd/system"))  # where links say what is started at boot
 SOCKET = re.compile(r"ceph-(?P<name>(?P<type>mon|mgr|osd|mds|client)\.(?P<id>.+?))(\.\d+\.\d+)?\.asok")
@@ -110,7 +111,7 @@ def restart(names: Sequence[str]) -> dict[str, list[str]]:
         raise CommandExecutionError(f"{', '.join(strange)}: not running on this host; there are {', '.join(daemons)}")
     units = [daemons[name]["unit"] for name in names]
     forgive(units)  # else a restart may stop a daemon and not start it again
-    _run(["systemctl", "restart", *units])
+    halocline.run(["systemctl", "restart", *units], limit=RESTART)
     return {"restarted": sorted(names)}
 
 

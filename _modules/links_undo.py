@@ -4,6 +4,7 @@ The timer belongs to the host's first process and outlives a minion that is kill
 the host went down in between. Whoever renames the record first, the timer or the minion, decides.
 """
 
+import contextlib
 import json
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -54,10 +55,15 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
         (draft / name).write_text("".join(f"{line}\n" for line in lines))
     _run("sync", "-f", str(draft))
     draft.rename(RECORD)
-    _run("sync", "-f", str(RECORD))
     # AccuracySec: the default is a minute
     when = (f"--on-active={seconds}", "--timer-property=AccuracySec=100ms")
-    _run("systemd-run", f"--unit={UNIT}", "--collect", *when, SCRIPT, f"not confirmed within {seconds} s")
+    try:
+        _run("sync", "-f", str(RECORD))
+        _run("systemd-run", f"--unit={UNIT}", "--collect", *when, SCRIPT, f"not confirmed within {seconds} s")
+    except CommandExecutionError:
+        with contextlib.suppress(FileNotFoundError):  # it runs, and has found nothing to put back
+            RECORD.rename(draft)  # else it would hold back every later change
+        raise
 
 
 def confirm() -> bool:

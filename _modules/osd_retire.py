@@ -140,9 +140,8 @@ def recorded(osd_id: int) -> dict[str, str | None]:
 
         salt 'osdnode1' osd_retire.recorded 3
     """
-    record = RECORDS / str(osd_id)
-    if record.exists():
-        return {"fsid": record.read_text().split()[1]}
+    if fsid := next((fsid for fsid, number in _records().items() if number == osd_id), None):
+        return {"fsid": fsid}
     same_id = [tags for tags in (volume["tags"] for volume in _volumes()) if tags.get("ceph.osd_id") == str(osd_id)]
     fsids = {tags["ceph.osd_fsid"] for tags in same_id if tags.get("ceph.cluster_fsid") == __pillar__["fsid"]}
     return {"fsid": fsids.pop() if len(fsids) == 1 else _of(DATA_DIR / f"ceph-{osd_id}")}

@@ -6,7 +6,17 @@ from proposals.files.site import site
 from proposals.pillar import retiring
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import adopting, answer, disengaged, minions, purge_look, purging, stage_lock, stage_log
+from runners.engine import (
+    adopting,
+    answer,
+    disengaged,
+    minions,
+    one_at_a_time,
+    purge_look,
+    purging,
+    stage_lock,
+    stage_log,
+)
 
 
 @answer.answers
@@ -70,7 +80,7 @@ def engage() -> answer.Output:
         salt-run ceph.engage
     """
     disengaged.engage(__opts__)
-    with purging.alone(__opts__):
+    with one_at_a_time.alone(__opts__, "ceph.purge"):
         begun = purging.kept(__opts__)
         if begun is None:
             return {"text": "the safety is engaged"}
@@ -124,7 +134,7 @@ def purge(
             raise ArgumentError(f"{name}={names.shown(value)}: expected true or false")
     fsid, lost = against.fsid(fsid), against.words("despite", despite, against.DESPITE)
     away = against.words("left", left)
-    with purging.alone(__opts__):
+    with one_at_a_time.alone(__opts__, "ceph.purge"):
         stage_lock.free(__opts__, purge=False)
         begun = _begun(fsid)
         if begun is None and (past := purging.ended(__opts__, fsid)):

@@ -57,6 +57,7 @@ def restart(test: bool = False) -> dict[str, Any]:
         salt-run daemon.restart test=true
     """
     if not test:
+        stage_lock.free(__opts__)
         gateways.back(__opts__)  # of an interrupted run
     waiting, _ = _looked()
     if not waiting:

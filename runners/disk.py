@@ -1,6 +1,5 @@
 """``salt-run disk.*``: how disks are, and one disk wiped."""
 
-import getpass
 from typing import Any
 
 from proposals.cluster import failing, wiping
@@ -44,7 +43,7 @@ def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = Fa
     described = wiping.described(host, seen)
     if yes is not True:
         return {"text": f"{described}\nwould be wiped, and all on it lost: yes=true does it"}
-    stage_log.note(__opts__, "disk.wipe", "wipe", user=getpass.getuser(), host=host, disk=seen)
+    stage_log.note(__opts__, "disk.wipe", "wipe", host=host, disk=seen)
     jobs.one(__opts__, host, "disks_wipe.wipe", [device, seen])
     stage_log.note(__opts__, "disk.wipe", "wiped", host=host, device=seen["device"], serial=serial)
     again = "'salt-run state.orch ceph.stage.discovery' looks at it anew"

@@ -7,7 +7,7 @@ from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, spared, taking_part, waiting
+from runners.engine import answer, health, jobs, spared, stage_lock, taking_part, waiting
 from runners.engine import minions as minions_
 
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included, and the cluster without progress
@@ -34,6 +34,8 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
 
         salt-run links.deploy '[osdnode1]' test=True
     """
+    if not test:
+        stage_lock.free(__opts__)
     reports = _reports(taking_part.among(__opts__, minions))
     problems = replies.lines(reports.problems)
     problems += [f"{host}: {line}" for host, report in reports.answers.items() for line in report["problems"]]

@@ -5,7 +5,7 @@ from typing import Any
 
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import age, answer, backing_up, restoring, stage_lock, stage_log
+from runners.engine import age, answer, backing_up, one_at_a_time, restoring, stage_lock, stage_log
 
 KEPT = 14  # archives
 
@@ -47,7 +47,7 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
             return answer.Answer(
                 "\n".join([f"would pack {about}", *left]), {"would": about, "left_out": found.left_out}
             )
-        with backing_up.alone(__opts__):
+        with one_at_a_time.alone(__opts__, "master.backup"):  # it would take the first one's draft for a killed one's
             done = backing_up.write(__opts__, found, places, words, where, kept)
     except ProposalError as err:
         if not test:

@@ -7,14 +7,15 @@ from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, jobs, minions
+from runners.engine import answer, jobs, minions, stage_lock, stage_log
 
 
 @answer.answers
 def remove(name: str) -> dict[str, Any]:
     """Take a monitor out of the cluster that policy.cfg gives no role-mon any more; its store is moved aside.
 
-    Refused while it is planned, or where the others would hold no quorum. A host that is lost does not have to answer.
+    Refused while it is planned, where the others would hold no quorum, or where its host answers and does not stop it.
+    A host that is lost does not have to answer. Interrupted, the same command goes on.
 
     name
         The monitor's name: its host's.
@@ -25,6 +26,7 @@ def remove(name: str) -> dict[str, Any]:
 
         salt-run mon.remove monnode3
     """
+    stage_lock.free(__opts__)
     monitors, name = jobs.cluster(__opts__, "cluster_mons.monitors", kind=dict)["names"], str(name)
     if name not in monitors:
         raise ArgumentError(f"the cluster has no monitor '{names.shown(name)}'{names.nearest(name, monitors)}")
@@ -36,7 +38,10 @@ def remove(name: str) -> dict[str, Any]:
             "or the next deploy would make it again"
         )
     jobs.cluster(__opts__, "cluster_mons.removable", [name], bool)
+    stage_log.note(__opts__, "mon.remove", "removes", monitor=name)
     retired = jobs.ask(__opts__, [minion] if minion else [], "mon.retire", kind=str)
+    if retired.failed:  # it may run still: the others are not told to do without it
+        return answer.bad("\n".join([*replies.lines(retired.failed), f"mon.{name} stays in the map"]))
     left = jobs.cluster(__opts__, "cluster_mons.remove", [name], dict)["names"]
     store = retired.answers.get(minion) or "; ".join(["its store is still there", *replies.lines(retired.problems)])
     return {"text": f"mon.{name} is out of the map, left are {', '.join(left)}; {store}"}

@@ -13,7 +13,7 @@ from proposals.networking import arguments, fragments, plan, switches, tables
 from proposals.networking import cables as cabling
 from proposals.pictures import networks as pictures
 from proposals.policy import store
-from proposals.text import names
+from proposals.text import argument_readers, names
 from proposals.text import tables as text_tables
 from proposals.text.errors import ArgumentError
 from runners.engine import answer, jobs, minions, network_proof, pages
@@ -82,7 +82,7 @@ def page(name: str = "default", file: str = "networks.html", ports: str | None =
 
         salt-run networks.page apollo file=/srv/networks.html ports=/srv/cables.yml
     """
-    wires = tree.read_yaml(ports) if ports else None
+    wires = tree.read_yaml(str(ports)) if ports else None
     return pages.write(str(file), lambda: pictures.picture(_stored(name), wires))
 
 
@@ -105,7 +105,7 @@ def switch(name: str = "default", ports: str | None = None, **kwargs: Any) -> an
     system = kwargs.pop("as", "mlnx-os")
     if kwargs:
         raise ArgumentError(f"switch: '{next(iter(kwargs))}' is not an argument; known are name, ports, as")
-    text = switches.text(_stored(name), system, tree.read_yaml(ports) if ports else None)
+    text = switches.text(_stored(name), system, tree.read_yaml(str(ports)) if ports else None)
     return answer.Answer(text, {"as": system, "text": text})
 
 
@@ -159,7 +159,8 @@ def jumbo(mtu: int | None = None, **_: Any) -> answer.Answer:
 
         salt-run networks.jumbo
     """
-    return _answer(network_proof.ping(__opts__, mtu or network_proof.LARGEST))
+    size = network_proof.LARGEST if mtu is None else _count("mtu", mtu)
+    return _answer(network_proof.ping(__opts__, size))
 
 
 @answer.answers
@@ -179,7 +180,7 @@ def iperf(seconds: int = network_proof.SECONDS, streams: int = network_proof.STR
 
         salt-run networks.iperf seconds=3
     """
-    return _answer(network_proof.iperf(__opts__, int(seconds), int(streams)))
+    return _answer(network_proof.iperf(__opts__, _count("seconds", seconds), _count("streams", streams)))
 
 
 @answer.answers
@@ -193,6 +194,10 @@ def bonds(**_: Any) -> answer.Answer:
         salt-run networks.bonds
     """
     return _answer(network_proof.bonds(__opts__))
+
+
+def _count(name: str, typed: object) -> int:
+    return int(str(argument_readers.count(name, typed)[0]))
 
 
 def _answer(proof: network_proof.Proof) -> answer.Answer:

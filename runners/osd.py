@@ -153,9 +153,13 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
         plan = [line for step in told.dry(look.items, 1) for line in plan_steps.lines(step)]
         return {"text": "\n".join([text, *plan])}
     done: departure.Done = {}
-    departure.carry_out(__opts__, look, done)
+    stage_log.note(__opts__, "osd.remove", "removes", osds=", ".join(item.name for item in chosen))
+    try:
+        departure.carry_out(__opts__, look, done)
+    except ProposalError as err:
+        return {**answer.bad("\n".join([*departure.lines(done), str(err)]), 1), "changes": done}
     stage_log.note(__opts__, "osd.remove", "removed", done=done)
-    return {"text": "\n".join([text, *(f"{who}: gone" for who in done)]), "changes": done}
+    return {"text": "\n".join([text, *departure.lines(done)]), "changes": done}
 
 
 @answer.answers

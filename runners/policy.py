@@ -11,7 +11,7 @@ from proposals.text import tables
 from proposals.text.notes import by_host
 from proposals.validation import check as checks
 from proposals.validation import judging
-from runners.engine import answer, compiled, jobs, keys, minions
+from runners.engine import answer, compiled, jobs, keys, minions, stage_lock
 
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
@@ -72,6 +72,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
         salt-run policy.push
         salt-run policy.push only='osdnode[1-4]*'
     """
+    stage_lock.free(__opts__)
     paths = site.site(__opts__)
     choice = _chosen(paths)
     before = _served(paths) if only else {}

@@ -67,8 +67,7 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
         salt-run removal.carry_out test=true
     """
     _steps(steps)
-    if not stage_lock.own(__opts__):
-        stage_lock.free(__opts__)
+    stage_lock.free(__opts__)
     look = leaving.at(__opts__, gone)
     if test:
         plan = told.dry(look.items, steps)
@@ -86,7 +85,7 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
     try:
         departure.carry_out(__opts__, look, done, steps)
     except ProposalError as err:
-        return {**answer.bad(str(err), 1), "changes": done}
+        return {**answer.bad("\n".join([*departure.lines(done), str(err)]), 1), "changes": done}
     return _done(look, done)
 
 
@@ -123,7 +122,7 @@ def cancel(test: bool = False) -> answer.Output:
 
 def _done(look: leaving.Look, done: departure.Done) -> answer.Output:
     """What was done; a host that did not answer keeps what it has, which is not what was asked for."""
-    lines = [f"{who}: {', '.join(what)}" for who, what in done.items()]
+    lines = departure.lines(done)
     lines += (
         ["run ceph.stage.deploy: each host's ceph.conf names the monitors that are left"]
         if any(item.kind == "mon" for item in look.items)

@@ -43,6 +43,7 @@ def rotate(name: str, test: bool = False) -> dict[str, Any]:
     key_store.check_rotated(paths, name)
     if test:
         return {"text": f"{name} would get a fresh key on the master; then {_stages(name)}"}
+    stage_log.note(__opts__, "secret.rotate", "rotates", name=name)
     key_store.rotate(paths, name)
     return {"text": f"{name} has a fresh key on the master; now run {_stages(name)}"}
 
@@ -79,6 +80,7 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
         return {"text": f"{path} holds a key of {name}: the master would take it"}
     if not key_store.take(site.site(__opts__), name, text):
         return {"text": f"the master has this key of {name} already: nothing changed"}
+    stage_log.note(__opts__, "secret.take", "taken", name=name)
     return {"text": f"the master has taken the key of {name}; remove {path}, now run {_stages(name, daemons=False)}"}
 
 

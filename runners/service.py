@@ -9,7 +9,7 @@ from proposals.services.service import Service
 from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, ceph, jobs, minions, taking_part
+from runners.engine import answer, ceph, jobs, minions, stage_lock, taking_part
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
 NOTHING = "no minion of this run has a role of these services: nothing to do"
@@ -66,6 +66,8 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
 
         salt-run service.up '[cephfs]' test=True
     """
+    if not test:
+        stage_lock.free(__opts__)
     chosen, steps, pillar = _steps(services)
     if not steps:
         return {"text": NOTHING}

@@ -1,7 +1,7 @@
 """``salt-run smoke.*``: every service tried by a real client."""
 
 from proposals.services import smoke, smoke_told
-from runners.engine import answer, smoking, stage_lock
+from runners.engine import answer, one_at_a_time, smoking, stage_lock
 
 
 @answer.answers
@@ -29,8 +29,8 @@ def test_(*services: str, test: bool = False) -> answer.Output:
     wanted = smoke.attempts(found, [str(name) for name in services])
     if test:
         return {"text": "\n".join(["would try:", *(attempt.line() for attempt in wanted)])}
-    _apart()
-    with smoking.alone(__opts__):
+    stage_lock.free(__opts__)
+    with one_at_a_time.alone(__opts__, "smoke.test"):
         results = smoking.carry_out(__opts__, found, wanted, _tell)
     lines = [result.text() for result in results] if __opts__.get("output") else []
     wrong = smoke_told.failed(results)
@@ -54,8 +54,8 @@ def clean(test: bool = False) -> answer.Output:
     services = smoke.cleaned(smoke.attempts(found))
     if test:
         return {"text": f"would look for what smoke tests left in: {', '.join(services)}"}
-    _apart()
-    with smoking.alone(__opts__):
+    stage_lock.free(__opts__)
+    with one_at_a_time.alone(__opts__, "smoke.test"):
         done, problems = smoking.clean(__opts__, found, services)
     lines = [*(f"removed: {line}" for line in done), *(f"{name}: {why}" for name, why in problems.items())]
     if problems:
@@ -64,12 +64,6 @@ def clean(test: bool = False) -> answer.Output:
 
 
 __func_alias__ = {"test_": "test"}
-
-
-def _apart() -> None:
-    """A stage that runs would fail a test beside it; a step of that stage may be one."""
-    if not stage_lock.own(__opts__):
-        stage_lock.free(__opts__)
 
 
 def _tell(text: str) -> None:

@@ -1,6 +1,5 @@
 """``salt-run stage.*``: run a stage and see how it goes. The stages themselves are ``salt/ceph/stage/*.sls``."""
 
-import os
 import tempfile
 import time
 from collections.abc import Collection, Sequence
@@ -222,9 +221,9 @@ def last(stage: str | None = None) -> answer.Output:
     logs = stage_log.paths(__opts__)
     if stage is not None:
         logs = [path for path in logs if path.name.rpartition("-")[0] == _known(stage)]
-    if not logs:
+    log = next((str(path) for path in reversed(logs) if stage_log.ends(path)), None)  # one that begins is empty yet
+    if log is None:
         return {"text": "no stage has run yet" if stage is None else f"stage {_known(stage)} has not run yet"}
-    log = str(logs[-1])
     records = stage_log.read(log)
     end = [line] if (line := lines.line(records[-1])) and records[-1]["event"] == "end" else []
     text = [*map(names.printable, progress.told(records)), *end]
@@ -245,8 +244,7 @@ def stop() -> answer.Output:
     text = []
     if job := stage_lock.holder(__opts__):
         if job.get("log"):
-            user = os.environ.get("SUDO_USER") or str(__opts__.get("user"))
-            stage_log.add(job["log"], "stop", user=user)
+            stage_log.add(job["log"], "stop", user=stage_log.typist(__opts__))
         stage_child.end(job)
         text.append(f"stage {job['stage']} is stopped")
     steps = {}

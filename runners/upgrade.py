@@ -55,8 +55,7 @@ def carry_out(test: bool = False) -> answer.Output:
     """
     if test:
         return check(test=True)
-    if not stage_lock.own(__opts__):
-        stage_lock.free(__opts__)
+    stage_lock.free(__opts__)
     look = upgrading.at(__opts__, refresh=False)
     if look.done:
         return {"text": f"{told.NOTHING}: nothing changed"}

@@ -19,7 +19,7 @@ from typing import Any
 import salt.version
 
 from proposals.files import site
-from proposals.inventory import kept
+from proposals.inventory import existing_cluster, kept
 from proposals.pillar import chosen as choices
 from proposals.pillar import served
 from proposals.policy import profiles
@@ -165,6 +165,7 @@ def _served() -> subject.Subject:
         subject.of(files, own, choices.own_files(paths.root), profiles.read(paths.proposals, layouts)),
         generation=own.get("ceph", {}).get("generation"),
         hostnames={minion: host["hostname"] for minion, host in inventory.items() if "hostname" in host},
+        carrying=sorted(each for each, host in inventory.items() if existing_cluster.carries(host, own.get("fsid"))),
         salt=salt.version.__version__,
         files=_files(),
     )

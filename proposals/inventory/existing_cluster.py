@@ -66,6 +66,11 @@ def cluster(
     return next(iter(places), kept), past
 
 
+def carries(host: Mapping, fsid: object) -> bool:
+    """Whether a host of the inventory has an OSD of a cluster."""
+    return any(osd.get("cluster") == fsid for disk in host.get("ceph_disks", ()) for osd in disk.get("osds", ()))
+
+
 def _labels(hosts: Mapping[str, Mapping]) -> Iterator[tuple[str, str]]:
     for minion, host in sorted(hosts.items()):
         for disk in host["ceph_disks"]:

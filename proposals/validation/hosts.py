@@ -32,6 +32,12 @@ def first_monitors(subject: Subject) -> Iterable[Found]:
     yield from (at(minion, why=subject.away[minion]) for minion in needed if minion in subject.away)
 
 
+def monitors_lost(subject: Subject) -> Iterable[Found]:
+    """Hosts with OSDs of a cluster of which no host has a monitor any more, as far as all were to have one answer."""
+    if subject.first() and set(subject.members("mon")) <= subject.hosts.keys() and subject.carrying:
+        yield at(*subject.carrying)
+
+
 def generation(subject: Subject) -> Iterable[Found]:
     """Hosts that were told another generation than the master serves."""
     for minion, facts in sorted(subject.hosts.items()):
@@ -164,6 +170,16 @@ CHECKS = (
         "{why}; no monitor has a store yet, and a first deploy needs the hosts of all monitors and the master's",
         "start its salt-minion and deploy without only=, or take its role out of policy.cfg and run configure",
         first_monitors,
+    ),
+    Check(
+        *("monitors_lost", ERROR, HOSTS, "monitors are made anew only for a cluster that does not exist"),
+        "OSDs of this cluster are there, and no host of policy.cfg has a monitor's store: monitors that are made anew "
+        "know none of these OSDs",
+        "give the role mon to a host that has the store, or put it back (/var/lib/ceph/mon there). Where all are lost, "
+        "Ceph rebuilds one from its OSDs: wipe none of them. A cluster that is gone for good: wipe its disks "
+        "('salt-run disk.wipe') and run ceph.stage.discovery",
+        monitors_lost,
+        "docs.ceph.com, rados/troubleshooting/troubleshooting-mon (recovery using OSDs)",
     ),
     Check(
         *("generation", ERROR, HOSTS, "every minion's pillar is the generation that the master serves"),

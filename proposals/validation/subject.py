@@ -25,6 +25,8 @@ class Subject:
 
     away
         Why hosts take no part: they do not answer, or the running stage leaves them as they are.
+    carrying
+        The hosts on which discovery saw OSDs of the cluster.
     files
         What the master's file roots hold below ``ceph/``: each file's place, by its path there.
     generation
@@ -61,6 +63,7 @@ class Subject:
     silent: Mapping[str, str] = field(default_factory=dict)
     away: Mapping[str, str] = field(default_factory=dict)
     stores: Sequence[str] = ()
+    carrying: Sequence[str] = ()
     hostnames: Mapping[str, str] = field(default_factory=dict)
     keys: Keys = field(default_factory=Keys)
     keys_file: str = ""

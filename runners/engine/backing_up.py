@@ -1,11 +1,9 @@
 """The master's backup, from its folders to an archive that was read back."""
 
 import datetime
-import fcntl
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,22 +62,6 @@ def folder(path: str, places: backup.Here) -> Path:
     if packed := [each.path for each in places.folders.values() if where.resolve().is_relative_to(each.path.resolve())]:
         raise ArgumentError(f"folder={path} lies in {packed[0]}, which is packed itself: choose another one")
     return where
-
-
-@contextmanager
-def alone(opts: Mapping) -> Iterator[None]:
-    """Hold off a second backup, which would take the first one's draft for a killed one's. Raises ProposalError.
-
-    The kernel holds the lock for this process, and drops it however it ends.
-    """
-    path = Path(opts["cachedir"]) / "halocline" / "backup.lock"
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as err:
-            raise ProposalError("another backup of this master is being made: wait for its end") from err
-        yield
 
 
 def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], where: Path, keep: int) -> Written:

@@ -58,6 +58,11 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
         jobs.cluster(opts, "cluster_removal.forget", kind=bool)
 
 
+def lines(done: Done) -> list[str]:
+    """Return what a person reads of what was done."""
+    return [f"{who}: {', '.join(what)}" for who, what in done.items()]
+
+
 def _keeps(look: Look, minion: str) -> bool:
     """Whether a host has OSDs that are wanted."""
     return bool(look.wanted.hosts.get(minion, {}).get("osds"))

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from proposals.files.site import Site, site
+from proposals.inventory import existing_cluster
 from proposals.pillar import held, key_store
 from proposals.pillar.generation import Generation
 from proposals.stages import replies
@@ -71,7 +72,7 @@ def _fresh(
     paths: Site, unseen: Collection[str], failed: list[replies.Problem], hosts: Mapping[str, Mapping], fsid: str
 ) -> None:
     """Refuse to make fresh keys for a cluster that exists, or may."""
-    if osds := sorted(minion for minion, host in hosts.items() if _carries(host, fsid)):
+    if osds := sorted(minion for minion, host in hosts.items() if existing_cluster.carries(host, fsid)):
         raise PolicyError(
             f"nothing was changed: {', '.join(osds)}: OSDs of cluster {fsid} are there, and the master has no keys of "
             f"it: put {paths.keys} back, as root only, from a copy of the master that deployed it; where that cluster "
@@ -83,7 +84,3 @@ def _fresh(
             "nothing was changed: the master has no keys yet, and makes them only when every monitor's host has said "
             "that there is no cluster:\n" + "\n".join(told)
         )
-
-
-def _carries(host: Mapping, fsid: str) -> bool:
-    return any(osd.get("cluster") == fsid for disk in host.get("ceph_disks", ()) for osd in disk.get("osds", ()))

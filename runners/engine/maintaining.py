@@ -1,7 +1,6 @@
 """A host's way into maintenance and out of it, step by step; each step may be repeated, whatever interrupted it."""
 
 import datetime
-import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from proposals.cluster.health.seen import Seen
 from proposals.cluster.maintained import Record
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, nfs_ended, spared
+from runners.engine import health, jobs, nfs_ended, spared, stage_log
 from runners.engine.maintained import Look, refusals
 from runners.engine.waiting import until_none
 
@@ -91,7 +90,7 @@ def _noted(opts: Mapping, look: Look) -> Record:
         record = replace(record, units={**units, **record.units}, daemons=daemons).at(maintained.BEGINS)
     else:
         now = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
-        user = os.environ.get("SUDO_USER") or str(opts.get("user"))
+        user = stage_log.typist(opts)
         record = Record(look.minion, maintained.BEGINS, now, user, units, tuple(sorted(running)))
     _note(opts, look, record)
     return record

@@ -12,7 +12,7 @@ from typing import Any
 from proposals.files.site import site
 from proposals.pillar import secrets
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import daemon_restart, jobs, lent, minions, planned
+from runners.engine import daemon_restart, jobs, lent, minions, planned, stage_log
 
 AGAIN = "mend that and run it again soon: the cluster may have the new key and the OSD the old one"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
@@ -41,6 +41,7 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
         raise ProposalError(f"{name}: its key is not rotated, as it cannot be restarted now: {why}")
     if test:
         return f"{name} of {minion} would get a fresh key, in the cluster and on its host, and be restarted"
+    stage_log.note(opts, "secret.rotate", "rotates", name=name)
     both = sorted({minion, minions.members(opts)["master"][0]})
     try:
         with lent.lent(opts, both, name, secrets.new_key()):

@@ -5,11 +5,8 @@ before it begins, so what is noted as ``begun`` has stopped nothing.
 """
 
 import datetime
-import fcntl
-import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,23 +41,10 @@ def ended(opts: Mapping, fsid: str) -> Record | None:
     return record.read(atomic.read_text(path), str(path)) if path.exists() else None
 
 
-@contextmanager
-def alone(opts: Mapping) -> Iterator[None]:
-    """Let nobody else take a cluster apart meanwhile. Raises ProposalError where somebody does."""
-    path = Path(opts["cachedir"]) / "halocline" / "purge.lock"
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    with path.open("a") as file:  # the kernel drops the lock with the process
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ProposalError("another ceph.purge is running: wait for it; nothing was changed") from None
-        yield
-
-
 def begin(opts: Mapping, look: Look) -> Record:
     """Note that a cluster is taken apart, before anything is stopped. Raises ProposalError where a stage is running."""
     now = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
-    user = os.environ.get("SUDO_USER") or str(opts.get("user"))
+    user = stage_log.typist(opts)
     found = {minion: look.disks[minion] for minion in look.hosts if minion in look.disks}
     others = {each for seen in look.seen.values() for each in disks.others(seen, look.fsid)}
     begun = Record(look.fsid, now, user, record.BEGUN, look.hosts, look.left, found, tuple(sorted(others)))

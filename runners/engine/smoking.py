@@ -1,9 +1,6 @@
 """A smoke test: each service tried by its client, one after the other; what clients made is taken away in any case."""
 
-import fcntl
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
 
 from proposals.files import tree
 from proposals.files.site import MINIONS, site
@@ -25,19 +22,6 @@ def served(opts: Mapping) -> Served:
     hosts = kept.load_inventory(paths.inventory)["hosts"]
     given = [paths.given / name for name in smoke.certificates(pillar)]
     return Served(told, pillar, hosts, master, "\n".join(path.read_text() for path in given if path.is_file()))
-
-
-@contextmanager
-def alone(opts: Mapping) -> Iterator[None]:
-    """Be the one smoke test of this master. ProposalError where there is another."""
-    folder = Path(opts["cachedir"]) / "halocline"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / "smoke.lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ProposalError("another smoke test is running on this master: wait for it") from None
-        yield
 
 
 def carry_out(opts: Mapping, found: Served, wanted: Collection[Attempt], tell: Callable[[str], None]) -> list[Result]:

@@ -56,9 +56,9 @@ def noout(opts: Mapping, hosts: Sequence[str], asker: str) -> Iterator[None]:
     Arguments as for ``refused``.
     """
     jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
-    for host in hosts:
-        jobs.one(opts, asker, "cluster_maintenance.begin", [host], list)
     try:
+        for host in hosts:
+            jobs.one(opts, asker, "cluster_maintenance.begin", [host], list)
         yield
     finally:
         jobs.one(opts, asker, "cluster_maintenance.end", kind=list)

@@ -3,6 +3,7 @@
 What Salt prints on the way stays in files; who started it takes from them what a person needs.
 """
 
+import contextlib
 import logging
 import os
 import signal
@@ -95,8 +96,9 @@ def end(job: stage_lock.Job) -> None:
         What ``stage_lock.holder`` returned.
     """
     for signum in (signal.SIGTERM, signal.SIGKILL):
-        if stage_lock.runs(job):
-            os.kill(job["pid"], signum)
+        with contextlib.suppress(ProcessLookupError):  # it ends by itself meanwhile
+            if stage_lock.runs(job):
+                os.kill(job["pid"], signum)
         until_none(lambda: stage_lock.runs(job), GENTLE, 0.1)
 
 

@@ -46,11 +46,14 @@ def holder(opts: Mapping) -> Job | None:
 
 
 def free(opts: Mapping, purge: bool = True) -> None:
-    """Raise ProposalError where a stage is running: for a command that must not work beside one.
+    """Raise ProposalError where a stage is running: for a command that must not work beside one. As a step of the
+    stage that this process runs, it is not beside it.
 
     purge
         Also where the cluster is being taken apart.
     """
+    if own(opts):
+        return
     if job := holder(opts):
         raise ProposalError(f"stage {job['stage']} is running: wait for it, or end it with 'salt-run stage.stop'")
     if purge:
@@ -157,10 +160,12 @@ def keep(opts: Mapping, key: str, value: Any) -> None:
 
 
 def noted(opts: Mapping) -> Job | None:
-    """Return who took the lock last, whether it still runs or not; None where nobody has."""
+    """Return who took the lock last, whether it still runs or not; None where nobody has, or a power failure emptied
+    the note.
+    """
     try:
         return json.loads((_folder(opts) / "stage.json").read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
 
 

@@ -1,5 +1,6 @@
 """What each run of a stage leaves, ``STAGE-TIME.jsonl``, one record a line (``proposals/stages/records.py``)."""
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -27,22 +28,23 @@ def new(opts: Mapping, job: Job) -> Path:
     stem = f"{job['stage']}-{job['jid'][:8]}T{job['jid'][8:14]}"
     for name in (stem, f"{stem}.{job['jid'][14:]}"):
         path = _folder(opts) / f"{name}.jsonl"
+        told = ("stage", "jid", "pid", "user", "arguments", *(key for key in ("only", "steps") if job.get(key)))
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640))
+            pruning.prune(paths(opts), KEPT)
+            append(path, record("stage", **{key: job[key] for key in told}))
         except FileExistsError:
             continue
         except OSError as err:
             raise ProposalError(f"the run log {path} cannot be written: {err.strerror}") from err
-        pruning.prune(paths(opts), KEPT)
-        told = ("stage", "jid", "pid", "user", "arguments", *(key for key in ("only", "steps") if job.get(key)))
-        append(path, record("stage", **{key: job[key] for key in told}))
         return path
     raise ProposalError(f"the run log {stem}.jsonl is there already")
 
 
 def add(path: str | Path, event: str, **more: Any) -> None:
-    """Add a record of now to a log."""
-    append(path, record(event, **more))
+    """Add a record of now to a log; where its disk is full, nothing is added, and nothing ends by that."""
+    with contextlib.suppress(OSError):
+        append(path, record(event, **more))
 
 
 def append(path: str | Path, line: Record, hide: Callable[[str], str] = str) -> None:
@@ -65,14 +67,22 @@ def paths(opts: Mapping) -> list[Path]:
 
 def read(path: str | Path) -> list[Record]:
     """Return the records of a log."""
-    lines = Path(path).read_text(errors="replace").splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be half written
+    return [told for line in _lines(path) if (told := known(line))]
 
 
 def ends(path: str | Path) -> tuple[Record, Record] | None:
     """Return the first and the last record of a log; None where it has none yet."""
-    lines = [line for line in Path(path).read_text(errors="replace").splitlines(keepends=True) if line.endswith("\n")]
-    return (json.loads(lines[0]), json.loads(lines[-1])) if lines else None
+    lines = _lines(path)
+    first, last = (next(filter(None, map(known, way)), None) for way in (lines, reversed(lines)))
+    return (first, last) if first and last else None
+
+
+def known(line: str) -> Record | None:
+    """Return the record in a line; None where it is half written yet, or was cut by a full disk or a power failure."""
+    try:
+        return json.loads(line) if line.endswith("\n") else None
+    except ValueError:
+        return None
 
 
 def noted(opts: Mapping) -> list[tuple[str, Record]]:
@@ -88,12 +98,16 @@ def note(opts: Mapping, command: str, event: str, **more: Any) -> None:
     Who typed it stands in it too. Raises ProposalError where it cannot be written.
     """
     path = _folder(opts) / f"{command}.jsonl"
-    typist = os.environ.get("SUDO_USER") or str(opts.get("user"))
     try:
         path.touch(mode=0o640)
-        append(path, record(event, **{"user": typist, **more}))
+        append(path, record(event, **{"user": typist(opts), **more}))
     except OSError as err:
         raise ProposalError(f"the log {path} cannot be written: {err.strerror}") from err
+
+
+def typist(opts: Mapping) -> str:
+    """Return who typed the command that runs: of one behind sudo, who typed that."""
+    return os.environ.get("SUDO_USER") or str(opts.get("user"))
 
 
 def _folder(opts: Mapping) -> Path:
@@ -107,3 +121,7 @@ def _folder(opts: Mapping) -> Path:
     except OSError as err:
         raise ProposalError(f"the run logs' folder {folder} cannot be made: {err.strerror}") from err
     return Path(folder)
+
+
+def _lines(path: str | Path) -> list[str]:
+    return Path(path).read_text(errors="replace").splitlines(keepends=True)

@@ -1,6 +1,5 @@
 """A stage's run for a person: lines of its log as it grows, and a bar over its steps on a terminal."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from rich.table import Column
 from proposals.stages.progress import Progress
 from proposals.stages.records import Record
 from proposals.text.names import printable
+from runners.engine import stage_log
 
 TICK = 0.2  # seconds between looks at a log that grows
 BAR = 20  # columns
@@ -56,7 +56,8 @@ def _records(path: Path, ended: Callable[[], bool]) -> Iterator[Record | None]:
         while deadline is None or time.monotonic() < deadline:
             rest += file.readline()
             if rest.endswith("\n"):
-                yield json.loads(rest)
+                if told := stage_log.known(rest):
+                    yield told
                 rest = ""
                 continue
             yield None

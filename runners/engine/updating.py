@@ -1,7 +1,6 @@
 """Updates of the system and reboots in a running cluster, in turns; what is due is read from the hosts each time."""
 
 import datetime
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from proposals.cluster import maintenance
 from proposals.cluster.health import judge
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, waiting
+from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, stage_log, waiting
 
 INSPECT, UPDATES = "host_updates.inspect", "updates"
 TOLD = {"pending", "ceph", "reboot", "host", "daemons", "units", "foreign", "asks"}  # of its answer
@@ -76,7 +75,7 @@ def pause(opts: Mapping, asker: str, held: bool) -> None:
 def by(opts: Mapping) -> str:
     """Return who types this, and when: what is kept of a pause."""
     since = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
-    return f"by {os.environ.get('SUDO_USER') or opts.get('user')} since {since}"
+    return f"by {stage_log.typist(opts)} since {since}"
 
 
 def asks(opts: Mapping, looked: Looked) -> str:

@@ -5,7 +5,6 @@ command goes on after any end; the monitors keep what hosts do not know (``propo
 """
 
 import datetime
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from proposals.cluster.upgrade.hosts import Host
 from proposals.cluster.upgrade.record import Record
 from proposals.stages import targets
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, taking_part
+from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, stage_log, taking_part
 from runners.engine.waiting import until_none
 
 INSPECT, SEEN = "daemons_upgrade.inspect", "cluster_upgrade.inspect"
@@ -140,7 +139,7 @@ def _begun(opts: Mapping, look: Look) -> Record:
         kept = look.record.to(look.target)
     else:
         now = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
-        user = os.environ.get("SUDO_USER") or str(opts.get("user"))
+        user = stage_log.typist(opts)
         kept = Record(look.target, now, user, judge.remembered(health.look(opts)))
     return _note(opts, kept)
 

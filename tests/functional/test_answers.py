@@ -22,6 +22,10 @@ OTHERS = [
     ("proposal.show apollo a b c", 2, "too many positional arguments; expected name"),
     ("ceph.purge fsid=yes", 2, "expected the cluster's fsid, as 'ceph fsid' prints it"),
     ("ceph.purge", 2, "missing a required argument: 'fsid'"),
+    ("networks.iperf seconds=many", 2, "seconds=many: a whole number of at least 1 was expected"),
+    ("networks.iperf streams=0", 2, "streams=0: a whole number of at least 1 was expected"),
+    ("networks.jumbo mtu=large", 2, "mtu=large: a whole number of at least 1 was expected"),
+    ("networks.page ports=5", 2, "cannot read 5: No such file or directory"),
     ("policy.show 1", 2, "too many positional arguments; expected no argument"),
 ]
 

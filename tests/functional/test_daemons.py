@@ -17,9 +17,13 @@ def test_a_restart_never_stops_what_systemd_would_start_no_more(
 ) -> None:
     module, commands = python_module("daemons"), []
     monkeypatch.setattr(module, "running", lambda: RUNNING)
-    monkeypatch.setattr(module.halocline, "run", lambda words, **_: commands.append(words))
+    limits = []
+    monkeypatch.setattr(
+        module.halocline, "run", lambda words, limit, **_: commands.append(words) or limits.append(limit)
+    )
     assert module.restart(["osd.4", "osd.3"]) == {"restarted": ["osd.3", "osd.4"]}
     assert commands == [["systemctl", verb, "ceph-osd@4", "ceph-osd@3"] for verb in ("reset-failed", "restart")]
+    assert limits[1] > 120, "a gateway may take that long to end (rgw_exit_timeout_secs)"
 
 
 @pytest.mark.parametrize("test", [False, True])

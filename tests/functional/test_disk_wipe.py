@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 
 import pytest
 from salt.exceptions import CommandExecutionError
@@ -50,6 +52,23 @@ def test_a_disk_that_somebody_locks_is_waited_for_then_named(python_module, monk
     with wipe._alone(str(disk)) as descriptor:
         assert os.pwrite(descriptor, b"x", 0) == 1
     os.close(holder)
+
+
+@pytest.mark.parametrize("way", ["lockf", "flock"])
+def test_what_a_running_osd_lies_on_is_locked_in_either_way(python_module, tmp_path, way):
+    """Ceph 16 locks by F_OFD_SETLK, which meets fcntl's locks; earlier and later ones by flock."""
+    wipe, disk, part = python_module("disks_wipe"), tmp_path / "disk", tmp_path / "disk1"
+    for path in (disk, part):
+        path.write_bytes(b"")
+    asks = {"disks_kernel.partition_nodes": lambda node: [str(part)]}
+    holds = f"f = open(sys.argv[1], 'r+b'); fcntl.{way}(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", f"import fcntl, sys; {holds}", str(part)]
+    with LoaderModuleMock({wipe: {"__salt__": asks}}):
+        assert wipe._locked(str(disk)) is None
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as osd:
+            osd.stdout.readline()
+            assert wipe._locked(str(disk)) == f"a process holds a lock on {part}"
+            osd.stdin.close()
 
 
 def test_a_disk_that_is_gone_is_named(python_module, monkeypatch):

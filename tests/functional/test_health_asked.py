@@ -12,7 +12,7 @@ from proposals.cluster.health.findings import Plan
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, stage_lock
+from runners.engine import health, jobs, minions, planned, spared, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -261,6 +261,14 @@ def test_links_are_changed_with_noout_and_by_cephs_leave(runners, cluster):
     cluster.refused.clear()
     assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
     assert flags == [(node, [node]) for node in NODES] and cluster.flagged == []
+
+
+def test_noout_of_one_host_goes_where_that_of_the_next_cannot_be_set(cluster):
+    begin = cluster.cluster_maintenance_begin
+    cluster.cluster_maintenance_begin = lambda *words: SILENCE if words[1] == "node2" else begin(*words)
+    with pytest.raises(ProposalError, match="no monitor answered"), spared.noout({}, NODES, "salt"):
+        pytest.fail("something is done to hosts without noout")
+    assert cluster.flagged == []
 
 
 def test_noout_is_taken_away_where_the_links_of_a_host_fail(runners, cluster):

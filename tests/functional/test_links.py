@@ -247,6 +247,23 @@ def test_what_a_power_failure_left_goes_with_the_rollback(modules, python_module
     assert "before the host went down" in (home / "undone/reason").read_text()
 
 
+def test_a_timer_that_cannot_be_started_holds_no_later_change_back(modules, python_module, tmp_path, monkeypatch):
+    module, home = python_module("links_undo"), tmp_path / "links"
+
+    def run(*words, ok=(0,)):
+        if words[0] == "systemd-run" and not (tmp_path / "mended").exists():
+            raise CommandExecutionError("Failed to start transient timer unit")
+
+    monkeypatch.setattr(module, "_run", run)
+    for name, path in {"HOME": home, "RECORD": home / "undo", "UNDOING": home / "undoing"}.items():
+        monkeypatch.setattr(module, name, path)
+    with pytest.raises(CommandExecutionError, match="Failed to start transient timer unit"):
+        modules["links_undo.arm"]([], [], 60)
+    (tmp_path / "mended").touch()
+    modules["links_undo.arm"]([], [], 60)
+    assert (home / "undo").is_dir()
+
+
 @pytest.fixture
 def nmcli(python_module, tmp_path, monkeypatch):
     """NetworkManager on a host whose links are gone: what nmcli is asked, and what is active."""

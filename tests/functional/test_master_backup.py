@@ -19,7 +19,7 @@ from lab import daemon
 from proposals.files.site import site
 from proposals.pillar import backup as backups
 from proposals.pillar import secrets
-from runners.engine import backing_up, restoring, stage_lock
+from runners.engine import backing_up, one_at_a_time, restoring, stage_lock
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 MONITORS = "[v2:192.0.2.1:3300,v1:192.0.2.1:6789]"
@@ -285,8 +285,8 @@ def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
 
 
 def test_one_backup_at_a_time(place):
-    with backing_up.alone(place.opts):
-        assert "another backup of this master is being made" in place.backup()["error"]
+    with one_at_a_time.alone(place.opts, "master.backup"):
+        assert "another master.backup is running" in place.backup()["error"]
     assert list(place.archives.iterdir()) == []
     place.made()
 

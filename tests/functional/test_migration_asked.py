@@ -11,7 +11,7 @@ from saltmaster import Master
 from proposals.cluster.health import seen
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, minions, stage_lock
+from runners.engine import health, minions, one_at_a_time, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 GIB = 1 << 30
@@ -256,6 +256,14 @@ def test_a_stage_that_began_meanwhile_is_not_worked_beside(runners, cluster, mon
     done = runners["osd.migrate"]()
     assert done["retcode"] == 1 and "stage deploy is running" in done["error"] and list(done["changes"]) == ["osd.0"]
     assert [osd["at"] for osd in cluster.osds.values()] == ["new", "old", "old"]
+
+
+def test_a_second_one_takes_no_noout_away(runners, cluster, master):
+    cluster.noout = "node1"
+    with one_at_a_time.alone(master.opts(), "osd.migrate"):
+        done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "another osd.migrate is running" in done["error"]
+    assert (cluster.noout, cluster.log) == ("node1", [])
 
 
 def test_a_copy_that_fails_stops_there_with_noout_taken_back(runners, cluster):

@@ -491,6 +491,15 @@ def test_single_osds_are_removed_where_no_profile_names_them(runners, cluster, c
     assert cluster.monitors == ["node1", "node3", "node4"] and "node4" in cluster.buckets
 
 
+def test_what_stops_a_single_osds_removal_is_told_with_what_was_done(runners, cluster, configure, master):
+    configure(WITHOUT)
+    cluster.unsafe = "Error EBUSY: wait"
+    done = runners["osd.remove"](7)
+    assert done["retcode"] == 1 and done["changes"] == {} and "Error EBUSY: wait" in done["error"]
+    log = (master.root / "run-logs/osd.remove.jsonl").read_text().splitlines()
+    assert (json.loads(log[-1])["event"], json.loads(log[-1])["osds"]) == ("removes", "osd.7")
+
+
 def test_a_number_that_is_another_osds_by_now_is_left_alone(runners, cluster, configure):
     """An OSD was purged, its host was never cleaned, and its number went to a new OSD elsewhere."""
     configure(WITHOUT)

@@ -51,6 +51,12 @@ def test_an_osd_that_is_planned_is_not_stopped(host):
     assert ["systemctl", "stop", "ceph-osd@3", "osd-devices@3"] in ran
 
 
+def test_a_record_that_says_nothing_is_none(host, tmp_path):
+    module, _, _ = host
+    (tmp_path / "records/4").write_text("")
+    assert (module.recorded(3), module.recorded(4)) == ({"fsid": FSID}, {"fsid": None})
+
+
 def adopted(tmp_path, number, fsid, cluster="5bd9f8f0-5f5e-4a0e-9a5e-000000000001"):
     """The folder of an OSD that others made: no record, no volume of ours."""
     folder = tmp_path / f"ceph-{number}"

@@ -8,7 +8,7 @@ from saltmaster import Master
 
 from proposals.services.smoke import Served
 from proposals.text.errors import ProposalError
-from runners.engine import smoking, stage_lock
+from runners.engine import one_at_a_time, smoking, stage_lock
 
 TOLD = {
     "node1": {"mds": {"name": "node1"}, "rgw": {"gateways": [{"name": "rgw.node1", "files": [], "port": 80}]}},
@@ -162,8 +162,8 @@ def test_a_service_that_is_none_changes_nothing(runners, cluster):
 
 
 def test_two_at_once_and_one_beside_a_stage_are_refused(runners, cluster, monkeypatch):
-    with smoking.alone(runners.opts):
-        assert "another smoke test is running" in runners["smoke.test"]()["error"]
+    with one_at_a_time.alone(runners.opts, "smoke.test"):
+        assert "another smoke.test is running" in runners["smoke.test"]()["error"]
 
     def held(opts):
         raise ProposalError("stage deploy is running")

@@ -14,7 +14,7 @@ from proposals.stages import orchestrations, plan_steps, presence
 from proposals.stages.lines import line
 from proposals.stages.progress import Progress
 from proposals.stages.records import Run
-from proposals.text.errors import ArgumentError
+from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import stage_log
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -150,6 +150,22 @@ def test_a_log_that_was_cut_off_can_be_read(tmp_path):
     path = tmp_path / "prep-1.jsonl"
     path.write_text('{"event": "stage"}\n{"event": "st')
     assert stage_log.read(path) == [{"event": "stage"}]
+    path.write_text('{"event": "stage"}\n{"event": "st{"event": "step"}\n{"event": "end"}\n\0\0\n')
+    assert stage_log.read(path) == [{"event": "stage"}, {"event": "end"}]
+    assert stage_log.ends(path) == ({"event": "stage"}, {"event": "end"})
+    path.write_text('{"event": "st')
+    assert stage_log.read(path) == [] and stage_log.ends(path) is None
+
+
+def test_a_full_disk_ends_nothing_but_what_begins(tmp_path, monkeypatch):
+    opts, job = {"halocline_log_dir": str(tmp_path)}, {"stage": "prep", "pid": 1, "user": "root", "arguments": []}
+    real, full = stage_log.append, Path("/dev/full")
+    stage_log.add(full, "stop")
+    monkeypatch.setattr(stage_log, "append", lambda path, line: real(full, line))
+    for begin in (lambda: stage_log.new(opts, {**job, "jid": "20260102000000000000"}),
+                  lambda: stage_log.note(opts, "disk.wipe", "wipe")):  # fmt: skip
+        with pytest.raises(ProposalError, match="cannot be written: No space left on device"):
+            begin()
 
 
 def test_logs_are_in_the_order_of_their_runs(tmp_path):
@@ -177,6 +193,14 @@ def test_a_commands_log_is_made_anew_once_it_is_rotated(tmp_path):
     stage_log.note(opts, "disk.wipe", "wiped", host="node1")
     assert [each["event"] for each in stage_log.read(path)] == ["wiped"]
     assert stage_log.paths(opts) == []
+
+
+def test_who_typed_behind_sudo_is_kept(tmp_path, monkeypatch):
+    opts = {"halocline_log_dir": str(tmp_path), "user": "root"}
+    for sudo in ("", "carol"):
+        monkeypatch.setenv("SUDO_USER", sudo)
+        stage_log.note(opts, "disk.wipe", "wipe")
+    assert [each["user"] for each in stage_log.read(tmp_path / "disk.wipe.jsonl")] == ["root", "carol"]
 
 
 def test_secrets_are_masked_and_the_rest_stays(tmp_path):
