@@ -35,7 +35,7 @@ def ready(
     image = places.image(targets, size, facts, max(len(generators), 1), own)
     verdict = health.judged(opts)
     against = [f"the cluster is not sound: {line}" for line in judge.lines(verdict.wrong)]
-    against += [f"data moves, which would be measured too: {line}" for line in judge.lines(verdict.moves)]
+    against += [f"the cluster is busy, which would be measured too: {line}" for line in judge.lines(verdict.moves)]
     mine = set(interrupted(opts).get("pools", ()))
     known = {**facts, "pools": [name for name in facts["pools"] if name not in mine]}
     against += places.against(targets, known, generators, size, image)

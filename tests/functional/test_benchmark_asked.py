@@ -263,7 +263,7 @@ def test_no_load_generator_is_refused(runners, cluster, monkeypatch):
     ("verdict", "says"),
     [
         (Verdict(wrong=(Complaint("osd 1", WRONG, "osd.1", "down"),)), "the cluster is not sound: osd.1: down"),
-        (Verdict(moves=(Complaint("pg", "moves", "", "3 placement groups backfill"),)), "data moves"),
+        (Verdict(moves=(Complaint("pg", "moves", "", "3 placement groups backfill"),)), "the cluster is busy"),
     ],
 )
 def test_a_cluster_that_is_not_sound_or_recovers_is_refused(runners, cluster, monkeypatch, verdict, says):

@@ -330,7 +330,7 @@ REFUSED = {
     "failure domains": (no_domains, "needs 4 of type host: 3 would be left"),
     "no room": (full, "backfillfull_ratio"),
     "not sound": (unsound, "the cluster is not sound"),
-    "data moves": (moving, "data moves"),
+    "data moves": (moving, "the cluster is busy"),
     "ok-to-stop": (lambda cluster, _: setattr(cluster, "says_no", "would become inactive"), "would become inactive"),
     "flags": (lambda cluster, _: setattr(cluster, "flags", ["norecover"]), "flags hold recovery back: norecover"),
     "maintenance": (lambda cluster, _: setattr(cluster, "away", {"osdnode2": {}}), "osdnode2: in maintenance"),

@@ -47,6 +47,7 @@ def left(product: Product) -> list[str]:
 
 def begun(product: Product) -> str:
     """Begin a run in a shell of its own and wait until a load runs; return the shell's process id."""
+    until(product.healthy, 300, "HEALTH_OK")
     pid = product.run("saltmaster", RUN).out.split()[-1]
 
     def runs() -> bool:
