@@ -21,7 +21,7 @@ from runners.engine import minions, taking_part
 
 # For these the master compiles the pillar of each minion, and takes so many seconds for each of many that ask at
 # once, if it is small: proposals/validation/master_load.py has more.
-FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply"}, 0.2
+FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply", "host_states.differing"}, 0.2
 # A minion that has waited so many seconds for its pillar asks again, and the master compiles both: of its
 # request_channel_timeout, 60 (salt/config/__init__.py), two thirds.
 WAITING = 40
