@@ -52,13 +52,15 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
 
 @answer.answers
-def same(groups: Sequence[Sequence[Sequence[str]]]) -> dict[str, Any]:
+def same(groups: Sequence[as_told.Group], pillar: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """See in one job whether any host differs from what the stage's next steps say of it: a step of that stage.
 
     Where none does, and nothing changes meanwhile, those steps are not applied (``step.look``).
 
     groups
         Lists of SLS, each with the minions that they are for.
+    pillar
+        More pillar for them.
 
     CLI Example:
 
@@ -66,9 +68,9 @@ def same(groups: Sequence[Sequence[Sequence[str]]]) -> dict[str, Any]:
 
         salt-run targets.same '[[[ceph.cluster.osd], [osdnode1, osdnode2]]]'
     """
-    if stage_lock.kept(__opts__, health.KEPT) == {}:
+    if stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "there is no cluster yet: nothing is as told"}
-    lines = as_told.differing(__opts__, groups)
+    lines = as_told.differing(__opts__, groups, pillar)
     stage_lock.keep(__opts__, AS_TOLD, not lines)
     if not lines:
         return {"text": f"{len(as_told.hosts(groups))} hosts are as told"}

@@ -58,7 +58,8 @@ class Cluster(Minions):
         self.made += commands
         return {}
 
-    def host_states_differing(self, minion, groups):
+    def host_states_differing(self, minion, groups, pillar):
+        assert pillar == {}
         self.looked.append((minion, [list(map(list, group)) for group in groups]))
         return self.differ.get(minion, [])
 
