@@ -18,9 +18,9 @@ def inspect() -> dict[str, list]:
 
         salt 'saltmaster' cluster_cephfs.inspect
     """
-    ask = __salt__["cluster_cli.ask"]
-    pools = {pool["pool_id"]: pool["pool_name"] for pool in ask(["osd", "pool", "ls", "detail"])}
-    systems = [system["mdsmap"] for system in ask(["fs", "dump"])["filesystems"]]
+    listed, dump = __salt__["cluster_cli.ask_all"]([["osd", "pool", "ls", "detail"], ["fs", "dump"]])
+    pools = {pool["pool_id"]: pool["pool_name"] for pool in listed}
+    systems = [system["mdsmap"] for system in dump["filesystems"]]
     return {
         "file_systems": [
             {

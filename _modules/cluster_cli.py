@@ -1,6 +1,7 @@
 """Ask the cluster, on a host with the admin's key: one way for every module here that does."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,27 @@ def ask(words: Sequence[str], stdin: str | None = None) -> Any:
     """
     out = tell([*words, "--format", "json"], stdin)
     return json.loads(out) if out.strip() else None
+
+
+def ask_all(questions: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the JSON that each of several ``ceph`` commands answers, in their order, of one start of ``ceph``, which
+    takes more than its questions.
+
+    Told none, it reads commands from its standard input, a line each (src/ceph.in, new_style_command). There its exit
+    status is not theirs: where an answer is missing each is asked alone, and the one that fails raises.
+
+    questions
+        Lists of words. They only look, as they may be asked twice, and none begins with ``tell``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.ask_all '[[osd, dump], [osd, tree]]'
+    """
+    lines = "".join(f"{shlex.join(words)}\n" for words in questions)
+    answers = _documents(tell(["--format", "json"], stdin=lines))
+    return answers if len(answers) == len(questions) else [ask(words) for words in questions]
 
 
 def tell(words: Sequence[str], stdin: str | None = None) -> str:
@@ -83,3 +105,16 @@ def kept(key: str) -> str | None:
         salt 'saltmaster' cluster_cli.kept halocline/config
     """
     return tell(["config-key", "get", key]).strip() if key in ask(["config-key", "ls"]) else None
+
+
+def _documents(text: str) -> list[Any]:
+    """The JSON documents in a text, one after the other; none where anything else is in it."""
+    documents = []
+    while text := text.lstrip():
+        try:
+            document, end = json.JSONDecoder().raw_decode(text)
+        except ValueError:
+            return []
+        documents.append(document)
+        text = text[end:]
+    return documents

@@ -7,7 +7,7 @@ others set is theirs and stays. An option that the running Ceph does not know is
 
 import difflib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from salt.exceptions import CommandExecutionError
 
@@ -52,7 +52,7 @@ def apply(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     for section, option in todo["remove"]:
         __salt__["cluster_cli.tell"](["config", "rm", section, option])
     if todo["set"] or todo["remove"]:
-        stored = _stored()
+        stored = _places(__salt__["cluster_cli.ask"](["config", "dump"]))
         now = {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
         rows = [[*place, value] for place, value in sorted((before | now).items()) if list(place) not in todo["remove"]]
         __salt__["cluster_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=json.dumps(rows))
@@ -61,8 +61,9 @@ def apply(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
 
 def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:
     flat = {(section, option): _text(value) for section, values in options.items() for option, value in values.items()}
-    _refuse_unknown({option for _, option in flat})
-    stored = _stored() if flat else {}
+    known, rows = __salt__["cluster_cli.ask_all"]([["config", "ls"], ["config", "dump"]]) if flat else ([], [])
+    _refuse_unknown({option for _, option in flat}, known)
+    stored = _places(rows)
     changed = [
         place
         for place, value in flat.items()
@@ -74,9 +75,8 @@ def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[
     }
 
 
-def _refuse_unknown(options: Collection[str]) -> None:
+def _refuse_unknown(options: Collection[str], known: Collection[str]) -> None:
     """Raise where the monitors' release does not know an option: ``ceph config ls``, modules' options among them."""
-    known = __salt__["cluster_cli.ask"](["config", "ls"]) if options else ()
     wrong = sorted(set(options) - set(known))
     if wrong:
         near = {option: difflib.get_close_matches(option, known, 1) for option in wrong}
@@ -105,9 +105,8 @@ def startup() -> list[dict]:
     ]
 
 
-def _stored() -> dict[Place, str]:
-    """What the cluster has: ``{(section, option): value}``; a mask belongs to the section's name."""
-    rows = __salt__["cluster_cli.ask"](["config", "dump"])
+def _places(rows: Iterable[Mapping]) -> dict[Place, str]:
+    """What the cluster has, of ``ceph config dump``; a mask belongs to the section's name."""
     return {("/".join(filter(None, (row["section"], row.get("mask")))), row["name"]): row["value"] for row in rows}
 
 

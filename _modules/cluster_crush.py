@@ -15,6 +15,8 @@ INIT = 60  # seconds for rbd then
 HELD = "halocline/move"  # whose norebalance is, and what was typed, while a move is under way
 FLAG = "norebalance"
 OURS, THEIRS = "ours", "theirs"
+ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "erasure-code-profile", "ls"]]
+ASKED += [["osd", "pool", "ls", "detail"]]
 POOL = ("pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options")
 POOL += ("quota_max_bytes", "quota_max_objects")
 
@@ -30,12 +32,12 @@ def inspect() -> dict[str, Any]:
 
         salt 'saltmaster' cluster_crush.inspect
     """
-    ask = __salt__["cluster_cli.ask"]
-    rules = {rule["rule_id"]: rule["rule_name"] for rule in ask(["osd", "crush", "rule", "dump"])}
+    dump, tree, profiles, pools = __salt__["cluster_cli.ask_all"](ASKED)
+    rules = {rule["rule_id"]: rule["rule_name"] for rule in dump}
     return {
-        "tree": ask(["osd", "tree"])["nodes"],
+        "tree": tree["nodes"],
         "rules": list(rules.values()),
-        "profiles": ask(["osd", "erasure-code-profile", "ls"]),
+        "profiles": profiles,
         "pools": [
             {
                 **{key: pool[key] for key in POOL},
@@ -44,7 +46,7 @@ def inspect() -> dict[str, Any]:
                 "flags": pool["flags_names"].split(","),
                 "applications": list(pool["application_metadata"]),
             }
-            for pool in ask(["osd", "pool", "ls", "detail"])
+            for pool in pools
         ],
     }
 

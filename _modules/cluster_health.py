@@ -6,8 +6,6 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-import halocline
-
 STATUS = ("health", "quorum_names", "monmap", "mgrmap", "pgmap", "servicemap")
 OSD = ("osd", "uuid", "up", "in", "state", "up_from")
 CHANGES = ("last_up_change", "last_in_change")  # of the OSD map: when an OSD came or went
@@ -24,9 +22,7 @@ def inspect() -> dict[str, Any]:
         salt 'saltmaster' cluster_health.inspect
     """
     asked = [["status"], ["osd", "dump"], ["mgr", "metadata"], ["mds", "metadata"]]
-    status, dump, *daemons = halocline.side_by_side(
-        lambda words: __salt__["cluster_cli.ask"](words), [(words,) for words in asked], len(asked)
-    )
+    status, dump, *daemons = __salt__["cluster_cli.ask_all"](asked)
     mgr, mds = ([daemon.get("name") for daemon in each or ()] for each in daemons)
     return {
         "status": {key: status[key] for key in STATUS if key in status},

@@ -13,7 +13,6 @@ def inspect() -> dict:
 
         salt 'saltmaster' cluster_monitoring.inspect
     """
-    ask = __salt__["cluster_cli.ask"]
-    set_to = [row["value"] for row in ask(["config", "dump"]) if (row["section"], row["name"]) == ("mgr", OPTION)]
-    enabled = ask(["mgr", "module", "ls"])["enabled_modules"]
-    return {"modules": enabled, "scrape_interval": set_to[0] if set_to else None}
+    config, modules = __salt__["cluster_cli.ask_all"]([["config", "dump"], ["mgr", "module", "ls"]])
+    set_to = [row["value"] for row in config if (row["section"], row["name"]) == ("mgr", OPTION)]
+    return {"modules": modules["enabled_modules"], "scrape_interval": set_to[0] if set_to else None}

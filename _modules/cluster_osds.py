@@ -25,7 +25,8 @@ def states() -> list[dict]:
     """
     hosts = {}
     weights, classes = {}, {}
-    for node in __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]:
+    tree, dump = __salt__["cluster_cli.ask_all"]([["osd", "tree"], ["osd", "dump"]])
+    for node in tree["nodes"]:
         if node["type"] == "host":
             hosts.update(dict.fromkeys(node["children"], node["name"]))
         elif node["type"] == "osd":
@@ -43,7 +44,7 @@ def states() -> list[dict]:
             "weight": weights.get(osd["osd"]),
             "class": classes.get(osd["osd"]),
         }
-        for osd in __salt__["cluster_cli.ask"](["osd", "dump"])["osds"]
+        for osd in dump["osds"]
     ]
 
 

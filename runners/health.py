@@ -49,8 +49,7 @@ def before() -> dict[str, Any]:
 
         salt-run health.before
     """
-    made = jobs.ask(__opts__, minions.members(__opts__)["mon"], "mon.exists", kind=bool)
-    if not any(made.answers.values()):
+    if not (stage_lock.kept(__opts__, health.MADE) or _made()):
         stage_lock.keep(__opts__, health.KEPT, {})
         return {"text": "there is no cluster yet"}
     plan = health.plan(__opts__)
@@ -62,6 +61,11 @@ def before() -> dict[str, Any]:
         return {"text": f"nothing is known of the cluster before: {err}"}
     stage_lock.keep(__opts__, health.KEPT, judge.remembered(seen, plan))
     return {"text": "\n".join([*lines, "before:", *report.text(judge.judge(seen, plan))]), "changes": changes}
+
+
+def _made() -> bool:
+    """Whether any host of a monitor has its store."""
+    return any(jobs.ask(__opts__, minions.members(__opts__)["mon"], "mon.exists", kind=bool).answers.values())
 
 
 def _without_noout() -> tuple[list[str], dict[str, str]]:

@@ -9,9 +9,10 @@ from proposals.services.service import Service
 from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, ceph, jobs, minions, stage_lock, taking_part
+from runners.engine import answer, as_told, ceph, jobs, minions, stage_lock, taking_part
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
+CLUSTER, KEYS = "cluster_crush.inspect", "ceph.cluster.keys"
 NOTHING = "no minion of this run has a role of these services: nothing to do"
 
 
@@ -53,7 +54,7 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     """Bring services up, one after the other; what fails is named, and the others come up: a step of their stages.
 
     Of each: its pools, what it needs of the cluster, then its parts, each on all of its hosts side by side. What is
-    there already stays as it is.
+    there already stays as it is. Where nothing of all that is to be done, one look at all hosts says so.
 
     services
         Names such as ``[cephfs, radosgw]``; all where none is named.
@@ -71,17 +72,47 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     chosen, steps, pillar = _steps(services)
     if not steps:
         return {"text": NOTHING}
-    master = pillar["members"]["master"]
-    done = [_apply("keys", "ceph.cluster.keys", master, test)]
-    for service in chosen:
-        if service.name in steps:
-            done += _bring(service, steps[service.name], master, test)
-    text = "\n".join(part.text() for part in done)
+    master, wanted = pillar["members"]["master"], [service for service in chosen if service.name in steps]
+    groups = [([KEYS], master), *(group for service in wanted for group in _groups(service, steps, master))]
+    differ = [] if test else _lacking(wanted, steps, master) or as_told.differing(__opts__, groups)
+    if not test and not differ:
+        return {"text": f"{len(as_told.hosts(groups))} hosts are as told: nothing changed"}
+    done = [_apply("keys", KEYS, master, test)]
+    for service in wanted:
+        done += _bring(service, steps[service.name], master, test)
+    text = "\n".join([*([as_told.LINE, *differ] if differ else []), *(part.text() for part in done)])
     more = {"changes": {part.what: part.changes for part in done if part.changes}}
     more |= {"plan": [part.as_step() for part in done]} if test else {}
     if any(part.failed for part in done):
         return {"retcode": 1, "error": text, **more}
     return {"text": text, **more}
+
+
+def _lacking(services: Sequence[Service], steps: Mapping[str, Mapping], master: Sequence[str]) -> list[str]:
+    """What the cluster lacks of services, a line each, seen in one job: where it does, as before they first come up, no
+    host need be looked at."""
+    asks = {service.name: f"cluster_{service.name}.inspect" for service in services if service.commands}
+    questions = [jobs.Question(function) for function in (CLUSTER, *asks.values())]
+    try:
+        found = jobs.ask_several(__opts__, master, questions).whole()[master[0]]
+        todo = [each for step in steps.values() for each in pools.plan(step["pools"], found[CLUSTER])[0]]
+        for service in services:
+            if service.commands:
+                todo += service.commands(steps[service.name]["cluster"], found[asks[service.name]])
+    except ProposalError as err:
+        return [str(err)]
+    return [ceph.typed(command) for command in todo]
+
+
+def _groups(service: Service, steps: Mapping[str, Mapping], master: Sequence[str]) -> list[as_told.Group]:
+    """The SLS of a service, each with its hosts."""
+    step = steps[service.name]
+    first = [([service.on_master], master)] if service.on_master and step["cluster"] else []
+    return [*first, *(([_sls(part)], step["parts"][part]) for part in service.parts if step["parts"].get(part))]
+
+
+def _sls(part: str) -> str:
+    return f"ceph.service.{part}"
 
 
 def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[AppliedPart]:
@@ -97,9 +128,7 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
         if done[-1].failed:
             return done
     parts = [part for part in service.parts if step["parts"].get(part)]
-    return done + [
-        _apply(f"{service.name}: {part}", f"ceph.service.{part}", step["parts"][part], test) for part in parts
-    ]
+    return done + [_apply(f"{service.name}: {part}", _sls(part), step["parts"][part], test) for part in parts]
 
 
 def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:

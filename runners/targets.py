@@ -5,10 +5,9 @@ from typing import Any
 
 from proposals.files import site
 from proposals.inventory import kept
-from proposals.stages import left_out, replies, summary, targets
+from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ProposalError
-from proposals.text.notes import by_host
-from runners.engine import answer, daemon_restart, health, jobs, minions, planned, stage_lock, taking_part
+from runners.engine import answer, as_told, daemon_restart, health, jobs, minions, planned, stage_lock, taking_part
 
 AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
 
@@ -53,13 +52,15 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
 
 @answer.answers
-def same(groups: Sequence[Sequence[Sequence[str]]]) -> dict[str, Any]:
+def same(groups: Sequence[as_told.Group], pillar: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """See in one job whether any host differs from what the stage's next steps say of it: a step of that stage.
 
     Where none does, and nothing changes meanwhile, those steps are not applied (``step.look``).
 
     groups
         Lists of SLS, each with the minions that they are for.
+    pillar
+        More pillar for them.
 
     CLI Example:
 
@@ -67,15 +68,13 @@ def same(groups: Sequence[Sequence[Sequence[str]]]) -> dict[str, Any]:
 
         salt-run targets.same '[[[ceph.cluster.osd], [osdnode1, osdnode2]]]'
     """
-    if stage_lock.kept(__opts__, health.KEPT) == {}:
+    if stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "there is no cluster yet: nothing is as told"}
-    asked = sorted({host for _, hosts in groups for host in hosts})
-    looked = jobs.ask(__opts__, asked, "host_states.differing", [groups], list)
-    differ = [(host, line) for host, lines in looked.answers.items() for line in lines]
-    stage_lock.keep(__opts__, AS_TOLD, not differ and not looked.problems)
-    if not differ and not looked.problems:
-        return {"text": f"{len(asked)} hosts are as told"}
-    return {"text": "\n".join(["not as told, or to be applied:", *replies.lines(looked.problems), *by_host(differ)])}
+    lines = as_told.differing(__opts__, groups, pillar)
+    stage_lock.keep(__opts__, AS_TOLD, not lines)
+    if not lines:
+        return {"text": f"{len(as_told.hosts(groups))} hosts are as told"}
+    return {"text": "\n".join([as_told.LINE, *lines])}
 
 
 @answer.answers

@@ -23,11 +23,13 @@ from proposals.inventory import existing_cluster, kept
 from proposals.pillar import chosen as choices
 from proposals.pillar import served
 from proposals.policy import profiles
+from proposals.stages.replies import Replies
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, hardware_facts, host_questions, subject, table
-from runners.engine import answer, jobs, keys, minions, taking_part
+from runners.engine import answer, health, jobs, keys, minions, stage_lock, taking_part
 
-SILENT = "does not answer"
+SILENT, MACHINE = "does not answer", "host_hardware.facts"
+ASKED = {check.MACHINES: jobs.Question(MACHINE), check.KEYS: jobs.Question(keys.ASKED, [True])}
 
 
 @answer.answers
@@ -60,6 +62,7 @@ def deploy(test: bool = False, **_: Any) -> dict[str, Any]:
     chosen = _asked(_served())
     if chosen.first():  # none of them may be left out on the way then
         taking_part.must(__opts__, chosen.members("mon", "master"))
+    stage_lock.keep(__opts__, health.MADE, bool(chosen.stores))
     findings, looked = _found(table.CHECKS, chosen)
     # The stage takes the text whatever --out was named for the stage.
     shown = {"text": check.text(findings, looked), "findings": [finding.as_dict() for finding in findings]}
@@ -130,12 +133,17 @@ def _run(checks: Sequence[check.Check]) -> tuple[list[check.Finding], str]:
 
 
 def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list[check.Finding], str]:
-    """What checks find, and what they looked at; keys are those of every host that answers."""
-    if any(row.looks_at == check.MACHINES for row in checks):
-        chosen = dataclasses.replace(chosen, **_machines(chosen.hosts))
-    if any(row.looks_at == check.KEYS for row in checks):
-        answering = [minion for minion in chosen.roles if chosen.away.get(minion) != SILENT]
-        held, problems = keys.look(__opts__, answering, ask=True)
+    """What checks find, and what they looked at; keys and machines are those of every host that answers, in a job of
+    their own: monitors and vendors' tools take seconds, and clocks are compared before.
+    """
+    wanted = {row.looks_at for row in checks}
+    questions = [question for kind, question in ASKED.items() if kind in wanted]
+    answering = [minion for minion in chosen.roles if chosen.away.get(minion) != SILENT]
+    replied = jobs.ask_apart(__opts__, answering, questions) if questions else {}
+    if check.MACHINES in wanted:
+        chosen = dataclasses.replace(chosen, **_machines(chosen.hosts, replied[MACHINE]))
+    if check.KEYS in wanted:
+        held, problems = keys.read(replied[keys.ASKED])
         failed = {problem.minion: problem.text for problem in problems if not problem.silent} | dict(chosen.failed)
         chosen = dataclasses.replace(chosen, failed=failed, **keys.beside(__opts__, held))
     return check.run(checks, chosen), f"{len(checks)} checks of {len(chosen.roles)} hosts"
@@ -196,13 +204,13 @@ def _asked(chosen: subject.Subject) -> subject.Subject:
     )
 
 
-def _machines(hosts: Collection[str]) -> dict[str, dict[str, Any]]:
-    """What the machines of hosts are, in a job of its own: vendors' tools take seconds, and clocks are compared above.
-    A host that cannot tell is named, and holds nothing back.
-    """
-    replies = jobs.ask(__opts__, sorted(hosts), "host_hardware.facts")
-    found, unknown = {}, {problem.minion: problem.text for problem in replies.problems}
-    for minion, answers in replies.answers.items():
+def _machines(hosts: Collection[str], replied: Replies) -> dict[str, dict[str, Any]]:
+    """What the machines of hosts are. A host that cannot tell is named, and holds nothing back."""
+    found: dict[str, Any] = {}
+    unknown = {problem.minion: problem.text for problem in replied.problems if problem.minion in hosts}
+    for minion, answers in replied.answers.items():
+        if minion not in hosts:
+            continue
         try:
             found[minion] = hardware_facts.read(answers)
         except InventoryError as err:

@@ -16,6 +16,7 @@ from runners.engine import jobs, minions, planned, taking_part
 LIMIT = 300  # seconds without progress after which what is wrong is taken to stay so
 SETTLE = 30  # seconds for what ends by itself; a new cluster needs some until all of its groups are active and clean
 KEPT = "health"  # of the stage's job: what was found before its first change; nothing where there was no cluster
+MADE = "monitors"  # of the stage's job: whether any host that answers has a monitor's store
 PAUSES = (1, 5)  # seconds between two looks: at first, and after a minute
 
 

@@ -21,7 +21,7 @@ from runners.engine import minions, taking_part
 
 # For these the master compiles the pillar of each minion, and takes so many seconds for each of many that ask at
 # once, if it is small: proposals/validation/master_load.py has more.
-FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply"}, 0.2
+FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply", "host_states.differing"}, 0.2
 # A minion that has waited so many seconds for its pillar asks again, and the master compiles both: of its
 # request_channel_timeout, 60 (salt/config/__init__.py), two thirds.
 WAITING = 40
@@ -62,11 +62,29 @@ def ask(
 
 def ask_several(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Replies:
     """Run several functions on minions in one job; each answer is ``{function: answer}``. Else as ``ask``."""
+    return judged(asked, questions, _said(opts, asked, questions, timeout))
+
+
+def ask_apart(
+    opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60
+) -> dict[str, Replies]:
+    """Run several functions on minions in one job; return the replies of each by its name: a minion that fails in one
+    has answered the others. Else as ``ask``.
+    """
+    said, apart = _said(opts, asked, questions, timeout), {}
+    for question in questions:
+        answers, problems = judged(asked, [question], said)
+        apart[question.function] = Replies({each: told[question.function] for each, told in answers.items()}, problems)
+    return apart
+
+
+def _said(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float) -> dict:
+    """What one job of several functions returns of those that are awake."""
     awake = taking_part.among(opts, asked, limited=False)
     # Always a list: by that a run's log knows the jobs of a runner's step.
     functions = [question.function for question in questions]
     arguments = [list(question.arguments) for question in questions]
-    return judged(asked, questions, _returned(opts, awake, functions, arguments, timeout) if awake else {})
+    return _returned(opts, awake, functions, arguments, timeout) if awake else {}
 
 
 def one(
@@ -81,12 +99,17 @@ def one(
     ours = minions.ours(opts)
     if minion not in ours:
         raise ProposalError(f"{minion} is not managed by Halocline: {minions.listed(ours)}")
+    return _one(opts, minion, Question(function, arguments, kind), timeout)
+
+
+def _one(opts: Mapping, minion: str, question: Question, timeout: float) -> Any:
+    function = question.function
     returned = {
         name: {**reply, "ret": {function: reply.get("ret")}, "retcode": {function: reply.get("retcode")}}
-        for name, reply in _returned(opts, [minion], function, list(arguments), timeout).items()
+        for name, reply in _returned(opts, [minion], function, list(question.arguments), timeout).items()
         if isinstance(reply, Mapping)
     }
-    return judged([minion], [Question(function, arguments, kind)], returned).whole()[minion][function]
+    return judged([minion], [question], returned).whole()[minion][function]
 
 
 def cluster(
@@ -96,8 +119,11 @@ def cluster(
     kind: type | UnionType = dict | list,
     timeout: float = 300,
 ) -> Any:
-    """Return what the host with the role master answers, which holds the admin's key. Else as ``one``."""
-    return one(opts, minions.members(opts)["master"][0], function, arguments, kind, timeout)
+    """Return what the host with the role master answers, which holds the admin's key. Else as ``one``.
+
+    That it is ours the generation says that is served: no pillar is compiled to ask.
+    """
+    return _one(opts, minions.members(opts)["master"][0], Question(function, arguments, kind), timeout)
 
 
 def patience(opts: Mapping, functions: str | Collection[str], count: int) -> int:

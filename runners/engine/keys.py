@@ -17,19 +17,22 @@ ASKED = "host_keys.inspect"
 Found = Mapping[str, held.Held]
 
 
-def look(opts: Mapping, asked: Collection[str], ask: bool) -> tuple[Found, list[replies.Problem]]:
-    """Return what minions hold, by hash, and the problems of those of which that is not known.
+def look(opts: Mapping, asked: Collection[str]) -> tuple[Found, list[replies.Problem]]:
+    """Return what minions hold, by hash, and the problems of those of which that is not known. Monitors are not asked:
+    nobody waits for one that hangs.
 
     opts
         The master's options.
     asked
         Their ids.
-    ask
-        Ask the monitors too; without, nobody waits for one that hangs.
     """
-    returned = jobs.ask(opts, asked, ASKED, [ask])
-    by_minion, failed = {}, list(returned.problems)
-    for minion, answer in returned.answers.items():
+    return read(jobs.ask(opts, asked, ASKED, [False]))
+
+
+def read(replied: replies.Replies) -> tuple[Found, list[replies.Problem]]:
+    """Return what minions hold as they replied, and the problems of those of which that is not known."""
+    by_minion, failed = {}, list(replied.problems)
+    for minion, answer in replied.answers.items():
         try:
             by_minion[minion] = held.check(answer)
         except InventoryError as err:
@@ -59,7 +62,7 @@ def refuse(opts: Mapping, built: Generation, hosts: Mapping[str, Mapping], fsid:
     fsid
         The cluster's.
     """
-    by_minion, failed = look(opts, built.roles, ask=False)
+    by_minion, failed = look(opts, built.roles)
     about = subject.Subject(built.roles, {}, {}, **beside(opts, by_minion))
     if findings := check.run(rows.CHECKS, about):
         raise PolicyError(f"nothing was changed:\n{check.text(findings, 'keys')}")

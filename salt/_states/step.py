@@ -35,16 +35,18 @@ def look(name: str) -> dict:
         return _unchanged(name, "looks at once where the stage runs")
     at = next(number for number, step in enumerate(__lowstate__) if step["fun"] == "look")
     wanted: dict[str, list[str]] = {}
+    pillar: dict[str, Any] = {}
     for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
         taking, why = _taking(step.get("hosts"), step.get("limited", True))
         if why:
             return {"name": name, "result": False, "changes": {}, "comment": why}
+        pillar |= step.get("pillar") or {}
         for host in taking:
             wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
     groups: dict[tuple[str, ...], list[str]] = {}
     for host, sls in wanted.items():
         groups.setdefault(tuple(sls), []).append(host)
-    return runner(name, groups=[[list(sls), hosts] for sls, hosts in groups.items()])
+    return runner(name, groups=[[list(sls), hosts] for sls, hosts in groups.items()], pillar=pillar)
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
@@ -94,7 +96,7 @@ def state(
         return {"name": name, "result": False, "changes": {}, "comment": why}
     if not taking:
         return _unchanged(name, "none of its hosts takes part: nothing changed")
-    if not pillar and _as_told():
+    if _as_told():
         return _unchanged(name, "all was as it says when looked at: nothing changed")
     try:
         ret = _applied(name, taking, sls, pillar)

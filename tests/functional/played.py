@@ -45,7 +45,7 @@ class Minions:
 
     def play(self, monkeypatch, *waiting):
         """Answer in place of the minions; the modules of ``waiting`` look at this clock and sleep by it."""
-        for name in ("one", "cluster", "ask", "ask_several"):
+        for name in ("one", "cluster", "ask", "ask_several", "ask_apart"):
             monkeypatch.setattr(jobs, name, getattr(self, name))
         for module in waiting:
             monkeypatch.setattr(module, "time", SimpleNamespace(sleep=self.sleep, monotonic=lambda: self.seconds))
@@ -80,6 +80,9 @@ class Minions:
         problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
         answers = {minion: self.one(opts, minion, function, words) for minion in asked if minion not in self.silent}
         return replies.Replies(answers, problems)
+
+    def ask_apart(self, opts, asked, questions, timeout=0):
+        return {each.function: self.ask(opts, asked, each.function, each.arguments) for each in questions}
 
     def ask_several(self, opts, asked, questions, timeout=0):
         problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]

@@ -59,6 +59,16 @@ def test_errors_are_the_modules_words_asked_alone_or_together(master, verb):
         assert text in str(error.value) and "Traceback" not in str(error.value)
 
 
+def test_who_fails_in_one_of_several_questions_has_answered_the_others(master):
+    questions = [jobs.Question("odd.refuses"), jobs.Question("test.ping", kind=bool), jobs.Question("test.echo", ["x"])]
+    refused, pinged, echoed = jobs.ask_apart(master.opts(), ["node1", "node3"], questions).values()
+    assert [problem.minion for problem in refused.problems] == ["node1", "node3"] and refused.answers == {}
+    assert refused.problems[1].text.startswith(SAID["refuses"])
+    assert pinged == ({"node1": True, "node3": True}, [])
+    assert echoed.answers == {} and "answered 'x', expected" in echoed.problems[0].text
+    assert jobs.ask_apart(master.opts(), [], questions)["test.ping"] == ({}, [])
+
+
 def test_answers_are_of_the_type_that_was_asked_for(master):
     opts = master.opts()
     assert jobs.ask(opts, ["node2", "node1"], "test.ping", kind=bool) == ({"node1": True, "node2": True}, [])

@@ -31,6 +31,7 @@ def cluster(python_module: Callable) -> Iterator[tuple[ModuleType, list[list[str
     answers = {"ls": KNOWN, "dump": []}
     asks = {
         "cluster_cli.ask": lambda words: answers[words[1]],
+        "cluster_cli.ask_all": lambda questions: [module.__salt__["cluster_cli.ask"](words) for words in questions],
         "cluster_cli.tell": lambda words, stdin=None: changed.append(words),
         "cluster_cli.kept": lambda key: None,
     }

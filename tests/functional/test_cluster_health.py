@@ -24,5 +24,6 @@ def test_when_an_osd_came_or_went_last(
     answers: dict[str, Any] = {"status": {}, "osd": dump, "mgr": [], "mds": []}
     module = python_module("cluster_health")
     monkeypatch.setattr(module.time, "time", lambda: NOW)
-    with LoaderModuleMock({module: {"__salt__": {"cluster_cli.ask": lambda words: answers[words[0]]}}}):
+    asks = {"cluster_cli.ask_all": lambda questions: [answers[words[0]] for words in questions]}
+    with LoaderModuleMock({module: {"__salt__": asks}}):
         assert module.inspect()["osd_dump"]["changed"] == since

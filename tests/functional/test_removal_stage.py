@@ -48,6 +48,10 @@ def ask(words, stdin=None):
     return answers[asked]
 
 
+def ask_all(questions):
+    return [ask(words) for words in questions]
+
+
 def tell(words, stdin=None):
     state = json.loads(STATE.read_text())
     state["told"].append(" ".join(words))

@@ -292,6 +292,7 @@ def asked(python_module, monkeypatch):
         cli = python_module("cluster_cli")
         asks = {
             "cluster_cli.ask": lambda words: more.get("config", []) if words[0] == "config" else answers[words[1]],
+            "cluster_cli.ask_all": lambda questions: [answers[words[1]] for words in questions],
             "cluster_cli.tell": tell,
             "cluster_cli.refused": cli.refused,
             "cluster_cli.kept": lambda key: more.get("record"),

@@ -27,6 +27,7 @@ ONLY_LOOKS = {
     "stage.begin",
     "validate.prep",
     "validate.deploy",
+    "targets.same",
     "ceph.host.check",
     "service.check",
     "removal.check",
@@ -42,6 +43,15 @@ def test_sls_compiles_and_its_identifiers_spell_its_path(show_sls, sls, family):
     assert low
     if not sls[-1].isdigit():  # a link to the stage of a name
         assert [chunk for chunk in low if not chunk["__id__"].startswith(chunk["__sls__"].replace(".", "-"))] == []
+
+
+def test_all_parts_of_services_compile_together(show_sls, minion):
+    """As one look at a host that has them all applies them."""
+    parts = [sls for sls in SLS if sls.startswith(("ceph.service.", "ceph.cluster.keys"))]
+    with minion.state_tree.base.temp_file("together.sls", f"include: {parts}\n"):
+        low = show_sls("together")
+    assert all(isinstance(chunk, dict) for chunk in low), low
+    assert {"ceph.service.mds", "ceph.service.rgw", "ceph.service.prometheus"} <= {chunk["__sls__"] for chunk in low}
 
 
 @pytest.mark.parametrize("sls", [sls for sls in SLS if sls.startswith("ceph.service.")])

@@ -89,7 +89,9 @@ def test_a_certificate_and_its_key_are_made_once(run, tmp_path):
     certificate = x509.load_pem_x509_certificate((tmp_path / "a.crt").read_bytes())
     asked = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert asked.get_values_for_type(x509.DNSName) == ["node1"]
-    assert run("host_certificate.self_signed", tmp_path / "a.crt", **arguments)["changes"] == {}
+    for test in (False, True):  # the one that a look asks for finds nothing either
+        again = run("host_certificate.self_signed", tmp_path / "a.crt", test=test, **arguments)
+        assert (again["result"], again["changes"], again.full_return.get("warnings", [])) == (True, {}, []), again
 
 
 def test_a_daemon_is_started_with_both_lists(run, tmp_path):
@@ -97,7 +99,26 @@ def test_a_daemon_is_started_with_both_lists(run, tmp_path):
     arguments = {"variable": "ARGS", "always": ["--web=1"], "more": ["--keep=2"]}
     assert run("host_daemon.arguments", tmp_path / "prometheus", **arguments)["changes"]
     assert (tmp_path / "prometheus").read_text() == '# ours\nARGS="--web=1 --keep=2"\n'
-    assert run("host_daemon.arguments", tmp_path / "prometheus", **arguments)["changes"] == {}
+    for test in (False, True):
+        again = run("host_daemon.arguments", tmp_path / "prometheus", test=test, **arguments)
+        assert (again["result"], again["changes"]) == (True, {})
+
+
+SALTS = {  # of Salt's own states, those that parts of services alone use: what Grafana and Prometheus are told
+    "ini.options_present": {"separator": "=", "sections": {"server": {"protocol": "https", "http_port": 3000}}},
+    "file.serialize": {"dataset_pillar": "told", "serializer": "yaml", "check_cmd": "true"},
+}
+
+
+@pytest.mark.parametrize("what", SALTS)
+def test_salts_own_states_say_in_test_mode_that_nothing_is_to_be_done_and_what_drifted(run, tmp_path, what):
+    file, pillar = tmp_path / "conf", {"told": {"global": {"scrape_interval": "5s"}}}
+    file.write_text("; as its package brings it\n[server]\n;protocol = http\n")
+    said = [run(what, file, pillar, test=test, **SALTS[what]) for test in (True, False, True)]
+    assert [answer["result"] for answer in said] == [None, True, True]
+    assert said[2]["changes"] == {} and "warnings" not in said[2].full_return
+    file.write_text(file.read_text().replace("3000", "80").replace("5s", "50s"))
+    assert run(what, file, pillar, test=True, **SALTS[what])["result"] is None
 
 
 def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, loaders):

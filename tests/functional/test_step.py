@@ -131,6 +131,7 @@ STAGE = [  # as Salt's compiler has it
     {"fun": "state", "state": "step", "name": "before", "sls": "ceph.host.check", "hosts": ["a", "b", "c"]},
     {"fun": "look", "state": "step", "name": "targets.same"},
     {"fun": "state", "state": "step", "name": "conf", "sls": ["packages", "conf"], "hosts": ["a", "b", "c"]},
+    {"fun": "state", "state": "step", "name": "check", "sls": "check", "hosts": ["a"], "pillar": {"more": 1}},
     {"fun": "runner", "state": "step", "name": "crush.place"},
     {"fun": "state", "state": "step", "name": "osd", "sls": "osd", "hosts": ["b", "c"], "limited": False},
 ]
@@ -164,15 +165,16 @@ def stage(checkout, monkeypatch):
 def test_one_look_asks_each_host_for_all_that_the_steps_behind_it_apply(stage):
     step, asked, _, _ = stage
     assert step["look"]("targets.same")["result"] is True
-    groups = [[["packages", "conf"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
-    assert asked == [("targets.same", {"groups": groups})]
+    groups = [[["packages", "conf", "check"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
+    assert asked == [("targets.same", {"groups": groups, "pillar": {"more": 1}})]
 
 
 def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stage):
     step, _, applied, seen = stage
     running = step["state"].__globals__["__running__"]
     assert step["state"]("first", "osd", ["a"])["result"] is True and applied == []
-    step["state"]("told", "osd", ["a"], pillar={"more": 1})
+    step["state"]("with more pillar", "check", ["a"], pillar={"more": 1})  # the look had it too
+    assert applied == []
     running["a"] = {"changes": {}, "changed": ["a"]}
     step["state"]("after a change", "osd", ["a"])
     running.clear()
@@ -181,4 +183,4 @@ def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stag
     seen["as_told"] = True
     step["state"].__globals__["__opts__"]["test"] = True
     step["state"]("planned", "osd", ["a"])
-    assert applied == ["told", "after a change", "seen False", "seen None", "seen yes", "planned"]
+    assert applied == ["after a change", "seen False", "seen None", "seen yes", "planned"]

@@ -18,6 +18,14 @@ ceph-stage-deploy-validate:
     - require:
       - step: ceph-stage-deploy-begin
 
+# Where no host differs from what all SLS below say of it, none of them is applied.
+ceph-stage-deploy-look:
+  step.look:
+    - name: targets.same
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-validate
+
 ceph-stage-deploy-check:
   step.state:
     - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
@@ -25,7 +33,7 @@ ceph-stage-deploy-check:
     - pillar: {expected_generation: {{ pillar['ceph']['generation'] | tojson }}}
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-validate
+      - step: ceph-stage-deploy-look
 
 ceph-stage-deploy-before:
   step.runner:
@@ -43,14 +51,6 @@ ceph-stage-deploy-networks:
     - require:
       - step: ceph-stage-deploy-before
 
-# Where no host differs from what all SLS below say of it, none of them is applied.
-ceph-stage-deploy-look:
-  step.look:
-    - name: targets.same
-    - failhard: True
-    - require:
-      - step: ceph-stage-deploy-networks
-
 ceph-stage-deploy-tunings:
   step.state:
     - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
@@ -58,7 +58,7 @@ ceph-stage-deploy-tunings:
     - go_on: True
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-look
+      - step: ceph-stage-deploy-networks
 
 ceph-stage-deploy-configuration:
   step.state:

@@ -1,0 +1,141 @@
+"""Services brought up: one look where nothing is to be done, every part in its order where anything differs."""
+
+import copy
+
+import pytest
+from played import Minions
+from saltmaster import Master
+
+from runners.engine import minions, taking_part
+
+TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2]}]
+TREE += [{"id": -2, "name": "node1", "type": "host", "children": [0]}, {"id": 0, "name": "osd.0", "type": "osd"}]
+POOL = {"size": 1, "min_size": 1, "erasure_code_profile": "", "pg_autoscale_mode": "on", "options": {}}
+POOL |= {"quota_max_bytes": 0, "quota_max_objects": 0, "crush_rule": "r", "pg_num": 8, "flags": []}
+POOLS = {name: {"application": "cephfs", "size": 1} for name in ("cephfs_data", "cephfs_metadata")}
+SYSTEM = {"name": "cephfs", "data_pools": ["cephfs_data"], "max_mds": 1, "standby_replay": False}
+STEPS = {
+    "cephfs": {
+        "parts": {"mds": ["node1", "node2"], "client-cephfs": []},
+        "pools": POOLS,
+        "cluster": {"file_systems": {"cephfs": {"max_mds": 1, "standby_replay": False, "data": {}}}},
+    },
+    "monitoring": {
+        "parts": {"node-exporter": ["node1", "node2", "salt"]},
+        "pools": {},
+        "cluster": {"scrape_interval": 15},
+    },
+}
+ASKED = [
+    [["ceph.cluster.keys"], ["salt"]],
+    [["ceph.service.mds"], ["node1", "node2"]],
+    [["ceph.service.metrics"], ["salt"]],
+    [["ceph.service.node-exporter"], ["node1", "node2", "salt"]],
+]
+APPLIED = [(sls, host) for (sls,), hosts in ASKED for host in hosts]
+WELL = {"result": True, "changes": {}, "comment": "", "__id__": "x", "__run_num__": 0}
+
+
+class Cluster(Minions):
+    """``differ``: what each host would say of its states; ``applied``: which were, in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.differ, self.applied, self.looked, self.made = {}, [], [], []
+        self.pools, self.systems, self.modules = list(POOLS), [SYSTEM], ["prometheus"]
+
+    def cluster_crush_inspect(self, _):
+        pools = [{**POOL, "pool_name": name, "applications": ["cephfs"]} for name in self.pools]
+        return {"tree": TREE, "rules": ["r", "replicated_rule"], "profiles": [], "pools": pools}
+
+    def cluster_cephfs_inspect(self, _):
+        return {"file_systems": self.systems}
+
+    def cluster_monitoring_inspect(self, _):
+        return {"modules": self.modules, "scrape_interval": "15"}
+
+    def cluster_crush_apply(self, _, commands):
+        self.made += commands
+        return {}
+
+    def host_states_differing(self, minion, groups, pillar):
+        assert pillar == {}
+        self.looked.append((minion, [list(map(list, group)) for group in groups]))
+        return self.differ.get(minion, [])
+
+    def state_apply(self, minion, sls, told):
+        self.applied.append((sls, minion))
+        return {"x": {**WELL, "result": None if told["test"] else True}}
+
+
+@pytest.fixture(scope="module")
+def runners(salt_factories):
+    return salt_factories.salt_master_daemon("service-up", factory_class=Master).runners()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = Cluster()
+    made.play(monkeypatch)
+    members = {"master": ["salt"], "all": ["node1", "node2", "salt"]}
+    told = {"ceph": {"members": members, "generation": "g", "services": copy.deepcopy(STEPS)}}
+    monkeypatch.setattr(minions, "pillar", lambda _: told)
+    monkeypatch.setattr(minions, "members", lambda _: members)
+    monkeypatch.setattr(taking_part, "wanted", lambda _, hosts: list(hosts))
+    return made
+
+
+def test_where_nothing_is_to_be_done_one_look_says_so(runners, cluster):
+    done = runners["service.up"]()
+    assert done["text"] == "3 hosts are as told: nothing changed" and not done.keys() & {"retcode", "changes"}
+    assert cluster.looked == [(host, ASKED) for host in ("node1", "node2", "salt")]
+    assert (cluster.applied, cluster.made) == ([], [])
+
+
+def test_a_service_alone_looks_at_its_own_hosts(runners, cluster):
+    assert runners["service.up"]("cephfs")["text"] == "3 hosts are as told: nothing changed"
+    assert cluster.looked == [(host, ASKED[:2]) for host in ("node1", "node2", "salt")]
+
+
+def test_what_one_host_says_has_every_part_applied(runners, cluster):
+    cluster.differ = {"node2": ["ceph-service-mds-running: Service ceph-mds@node2 is set to start"]}
+    done = runners["service.up"]()
+    assert cluster.applied == APPLIED
+    told, *lines = done["text"].splitlines()
+    assert told == "not as told, or to be applied:"
+    assert lines[0] == "node2: ceph-service-mds-running: Service ceph-mds@node2 is set to start"
+
+
+def test_a_host_that_does_not_answer_the_look_is_named_by_each_part(runners, cluster):
+    cluster.silent = {"node2"}
+    done = runners["service.up"]()
+    assert done["retcode"] == 1 and "cephfs: mds: FAILED: node2: does not answer" in done["error"]
+    assert cluster.applied == [each for each in APPLIED if each[1] != "node2"]
+
+
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [
+        ({"pools": ["cephfs_data"]}, "ceph osd pool create cephfs_metadata"),
+        ({"systems": []}, "ceph fs new cephfs cephfs_metadata cephfs_data"),
+        ({"systems": [{**SYSTEM, "max_mds": 2}]}, "ceph fs set cephfs max_mds 1"),
+        ({"modules": []}, "ceph mgr module enable prometheus"),
+    ],
+)
+def test_what_the_cluster_lacks_is_given_and_no_host_is_looked_at_first(runners, cluster, lacks, told):
+    vars(cluster).update(lacks)
+    done = runners["service.up"]()
+    assert told in done["text"].splitlines()[1] and done["changes"]
+    assert (cluster.looked, cluster.applied) == ([], APPLIED) and cluster.made
+
+
+def test_a_cluster_that_does_not_answer_is_no_reason_to_leave_a_part_out(runners, cluster):
+    cluster.silent = {"salt"}
+    done = runners["service.up"]()
+    assert done["retcode"] == 1 and "keys: FAILED: salt: does not answer" in done["error"]
+
+
+def test_in_test_mode_each_part_says_what_it_would_do(runners, cluster):
+    done = runners["service.up"](test=True)
+    assert cluster.looked == [] and cluster.applied == APPLIED
+    assert [step["step"] for step in done["plan"]][0] == "keys"
