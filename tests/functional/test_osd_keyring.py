@@ -26,7 +26,7 @@ def osd(with_pillar, module, python_module, monkeypatch, tmp_path, checkout):
     (folder / "keyring").write_text(f"[osd.14]\n\tkey = {OLD}\n")
     (folder / "block").write_bytes(labelled((checkout / "tests/fixtures/labels/block.bin").read_bytes(), module))
     modules = with_pillar(ceph_secrets={"osd.14": KEY})
-    monkeypatch.setattr(python_module("osd_retire"), "RECORDS", tmp_path)
+    monkeypatch.setattr(python_module("osd_record"), "RECORDS", tmp_path)
     (tmp_path / "14").write_text(f"fsid {FSID}\nblock 0\n")
     return folder, modules
 
