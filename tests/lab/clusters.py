@@ -33,6 +33,7 @@ SUBNETS = {
     "recovery": 212,
     "tutorial": 214,
     "paged": 216,
+    "packed": 218,
 }
 
 
