@@ -8,6 +8,7 @@ from proposals.benchmarks.suites import Job, Size, Suite
 PREFILL = {"rw": "write", "bs": "4M", "iodepth": 16, "numjobs": 1}  # of benchmaster's prepit.prep, one job an image
 SEED = 0  # benchmaster's randseed
 MIB = 1 << 20
+SLOWEST = 2 * MIB  # bytes a second that a load generator does at least
 FILES = 50  # small files a second that a load generator does at least
 
 
@@ -41,12 +42,19 @@ def part(size: Size, image: int) -> int:
 
 
 def limit(one: Mapping[str, Any]) -> int:
-    """Return the seconds after which a run counts as hanging; of a prefill by its bytes, 2 MiB/s at least; of small
-    files, which have no time but a number, by that.
+    """Return the seconds after which a run counts as hanging: by its time and what it then waits for; of a prefill by
+    its bytes, 2 MiB/s at least; of small files, which have no time but a number, by that.
     """
     options = one["options"]
     if one["seconds"] and ("bytes" in options or "engine" in options):
         return 600 + int(options["files"]) * int(options["numjobs"]) // FILES
     if one["seconds"]:
-        return int(one["seconds"]) + int(options.get("ramp_time", 0)) + 180
-    return 600 + int(one["bytes"]) // (2 << 20)
+        return int(one["seconds"]) + int(options.get("ramp_time", 0)) + 180 + _under_way(options) // SLOWEST
+    return 600 + int(one["bytes"]) // SLOWEST
+
+
+def _under_way(options: Mapping[str, Any]) -> int:
+    """Return the bytes that fio has asked for when its time is over; of blocks below a MiB they are next to none."""
+    block = str(options.get("bs", ""))
+    blocks = int(options.get("iodepth", 1)) * int(options.get("numjobs", 1))
+    return int(block[:-1]) * MIB * blocks if block.endswith("M") else 0
