@@ -20,7 +20,7 @@ pytestmark = pytest.mark.big
 STAGES = ("prep", "discovery", "configure", "deploy")
 BARE = r"""
 set -e
-umount /srv/halocline
+umount /srv/halocline && rmdir /srv/halocline
 find /etc/salt /opt/salt/lib/python3.11/site-packages -lname '/srv/halocline/*' -delete
 systemctl restart salt-master
 """
