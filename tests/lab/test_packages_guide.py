@@ -40,10 +40,11 @@ def product(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPath
 
 
 def offered(product: Product, folder: Path) -> None:
-    """A local source with these packages, and a master that is started anew once they are taken."""
-    product.run("saltmaster", "rm -rf /pk")
-    name = f"halocline-{product.session.name}-saltmaster"
-    subprocess.run(["docker", "cp", str(folder), f"{name}:/pk"], check=True, capture_output=True)
+    """A local source with these packages."""
+    product.run("saltmaster", "rm -rf /pk; mkdir /pk")
+    # `docker cp` would make the folder of the checkout's mount anew.
+    put = f"docker exec -i halocline-{product.session.name}-saltmaster tar -C /pk -x"
+    subprocess.run(f"tar -C '{folder}' -c . | {put}", shell=True, check=True)
     product.run("saltmaster", SOURCE.format(list=LIST, u=UPDATE.format(list=LIST)))
 
 
