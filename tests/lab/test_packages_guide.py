@@ -64,6 +64,8 @@ def test_the_guide_with_the_package_which_is_upgraded_and_taken_away(
     restarted(product)
     product.guide()
     until(product.healthy, 180, "HEALTH_OK")
+    for stage in STAGES:  # discovery sees the OSDs that the guide made
+        product.stage(f"ceph.stage.{stage}")
     offered(product, packages[1])
     product.run("saltmaster", f"{APT} upgrade halocline")
     assert product.run("saltmaster", "cat /srv/halocline/docs/new.txt").out == "new\n"
