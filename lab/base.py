@@ -37,8 +37,8 @@ def ensure(client: DockerClient) -> None:
             except APIError:
                 pass  # a registry that answers and then refuses: make it ourselves
     _make()
-    with step(f"import {NAME}:{TAG}"), TAR.open("rb") as tar:
-        client.api.import_image_from_stream(tar, repository=NAME, tag=TAG)
+    with step(f"import {NAME}:{TAG}"):
+        run("docker", "import", TAR, f"{NAME}:{TAG}")
     TAR.unlink()
 
 
