@@ -59,7 +59,8 @@ def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
     out, err = FOLDER / "out", FOLDER / "err"
     for path in (out, err):
         path.unlink(missing_ok=True)  # systemd's "file:" writes over what is there, and leaves what is longer
-    unit = ["systemd-run", f"--unit={UNIT}", "--collect", "--wait", "--quiet", f"--property=RuntimeMaxSec={int(limit)}"]
+    # Without --quiet it tells how the load ended, such as by "oom-kill", of which the tool itself says nothing.
+    unit = ["systemd-run", f"--unit={UNIT}", "--collect", "--wait", f"--property=RuntimeMaxSec={int(limit)}"]
     unit += [f"--property=StandardOutput=file:{out}", f"--property=StandardError=file:{err}"]
     halocline.until(partial(_reached, start), max(0, start - time.time()) + 1, pause=0.005)
     began = time.time()

@@ -47,7 +47,7 @@ def words(modules):
 def test_images_are_shared_by_the_jobs_of_fio(words):
     told = words(job("apollo", "seq write 4k", RBD))
     assert told[:2] == ["fio", "--output-format=json+"] and "--latency_target=10ms" in told
-    assert {"--rw=rw", "--rwmixread=0", "--bs=4k", "--iodepth=8", "--runtime=20", "--ramp_time=5"} <= set(told)
+    assert {"--rw=rw", "--rwmixread=0", "--bs=4k", "--iodepth=4", "--runtime=20", "--ramp_time=5"} <= set(told)
     assert [word for word in told if word.startswith("--rbdname")] == [
         f"--rbdname=rbd-node1-{at % 2}" for at in range(4)
     ]

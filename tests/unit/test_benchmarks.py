@@ -403,10 +403,10 @@ def test_a_prefill_is_for_fio_alone_and_has_its_time():
 
 
 def test_what_is_under_way_when_the_time_is_over_has_its_time():
-    """Eight blocks of 64 MiB for each of four jobs."""
+    """Four blocks of 64 MiB for each of four jobs."""
     apollo = suites.read("apollo")
     backup = next(job for job in apollo.jobs if job.name == "backup 64M")
-    assert loads.limit(loads.job(apollo, apollo.sizes["quick"], backup, {"kind": "rbd"}, 1)) == 205 + 1024
+    assert loads.limit(loads.job(apollo, apollo.sizes["quick"], backup, {"kind": "rbd"}, 1)) == 205 + 512
 
 
 @pytest.fixture(scope="module")
