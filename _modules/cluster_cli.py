@@ -10,6 +10,8 @@ from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 CONNECT = 30  # of these, seconds to find a monitor
+# What a dump says of a text with other characters than ASCII's (src/mon/ConfigKeyService.cc, store_dump).
+BINARY = "<<< binary blob"
 STARTING = 120  # seconds until managers know a module: they start anew when one comes or goes
 
 
@@ -104,7 +106,10 @@ def kept(key: str) -> str | None:
 
         salt 'saltmaster' cluster_cli.kept halocline/config
     """
-    return tell(["config-key", "get", key]).strip() if key in ask(["config-key", "ls"]) else None
+    text = (ask(["config-key", "dump", key]) or {}).get(key)  # of all that begin so
+    if text is not None and text.startswith(BINARY):
+        text = tell(["config-key", "get", key])
+    return text if text is None else text.strip()
 
 
 def _documents(text: str) -> list[Any]:

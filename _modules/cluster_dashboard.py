@@ -6,8 +6,9 @@ there. So an interrupted run is completed by the next one.
 
 import hashlib
 import ssl
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import halocline
@@ -39,16 +40,13 @@ def pending(
 
         salt 'saltmaster' cluster_dashboard.pending /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    enabled, planned = _enabled(), _planned(certificate, key, from_site)
+    seen = _seen()
+    enabled, planned = seen["enabled"], _planned(seen, certificate, key, from_site)
     lines = [f"module {name} is enabled" for name in instead_of if name in enabled]
-    lines += [
-        f"the {name} is another one"
-        for name, text in planned.items()
-        if __salt__["cluster_cli.kept"](f"{STORE}{name}") != text
-    ]
+    lines += [f"the {name} is another one" for name, text in planned.items() if seen["stored"].get(name) != text]
     if "dashboard" not in enabled:
         return [*lines, "module dashboard is not enabled"]
-    return lines or _unserved(planned["crt"], port)
+    return lines or _unserved(planned["crt"], port, seen["url"])
 
 
 def serve(
@@ -62,41 +60,46 @@ def serve(
 
         salt 'saltmaster' cluster_dashboard.serve /etc/ceph/dashboard.crt /etc/ceph/dashboard.key
     """
-    tell, enabled, planned = __salt__["cluster_cli.tell"], _enabled(), _planned(certificate, key, from_site)
+    tell, seen = __salt__["cluster_cli.tell"], _seen()
+    enabled, planned = seen["enabled"], _planned(seen, certificate, key, from_site)
     for name in sorted(enabled & set(instead_of)):
         tell(["mgr", "module", "disable", name])
     if planned["crt"] == _read(certificate):  # the one before too: a run may end between this and the next
-        tell(
-            [
-                "config-key",
-                "set",
-                OURS,
-                " ".join(map(_digest, (__salt__["cluster_cli.kept"](f"{STORE}crt") or "", planned["crt"]))),
-            ]
-        )
+        tell(["config-key", "set", OURS, " ".join(map(_digest, (seen["stored"].get("crt", ""), planned["crt"])))])
     for name, text in planned.items():
-        if __salt__["cluster_cli.kept"](f"{STORE}{name}") != text:
+        if seen["stored"].get(name) != text:
             tell(["config-key", "set", f"{STORE}{name}", "-i", "-"], stdin=text)
     if "dashboard" in enabled:  # it reads port and certificate at its start alone
         tell(["mgr", "module", "disable", "dashboard"])
     __salt__["cluster_cli.tell_mgr"](["mgr", "module", "enable", "dashboard"])
 
     def served() -> None:
-        if lines := _unserved(planned["crt"], port):
+        if lines := _unserved(planned["crt"], port, _seen()["url"]):
             raise CommandExecutionError("; ".join(lines))
 
     halocline.until(served, LIMIT)
 
 
-def _enabled() -> set[str]:
-    return set(__salt__["cluster_cli.ask"](["mgr", "module", "ls"])["enabled_modules"])
+def _seen() -> dict[str, Any]:
+    """What the cluster says, of one start of ``ceph``: the modules that are enabled, the certificate and key that it
+    keeps, the digests of ours, and where the dashboard is served.
+    """
+    asked = [
+        ["mgr", "module", "ls"],
+        *(["config-key", "dump", prefix] for prefix in (STORE, OURS)),
+        ["mgr", "services"],
+    ]
+    modules, kept, ours, services = __salt__["cluster_cli.ask_all"](asked)
+    stored = {name: kept[f"{STORE}{name}"].strip() for name in ("crt", "key") if f"{STORE}{name}" in kept}
+    enabled = set(modules["enabled_modules"])
+    return {"enabled": enabled, "stored": stored, "ours": ours.get(OURS, ""), "url": services.get("dashboard")}
 
 
-def _planned(certificate: str, key: str, from_site: bool) -> dict[str, str]:
+def _planned(seen: Mapping[str, Any], certificate: str, key: str, from_site: bool) -> dict[str, str]:
     """What the managers are to serve: this host's files, or what somebody gave the cluster by hand and no stage did."""
-    stored = {name: __salt__["cluster_cli.kept"](f"{STORE}{name}") for name in ("crt", "key")}
-    if stored["crt"] and not from_site and _digest(stored["crt"]) not in (__salt__["cluster_cli.kept"](OURS) or ""):
-        return stored
+    stored = seen["stored"]
+    if stored.get("crt") and not from_site and _digest(stored["crt"]) not in seen["ours"]:
+        return {"crt": stored["crt"], "key": stored.get("key", "")}
     return {"crt": _read(certificate), "key": _read(key)}
 
 
@@ -109,14 +112,12 @@ def _read(path: str) -> str:
     return Path(path).read_text(encoding="ascii").strip() if Path(path).exists() else ""
 
 
-def _unserved(certificate: str, port: int | None) -> list[str]:
-    """What is not so where the active manager says that it serves the dashboard."""
-    ask, tell = __salt__["cluster_cli.ask"], __salt__["cluster_cli.tell"]
-    url = ask(["mgr", "services"]).get("dashboard")
+def _unserved(certificate: str, port: int | None, url: str | None) -> list[str]:
+    """What is not so at the address where the active manager says that it serves the dashboard."""
     if not url:
         return ["no manager serves it"]
     parts = urlsplit(url)
-    expected = port or int(tell(["config", "get", "mgr", "mgr/dashboard/ssl_server_port"]))
+    expected = port or int(__salt__["cluster_cli.tell"](["config", "get", "mgr", "mgr/dashboard/ssl_server_port"]))
     if parts.scheme != "https" or parts.port != expected:
         return [f"it is served at {url}, expected https and port {expected}"]
     try:

@@ -7,7 +7,18 @@ from proposals.files import site
 from proposals.inventory import kept
 from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ProposalError
-from runners.engine import answer, as_told, daemon_restart, health, jobs, minions, planned, stage_lock, taking_part
+from runners.engine import (
+    answer,
+    as_told,
+    daemon_restart,
+    health,
+    jobs,
+    last_look,
+    minions,
+    planned,
+    stage_lock,
+    taking_part,
+)
 
 AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
 
@@ -125,7 +136,13 @@ def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
     storage = sorted(run & set(members["storage"]))
     hosts_ = kept.load_inventory(paths.inventory)["hosts"]
     names = {minion: hosts_.get(minion, {}).get("hostname", minion) for minion in run}
-    states = jobs.cluster(__opts__, "cluster_osds.states", kind=list)
+    if seen := last_look.kept(__opts__):
+        states, monitors = seen.states(), seen.monitors()
+        absent = {minion: osds for minion, osds in seen.hosts[last_look.ABSENT].answers.items() if osds}
+    else:
+        states = jobs.cluster(__opts__, last_look.STATES, kind=list)
+        monitors = jobs.cluster(__opts__, last_look.MONITORS, kind=dict)["names"]
+        absent = health.gone(__opts__)
     destroyed = [osd for osd in states if osd["state"] == "destroyed"]
     return left_out.Cluster(
         planned={
@@ -133,10 +150,10 @@ def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
             for minion, osds in planned.osds(paths).items()
             if minion in storage
         },
-        absent=health.gone(__opts__),
+        absent=absent,
         osds={osd["fsid"]: osd["id"] for osd in states if osd["fsid"] and (osd["up"] or not osd["new"])},
         waiting={minion: [osd["id"] for osd in destroyed if osd["host"] == name] for minion, name in names.items()},
         monitors={minion: names[minion] for minion in members["mon"] if minion in run},
-        names=jobs.cluster(__opts__, "cluster_mons.monitors", kind=dict)["names"],
+        names=monitors,
         managers=[minion for minion in members["mgr"] if minion in run],
     )

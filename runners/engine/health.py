@@ -16,6 +16,7 @@ from runners.engine import jobs, minions, planned, taking_part
 LIMIT = 300  # seconds without progress after which what is wrong is taken to stay so
 SETTLE = 30  # seconds for what ends by itself; a new cluster needs some until all of its groups are active and clean
 KEPT = "health"  # of the stage's job: what was found before its first change; nothing where there was no cluster
+SEEN = "cluster_health.inspect"
 MADE = "monitors"  # of the stage's job: whether any host that answers has a monitor's store
 PAUSES = (1, 5)  # seconds between two looks: at first, and after a minute
 
@@ -28,8 +29,9 @@ def look(opts: Mapping, asker: str | None = None) -> seen.Seen:
     asker
         The minion that asks; without, the one with the role master.
     """
-    minion = asker or minions.members(opts)["master"][0]
-    return seen.read(jobs.one(opts, minion, "cluster_health.inspect", kind=dict))
+    if asker is None:
+        return seen.read(jobs.cluster(opts, SEEN, kind=dict))
+    return seen.read(jobs.one(opts, asker, SEEN, kind=dict))
 
 
 def judged(

@@ -1,8 +1,26 @@
-"""What stands in ceph.conf, as a state."""
+"""ceph.conf as states.
+
+Not ``file.managed`` with ``unless``: Salt loads each of its hundreds of modules to see whether the state has conditions
+of its own (``mod_run_check``, salt/state.py), 0.5 s of a processor on each host.
+"""
 
 import shutil
 
 import halocline
+
+
+@halocline.state
+def rendered(name: str, source: str) -> dict:
+    """ceph.conf is what a Jinja template makes of this host's pillar; one that ``ceph.adopt`` found here stays.
+
+    name
+        Its path; a folder that is missing is made.
+    source
+        The template, ``salt://...``.
+    """
+    if __salt__["host_ceph_conf.adopted"]():
+        return halocline.unchanged(name, "stays as it was adopted")
+    return __states__["file.managed"](name, source=source, template="jinja", makedirs=True, mode="0644")
 
 
 @halocline.state

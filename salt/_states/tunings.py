@@ -10,6 +10,20 @@ BEFORE = Path("/var/lib/halocline/tunings/values.json")  # of what no plugin of 
 
 
 @halocline.state
+def installed(name: str, pkgs: Sequence[str]) -> dict:
+    """Packages are there where this host is to have a profile. ``name`` is only a name.
+
+    Not ``pkg.installed`` with ``onlyif``: for that Salt loads every module that it has (see ``host_ceph_conf``).
+
+    pkgs
+        Their names.
+    """
+    if not __salt__["tunings.wanted"]():
+        return halocline.unchanged(name, "no profile is planned for this host")
+    return __states__["pkg.installed"](name, pkgs=list(pkgs), refresh=True)
+
+
+@halocline.state
 def applied(name: str) -> dict:
     """This host runs the TuneD profile that its role and hardware ask for, or none of ours; judged by reading back.
 

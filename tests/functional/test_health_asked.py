@@ -114,6 +114,9 @@ class Cluster:
     def cluster_config_startup(self, _):
         return []
 
+    def disks_smart_inspect(self, _):
+        return {}
+
     def restarted(self):
         return [minion for minion, function, *_ in self.asked if function == "daemons.restart"]
 
@@ -121,6 +124,13 @@ class Cluster:
         answers = {minion: {one.function: self.one(opts, minion, one.function, one.arguments) for one in questions}
                    for minion in asked}  # fmt: skip
         return replies.Replies(answers, [])
+
+    def apart(self, opts, asked, questions, timeout=0):
+        said = self.several(opts, asked, questions).answers
+        return {
+            one.function: replies.Replies({minion: told[one.function] for minion, told in said.items()}, [])
+            for one in questions
+        }
 
 
 @pytest.fixture
@@ -132,6 +142,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(jobs, "one", made.one)
     monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: made.one(opts, "salt", *words, **named))
     monkeypatch.setattr(jobs, "ask_several", made.several)
+    monkeypatch.setattr(jobs, "ask_apart", made.apart)
     members = {"all": NODES, "master": ["salt"], "mon": NODES, "mgr": NODES, "storage": NODES}
     monkeypatch.setattr(minions, "members", lambda opts: members)
     notes = {}
@@ -416,6 +427,20 @@ def test_a_pulled_disk_is_a_warning_at_the_end_where_its_osd_was_made(runners, c
     cluster.osd(0, state=["exists", "new"])  # of an interrupted run: it never came up
     done = left()
     assert done["retcode"] == 1 and f"an OSD that is not made yet: /dev/{fsid} is not on this host" in done["error"]
+
+
+def test_the_last_steps_of_a_stage_ask_once_and_the_next_stage_asks_again(runners, cluster, left):
+    asked = {}
+    for jid in ("1", "2"):
+        cluster.asked.clear()
+        left(jid=jid)  # a stage from here, whose last step does not rest on what another one saw
+        alone = len(cluster.asked)
+        done = [runners["daemon.pending"](), runners["disk.health"](warn=True), left(jid=jid)]
+        asked[jid] = cluster.asked[alone:]
+        assert [each.get("retcode", 0) for each in done] == [0, 0, 0] and alone > 0
+        cluster.waiting = {}
+    assert asked["1"] == asked["2"] and len(asked["1"]) == len(set(asked["1"])) == 3 + 4 * len(NODES)
+    assert "no daemon waits" in done[0]["text"]
 
 
 def test_a_silent_host_is_told_with_what_the_cluster_knows_of_it(cluster, left):

@@ -31,8 +31,9 @@ case "$*" in
     "osd erasure-code-profile get e"*) echo '{{"k": "2", "m": "2"}}' ;;
     "osd pool ls detail"*) cat {0}/detail ;;
     "osd pool ls"*) cat {0}/names ;;
-    "config-key ls"*) [ -e {0}/kept ] && echo '["halocline/mon_allow_pool_delete"]' || echo '[]' ;;
-    "config-key get"*) cat {0}/kept ;;
+    "config-key dump"*)
+        [ -e {0}/kept ] || exec echo '{{}}'
+        python3 -c 'import json; print(json.dumps({{"halocline/mon_allow_pool_delete": open("{0}/kept").read()}}))' ;;
     "config-key set"*) echo "$4" >{0}/kept ;;
     "config-key rm"*) rm {0}/kept ;;
     "config dump"*) cat {0}/config ;;

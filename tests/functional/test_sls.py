@@ -86,6 +86,13 @@ def test_no_template_thinks():
     assert {path: hits for path, hits in found.items() if hits} == NEEDED
 
 
+def test_no_state_has_a_condition_for_which_salt_loads_each_of_its_modules():
+    """It looks whether one has conditions of its own: 0.5 s of a processor (``_states/host_ceph_conf``)."""
+    condition = re.compile(r"^ +- (?:unless|onlyif|creates):", re.MULTILINE)
+    assert condition.search("file.managed:\n    - unless:\n      - fun: test.true\n")
+    assert [path for path in TEMPLATES if condition.search(path.read_text())] == []
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_step_fails_hard(show_sls, stage):
     low = show_sls(stage)

@@ -33,8 +33,9 @@ case "$*" in
     "auth get-or-create client.halocline-smoke "*) printf '[client.halocline-smoke]\n\tkey = {1}\n' ;;
     "auth rm client.halocline-smoke") ;;
     "osd pool ls detail"*) cat {0}/pools ;;
-    "config-key ls"*) [ -e {0}/record ] && echo '["halocline/smoke"]' || echo '[]' ;;
-    "config-key get"*) cat {0}/record ;;
+    "config-key dump"*)
+        [ -e {0}/record ] || exec echo '{{}}'
+        python3 -c 'import json; print(json.dumps({{"halocline/smoke": open("{0}/record").read()}}))' ;;
     "config-key set"*) printf '%s' "$4" >{0}/record ;;
     "config-key rm"*) rm -f {0}/record ;;
     "osd dump"*) echo '{{"flags": "sortbitwise,pausewr,purged_snapdirs"}}' ;;

@@ -51,7 +51,12 @@ def begun(product: Product) -> str:
     """Begin a run in a shell of its own and wait until a load runs; return the shell's process id."""
     until(product.healthy, 300, "HEALTH_OK")
     # An OSD of the test before came back a moment ago: a run is refused until it is known that nothing moves.
-    until(lambda: "moment ago" not in product.run("saltmaster", "salt-run health.show").out, 120, "nothing moves")
+
+    def still() -> bool:
+        said = product.run("saltmaster", "salt-run health.show", check=False)
+        return said.code == 0 and "moment ago" not in said.out
+
+    until(still, 120, "nothing moves")
     pid = product.run("saltmaster", RUN).out.split()[-1]
 
     def runs() -> bool:

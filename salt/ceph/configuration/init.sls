@@ -1,14 +1,9 @@
 ceph-configuration:
-  file.managed:
+  host_ceph_conf.rendered:
     - name: /etc/ceph/ceph.conf
     - source: salt://ceph/configuration/files/ceph.conf.j2
-    - template: jinja
-    - makedirs: True
-    - mode: '0644'
-    - unless:
-      - fun: host_ceph_conf.adopted
 
 ceph-configuration-known:
   host_ceph_conf.known:
     - require:
-      - file: ceph-configuration
+      - host_ceph_conf: ceph-configuration

@@ -32,7 +32,7 @@ ceph-service-rgw-{{ gateway['name'] }}-running:
   host_daemon.running:
     - name: ceph-radosgw@{{ gateway['name'] }}
     - require:
-      - file: ceph-configuration
+      - host_ceph_conf: ceph-configuration
 
 ceph-service-rgw-{{ gateway['name'] }}-answers:
   host_services.listening:
