@@ -115,8 +115,12 @@ def _mkfs(osd_id: int, osd: Mapping, key: str) -> None:
 
 
 def _forget_label(node: Path) -> None:
-    """Clear the label of a slot recorded for this OSD: one from before the disk was wiped, or half a one."""
+    """Clear the label of a slot recorded for this OSD: one from before the disk was wiped, or half a one.
+
+    Raises CommandExecutionError where one of Ceph's programs has it.
+    """
     with node.open("r+b") as part:
+        halocline.locked(part, f"{node} is in use")
         part.write(bytes(4096))
         part.flush()
         os.fsync(part.fileno())

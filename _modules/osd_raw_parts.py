@@ -21,7 +21,8 @@ STEADY, PAUSE = 4, 0.1  # looks that must find all names, seconds between two
 def remove(disk: str, numbers: Sequence[int]) -> bool:
     """Take partitions away, with the labels that lie on them: their space is a free slot again.
 
-    The names of the disk's other partitions go away with its table for a moment: they are waited for.
+    The names of the disk's other partitions go away with its table for a moment: they are waited for. Where one of
+    Ceph's programs has any of those that are to go, all stay, and CommandExecutionError is raised.
 
     disk
         The disk's device node.
@@ -35,6 +36,9 @@ def remove(disk: str, numbers: Sequence[int]) -> bool:
         salt 'osdnode1' osd_raw_parts.remove /dev/sdc '[3, 4]'
     """
     parts = {part["number"]: part for part in __salt__["disks.partitions"](disk)["partitions"]}
+    for node in (SLOTS / parts[number]["uuid"] for number in numbers):
+        if node.exists():  # the kernel may have let go of it already
+            halocline.unused(node)
     with open(disk, "r+b", buffering=0) as whole:  # noqa: PTH123 - unbuffered
         for number in numbers:
             os.pwrite(whole.fileno(), bytes(LABEL), parts[number]["start"])

@@ -1,6 +1,7 @@
 """What a host plans for its OSDs, and whether it finds room."""
 
 import errno
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -349,6 +350,28 @@ def test_both_volumes_of_a_part_are_ours_and_no_other(storage):
     assert usual == names["osd_names.volume"](UUIDS[0], "db") and other == f"{usual}-2"
     owners = [names["osd_names.owner"](name, slot) for name in (usual, other) for slot in (first, second)]
     assert owners == [("db", UUIDS[0]), None, None, ("db", UUIDS[0])]
+
+
+def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_module, monkeypatch, tmp_path):
+    """Whatever a record or a label says of it."""
+    disk, slot = tmp_path / "sdc", tmp_path / "by-partuuid" / UUIDS[0]
+    slot.parent.mkdir()
+    for path in (disk, slot):
+        path.write_bytes(b"bluestore block device\n" * 1000)
+    before = disk.read_bytes(), slot.read_bytes()
+    part = {"number": 1, "uuid": UUIDS[0], "start": 0}
+    raw, parts = python_module("osd_raw"), python_module("osd_raw_parts")
+    monkeypatch.setattr(parts, "__salt__", {"disks.partitions": lambda disk: {"partitions": [part]}})
+    monkeypatch.setattr(parts, "SLOTS", slot.parent)
+    monkeypatch.setattr(parts, "_run", lambda *words, **named: pytest.fail(f"ran {words}"))
+    with slot.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for touch in (lambda: raw._forget_label(slot), lambda: parts.remove(str(disk), [1])):
+            with pytest.raises(salt.exceptions.CommandExecutionError, match="is in use"):
+                touch()
+        assert (disk.read_bytes(), slot.read_bytes()) == before
+    raw._forget_label(slot)
+    assert slot.read_bytes()[:4096] == bytes(4096)
 
 
 def test_both_names_of_a_slot_are_ours_and_no_other(storage):
