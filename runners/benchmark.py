@@ -48,8 +48,6 @@ def run(
     """
     if not stage_lock.own(__opts__):
         stage_lock.free(__opts__)
-    if type(test) is not bool:
-        raise ArgumentError(f"test={names.shown(test)}: expected true or false")
     chosen = suites.read(suite)
     of_size, targets = suites.size(chosen, size), suites.targets(chosen, target)
     plan, against = benching.ready(__opts__, chosen, of_size, size, targets, _label(label))
@@ -261,8 +259,6 @@ def clean(test: bool = False) -> answer.Output:
 
         salt-run benchmark.clean test=true
     """
-    if type(test) is not bool:
-        raise ArgumentError(f"test={names.shown(test)}: expected true or false")
     left = benching.interrupted(__opts__)
     if not left:
         return {"text": "no benchmark left anything: nothing changed"}
@@ -291,6 +287,6 @@ def _percent(name: str, value: object) -> float:
 
 
 def _tell(line: str) -> None:
-    """Say a step as it begins; a program that named its ``--out``, and a stage, get the answer alone."""
-    if not __opts__.get("output") and not stage_lock.own(__opts__):
-        print(line, flush=True)
+    """Say a step as it begins; a stage gets the answer alone."""
+    if not stage_lock.own(__opts__):
+        answer.tell(__opts__, line)

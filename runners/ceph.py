@@ -1,11 +1,13 @@
 """``salt-run ceph.*``: a whole cluster, taken in or taken apart."""
 
+from functools import partial
+
 from proposals.cluster.purge import against, record, told
 from proposals.cluster.purge.record import Record
 from proposals.files.site import site
 from proposals.pillar import retiring
 from proposals.text import names
-from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.errors import ProposalError
 from runners.engine import (
     adopting,
     answer,
@@ -40,8 +42,6 @@ def adopt(test: bool = False) -> answer.Output:
         salt-run ceph.adopt test=true
         salt-run ceph.adopt
     """
-    if type(test) is not bool:
-        raise ArgumentError(f"test={names.shown(test)}: expected true or false")
     stage_lock.free(__opts__)
     look = adopting.look(__opts__)
     if look.against:
@@ -129,9 +129,6 @@ def purge(
         salt-run ceph.disengage
         salt-run ceph.purge fsid=11111111-1111-4111-8111-111111111111 wipe=true despite=data
     """
-    for name, value in (("wipe", wipe), ("test", test)):
-        if type(value) is not bool:
-            raise ArgumentError(f"{name}={names.shown(value)}: expected true or false")
     fsid, lost = against.fsid(fsid), against.words("despite", despite, against.DESPITE)
     away = against.words("left", left)
     with one_at_a_time.alone(__opts__, "ceph.purge"):
@@ -154,7 +151,7 @@ def purge(
             return answer.bad(f"left={names.shown(wrong[0])}: no host of this cluster is called so")
         else:
             begun = begun.without(away)
-        notes = purging.carry_out(__opts__, begun, wipe, _tell)
+        notes = purging.carry_out(__opts__, begun, wipe, partial(answer.tell, __opts__))
     stayed = [] if wipe else told.stayed(begun)
     done = f"cluster {fsid} is taken apart: what was kept of it lies in {site(__opts__).purged / fsid}"
     again = "a new cluster begins with 'salt-run state.orch ceph.stage.prep'"
@@ -188,12 +185,6 @@ def _later(past: Record, wipe: bool, test: bool) -> answer.Output:
     if test:
         return {"text": "\n".join(told.disks(past))}
     disengaged.take(__opts__)
-    purging.wipe_later(__opts__, past, _tell)
+    purging.wipe_later(__opts__, past, partial(answer.tell, __opts__))
     looks = "'salt-run state.orch ceph.stage.discovery' looks at them"
     return {"text": f"the disks of cluster {past.fsid} are wiped: {looks}"}
-
-
-def _tell(line: str) -> None:
-    """Say each step as it begins; a program that named its ``--out`` gets the answer alone."""
-    if not __opts__.get("output"):
-        print(line, flush=True)

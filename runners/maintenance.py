@@ -1,8 +1,6 @@
 """``salt-run maintenance.*``: a host taken out of a running cluster for a while, and back."""
 
 from proposals.cluster import maintained
-from proposals.text import names
-from proposals.text.errors import ArgumentError
 from runners.engine import answer, jobs, maintaining, minions, stage_lock, stage_log
 from runners.engine import maintained as hosts
 
@@ -35,7 +33,6 @@ def begin(host: str, without: str | None = None, hours: int = 4, test: bool = Fa
         salt-run maintenance.begin osdnode1
         salt-run maintenance.begin osdnode1 without=ganesha hours=8
     """
-    _switches(test=test)
     stage_lock.free(__opts__)
     spared, lasting, look = maintained.without(without), maintained.hours(hours), hosts.at(__opts__, host)
     if look.record and look.record.state == maintained.DOWN:
@@ -74,7 +71,6 @@ def end(host: str, gone: bool = False, test: bool = False) -> answer.Output:
 
         salt-run maintenance.end osdnode1
     """
-    _switches(gone=gone, test=test)
     stage_lock.free(__opts__)
     look = hosts.at(__opts__, host)
     if (record := look.record) is None:
@@ -105,13 +101,6 @@ def show() -> answer.Output:
     return answer.Answer("\n".join(maintained.lines(records)) or "no host is in maintenance", {"hosts": data})
 
 
-def _switches(**typed: object) -> None:
-    """Raise ArgumentError where a switch is neither true nor false: any other word would count as true."""
-    for name, value in typed.items():
-        if type(value) is not bool:
-            raise ArgumentError(f"{name}={names.shown(value)}: expected true or false")
-
-
 def _tell(host: str) -> maintaining.Tell:
-    """Say each step as it begins; a program that named its ``--out`` gets the answer alone."""
-    return lambda line: None if __opts__.get("output") else print(f"{host}: {line}", flush=True)
+    """Say each step as it begins, and of which host."""
+    return lambda line: answer.tell(__opts__, f"{host}: {line}")

@@ -1,9 +1,9 @@
 """``salt-run recovery.*``: how fast the cluster recovers, at what price for its clients."""
 
+from functools import partial
+
 from proposals.benchmarks import curves, scenarios
 from proposals.cluster import recovery
-from proposals.text import names
-from proposals.text.errors import ArgumentError
 from runners.engine import (
     answer,
     bench_recovery,
@@ -101,15 +101,13 @@ def measure(
         salt-run recovery.measure host=osdnode4 load=60 size=paper
     """
     stage_lock.free(__opts__)
-    if type(test) is not bool:
-        raise ArgumentError(f"test={names.shown(test)}: expected true or false")
     kinds = scenarios.several("what", what, scenarios.WHAT)
     wanted = scenarios.several("profiles", profiles, tuple(recovery.WEIGHED))
     scenarios.percent(load)
     if left := bench_recovery.interrupted(__opts__):
         if test:
             return {"text": f"would first put back what a measurement left: {', '.join(sorted(left['units']))}"}
-        _tell("puts back what a measurement left that was interrupted")
+        answer.tell(__opts__, "puts back what a measurement left that was interrupted")
         bench_recovery.finish(__opts__, left)
         bench_scenarios.whole(__opts__)
     plan, against = bench_recovery.ready(__opts__, kinds, wanted, osd, host, load, size)
@@ -119,8 +117,8 @@ def measure(
     if test:
         return {"text": "\n".join(["would give out, and take in again,", *about])}
     stage_log.note(__opts__, "recovery.measure", "begins", what=kinds, profiles=wanted, size=size, load=load)
-    _tell("\n".join(about))
-    result = bench_scenarios.run(__opts__, plan, _tell)
+    answer.tell(__opts__, "\n".join(about))
+    result = bench_scenarios.run(__opts__, plan, partial(answer.tell, __opts__))
     folder = bench_store.write(__opts__, result, curves.files(scenarios.TITLE, result))
     last = f"{result['id']}: kept in {folder}; open report.html there"
     return answer.Answer(
@@ -149,9 +147,3 @@ def stop() -> answer.Output:
         return {"text": "it is stopped: its own process puts all back"}
     bench_recovery.finish(__opts__, record)
     return {"text": "what it left is put back", "changes": {"ceph": sorted(record["units"])}}
-
-
-def _tell(line: str) -> None:
-    """Say a step as it begins; a program that named its ``--out`` gets the answer alone."""
-    if not __opts__.get("output"):
-        print(line, flush=True)

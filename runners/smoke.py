@@ -1,5 +1,7 @@
 """``salt-run smoke.*``: every service tried by a real client."""
 
+from functools import partial
+
 from proposals.services import smoke, smoke_told
 from runners.engine import answer, one_at_a_time, smoking, stage_lock
 
@@ -31,7 +33,7 @@ def test_(*services: str, test: bool = False) -> answer.Output:
         return {"text": "\n".join(["would try:", *(attempt.line() for attempt in wanted)])}
     stage_lock.free(__opts__)
     with one_at_a_time.alone(__opts__, "smoke.test"):
-        results = smoking.carry_out(__opts__, found, wanted, _tell)
+        results = smoking.carry_out(__opts__, found, wanted, partial(answer.tell, __opts__))
     lines = [result.text() for result in results] if __opts__.get("output") else []
     wrong = smoke_told.failed(results)
     return answer.Answer("\n".join([*lines, smoke_told.ending(results)]), smoke_told.data(results), 1 if wrong else 0)
@@ -64,9 +66,3 @@ def clean(test: bool = False) -> answer.Output:
 
 
 __func_alias__ = {"test_": "test"}
-
-
-def _tell(text: str) -> None:
-    """Say each result as it comes; a program that named its ``--out`` gets the answer alone."""
-    if not __opts__.get("output"):
-        print(text, flush=True)

@@ -141,6 +141,6 @@ def _lines(done: upgrading.Done) -> list[str]:
 
 
 def _tell(line: str) -> None:
-    """Say each step as it begins; a stage, and a program that named its ``--out``, get the answer alone."""
-    if not stage_lock.own(__opts__) and not __opts__.get("output"):
-        print(line, flush=True)
+    """Say a step as it begins; a stage gets the answer alone."""
+    if not stage_lock.own(__opts__):
+        answer.tell(__opts__, line)

@@ -58,6 +58,18 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
     return answering
 
 
+def tell(opts: Mapping, line: str) -> None:
+    """Say a step as it begins, or a result as it comes; a program that named its ``--out`` gets the answer alone.
+
+    opts
+        A runner's ``__opts__``.
+    line
+        What to print.
+    """
+    if not opts.get("output"):
+        print(line, flush=True)
+
+
 def user() -> str:
     """Who asks for the function that runs, as Salt authenticated them: it tells the globals of what it calls."""
     return str(globals().get("__user__", "UNKNOWN"))
@@ -81,7 +93,9 @@ def _quiet_exit() -> None:
 
 
 def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping[str, Any]) -> None:
-    """Raise ArgumentError where a function cannot be called with these arguments."""
+    """Raise ArgumentError where a function cannot be called with these arguments, or a switch is neither true nor
+    false.
+    """
     kinds = {key: parameter.kind for key, parameter in signature.parameters.items() if key != "_"}
     named = [key for key, kind in kinds.items() if kind != inspect.Parameter.VAR_KEYWORD]
     unknown = [key for key in kwargs if key not in named]
@@ -89,9 +103,12 @@ def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping
         near = names.nearest(unknown[0], named) if named else "; it takes none"
         raise ArgumentError(f"{name}: '{names.shown(unknown[0])}' is not an argument{near}")
     try:
-        signature.bind(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError as err:
         raise ArgumentError(f"{name}: {err}; expected {', '.join(named) or 'no argument'}") from err
+    for key, value in given.items():
+        if signature.parameters[key].annotation is bool and type(value) is not bool:  # any word would count as true
+            raise ArgumentError(f"{key}={names.shown(value)}: expected true or false")
 
 
 def _shaped(answer: Any, output: str | None) -> Any:
