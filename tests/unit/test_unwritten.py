@@ -47,7 +47,8 @@ def test_no_file_of_a_host_is_written_and_all_lines_choose_the_same(many: Path, 
     assert unwritten.folders(many) == tree.folders(few)
 
 
-PATTERNS = st.text(alphabet="*?[]!-/.abceghilmnorstuv123", max_size=40)
+# policy.cfg refuses a pattern from the root before it is matched.
+PATTERNS = st.text(alphabet="*?[]!-/.abceghilmnorstuv123", max_size=40).filter(lambda typed: not typed.startswith("/"))
 LIKELY = st.sampled_from(["role-*/*/*", "*/cluster/*", "role-mon/*", "*", "**/*/*", "role-mon/cluster/[!m]*.sls"])
 
 
