@@ -4,6 +4,7 @@
 The guide is typed once, then each stage of it again, in one lab and one run. Seconds as an admin waits for them.
 """
 
+import json
 import statistics
 import time
 
@@ -16,6 +17,7 @@ from lab.session import Session
 STAGES = ("prep", "discovery", "configure", "deploy", "services")
 GOAL, TOGETHER = 2.0, 15.0  # times the floor, and seconds of all five
 ROUNDS = 3
+SHOWN = 0.1  # seconds of a step that is told
 
 
 def measure(cluster: str, console: Console) -> None:
@@ -32,6 +34,16 @@ def measure(cluster: str, console: Console) -> None:
     kept.row("five stages, second run, beside the goal", TOGETHER, sum(seconds[stage] for stage in STAGES), 1)
     told = ", ".join(f"{what} {one:.1f}" for what, one in seconds.items())
     console.print(f"\n{cluster}, nothing to do, seconds, medians of {ROUNDS}: {told}")
+    for stage in STAGES:
+        console.print(f"{stage}: {shares(session, stage)}")
+
+
+def shares(session: Session, stage: str) -> str:
+    """The seconds of each step of a stage's last run, the slowest first, by its run log."""
+    log = session.run(session.master, f"cat $(ls -t /var/log/halocline/{stage}-*.jsonl | head -1)").out
+    records = [json.loads(line) for line in log.splitlines()]
+    steps = sorted(((one["seconds"], one["step"]) for one in records if one["event"] == "result"), reverse=True)
+    return ", ".join(f"{name} {seconds:.1f}" for seconds, name in steps if seconds >= SHOWN)
 
 
 def took(session: Session, command: str) -> list[float]:
