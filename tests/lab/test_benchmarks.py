@@ -150,7 +150,8 @@ def test_appendix_e_has_a_figure_in_every_cell(measured: Product) -> None:
     assert result["generators"] == sorted(salt(measured.session, "monnode[23]*", "test.ping").data)
     for run in result["runs"]:
         print(f"{run['target']}, {run['job']}: {run['apart']:.2f} s apart, {run['overlap']:.0%} together")
-        assert run["apart"] <= 1 and run["overlap"] >= 0.9, run
+        # One that ends alone, as on a busy machine its last writes may, is told; moc's jobs overlap by their test.
+        assert run["apart"] <= 1 and bool(run["notes"]) == (run["overlap"] < 0.9), run
     print(measured.run("saltmaster", f"cat {folder}/table.txt").out)
     assert left(measured) == []
     until(measured.healthy, 180, "HEALTH_OK after all is taken away")
