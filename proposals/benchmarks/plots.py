@@ -93,6 +93,7 @@ def _bars(axes: Any, rows: Sequence[str], curves: Series) -> None:
         places = [place + (at - (len(curves) - 1) / 2) * width for place in range(len(rows))]
         axes.bar(places, [value or 0 for value in values], width, label=name)
     axes.set_xticks(range(len(rows)), rows, rotation=30, ha="right", fontsize="small")
+    axes.margins(y=0.3)  # room for the legend above the highest bar
     axes.set_ylim(bottom=0)
     if curves:
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", loc="upper left", ncols=2)
