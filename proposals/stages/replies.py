@@ -12,7 +12,7 @@ SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, 
 SYNC = "run ceph.stage.prep, which brings its modules up to date"
 MISSING = "\nTypeError: 'str' object is not callable"  # Salt, of a job of several functions: there is no such function
 LONGEST = 2000  # characters of one line of what a minion says
-OTHER = 200  # characters of an answer of another kind than was asked for
+OTHER = 60  # characters of an answer of another kind than was asked for
 # A traceback: below its last frame, the exception's name and words.
 RAISED = re.compile(r'.*\n  File "[^\n]*\n(?: +[^\n]*\n)*(?P<kind>[\w.]+): (?P<words>.*)', re.DOTALL)
 
@@ -71,7 +71,8 @@ def lines(problems: Iterable[Problem]) -> list[str]:
 
 
 def findings(problems: Iterable[Problem], fix: str) -> list[dict[str, Any]]:
-    """Return problems in the form of a check's warnings (``validation.check``), which a stage's run log tells.
+    """Return problems in the form of a check's warnings (``validation.check``), which a stage's run log tells. Of more
+    than ``FEW`` texts the further ones are one warning: its hosts are named, what they said is not.
 
     fix
         What becomes of it, or what to do.
@@ -80,7 +81,10 @@ def findings(problems: Iterable[Problem], fix: str) -> list[dict[str, Any]]:
     for problem in problems:
         minions.setdefault(problem.text, []).append(problem.minion)
     about = {"check": "answers", "severity": "warning", "fix": fix}
-    return [{**about, "hosts": names, "message": text} for text, names in minions.items()]
+    told = [{**about, "hosts": names, "message": text} for text, names in minions.items()]
+    rest = sorted(name for each in told[FEW:] for name in each["hosts"])
+    more = [{**about, "hosts": rest, "message": f"{len(told) - FEW} further problems of this kind"}] if rest else []
+    return [*told[:FEW], *more]
 
 
 def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapping[str, Any]) -> Replies:
@@ -102,11 +106,19 @@ def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapp
             continue
         wrong = {question.function: text for question in questions if (text := _wrong(question, reply))}
         if told := [wrong[each.function] for each in questions if each.function in wrong and not each.optional]:
-            problems.append(Problem(minion, "; ".join(told)))
+            problems.append(Problem(minion, _together(told)))
         else:
             functions = [question.function for question in questions]
             answers[minion] = {each: None if each in wrong else reply["ret"][each] for each in functions}
     return Replies(answers, problems)
+
+
+def _together(told: Sequence[str]) -> str:
+    """Several texts as one; what to do, where more than one says it, once at the end."""
+    end = f": {SYNC}"
+    if sum(text.endswith(end) for text in told) < 2:
+        return "; ".join(told)
+    return "; ".join(text.removesuffix(end) for text in told) + end
 
 
 def _wrong(question: Question, reply: Mapping) -> str:
@@ -116,7 +128,8 @@ def _wrong(question: Question, reply: Mapping) -> str:
         return words(question.function, answer)
     if isinstance(answer, question.kind):
         return ""
-    if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
+    if isinstance(answer, list) and answer and all(isinstance(line, str) for line in answer):
+        # what Salt's compiler says of an SLS that it cannot read
         return "; ".join(_shown(line) for line in answer)
     return f"{question.function} answered {_shown(answer, OTHER)}, expected {_name(question.kind)}: {SYNC}"
 

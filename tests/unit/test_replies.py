@@ -72,3 +72,20 @@ def test_problems_are_warnings_of_a_stage():
         "check": "answers", "severity": "warning", "hosts": ["b", "a"], "message": "no form", "fix": "it stays"
     }  # fmt: skip
     assert (second["hosts"], replies.findings([], "it stays")) == (["c"], [])
+
+
+def test_a_minion_that_answers_nonsense_to_several_questions_is_told_once_what_to_do() -> None:
+    questions = [replies.Question("disks.inspect"), replies.Question("host_nics.inspect", kind=list)]
+    nonsense = {"disks.inspect": [1, {"a": None}], "host_nics.inspect": "x" * 500}
+    returned = {"a": {"ret": nonsense, "retcode": dict.fromkeys(nonsense, 0)}}
+    (problem,) = replies.judged(["a"], questions, returned).problems
+    assert problem.text.count(replies.SYNC) == 1 and problem.text.endswith(replies.SYNC)
+    assert "disks.inspect answered [1, {'a': None}], expected dict; host_nics.inspect answered xxx" in problem.text
+    assert len(problem.text) < 250
+
+
+def test_a_thousand_different_problems_are_few_warnings_that_name_every_minion() -> None:
+    problems = [replies.Problem(f"n{number:04}", f"said {number}") for number in range(1000)]
+    told = replies.findings(problems, "it stays")
+    assert len(told) == replies.FEW + 1 and told[-1]["message"] == "990 further problems of this kind"
+    assert sorted(name for each in told for name in each["hosts"]) == [problem.minion for problem in problems]
