@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import halocline
 from salt.exceptions import CommandExecutionError
 
+STARTING = 30  # seconds until managers that start anew serve it again
 LIMIT = 120  # seconds until the managers serve it: they start anew when a module comes or goes
 STORE = "mgr/dashboard/"  # where the cluster keeps what the module shows
 OURS = "halocline/dashboard-certificate"  # in the cluster: digests of the certificates that a stage set last
@@ -46,7 +47,13 @@ def pending(
     lines += [f"the {name} is another one" for name, text in planned.items() if seen["stored"].get(name) != text]
     if "dashboard" not in enabled:
         return [*lines, "module dashboard is not enabled"]
-    return lines or _unserved(planned["crt"], port, seen["url"])
+    if lines or not _unserved(planned["crt"], port, seen["url"]):
+        return lines
+    try:  # managers that start anew, as where another module came or went, will serve it by themselves
+        halocline.until(lambda: _serves(planned["crt"], port), STARTING)
+    except CommandExecutionError as err:
+        return [str(err)]
+    return []
 
 
 def serve(
@@ -72,12 +79,13 @@ def serve(
     if "dashboard" in enabled:  # it reads port and certificate at its start alone
         tell(["mgr", "module", "disable", "dashboard"])
     __salt__["cluster_cli.tell_mgr"](["mgr", "module", "enable", "dashboard"])
+    halocline.until(lambda: _serves(planned["crt"], port), LIMIT)
 
-    def served() -> None:
-        if lines := _unserved(planned["crt"], port, _seen()["url"]):
-            raise CommandExecutionError("; ".join(lines))
 
-    halocline.until(served, LIMIT)
+def _serves(certificate: str, port: int | None) -> None:
+    """Raise CommandExecutionError where the managers do not serve the dashboard as planned."""
+    if lines := _unserved(certificate, port, _seen()["url"]):
+        raise CommandExecutionError("; ".join(lines))
 
 
 def _seen() -> dict[str, Any]:
