@@ -96,7 +96,7 @@ def _serial(typed: object) -> str:
     raise ArgumentError(f"serial={typed} is not taken for text: quote it twice, as in serial=\"'{typed}'\"")
 
 
-def _states(seen: last_look.Look | None) -> tuple[list[dict] | None, str]:
+def _states(seen: last_look.Look | None = None) -> tuple[list[dict] | None, str]:
     """What the cluster knows of its OSDs, and why it cannot be asked."""
     try:
         return seen.states() if seen else jobs.cluster(__opts__, last_look.STATES, kind=list), ""

@@ -39,7 +39,8 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Salt itself ends with status 0 where an argument is missing or unknown: so it is shown a function that takes
     any, and they are checked here. ``**_`` takes none; Salt's own (``__pub_user`` …) are left out. A runner that asks
-    another one for its data says ``__out="json"``, as ``--out json`` is typed.
+    another one for its data says ``__out="json"``, as ``--out json`` is typed. A TypeError of our own it would print as
+    a wrong argument, with status 0 as well: it is raised as what it is, a fault.
     """
     signature = inspect.signature(function)
 
@@ -52,6 +53,8 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
             answer = function(*args, **typed)
         except ProposalError as err:
             answer = bad(str(err))
+        except TypeError as err:
+            raise RuntimeError(f"{function.__module__}.{function.__name__}: {err}") from err
         return _shaped(answer, kwargs.get("__out") or (function.__globals__.get("__opts__") or {}).get("output"))
 
     del answering.__wrapped__  # Salt follows it and would refuse arguments itself

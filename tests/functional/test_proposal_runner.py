@@ -91,7 +91,7 @@ def test_a_tree_shows_what_hangs_on_what(master):
     for function, words in (("proposal.show", {"name": "mine"}), ("proposal.peek", {"ratio": 9})):
         told = master.runners()[function](tree=True, **words)["text"]
         assert "└── " in told and "── S " in told, told
-    assert "tree=x: true or false" in master.runners()["proposal.show"]("mine", tree="x")["error"]
+    assert "tree=x: expected true or false" in master.runners()["proposal.show"]("mine", tree="x")["error"]
 
 
 def test_what_the_inventory_does_not_tell_is_named(master):
@@ -113,7 +113,10 @@ def test_what_the_inventory_does_not_tell_is_named(master):
 
 
 def test_a_diff_with_live_hosts_says_what_it_needs(master):
-    bad = [["proposal.diff", "mine", "mine", "live=true"], ["proposal.diff", "mine", "live=2"]]
-    for done in side_by_side(master.typed, bad):
+    bad = {
+        ("proposal.diff", "mine", "mine", "live=true"): "live=true compares one proposal with its hosts",
+        ("proposal.diff", "mine", "live=2"): "live=2: expected true or false",
+    }
+    for done, told in zip(side_by_side(master.typed, bad), bad.values(), strict=True):
         assert (done.returncode, done.stderr) == (2, "")
-        assert "live=true compares one proposal with its hosts" in done.stdout
+        assert told in done.stdout

@@ -1,36 +1,9 @@
-"""Which disk may be wiped: cases as data, and what the admin reads."""
-
-from pathlib import Path
-
-import pytest
-import yaml
+"""What the admin reads of a disk that may be wiped; which may be is in tests/functional/test_disk_wipe_asked.py."""
 
 from proposals.cluster import wiping
 
-CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "wiping.yaml").read_text())
 CLEAN = {"device": "/dev/sda", "id": "/dev/disk/by-id/wwn-0x1", "size": 6001175126016, "serial": "ZAD1"}
-CLEAN |= {
-    "in_use": [],
-    "signatures": [],
-    "partitions": ["/dev/sda1"],
-    "group": None,
-    "volumes": [],
-    "osds": [],
-    "fsids": [],
-}
-STATES = [{"id": 3, "fsid": "aaa", "state": "in-use"}, {"id": 4, "fsid": None, "state": "destroyed"}]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
-def test_refusals(case):
-    states = None if "silent" in case else STATES
-    refusals = wiping.refusals(
-        CLEAN | case.get("seen", {}), case.get("typed", "ZAD1"), states, "ours", case.get("silent", "")
-    )
-    if "says" in case:
-        assert any(case["says"] in line for line in refusals), refusals
-    else:
-        assert refusals == []
+CLEAN |= {"signatures": [], "partitions": ["/dev/sda1"], "group": None, "volumes": [], "osds": []}
 
 
 def test_what_would_be_lost_is_named():
