@@ -36,9 +36,13 @@ def units(host: Node) -> dict[str, Path]:
     return {f"{WANTED}/{name}.service": Path(f"/etc/systemd/system/{name}.service") for name in names}
 
 
-def expect(master: Container, names: set[str]) -> None:
-    """Have the master accept these minions' keys as they come, once each."""
-    containers.run(master, f"umask 077; mkdir -p {AWAITED}; cd {AWAITED} && touch {' '.join(names)}")
+def awaited(names: set[str]) -> dict[str, str]:
+    """What lets a master accept these minions' keys as they come, once each: path -> text.
+
+    It is to be there before the master starts: a master that finds the folder made by another between its look and its
+    own mkdir ends itself.
+    """
+    return {f"{AWAITED}/{name}": "" for name in sorted(names)}
 
 
 def wait_for_connections(master: Container, names: set[str], limit: float = LIMIT) -> None:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -88,13 +89,13 @@ def _make(client: DockerClient, lab: Lab, node_image: str, accept: bool) -> None
     cluster = lab.cluster
     with step(f"make {len(cluster.networks)} networks"):
         networks.make(client, lab)
+    names = {host.name for host in cluster.hosts}
     what = f"start {len(cluster.containers)} nodes with {sum(len(host.slots) for host in cluster.containers)} disks"
     with step(what), ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         ordered = sorted(cluster.containers, key=lambda host: not host.master)  # the master has most to do
-        nodes = list(pool.map(lambda host: boot(client, lab, host.name, node_image), ordered))
-    master, names = nodes[0], {host.name for host in cluster.hosts}
-    if accept:
-        salt.expect(master, names)
+        awaited = salt.awaited(names) if accept else {}
+        nodes = list(pool.map(lambda host: boot(client, lab, host.name, node_image, awaited), ordered))
+    master = nodes[0]
     for host in cluster.guests:
         hosts.boot(lab, host)
     with step("wait until every minion has connected" if accept else "wait for the minions' keys"):
@@ -107,12 +108,15 @@ def _make(client: DockerClient, lab: Lab, node_image: str, accept: bool) -> None
         booted.result()
 
 
-def boot(client: DockerClient, lab: Lab, name: str, node_image: str) -> Container:
-    """Make a host's disks and its container and start it; its Salt starts with it."""
+def boot(
+    client: DockerClient, lab: Lab, name: str, node_image: str, awaited: Mapping[str, str] | None = None
+) -> Container:
+    """Make a host's disks and its container and start it; its Salt starts with it. A master takes ``awaited`` too."""
     host = lab.cluster.host(name)
     disks.make_all(lab, host)
     container = containers.make(client, lab, host, node_image)
-    containers.put(container, {**salt.files(lab.cluster, host), **salt.units(host)})
+    own = awaited if awaited and host.master else {}
+    containers.put(container, {**salt.files(lab.cluster, host), **salt.units(host), **own})
     container.start()
     return container
 
