@@ -1,8 +1,10 @@
 """Ask the cluster, on a host with the admin's key: one way for every module here that does."""
 
+import copy
 import json
 import shlex
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import halocline
@@ -12,7 +14,12 @@ LIMIT = 60  # seconds one command may take
 CONNECT = 30  # of these, seconds to find a monitor
 # What a dump says of a text with other characters than ASCII's (src/mon/ConfigKeyService.cc, store_dump).
 BINARY = "<<< binary blob"
+# What functions ask that only look, for those that are asked together; and below which key we keep ours.
+TOGETHER = [["status"], ["quorum_status"], ["mgr", "metadata"], ["mds", "metadata"], ["config", "dump"]]
+TOGETHER += [["osd", "dump"], ["osd", "tree"], ["osd", "crush", "rule", "dump"], ["osd", "pool", "ls", "detail"]]
+TOGETHER += [["osd", "erasure-code-profile", "ls"], ["config-key", "dump", "halocline/"]]
 STARTING = 120  # seconds until managers know a module: they start anew when one comes or goes
+_seen = threading.local()  # of the job that this thread runs
 
 
 def ask(words: Sequence[str], stdin: str | None = None) -> Any:
@@ -29,6 +36,9 @@ def ask(words: Sequence[str], stdin: str | None = None) -> Any:
 
         salt 'saltmaster' cluster_cli.ask '[osd, tree]'
     """
+    known = _known(words)
+    if known is not None:
+        return known
     out = tell([*words, "--format", "json"], stdin)
     return json.loads(out) if out.strip() else None
 
@@ -49,9 +59,32 @@ def ask_all(questions: Sequence[Sequence[str]]) -> list[Any]:
 
         salt 'saltmaster' cluster_cli.ask_all '[[osd, dump], [osd, tree]]'
     """
+    known = [_known(words) for words in questions]
+    if None not in known:
+        return known
     lines = "".join(f"{shlex.join(words)}\n" for words in questions)
     answers = _documents(tell(["--format", "json"], stdin=lines))
     return answers if len(answers) == len(questions) else [ask(words) for words in questions]
+
+
+def together(functions: Mapping[str, Sequence]) -> dict[str, Any]:
+    """Return what functions that only look answer, by name, all of what the cluster was at one moment: what they ask is
+    asked by one start of ``ceph``. Raises where one of them does.
+
+    functions
+        Each with its arguments.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.together '{cluster_health.inspect: [], cluster_osds.states: []}'
+    """
+    try:
+        _seen.answers = dict(zip(map(tuple, TOGETHER), ask_all(TOGETHER), strict=True))
+        return {name: __salt__[name](*arguments) for name, arguments in functions.items()}
+    finally:
+        _seen.answers = {}
 
 
 def tell(words: Sequence[str], stdin: str | None = None) -> str:
@@ -110,6 +143,16 @@ def kept(key: str) -> str | None:
     if text is not None and text.startswith(BINARY):
         text = tell(["config-key", "get", key])
     return text if text is None else text.strip()
+
+
+def _known(words: Sequence[str]) -> Any:
+    """What was answered already to one of the questions that are asked together; ``None`` where nothing was."""
+    answers = getattr(_seen, "answers", {})
+    *dump, key = words
+    kept = answers.get((*dump, "halocline/")) if key.startswith("halocline/") else None
+    if kept is not None:  # of all that begin so
+        return {each: text for each, text in kept.items() if each.startswith(key)}
+    return copy.deepcopy(answers.get(tuple(words)))
 
 
 def _documents(text: str) -> list[Any]:

@@ -39,15 +39,27 @@ def end() -> list[str]:
 
         salt 'saltmaster' cluster_maintenance.end
     """
-    noted = __salt__["cluster_cli.kept"](NOTE)
-    if noted is None:
+    there = noted()
+    if not there:
         return []
     away = hosts()  # whose noout is that of their maintenance, which ends by maintenance.end
-    for host in noted.split():
+    for host in there:
         if host not in away:
             __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
     __salt__["cluster_cli.tell"](["config-key", "rm", NOTE])
-    return noted.split()
+    return there
+
+
+def noted() -> list[str]:
+    """Return the hosts whose ``noout`` ``begin`` has set and nobody took away; empty for none.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_maintenance.noted
+    """
+    return (__salt__["cluster_cli.kept"](NOTE) or "").split()
 
 
 def hosts() -> dict[str, Any]:

@@ -12,14 +12,14 @@ from runners.engine import (
     daemon_restart,
     gateways,
     jobs,
-    last_look,
     minions,
     stage_lock,
+    stage_look,
     taking_part,
     upgrading,
 )
 
-PENDING, STOPPED = NAMES = (last_look.PENDING, last_look.STOPPED)
+PENDING, STOPPED = NAMES = (stage_look.PENDING, stage_look.STOPPED)
 
 
 @answer.answers
@@ -117,14 +117,15 @@ def _turns(steps: Mapping[str, order.Waiting]) -> Iterator[tuple[str, dict[str, 
 
 def _seen() -> tuple[dict[str, dict], dict[str, list]]:
     """The same as ``_looked`` says, by the look that a stage's steps behind this one take theirs from."""
-    hosts = last_look.look(__opts__).hosts
-    waiting, down = ({minion: told for minion, told in hosts[name].whole().items() if told} for name in NAMES)
+    seen = stage_look.kept(__opts__) or stage_look.look(__opts__)
+    stage_look.keep(__opts__, seen)
+    waiting, down = ({minion: told for minion, told in seen.hosts[name].whole().items() if told} for name in NAMES)
     return waiting, down
 
 
 def _looked() -> tuple[dict[str, dict], dict[str, list]]:
     """Which daemons of which minion wait, with what, and which units are down: one job, after one to the cluster."""
-    startup = jobs.cluster(__opts__, "cluster_config.startup")
+    startup = jobs.cluster(__opts__, stage_look.STARTUP)
     asked = taking_part.among(__opts__, minions.members(__opts__)["all"])
     questions = (jobs.Question(PENDING, [startup]), jobs.Question(STOPPED, kind=list))
     answers = jobs.ask_several(__opts__, asked, questions).whole()

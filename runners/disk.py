@@ -7,7 +7,7 @@ from proposals.files import site, tree
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, last_look, minions, planned, stage_lock, stage_log, taking_part
+from runners.engine import answer, jobs, minions, planned, stage_lock, stage_log, stage_look, taking_part
 
 
 @answer.answers
@@ -67,11 +67,11 @@ def health(warn: bool = False) -> answer.Output:
 
         salt-run disk.health
     """
-    if seen := last_look.kept(__opts__):
-        replied = seen.hosts[last_look.DISKS]
+    if seen := stage_look.kept(__opts__):
+        replied = seen.hosts[stage_look.DISKS]
     else:
         hosts = taking_part.among(__opts__, minions.members(__opts__)["all"])
-        replied = jobs.ask(__opts__, hosts, last_look.DISKS)
+        replied = jobs.ask(__opts__, hosts, stage_look.DISKS)
     states, silent = _states(seen)
     disks = failing.disks(replied.answers, failing.planned(planned.osds(site.site(__opts__)), states))
     text = "\n".join([*replies.lines(replied.problems), *failing.text(disks), *filter(None, [silent])])
@@ -96,10 +96,10 @@ def _serial(typed: object) -> str:
     raise ArgumentError(f"serial={typed} is not taken for text: quote it twice, as in serial=\"'{typed}'\"")
 
 
-def _states(seen: last_look.Look | None = None) -> tuple[list[dict] | None, str]:
+def _states(seen: stage_look.Look | None = None) -> tuple[list[dict] | None, str]:
     """What the cluster knows of its OSDs, and why it cannot be asked."""
     try:
-        return seen.states() if seen else jobs.cluster(__opts__, last_look.STATES, kind=list), ""
+        return seen.cluster[stage_look.STATES] if seen else jobs.cluster(__opts__, stage_look.STATES, kind=list), ""
     except ProposalError as err:
         return None, str(err)
 

@@ -5,7 +5,7 @@ from typing import Any
 from proposals.cluster.health import judge, report
 from proposals.cluster.maintained import excused
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, maintained, minions, stage_lock
+from runners.engine import answer, health, jobs, maintained, minions, stage_lock, stage_look, taking_part
 
 
 @answer.answers
@@ -55,7 +55,7 @@ def before() -> dict[str, Any]:
     plan = health.plan(__opts__)
     lines, changes = _without_noout()
     try:
-        seen = health.look(__opts__)
+        seen = health.looked(__opts__) or health.look(__opts__)
     except ProposalError as err:
         stage_lock.keep(__opts__, health.KEPT, None)
         return {"text": f"nothing is known of the cluster before: {err}"}
@@ -73,6 +73,10 @@ def _without_noout() -> tuple[list[str], dict[str, str]]:
 
     Its host may be gone: that hides nothing of what the cluster says before.
     """
+    looked = stage_look.kept(__opts__)
+    if looked and not looked.cluster[stage_look.NOOUT]:
+        return [], {}
+    stage_look.keep(__opts__, None)
     try:
         ended = jobs.cluster(__opts__, "cluster_maintenance.end", kind=list)
     except ProposalError as err:
@@ -96,7 +100,10 @@ def after() -> dict[str, Any]:
     """
     gone = [fsid for osds in health.gone(__opts__).values() for fsid in osds]
     plan, kept = health.plan(__opts__, gone), stage_lock.kept(__opts__, health.KEPT)
-    verdict = health.waited(lambda: health.judged(__opts__, plan, kept), settle=health.SETTLE)
+    seen = health.looked(__opts__)
+    verdict = judge.judge(seen, plan, kept, taking_part.excused(__opts__)) if seen else None
+    if verdict is None or verdict.wrong:
+        verdict = health.waited(lambda: health.judged(__opts__, plan, kept), settle=health.SETTLE)
     told = "\n".join(report.text(verdict))
     if verdict.wrong:
         return answer.bad(f"the cluster is not as planned, and got no better for {health.LIMIT} s:\n{told}", 1)

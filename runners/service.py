@@ -9,10 +9,10 @@ from proposals.services.service import Service
 from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, as_told, ceph, jobs, minions, stage_lock, taking_part
+from runners.engine import answer, ceph, jobs, minions, stage_lock, stage_look, taking_part
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
-CLUSTER, KEYS = "cluster_crush.inspect", "ceph.cluster.keys"
+RUNNING, KEYS = "host_services.running", "ceph.cluster.keys"
 NOTHING = "no minion of this run has a role of these services: nothing to do"
 
 
@@ -38,10 +38,21 @@ def check(services: str | Sequence[str] | None = None, test: bool = False) -> di
     chosen, steps, pillar = _steps(services)
     if not steps:
         return {"text": NOTHING}
-    found = ceph.found(__opts__, test)
+    wanted, groups = _of_run(chosen, steps, pillar)
+    try:
+        cluster = None if test else _cluster(wanted)
+    except ProposalError:
+        cluster = None
+    found = cluster[stage_look.CRUSH] if cluster else ceph.found(__opts__, test)
     for step in steps.values() if found is not None else ():
         pools.plan(step["pools"], found)
-    running = jobs.ask(__opts__, taking_part.among(__opts__, pillar["members"]["all"]), "host_services.running")
+    taking = taking_part.among(__opts__, pillar["members"]["all"])
+    look = cluster is not None and bool(stage_lock.own(__opts__)) and not _lacking(wanted, steps, cluster)
+    questions = [jobs.Question(RUNNING)]
+    questions += [jobs.Question(stage_look.DIFFERING, [groups, {}], list)] if look else []  # for the next step
+    replied = jobs.ask_apart(__opts__, sorted({*taking, *(stage_look.hosts(groups) if look else ())}), questions)
+    stage_look.keep(__opts__, stage_look.Look(cluster, replied) if look else None)
+    running = stage_look.of(replied[RUNNING], taking)
     problems = replies.lines(running.failed)
     if problems := problems + service_answers.problems(steps, running.answers, pillar["generation"]):
         return answer.bad("\n".join(problems))
@@ -72,15 +83,16 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     chosen, steps, pillar = _steps(services)
     if not steps:
         return {"text": NOTHING}
-    master, wanted = pillar["members"]["master"], [service for service in chosen if service.name in steps]
-    groups = [([KEYS], master), *(group for service in wanted for group in _groups(service, steps, master))]
-    differ = [] if test else _lacking(wanted, steps, master) or as_told.differing(__opts__, groups)
+    master = pillar["members"]["master"]
+    wanted, groups = _of_run(chosen, steps, pillar)
+    differ = [] if test else _differ(wanted, steps, groups)
     if not test and not differ:
-        return {"text": f"{len(as_told.hosts(groups))} hosts are as told: nothing changed"}
+        return {"text": f"{len(stage_look.hosts(groups))} hosts are as told: nothing changed"}
+    stage_look.keep(__opts__, None)
     done = [_apply("keys", KEYS, master, test)]
     for service in wanted:
         done += _bring(service, steps[service.name], master, test)
-    text = "\n".join([*([as_told.LINE, *differ] if differ else []), *(part.text() for part in done)])
+    text = "\n".join([*([stage_look.LINE, *differ] if differ else []), *(part.text() for part in done)])
     more = {"changes": {part.what: part.changes for part in done if part.changes}}
     more |= {"plan": [part.as_step() for part in done]} if test else {}
     if any(part.failed for part in done):
@@ -88,23 +100,51 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     return {"text": text, **more}
 
 
-def _lacking(services: Sequence[Service], steps: Mapping[str, Mapping], master: Sequence[str]) -> list[str]:
-    """What the cluster lacks of services, a line each, seen in one job: where it does, as before they first come up, no
-    host need be looked at."""
-    asks = {service.name: f"cluster_{service.name}.inspect" for service in services if service.commands}
-    questions = [jobs.Question(function) for function in (CLUSTER, *asks.values())]
+def _of_run(
+    chosen: Sequence[Service], steps: Mapping[str, Mapping], pillar: Mapping
+) -> tuple[list[Service], list[stage_look.Group]]:
+    """The services of this run, and all SLS of theirs, each with its hosts."""
+    master, wanted = pillar["members"]["master"], [service for service in chosen if service.name in steps]
+    return wanted, [([KEYS], master), *(group for service in wanted for group in _groups(service, steps, master))]
+
+
+def _differ(services: Sequence[Service], steps: Mapping[str, Mapping], groups: Sequence[stage_look.Group]) -> list[str]:
+    """What is not as services say, a line each: as ``check`` has just seen it in the same stage, or looked at now.
+
+    Where the cluster lacks something, as before they first come up, no host need be looked at.
+    """
+    if seen := stage_look.kept(__opts__):
+        return seen.differing()
     try:
-        found = jobs.ask_several(__opts__, master, questions).whole()[master[0]]
-        todo = [each for step in steps.values() for each in pools.plan(step["pools"], found[CLUSTER])[0]]
+        cluster = _cluster(services)
+    except ProposalError as err:
+        return [str(err)]
+    return _lacking(services, steps, cluster) or stage_look.differing(__opts__, groups)
+
+
+def _cluster(services: Sequence[Service]) -> dict[str, Any]:
+    """What the cluster has for services, seen at once."""
+    asked = {_inspect(service): [] for service in services if service.commands}
+    return jobs.cluster(__opts__, "cluster_cli.together", [{stage_look.CRUSH: [], **asked}], dict)
+
+
+def _lacking(services: Sequence[Service], steps: Mapping[str, Mapping], cluster: Mapping[str, Any]) -> list[str]:
+    """What the cluster lacks of services, a line each."""
+    try:
+        todo = [each for step in steps.values() for each in pools.plan(step["pools"], cluster[stage_look.CRUSH])[0]]
         for service in services:
             if service.commands:
-                todo += service.commands(steps[service.name]["cluster"], found[asks[service.name]])
+                todo += service.commands(steps[service.name]["cluster"], cluster[_inspect(service)])
     except ProposalError as err:
         return [str(err)]
     return [ceph.typed(command) for command in todo]
 
 
-def _groups(service: Service, steps: Mapping[str, Mapping], master: Sequence[str]) -> list[as_told.Group]:
+def _inspect(service: Service) -> str:
+    return f"cluster_{service.name}.inspect"
+
+
+def _groups(service: Service, steps: Mapping[str, Mapping], master: Sequence[str]) -> list[stage_look.Group]:
     """The SLS of a service, each with its hosts."""
     step = steps[service.name]
     first = [([service.on_master], master)] if service.on_master and step["cluster"] else []
@@ -145,7 +185,7 @@ def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test:
     """Give the cluster what else a service needs."""
 
     def plan() -> list[list[str]]:
-        return list(service.commands(step["cluster"], jobs.cluster(__opts__, f"cluster_{service.name}.inspect")))
+        return list(service.commands(step["cluster"], jobs.cluster(__opts__, _inspect(service))))
 
     return _ceph(f"{service.name}: cluster", test, plan)
 

@@ -9,18 +9,15 @@ from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ProposalError
 from runners.engine import (
     answer,
-    as_told,
     daemon_restart,
     health,
     jobs,
-    last_look,
     minions,
     planned,
     stage_lock,
+    stage_look,
     taking_part,
 )
-
-AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
 
 
 @answer.answers
@@ -63,10 +60,11 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
 
 @answer.answers
-def same(groups: Sequence[as_told.Group], pillar: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """See in one job whether any host differs from what the stage's next steps say of it: a step of that stage.
+def same(groups: Sequence[stage_look.Group], pillar: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """See whether any host differs from what the stage's next steps say of it: a step of that stage.
 
-    Where none does, and nothing changes meanwhile, those steps are not applied (``step.look``).
+    Where none does, and nothing changes meanwhile, those steps are not applied (``step.look``), and runners take what
+    they want to know from this look.
 
     groups
         Lists of SLS, each with the minions that they are for.
@@ -81,11 +79,16 @@ def same(groups: Sequence[as_told.Group], pillar: Mapping[str, Any] | None = Non
     """
     if stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "there is no cluster yet: nothing is as told"}
-    lines = as_told.differing(__opts__, groups, pillar)
-    stage_lock.keep(__opts__, AS_TOLD, not lines)
+    try:
+        seen = stage_look.look(__opts__, groups, pillar)
+        lines = seen.differing()
+    except ProposalError as err:
+        seen, lines = None, [str(err)]
+    stage_lock.keep(__opts__, stage_look.AS_TOLD, not lines)
+    stage_look.keep(__opts__, None if lines else seen)
     if not lines:
-        return {"text": f"{len(as_told.hosts(groups))} hosts are as told"}
-    return {"text": "\n".join([as_told.LINE, *lines])}
+        return {"text": f"{len(stage_look.hosts(groups))} hosts are as told"}
+    return {"text": "\n".join([stage_look.LINE, *lines])}
 
 
 @answer.answers
@@ -136,13 +139,11 @@ def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
     storage = sorted(run & set(members["storage"]))
     hosts_ = kept.load_inventory(paths.inventory)["hosts"]
     names = {minion: hosts_.get(minion, {}).get("hostname", minion) for minion in run}
-    if seen := last_look.kept(__opts__):
-        states, monitors = seen.states(), seen.monitors()
-        absent = {minion: osds for minion, osds in seen.hosts[last_look.ABSENT].answers.items() if osds}
+    if seen := stage_look.kept(__opts__):
+        states, monitors = seen.cluster[stage_look.STATES], seen.cluster[stage_look.MONITORS]
     else:
-        states = jobs.cluster(__opts__, last_look.STATES, kind=list)
-        monitors = jobs.cluster(__opts__, last_look.MONITORS, kind=dict)["names"]
-        absent = health.gone(__opts__)
+        states = jobs.cluster(__opts__, stage_look.STATES, kind=list)
+        monitors = jobs.cluster(__opts__, stage_look.MONITORS, kind=dict)
     destroyed = [osd for osd in states if osd["state"] == "destroyed"]
     return left_out.Cluster(
         planned={
@@ -150,10 +151,10 @@ def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
             for minion, osds in planned.osds(paths).items()
             if minion in storage
         },
-        absent=absent,
+        absent=health.gone(__opts__),
         osds={osd["fsid"]: osd["id"] for osd in states if osd["fsid"] and (osd["up"] or not osd["new"])},
         waiting={minion: [osd["id"] for osd in destroyed if osd["host"] == name] for minion, name in names.items()},
         monitors={minion: names[minion] for minion in members["mon"] if minion in run},
-        names=monitors,
+        names=monitors["names"],
         managers=[minion for minion in members["mgr"] if minion in run],
     )

@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, stage_log
+from runners.engine import answer, jobs, stage_log, stage_look
 
 LATER = "looked at when the cluster runs"  # what a step says where ``found`` is None
 
 
 def found(opts: Mapping, test: bool) -> dict[str, Any] | None:
     """Return what ``cluster_crush.inspect`` answers; None in test mode where there is no cluster to ask yet."""
+    if looked := stage_look.kept(opts):
+        return looked.cluster[stage_look.CRUSH]
     try:
-        return jobs.cluster(opts, "cluster_crush.inspect", kind=dict)
+        return jobs.cluster(opts, stage_look.CRUSH, kind=dict)
     except ProposalError:
         if test:
             return None
@@ -41,6 +43,7 @@ def run(opts: Mapping, commands: Sequence[Sequence[str]], test: bool, steady: st
         return {"text": f"{steady}: nothing changed"}
     if test:
         return {"text": "\n".join(["would run:", *lines])}
+    stage_look.keep(opts, None)
     jobs.cluster(opts, "cluster_crush.apply", [commands])
     return {"text": "\n".join(lines), "changes": {"ceph": lines}}
 

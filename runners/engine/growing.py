@@ -12,7 +12,7 @@ from proposals.cluster.removal.items import Item, digest
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.text.notes import counted
-from runners.engine import health, jobs, minions, planned, taking_part
+from runners.engine import health, jobs, minions, planned, stage_look, taking_part
 
 HOLD = "hold_new_osds"
 START = 60  # seconds without progress that new OSDs have to come up; what stays down is told at the stage's end
@@ -64,9 +64,13 @@ def started(opts: Mapping) -> None:
 
 def look(opts: Mapping) -> Look:
     """Look at the OSDs that wait for data; none that leaves the cluster is among them."""
-    wanted, states = growth.minions(planned.osds(site(opts))), jobs.cluster(opts, "cluster_osds.states", kind=list)
+    looked, wanted = stage_look.kept(opts), growth.minions(planned.osds(site(opts)))
+    states = looked.cluster[stage_look.STATES] if looked else jobs.cluster(opts, stage_look.STATES, kind=list)
     items = growth.waiting(wanted, states)
-    seen = jobs.cluster(opts, "cluster_fill.inspect", [bool(items)], dict)
+    if looked and not items:
+        seen = looked.cluster[stage_look.FILL]
+    else:
+        seen = jobs.cluster(opts, stage_look.FILL, [bool(items)], dict)
     leaving, sizes = record.read(seen["removal"]), seen["sizes"]
     away = {item.fsid for item in leaving.items} if leaving else set()
     numbers = {item: item.name.removeprefix("osd.") for item in items if item.fsid not in away}

@@ -11,12 +11,11 @@ from proposals.cluster.health.patience import Patience
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions, planned, taking_part
+from runners.engine import jobs, minions, planned, stage_look, taking_part
 
 LIMIT = 300  # seconds without progress after which what is wrong is taken to stay so
 SETTLE = 30  # seconds for what ends by itself; a new cluster needs some until all of its groups are active and clean
 KEPT = "health"  # of the stage's job: what was found before its first change; nothing where there was no cluster
-SEEN = "cluster_health.inspect"
 MADE = "monitors"  # of the stage's job: whether any host that answers has a monitor's store
 PAUSES = (1, 5)  # seconds between two looks: at first, and after a minute
 
@@ -30,8 +29,14 @@ def look(opts: Mapping, asker: str | None = None) -> seen.Seen:
         The minion that asks; without, the one with the role master.
     """
     if asker is None:
-        return seen.read(jobs.cluster(opts, SEEN, kind=dict))
-    return seen.read(jobs.one(opts, asker, SEEN, kind=dict))
+        return seen.read(jobs.cluster(opts, stage_look.HEALTH, kind=dict))
+    return seen.read(jobs.one(opts, asker, stage_look.HEALTH, kind=dict))
+
+
+def looked(opts: Mapping) -> seen.Seen | None:
+    """Return what the cluster said of itself when the running stage looked; None where that holds no more."""
+    look = stage_look.kept(opts)
+    return seen.read(look.cluster[stage_look.HEALTH]) if look else None
 
 
 def judged(
@@ -111,5 +116,8 @@ def plan(opts: Mapping, gone: Collection[str] = ()) -> Plan:
 
 def gone(opts: Mapping) -> dict[str, dict[str, str]]:
     """Return the planned OSDs whose disks are gone, by host and fsid, each with the reason: as the hosts say now."""
-    found = jobs.ask(opts, taking_part.among(opts, minions.members(opts)["storage"]), "osd.absent")
+    if looked := stage_look.kept(opts):
+        found = looked.hosts[stage_look.ABSENT]
+    else:
+        found = jobs.ask(opts, taking_part.among(opts, minions.members(opts)["storage"]), stage_look.ABSENT)
     return {minion: osds for minion, osds in found.answers.items() if osds}

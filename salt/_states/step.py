@@ -143,6 +143,13 @@ def _as_told() -> bool:
     return not any(state.get("changed", state["changes"]) for state in __running__.values())
 
 
+def _look_anew() -> None:
+    """What was seen before a change holds no more."""
+    from runners.engine import stage_look
+
+    stage_look.keep(__opts__, None)
+
+
 def _changed(answers: Mapping) -> list[str]:
     """The minions on which a state changed something."""
     by_minion = {minion: states.values() for minion, states in answers.items() if isinstance(states, Mapping)}
@@ -179,6 +186,8 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
         ret.update(result=False, comment=str(answer))
         return ret
     ret["changes"] = answer.get("changes", {})
+    if ret["changes"]:
+        _look_anew()
     ret["comment"] = answer.get("error") or answer.get("text") or ""
     ret["result"] = answer.get("retcode", 0) == 0
     ret["changed"] = sorted(ret["changes"])

@@ -73,6 +73,9 @@ class Minions:
     def host_masters_active(self, _):
         return ["salt"]
 
+    def cluster_cli_together(self, minion, functions):
+        return {name: self.one({}, minion, name, words) for name, words in functions.items()}
+
     def cluster(self, opts, function, words=(), kind=None, timeout=0):
         return self.one(opts, "salt", function, words)
 

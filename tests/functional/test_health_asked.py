@@ -12,7 +12,7 @@ from proposals.cluster.health.findings import Plan
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, spared, stage_lock
+from runners.engine import health, jobs, minions, planned, spared, stage_lock, stage_look
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -103,13 +103,32 @@ class Cluster:
     def cluster_osds_states(self, _):
         osds = self.now["osd_dump"]["osds"]
         return [{"id": osd["osd"], "fsid": osd["uuid"], "host": OSDS.get(osd["uuid"]), "up": bool(osd["up"])}
-                | {"state": "in-use", "new": "new" in osd["state"], "in": True} for osd in osds]  # fmt: skip
+                | {"state": "in-use", "new": "new" in osd["state"], "in": True, "weight": 1.0}
+                for osd in osds]  # fmt: skip
 
     def cluster_mons_monitors(self, _):
         return {"names": list(NODES), "quorum": self.now["status"]["quorum_names"]}
 
     def mon_exists(self, _):
         return True
+
+    def cluster_cli_together(self, minion, functions):
+        return {name: self.one({}, minion, name, words) for name, words in functions.items()}
+
+    def cluster_crush_inspect(self, _):
+        return {}
+
+    def cluster_crush_held(self, _):
+        return ""
+
+    def cluster_fill_inspect(self, _, sizes):
+        return {"begun": None, "removal": None, "sizes": {}}
+
+    def cluster_maintenance_noted(self, _):
+        return self.flagged
+
+    def host_states_differing(self, _, groups, pillar):
+        return []
 
     def cluster_config_startup(self, _):
         return []
@@ -439,8 +458,73 @@ def test_the_last_steps_of_a_stage_ask_once_and_the_next_stage_asks_again(runner
         asked[jid] = cluster.asked[alone:]
         assert [each.get("retcode", 0) for each in done] == [0, 0, 0] and alone > 0
         cluster.waiting = {}
-    assert asked["1"] == asked["2"] and len(asked["1"]) == len(set(asked["1"])) == 3 + 4 * len(NODES)
+    assert asked["1"] == asked["2"] and len(asked["1"]) == len(set(asked["1"])) == 1 + len(
+        stage_look.CLUSTER
+    ) + 4 * len(NODES)
     assert "no daemon waits" in done[0]["text"]
+
+
+STEPS = ("health.before", "crush.place", "osd.growth", "pool.make", "health.after", "daemon.pending", "disk.health")
+GROUPS = [[["ceph.cluster.osd"], list(NODES)]]
+
+
+@pytest.fixture
+def steps(runners, cluster, left, monkeypatch):
+    """A function: what each step of a deploy with nothing to do answers behind its checks, and what was asked."""
+    monkeypatch.setattr(minions, "pillar", lambda _: {"pools": {}, "crush_locations": {}})
+    monkeypatch.setattr(stage_lock, "own", lambda opts: {"jid": "1"})
+
+    def ran(between=lambda: None):
+        stage_lock.keep({}, health.MADE, True)
+        cluster.asked.clear()
+        looked = runners["targets.same"](GROUPS)
+        between()
+        done = {step: runners[step](**{"warn": True} if step == "disk.health" else {}) for step in STEPS}
+        return [looked, *done.values(), runners["targets.left"](cluster=True)], list(cluster.asked)
+
+    return ran
+
+
+def test_where_nothing_is_to_be_done_a_deploy_asks_cluster_and_hosts_once(cluster, steps):
+    answers, asked = steps()
+    assert [each.get("retcode", 0) for each in answers] == [0] * 9 and answers[0]["text"] == "3 hosts are as told"
+    assert len([each for each in asked if each[1] == "cluster_cli.together"]) == 1
+    assert len(asked) == len(set(asked)) == 1 + len(stage_look.CLUSTER) + 5 * len(NODES)
+
+
+def test_where_a_host_differs_each_step_asks_for_itself(cluster, steps):
+    cluster.host_states_differing = lambda minion, *_: ["ceph-conf: would change"] if minion == "node2" else []
+    answers, asked = steps()
+    assert answers[0]["text"] == "not as told, or to be applied:\nnode2: ceph-conf: would change"
+    counts = [[function for _, function, *_ in asked].count(name) for name in ("cluster_health.inspect", "osd.absent")]
+    assert counts == [1 + 3, 3 * len(NODES)] and ("salt", "cluster_maintenance.end") in asked
+
+
+def test_noout_of_an_interrupted_run_is_taken_away_and_the_cluster_asked_again(cluster, steps):
+    cluster.flagged = ["node1"]
+    _, asked = steps()
+    behind = asked[asked.index(("salt", "cluster_maintenance.end")) :]
+    assert cluster.flagged == [] and ("salt", "cluster_health.inspect") in behind
+
+
+def test_what_a_look_saw_wrong_is_looked_at_again_until_it_is_well(cluster, steps):
+    cluster.osd(3, **DOWN)
+    stage_lock.keep({}, health.KEPT, {})
+    cluster.later = [(5, lambda: cluster.osd(3, up=1, state=["exists", "up"]))]
+    answers, asked = steps()
+    assert [each.get("retcode", 0) for each in answers] == [0] * 9 and cluster.seconds < 60
+
+
+def test_a_change_that_a_runner_makes_has_the_steps_behind_it_ask_anew(cluster, steps):
+    _, asked = steps(between=lambda: stage_look.keep({}, None))  # as step.py does
+    assert ("salt", "cluster_maintenance.end") in asked and len(asked) > len(set(asked))
+
+
+def test_where_the_cluster_does_not_answer_the_look_says_so_and_every_step_is_applied(runners, cluster, steps):
+    cluster.cluster_osds_states = lambda _: ProposalError("no monitor answered")
+    answer = runners["targets.same"](GROUPS)
+    assert answer["text"] == "not as told, or to be applied:\nno monitor answered"
+    assert stage_lock.kept({}, stage_look.AS_TOLD) is False and stage_look.kept({}) is None
 
 
 def test_a_silent_host_is_told_with_what_the_cluster_knows_of_it(cluster, left):

@@ -6,7 +6,7 @@ import pytest
 from played import Minions
 from saltmaster import Master
 
-from runners.engine import minions, taking_part
+from runners.engine import minions, stage_lock, taking_part
 
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2]}]
 TREE += [{"id": -2, "name": "node1", "type": "host", "children": [0]}, {"id": 0, "name": "osd.0", "type": "osd"}]
@@ -16,11 +16,13 @@ POOLS = {name: {"application": "cephfs", "size": 1} for name in ("cephfs_data", 
 SYSTEM = {"name": "cephfs", "data_pools": ["cephfs_data"], "max_mds": 1, "standby_replay": False}
 STEPS = {
     "cephfs": {
+        "ports": {},
         "parts": {"mds": ["node1", "node2"], "client-cephfs": []},
         "pools": POOLS,
         "cluster": {"file_systems": {"cephfs": {"max_mds": 1, "standby_replay": False, "data": {}}}},
     },
     "monitoring": {
+        "ports": {},
         "parts": {"node-exporter": ["node1", "node2", "salt"]},
         "pools": {},
         "cluster": {"scrape_interval": 15},
@@ -42,7 +44,15 @@ class Cluster(Minions):
     def __init__(self):
         super().__init__()
         self.differ, self.applied, self.looked, self.made = {}, [], [], []
+        self.together = 0
         self.pools, self.systems, self.modules = list(POOLS), [SYSTEM], ["prometheus"]
+
+    def cluster_cli_together(self, minion, functions):
+        self.together += 1
+        return super().cluster_cli_together(minion, functions)
+
+    def host_services_running(self, _):
+        return {"generation": "g", "ports": [], "units": [], "keyrings": []}
 
     def cluster_crush_inspect(self, _):
         pools = [{**POOL, "pool_name": name, "applications": ["cephfs"]} for name in self.pools]
@@ -90,6 +100,22 @@ def test_where_nothing_is_to_be_done_one_look_says_so(runners, cluster):
     assert done["text"] == "3 hosts are as told: nothing changed" and not done.keys() & {"retcode", "changes"}
     assert cluster.looked == [(host, ASKED) for host in ("node1", "node2", "salt")]
     assert (cluster.applied, cluster.made) == ([], [])
+
+
+def test_a_stages_check_looks_for_the_next_step_too(runners, cluster, monkeypatch):
+    """Each host is asked in one job, the cluster in one; what it lacks is given, and no host looked at, as ever."""
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "1", "stage": "services"})
+    assert "can be brought up" in runners["service.check"]()["text"]
+    assert cluster.looked == [(host, ASKED) for host in ("node1", "node2", "salt")]
+    asked = cluster.together
+    assert runners["service.up"]()["text"] == "3 hosts are as told: nothing changed"
+    assert (len(cluster.looked), cluster.together, asked) == (3, 1, 1)
+    cluster.differ = {"node1": ["x: would change"]}
+    runners["service.check"]()
+    assert "node1: x: would change" in runners["service.up"]()["text"] and cluster.applied == APPLIED
+    cluster.looked, cluster.pools = [], []
+    runners["service.check"]()
+    assert cluster.looked == [] and "ceph osd pool create" in runners["service.up"]()["text"]
 
 
 def test_a_service_alone_looks_at_its_own_hosts(runners, cluster):

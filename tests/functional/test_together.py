@@ -1,0 +1,84 @@
+"""What a stage's look asks of the cluster: one start of ``ceph``, the answers that each function gives alone."""
+
+import json
+
+import pytest
+from salt.exceptions import CommandExecutionError
+
+from runners.engine import stage_look
+
+STATUS = {"health": {}, "quorum_names": ["node1"], "monmap": {}, "mgrmap": {}, "pgmap": {}, "servicemap": {}}
+OSD = {"osd": 0, "uuid": "a", "up": 1, "in": 1, "state": ["exists", "up"], "up_from": 5}
+NODES = [{"id": -2, "name": "node1", "type": "host", "children": [0]}]
+NODES += [{"id": 0, "name": "osd.0", "type": "osd", "crush_weight": 1.0, "device_class": "hdd"}]
+KEPT = {"halocline/noout": "node1 node2", "halocline/move": "theirs salt-run crush.move node1", "halocline/filler": "x"}
+ANSWERS = {
+    "status": STATUS,
+    "quorum_status": {"monmap": {"mons": [{"name": "node1"}]}, "quorum_names": ["node1"]},
+    "mgr metadata": [{"name": "node1"}],
+    "mds metadata": [],
+    "config dump": [{"section": "osd", "name": "a", "value": "1", "can_update_at_runtime": False}],
+    "osd dump": {"flags": "sortbitwise", "osds": [OSD], "last_up_change": "0.000000", "last_in_change": "0.000000"},
+    "osd tree": {"nodes": NODES},
+    "osd crush rule dump": [{"rule_id": 0, "rule_name": "replicated_rule"}],
+    "osd pool ls detail": [],
+    "osd erasure-code-profile ls": ["default"],
+    "config-key dump halocline/": KEPT,
+    **{
+        f"config-key dump {key}": {each: text for each, text in KEPT.items() if each.startswith(key)}
+        for key in ("halocline/noout", "halocline/move", "halocline/fill", "halocline/removal")
+    },
+}
+CEPH = """#!/bin/sh
+echo x >>PLACE/starts
+answer() { cat "PLACE/$(echo "$1" | tr / ,)" 2>/dev/null || { echo "Error EINVAL: $1" >&2; exit 22; }; echo; }
+shift 2  # --connect-timeout 30
+if [ "$*" = "--format json" ]; then
+    while read -r line; do answer "$line"; done
+    exit 0
+fi
+answer "${*% --format json}"
+"""
+
+
+@pytest.fixture
+def ceph(tmp_path, monkeypatch):
+    """The folder of what a played ``ceph`` answers: a file a command, and a line of ``starts`` each time it begins."""
+    (tmp_path / "ceph").write_text(CEPH.replace("PLACE", str(tmp_path)))
+    (tmp_path / "ceph").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    for command, said in ANSWERS.items():
+        (tmp_path / command.replace("/", ",")).write_text(json.dumps(said))
+    return tmp_path
+
+
+def starts(folder):
+    count = len((folder / "starts").read_text().splitlines()) if (folder / "starts").exists() else 0
+    (folder / "starts").write_text("")
+    return count
+
+
+def test_a_stages_look_is_one_start_of_ceph_and_each_function_answers_as_it_does_alone(modules, ceph):
+    alone = {name: modules[name](*arguments) for name, arguments in stage_look.CLUSTER.items()}
+    assert starts(ceph) > len(alone)
+    assert modules["cluster_cli.together"](stage_look.CLUSTER) == alone and starts(ceph) == 1
+    assert alone["cluster_maintenance.noted"] == ["node1", "node2"] and alone["cluster_fill.inspect"]["begun"] is None
+
+
+def test_nothing_is_remembered_behind_it(modules, ceph):
+    modules["cluster_cli.together"](stage_look.CLUSTER)
+    (ceph / "osd dump").write_text(json.dumps({**ANSWERS["osd dump"], "osds": []}))
+    assert modules["cluster_osds.states"]() == []
+    (ceph / "osd tree").unlink()
+    with pytest.raises(CommandExecutionError, match="EINVAL"):
+        modules["cluster_cli.together"](stage_look.CLUSTER)
+    (ceph / "osd tree").write_text(json.dumps(ANSWERS["osd tree"]))
+    (ceph / "osd dump").write_text(json.dumps(ANSWERS["osd dump"]))
+    assert len(modules["cluster_osds.states"]()) == 1
+
+
+def test_what_one_function_does_to_its_answer_no_other_sees(modules, ceph, python_module, monkeypatch):
+    module = python_module("cluster_osds")
+    monkeypatch.setattr(module, "states", lambda: module.__salt__["cluster_cli.ask"](["osd", "dump"])["osds"].clear())
+    told = modules["cluster_cli.together"]({"cluster_osds.states": [], "cluster_health.inspect": []})
+    assert len(told["cluster_health.inspect"]["osd_dump"]["osds"]) == 1
