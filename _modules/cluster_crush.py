@@ -17,8 +17,8 @@ FLAG = "norebalance"
 OURS, THEIRS = "ours", "theirs"
 ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "erasure-code-profile", "ls"]]
 ASKED += [["osd", "pool", "ls", "detail"]]
-POOL = ("pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options")
-POOL += ("quota_max_bytes", "quota_max_objects")
+POOL = ["pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options"]
+POOL += ["quota_max_bytes", "quota_max_objects"]
 
 
 def inspect() -> dict[str, Any]:

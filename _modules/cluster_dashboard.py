@@ -126,7 +126,7 @@ def _unserved(certificate: str, port: int | None, url: str | None) -> list[str]:
         return ["no manager serves it"]
     parts = urlsplit(url)
     expected = port or int(__salt__["cluster_cli.tell"](["config", "get", "mgr", "mgr/dashboard/ssl_server_port"]))
-    if parts.scheme != "https" or parts.port != expected:
+    if parts.scheme != "https" or not parts.hostname or parts.port != expected:
         return [f"it is served at {url}, expected https and port {expected}"]
     try:
         shown = ssl.get_server_certificate((parts.hostname, parts.port), timeout=10)

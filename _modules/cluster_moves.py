@@ -54,7 +54,9 @@ def estimate(
     listed = [pool for pool in dump["pools"] if edits or devices or pool["pool_name"] in changed]
     held = _held(ask(["pg", "dump", "pgs"]), [pool["pool"] for pool in listed])
     weights = [(osd["osd"], osd["weight"]) for osd in dump["osds"] if osd["weight"] != 1]
-    gets, loses, told = Counter(), Counter(), {}
+    gets: Counter[int] = Counter()
+    loses: Counter[int] = Counter()
+    told: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         maps = _maps(Path(folder), edits, devices or {}) if listed else ()
         for pool in listed:
@@ -69,7 +71,7 @@ def estimate(
     return {"pools": told, "osds": osds, "busy": sum(each["busy"] for each in held.values()), "limit": limit}
 
 
-def _maps(folder: Path, edits: Sequence[Sequence[str]], devices: Mapping[str, str | None]) -> tuple[dict, dict]:
+def _maps(folder: Path, edits: Sequence[Sequence[str]], devices: Mapping[str, str | None]) -> tuple[dict, ...]:
     """The map as it is and as it would be, each with its file and the numbers of its rules."""
     now, then, text = folder / "now", folder / "then", folder / "text"
     __salt__["cluster_cli.tell"](["osd", "getcrushmap", "-o", str(now)])
@@ -112,7 +114,7 @@ def _rules(path: Path) -> dict[str, int]:
 
 def _held(dump: Mapping, pools: Sequence[int]) -> dict[int, dict]:
     """Of each pool what its groups hold, how many copies the worst has, and how many copies are on their way."""
-    held = {pool: {"bytes": {}, "acting": None, "busy": 0} for pool in pools}
+    held: dict[int, dict[str, Any]] = {pool: {"bytes": {}, "acting": None, "busy": 0} for pool in pools}
     for row in dump["pg_stats"]:
         pool, _, seed = row["pgid"].partition(".")
         if (own := held.get(int(pool))) is not None:

@@ -47,7 +47,7 @@ def parse(segments: Sequence[Mapping[str, str]]) -> dict[str, dict[str, list]]:
 
         salt 'osdnode1' disks_lvm.parse '[]'
     """
-    disks = {}
+    disks: dict[str, dict[str, list]] = {}
     for segment in segments:
         disk, start = _disk(segment["pv_name"])
         on_disk = disks.setdefault(disk, {"osds": [], "volumes": [], "groups": []})
@@ -76,7 +76,8 @@ def groups() -> dict[str, dict]:
 
         salt 'osdnode1' disks_lvm.groups
     """
-    disks, volumes = {}, {}
+    disks: dict[str, dict] = {}
+    volumes: dict[str, list[dict]] = {}
     for row in _rows("pv", "pv_name,pv_uuid,vg_name,vg_free,vg_size,pv_count"):
         disks[str(Path(row["pv_name"]).resolve())] = {
             "uuid": row["pv_uuid"],
@@ -118,7 +119,7 @@ def _tags(row: Mapping[str, str]) -> dict[str, str]:
 def _osd(segment: Mapping[str, str], start: int) -> dict | None:
     """The part of an OSD that a segment holds; None where it is none, or one of another's that was never finished."""
     tags = _tags(segment)
-    role = ROLES.get(tags.get("ceph.type"))
+    role = ROLES.get(tags.get("ceph.type", ""))
     osd_id, fsid = tags.get("ceph.osd_id", ""), tags.get("ceph.osd_fsid", "null")
     place = {
         "size": int(segment["lv_size"] or 0),

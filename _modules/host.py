@@ -118,7 +118,7 @@ def _resolve(name: str, answer: dict) -> None:
 
 def _addresses(name: str) -> list[str]:
     try:
-        return sorted({entry[4][0] for entry in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)})
+        return sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)})
     except (OSError, UnicodeError):
         return []
 
@@ -136,7 +136,7 @@ def _synchronised() -> bool | None:
 
 
 def _memory() -> int:
-    return int(re.search(r"MemTotal: +(\d+) kB", _text(PROC / "meminfo"))[1]) * 1024
+    return int(re.findall(r"MemTotal: +(\d+) kB", _text(PROC / "meminfo"))[0]) * 1024
 
 
 def _space(folder: Path) -> dict:

@@ -21,7 +21,9 @@ def inspect() -> dict:
 
         salt 'monnode1' host_ceph.inspect
     """
-    stores = {str(path): None for path in sorted(LIB.glob("mon/*")) if (path / "store.db").is_dir()}
+    stores: dict[str, str | None] = {
+        str(path): None for path in sorted(LIB.glob("mon/*")) if (path / "store.db").is_dir()
+    }
     for path in sorted(LIB.glob("*/mon.*")):
         if UUID.fullmatch(path.parent.name) and (path / "store.db").is_dir():
             stores[str(path)] = path.parent.name

@@ -46,7 +46,7 @@ def verdict(saved: str, packet: Mapping) -> dict | None:
         salt 'monnode1' host_iptables.verdict "$(cat rules)" '{source: 10.0.0.2, destination: 10.0.0.1, port: 22}'
     """
     chains, policy = _filter(saved)
-    unclear = []
+    unclear: list[str] = []
     end, rule = _walk("INPUT", chains, packet, unclear)
     if end is None:
         end, rule = policy, f"INPUT's policy {policy}"
@@ -64,7 +64,8 @@ def _save(tool: str) -> str:
 
 def _filter(saved: str) -> tuple[Chains, str]:
     """The rules of each chain of table filter, and INPUT's policy."""
-    chains, policy, table = {}, "ACCEPT", ""
+    chains: dict[str, list[tuple[list[str], str]]] = {}
+    policy, table = "ACCEPT", ""
     for line in saved.splitlines():
         if line.startswith("*"):
             table = line[1:].strip()
@@ -97,7 +98,8 @@ def _walk(chain: str, chains: Chains, packet: Mapping, unclear: list[str]) -> tu
 
 def _rule(words: Sequence[str], packet: Mapping) -> tuple[bool | None, str | None]:
     """Whether a rule matches (None: not understood), and its target."""
-    matches, target, negated = True, None, False
+    matches: bool | None = True
+    target, negated = None, False
     options = iter(words)
     for option in options:
         if option == "!":

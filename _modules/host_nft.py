@@ -60,7 +60,7 @@ def verdict(ruleset: Mapping, packet: Mapping) -> dict | None:
         for name, chain in sorted(chains.items()):
             if chain.get("hook") != "input" or (name == "INPUT" and family in ("ip", "ip6")):
                 continue
-            unclear = []
+            unclear: list[Mapping] = []
             end, rule = _walk(name, chains, sets, packet, unclear)
             end, rule = (end, rule) if end else (chain.get("policy", "accept"), f"policy {chain.get('policy')}")
             if end in ("drop", "reject"):
@@ -100,15 +100,16 @@ def _walk(name: str, chains: Mapping, sets: Mapping, packet: Mapping, unclear: l
             return None, None
         if kind in ENDS:
             return kind, rule.get("comment") or f"{kind} (handle {rule.get('handle')})"
-        end, line = _walk(target["target"], chains, sets, packet, unclear)
-        if end or kind == "goto":
-            return end, line
+        ended, line = _walk(target["target"], chains, sets, packet, unclear)
+        if ended or kind == "goto":
+            return ended, line
     return None, None
 
 
 def _rule(expressions: Sequence[Mapping], sets: Mapping, packet: Mapping) -> tuple[bool | None, Mapping | None]:
     """Whether a rule matches (None: not understood), and its verdict."""
-    matches, end = True, None
+    matches: bool | None = True
+    end: Mapping | None = None
     for expression in expressions:
         kind, content = next(iter(expression.items()))
         if kind in (*ENDS, "return", "jump", "goto"):
@@ -183,7 +184,7 @@ def _holds(value: Any, right: Any) -> bool | None:
         return _holds(value, right["elem"].get("val"))
     if isinstance(right, dict) and "range" in right:
         low, high = right["range"]
-        return low <= value <= high if isinstance(value, int) else _ip(low) <= _ip(value) <= _ip(high)
+        return low <= value <= high if isinstance(value, int) else int(_ip(low)) <= int(_ip(value)) <= int(_ip(high))
     if isinstance(right, dict) and "prefix" in right:
         network = f"{right['prefix']['addr']}/{right['prefix']['len']}"
         return _ip(value) in ipaddress.ip_network(network, strict=False)

@@ -82,8 +82,9 @@ def _ssacli(program: str) -> Iterator[dict[str, Any]]:
         own: dict[str, Any] = {}
         for line in halocline.run([program, "controller", "all", *what], ok=None, limit=LIMIT).splitlines():
             if controller := CONTROLLER.match(line):
-                new = {"model": controller["model"], "firmware": "", "volumes": [], "batteries": []}
-                own = found.setdefault(controller["slot"], new)
+                own = found.setdefault(
+                    controller["slot"], {"model": controller["model"], "firmware": "", "volumes": [], "batteries": []}
+                )
             elif own and (volume := VOLUME.match(line)):
                 own["volumes"].append({"name": volume["name"], "state": volume["about"].split(", ", 2)[-1]})
             elif own and (field := FIELD.match(line)):

@@ -2,7 +2,7 @@
 
 import ipaddress
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import halocline
@@ -84,7 +84,8 @@ def for_host(function: str, arguments: Mapping[str, Sequence]) -> bool | float |
 
         salt 'osdnode1' links_proof.for_host links_proof.serve '{osdnode1: [192.168.100.31, [5201], 60]}'
     """
-    return {"links_proof.serve": serve, "links_proof.rate": rate}[function](*arguments[__grains__["id"]])
+    functions: dict[str, Callable[..., bool | float | str]] = {"links_proof.serve": serve, "links_proof.rate": rate}
+    return functions[function](*arguments[__grains__["id"]])
 
 
 def serve(address: str, ports: Sequence[int], seconds: float) -> bool:

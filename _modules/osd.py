@@ -59,7 +59,8 @@ def check() -> dict[str, str]:
     impossible = __salt__["osd_plan.problems"]()
     if impossible or not planned:
         return impossible
-    lost, parts = _gone(planned), {}
+    lost = _gone(planned)
+    parts: dict[str, list[tuple[str, Mapping]]] = {}
     for osd in planned:
         for part in osd["parts"].values():
             if part["disk"] not in lost:
@@ -134,7 +135,8 @@ def deploy() -> dict[str, dict]:
     __salt__["osd_plan.needs_aio"](todo)
     waiting = __salt__["osd_register.waiting"](todo)
     todo = [{**osd, "id": waiting.get(osd["fsid"])} for osd in todo]
-    held, tell = [], _teller(len(todo))
+    held: list[int] = []
+    tell = _teller(len(todo))
     try:
         for method, parts in PARTS.items():
             osds = [osd for osd in todo if osd["method"] == method]

@@ -20,7 +20,7 @@ def make(todo: Sequence[Mapping]) -> list[int]:
 
         salt 'osdnode1' osd_lvm_parts.make '[]'
     """
-    planned = {}
+    planned: dict[str, list[tuple[str, str, Mapping]]] = {}
     for osd in todo:
         for role, part in osd["parts"].items():
             planned.setdefault(part["disk"], []).append((osd["fsid"], role, part))

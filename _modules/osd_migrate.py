@@ -185,7 +185,7 @@ def _records(planned: Sequence[Mapping]) -> Mapping[str, Mapping]:
     return __salt__["osd_record.lies" if any(osd["method"] == "lvm" for osd in planned) else "osd_record.read"]()
 
 
-def _osd(fsid: str) -> tuple[dict, dict]:
+def _osd(fsid: str) -> tuple[Mapping, Mapping]:
     """An OSD that is planned here and made, with its record."""
     planned = __salt__["osd_plan.osds"]()
     osd = next((osd for osd in planned if osd["fsid"] == fsid), None)

@@ -40,7 +40,7 @@ def waiting(osds: Sequence[Mapping]) -> dict[str, int]:
     tree = json.loads(_ceph(["--format", "json", "osd", "tree", "destroyed"]))["nodes"]
     hosts = [node for node in tree if node["type"] == "host" and node["name"] == __grains__["host"]]
     children = {child for host in hosts for child in host["children"]}
-    free = {}
+    free: dict[str | None, list[int]] = {}
     for node in tree:
         if node["id"] in children:
             free.setdefault(node.get("device_class"), []).append(node["id"])

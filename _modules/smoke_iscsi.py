@@ -10,6 +10,7 @@ import json
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import halocline
 from salt.exceptions import CommandExecutionError
@@ -214,7 +215,7 @@ def _delete(path: str, form: Mapping[str, str] | None = None) -> None:
     __salt__["iscsi.tell"](path, form or {}, f"{path} goes", "DELETE")
 
 
-def _run(asked: Mapping[str, object]) -> object:
+def _run(asked: Mapping[str, object]) -> Any:
     """What the program answers."""
     text = json.dumps({"initiator": INITIATOR, "limit": LIMIT, **asked})
     try:

@@ -53,7 +53,7 @@ def clean() -> list[str]:
         if NAME in [one["name"] for one in json.loads(_rbd("namespace", "ls", "--pool", pool, "--format", "json"))]:
             for image in json.loads(_rbd("ls", "--format", "json", f"{pool}/{NAME}")):
                 gone = ["rm", f"{pool}/{NAME}/{image}", "--no-progress"]
-                halocline.until(lambda gone=gone: _rbd(*gone), WATCHED)
+                halocline.until(functools.partial(_rbd, *gone), WATCHED)
             _rbd("namespace", "remove", "--pool", pool, "--namespace", NAME)
             done.append(f"RBD namespace {pool}/{NAME}")
     return done

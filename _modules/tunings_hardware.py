@@ -89,8 +89,9 @@ def _pci(setting: Mapping) -> str | None:
 def _drive(setting: Mapping) -> str | None:
     """``-W1 -A1`` as hdparm reads it back."""
     out = _printed("hdparm", "-W", "-A", f"/dev/{setting['on']}")
-    flags = [re.search(rf"{word}\s*=\s*([01])", out) for word in ("write-caching", "look-ahead")]
-    return " ".join(f"-{key}{flag[1]}" for key, flag in zip("WA", flags, strict=True)) if all(flags) else None
+    words = {"W": "write-caching", "A": "look-ahead"}
+    flags = {key: flag[1] for key, word in words.items() if (flag := re.search(rf"{word}\s*=\s*([01])", out))}
+    return " ".join(f"-{key}{flag}" for key, flag in flags.items()) if len(flags) == len(words) else None
 
 
 READERS = {"cmdline": _cmdline, "ring": _ring, "pause": _pause, "pci": _pci, "drive": _drive}

@@ -92,8 +92,8 @@ def restart(test: bool = False) -> dict[str, Any]:
         except ProposalError as err:
             left.append(f"{who}: {', '.join(names)}: {err}")
             break
-        for minion, own in turn.items():
-            done.setdefault(minion, []).extend(own)
+        for minion, restarted in turn.items():
+            done.setdefault(minion, []).extend(restarted)
     lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()] + report.text(verdict)
     if left:
         text = "\n".join([*left, *lines, "run it again when the cause is gone"])

@@ -57,8 +57,8 @@ def collect(**_: Any) -> dict[str, Any]:
     lines += [*messages, *(f"{line}; {STAYS}" for line in replies.lines(problems))]
     lines.append(f"inventory: {'stored ' + several(written, most=FEW) if written else 'nothing changed'}")
     warnings = replies.findings((problem for problem in problems if not problem.silent), STAYS)  # silent: left out
-    text = {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
-    return {**text, **({"findings": warnings} if warnings else {})}
+    told = {"text": "\n".join(lines), "changes": {"inventory": written} if written else {}}
+    return {**told, **({"findings": warnings} if warnings else {})}
 
 
 @answer.answers

@@ -31,7 +31,7 @@ def remove(name: str) -> dict[str, Any]:
     if name not in monitors:
         raise ArgumentError(f"the cluster has no monitor '{names.shown(name)}'{names.nearest(name, monitors)}")
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
-    minion = next((minion for minion, host in hosts.items() if host.get("hostname") == name), None)
+    minion = next((minion for minion, host in hosts.items() if host.get("hostname") == name), "")
     if minion in minions.members(__opts__)["mon"]:
         return answer.bad(
             f"{name} has the role mon: take its line out of policy.cfg and run ceph.stage.configure first, "

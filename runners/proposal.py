@@ -72,12 +72,12 @@ def default(**_: Any) -> dict[str, Any]:
         left = f"proposal 'default' was made with {asked} and is left alone"
         return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
     try:
-        planned, _, root, _ = planning.plan(__opts__, {})
-        report = store.populate(root, planned, propose_policy=False)
+        planned = planning.plan(__opts__, {})
+        report = store.populate(planned.root, planned.plan, propose_policy=False)
     except PlanError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
     lines = ["warning: " + message for message in report.messages] if report.status else []
-    total = planned.as_dict()["summary"]
+    total = planned.plan.as_dict()["summary"]
     lines.append(f"proposal 'default': {total['osds']} OSDs on {total['hosts']} hosts (salt-run proposal.show)")
     changes = {key: list(files) for key in ("written", "removed") if (files := getattr(report, key))}
     return {"text": "\n".join(lines), "changes": changes}

@@ -44,14 +44,15 @@ def check(services: str | Sequence[str] | None = None, test: bool = False) -> di
     except ProposalError:
         cluster = None
     found = cluster[stage_look.CRUSH] if cluster else ceph.found(__opts__, test)
-    for step in steps.values() if found is not None else ():
-        pools.plan(step["pools"], found)
+    if found is not None:
+        for step in steps.values():
+            pools.plan(step["pools"], found)
     taking = taking_part.among(__opts__, pillar["members"]["all"])
     look = cluster is not None and bool(stage_lock.own(__opts__)) and not _lacking(wanted, steps, cluster)
     questions = [jobs.Question(RUNNING)]
     questions += [jobs.Question(stage_look.DIFFERING, [groups, {}], list)] if look else []  # for the next step
     replied = jobs.ask_apart(__opts__, sorted({*taking, *(stage_look.hosts(groups) if look else ())}), questions)
-    stage_look.keep(__opts__, stage_look.Look(cluster, replied) if look else None)
+    stage_look.keep(__opts__, stage_look.Look(cluster, replied) if look and cluster else None)
     running = stage_look.of(replied[RUNNING], taking)
     problems = replies.lines(running.failed)
     if problems := problems + service_answers.problems(steps, running.answers, pillar["generation"]):
@@ -93,7 +94,7 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     for service in wanted:
         done += _bring(service, steps[service.name], master, test)
     text = "\n".join([*([stage_look.LINE, *differ] if differ else []), *(part.text() for part in done)])
-    more = {"changes": {part.what: part.changes for part in done if part.changes}}
+    more: dict[str, Any] = {"changes": {part.what: part.changes for part in done if part.changes}}
     more |= {"plan": [part.as_step() for part in done]} if test else {}
     if any(part.failed for part in done):
         return {"retcode": 1, "error": text, **more}
@@ -124,7 +125,7 @@ def _differ(services: Sequence[Service], steps: Mapping[str, Mapping], groups: S
 
 def _cluster(services: Sequence[Service]) -> dict[str, Any]:
     """What the cluster has for services, seen at once."""
-    asked = {_inspect(service): [] for service in services if service.commands}
+    asked: dict[str, list] = {_inspect(service): [] for service in services if service.commands}
     return jobs.cluster(__opts__, "cluster_cli.together", [{stage_look.CRUSH: [], **asked}], dict)
 
 
@@ -173,7 +174,11 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
 
 def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:
     """Make the pools of a service that are missing."""
-    return _ceph(f"{service.name}: pools", test, lambda: pools.plan(step["pools"], ceph.found(__opts__, False))[0])
+
+    def plan() -> list[list[str]]:
+        return pools.plan(step["pools"], ceph.found(__opts__, False) or {})[0]
+
+    return _ceph(f"{service.name}: pools", test, plan)
 
 
 def _on_master(service: Service, _: Mapping[str, Any], master: Sequence[str], test: bool) -> AppliedPart:
@@ -185,6 +190,7 @@ def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test:
     """Give the cluster what else a service needs."""
 
     def plan() -> list[list[str]]:
+        assert service.commands  # only such a service is asked for them
         return list(service.commands(step["cluster"], jobs.cluster(__opts__, _inspect(service))))
 
     return _ceph(f"{service.name}: cluster", test, plan)

@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,11 +176,11 @@ def plan(name: str, only: str | None = None, gone: str | None = None, steps: int
     if states is None:
         why = orchestrations.failure(*printed)
         return answer.bad(why or f"stage {stage} cannot be planned", child.returncode or 1)
-    steps = [step for state in states if not plan_steps.skipped(state) for step in plan_steps.steps(state)]
-    text = [line for step in steps for line in plan_steps.lines(step)]
-    if not any(step["minions"] for step in steps) and not child.returncode:
+    planned = [step for state in states if not plan_steps.skipped(state) for step in plan_steps.steps(state)]
+    text = [line for step in planned for line in plan_steps.lines(step)]
+    if not any(step["minions"] for step in planned) and not child.returncode:
         text.append(f"stage {stage} would change nothing on the minions")
-    return answer.Answer("\n".join(text), {"stage": stage, "steps": steps}, child.returncode)
+    return answer.Answer("\n".join(text), {"stage": stage, "steps": planned}, child.returncode)
 
 
 @answer.answers
@@ -198,7 +199,7 @@ def watch() -> answer.Output:
             job = stage_lock.holder(__opts__)
             if job and job.get("log") and job["log"] != seen:
                 seen = job["log"]
-                end = stage_show.follow(seen, lambda job=job: not stage_lock.runs(job))
+                end = stage_show.follow(seen, partial(stage_lock.ended, job))
                 print(f"{job['stage']}: {lines.line(end)}" if end else job["stage"], flush=True)
             time.sleep(0.2)
     except (KeyboardInterrupt, SystemExit):

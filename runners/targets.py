@@ -123,7 +123,7 @@ def left(
         known = None
     lines = left_out.judged(note.get("left", {}), note.get("failed", ()), known, note.get("maintenance", ()))
     text = "\n".join(line.text() for line in lines)
-    findings = {"findings": [line.as_dict() for line in lines]}
+    findings: dict[str, Any] = {"findings": [line.as_dict() for line in lines]}
     if changed is not None and not test:
         told = summary.lines(changed, lines, note.get(daemon_restart.WAITING))
         text, findings = "\n".join(told), {**findings, "summary": told}

@@ -204,7 +204,7 @@ def _asked(chosen: subject.Subject) -> subject.Subject:
     )
 
 
-def _machines(hosts: Collection[str], replied: Replies) -> dict[str, dict[str, Any]]:
+def _machines(hosts: Collection[str], replied: Replies) -> dict[str, Any]:
     """What the machines of hosts are. A host that cannot tell is named, and holds nothing back."""
     found: dict[str, Any] = {}
     unknown = {problem.minion: problem.text for problem in replied.problems if problem.minion in hosts}

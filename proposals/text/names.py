@@ -7,6 +7,7 @@ escaped."""
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TypeGuard
 
 from proposals.text.errors import ArgumentError
 
@@ -27,7 +28,7 @@ LISTED = 30  # known words in one message
 SHOWN_AT_MOST = 60  # characters of a refused text
 
 
-def is_device(text: object) -> bool:
+def is_device(text: object) -> TypeGuard[str]:
     """Whether ``text`` is an acceptable device path."""
     return isinstance(text, str) and bool(DEVICE.fullmatch(text)) and not any(f in text for f in FORBIDDEN)
 

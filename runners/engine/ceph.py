@@ -56,7 +56,7 @@ def change(
     test: bool,
     typed_as: str = "",
     **log: Any,
-) -> answer.Output:
+) -> dict[str, Any]:
     """Run planned commands that move data, and note them; in test mode say them; refuse what would hurt.
 
     opts, commands, test

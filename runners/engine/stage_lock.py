@@ -101,6 +101,11 @@ def runs(job: Job) -> bool:
     return born(job["pid"]) == job["born"]
 
 
+def ended(job: Job) -> bool:
+    """Return whether a stage's process runs no more."""
+    return not runs(job)
+
+
 def born(pid: int) -> int | None:
     """Return when a process began, in the kernel's ticks; None where it does not run. A pid alone may be reused."""
     try:

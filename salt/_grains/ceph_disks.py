@@ -170,7 +170,7 @@ def _holder(holder: Path) -> str:
 
 def _mounts() -> dict[str, list[str]]:
     """``{major:minor: [mount point, ...]}`` of this host (proc(5), mountinfo)."""
-    mounts = {}
+    mounts: dict[str, list[str]] = {}
     for line in _text(PROC / "self/mountinfo").splitlines():
         fields = line.split(" ")
         if len(fields) > 4:

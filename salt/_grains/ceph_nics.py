@@ -114,7 +114,7 @@ def _vlans() -> dict[str, int]:
 
 def _addresses() -> dict[str, list[str]]:
     """``{interface: [address/prefix]}``; those of an alias (eth0:1) belong to its interface."""
-    addresses = {}
+    addresses: dict[str, list[str]] = {}
     for name, entries in psutil.net_if_addrs().items():
         for entry in entries:
             try:

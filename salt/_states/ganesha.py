@@ -29,7 +29,8 @@ def _read(name: str, exports: Mapping[str, int], again: bool) -> dict:
     after = __salt__["ganesha.reload"](ids) if (before or again) and not test else before
     came = sorted(path for path, export in exports.items() if export in set(before) - set(after))
     lacking = sorted(path for path, export in exports.items() if export in after)
-    result, comment = True, f"{', '.join(sorted(exports))} can be mounted"
+    result: bool | None = True
+    comment = f"{', '.join(sorted(exports))} can be mounted"
     if lacking:
         result = None if test else False
         comment = (

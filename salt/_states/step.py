@@ -60,12 +60,13 @@ def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
     """
     ret = {"name": name, "result": True, "changes": {}, "comment": ""}
     arguments = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in RESERVED}
+    runs = name
     if __opts__["test"]:
         if not check:
             ret["comment"] = "runs on the master when the stage does"
             return ret
-        arguments = {**arguments, "test": True} if check == name else {}
-    return _taken(ret, check if __opts__["test"] else name, arguments)
+        runs, arguments = check, {**arguments, "test": True} if check == name else {}
+    return _taken(ret, runs, arguments)
 
 
 def state(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import halocline
 
@@ -39,7 +40,9 @@ def applied(name: str) -> dict:
     drifted = [setting for setting in __salt__["tunings.check"]() if setting["state"] == "drift"]
     if active == profile and __salt__["tunings_tuned.there"](profile) == texts and not drifted:
         return _judged(name, profile, settings, {})
-    changes = {f"{row['id']} {row['on']}": {"old": row["found"], "new": row["wanted"]} for row in drifted}
+    changes: dict[str, Any] = {
+        f"{row['id']} {row['on']}": {"old": row["found"], "new": row["wanted"]} for row in drifted
+    }
     changes |= {"profile": {"old": active, "new": profile}} if active != profile else {}
     if __opts__["test"]:
         return halocline.changed(name, f"{profile} would be applied", changes, True)

@@ -223,14 +223,14 @@ def _done(command: Sequence[str], stdin: str | None, limit: float) -> subprocess
     except OSError as err:
         raise _error(command, f"{err.strerror}; {NO_END}") from None
     try:
-        out, err = process.communicate(stdin, timeout=limit)
+        out, errors = process.communicate(stdin, timeout=limit)
     except subprocess.TimeoutExpired:
         step = NO_MONITOR if command[0] in ASK_MONITORS else NO_END
         raise _error(command, f"did not end within {limit} s; {step}") from None
     finally:
         if process.poll() is None:
             process.kill()  # and not waited for: what hangs in the kernel, over a dying disk, is not ended by this
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
 def _error(command: Sequence[str], why: str) -> CommandExecutionError:
