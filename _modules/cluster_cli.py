@@ -19,7 +19,7 @@ TOGETHER = [["status"], ["quorum_status"], ["mgr", "metadata"], ["mds", "metadat
 TOGETHER += [["osd", "dump"], ["osd", "tree"], ["osd", "crush", "rule", "dump"], ["osd", "pool", "ls", "detail"]]
 TOGETHER += [["osd", "erasure-code-profile", "ls"], ["config-key", "dump", "halocline/"]]
 STARTING = 120  # seconds until managers know a module: they start anew when one comes or goes
-_seen = threading.local()  # of the job that this thread runs
+SEEN = "cluster_cli.seen"  # in __context__, which all of Salt's loaders share; with the thread that runs the job
 
 
 def ask(words: Sequence[str], stdin: str | None = None) -> Any:
@@ -80,11 +80,12 @@ def together(functions: Mapping[str, Sequence]) -> dict[str, Any]:
 
         salt 'saltmaster' cluster_cli.together '{cluster_health.inspect: [], cluster_osds.states: []}'
     """
+    here = (SEEN, threading.get_ident())
+    __context__[here] = dict(zip(map(tuple, TOGETHER), ask_all(TOGETHER), strict=True))
     try:
-        _seen.answers = dict(zip(map(tuple, TOGETHER), ask_all(TOGETHER), strict=True))
         return {name: __salt__[name](*arguments) for name, arguments in functions.items()}
     finally:
-        _seen.answers = {}
+        del __context__[here]
 
 
 def tell(words: Sequence[str], stdin: str | None = None) -> str:
@@ -147,7 +148,7 @@ def kept(key: str) -> str | None:
 
 def _known(words: Sequence[str]) -> Any:
     """What was answered already to one of the questions that are asked together; ``None`` where nothing was."""
-    answers = getattr(_seen, "answers", {})
+    answers = __context__.get((SEEN, threading.get_ident()), {})
     *dump, key = words
     kept = answers.get((*dump, "halocline/")) if key.startswith("halocline/") else None
     if kept is not None:  # of all that begin so

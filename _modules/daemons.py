@@ -89,6 +89,27 @@ def stopped() -> list[str]:
     return [unit for unit, state in zip(enabled, states, strict=True) if state not in ("active", "activating")]
 
 
+def units(pattern: str) -> dict[str, str]:
+    """Return the units that run, each with what systemd says of its start at boot (``enabled``, ``disabled`` ...).
+
+    pattern
+        Of their names. All are asked by one start of ``systemctl``, which takes more than its answer.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons.units 'ceph-osd@*'
+    """
+    command = ["systemctl", "show", "--property", "Id,ActiveState,UnitFileState", pattern]
+    shown = [
+        dict(line.split("=", 1) for line in unit.splitlines())
+        for unit in halocline.run(command, limit=LIMIT).strip().split("\n\n")
+        if unit
+    ]
+    return {unit["Id"]: unit["UnitFileState"] for unit in shown if unit["ActiveState"] == "active"}
+
+
 def _daemon(unit: str) -> bool:
     """Whether a unit is a daemon's; ``ceph-volume@`` ends when it has found its OSD."""
     return not unit.startswith("ceph-volume@")

@@ -212,7 +212,8 @@ def _groups(planned: Sequence[Mapping]) -> dict[str, dict]:
 
 
 def _todo(planned: Sequence[dict], groups: Mapping) -> list[dict]:
-    return [osd for osd in planned if not _call(osd, "whole", groups)]
+    units = __salt__["daemons.units"]("ceph-osd@*") if planned else {}
+    return [osd for osd in planned if not _call(osd, "whole", groups, units)]
 
 
 def _call(osd: Mapping, function: str, *arguments: Mapping) -> Any:

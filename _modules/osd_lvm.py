@@ -34,16 +34,16 @@ def made(osd: Mapping, groups: Mapping) -> int | None:
     return int(block["tags"]["ceph.osd_id"]) if whole else None
 
 
-def whole(osd: Mapping, groups: Mapping) -> bool:
-    """Return whether an OSD is made, starts at boot and runs. Arguments as for ``made``.
+def whole(osd: Mapping, groups: Mapping, units: Mapping[str, str]) -> bool:
+    """Return whether an OSD is made, starts at boot and runs. Arguments as for ``osd_raw.whole``.
 
     CLI Example: for ``osd.missing``.
     """
     osd_id = made(osd, groups)
     if osd_id is None:
         return False
-    boots = __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{osd['fsid']}")
-    return boots and __salt__["service.status"](f"ceph-osd@{osd_id}")
+    runs = f"ceph-osd@{osd_id}.service" in units
+    return runs and __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{osd['fsid']}")
 
 
 def parts(osd: Mapping, groups: Mapping) -> dict[str, dict]:

@@ -33,8 +33,13 @@ def made(osd: Mapping, groups: Mapping | None = None) -> int | None:
     return label["id"] if label and label["fsid"] == osd["fsid"] and label.get("ready") else None
 
 
-def whole(osd: Mapping, groups: Mapping | None = None) -> bool:
-    """Return whether an OSD is made and runs: label, record and unit all say so. Arguments as for ``made``.
+def whole(osd: Mapping, groups: Mapping | None, units: Mapping[str, str]) -> bool:
+    """Return whether an OSD is made and runs: label, record and unit all say so.
+
+    osd, groups
+        As for ``made``.
+    units
+        ``daemons.units``' answer for all OSDs.
 
     CLI Example: for ``osd.missing``.
     """
@@ -43,8 +48,7 @@ def whole(osd: Mapping, groups: Mapping | None = None) -> bool:
     osd_id = made(osd)
     if osd_id is None or not (RECORDS / str(osd_id)).exists():
         return False
-    unit = f"ceph-osd@{osd_id}"
-    return __salt__["service.enabled"](unit) and __salt__["service.status"](unit)
+    return units.get(f"ceph-osd@{osd_id}.service") == "enabled"
 
 
 def parts(osd: Mapping, groups: Mapping | None = None) -> dict[str, dict]:

@@ -65,12 +65,11 @@ def started(opts: Mapping) -> None:
 def look(opts: Mapping) -> Look:
     """Look at the OSDs that wait for data; none that leaves the cluster is among them."""
     looked, wanted = stage_look.kept(opts), growth.minions(planned.osds(site(opts)))
-    states = looked.cluster[stage_look.STATES] if looked else jobs.cluster(opts, stage_look.STATES, kind=list)
+    asked = {name: stage_look.CLUSTER[name] for name in (stage_look.STATES, stage_look.FILL)}
+    cluster = looked.cluster if looked else jobs.cluster(opts, "cluster_cli.together", [asked], dict)
+    states = cluster[stage_look.STATES]
     items = growth.waiting(wanted, states)
-    if looked and not items:
-        seen = looked.cluster[stage_look.FILL]
-    else:
-        seen = jobs.cluster(opts, stage_look.FILL, [bool(items)], dict)
+    seen = jobs.cluster(opts, stage_look.FILL, [True], dict) if items else cluster[stage_look.FILL]
     leaving, sizes = record.read(seen["removal"]), seen["sizes"]
     away = {item.fsid for item in leaving.items} if leaving else set()
     numbers = {item: item.name.removeprefix("osd.") for item in items if item.fsid not in away}

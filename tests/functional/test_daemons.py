@@ -103,3 +103,31 @@ def test_what_ceph_puts_into_a_line_of_ceph_conf_is_no_change(
 ) -> None:
     found = waits(python_module("daemons"), monkeypatch, "osd.3", {"log_file": levels}, {"log_file": then})
     assert bool(found) is pending
+
+
+SHOWN = """\
+Id=ceph-osd@3.service
+ActiveState=active
+UnitFileState=enabled
+
+Id=ceph-osd@4.service
+ActiveState=active
+UnitFileState=disabled
+
+Id=ceph-osd@5.service
+ActiveState=activating
+UnitFileState=enabled
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "units"),
+    [(SHOWN, {"ceph-osd@3.service": "enabled", "ceph-osd@4.service": "disabled"}), ("", {}), ("\n", {})],
+)
+def test_units_that_run_are_told_by_one_start_of_systemctl(
+    python_module: Callable, monkeypatch: pytest.MonkeyPatch, shown: str, units: dict
+) -> None:
+    module, asked = python_module("daemons"), []
+    monkeypatch.setattr(module.halocline, "run", lambda words, **_: asked.append(words) or shown)
+    assert module.units("ceph-osd@*") == units
+    assert asked == [["systemctl", "show", "--property", "Id,ActiveState,UnitFileState", "ceph-osd@*"]]

@@ -142,6 +142,7 @@ def cluster(python_module, monkeypatch):
         answers = {"cluster_osds.states": made.states, "cluster_moves.estimate": lambda *_: made.moved}
         answers |= {"cluster_fill.movers": lambda: MOVERS}
         answers |= {"cluster_fill.inspect": module.inspect, "cluster_fill.fill": module.fill}
+        answers["cluster_cli.together"] = lambda each: {name: answers[name](*said) for name, said in each.items()}
         return answers[function](*words)
 
     monkeypatch.setattr(jobs, "cluster", asked)

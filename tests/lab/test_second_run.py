@@ -60,7 +60,6 @@ def test_nothing_to_do_is_seen_in_one_look(cluster: Product) -> None:
     skipped = {name for name, step in steps.items() if SKIPPED in step["comment"]}
     assert skipped == {
         "check",
-        "tunings",
         "configuration",
         "mon",
         "admin",

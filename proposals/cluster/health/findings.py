@@ -9,7 +9,9 @@ from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
 ERROR = "HEALTH_ERR"
-REPORTED = 10  # seconds until the manager knows what became of groups: OSDs report every 5 (mgr_stats_period), twice
+# Seconds until the monitors know what became of groups: OSDs tell the manager every 5 (mgr_stats_period), which tells
+# them every 2 (mgr_tick_period).
+REPORTED = 8
 NOUNS = {"MON": "mon", "MGR": "mgr", "OSD": "osd", "PG": "groups", "OBJECT": "groups"}  # of checks that repeat
 
 

@@ -51,23 +51,14 @@ ceph-stage-deploy-networks:
     - require:
       - step: ceph-stage-deploy-before
 
-ceph-stage-deploy-tunings:
+ceph-stage-deploy-configuration:
   step.state:
     - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
-    - sls: ceph.host.tunings
+    - sls: [ceph.host.tunings, ceph.host.packages, ceph.configuration]
     - go_on: True
     - failhard: True
     - require:
       - step: ceph-stage-deploy-networks
-
-ceph-stage-deploy-configuration:
-  step.state:
-    - hosts: {{ pillar['ceph']['members']['all'] | tojson }}
-    - sls: [ceph.host.packages, ceph.configuration]
-    - go_on: True
-    - failhard: True
-    - require:
-      - step: ceph-stage-deploy-tunings
 
 ceph-stage-deploy-mon:
   step.state:
@@ -111,6 +102,16 @@ ceph-stage-deploy-mgr:
     - require:
       - step: ceph-stage-deploy-central-config
 
+# Before the OSDs too, which have the processors to themselves while they start.
+ceph-stage-deploy-crash:
+  step.state:
+    - hosts: {{ pillar['ceph']['members']['daemons'] | tojson }}
+    - sls: ceph.cluster.crash
+    - go_on: True
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-mgr
+
 # Before the OSDs: the first of a new host stands in its rack from the beginning, and moves nothing later.
 ceph-stage-deploy-crush:
   step.runner:
@@ -118,7 +119,7 @@ ceph-stage-deploy-crush:
     - check: crush.place
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-mgr
+      - step: ceph-stage-deploy-crash
 
 ceph-stage-deploy-osd:
   step.state:
@@ -138,22 +139,13 @@ ceph-stage-deploy-growth:
     - require:
       - step: ceph-stage-deploy-osd
 
-ceph-stage-deploy-crash:
-  step.state:
-    - hosts: {{ pillar['ceph']['members']['daemons'] | tojson }}
-    - sls: ceph.cluster.crash
-    - go_on: True
-    - failhard: True
-    - require:
-      - step: ceph-stage-deploy-growth
-
 ceph-stage-deploy-pools:
   step.runner:
     - name: pool.make
     - check: pool.make
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-crash
+      - step: ceph-stage-deploy-growth
 
 ceph-stage-deploy-health:
   step.runner:
