@@ -42,8 +42,8 @@ def prepare(place: Mapping[str, Any]) -> bool:
 
 
 def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
-    """Run a job at a time; return ``{began, ended, printed, version}``: by this host's clock, and the tool's JSON; of
-    find ``{files, matched, seconds}``.
+    """Run a job at a time; return ``{came, began, ended, printed, version}``: when this host had the job, when it
+    began and ended by this host's clock, and the tool's JSON; of find ``{files, matched, seconds}``.
 
     job
         As ``benchmark_words.command`` takes it.
@@ -54,6 +54,7 @@ def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
 
     CLI Example: for ``salt-run benchmark.run``.
     """
+    came = time.time()
     words = __salt__["benchmark_words.command"](__grains__["id"], job)
     FOLDER.mkdir(mode=0o700, exist_ok=True)
     out, err = FOLDER / "out", FOLDER / "err"
@@ -71,7 +72,8 @@ def run(job: Mapping[str, Any], start: float, limit: int) -> dict[str, Any]:
         raise CommandExecutionError(f"{error}; it said: {halocline.masked(said.strip()[-1000:])}") from error
     ended = time.time()
     printed = _found(out) if job["tool"] == "find" else _json(out)
-    return {"began": began, "ended": ended, "printed": printed, "version": _version(str(job["tool"]))}
+    version = _version(str(job["tool"]))
+    return {"came": came, "began": began, "ended": ended, "printed": printed, "version": version}
 
 
 def stop() -> bool:

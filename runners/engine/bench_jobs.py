@@ -39,6 +39,17 @@ class Ready:
     image: int
 
 
+class Lead:
+    """How long before the common start load generators are asked: twice what the slowest took to have the last job."""
+
+    def __init__(self) -> None:
+        self.seconds = float(suites.LEAD)
+
+    def learn(self, took: float) -> None:
+        """Take the seconds that the slowest generator took."""
+        self.seconds = min(float(suites.LEAD), max(float(suites.LEAST), 2 * took))
+
+
 def measured(opts: Mapping, plan: Ready, tell: Tell, keep: Keep) -> dict[str, Any]:
     """Run every job on every place; return ``cells``, when and with what they ran, what was odd.
 
@@ -49,6 +60,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell, keep: Keep) -> dict[str, An
         Takes what is known after each job, partial as it is.
     """
     links, odd = _links(opts, plan, tell)
+    lead = Lead()
     notes = [*suites.clients(plan.suite, len(plan.generators)), *plan.made.notes, *odd]
     result: dict[str, Any] = {"targets": list(plan.made.places), "links": links, "notes": notes}
     result |= {"cells": {}, "runs": [], "tools": []}
@@ -58,7 +70,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell, keep: Keep) -> dict[str, An
             _ask(opts, plan, "benchmark_load.prepare", [place], 300)
             if fill := loads.prefill(plan.suite, plan.size, place, plan.image):
                 tell(where)
-                _in_step(opts, plan, fill)
+                _in_step(opts, plan, fill, lead)
             for job, at in product(plan.suite.jobs, range(plan.size.repeats)):
                 time.sleep(plan.size.settle)
                 where = f"{target}: {job.name}"
@@ -66,7 +78,7 @@ def measured(opts: Mapping, plan: Ready, tell: Tell, keep: Keep) -> dict[str, An
                 _go_on(opts)
                 notes += [line for line in _drop_caches(opts, plan) if line not in notes]
                 tell(where)
-                _add(result, target, job, _job(opts, plan, job, place))
+                _add(result, target, job, _job(opts, plan, job, place, lead))
                 keep({**result, "partial": CUT})
     except ProposalError as err:
         if not result["cells"]:
@@ -103,12 +115,12 @@ def _links(opts: Mapping, plan: Ready, tell: Tell) -> tuple[dict[str, list[float
     return {kind: sorted(seen["rates"].values()) for kind, seen in proof.data.items()}, proof.problems
 
 
-def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any]) -> dict[str, Any]:
+def _job(opts: Mapping, plan: Ready, job: Job, place: Mapping[str, Any], lead: Lead) -> dict[str, Any]:
     """One job on all generators: figures of all together, spans by host, counters of a pool beside them."""
     one = loads.job(plan.suite, plan.size, job, place, plan.image)
     counted = one["tool"] == "rados"
     before = _counters(opts, place) if counted else {}
-    answers = _in_step(opts, plan, one)
+    answers = _in_step(opts, plan, one, lead)
     reader = figures.READERS[one["tool"]]
     spans = {host: (each["began"], each["ended"]) for host, each in answers.items()}
     step = figures.overlap(list(spans.values()))
@@ -131,10 +143,13 @@ def _counters(opts: Mapping, place: Mapping[str, Any]) -> dict[str, int]:
     return counters
 
 
-def _in_step(opts: Mapping, plan: Ready, job: Mapping[str, Any]) -> dict[str, Any]:
+def _in_step(opts: Mapping, plan: Ready, job: Mapping[str, Any], lead: Lead) -> dict[str, Any]:
     """Start a job on all generators at one time; return what each answers."""
-    limit = loads.limit(job)
-    return _ask(opts, plan, "benchmark_load.run", [job, time.time() + suites.LEAD, limit], limit + 2 * suites.LEAD + 60)
+    limit, asked = loads.limit(job), time.time()
+    patience = limit + 2 * suites.LEAD + 60
+    answers = _ask(opts, plan, "benchmark_load.run", [job, asked + lead.seconds, limit], patience)
+    lead.learn(max(each["came"] for each in answers.values()) - asked)
+    return answers
 
 
 def _ask(opts: Mapping, plan: Ready, function: str, words: Sequence[Any], timeout: float) -> dict[str, Any]:

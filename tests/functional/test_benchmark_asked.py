@@ -81,7 +81,7 @@ class Cluster(Minions):
             self.fails(self)
         kind = "total_writes_made" if job["options"]["rw"] == "write" else "total_reads_made"
         printed = {**BENCH, kind: "50"} if job["tool"] == "rados" else FIO
-        return {"began": start, "ended": start + 20, "printed": printed, "version": "fio-3.33"}
+        return {"came": start, "began": start, "ended": start + 20, "printed": printed, "version": "fio-3.33"}
 
     def benchmark_load_tidy(self, minion):
         self.on.discard(minion)
@@ -123,6 +123,21 @@ def small(monkeypatch, name="apollo", jobs_kept=2):
     data = copy.deepcopy(suites.read(name))
     less = suites.Suite(**{**data.__dict__, "jobs": data.jobs[:jobs_kept], "plots": ()})
     monkeypatch.setattr(suites, "read", lambda asked: less)
+
+
+@pytest.mark.parametrize(("slowest", "leads"), [(0.2, [15, 3]), (4.0, [15, 8]), (60.0, [15, 15])])
+def test_load_generators_are_asked_as_long_ahead_as_the_slowest_needs(runners, cluster, monkeypatch, slowest, leads):
+    small(monkeypatch)
+    played, ahead = cluster.benchmark_load_run, []
+
+    def runs(minion, job, start, limit):
+        now = time.time()
+        ahead.append(round(start - now))
+        return played(minion, job, start, limit) | {"came": now + (slowest if minion == "client2" else 0)}
+
+    cluster.benchmark_load_run = runs
+    assert "retcode" not in runners["benchmark.run"]("apollo", target="rbd")
+    assert ahead[:2] == [leads[0]] * 2 and set(ahead[2:]) == {leads[1]}
 
 
 def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
@@ -181,7 +196,7 @@ def test_five_runs_of_which_the_highest_and_lowest_are_dropped(runners, cluster,
     def runs(minion, job, start, limit):
         if job["seconds"] and minion == "client1":
             printed["jobs"][0]["read"]["bw_bytes"] = next(speeds)
-        return {"began": start, "ended": start + 20, "printed": printed, "version": "fio-3.33"}
+        return {"came": start, "began": start, "ended": start + 20, "printed": printed, "version": "fio-3.33"}
 
     cluster.benchmark_load_run = runs
     cluster.facts["free"] = 10**15
@@ -200,7 +215,7 @@ def test_find_is_one_of_the_phases_and_counts_files(runners, cluster, monkeypatc
 
     def runs(minion, job, start, limit):
         printed = found if job["tool"] == "find" else FIO
-        return {"began": start, "ended": start + 20, "printed": printed, "version": f"{job['tool']} 1"}
+        return {"came": start, "began": start, "ended": start + 20, "printed": printed, "version": f"{job['tool']} 1"}
 
     cluster.benchmark_load_run = runs
     done = runners["benchmark.run"]("tigershark")
