@@ -5,10 +5,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import halocline
+import halocline_monitors
 from salt.exceptions import CommandExecutionError
-
-LIMIT = 60  # seconds one command may take
-CONNECT = 30  # of these, seconds to find a monitor
 
 
 def missing() -> dict[str, str]:
@@ -113,7 +111,7 @@ def admin_differs() -> bool:
         salt 'monnode1' cluster_auth.admin_differs
     """
     keys = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}
-    key = _as_monitor(["auth", "get-key", "client.admin"]).strip()
+    key = halocline_monitors.ask([["auth", "get-key", "client.admin"]], _monitor())[0]["key"]
     differs = key != keys["client.admin"]
     _refuse(["client.admin"] if differs and not _earlier("client.admin", key) else [])
     return differs
@@ -129,7 +127,8 @@ def set_admin() -> bool:
         salt 'monnode1' cluster_auth.set_admin
     """
     keyring = __pillar__["ceph_secrets"]["mon"]
-    _as_monitor(["auth", "import", "-i", "-"], stdin=keyring[keyring.index("[client.admin]") :])
+    words = ["ceph", *_monitor().options(), "auth", "import", "-i", "-"]
+    halocline.run(words, stdin=keyring[keyring.index("[client.admin]") :], limit=_monitor().limit)
     return True
 
 
@@ -147,10 +146,9 @@ def _refuse(names: Sequence[str]) -> None:
         )
 
 
-def _as_monitor(words: Sequence[str], stdin: str | None = None) -> str:
-    keyring = f"/var/lib/ceph/mon/ceph-{__grains__['host']}/keyring"
-    command = ["ceph", "--name", "mon.", "--keyring", keyring, "--connect-timeout", str(CONNECT), *words]
-    return halocline.run(command, stdin=stdin, limit=LIMIT)
+def _monitor() -> halocline_monitors.Client:
+    """In the name of this host's monitor."""
+    return halocline_monitors.Client("mon.", f"/var/lib/ceph/mon/ceph-{__grains__['host']}/keyring")
 
 
 def _keyring() -> str:

@@ -2,16 +2,15 @@
 
 import copy
 import json
-import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import halocline
+import halocline_monitors
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 60  # seconds one command may take
-CONNECT = 30  # of these, seconds to find a monitor
+CLIENT = halocline_monitors.Client(connect=30, limit=60)
 # What a dump says of a text with other characters than ASCII's (src/mon/ConfigKeyService.cc, store_dump).
 BINARY = "<<< binary blob"
 # What functions ask that only look, for those that are asked together; and below which key we keep ours.
@@ -39,19 +38,17 @@ def ask(words: Sequence[str], stdin: str | None = None) -> Any:
     known = _known(words)
     if known is not None:
         return known
+    if stdin is None:
+        return halocline_monitors.ask([words], CLIENT)[0]
     out = tell([*words, "--format", "json"], stdin)
     return json.loads(out) if out.strip() else None
 
 
 def ask_all(questions: Sequence[Sequence[str]]) -> list[Any]:
-    """Return the JSON that each of several ``ceph`` commands answers, in their order, of one start of ``ceph``, which
-    takes more than its questions.
-
-    Told none, it reads commands from its standard input, a line each (src/ceph.in, new_style_command). There its exit
-    status is not theirs: where an answer is missing each is asked alone, and the one that fails raises.
+    """Return the JSON that each of several ``ceph`` commands answers, in their order, by one connection.
 
     questions
-        Lists of words. They only look, as they may be asked twice, and none begins with ``tell``.
+        Lists of words. They only look, and none begins with ``tell``.
 
     CLI Example:
 
@@ -60,16 +57,12 @@ def ask_all(questions: Sequence[Sequence[str]]) -> list[Any]:
         salt 'saltmaster' cluster_cli.ask_all '[[osd, dump], [osd, tree]]'
     """
     known = [_known(words) for words in questions]
-    if None not in known:
-        return known
-    lines = "".join(f"{shlex.join(words)}\n" for words in questions)
-    answers = _documents(tell(["--format", "json"], stdin=lines))
-    return answers if len(answers) == len(questions) else [ask(words) for words in questions]
+    return known if None not in known else halocline_monitors.ask(questions, CLIENT)
 
 
 def together(functions: Mapping[str, Sequence]) -> dict[str, Any]:
     """Return what functions that only look answer, by name, all of what the cluster was at one moment: what they ask is
-    asked by one start of ``ceph``. Raises where one of them does.
+    asked by one connection. Raises where one of them does.
 
     functions
         Each with its arguments.
@@ -100,7 +93,7 @@ def tell(words: Sequence[str], stdin: str | None = None) -> str:
 
         salt 'saltmaster' cluster_cli.tell '[osd, out, "3"]'
     """
-    return halocline.run(["ceph", "--connect-timeout", str(CONNECT), *words], stdin=stdin, limit=LIMIT)
+    return halocline.run(["ceph", *CLIENT.options(), *words], stdin=stdin, limit=CLIENT.limit)
 
 
 def refused(words: Sequence[str]) -> str:
@@ -154,16 +147,3 @@ def _known(words: Sequence[str]) -> Any:
     if kept is not None:  # of all that begin so
         return {each: text for each, text in kept.items() if each.startswith(key)}
     return copy.deepcopy(answers.get(tuple(words)))
-
-
-def _documents(text: str) -> list[Any]:
-    """The JSON documents in a text, one after the other; none where anything else is in it."""
-    documents = []
-    while text := text.lstrip():
-        try:
-            document, end = json.JSONDecoder().raw_decode(text)
-        except ValueError:
-            return []
-        documents.append(document)
-        text = text[end:]
-    return documents

@@ -89,7 +89,7 @@ def _serves(certificate: str, port: int | None) -> None:
 
 
 def _seen() -> dict[str, Any]:
-    """What the cluster says, of one start of ``ceph``: the modules that are enabled, the certificate and key that it
+    """What the cluster says, over one connection: the modules that are enabled, the certificate and key that it
     keeps, the digests of ours, and where the dashboard is served.
     """
     asked = [

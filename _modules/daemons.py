@@ -4,14 +4,12 @@ A daemon is asked by its admin socket what it read at its start (``config diff``
 read now. So nothing has to be remembered, and a restart by hand is seen too.
 """
 
-import json
 import re
-import socket
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
+import halocline_socket
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
@@ -41,7 +39,7 @@ def running() -> dict[str, dict]:
     daemons = {}
     for path in sorted(RUN.glob("*.asok")):
         part = SOCKET.fullmatch(path.name)
-        if part and _asked(path, "version") is not None:
+        if part and halocline_socket.ask(path, "version", LIMIT) is not None:
             unit = f"{UNITS.get(part['type'], 'ceph-' + part['type'])}@{part['id']}"
             if part["type"] == "client" and not __salt__["service.status"](unit):
                 continue  # ceph-fuse, or a program with librados: no daemon of ours
@@ -61,12 +59,14 @@ def pending(startup: Sequence[Mapping] = ()) -> dict[str, dict[str, list]]:
 
         salt 'osdnode1' daemons.pending
     """
-    sections = __salt__["host_ceph_conf.sections"]()
+    sections, daemons = __salt__["host_ceph_conf.sections"](), running()
+    units = [f"{daemon['unit']}.service" for daemon in daemons.values()]
+    pids = {unit["Id"]: unit["MainPID"] for unit in _shown("Id,MainPID", units)} if units else {}
     restarts = {}
-    for name, daemon in running().items():
-        diff = _asked(Path(daemon["socket"]), "config diff")
+    for name, daemon in daemons.items():
+        diff = halocline_socket.ask(Path(daemon["socket"]), "config diff", LIMIT)
         differs = _differs(name, daemon, diff["diff"], sections, startup) if diff else {}
-        differs |= _newer_files(daemon) | _newer_program(daemon)
+        differs |= _newer_files(daemon) | _newer_program(pids.get(f"{daemon['unit']}.service", ""))
         if differs:
             restarts[name] = differs
     return restarts
@@ -101,13 +101,14 @@ def units(pattern: str) -> dict[str, str]:
 
         salt 'osdnode1' daemons.units 'ceph-osd@*'
     """
-    command = ["systemctl", "show", "--property", "Id,ActiveState,UnitFileState", pattern]
-    shown = [
-        dict(line.split("=", 1) for line in unit.splitlines())
-        for unit in halocline.run(command, limit=LIMIT).strip().split("\n\n")
-        if unit
-    ]
+    shown = _shown("Id,ActiveState,UnitFileState", [pattern])
     return {unit["Id"]: unit["UnitFileState"] for unit in shown if unit["ActiveState"] == "active"}
+
+
+def _shown(properties: str, units: Sequence[str]) -> list[dict[str, str]]:
+    """What systemd says of units, by one start of ``systemctl``."""
+    told = halocline.run(["systemctl", "show", "--property", properties, *units], limit=LIMIT).strip()
+    return [dict(line.split("=", 1) for line in unit.splitlines()) for unit in told.split("\n\n") if unit]
 
 
 def _daemon(unit: str) -> bool:
@@ -198,9 +199,8 @@ def _newer_files(daemon: Mapping) -> dict[str, list[str]]:
     return {name: ["that of its start", "a newer one"] for name in sorted(newer)}
 
 
-def _newer_program(daemon: Mapping) -> dict[str, list[str]]:
-    """Whether a daemon's program was replaced since it began, as a package's update does (proc(5))."""
-    pid = _run(["systemctl", "show", "--property", "MainPID", "--value", daemon["unit"]]).strip()
+def _newer_program(pid: str) -> dict[str, list[str]]:
+    """Whether the program of a daemon's process was replaced since it began, as a package's update does (proc(5))."""
     try:
         gone = str(Path(f"/proc/{pid}/exe").readlink()).endswith(" (deleted)")
     except OSError:
@@ -217,30 +217,3 @@ def _same(now: object, then: object) -> bool:
         return float(first) == float(second)
     except ValueError:
         return first == second
-
-
-def _asked(path: Path, command: str) -> dict | None:
-    """A daemon's answer by its admin socket; ``None`` where nobody listens (src/common/admin_socket.cc)."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(LIMIT)
-        try:
-            line.connect(str(path))
-            line.sendall(json.dumps({"prefix": command}).encode() + b"\0")
-            (length,) = struct.unpack(">I", _exactly(line, 4))
-            return json.loads(_exactly(line, length))
-        except OSError:
-            return None
-
-
-def _exactly(line: socket.socket, length: int) -> bytes:
-    answer = b""
-    while len(answer) < length:
-        part = line.recv(length - len(answer))
-        if not part:
-            raise ConnectionError("the daemon hung up")
-        answer += part
-    return answer
-
-
-def _run(command: Sequence[str]) -> str:
-    return halocline.run(command, limit=LIMIT)

@@ -1,12 +1,12 @@
 """Which cluster's keys lie on this host: hashes of them, by which the master compares; no key leaves the host."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import halocline
+import halocline_monitors
+import halocline_socket
 from salt.exceptions import CommandExecutionError
 
 ETC, LIB, RUN = Path("/etc/ceph"), Path("/var/lib/ceph"), Path("/run/ceph")
@@ -86,16 +86,13 @@ def _hashes(lines: Iterable[str]) -> dict[str, str]:
 
 def _answered(store: Path) -> dict[str, str]:
     """What the monitors hold, asked in the name of this host's; empty where it is in no quorum."""
-    socket = RUN / f"ceph-mon.{__grains__['host']}.asok"
-    if not socket.exists():
+    status = halocline_socket.ask(RUN / f"ceph-mon.{__grains__['host']}.asok", "mon_status", LIMIT)
+    if not isinstance(status, dict) or status.get("state") not in ("leader", "peon"):
         return {}
-    command = ["ceph", "--name", "mon.", "--keyring", str(store / "keyring"), "--connect-timeout", str(LIMIT)]
+    client = halocline_monitors.Client("mon.", str(store / "keyring"), LIMIT, LIMIT)
     try:
-        status = halocline.run(["ceph", "--admin-daemon", str(socket), "mon_status"], limit=LIMIT)
-        if json.loads(status)["state"] not in ("leader", "peon"):
-            return {}
-        known = halocline.run([*command, "auth", "ls", "--format", "json"], limit=2 * LIMIT, secret=True)
-        return {entry["entity"]: _hash(entry["key"]) for entry in json.loads(known)["auth_dump"]}
+        (known,) = halocline_monitors.ask([["auth", "ls"]], client)
+        return {entry["entity"]: _hash(entry["key"]) for entry in known["auth_dump"]}
     except (CommandExecutionError, ValueError, KeyError, TypeError):
         return {}
 

@@ -3,13 +3,13 @@
 The steps are those of Ceph's manual deployment (docs.ceph.com, install/manual-deployment).
 """
 
-import json
 import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import halocline
+import halocline_socket
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
@@ -127,10 +127,8 @@ def joined(timeout: int = 60) -> bool:
 
 def _quorum() -> set[str]:
     """The names in quorum as this monitor sees them, by its admin socket; empty while there is none."""
-    socket = f"/run/ceph/ceph-mon.{_name()}.asok"
-    try:
-        status = json.loads(_run(["ceph", "--admin-daemon", socket, "mon_status"]))
-    except (CommandExecutionError, ValueError):
+    status = halocline_socket.ask(Path(f"/run/ceph/ceph-mon.{_name()}.asok"), "mon_status", LIMIT)
+    if status is None:
         return set()
     return {monitor["name"] for monitor in status["monmap"]["mons"] if monitor["rank"] in status["quorum"]}
 

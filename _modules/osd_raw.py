@@ -72,14 +72,17 @@ def make(osd: Mapping) -> int:
     """Register, format, record and start one OSD, as far as that is not done; return its id.
 
     osd
-        One of ``osd_plan.osds``; its partitions are there.
+        One of ``osd_plan.osds``; its partitions are there. Where it is not made yet, ``new`` is what
+        ``osd_register.new`` gave it.
 
     CLI Example: for ``osd.deploy``.
     """
     __salt__["osd_record.settled"](osd["fsid"])
     osd_id = made(osd)
     if osd_id is None:
-        osd_id, key = __salt__["osd_register.new"](osd["fsid"], osd["class"], osd.get("id"))
+        if not isinstance(osd["new"], tuple):
+            raise CommandExecutionError(osd["new"] or "it was made and is no more: look at its disk, run it again")
+        osd_id, key = osd["new"]
         _record(osd_id, osd)
         _mkfs(osd_id, osd, key)
     _record(osd_id, osd)

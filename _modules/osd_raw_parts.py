@@ -12,6 +12,7 @@ Planned = tuple[str, str, Mapping]  # an OSD's fsid, the role of one of its part
 
 SLOTS = Path("/dev/disk/by-partuuid")
 LIMIT = 60  # seconds one command may take
+AT_ONCE = 8  # disks written side by side: sgdisk sleeps a second behind each (DiskSync in gptfdisk's diskio-unix.cc)
 ALONE = 3  # seconds until the names of a new partition must be there, or partx tells the kernel
 NODES = 27  # seconds until they must be there then
 LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
@@ -53,7 +54,8 @@ def remove(disk: str, numbers: Sequence[int]) -> bool:
 
 
 def make(todo: Sequence[Mapping]) -> list[int]:
-    """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk; wait for their names.
+    """Make the partitions that OSDs (in ``osd.plan``'s form) lack, one write a disk, disks side by side; wait for their
+    names.
 
     Returns an open descriptor of every part, for the caller to close: neither kernel nor udev takes away a
     partition that is open, whoever has its disk's table read again.
@@ -68,13 +70,14 @@ def make(todo: Sequence[Mapping]) -> list[int]:
     for osd in todo:
         for role, part in osd["parts"].items():
             planned.setdefault(part["disk"], []).append((osd["fsid"], role, part))
+    calls = []
     for disk, parts in planned.items():
         table = __salt__["disks.partitions"](disk) or {"guid": None, "partitions": []}
         there = {part["uuid"] for part in table["partitions"]}
-        new = [entry for entry in parts if entry[2]["partuuid"] not in there]
-        if new:
+        if new := [entry for entry in parts if entry[2]["partuuid"] not in there]:
             _alone(disk, new)
-            _add(disk, table, new)
+            calls.append((disk, table, new))
+    halocline.side_by_side(_add, calls, AT_ONCE)
     return _wait({part["partuuid"]: disk for disk, parts in planned.items() for _, _, part in parts})
 
 

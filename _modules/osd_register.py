@@ -11,13 +11,13 @@ import struct
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import halocline
+import halocline_monitors
 from salt.exceptions import CommandExecutionError
 
-BOOTSTRAP = "/var/lib/ceph/bootstrap-osd/ceph.keyring"
-LIMIT = 120  # seconds one command may take
-CONNECT = 60  # of these, seconds to find a monitor
+CLIENT = halocline_monitors.Client("client.bootstrap-osd", "/var/lib/ceph/bootstrap-osd/ceph.keyring", 60, 120)
 KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the making, its key
 
 
@@ -37,7 +37,7 @@ def waiting(osds: Sequence[Mapping]) -> dict[str, int]:
 
         salt 'osdnode1' osd_register.waiting '[]'
     """
-    tree = json.loads(_ceph(["--format", "json", "osd", "tree", "destroyed"]))["nodes"]
+    tree = _asked(["osd", "tree", "destroyed"])["nodes"]
     hosts = [node for node in tree if node["type"] == "host" and node["name"] == __grains__["host"]]
     children = {child for host in hosts for child in host["children"]}
     free: dict[str | None, list[int]] = {}
@@ -69,31 +69,39 @@ def _again(osds: Sequence[Mapping], kept: Mapping[str, Mapping]) -> dict[str, in
     return taken
 
 
-def new(fsid: str, device_class: str | None = None, osd_id: int | None = None) -> tuple[int, str]:
-    """Give the cluster an OSD and its key; return number and key. The same fsid gives the same number again.
+def new(osds: Sequence[Mapping]) -> dict[str, tuple[int, str] | str]:
+    """Give the cluster OSDs and their keys, all at once; return ``{fsid: (id, key)}``, or why one was not given.
 
-    Where the key of an interrupted run is lost, what that run registered is taken back first.
+    The same fsid gives the same number again. Where the key of an interrupted run is lost, what that run registered is
+    taken back first.
 
-    fsid
-        The OSD's fsid.
-    device_class
-        Its CRUSH device class; ``None``: by its kind of disk.
-    osd_id
-        The number of a destroyed OSD that it takes over; ``None``: the lowest free one.
+    osds
+        Of ``osd.plan``; ``id`` where one takes over the number of a destroyed OSD, else it gets the lowest free one.
 
-    CLI Example: for ``osd_raw.make``.
+    CLI Example: for ``osd.deploy``.
     """
-    lost = not (KEYS / fsid).exists()
-    key = _key(fsid)
-    command = ["osd", "new", fsid, *([] if osd_id is None else [str(osd_id)]), "-i", "-"]
-    new_osd = {"cephx_secret": key, **({"crush_device_class": device_class} if device_class else {})}
-    try:
-        out = _ceph(command, stdin=json.dumps(new_osd))
-    except CommandExecutionError:
-        if not lost or not forget(fsid):
-            raise
-        out = _ceph(command, stdin=json.dumps(new_osd))
-    return int(out.strip().splitlines()[-1]), key
+    if not osds:
+        return {}
+    lost = {osd["fsid"] for osd in osds if not (KEYS / osd["fsid"]).exists()}
+    keys = {osd["fsid"]: _key(osd["fsid"]) for osd in osds}
+    questions = [_new(osd, keys[osd["fsid"]]) for osd in osds]
+    given: dict[str, tuple[int, str] | str] = {}
+    for osd, question, answer in zip(osds, questions, halocline_monitors.attempt(questions, CLIENT), strict=True):
+        fsid = osd["fsid"]
+        try:
+            if isinstance(answer, CommandExecutionError) and fsid in lost and forget(fsid):
+                (answer,) = halocline_monitors.attempt([question], CLIENT)
+            given[fsid] = str(answer) if isinstance(answer, CommandExecutionError) else (answer["osdid"], keys[fsid])
+        except CommandExecutionError as err:
+            given[fsid] = str(err)
+    return given
+
+
+def _new(osd: Mapping, key: str) -> halocline_monitors.Question:
+    """The command that gives the cluster an OSD, and what it reads."""
+    words = ["osd", "new", osd["fsid"], *([] if osd.get("id") is None else [str(osd["id"])])]
+    told = {"cephx_secret": key, **({"crush_device_class": osd["class"]} if osd["class"] else {})}
+    return words, json.dumps(told)
 
 
 def begun(fsid: str) -> bool:
@@ -158,7 +166,8 @@ def forget(fsid: str) -> bool:
             f"osd.{osd_id} ran already and is not whole on its disks: look at what became of them; "
             f"'salt-run osd.replace {osd_id}' destroys it and keeps its number for the next disk"
         )
-    _ceph(["osd", "purge-new", str(osd_id), "--yes-i-really-mean-it"])
+    words = ["ceph", *CLIENT.options(), "osd", "purge-new", str(osd_id), "--yes-i-really-mean-it"]
+    halocline.run(words, limit=CLIENT.limit)
     return True
 
 
@@ -192,9 +201,8 @@ def _new_key() -> str:
 
 
 def _dump() -> list[dict]:
-    return json.loads(_ceph(["--format", "json", "osd", "dump"]))["osds"]
+    return _asked(["osd", "dump"])["osds"]
 
 
-def _ceph(words: Sequence[str], stdin: str | None = None) -> str:
-    command = ["ceph", "--name", "client.bootstrap-osd", "--keyring", BOOTSTRAP, "--connect-timeout", str(CONNECT)]
-    return halocline.run([*command, *words], stdin=stdin, limit=LIMIT)
+def _asked(words: Sequence[str]) -> Any:
+    return halocline_monitors.ask([words], CLIENT)[0]

@@ -79,11 +79,12 @@ def same(groups: Sequence[stage_look.Group], pillar: Mapping[str, Any] | None = 
     """
     if stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "there is no cluster yet: nothing is as told"}
-    try:
-        seen = stage_look.look(__opts__, groups, pillar)
-        lines = seen.differing()
+    seen, why = stage_look.kept(__opts__), stage_lock.kept(__opts__, stage_look.FAILED)
+    try:  # unless the checks before have looked in their own job
+        seen = seen if seen or why else stage_look.look(__opts__, groups, pillar)
     except ProposalError as err:
-        seen, lines = None, [str(err)]
+        why = str(err)
+    lines = seen.differing() if seen else [why]
     stage_lock.keep(__opts__, stage_look.AS_TOLD, not lines)
     stage_look.keep(__opts__, None if lines else seen)
     if not lines:

@@ -12,7 +12,7 @@ redundancy
 
 import dataclasses
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ from proposals.pillar import chosen as choices
 from proposals.pillar import served
 from proposals.policy import profiles
 from proposals.stages.replies import Replies
-from proposals.text.errors import InventoryError, PolicyError
+from proposals.text.errors import InventoryError, PolicyError, ProposalError
 from proposals.validation import check, facts, hardware_facts, host_questions, subject, table
-from runners.engine import answer, health, jobs, keys, minions, stage_lock, taking_part
+from runners.engine import answer, health, jobs, keys, minions, stage_lock, stage_look, taking_part
 
 SILENT, MACHINE = "does not answer", "host_hardware.facts"
 ASKED = {check.MACHINES: jobs.Question(MACHINE), check.KEYS: jobs.Question(keys.ASKED, [True])}
@@ -133,13 +133,13 @@ def _run(checks: Sequence[check.Check]) -> tuple[list[check.Finding], str]:
 
 
 def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list[check.Finding], str]:
-    """What checks find, and what they looked at; keys and machines are those of every host that answers, in a job of
-    their own: monitors and vendors' tools take seconds, and clocks are compared before.
+    """What checks find, and what they looked at; keys and machines are those of every host that answers, in another job
+    than its facts: monitors and vendors' tools take seconds, and clocks are compared before.
     """
     wanted = {row.looks_at for row in checks}
     questions = [question for kind, question in ASKED.items() if kind in wanted]
     answering = [minion for minion in chosen.roles if chosen.away.get(minion) != SILENT]
-    replied = jobs.ask_apart(__opts__, answering, questions) if questions else {}
+    replied = _replied(questions, answering) if questions else {}
     if check.MACHINES in wanted:
         chosen = dataclasses.replace(chosen, **_machines(chosen.hosts, replied[MACHINE]))
     if check.KEYS in wanted:
@@ -147,6 +147,19 @@ def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list
         failed = {problem.minion: problem.text for problem in problems if not problem.silent} | dict(chosen.failed)
         chosen = dataclasses.replace(chosen, failed=failed, **keys.beside(__opts__, held))
     return check.run(checks, chosen), f"{len(checks)} checks of {len(chosen.roles)} hosts"
+
+
+def _replied(questions: Sequence[jobs.Question], answering: Collection[str]) -> Mapping[str, Replies]:
+    """What hosts answer; in the job in which the running stage looks at all that its steps say, where it does."""
+    expected = stage_look.expected(__opts__)
+    if expected and stage_lock.kept(__opts__, health.MADE):
+        try:
+            seen = stage_look.look(__opts__, *expected, also=questions, asked=answering)
+            stage_look.keep(__opts__, seen)
+            return seen.hosts
+        except ProposalError as err:  # the cluster does not answer: the look, which is next, says so
+            stage_lock.keep(__opts__, stage_look.FAILED, str(err))
+    return jobs.ask_apart(__opts__, answering, questions)
 
 
 def _files() -> dict[str, str]:

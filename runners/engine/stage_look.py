@@ -19,6 +19,7 @@ CLUSTER = {HEALTH: [], STATES: [], MONITORS: [], STARTUP: [], CRUSH: [], HELD: [
 PENDING, STOPPED, ABSENT, DISKS = "daemons.pending", "daemons.stopped", "osd.absent", "disks_smart.inspect"
 DIFFERING = "host_states.differing"
 AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
+FAILED = "look_failed"  # likewise: why it could not be looked
 LINE = "not as told, or to be applied:"  # before what differs
 Group = tuple[Sequence[str], Collection[str]]  # SLS, and the minions that they are for
 
@@ -35,10 +36,34 @@ class Look(NamedTuple):
 
 
 _KEPT: dict[str, Look] = {}  # by the job of the stage that this process runs
+_EXPECTED: dict[str, tuple[Sequence[Group], Mapping]] = {}  # likewise: what its look is about
 
 
-def look(opts: Mapping, groups: Sequence[Group] = (), pillar: Mapping | None = None) -> Look:
+def expect(opts: Mapping, groups: Sequence[Group], pillar: Mapping) -> None:
+    """Note what the look of the stage that this process runs will be about: a step before it, which asks all hosts
+    anyway, may look in the same job. Arguments as for ``differing``.
+    """
+    _EXPECTED.clear()
+    if job := stage_lock.own(opts):
+        _EXPECTED[job["jid"]] = groups, pillar
+
+
+def expected(opts: Mapping) -> tuple[Sequence[Group], Mapping] | None:
+    """Return what was noted by ``expect``; None where the stage has no look, or there is no stage."""
+    return _EXPECTED.get(stage_lock.own(opts).get("jid", ""))
+
+
+def look(
+    opts: Mapping,
+    groups: Sequence[Group] = (),
+    pillar: Mapping | None = None,
+    also: Sequence[Question] = (),
+    asked: Collection[str] = (),
+) -> Look:
     """Ask all that steps want to know. Arguments as for ``differing``.
+
+    also, asked
+        More questions, for these hosts too.
 
     Raises ProposalError where the cluster does not answer, or the master takes no job.
     """
@@ -47,8 +72,9 @@ def look(opts: Mapping, groups: Sequence[Group] = (), pillar: Mapping | None = N
     wanted = [Question(PENDING, [cluster[STARTUP]]), Question(STOPPED, kind=list), Question(ABSENT), Question(DISKS)]
     wanted += [Question(DIFFERING, [groups, pillar or {}], list)] if groups else []
     taking = taking_part.among(opts, members["all"])
-    replied = jobs.ask_apart(opts, sorted({*taking, *hosts(groups)}), wanted)
-    return Look(cluster, {name: of(told, taking) if name != DIFFERING else told for name, told in replied.items()})
+    replied = jobs.ask_apart(opts, sorted({*taking, *hosts(groups), *asked}), [*also, *wanted])
+    whole = {DIFFERING, *(question.function for question in also)}
+    return Look(cluster, {name: told if name in whole else of(told, taking) for name, told in replied.items()})
 
 
 def differing(opts: Mapping, groups: Sequence[Group], pillar: Mapping | None = None) -> list[str]:

@@ -13,8 +13,17 @@ from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 
 def begin(name: str, **kwargs: object) -> dict:
-    """Run the runner ``name``, in test mode too, and tell it the names of all steps of the stage: its first step."""
-    return runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], **kwargs)
+    """Run the runner ``name``, in test mode too, and tell it the names of all steps of the stage: its first step.
+
+    What the stage will look at (``look``) is known from here on.
+    """
+    ret = runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], **kwargs)
+    if ret["result"] and not __opts__["test"] and any(step["fun"] == "look" for step in __lowstate__):
+        from runners.engine import stage_look
+
+        groups, pillar, _ = _looked_at()
+        stage_look.expect(__opts__, groups, pillar)
+    return ret
 
 
 def end(name: str, **kwargs: object) -> dict:
@@ -33,20 +42,29 @@ def look(name: str) -> dict:
     """
     if __opts__["test"]:  # the steps themselves say it then
         return _unchanged(name, "looks at once where the stage runs")
+    groups, pillar, why = _looked_at()
+    if why:
+        return {"name": name, "result": False, "changes": {}, "comment": why}
+    return runner(name, groups=groups, pillar=pillar)
+
+
+def _looked_at() -> tuple[list[Any], dict[str, Any], str]:
+    """All SLS of the steps behind the look, each list of them with its hosts; more pillar for them; why that is not
+    known."""
     at = next(number for number, step in enumerate(__lowstate__) if step["fun"] == "look")
     wanted: dict[str, list[str]] = {}
     pillar: dict[str, Any] = {}
     for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
         taking, why = _taking(step.get("hosts"), step.get("limited", True))
         if why:
-            return {"name": name, "result": False, "changes": {}, "comment": why}
+            return [], {}, why
         pillar |= step.get("pillar") or {}
         for host in taking:
             wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
     groups: dict[tuple[str, ...], list[str]] = {}
     for host, sls in wanted.items():
         groups.setdefault(tuple(sls), []).append(host)
-    return runner(name, groups=[[list(sls), hosts] for sls, hosts in groups.items()], pillar=pillar)
+    return [[list(sls), hosts] for sls, hosts in groups.items()], pillar, ""
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
@@ -146,8 +164,9 @@ def _as_told() -> bool:
 
 def _look_anew() -> None:
     """What was seen before a change holds no more."""
-    from runners.engine import stage_look
+    from runners.engine import minions, stage_look
 
+    minions.anew()
     stage_look.keep(__opts__, None)
 
 

@@ -41,6 +41,7 @@ def run(
     ok: Collection[int] | None = (0,),
     limit: float = 300,
     secret: bool = False,
+    shown: Sequence[str] | None = None,
 ) -> str:
     """Return what a program prints; raise CommandExecutionError with host, command, its own words and the next step.
 
@@ -54,8 +55,10 @@ def run(
         Seconds that it may take; then it is killed.
     secret
         Whether its standard output holds secrets: none of it goes into an error then.
+    shown
+        What errors call it, where a person would type something else.
     """
-    done = _done(command, stdin, limit)
+    done = _done(command, stdin, limit, shown or command)
     if ok is None or done.returncode in ok:
         return done.stdout
     printed = masked(done.stderr or ("" if secret else done.stdout))
@@ -63,12 +66,12 @@ def run(
         printed = printed.replace(stdin.strip(), HIDDEN)
     printed = printed.strip()[-LONGEST:]
     step = f"; {NO_MONITOR}" if UNREACHABLE.search(printed) else ""
-    raise _error(command, f"exit status {done.returncode}: {printed}{step}")
+    raise error(shown or command, f"exit status {done.returncode}: {printed}{step}")
 
 
 def status(command: Sequence[str], *, limit: float = 60) -> int:
     """Return a program's exit status, where that is its answer. Arguments and errors as for ``run``."""
-    return _done(command, None, limit).returncode
+    return _done(command, None, limit, command).returncode
 
 
 def masked(text: str) -> str:
@@ -212,26 +215,29 @@ def _stated(function: Callable[..., dict], asks_cluster: bool) -> Callable[..., 
     return stated
 
 
-def _done(command: Sequence[str], stdin: str | None, limit: float) -> subprocess.CompletedProcess[str]:
+def error(command: Sequence[str], why: str) -> CommandExecutionError:
+    """Return the error of a command of this host: with both, and without keys and passwords."""
+    return CommandExecutionError(masked(f"'{' '.join(command)}' on {socket.gethostname()}: {why}"))
+
+
+def _done(
+    command: Sequence[str], stdin: str | None, limit: float, shown: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
     pipe = subprocess.PIPE
     try:
         process = subprocess.Popen(
             command, stdin=None if stdin is None else pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
         )
     except FileNotFoundError:
-        raise _error(command, NO_PROGRAM) from None
+        raise error(shown, NO_PROGRAM) from None
     except OSError as err:
-        raise _error(command, f"{err.strerror}; {NO_END}") from None
+        raise error(shown, f"{err.strerror}; {NO_END}") from None
     try:
         out, errors = process.communicate(stdin, timeout=limit)
     except subprocess.TimeoutExpired:
-        step = NO_MONITOR if command[0] in ASK_MONITORS else NO_END
-        raise _error(command, f"did not end within {limit} s; {step}") from None
+        step = NO_MONITOR if shown[0] in ASK_MONITORS else NO_END
+        raise error(shown, f"did not end within {limit} s; {step}") from None
     finally:
         if process.poll() is None:
             process.kill()  # and not waited for: what hangs in the kernel, over a dying disk, is not ended by this
     return subprocess.CompletedProcess(command, process.returncode, out, errors)
-
-
-def _error(command: Sequence[str], why: str) -> CommandExecutionError:
-    return CommandExecutionError(masked(f"'{' '.join(command)}' on {socket.gethostname()}: {why}"))

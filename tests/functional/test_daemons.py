@@ -1,10 +1,17 @@
 """Ceph's daemons on a host: systemd is made to forget how often it started one before it starts it again."""
 
 import importlib.util
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import halocline_socket
 import pytest
 from saltfactories.utils.loader import LoaderModuleMock
 
@@ -76,9 +83,10 @@ def waits(
     """What a daemon waits for that answers so, where ceph.conf's [global] would now be read so."""
     daemon = {"type": name.partition(".")[0], "id": name.partition(".")[2], "unit": "x", "socket": "x"}
     monkeypatch.setattr(module, "running", lambda: {name: daemon})
-    monkeypatch.setattr(module, "_asked", lambda path, command: {"diff": diff})
+    monkeypatch.setattr(module.halocline_socket, "ask", lambda *_: {"diff": diff})
     for other in ("_newer_files", "_newer_program"):
         monkeypatch.setattr(module, other, lambda daemon: {})
+    monkeypatch.setattr(module, "_shown", lambda *_: [])
     read = conf or {}
     asks = {"host_ceph_conf.sections": lambda: {"global": set(read)}, "host_ceph_conf.options": lambda *_: read}
     with LoaderModuleMock({module: {"__salt__": asks}}):
@@ -103,6 +111,27 @@ def test_what_ceph_puts_into_a_line_of_ceph_conf_is_no_change(
 ) -> None:
     found = waits(python_module("daemons"), monkeypatch, "osd.3", {"log_file": levels}, {"log_file": then})
     assert bool(found) is pending
+
+
+def test_a_program_that_was_replaced_is_told_of_all_daemons_by_one_start_of_systemctl(
+    python_module: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "sleep"
+    shutil.copy("/bin/sleep", program)
+    daemons = {f"osd.{at}": {"type": "osd", "id": str(at), "unit": f"ceph-osd@{at}", "socket": "x"} for at in (3, 4)}
+    with subprocess.Popen([program, "60"]) as old, subprocess.Popen(["/bin/sleep", "60"]) as new:
+        program.unlink()
+        shown = "\n\n".join(f"Id=ceph-osd@{at}.service\nMainPID={each.pid}" for at, each in ((3, old), (4, new)))
+        module, asked = python_module("daemons"), []
+        monkeypatch.setattr(module, "running", lambda: daemons)
+        monkeypatch.setattr(module, "_newer_files", lambda _: {})
+        monkeypatch.setattr(module.halocline_socket, "ask", lambda *_: None)
+        monkeypatch.setattr(module.halocline, "run", lambda words, **_: asked.append(words) or shown)
+        with LoaderModuleMock({module: {"__salt__": {"host_ceph_conf.sections": dict}}}):
+            assert module.pending() == {"osd.3": {"program": ["the one of its start", "a newer one"]}}
+        assert asked == [["systemctl", "show", "--property", "Id,MainPID", "ceph-osd@3.service", "ceph-osd@4.service"]]
+        for each in (old, new):
+            each.kill()
 
 
 SHOWN = """\
@@ -131,3 +160,26 @@ def test_units_that_run_are_told_by_one_start_of_systemctl(
     monkeypatch.setattr(module.halocline, "run", lambda words, **_: asked.append(words) or shown)
     assert module.units("ceph-osd@*") == units
     assert asked == [["systemctl", "show", "--property", "Id,ActiveState,UnitFileState", "ceph-osd@*"]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "read"),
+    [(b'{"state": "peon"}', {"state": "peon"}), (b"no JSON", None), (b"", None), (None, None)],
+    ids=["an answer", "another", "an empty one", "none"],
+)
+def test_a_daemon_is_asked_by_its_admin_socket(answer: bytes | None, read: dict | None) -> None:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
+        path = Path(folder, "a.asok")
+        server.bind(str(path))
+        server.listen()
+
+        def serve() -> None:
+            with server.accept()[0] as line:
+                assert line.recv(99) == b'{"prefix": "mon_status"}\0'
+                if answer is not None:
+                    line.sendall(struct.pack(">I", len(answer)) + answer)
+
+        with ThreadPoolExecutor() as pool:
+            pool.submit(serve)
+            assert halocline_socket.ask(path, "mon_status", 60) == read
+        assert halocline_socket.ask(path.with_name("none"), "mon_status", 60) is None

@@ -473,6 +473,7 @@ def steps(runners, cluster, left, monkeypatch):
     """A function: what each step of a deploy with nothing to do answers behind its checks, and what was asked."""
     monkeypatch.setattr(minions, "pillar", lambda _: {"pools": {}, "crush_locations": {}})
     monkeypatch.setattr(stage_lock, "own", lambda opts: {"jid": "1"})
+    stage_look.keep({}, None)  # what another test's stage saw
 
     def ran(between=lambda: None):
         stage_lock.keep({}, health.MADE, True)
@@ -490,6 +491,25 @@ def test_where_nothing_is_to_be_done_a_deploy_asks_cluster_and_hosts_once(cluste
     assert [each.get("retcode", 0) for each in answers] == [0] * 9 and answers[0]["text"] == "3 hosts are as told"
     assert len([each for each in asked if each[1] == "cluster_cli.together"]) == 1
     assert len(asked) == len(set(asked)) == 1 + len(stage_look.CLUSTER) + 5 * len(NODES)
+
+
+def test_what_a_check_has_seen_in_its_own_job_is_not_looked_at_again(cluster, steps):
+    cluster.host_hardware_facts = lambda minion: {"of": minion}
+    stage_look.expect({}, GROUPS, {})
+    hardware = jobs.Question("host_hardware.facts")
+    seen = stage_look.look({}, *stage_look.expected({}), also=[hardware], asked=list(NODES))
+    assert seen.hosts["host_hardware.facts"].answers == {node: {"of": node} for node in NODES}
+    stage_look.keep({}, seen)
+    answers, asked = steps()
+    assert [each.get("retcode", 0) for each in answers] == [0] * 9 and answers[0]["text"] == "3 hosts are as told"
+    assert asked == []
+
+
+def test_a_cluster_that_did_not_answer_a_check_is_not_waited_for_again(cluster, steps):
+    stage_lock.keep({}, stage_look.FAILED, "no monitor answered")
+    (looked, *_), asked = steps()
+    assert looked["text"] == "not as told, or to be applied:\nno monitor answered"
+    assert "host_states.differing" not in [function for _, function, *_ in asked]
 
 
 def test_where_a_host_differs_each_step_asks_for_itself(cluster, steps):

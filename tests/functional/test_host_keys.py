@@ -65,17 +65,27 @@ def test_hashes_of_what_lies_on_the_host(modules, host):
     assert "AQB" not in json.dumps(hashes)
 
 
-def test_a_monitor_in_quorum_is_asked_for_all(modules, host, ceph):
+@pytest.fixture
+def monitor(python_module, monkeypatch):
+    """A function: what this host's monitor says of itself by its admin socket."""
+    socket = python_module("host_keys").halocline_socket
+    return lambda status: monkeypatch.setattr(socket, "ask", lambda *_: status)
+
+
+def test_a_monitor_in_quorum_is_asked_for_all(modules, host, ceph, monitor):
     known = {"auth_dump": [{"entity": "client.admin", "key": OTHER}, {"entity": "osd.0", "key": OTHER}]}
-    ceph(mon_status='{"state": "peon"}', auth=json.dumps(known))
+    monitor({"state": "peon"})
+    ceph(auth=json.dumps(known))
     told = modules["host_keys.inspect"](ask=True)
     assert told["monitors"] == {"client.admin": digest(OTHER), "osd.0": digest(OTHER)}
-    for state, auth in (('{"state": "probing"}', known), ('{"state": "peon"}', None), ("", known)):
-        ceph(mon_status=state, auth=json.dumps(auth))
+    for state, auth in (({"state": "probing"}, known), ({"state": "peon"}, None), (None, known), ([], known)):
+        monitor(state)
+        ceph(auth=json.dumps(auth))
         assert "monitors" not in modules["host_keys.inspect"](ask=True)
 
 
-def test_a_monitor_that_hangs_is_not_waited_for(modules, host, ceph, tmp_path, python_module, monkeypatch):
+def test_a_monitor_that_hangs_is_not_waited_for(modules, host, monitor, tmp_path, python_module, monkeypatch):
+    monitor({"state": "leader"})
     monkeypatch.setattr(python_module("host_keys"), "LIMIT", 0.2)
     (tmp_path / "ceph").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "ceph").chmod(0o755)
@@ -157,7 +167,7 @@ def test_the_bootstrap_key_that_monitors_made_is_replaced_until_an_osd_used_it(w
 
 def test_the_admins_key_is_replaced_only_by_a_rotated_one(with_pillar, ceph):
     for key, differs in ((KEYS["client.admin"], False), (OTHER, True)):
-        ceph(auth=key)
+        ceph(auth=json.dumps({"key": key}))
         assert registering(with_pillar, client_admin=[digest(OTHER)])["cluster_auth.admin_differs"]() is differs
     with pytest.raises(CommandExecutionError, match="^client.admin: the cluster has another key"):
         registering(with_pillar)["cluster_auth.admin_differs"]()

@@ -1,7 +1,5 @@
 """What a host keeps of OSDs whose DB or WAL device died, who gets it, and what the cluster says is at risk."""
 
-import json
-
 import pytest
 from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
@@ -68,7 +66,7 @@ def register(python_module, kept):
         tree = {"nodes": [{"id": -1, "type": "host", "name": "node1", "children": list(destroyed)}, *nodes]}
         answers = {"tree": tree, "dump": {"osds": [{"uuid": fsid} for fsid in used]}}
         asks = {"osd_waiting.kept": kept.kept}
-        mocks = {"_ceph": lambda words: json.dumps(answers[words[3]]), "__salt__": asks}
+        mocks = {"_asked": lambda words: answers[words[1]], "__salt__": asks}
         with LoaderModuleMock({module: {**mocks, "__grains__": {"host": "node1"}}}):
             todo = [{"fsid": FSIDS[at], "class": cls, "parts": {"data": {"disk": DISKS[at]}}} for at, cls in osds]
             return {FSIDS.index(fsid): number for fsid, number in module.waiting(todo).items()}

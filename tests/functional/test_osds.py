@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,7 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
         "event.send": lambda tag, data: told.append((tag, data)),
         "osd_plan.needs_aio": lambda osds: None,
         "osd_register.waiting": lambda osds: {},
+        "osd_register.new": lambda osds: {one["fsid"]: (5, "key") for one in osds},
         "osd_lvm_parts.make": lambda osds: [],
     }
     todo = [{"fsid": fsid, "method": "lvm", "parts": {}} for fsid in answers]
@@ -219,10 +221,11 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
         "event.send": lambda tag, data: None,
         "osd_plan.needs_aio": lambda osds: None,
         "osd_register.waiting": lambda osds: {},
+        "osd_register.new": lambda osds: {one["fsid"]: (5, "key") for one in osds},
         "osd_register.unknown": lambda fsids: [fsid for fsid in fsids if fsid == "a"],
         "osd_raw_parts.make": lambda osds: begun.extend(one["fsid"] for one in osds) or [],
         "osd_raw.made": lambda one, groups: {"a": 3, "b": 4}.get(one["fsid"]),
-        "osd_raw.make": lambda one: {"b": 4, "c": 5}[one["fsid"]],
+        "osd_raw.make": lambda one: one["new"][0] if one["new"] else {"b": 4}[one["fsid"]],
     }
     for name, answer in {"plan": todo, "check": {}, "_absent": {}, "_todo": todo}.items():
         monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
@@ -397,3 +400,22 @@ def test_nothing_starts_at_boot_that_is_between_two_places(tmp_path, checkout):
     done = subprocess.run(["/bin/sh", str(script), "3"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr == "osd.3: its db is being moved: 'salt-run osd.migrate 3' on the master goes on\n"
+
+
+def test_disks_get_their_partitions_side_by_side_and_one_that_fails_stops_no_other(python_module, monkeypatch):
+    module, together, written = python_module("osd_raw_parts"), threading.Barrier(2), []
+
+    def add(disk, table, new):
+        together.wait(60)
+        if disk == "/dev/a":
+            raise salt.exceptions.CommandExecutionError("no room")
+        written.append((disk, table, [role for _, role, _ in new]))
+
+    for name, played in {"_add": add, "_alone": lambda *_: None, "_wait": list}.items():
+        monkeypatch.setattr(module, name, played)
+    monkeypatch.setattr(module, "__salt__", {"disks.partitions": lambda disk: None})
+    osd = {"fsid": UUIDS[0], "parts": {"data": {"disk": "/dev/a", "partuuid": "1"}}}
+    osd["parts"]["db"] = {"disk": "/dev/b", "partuuid": "2"}
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="no room"):
+        module.make([osd])
+    assert written == [("/dev/b", {"guid": None, "partitions": []}, ["db"])]

@@ -137,8 +137,8 @@ def impatient(monkeypatch):
     """Programs get a tenth of a second, but those that answer, and nothing is waited for."""
     done, until = halocline._done, halocline.until
 
-    def briefly(command, stdin, limit):
-        return done(command, stdin, limit if command[0] == "journalctl" else min(limit, 0.1))
+    def briefly(command, stdin, limit, shown):
+        return done(command, stdin, limit if command[0] == "journalctl" else min(limit, 0.1), shown)
 
     monkeypatch.setattr(halocline, "_done", briefly)
     monkeypatch.setattr(halocline, "until", lambda look, limit, **options: until(look, 0, **options))
@@ -222,56 +222,3 @@ def test_a_module_says_that_no_monitor_answers(with_pillar, program, impatient, 
     arguments, command = CALLED[name]
     with pytest.raises(CommandExecutionError, match=f"^'{command} .*' on .*: did not end .*; no monitor answered"):
         modules[name](*arguments)
-
-
-ANSWERS = """
-answer() {
-    case "$1" in
-        "osd dump") printf '\\n{"osds": [1]}\\n' ;;
-        "osd pool ls") printf '\\n["a b", "c"]\\n' ;;
-        "osd tree") echo "osd tree: $2" ;;
-        *) echo "Error EINVAL: invalid command" >&2; return 22 ;;
-    esac
-}
-echo "$*" >>PLACE/starts
-shift 2  # --connect-timeout 30
-if [ "$*" = "--format json" ]; then
-    while read -r line; do answer "$line"; done
-    exit 0
-fi
-answer "${*% --format json}" alone
-"""
-DUMP, POOLS = ["osd", "dump"], ["osd", "pool", "ls"]
-
-
-@pytest.fixture
-def ceph(modules, program, tmp_path):
-    """A function: what ``ask_all`` answers of a ``ceph`` that reads commands, and how often it was started."""
-    program("ceph", ANSWERS.replace("PLACE", str(tmp_path)))
-
-    def ask(*questions):
-        (tmp_path / "starts").write_text("")
-        answers = modules["cluster_cli.ask_all"](list(questions))
-        return answers, len((tmp_path / "starts").read_text().splitlines())
-
-    return ask
-
-
-def test_several_questions_are_one_start_of_ceph(ceph):
-    assert ceph(DUMP, POOLS, DUMP) == ([{"osds": [1]}, ["a b", "c"], {"osds": [1]}], 1)
-
-
-def test_where_an_answer_is_missing_each_is_asked_alone_and_says_why(ceph, program, tmp_path):
-    with pytest.raises(CommandExecutionError, match="'ceph .* osd lump .*exit status 22: Error EINVAL"):
-        ceph(DUMP, ["osd", "lump"], POOLS)
-    with pytest.raises(ValueError, match="Expecting value"):  # no JSON is no answer, alone neither
-        ceph(["osd", "tree"])
-    program("ceph", f"""echo x >>{tmp_path}/starts; case "$*" in *dump*) echo '[1]' ;; *ls*) echo '[2]' ;; esac""")
-    assert ceph(DUMP, POOLS) == ([[1], [2]], 3)  # one that reads no commands
-
-
-def test_that_no_monitor_answers_is_said_after_one_start(ceph, program, tmp_path):
-    program("ceph", f"echo x >>{tmp_path}/starts; echo '[errno 110] RADOS timed out' >&2; exit 1")
-    with pytest.raises(CommandExecutionError, match="RADOS timed out.*; no monitor answered"):
-        ceph(DUMP, POOLS)
-    assert (tmp_path / "starts").read_text() == "x\n"

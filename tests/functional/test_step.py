@@ -9,7 +9,7 @@ import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 from proposals.text.errors import PolicyError
-from runners.engine import stage_lock, taking_part
+from runners.engine import minions, stage_lock, stage_look, taking_part
 
 HOSTS = [f"osd{number:03}" for number in range(300)]
 WELL = {"result": True, "changes": {}, "comment": ""}
@@ -126,6 +126,22 @@ def test_all_steps_of_a_stage_share_one_client_of_salts_runners(checkout, monkey
     assert len(made) == 1 and told == [("1", "validate.deploy"), ("1", "health.before")]
 
 
+def test_steps_of_a_stage_share_the_masters_pillar_until_one_changes_anything(checkout, monkeypatch):
+    made, jid = [], {"jid": "1"}
+    monkeypatch.setattr(minions, "_compiled", lambda _: made.append(1) or {"pools": {"a": len(made)}})
+    monkeypatch.setattr(stage_lock, "own", lambda _: jid)
+    minions.pillar(OPTS)["pools"]["a"] = "changed by a step"
+    assert minions.pillar(OPTS) == {"pools": {"a": 1}} and len(made) == 1
+    look_anew = runpy.run_path(str(checkout / "salt/_states/step.py"))["_look_anew"]
+    look_anew.__globals__["__opts__"] = OPTS
+    look_anew()
+    assert minions.pillar(OPTS) == {"pools": {"a": 2}}
+    jid["jid"] = "2"  # another stage
+    assert minions.pillar(OPTS) == {"pools": {"a": 3}}
+    jid.clear()  # typed by hand
+    assert minions.pillar(OPTS) != minions.pillar(OPTS)
+
+
 NOP = {"result": True, "changes": {}, "comment": "States ran successfully."}
 STAGE = [  # as Salt's compiler has it
     {"fun": "state", "state": "step", "name": "before", "sls": "ceph.host.check", "hosts": ["a", "b", "c"]},
@@ -167,6 +183,16 @@ def test_one_look_asks_each_host_for_all_that_the_steps_behind_it_apply(stage):
     assert step["look"]("targets.same")["result"] is True
     groups = [[["packages", "conf", "check"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
     assert asked == [("targets.same", {"groups": groups, "pillar": {"more": 1}})]
+
+
+def test_what_the_look_will_ask_is_known_from_the_stages_first_step_on(stage, monkeypatch):
+    step, asked, _, _ = stage
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "1"})
+    step["begin"]("stage.begin", stage="deploy")
+    step["look"]("targets.same")
+    assert stage_look.expected(OPTS) == tuple(asked[1][1].values())
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "2"})
+    assert stage_look.expected(OPTS) is None
 
 
 def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stage):

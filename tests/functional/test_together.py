@@ -1,8 +1,7 @@
-"""What a stage's look asks of the cluster: one start of ``ceph``, the answers that each function gives alone."""
-
-import json
+"""What a stage's look asks of the cluster: one connection, the answers that each function gives alone."""
 
 import pytest
+from played_monitors import monitors  # noqa: F401  a fixture
 from salt.exceptions import CommandExecutionError
 
 from runners.engine import stage_look
@@ -29,51 +28,38 @@ ANSWERS = {
         for key in ("halocline/noout", "halocline/move", "halocline/fill", "halocline/removal")
     },
 }
-CEPH = """#!/bin/sh
-echo x >>PLACE/starts
-answer() { cat "PLACE/$(echo "$1" | tr / ,)" 2>/dev/null || { echo "Error EINVAL: $1" >&2; exit 22; }; echo; }
-shift 2  # --connect-timeout 30
-if [ "$*" = "--format json" ]; then
-    while read -r line; do answer "$line"; done
-    exit 0
-fi
-answer "${*% --format json}"
-"""
+COMMANDS = {
+    "osd pool ls detail": {"prefix": "osd pool ls", "detail": "detail"},
+    **{said: {"prefix": "config-key dump", "key": said.split()[-1]} for said in ANSWERS if "config-key" in said},
+}
 
 
 @pytest.fixture
-def ceph(tmp_path, monkeypatch):
-    """The folder of what a played ``ceph`` answers: a file a command, and a line of ``starts`` each time it begins."""
-    (tmp_path / "ceph").write_text(CEPH.replace("PLACE", str(tmp_path)))
-    (tmp_path / "ceph").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    for command, said in ANSWERS.items():
-        (tmp_path / command.replace("/", ",")).write_text(json.dumps(said))
-    return tmp_path
+def ceph(monitors):  # noqa: F811
+    """Monitors that answer so; a function of theirs changes an answer."""
+    monitors.said = lambda said, *answer, **more: monitors.answer(COMMANDS.get(said, {"prefix": said}), *answer, **more)
+    for said, document in ANSWERS.items():
+        monitors.said(said, document)
+    return monitors
 
 
-def starts(folder):
-    count = len((folder / "starts").read_text().splitlines()) if (folder / "starts").exists() else 0
-    (folder / "starts").write_text("")
-    return count
-
-
-def test_a_stages_look_is_one_start_of_ceph_and_each_function_answers_as_it_does_alone(modules, ceph):
+def test_a_stages_look_is_one_connection_and_each_function_answers_as_it_does_alone(modules, ceph):
     alone = {name: modules[name](*arguments) for name, arguments in stage_look.CLUSTER.items()}
-    assert starts(ceph) > len(alone)
-    assert modules["cluster_cli.together"](stage_look.CLUSTER) == alone and starts(ceph) == 1
+    assert len(ceph.connected()) > len(alone)
+    assert modules["cluster_cli.together"](stage_look.CLUSTER) == alone and len(ceph.connected()) == 1
+    assert ceph.typed() == []
     assert alone["cluster_maintenance.noted"] == ["node1", "node2"] and alone["cluster_fill.inspect"]["begun"] is None
 
 
 def test_nothing_is_remembered_behind_it(modules, ceph):
     modules["cluster_cli.together"](stage_look.CLUSTER)
-    (ceph / "osd dump").write_text(json.dumps({**ANSWERS["osd dump"], "osds": []}))
+    ceph.said("osd dump", {**ANSWERS["osd dump"], "osds": []})
     assert modules["cluster_osds.states"]() == []
-    (ceph / "osd tree").unlink()
+    ceph.said("osd tree", status=-22)
     with pytest.raises(CommandExecutionError, match="EINVAL"):
         modules["cluster_cli.together"](stage_look.CLUSTER)
-    (ceph / "osd tree").write_text(json.dumps(ANSWERS["osd tree"]))
-    (ceph / "osd dump").write_text(json.dumps(ANSWERS["osd dump"]))
+    ceph.said("osd tree", ANSWERS["osd tree"])
+    ceph.said("osd dump", ANSWERS["osd dump"])
     assert len(modules["cluster_osds.states"]()) == 1
 
 

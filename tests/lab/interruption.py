@@ -20,16 +20,29 @@ esac
 END
 chmod 755 /usr/local/sbin/PROGRAM
 """
+# The Python of `ceph` asks the monitors: the maker is killed once they have given it new OSDs.
+ASKED_TRAP = r"""
+{ echo '#!/usr/local/sbin/trapped-python'; tail -n +2 /usr/bin/ceph; } >/usr/local/sbin/ceph
+cat >/usr/local/sbin/trapped-python <<'END'
+#!/bin/sh
+case "$1" in *halocline_rados.py) ;; *) exec /usr/bin/python3 "$@" ;; esac
+asked=$(cat)
+case "$asked" in *'"osd new"'*) mkdir /run/trapped 2>/dev/null && trapped=yes ;; esac
+printf %s "$asked" | /usr/bin/python3 "$@"
+[ -z "$trapped" ] || kill -9 $PPID
+END
+chmod 755 /usr/local/sbin/ceph /usr/local/sbin/trapped-python
+"""
 KILLED = "kill -9 $PPID"
+AFTER_NEW = "after osd new"
 FAULTS = {
     "after partitioning": ("sgdisk", "--clear", f'$real "$@"; {KILLED}'),
-    "after osd new": ("ceph", "osd new", f'$real "$@"; {KILLED}'),
     "during mkfs": ("ceph-osd", "--mkfs", f'$real "$@" & sleep 0.2; kill -9 $!; {KILLED}'),
     "after mkfs": ("ceph-osd", "--mkfs", f'$real "$@"; {KILLED}'),
     "before enabling": ("systemctl", "enable ceph-osd@", KILLED),
     "with all of Salt": ("ceph-osd", "--mkfs", "systemctl kill --kill-whom=all --signal=KILL salt-minion"),
 }
-FIRST = ("after osd new", "during mkfs", "with all of Salt")  # a node each
+FIRST = (AFTER_NEW, "during mkfs", "with all of Salt")  # a node each
 
 
 @dataclass(frozen=True)
@@ -42,8 +55,11 @@ class Interrupted:
 
 
 def trap(product: Product, host: str, fault: str) -> None:
-    program, words, what = FAULTS[fault]
-    product.run(host, TRAP.replace("PROGRAM", program).replace("WORDS", words).replace("WHAT", what))
+    if fault == AFTER_NEW:
+        product.run(host, ASKED_TRAP)
+    else:
+        program, words, what = FAULTS[fault]
+        product.run(host, TRAP.replace("PROGRAM", program).replace("WORDS", words).replace("WHAT", what))
 
 
 def interrupted(product: Product, faults: Sequence[str]) -> Interrupted:
@@ -61,7 +77,8 @@ def interrupted(product: Product, faults: Sequence[str]) -> Interrupted:
 
 def untrap(product: Product, host: str) -> None:
     """Take every trap away."""
-    programs = " ".join(sorted({f"/usr/local/sbin/{program}" for program, *_ in FAULTS.values()}))
+    names = {program for program, *_ in FAULTS.values()} | {"ceph", "trapped-python"}
+    programs = " ".join(f"/usr/local/sbin/{name}" for name in sorted(names))
     product.run(host, f"rm -rf /run/trapped {programs}")
 
 

@@ -1,0 +1,115 @@
+"""Monitors are asked over one connection, ``ceph`` where a command is none of theirs, or is no Python program."""
+
+import json
+
+import halocline_monitors
+import pytest
+from played_monitors import monitors  # noqa: F401  a fixture
+from salt.exceptions import CommandExecutionError
+
+DUMP, TREE = ["osd", "dump"], ["osd", "tree"]
+KEY = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
+
+
+@pytest.fixture
+def ask(modules, monitors):  # noqa: F811
+    """A function: what ``ask_all`` answers, of monitors that know two commands."""
+    monitors.answer({"prefix": "osd dump"}, {"osds": [1]})
+    monitors.answer({"prefix": "osd tree"}, {"nodes": []})
+    return lambda *questions: modules["cluster_cli.ask_all"](list(questions))
+
+
+def test_several_questions_are_one_connection(ask, monitors):  # noqa: F811
+    assert ask(DUMP, TREE, DUMP) == [{"osds": [1]}, {"nodes": []}, {"osds": [1]}]
+    limits = {"client_mount_timeout": "30", "rados_mon_op_timeout": "60"}
+    assert monitors.connected() == [["client.admin", limits]] and monitors.typed() == []
+
+
+def test_one_question_is_asked_so_too_and_an_empty_answer_is_none(modules, monitors):  # noqa: F811
+    monitors.answer({"prefix": "config-key dump", "key": "halocline/a"})
+    assert modules["cluster_cli.ask"](["config-key", "dump", "halocline/a"]) is None
+    assert len(monitors.connected()) == 1 and monitors.typed() == []
+
+
+def test_a_command_that_fails_is_told_as_ceph_tells_it(ask, monitors):  # noqa: F811
+    monitors.answer({"prefix": "osd tree"}, status=-13, words=f"access denied, {KEY}")
+    with pytest.raises(CommandExecutionError) as caught:
+        ask(DUMP, TREE)
+    assert "'ceph --connect-timeout 30 osd tree' on " in str(caught.value)
+    assert str(caught.value).endswith(f"Error EACCES: access denied, {halocline_monitors.halocline.HIDDEN}")
+
+
+def test_that_no_monitor_answers_is_said(ask, monitors):  # noqa: F811
+    monitors.silence()
+    with pytest.raises(CommandExecutionError, match=r"^'ceph .*osd dump, osd tree' on .*RADOS timed out.*no monitor"):
+        ask(DUMP, TREE)
+
+
+def test_what_is_no_monitors_command_is_asked_of_ceph(ask, monitors):  # noqa: F811
+    with pytest.raises(CommandExecutionError, match="osd lump --format json' on .*exit status 22: Error EINVAL"):
+        ask(["osd", "lump"], DUMP)
+    assert monitors.connected() == [] and monitors.typed() == ["--connect-timeout 30 osd lump --format json"]
+
+
+@pytest.mark.parametrize("ceph", ["#!/bin/sh", "#!/usr/bin/env python3"])
+def test_without_the_binding_ceph_is_asked(ask, monitors, ceph):  # noqa: F811
+    """A ``ceph`` that is a shell script, such as one that starts a container; a Python that has no binding."""
+    (monitors.folder / "ceph").write_text(f"{ceph}\nprint('[1]')\n" if "python" in ceph else f"{ceph}\necho '[1]'\n")
+    (monitors.folder / "rados.py").write_text("raise ImportError")
+    assert ask(DUMP, TREE) == [[1], [1]]
+
+
+def test_a_command_is_given_to_the_monitors_in_their_form():
+    forms = {
+        "osd pool ls detail": {"prefix": "osd pool ls", "detail": "detail"},
+        "osd pool ls": {"prefix": "osd pool ls"},
+        "osd tree destroyed": {"prefix": "osd tree", "states": ["destroyed"]},
+        "osd new a 3": {"prefix": "osd new", "uuid": "a", "id": 3},
+        "auth get-key client.admin": {"prefix": "auth get-key", "entity": "client.admin"},
+        "osd dump 5": None,
+        "osd df": None,
+        "osd pool": None,
+    }
+    assert {words: halocline_monitors.command(words.split()) for words in forms} == forms
+
+
+@pytest.fixture
+def register(python_module, monkeypatch, tmp_path):
+    module = python_module("osd_register")
+    monkeypatch.setattr(module, "KEYS", tmp_path / "new")
+    return module
+
+
+def test_all_osds_of_a_host_are_given_at_once_and_one_that_is_not_says_why(register, monitors):  # noqa: F811
+    monitors.answer({"prefix": "osd new", "uuid": "a"}, {"osdid": 3})
+    monitors.answer({"prefix": "osd new", "uuid": "b", "id": 7}, {"osdid": 7})
+    monitors.answer({"prefix": "osd new", "uuid": "c"}, status=-17, words="entity osd.4 exists but key does not match")
+    osds = [{"fsid": "a", "class": "hdd"}, {"fsid": "b", "class": None, "id": 7}, {"fsid": "c", "class": None}]
+    monitors.answer({"prefix": "osd dump"}, {"osds": []})
+    given = register.new(osds)
+    assert [given["a"][0], given["b"][0]] == [3, 7] and "EEXIST: entity osd.4 exists" in given["c"]
+    assert given["a"][1] == (register.KEYS / "a").read_text() != given["b"][1]
+    first, again = monitors.connected()  # of the third it is asked whether an interrupted run registered it
+    assert first[0] == again[0] == "client.bootstrap-osd" and monitors.typed() == []
+    assert register.new(osds)["a"] == given["a"]  # the same number and key
+    assert register.new([]) == {}
+
+
+def test_keys_go_to_the_monitors_by_standard_input(register, monitors):  # noqa: F811
+    monitors.answer({"prefix": "osd new", "uuid": "a"}, status="input")
+    with pytest.raises(KeyError, match="osdid"):
+        register.new([{"fsid": "a", "class": "ssd"}])
+    (words, given) = register._new({"fsid": "a", "class": "ssd"}, KEY)
+    assert KEY not in words and json.loads(given) == {"cephx_secret": KEY, "crush_device_class": "ssd"}
+
+
+def test_what_an_interrupted_run_registered_is_taken_back_where_its_key_is_lost(register, monitors, monkeypatch):  # noqa: F811
+    monitors.answer({"prefix": "osd new", "uuid": "a"}, status=-17, words="key does not match")
+    taken = []
+    monkeypatch.setattr(
+        register, "forget", lambda fsid: taken.append(fsid) or monitors.answer(NEW, {"osdid": 4}) or True
+    )
+    assert register.new([{"fsid": "a", "class": None}])["a"][0] == 4 and taken == ["a"]
+
+
+NEW = {"prefix": "osd new", "uuid": "a"}
