@@ -4,8 +4,8 @@ import copy
 import math
 import sys
 
-import listings
 import pytest
+import quickened
 import salt.loader
 import salt.state
 from salt.loader.lazy import LOADED_BASE_NAME
@@ -13,7 +13,7 @@ from salt.utils.entrypoints import iter_entry_points
 from saltfactories.utils.functional import Loaders
 
 iter_entry_points.__wrapped__.expiration = math.inf  # Salt looks for new packages again and again: here come none
-listings.keep()
+quickened.loaders()
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
 EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "daemons", "networks"), ["node1"])

@@ -1,4 +1,4 @@
-"""Which file is which of a loader's modules: Salt works that out anew for each loader, 0.03 s of a processor each time.
+"""What Salt works out anew for each of its loaders, kept: it took a third of the functional tests.
 
 A pillar that is compiled has a dozen loaders, and most commands of a master compile one.
 """
@@ -8,12 +8,17 @@ from collections.abc import Iterable
 
 from salt.loader.lazy import LazyLoader
 from salt.syspaths import INSTALL_DIR  # no file comes here while tests run, but what Python compiles
+from salt.utils.optsdict import OptsDict
 
 OPTIONS = ("cython_enable", "enable_zip_modules", "optimization_order")
 
 
-def keep() -> None:
-    """Let loaders of the same folders, with the same files in them, share what the first of them found."""
+def loaders() -> None:
+    """Let loaders of the same folders, with the same files in them, share which file is which module.
+
+    Whether options are empty, which each copy of them is asked, their first key tells: Salt counts all.
+    """
+    OptsDict.__bool__ = lambda opts: any(key in opts for key in opts._get_all_keys())
     real, known = LazyLoader._refresh_file_mapping, {}
 
     def refresh(loader: LazyLoader) -> None:
