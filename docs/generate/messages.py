@@ -55,8 +55,12 @@ class Kind(NamedTuple):
     messages: list[Message]
 
 
+@cache
 def kinds() -> list[Kind]:
-    """Return every class of errors, in the order in which they are written, with its messages by text."""
+    """Return every class of errors, in the order in which they are written, with its messages by text.
+
+    All of the product's code is read for it, once in a process.
+    """
     means = {STANDS_AGAINST: MEANS_AGAINST}
     means |= {name: inspect.cleandoc(each.__doc__ or "") for name, each in _classes().items()}
     means[ON_MINIONS] = MEANS_ON_MINIONS

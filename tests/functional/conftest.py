@@ -1,9 +1,11 @@
 """Salt's own loaders and compiler over this checkout, without daemons."""
 
+import copy
 import math
 import sys
 
 import pytest
+import quickened
 import salt.loader
 import salt.state
 from salt.loader.lazy import LOADED_BASE_NAME
@@ -11,6 +13,7 @@ from salt.utils.entrypoints import iter_entry_points
 from saltfactories.utils.functional import Loaders
 
 iter_entry_points.__wrapped__.expiration = math.inf  # Salt looks for new packages again and again: here come none
+quickened.loaders()
 FAMILIES = ("Debian", "Suse", "RedHat")
 HOST = {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
 EVERYONE = dict.fromkeys(("all", "master", "admin", "mon", "mgr", "storage", "daemons", "networks"), ["node1"])
@@ -157,15 +160,21 @@ def family(name):
     return {"os_family": name, "os": name}
 
 
+@pytest.fixture(scope="session")
+def shown():
+    """What SLS of the checkout were compiled to, by SLS and minion: no test changes them."""
+    return {}
+
+
 @pytest.fixture(scope="module")
-def show_sls(loaders):
+def show_sls(loaders, shown, checkout):
     """Compile one SLS to its low chunks as a minion of an OS family would: what state.show_low_sls does.
 
     That makes a compiler for each SLS, 0.1 s each time: this one keeps its last.
     """
     compilers = {}
 
-    def show(sls, os_family="Debian", crash=("ceph.cluster.crash",)):
+    def compiled(sls, os_family, crash):
         which = os_family, *crash
         if which not in compilers:
             compilers.clear()  # Salt's modules keep the options of whoever loaded them last
@@ -180,5 +189,13 @@ def show_sls(loaders):
         high, errors = compiler.state.requisite_in(high)
         chunks, wrong = compiler.state.compile_high_data(high)  # in their order; a requisite that is missing is wrong
         return errors + wrong or chunks
+
+    def show(sls, os_family="Debian", crash=("ceph.cluster.crash",)):
+        path, which = checkout / "salt" / sls.replace(".", "/"), (sls, os_family, *crash)
+        if not (path.with_suffix(".sls").exists() or (path / "init.sls").exists()):  # a test's own
+            return compiled(sls, os_family, crash)
+        if which not in shown:
+            shown[which] = compiled(sls, os_family, crash)
+        return copy.deepcopy(shown[which])
 
     return show

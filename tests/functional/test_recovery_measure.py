@@ -13,6 +13,7 @@ import pytest
 from played import Killed, Minions, shown_in
 from saltmaster import Master
 
+from proposals.benchmarks import curves
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from runners.engine import bench_recovery, bench_scenarios, benching, health, lent, minions, stage_lock, stage_log
@@ -229,6 +230,23 @@ def cluster(monkeypatch):
 
     monkeypatch.setattr(lent, "lent", lends)
     return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def drawn():
+    """A plot is drawn once, of the same curves once more it is the same bytes (``tests/unit/test_recovery_dips.py``):
+    drawing takes nearly all of a measurement that is played."""
+    real, known = curves._drawn, {}
+
+    def draw(scenario, told):
+        key = json.dumps([scenario, [[each[part] for part in ("profile", "lead", "curve", "before")] for each in told]])
+        if key not in known:
+            known[key] = real(scenario, told)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(curves, "_drawn", draw)
+        yield known
 
 
 def test_four_scenarios_under_two_profiles_and_all_is_as_it_was(runners, cluster):

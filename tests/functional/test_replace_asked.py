@@ -164,8 +164,10 @@ def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_perso
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
+def test_killed_at_any_moment_the_same_command_goes_on(runners, master, cluster, monkeypatch, before):
     """Before and after each change; a third time changes nothing, and still says what to wipe."""
+    pillar = minions.pillar(master.opts())  # compiled each time it takes most of the test
+    monkeypatch.setattr(minions, "pillar", lambda opts: copy.deepcopy(pillar))
     fresh = copy.deepcopy(cluster.__dict__)
     runners["osd.replace"](host="node2", device="SSD2")
     for at in range(1, cluster.changes + 1):

@@ -26,6 +26,12 @@ def two(found):
 '''
 
 
+@pytest.fixture(scope="module")
+def pages() -> list[topics.Topic]:
+    """Every topic of the pages."""
+    return list(documented.pages())
+
+
 def test_a_message_is_what_its_statement_says() -> None:
     about = "Give a disk away: `x`."
     assert list(messages.of_code(CODE)) == [
@@ -59,7 +65,7 @@ def test_every_check_and_every_message_has_an_anchor() -> None:
         ("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first", "nothing is configured"),
     ],
 )
-def test_a_message_is_found_by_what_was_printed(printed: str, named: str) -> None:
-    found = topics.find(printed, documented.pages())
+def test_a_message_is_found_by_what_was_printed(pages: list[topics.Topic], printed: str, named: str) -> None:
+    found = topics.find(printed, pages)
     assert any(each.kind == topics.MESSAGE and each.name.startswith(named) for each in found), found
     assert len(found) < 4, [each.name for each in found]

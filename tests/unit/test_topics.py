@@ -21,6 +21,12 @@ What they are.
 """
 
 
+@pytest.fixture(scope="module")
+def documented_topics():
+    """Every topic of this product."""
+    return [*documented.commands(), *documented.pages()]
+
+
 def found(word, *known):
     return [(each.name, each.kind) for each in topics.find(word, known)]
 
@@ -54,10 +60,9 @@ def test_of_a_misspelt_word_the_nearest_is_named():
     + [("replace-a-disk", "page"), ("safety", "page"), ("ratio", "row"), ("small_site", "section")]
     + [("mon_few", "row"), ("orphan", "row"), ("one disk's eight forms", None), ("stage.beginning", None)],
 )
-def test_words_of_this_product_are_found(word, kind):
-    known = [*documented.commands(), *documented.pages()]
+def test_words_of_this_product_are_found(documented_topics, word, kind):
     if kind is None:
         with pytest.raises(ArgumentError):
-            topics.find(word, known)
+            topics.find(word, documented_topics)
     else:
-        assert kind in {each.kind for each in topics.find(word, known)}
+        assert kind in {each.kind for each in topics.find(word, documented_topics)}
