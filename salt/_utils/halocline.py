@@ -31,6 +31,7 @@ UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclie
 ASK_MONITORS = ("ceph", "rados", "rbd", "radosgw-admin", "ceph-volume")
 NO_MONITOR = "no monitor answered: look at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
 NO_END = "run it there by hand to see what it waits for, then run the stage again"
+KILLED = "signal {} ended it: look at 'journalctl -k' there, memory may be short, then run it again"
 NO_PROGRAM = "there is no such program: ceph.stage.prep installs what is needed"
 
 
@@ -65,6 +66,8 @@ def run(
     if stdin and stdin.strip():
         printed = printed.replace(stdin.strip(), HIDDEN)
     printed = printed.strip()[-LONGEST:]
+    if done.returncode < 0:
+        raise error(shown or command, KILLED.format(-done.returncode) + (f"; it said: {printed}" if printed else ""))
     step = f"; {NO_MONITOR}" if UNREACHABLE.search(printed) else ""
     raise error(shown or command, f"exit status {done.returncode}: {printed}{step}")
 

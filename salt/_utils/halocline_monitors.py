@@ -127,14 +127,22 @@ def _read(words: Sequence[str], given: str, client: Client, status: int, output:
         name = errno.errorcode.get(-status, str(status))
         said = said.strip().replace(given.strip() or "\0", halocline.HIDDEN)
         return halocline.error(["ceph", *client.options(), *words], f"Error {name}: {said}")
-    return json.loads(output) if output.strip() else None
+    return _document(output, ["ceph", *client.options(), *words])
 
 
 def _alone(words: Sequence[str], given: str, client: Client) -> Any:
     """The same by ``ceph``."""
     typed = ["ceph", *client.options(), *words, *(["-i", "-"] if given else []), "--format", "json"]
-    out = halocline.run(typed, stdin=given or None, limit=client.limit)
-    return json.loads(out) if out.strip() else None
+    return _document(halocline.run(typed, stdin=given or None, limit=client.limit), typed)
+
+
+def _document(text: str, shown: Sequence[str]) -> Any:
+    """The JSON of an answer; None where it is empty."""
+    try:
+        return json.loads(text) if text.strip() else None
+    except ValueError:
+        why = f"expected JSON, found '{text.strip()[:200]}': type it there by hand, is this Ceph's own program?"
+        raise halocline.error(shown, why) from None
 
 
 def _python() -> list[str]:

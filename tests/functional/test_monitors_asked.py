@@ -45,6 +45,14 @@ def test_that_no_monitor_answers_is_said(ask, monitors):  # noqa: F811
         ask(DUMP, TREE)
 
 
+def test_an_answer_that_is_no_json_is_told(ask, monitors):  # noqa: F811
+    monitors.answer({"prefix": "osd dump"})
+    told = (monitors.folder / "answers").read_text().replace('[0, "", ""]', '[0, "hello", ""]')
+    (monitors.folder / "answers").write_text(told)
+    with pytest.raises(CommandExecutionError, match="'ceph .*osd dump' on .*: expected JSON, found 'hello': type it"):
+        ask(DUMP)
+
+
 def test_what_is_no_monitors_command_is_asked_of_ceph(ask, monitors):  # noqa: F811
     with pytest.raises(CommandExecutionError, match="osd lump --format json' on .*exit status 22: Error EINVAL"):
         ask(["osd", "lump"], DUMP)

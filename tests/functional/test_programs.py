@@ -87,6 +87,12 @@ def test_secret_output_is_no_part_of_an_error(program):
     assert raised(["radosgw-admin"], secret=True).endswith("exit status 7: ")
 
 
+def test_a_program_that_was_killed_is_told_so(program):
+    assert re.search(
+        "'dies' on .*: signal 9 ended it: look at 'journalctl -k'", raised([program("dies", "kill -9 $$")])
+    )
+
+
 def test_waiting_ends_with_an_answer_or_the_last_error():
     errors = [CommandExecutionError("first"), CommandExecutionError("last")]
 
