@@ -62,8 +62,11 @@ def noted() -> list[str]:
     return (__salt__["cluster_cli.kept"](NOTE) or "").split()
 
 
-def hosts() -> dict[str, Any]:
+def hosts(asker: str | None = None) -> dict[str, Any]:
     """Return the record of each host in maintenance, by host name, as ``note`` has kept it.
+
+    asker
+        In a job to many hosts: the minion that asks the cluster; every other one answers nothing.
 
     CLI Example:
 
@@ -71,6 +74,8 @@ def hosts() -> dict[str, Any]:
 
         salt 'saltmaster' cluster_maintenance.hosts
     """
+    if asker not in (None, __opts__["id"]):
+        return {}
     kept = __salt__["cluster_cli.ask"](["config-key", "dump", RECORDS])
     return {key.removeprefix(RECORDS): json.loads(text) for key, text in kept.items()}
 

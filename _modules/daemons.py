@@ -156,15 +156,19 @@ def _differs(
     name: str, daemon: Mapping, diff: Mapping, sections: Mapping[str, Mapping], startup: Sequence[Mapping]
 ) -> dict[str, list]:
     """The options that one daemon has otherwise than it would start with."""
-    named = {key for section in ("global", daemon["type"], name) for key in sections.get(section, ())}
+    written = {key: text for part in ("global", daemon["type"], name) for key, text in sections.get(part, {}).items()}
     read = {key for key, levels in diff.items() if "file" in levels}
-    would = __salt__["host_ceph_conf.options"](name) if (named | read) - BOOTSTRAP else {}
+    named = (written.keys() | read) - BOOTSTRAP
+    # ceph-conf is asked only of what does not stand in the file as the daemon read it: it takes more than all the rest.
+    other = sorted(key for key in named if not _same(diff.get(key, {}).get("file"), written.get(key)))
+    would = __salt__["host_ceph_conf.options"](name) if other else {}
+    unset = __salt__["host_ceph_conf.options"](name, "/dev/null") if any(not diff.get(key) for key in other) else {}
     differs = {}
-    for key in sorted((named | read) - BOOTSTRAP):
+    for key in other:
         levels = diff.get(key, {})
-        now, then = levels.get("file"), would.get(key) if key in named else None
-        if now is None and not levels:  # the daemon has the default, and the file says so at most
-            now = __salt__["host_ceph_conf.options"](name, "/dev/null").get(key)
+        now, then = levels.get("file"), would.get(key) if key in written else None
+        if not levels:  # the daemon has the default, and the file says so at most
+            now = unset.get(key)
         elif "$" in str(now):
             now = then if ABOVE & levels.keys() or OF_PROCESS.search(now) else levels["final"]
         if not _same(now, then):

@@ -2,19 +2,23 @@
 
 import tempfile
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from proposals.stages import lines, masters, orchestrations, plan_steps, presence, progress, targets
+from proposals.stages.replies import Question, Replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
 from runners.engine import (
     answer,
+    early,
+    facts,
     maintained,
     minions,
+    parts,
     stage_child,
     stage_jobs,
     stage_lock,
@@ -76,11 +80,13 @@ def begin(
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    answered, masters_ = stage_jobs.begun(__opts__, expected)
+    also = [masters.ACTIVE, *maintained.questions(__opts__), *_early(stage, note["hosts"] == expected, test)]
+    answered, told = stage_jobs.begun(__opts__, expected, also)
+    masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
         masters.refuse(stage, masters_)
     note["silent"] = sorted(set(expected) - set(answered))
-    unknown = _left(note, answered)
+    unknown = _left(note, told.replies)
     if job:
         stage_lock.note(__opts__, {**job, **note})
     if set(note["hosts"]) <= note["maintenance"].keys():
@@ -92,6 +98,7 @@ def begin(
             f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
             f"{orchestrations.named(left)}; {orchestrations.ended(left)}"
         )
+    early.keep(__opts__, None if any(answered.values()) else told)  # what was waited for has changed hosts since
     began = targets.began(note, expected, len(answered))
     return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
 
@@ -257,9 +264,20 @@ def stop() -> answer.Output:
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
 
 
-def _left(note: dict[str, Any], answered: Collection[str]) -> str:
+def _early(stage: str, whole: bool, test: bool) -> list[Question]:
+    """What the stage's next step asks of all hosts, which may as well be asked with who answers.
+
+    whole
+        Whether the run is for all of them: a minion that it is not for reads nothing anew.
+    """
+    if stage == "prep" and whole:
+        return parts.questions(refresh=not test)
+    return facts.questions(__opts__) if stage == "deploy" else []
+
+
+def _left(note: dict[str, Any], replies: Mapping[str, Replies]) -> str:
     """Note who is left out from the beginning; return what is said where that is not known of hosts in maintenance."""
-    away, unknown = maintained.known(__opts__, answered)
+    away, unknown = maintained.known(replies)
     note["maintenance"] = {record.minion: record.daemons for record in away}
     note["left"] = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
     note["left"] |= {record.minion: record.why for record in away if record.minion in note["hosts"]}

@@ -11,7 +11,6 @@ redundancy
 """
 
 import dataclasses
-import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,9 @@ from proposals.pillar import served
 from proposals.policy import profiles
 from proposals.stages.replies import Replies
 from proposals.text.errors import InventoryError, PolicyError, ProposalError
-from proposals.validation import check, facts, hardware_facts, host_questions, subject, table
+from proposals.validation import check, facts, hardware_facts, subject, table
 from runners.engine import answer, health, jobs, keys, minions, stage_lock, stage_look, taking_part
+from runners.engine import facts as engine_facts
 
 SILENT, MACHINE = "does not answer", "host_hardware.facts"
 ASKED = {check.MACHINES: jobs.Question(MACHINE), check.KEYS: jobs.Question(keys.ASKED, [True])}
@@ -194,10 +194,7 @@ def _served() -> subject.Subject:
 
 def _asked(chosen: subject.Subject) -> subject.Subject:
     """The same with what every host answers: one job, whatever their number."""
-    questions = host_questions.ask(chosen, kept.load_inventory(site.site(__opts__).inventory)["hosts"])
-    reference = time.time()
-    replies = jobs.ask(__opts__, chosen.roles, "host.facts", [reference, *questions.values()])
-    took = time.time() - reference
+    replies, took = engine_facts.ask(__opts__, chosen)
     hosts, failed = {}, {problem.minion: problem.text for problem in replies.failed}
     for minion, answers in replies.answers.items():
         try:

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import TypeGuard
 
+from proposals.stages.replies import Question
 from proposals.text.errors import ProposalError
 from proposals.text.names import shown
 from proposals.text.notes import FEW, several
 
 SETTING = "several_masters"
+ACTIVE = Question("host_masters.active", kind=list)
 BELOW = "run Halocline on the master that has their keys; where no syndic is below this one, take order_masters away"
 ONE = "leave one in 'master' of the minion's configuration, or set 'master_type: failover', and restart salt-minion"
 ALLOW = f"'{SETTING}: true' in ceph/site.sls says that none of the others runs Halocline"
@@ -32,7 +34,7 @@ def several_active(answers: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Return the masters of each minion that may get jobs from several at the same time.
 
     answers
-        What each minion answered to ``host_masters.active``; anything but a list of names, as from one without that
+        What each minion answered to ``ACTIVE``; anything but a list of names, as from one without that
         module, is no answer.
     """
     listed = sorted((minion, answer) for minion, answer in answers.items() if _are_names(answer))

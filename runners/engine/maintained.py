@@ -7,8 +7,8 @@ from proposals.cluster import maintained
 from proposals.cluster.maintained import Record
 from proposals.files.site import site
 from proposals.pillar import named, served
-from proposals.stages import replies
-from proposals.text.errors import ProposalError
+from proposals.stages.replies import Question, Replies, lines
+from proposals.text.errors import PolicyError
 from runners.engine import daemon_restart, health, jobs, minions, spared
 
 ASKED = "cluster_maintenance.hosts"
@@ -63,22 +63,30 @@ def records(opts: Mapping) -> dict[str, Record]:
     return maintained.read(jobs.cluster(opts, ASKED, kind=dict))
 
 
-def known(opts: Mapping, answering: Collection[str]) -> tuple[list[Record], str]:
+def questions(opts: Mapping) -> list[Question]:
+    """Return what a job to many hosts asks for ``known``, of that one alone that asks the cluster; nothing before
+    anything is configured.
+    """
+    try:
+        return [Question(ASKED, [minions.members(opts)["master"][0]])]
+    except PolicyError:
+        return []
+
+
+def known(replies: Mapping[str, Replies]) -> tuple[list[Record], str]:
     """Return the hosts in maintenance for a stage that begins, and what is said where that is not known.
 
-    opts
-        The master's options.
-    answering
-        The minions that answer: where none of them can ask the cluster, nobody is asked.
+    replies
+        By function, with those to ``questions`` where that was asked.
 
     Raises InventoryError for a record of another form.
     """
-    try:
-        asker = minions.members(opts)["master"][0]
-        kept = jobs.one(opts, asker, ASKED, kind=dict) if asker in answering else {}
-    except ProposalError as err:  # before the first deploy nobody has a key to ask by
-        return [], f"which hosts are in maintenance is not known: {err}" if HANGS in str(err) else ""
-    return list(maintained.read(kept).values()), ""
+    told = replies.get(ASKED, Replies({}, []))
+    # before the first deploy nobody has a key to ask by
+    hangs = [problem for problem in told.failed if HANGS in problem.text]
+    records = {host: record for kept in told.answers.values() for host, record in kept.items()}
+    unknown = f"which hosts are in maintenance is not known: {lines(hangs)[0]}" if hangs else ""
+    return list(maintained.read(records).values()), unknown
 
 
 def against(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
@@ -91,7 +99,7 @@ def against(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
         return [f"{look.minion} asks the cluster for all stages (role master): it cannot be left out of them"]
     own = list(maintained.services(look.hosts[look.minion]["parts"], look.hostname))
     others = {minion for service in own for minion in look.having(service.part)}
-    asked = jobs.ask(opts, sorted(others), "host_services.running") if others else replies.Replies({}, [])
+    asked = jobs.ask(opts, sorted(others), "host_services.running") if others else Replies({}, [])
     running = {
         service.name
         for minion, told in asked.answers.items()

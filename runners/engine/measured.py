@@ -35,16 +35,17 @@ def hosts(opts: Mapping) -> list[Sample]:
     What the cluster has to say first (who is in maintenance, which options hold) is left out where it does not.
     """
     asked = minions.ours(opts)
-    questions = [jobs.Question("test.ping", kind=bool)]
+    questions = [jobs.Question("test.ping", kind=bool), *maintained.questions(opts)]
     try:
         startup = jobs.cluster(opts, "cluster_config.startup")
         questions.append(jobs.Question(PENDING, [startup]))
     except ProposalError:  # nothing is configured or deployed yet, or no monitor answers: Ceph's own alerts tell that
         pass
-    replies = jobs.ask_several(opts, asked, questions)
-    away, _ = maintained.known(opts, list(replies.answers))
-    waiting = {minion: told[PENDING] for minion, told in replies.answers.items() if PENDING in told}
-    told = metrics.hosts(asked, replies.silent, {record.minion for record in away}, waiting)
+    replies = jobs.ask_apart(opts, asked, questions)
+    away, _ = maintained.known(replies)
+    waiting = replies[PENDING].answers if PENDING in replies else {}
+    silent = replies["test.ping"].silent
+    told = metrics.hosts(asked, silent, {record.minion for record in away}, waiting)
     return [*told, Sample("hosts_asked_timestamp_seconds", time.time())]
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import salt.fileserver
 
-from proposals.stages.replies import Problem
-from runners.engine import jobs
+from proposals.stages.replies import Problem, Question
+from runners.engine import early, jobs
 
 # What saltutil.sync_all brings to a minion of a master: kinds, each from the folder _KIND; and which files of them.
 KINDS = (
@@ -20,6 +20,13 @@ KINDS = (
     *("renderers", "resources", "returners", "sdb", "serializers", "states", "thorium", "utils"),
 )
 SUFFIXES = (".py", ".pyx", ".so", ".zip")
+DIGEST = Question("host_parts.digest", [KINDS, SUFFIXES], str)
+REFRESH = Question("saltutil.refresh_pillar", kind=bool)
+
+
+def questions(refresh: bool) -> list[Question]:
+    """Return what ``lacking`` asks of minions, with its own argument."""
+    return [DIGEST, REFRESH] if refresh else [DIGEST]
 
 
 def lacking(opts: Mapping, asked: Collection[str], refresh: bool) -> tuple[list[str], list[Problem]]:
@@ -33,15 +40,17 @@ def lacking(opts: Mapping, asked: Collection[str], refresh: bool) -> tuple[list[
         Whether they read pillar, grains and modules anew, as after a sync: the files may be as they were and what
         depends on the host not.
 
+    The running stage's first step has asked already, where it asks (``early``).
+
     Raises ProposalError where the master takes no job.
     """
-    questions = [jobs.Question("host_parts.digest", [KINDS, SUFFIXES], str)]
-    questions += [jobs.Question("saltutil.refresh_pillar", kind=bool)] if refresh else []
-    replies = jobs.ask_several(opts, asked, questions)
-    here = digest(opts)
-    same = {minion for minion, answer in replies.answers.items() if answer["host_parts.digest"] == here}
-    silent = [problem for problem in replies.problems if problem.silent]
-    return sorted(set(asked) - same - {problem.minion for problem in silent}), silent
+    told = early.taken(opts, asked, DIGEST.function)
+    replies = told.replies if told else jobs.ask_apart(opts, asked, questions(refresh))
+    here, digests = digest(opts), replies[DIGEST.function]
+    same = {minion for minion, answer in digests.answers.items() if answer == here}
+    failed = {problem.minion for question in questions(refresh) for problem in replies[question.function].failed}
+    silent = [problem for problem in digests.problems if problem.silent]
+    return sorted(set(asked) - (same - failed) - set(digests.silent)), silent
 
 
 def digest(opts: Mapping) -> str | None:

@@ -3,29 +3,29 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from proposals.stages.masters import several_active
 from proposals.stages.orchestrations import Jobs, named, state_runs
-from runners.engine import jobs
+from proposals.stages.replies import Question
+from runners.engine import early, jobs
 from runners.engine.waiting import until_none
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
+RUNNING = Question("saltutil.running", kind=list)
 
 
 def running(opts: Mapping, minions: Collection[str]) -> Jobs:
     """Return the state runs on each of these minions that answers, asked in one job."""
-    replies = jobs.ask(opts, minions, "saltutil.running", kind=list, timeout=PATIENCE)
+    replies = jobs.ask(opts, minions, RUNNING.function, RUNNING.arguments, RUNNING.kind, PATIENCE)
     return {minion: state_runs(answer) for minion, answer in replies.answers.items()}
 
 
-def begun(opts: Mapping, minions: Collection[str]) -> tuple[Jobs, dict[str, tuple[str, ...]]]:
-    """Return what ``running`` does, and the masters of each minion that takes jobs from several at once; one job."""
-    questions = [
-        jobs.Question("saltutil.running", kind=list),
-        jobs.Question("host_masters.active", kind=list, optional=True),
-    ]
-    answers = jobs.ask_several(opts, minions, questions, PATIENCE).answers
-    runs, active = ({minion: answer[asked.function] for minion, answer in answers.items()} for asked in questions)
-    return {minion: state_runs(answer) for minion, answer in runs.items()}, several_active(active)
+def begun(opts: Mapping, minions: Collection[str], also: Sequence[Question]) -> tuple[Jobs, early.Told]:
+    """Return what ``running`` does, and what minions are asked beside, in the same job.
+
+    also
+        The other questions. They are first: some ask for the time.
+    """
+    told = early.ask(opts, minions, [*also, RUNNING], PATIENCE)
+    return {minion: state_runs(answer) for minion, answer in told.replies[RUNNING.function].answers.items()}, told
 
 
 def wait(opts: Mapping, begun: Jobs, limit: float, tell: Callable[[str], None]) -> Jobs:

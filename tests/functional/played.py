@@ -85,7 +85,18 @@ class Minions:
         return replies.Replies(answers, problems)
 
     def ask_apart(self, opts, asked, questions, timeout=0):
-        return {each.function: self.ask(opts, asked, each.function, each.arguments) for each in questions}
+        return {each.function: self._apart(opts, asked, each) for each in questions}
+
+    def _apart(self, opts, asked, question):
+        told = replies.Replies({}, [])
+        for minion in asked:
+            try:
+                answers, problems = self.ask(opts, [minion], question.function, question.arguments)
+            except ProposalError as err:
+                answers, problems = {}, [replies.Problem(minion, str(err))]
+            told.answers.update(answers)
+            told.problems.extend(problems)
+        return told
 
     def ask_several(self, opts, asked, questions, timeout=0):
         problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]

@@ -78,9 +78,14 @@ def test_of_options_that_are_set_twice_the_nearest_to_the_daemon_counts(
 
 
 def waits(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str, diff: dict, conf: dict | None = None
+    module: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    diff: dict,
+    conf: dict | None = None,
+    written: str = "as ceph-conf reads it alone",
 ) -> dict[str, list]:
-    """What a daemon waits for that answers so, where ceph.conf's [global] would now be read so."""
+    """What a daemon waits for that answers so, where ceph.conf's [global] is written and would now be read so."""
     daemon = {"type": name.partition(".")[0], "id": name.partition(".")[2], "unit": "x", "socket": "x"}
     monkeypatch.setattr(module, "running", lambda: {name: daemon})
     monkeypatch.setattr(module.halocline_socket, "ask", lambda *_: {"diff": diff})
@@ -88,7 +93,10 @@ def waits(
         monkeypatch.setattr(module, other, lambda daemon: {})
     monkeypatch.setattr(module, "_shown", lambda *_: [])
     read = conf or {}
-    asks = {"host_ceph_conf.sections": lambda: {"global": set(read)}, "host_ceph_conf.options": lambda *_: read}
+    asks = {
+        "host_ceph_conf.sections": lambda: {"global": dict.fromkeys(read, written)},
+        "host_ceph_conf.options": lambda *_: read,
+    }
     with LoaderModuleMock({module: {"__salt__": asks}}):
         return module.pending(CENTRAL if conf is None else []).get(name, {})
 
@@ -111,6 +119,14 @@ def test_what_ceph_puts_into_a_line_of_ceph_conf_is_no_change(
 ) -> None:
     found = waits(python_module("daemons"), monkeypatch, "osd.3", {"log_file": levels}, {"log_file": then})
     assert bool(found) is pending
+
+
+@pytest.mark.parametrize(("now", "then"), [(LOGS, LOGS), (True, "true"), (2, "2"), ("/tmp/$pid", "/tmp/$pid")])
+def test_what_stands_in_ceph_conf_as_the_daemon_read_it_is_not_asked_of_ceph_conf(
+    python_module: Callable, monkeypatch: pytest.MonkeyPatch, now: object, then: str
+) -> None:
+    never = {"log_file": "of ceph-conf, which would be a change"}
+    assert not waits(python_module("daemons"), monkeypatch, "osd.3", {"log_file": {"file": now}}, never, then)
 
 
 def test_a_program_that_was_replaced_is_told_of_all_daemons_by_one_start_of_systemctl(

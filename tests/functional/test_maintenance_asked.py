@@ -11,7 +11,7 @@ from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
 from proposals.text.errors import ProposalError
-from runners.engine import health, minions, stage_jobs, stage_lock, waiting
+from runners.engine import early, health, minions, stage_jobs, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -83,8 +83,8 @@ class Cluster(Minions):
     def cluster_health_inspect(self, _):
         return self.seen()
 
-    def cluster_maintenance_hosts(self, _):
-        return copy.deepcopy(self.records)
+    def cluster_maintenance_hosts(self, minion, asker=None):
+        return copy.deepcopy(self.records) if asker in (None, minion) else {}
 
     def cluster_maintenance_needed(self, _, hostname):
         return [self.refused[hostname]] if hostname in self.refused else []
@@ -389,11 +389,12 @@ def test_a_record_that_is_none_is_named(runners, cluster):
 def noted(monkeypatch):
     """What a stage that begins notes of its run; minions that are silent are said."""
     notes = {}
-    monkeypatch.setattr(stage_lock, "take", lambda opts, stage: {"stage": stage})
+    monkeypatch.setattr(stage_lock, "take", lambda opts, stage: {"stage": stage, "jid": "1"})
     monkeypatch.setattr(stage_lock, "note", lambda opts, job: notes.update(job) or job)
     monkeypatch.setattr(stage_lock, "own", lambda opts: notes)
     away = set()
-    monkeypatch.setattr(stage_jobs, "begun", lambda opts, asked: ({each: [] for each in asked if each not in away}, {}))
+    begun = stage_jobs.begun
+    monkeypatch.setattr(stage_jobs, "begun", lambda opts, asked, also: begun(opts, set(asked) - away, also))
     return SimpleNamespace(job=notes, away=away)
 
 
@@ -425,12 +426,23 @@ def test_a_silent_host_beside_one_in_maintenance_is_named_alone(runners, cluster
 
 
 def test_a_cluster_that_does_not_say_who_is_in_maintenance_holds_no_stage_back(runners, cluster, noted):
-    def hangs(_):
-        raise ProposalError("salt: 'ceph' on salt: did not end within 60 s; no monitor answered: look at …")
+    def hangs(minion, asker):
+        if minion == asker:
+            raise ProposalError("'ceph' on salt: did not end within 60 s; no monitor answered: look at …")
+        return {}
 
     cluster.cluster_maintenance_hosts = hangs
     said = runners["stage.begin"]("own", test=True)
     assert said.get("retcode", 0) == 0 and "which hosts are in maintenance is not known: salt: 'ceph'" in said["text"]
+
+
+def test_what_hosts_said_before_an_interrupted_runs_job_ended_is_asked_anew(runners, cluster, noted, monkeypatch):
+    kept = []
+    monkeypatch.setattr(early, "keep", lambda opts, told: kept.append(told))
+    runs = [[{"jid": "7", "fun": "state.apply", "arg": ["own"]}], []]
+    cluster.saltutil_running = lambda minion: runs.pop(0) if minion == "node2" and runs else []
+    assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0 and kept == [None]
+    assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0 and kept[1] is not None
 
 
 def test_the_daemons_of_a_host_in_maintenance_are_known_to_be_down(runners, cluster):

@@ -120,7 +120,7 @@ def monitors(python_module):
         return {key: text for key, text in kept.items() if key.startswith(words[2])}
 
     asks = {"cluster_cli.tell": tell, "cluster_cli.ask": ask, "cluster_cli.kept": kept.get}
-    with LoaderModuleMock({module: {"__salt__": asks}}):
+    with LoaderModuleMock({module: {"__salt__": asks, "__opts__": {"id": "salt"}}}):
         yield module, kept, told
 
 
@@ -131,7 +131,8 @@ def test_the_cluster_keeps_who_is_in_maintenance(monitors):
     assert told == []
     module.note("node1", {"minion": "node1", "state": "begins"})
     assert module.hosts() == {"node1": {"minion": "node1", "state": "begins"}}
-    assert json.loads(kept["halocline/maintenance/node1"]) == module.hosts()["node1"]
+    assert json.loads(kept["halocline/maintenance/node1"]) == module.hosts("salt")["node1"]
+    assert module.hosts("admin") == {}, "of a job to many hosts, that one alone asks the cluster"
     assert module.hold("node1") == [0, 1] and ["osd", "set-group", "noout", "node1"] in told
     assert module.forget("node1") and module.hosts() == {} and ["osd", "unset-group", "noout", "node1"] in told
     told.clear()

@@ -46,16 +46,16 @@ def told(monkeypatch):
 
     def ask(opts, minions, questions, timeout=60):
         asked.append([each.function for each in questions])
-        runs = [{"saltutil.running": [], "host_masters.active": told[minion]} for minion in minions]
-        return Replies(dict(zip(minions, runs, strict=True)), [])
+        told_of = {"saltutil.running": dict.fromkeys(minions, []), "host_masters.active": told}
+        return {each.function: Replies(told_of.get(each.function, {}), []) for each in questions}
 
-    monkeypatch.setattr(jobs, "ask_several", ask)
+    monkeypatch.setattr(jobs, "ask_apart", ask)
     return told, asked
 
 
 def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_costs_no_job(master, told):
     assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
-    assert told[1] == [["saltutil.running", "host_masters.active"]]
+    assert told[1] == [["host_masters.active", "host_parts.digest", "saltutil.running"]]
 
 
 @pytest.mark.parametrize("odd", ["?" * 3000, [1, {"a": None}], {"format": 99}, [["salt1"], "salt2"]])

@@ -57,12 +57,13 @@ def asked(monkeypatch):
         questions.append([one.function for one in several])
         told = {"test.ping": True, "daemons.pending": {"osd.1": {}}}
         problems = [Problem(minion, "does not answer", silent=True) for minion in HOSTS[1:]]
-        return Replies({HOSTS[0]: {one.function: told[one.function] for one in several}}, problems)
+        return {one.function: Replies({HOSTS[0]: told[one.function]}, problems) for one in several}
 
     monkeypatch.setattr(minions, "ours", lambda opts: HOSTS)
-    monkeypatch.setattr(jobs, "ask_several", ask)
+    monkeypatch.setattr(jobs, "ask_apart", ask)
     monkeypatch.setattr(jobs, "cluster", lambda opts, function: {"asked": function})
-    monkeypatch.setattr(maintained, "known", lambda opts, answering: ([Kept(HOSTS[2])], ""))
+    monkeypatch.setattr(maintained, "questions", lambda opts: [])
+    monkeypatch.setattr(maintained, "known", lambda replies: ([Kept(HOSTS[2])], ""))
     return questions
 
 
@@ -130,7 +131,7 @@ def test_a_master_that_takes_no_jobs_is_said_and_its_own_numbers_are_written(mas
     def refuses(*_):
         raise ProposalError("the Salt master takes no jobs")
 
-    monkeypatch.setattr(jobs, "ask_several", refuses)
+    monkeypatch.setattr(jobs, "ask_apart", refuses)
     assert "takes no jobs" in master.runners()["metrics.write"](str(tmp_path))["error"]
     assert [path.name for path in tmp_path.iterdir()] == ["halocline.prom"]
 

@@ -1,0 +1,53 @@
+"""What a step of a stage asks every host, asked by the first step already, in the job that asks who answers.
+
+Each job costs a process on every host, whatever is asked. What is told early is for one step: the first that takes it,
+before anything was changed.
+"""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from proposals.stages.replies import SILENT, Problem, Question, Replies
+from runners.engine import jobs, stage_lock, taking_part
+
+
+class Told(NamedTuple):
+    """What hosts replied to each question, by function; the questions; when all had, in seconds since the epoch."""
+
+    replies: Mapping[str, Replies]
+    questions: Sequence[Question]
+    ended: float
+
+
+_TOLD: dict[str, Told] = {}  # by the job of the stage that this process runs
+
+
+def ask(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Told:
+    """Ask now, in one job; arguments and errors as of ``jobs.ask_apart``."""
+    return Told(jobs.ask_apart(opts, asked, questions, timeout), questions, time.time())
+
+
+def keep(opts: Mapping, told: Told | None) -> None:
+    """Keep what was told for a later step of the stage that this process runs; None: nothing of it holds any more."""
+    _TOLD.clear()
+    if told and (job := stage_lock.own(opts)):
+        _TOLD[job["jid"]] = told
+
+
+def taken(opts: Mapping, asked: Collection[str], function: str) -> Told | None:
+    """Take what some minions replied to a function and to what was asked with it; None where that was not asked early,
+    or is taken already. Who was left out since is silent, as ``jobs.ask_apart`` has it.
+    """
+    told = _TOLD.pop(stage_lock.own(opts).get("jid", ""), None)
+    if told is None or function not in told.replies:
+        return None
+    awake = set(taking_part.among(opts, asked, limited=False))
+    return told._replace(replies={name: _of(replies, asked, awake) for name, replies in told.replies.items()})
+
+
+def _of(replies: Replies, asked: Collection[str], awake: Collection[str]) -> Replies:
+    answers = {minion: answer for minion, answer in replies.answers.items() if minion in asked and minion in awake}
+    said = {each.minion: each for each in replies.problems if each.minion in awake}
+    others = sorted(set(asked) - set(answers))
+    return Replies(answers, [said.get(minion, Problem(minion, SILENT, True)) for minion in others])

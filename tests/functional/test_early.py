@@ -1,0 +1,90 @@
+"""What the first step of a stage asks for a later one: taken once, and only where it still holds."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from proposals.stages.replies import SILENT, Problem, Replies
+from proposals.validation.subject import Subject
+from runners.engine import early, facts, jobs, parts, stage_jobs, stage_lock
+
+ROLES = {"node1": ["mon"], "node2": ["storage"], "node3": ["storage"]}
+CHOSEN = Subject(ROLES, {"public_network": "10.0.0.0/24"}, {})
+OPTS: dict = {}
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    """A stage of this process: its note, the functions of each job, and what minions answer; node3 answers nonsense."""
+    run = SimpleNamespace(note={"jid": "1", "hosts": list(ROLES)}, asked=[], digest="same", runs=[])
+
+    def ask(opts, asked, questions, timeout=60):
+        run.asked.append(sorted(each.function for each in questions))
+        told = {"host.facts": {"clock": [0, 0]}, parts.DIGEST.function: run.digest, "saltutil.running": run.runs}
+        odd = Problem("node3", "answered [], expected dict")
+        return {
+            each.function: Replies(
+                {name: told.get(each.function, True) for name in asked if name != "node3"}, [odd] * ("node3" in asked)
+            )
+            for each in questions
+        }
+
+    monkeypatch.setattr(jobs, "ask_apart", ask)
+    monkeypatch.setattr(stage_lock, "own", lambda opts: run.note)
+    monkeypatch.setattr(parts, "digest", lambda opts: "same")
+    monkeypatch.setattr(facts, "_question", lambda opts, chosen: facts.Question(facts.ASKED, [run.now, *run.words]))
+    run.now, run.words = time.time(), [{"names": "a"}]
+    yield run
+    early.keep(OPTS, None)
+
+
+def begin(questions):
+    runs, told = stage_jobs.begun(OPTS, ROLES, questions)
+    early.keep(OPTS, told)
+    return runs
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_preps_first_job_tells_who_has_other_files_and_no_second_one_is_needed(stage, refresh):
+    assert sorted(begin(parts.questions(refresh))) == ["node1", "node2"]
+    assert parts.lacking(OPTS, ROLES, refresh) == (["node3"], [])
+    assert len(stage.asked) == 1 and ("saltutil.refresh_pillar" in stage.asked[0]) is refresh
+    stage.digest = "drifted"
+    assert parts.lacking(OPTS, ROLES, refresh) == (["node1", "node2", "node3"], [])  # taken once, then asked anew
+    assert len(stage.asked) == 2
+
+
+def test_who_was_left_out_since_is_silent(stage):
+    begin(parts.questions(True))
+    stage.note["left"] = {"node2": "in maintenance"}
+    assert parts.lacking(OPTS, ROLES, True) == (["node3"], [Problem("node2", SILENT, True)])
+
+
+def test_a_stage_that_asked_nothing_early_asks_then(stage):
+    begin([])
+    assert parts.lacking(OPTS, ROLES, True)[0] == ["node3"] and len(stage.asked) == 2
+
+
+def test_another_stages_answers_are_never_taken(stage):
+    begin(parts.questions(True))
+    stage.note["jid"] = "2"
+    parts.lacking(OPTS, ROLES, True)
+    assert len(stage.asked) == 2
+
+
+def test_facts_are_told_with_who_answers(stage):
+    begin([facts._question(OPTS, CHOSEN)])
+    replies, took = facts.ask(OPTS, CHOSEN)
+    assert list(replies.answers) == ["node1", "node2"] and [each.minion for each in replies.failed] == ["node3"]
+    assert len(stage.asked) == 1 and 0 <= took < facts.EARLY
+
+
+@pytest.mark.parametrize("why", ["another question", "a long job"])
+def test_facts_are_asked_anew_where_they_would_say_less(stage, why):
+    if why == "a long job":  # no clock is compared more closely than the job took
+        stage.now -= facts.EARLY + 1
+    begin([facts._question(OPTS, CHOSEN)])
+    stage.now = time.time()
+    stage.words = [{"names": "b"}] if why == "another question" else stage.words
+    assert facts.ask(OPTS, CHOSEN)[1] < facts.EARLY and len(stage.asked) == 2
