@@ -80,8 +80,8 @@ def begin(
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    also = [masters.ACTIVE, *maintained.questions(__opts__), *_early(stage, note["hosts"] == expected, test)]
-    answered, told = stage_jobs.begun(__opts__, expected, also)
+    early_ = _early(stage, note["hosts"] == expected, test)  # first: some tell the time
+    answered, told = stage_jobs.begun(__opts__, expected, [*early_, masters.ACTIVE, *maintained.questions(__opts__)])
     masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
         masters.refuse(stage, masters_)

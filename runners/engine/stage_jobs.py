@@ -22,7 +22,7 @@ def begun(opts: Mapping, minions: Collection[str], also: Sequence[Question]) -> 
     """Return what ``running`` does, and what minions are asked beside, in the same job.
 
     also
-        The other questions. They are first: some ask for the time.
+        The other questions, which come first.
     """
     told = early.ask(opts, minions, [*also, RUNNING], PATIENCE)
     return {minion: state_runs(answer) for minion, answer in told.replies[RUNNING.function].answers.items()}, told
