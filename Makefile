@@ -36,7 +36,7 @@ lint: .venv
 	$(python) -m docs.generate --check
 
 test-quick: .venv
-	$(python) -m pytest tests/unit tests/functional
+	$(python) -m pytest --numprocesses $$(nproc) --dist loadfile tests/unit tests/functional
 
 test-processes: .venv
 	$(python) -m pytest -m 'processes and not big' tests/functional

@@ -74,7 +74,7 @@ def hosts(asker: str | None = None) -> dict[str, Any]:
 
         salt 'saltmaster' cluster_maintenance.hosts
     """
-    if asker not in (None, __opts__["id"]):
+    if asker is not None and asker != __opts__["id"]:
         return {}
     kept = __salt__["cluster_cli.ask"](["config-key", "dump", RECORDS])
     return {key.removeprefix(RECORDS): json.loads(text) for key, text in kept.items()}

@@ -95,6 +95,7 @@ def test_a_key_made_by_hand_is_taken_in(site):
         ("[client.a]\nkey = secret\n", "client.a"),
         ("[client.a]\nkey = ../../etc/shadow {{ 1 }}\n", "client.a"),
     ],
+    ids=["empty", "other", "part", "without", "secret", "path"],
 )
 def test_a_keyring_without_it_is_refused(site, ring, name):
     with pytest.raises(ArgumentError, match="expected a keyring as 'ceph auth get"):

@@ -21,7 +21,7 @@ def test_a_changed_setting_is_named_and_a_counter_is_not(tmp_path: Path) -> None
     assert settings.changes(before, settings.snapshot(tmp_path)) == ["vm/swappiness: 60 -> 10"]
 
 
-@pytest.mark.parametrize("text", [str(os.getpid()), "4194000", "nonsense", None])
+@pytest.mark.parametrize("text", [str(os.getpid()), "4194000", "nonsense", None], ids=["other", "gone", "odd", "none"])
 def test_only_a_pid_file_of_no_dockerd_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
