@@ -69,6 +69,7 @@ def make(osd: Mapping) -> int:
     __salt__["osd_record.settled"](osd["fsid"])
     groups = __salt__["disks_lvm.groups"]()
     if made(osd, groups) is None and not _opened(osd, groups):
+        _of_this_cluster(osd, groups)
         begun = __salt__["osd_register.begun"](osd["fsid"])
         if begun or _volumes(osd, groups)["data"]["tags"]:
             _take_back(osd, groups)
@@ -80,6 +81,20 @@ def make(osd: Mapping) -> int:
     _ceph_volume(["activate", "--bluestore", str(osd_id), osd["fsid"]])
     __salt__["osd_register.made"](osd["fsid"], osd_id, osd["parts"]["data"]["disk"])
     return osd_id
+
+
+def _of_this_cluster(osd: Mapping, groups: Mapping) -> None:
+    """Raise where an OSD that is encrypted and closed left the cluster, and its key with it.
+
+    No run of ours began it and did not end, so it was whole once; whether it is wanted, nobody can see.
+    """
+    tags = _volumes(osd, groups)["data"]["tags"]
+    closed = tags.get("ceph.encrypted") == "1" and tags.get("ceph.osd_fsid") == osd["fsid"]
+    if closed and not __salt__["osd_register.marked"](osd["fsid"]) and not __salt__["osd_register.known"](osd["fsid"]):
+        raise CommandExecutionError(
+            f"osd.{tags['ceph.osd_id']} has left the cluster with its key, and {osd['parts']['data']['disk']} holds it "
+            "still, encrypted: 'salt-run disk.wipe' makes room for a new one, then run the stage again"
+        )
 
 
 def _prepare(osd: Mapping) -> list[str]:

@@ -104,15 +104,22 @@ def _new(osd: Mapping, key: str) -> halocline_monitors.Question:
     return words, json.dumps(told)
 
 
+def marked(fsid: str) -> bool:
+    """Return whether a run of ours began to make an OSD on this host and did not end.
+
+    CLI Example: for ``osd_lvm.make``.
+    """
+    return (KEYS / f"{fsid}.begun").exists()
+
+
 def begun(fsid: str) -> bool:
     """Return whether a run began to make an OSD and did not end; mark that this run has begun.
 
     CLI Example: for ``osd_lvm.make``.
     """
     KEYS.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mark = KEYS / f"{fsid}.begun"
-    there = mark.exists()
-    mark.touch(mode=0o600)
+    there = marked(fsid)
+    (KEYS / f"{fsid}.begun").touch(mode=0o600)
     return there
 
 

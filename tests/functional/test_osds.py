@@ -236,6 +236,47 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
     assert done["failed"].keys() == {"a"} and "osd.3 has left the cluster, and /dev/a holds it" in done["failed"]["a"]
 
 
+@pytest.mark.parametrize(
+    ("marked", "known", "says"),
+    [(False, False, "osd.3 has left the cluster with its key"), (False, True, "ran already"), (True, False, None)],
+)
+def test_a_closed_encrypted_osd_that_left_the_cluster_keeps_its_volumes(
+    python_module, monkeypatch, marked, known, says
+):
+    """Only what an interrupted run began, and no cluster knows, is taken back."""
+    module, ran = python_module("osd_lvm"), []
+    tags = {"ceph.osd_fsid": "a", "ceph.osd_id": "3", "ceph.encrypted": "1"}
+    volume = {"slot": "s", "tags": tags, "uuid": "u", "path": "/dev/vg/lv", "size": 1}
+
+    def forget(fsid):
+        if known:
+            raise salt.exceptions.CommandExecutionError("osd.3 ran already")
+
+    asked = {
+        "osd_record.settled": lambda fsid: None,
+        "disks_lvm.groups": lambda: {"/dev/sdx": {"volumes": [volume]}},
+        "osd_register.marked": lambda fsid: marked,
+        "osd_register.begun": lambda fsid: marked,
+        "osd_register.known": lambda fsid: known,
+        "osd_register.forget": forget,
+        "osd_lvm_parts.close": lambda volume: None,
+        "osd_lvm_parts.make": lambda osds: [],
+        "osd_names.path": lambda *_: "/dev/vg/lv",
+    }
+
+    def run(words, **_):
+        ran.append(words)
+        if "activate" in words:
+            raise salt.exceptions.CommandExecutionError("no key")
+
+    monkeypatch.setattr(module, "__salt__", asked)
+    monkeypatch.setattr(module.halocline, "run", run)
+    osd = {"fsid": "a", "parts": {"data": {"partuuid": "s", "disk": "/dev/sdx"}}, "dmcrypt": True, "class": None}
+    with pytest.raises(salt.exceptions.CommandExecutionError, match=says or "has no whole label"):
+        module.make(osd)
+    assert any("lvremove" in words for words in ran) is (says is None)
+
+
 @pytest.fixture
 def moved(storage, python_module, monkeypatch, tmp_path):
     """A function: the plan of an OSD whose DB is planned on ``old``, to move to ``new``, and whose record says so."""
