@@ -13,6 +13,7 @@ from salt.exceptions import CommandExecutionError
 KEPT = "halocline/fill"  # a fill that has begun: by which hash, whose the flag is, of which OSDs
 REMOVAL = "halocline/removal"  # cluster_removal's
 FLAG = "norebalance"
+WAITS = f"{FLAG} is set since, and data waits: when the cause is gone the same command goes on, and takes the flag back"
 KIB_OF_TIB = 2**30
 OURS, THEIRS = "ours", "theirs"
 
@@ -94,8 +95,11 @@ def fill(weights: Mapping[str, float], confirmed: str) -> dict[str, list[str]]:
         ["osd", "crush", "reweight", f"osd.{osd}", str(weight)] for osd, weight in weights.items() if not now[osd]
     ]
     commands += [["osd", "unset", FLAG]] if kept.split()[1] == OURS else []
-    for words in commands:
-        tell(words)
+    try:
+        for words in commands:
+            tell(words)
+    except CommandExecutionError as err:
+        raise CommandExecutionError(f"{err}; {WAITS}") from err
     tell(["config-key", "rm", KEPT])
     return {"run": [" ".join(words) for words in commands]}
 

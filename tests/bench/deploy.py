@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import kept
 import yaml
-from floor import Floor
+from floor import LIMIT, Floor
 from rich.console import Console
 from rich.table import Table
 
@@ -58,7 +58,7 @@ def floor_of(session: Session, way: Guide) -> Floor:
 
 def product(session: Session) -> dict[str, float]:
     """Seconds of each step of one deploy, and of the whole command."""
-    whole = timed(lambda: session.run(session.master, DEPLOY))
+    whole = timed(lambda: session.run(session.master, DEPLOY, limit=LIMIT))
     records = [json.loads(line) for line in session.run(session.master, LOG).out.splitlines()]
     steps = {one["step"]: one["seconds"] for one in records if one["event"] == "result"}
     return {**steps, "whole": whole}
@@ -96,7 +96,7 @@ def measure(console: Console, session: Session, way: Guide, rounds: int) -> None
     last = next(at for at, command in enumerate(way.commands) if "stage.deploy" in command)
     for command in (each for each in way.commands[: last + 1] if not each.startswith("salt-key")):
         typed = way.write_policy if command == "policy.cfg" else command
-        pipeline[command] = timed(lambda typed=typed: session.run(session.master, typed, limit=1200))
+        pipeline[command] = timed(lambda typed=typed: session.run(session.master, typed, limit=LIMIT))
     floor = floor_of(session, way)
     ours, bare = [], []
     for _ in range(rounds):

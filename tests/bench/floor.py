@@ -78,6 +78,7 @@ END
 systemctl enable -q $(ls /var/lib/ceph/osd | sed s/ceph-/ceph-osd@/)
 """
 ROLES = ("data", "db", "wal")
+LIMIT = 3600  # seconds one deploy may take: hundreds of OSDs start on few processors
 
 
 @dataclass
@@ -151,4 +152,4 @@ class Floor:
     def _all(self, scripts: dict[str, str]) -> None:
         """Run a script on each host, all hosts at once."""
         with ThreadPoolExecutor(len(scripts)) as pool:
-            list(pool.map(lambda host: self.session.run(host, ["sh", "-c", scripts[host]]), scripts))
+            list(pool.map(lambda host: self.session.run(host, ["sh", "-c", scripts[host]], limit=LIMIT), scripts))

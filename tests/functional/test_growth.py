@@ -5,6 +5,7 @@ import itertools
 from types import SimpleNamespace
 
 import pytest
+from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 from saltmaster import Master
 
@@ -93,6 +94,7 @@ class Cluster:
         self.ran = set()  # those that were up once
         self.up, self.flags, self.kept, self.told = {0, 1, 2, 3}, {"sortbitwise"}, {}, []
         self.kill, self.moved, self.held, self.asked = None, copy.deepcopy(MOVED), True, []
+        self.refused = ""  # a command's beginning
 
     def ask(self, words):
         if words == ["osd", "df"]:
@@ -105,6 +107,8 @@ class Cluster:
     def tell(self, words):
         if self.kill is not None and len(self.told) >= self.kill:
             raise Killed
+        if self.refused and " ".join(words).startswith(self.refused):
+            raise CommandExecutionError(f"'ceph' on salt: {words[-1]} was refused")
         self.told.append(words)
         match words:
             case ["config-key", "set", key, value]:
@@ -206,6 +210,15 @@ def test_what_was_interrupted_is_confirmed_for_its_own_osds_alone(runners, clust
     assert f"interrupted, goes on by: salt-run osd.fill confirm={confirm}" in runners["osd.fill"](test=True)["text"]
     assert "1 OSD: weights given" in runners["osd.fill"](confirm=confirm)["text"]
     assert (cluster.weights[2], cluster.weights[3], cluster.kept) == (1.0, 0, {})
+
+
+def test_a_weight_that_ceph_refuses_is_told_with_the_flag_that_is_set(runners, cluster):
+    confirm, cluster.refused = hash_of(runners), "osd crush reweight osd.3"
+    with pytest.raises(CommandExecutionError, match=r"was refused; norebalance is set since, and data waits: "):
+        runners["osd.fill"](confirm=confirm)
+    assert "norebalance" in cluster.flags and "halocline/fill" in cluster.kept
+    cluster.refused = ""
+    assert "weights given" in runners["osd.fill"](confirm=confirm)["text"] and cluster.flags == {"sortbitwise"}
 
 
 def test_a_flag_that_was_set_before_stays(runners, cluster):
