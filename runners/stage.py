@@ -277,7 +277,7 @@ def _early(stage: str, whole: bool, test: bool) -> list[Question]:
 
 def _left(note: dict[str, Any], replies: Mapping[str, Replies]) -> str:
     """Note who is left out from the beginning; return what is said where that is not known of hosts in maintenance."""
-    away, unknown = maintained.known(replies)
+    away, unknown = maintained.known(__opts__, replies)
     note["maintenance"] = {record.minion: record.daemons for record in away}
     note["left"] = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
     note["left"] |= {record.minion: record.why for record in away if record.minion in note["hosts"]}

@@ -8,7 +8,7 @@ from proposals.cluster.maintained import Record
 from proposals.files.site import site
 from proposals.pillar import named, served
 from proposals.stages.replies import Question, Replies, lines
-from proposals.text.errors import PolicyError
+from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import daemon_restart, health, jobs, minions, spared
 
 ASKED = "cluster_maintenance.hosts"
@@ -73,20 +73,28 @@ def questions(opts: Mapping) -> list[Question]:
         return []
 
 
-def known(replies: Mapping[str, Replies]) -> tuple[list[Record], str]:
+def known(opts: Mapping, replies: Mapping[str, Replies]) -> tuple[list[Record], str]:
     """Return the hosts in maintenance for a stage that begins, and what is said where that is not known.
 
+    opts
+        The master's options.
     replies
         By function, with those to ``questions`` where that was asked.
 
     Raises InventoryError for a record of another form.
     """
-    told = replies.get(ASKED, Replies({}, []))
-    # before the first deploy nobody has a key to ask by
-    hangs = [problem for problem in told.failed if HANGS in problem.text]
-    records = {host: record for kept in told.answers.values() for host, record in kept.items()}
-    unknown = f"which hosts are in maintenance is not known: {lines(hangs)[0]}" if hangs else ""
-    return list(maintained.read(records).values()), unknown
+    if ASKED not in replies:
+        return [], ""
+    asker = minions.members(opts)["master"][0]
+    kept, failed = replies[ASKED].answers.get(asker, {}), [one for one in replies[ASKED].failed if one.minion == asker]
+    try:
+        if failed and HANGS in failed[0].text:
+            raise ProposalError(lines(failed)[0])
+        if failed:  # a module from before an upgrade takes no argument; who holds no key yet fails in both
+            kept = jobs.one(opts, asker, ASKED, kind=dict)
+    except ProposalError as err:  # before the first deploy nobody has a key to ask by
+        return [], f"which hosts are in maintenance is not known: {err}" if HANGS in str(err) else ""
+    return list(maintained.read(kept).values()), ""
 
 
 def against(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:

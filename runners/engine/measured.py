@@ -42,7 +42,7 @@ def hosts(opts: Mapping) -> list[Sample]:
     except ProposalError:  # nothing is configured or deployed yet, or no monitor answers: Ceph's own alerts tell that
         pass
     replies = jobs.ask_apart(opts, asked, questions)
-    away, _ = maintained.known(replies)
+    away, _ = maintained.known(opts, replies)
     waiting = replies[PENDING].answers if PENDING in replies else {}
     silent = replies["test.ping"].silent
     told = metrics.hosts(asked, silent, {record.minion for record in away}, waiting)

@@ -398,10 +398,20 @@ def noted(monkeypatch):
     return SimpleNamespace(job=notes, away=away)
 
 
+@pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("silent", [False, True])
 @pytest.mark.parametrize("needs", ["all", "answering"])
-def test_a_stage_leaves_a_host_in_maintenance_alone_and_says_so(runners, cluster, noted, needs, silent):
+def test_a_stage_leaves_a_host_in_maintenance_alone_and_says_so(runners, cluster, noted, needs, silent, older):
+    """Also where hosts have their modules from before an upgrade: the first prep after it brings them others."""
     runners["maintenance.begin"]("node1")
+    if older:
+
+        def hosts(minion, *arguments):
+            if arguments:
+                raise ProposalError("TypeError: hosts() takes 0 positional arguments but 1 was given")
+            return copy.deepcopy(cluster.records)
+
+        cluster.cluster_maintenance_hosts = hosts
     noted.away |= {"node1"} if silent else set()
     said = runners["stage.begin"]("own", needs=needs, must=["salt"], test=True)
     assert said.get("retcode", 0) == 0, said

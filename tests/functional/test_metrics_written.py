@@ -63,7 +63,7 @@ def asked(monkeypatch):
     monkeypatch.setattr(jobs, "ask_apart", ask)
     monkeypatch.setattr(jobs, "cluster", lambda opts, function: {"asked": function})
     monkeypatch.setattr(maintained, "questions", lambda opts: [])
-    monkeypatch.setattr(maintained, "known", lambda replies: ([Kept(HOSTS[2])], ""))
+    monkeypatch.setattr(maintained, "known", lambda opts, replies: ([Kept(HOSTS[2])], ""))
     return questions
 
 
