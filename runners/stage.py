@@ -2,23 +2,20 @@
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from proposals.stages import lines, masters, orchestrations, plan_steps, presence, progress, targets
-from proposals.stages.replies import Question, Replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
 from runners.engine import (
     answer,
     early,
-    facts,
     maintained,
     minions,
-    parts,
     stage_child,
     stage_jobs,
     stage_lock,
@@ -74,19 +71,19 @@ def begin(
     job, log = stage_lock.take(__opts__, stage), None
     stage_lock.whole(__opts__)
     expected = minions.addressed(__opts__, stage, members)
-    note: dict[str, Any] = {"only": only, "hosts": targets.named(only, expected), "must": list(must)}
-    note |= {"ours": expected} if members is None else {}
+    hosts, ours = targets.named(only, expected), {"ours": expected} if members is None else {}
+    note: dict[str, Any] = {"only": only, "hosts": hosts, "must": list(must), **ours}
     if job and not test:
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    early_ = _early(stage, note["hosts"] == expected, test)  # first: some tell the time
-    answered, told = stage_jobs.begun(__opts__, expected, [*early_, masters.ACTIVE, *maintained.questions(__opts__)])
+    also = stage_jobs.questions(__opts__, stage, hosts == expected, test)
+    answered, told = stage_jobs.begun(__opts__, expected, also)
     masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
         masters.refuse(stage, masters_)
     note["silent"] = sorted(set(expected) - set(answered))
-    unknown = _left(note, told.replies)
+    unknown = _left(note, told)
     if job:
         stage_lock.note(__opts__, {**job, **note})
     if set(note["hosts"]) <= note["maintenance"].keys():
@@ -249,13 +246,12 @@ def stop() -> answer.Output:
 
         salt-run stage.stop
     """
-    text = []
+    text, steps = [], {}
     if job := stage_lock.holder(__opts__):
         if job.get("log"):
             stage_log.add(job["log"], "stop", user=stage_log.typist(__opts__))
         stage_child.end(job)
         text.append(f"stage {job['stage']} is stopped")
-    steps = {}
     for log in stage_log.paths(__opts__)[-RECENT:]:
         steps.update({record["job"]: record for record in stage_log.read(log) if record["event"] == "job"})
     asked = sorted({minion for record in steps.values() for minion in record["minions"]})
@@ -264,20 +260,9 @@ def stop() -> answer.Output:
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
 
 
-def _early(stage: str, whole: bool, test: bool) -> list[Question]:
-    """What the stage's next step asks of all hosts, which may as well be asked with who answers.
-
-    whole
-        Whether the run is for all of them: a minion that it is not for reads nothing anew.
-    """
-    if stage == "prep" and whole:
-        return parts.questions(refresh=not test)
-    return facts.questions(__opts__) if stage == "deploy" else []
-
-
-def _left(note: dict[str, Any], replies: Mapping[str, Replies]) -> str:
+def _left(note: dict[str, Any], told: early.Told) -> str:
     """Note who is left out from the beginning; return what is said where that is not known of hosts in maintenance."""
-    away, unknown = maintained.known(__opts__, replies)
+    away, unknown = maintained.known(__opts__, told.replies)
     note["maintenance"] = {record.minion: record.daemons for record in away}
     note["left"] = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
     note["left"] |= {record.minion: record.why for record in away if record.minion in note["hosts"]}

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
+from proposals.stages import masters
 from proposals.stages.orchestrations import Jobs, named, state_runs
 from proposals.stages.replies import Question
-from runners.engine import early, jobs
+from runners.engine import early, facts, jobs, maintained, parts
 from runners.engine.waiting import until_none
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
@@ -16,6 +17,24 @@ def running(opts: Mapping, minions: Collection[str]) -> Jobs:
     """Return the state runs on each of these minions that answers, asked in one job."""
     replies = jobs.ask(opts, minions, RUNNING.function, RUNNING.arguments, RUNNING.kind, PATIENCE)
     return {minion: state_runs(answer) for minion, answer in replies.answers.items()}
+
+
+def questions(opts: Mapping, stage: str, whole: bool, test: bool) -> list[Question]:
+    """Return what a stage that begins asks all hosts beside what runs: what its next step asks them, which masters they
+    have, and one of them who is in maintenance.
+
+    opts
+        The master's options.
+    stage
+        Its name.
+    whole
+        Whether the run is for all hosts: a minion that it is not for reads nothing anew.
+    test
+        Whether it only looks.
+    """
+    early_ = parts.questions(refresh=not test) if stage == "prep" and whole else []
+    early_ += facts.questions(opts) if stage == "deploy" else []  # first: they tell the time
+    return [*early_, masters.ACTIVE, *maintained.questions(opts)]
 
 
 def begun(opts: Mapping, minions: Collection[str], also: Sequence[Question]) -> tuple[Jobs, early.Told]:
