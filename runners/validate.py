@@ -20,7 +20,7 @@ import salt.version
 from proposals.files import site
 from proposals.inventory import existing_cluster, kept
 from proposals.pillar import chosen as choices
-from proposals.pillar import served
+from proposals.pillar import generation, served
 from proposals.policy import profiles
 from proposals.stages.replies import Replies
 from proposals.text.errors import InventoryError, PolicyError, ProposalError
@@ -28,6 +28,10 @@ from proposals.validation import check, facts, hardware_facts, subject, table
 from runners.engine import answer, health, jobs, keys, minions, stage_lock, stage_look, taking_part
 from runners.engine import facts as engine_facts
 
+OLDER = (
+    "the generation that is served does not say what brings up daemons, as it was made by an older version: run "
+    "'salt-run state.orch ceph.stage.configure' first"
+)
 SILENT, MACHINE = "does not answer", "host_hardware.facts"
 ASKED = {check.MACHINES: jobs.Question(MACHINE), check.KEYS: jobs.Question(keys.ASKED, [True])}
 
@@ -180,6 +184,10 @@ def _served() -> subject.Subject:
     if own.get("_errors"):
         raise PolicyError(f"the master's own pillar cannot be compiled: {own['_errors']}")
     files = served.contents(paths)
+    told = {path for path, content in files.items() if "daemons" in content.get("ceph", {})}
+    members = own["ceph"]["members"]
+    if not {site.minion_file(each) for role in generation.DAEMONS for each in members[role]} <= told:
+        raise PolicyError(OLDER)
     inventory = kept.load_inventory(paths.inventory)["hosts"]
     layouts = files[site.minion_file(__opts__["id"])]["ceph"].get("profiles", {})
     return dataclasses.replace(

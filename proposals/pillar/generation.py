@@ -19,6 +19,7 @@ from proposals.text.errors import PolicyError
 
 POSTED = ["ceph.cluster.crash"]  # what services' hosts apply beside, where crashes are posted
 STAGES = ("master", "admin", "mon", "mgr", "storage")  # roles by which stages name their minions
+DAEMONS = {"mgr": "ceph.cluster.mgr", "storage": "ceph.cluster.osd"}  # what brings up their daemons, once monitors run
 
 
 @dataclass(frozen=True)
@@ -73,28 +74,35 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
 
 
 def _members(choice: Chosen) -> dict[str, list[str]]:
-    """Who has the roles by which stages name their minions; ``daemons``: whose crashes are posted; ``networks``: those
-    with a network proposal."""
-    crashes = choice.settings["crash_reports"]
+    """Who has the roles by which stages name their minions; ``daemons``: those with any of ``_daemons``; ``networks``:
+    those with a network proposal."""
     members = {role: sorted(each for each, has in choice.roles.items() if role in has) for role in STAGES}
     return {
         **members,
         "all": sorted(choice.roles),
-        "daemons": sorted({minion for role in secrets.DAEMONS for minion in members[role]} if crashes else ()),
+        "daemons": sorted(minion for minion, roles in choice.roles.items() if _daemons(choice, roles)),
         "networks": sorted(set(chosen.networks(choice.files)) & set(choice.roles)),
         "admin": sorted({*members["admin"], *members["master"]}),
     }
 
 
+def _daemons(choice: Chosen, roles: list[str]) -> list[str]:
+    """What brings up the daemons of a minion's roles, in this order, beside its monitor."""
+    posted = POSTED if choice.settings["crash_reports"] and set(secrets.DAEMONS) & set(roles) else []
+    brought = [sls for role, sls in DAEMONS.items() if role in roles]
+    return [*posted, *brought]
+
+
 def _files(choice: Chosen, services: ServicePlans) -> dict[str, dict]:
-    """What was chosen, with what each minion is told beside it: its tunings and services."""
+    """What was chosen, with what each minion is told beside it: its tunings, daemons and services."""
     profiles = tunings.chosen(choice.roles, choice.osds, choice.hosts, table.roles(choice.settings))
     files = dict(choice.files)
     for minion, roles in choice.roles.items():
         content = files.get(minion_file(minion), {})
         before = {"tuning": profiles[minion]} if minion in profiles else {}
         told = _services(services, roles, minion)
-        after = {"services": told} if told else {}
+        daemons = _daemons(choice, roles)
+        after = {**({"services": told} if told else {}), **({"daemons": daemons} if daemons else {})}
         if before or after:
             files[minion_file(minion)] = {**content, "ceph": {**before, **content.get("ceph", {}), **after}}
     return files

@@ -41,6 +41,7 @@ PILLAR = {
         "mon_host": HOST["addrs"],
         "global": {},
         "sections": [],
+        "daemons": ["ceph.cluster.crash", "ceph.cluster.mgr", "ceph.cluster.osd"],
         "services": {
             "mds": {"name": "node1"},
             "client-cephfs": {"entity": "client.cephfs.node1"},

@@ -141,6 +141,25 @@ def test_validate_before_configure(master, home):
         assert done.stdout == "nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first\n"
 
 
+def test_a_generation_of_an_older_version_is_made_anew_first(master, home):
+    """Whose hosts were not told yet what brings up their daemons: deploy would have left them without."""
+    serve(master.config)
+    minion = next(iter(sorted((home / "current/stack/default/ceph/minions").glob("osdnode1*"))))
+    before = minion.read_text()
+    older = yaml.safe_load(before)
+    assert older["ceph"].pop("daemons") == ["ceph.cluster.crash", "ceph.cluster.osd"]
+    try:
+        minion.write_text(yaml.safe_dump(older))
+        done = master.typed("validate.deploy")
+    finally:
+        minion.write_text(before)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout == (
+        "the generation that is served does not say what brings up daemons, as it was made by an older version: run "
+        "'salt-run state.orch ceph.stage.configure' first\n"
+    )
+
+
 def test_show_lists_and_explains(master, home):
     serve(master.config)
     listed = master.typed("validate.show")

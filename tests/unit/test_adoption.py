@@ -261,10 +261,12 @@ def configured(tmp_path):
 
 def test_stages_are_told_to_leave_all_as_it_is(configured):
     built = configured()
-    assert built.members["mon"] == built.members["mgr"] == ["node1"] and built.members["daemons"] == []
+    assert built.members["mon"] == built.members["mgr"] == ["node1"]
+    assert built.members["daemons"] == ["node1", "node2"]
     assert built.members["storage"] == ["node1", "node2"] and built.members["networks"] == []
     told = yaml.safe_load(built.files[MASTERS["path"]])["ceph"]
     assert told["tuning"] == "none" and set(told["adopted"]["osds"]) == {OSDS[0]} and "storage" not in told
+    assert told["daemons"] == ["ceph.cluster.mgr", "ceph.cluster.osd"]  # posts no crashes
     assert set(built.entities) == {"mon.", "client.admin", "client.bootstrap-osd", "mgr.node1"}
     assert built.entities["mgr.node1"] == {"mon": "allow *"}  # as it was found
     assert set(built.secrets("node1", KEYS)) == {"mon", "admin", "mgr", "bootstrap-osd"}
@@ -310,6 +312,7 @@ def test_servers_and_file_systems_are_planned_as_they_are(configured):
 def test_a_cluster_with_a_key_for_crashes_keeps_posting(configured):
     built = configured(next(case for case in CASES if case["name"] == "a key for crashes is kept"))
     assert "client.crash" in built.entities and built.members["daemons"] == ["node1", "node2"]
+    assert "ceph.cluster.crash" in yaml.safe_load(built.files[MASTERS["path"]])["ceph"]["daemons"]
 
 
 def test_gateways_are_planned_as_they_are(configured):

@@ -93,25 +93,6 @@ ceph-stage-deploy-central-config:
     - require:
       - step: ceph-stage-deploy-keys
 
-ceph-stage-deploy-mgr:
-  step.state:
-    - hosts: {{ pillar['ceph']['members']['mgr'] | tojson }}
-    - sls: ceph.cluster.mgr
-    - go_on: True
-    - failhard: True
-    - require:
-      - step: ceph-stage-deploy-central-config
-
-# Before the OSDs too, which have the processors to themselves while they start.
-ceph-stage-deploy-crash:
-  step.state:
-    - hosts: {{ pillar['ceph']['members']['daemons'] | tojson }}
-    - sls: ceph.cluster.crash
-    - go_on: True
-    - failhard: True
-    - require:
-      - step: ceph-stage-deploy-mgr
-
 # Before the OSDs: the first of a new host stands in its rack from the beginning, and moves nothing later.
 ceph-stage-deploy-crush:
   step.runner:
@@ -119,12 +100,13 @@ ceph-stage-deploy-crush:
     - check: crush.place
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-crash
+      - step: ceph-stage-deploy-central-config
 
-ceph-stage-deploy-osd:
+# Managers, crash reports and OSDs of a host, in one job.
+ceph-stage-deploy-daemons:
   step.state:
-    - hosts: {{ pillar['ceph']['members']['storage'] | tojson }}
-    - sls: ceph.cluster.osd
+    - hosts: {{ pillar['ceph']['members']['daemons'] | tojson }}
+    - sls: ceph.cluster.daemons
     - go_on: True
     - failhard: True
     - require:
@@ -137,7 +119,7 @@ ceph-stage-deploy-growth:
     - check: osd.growth
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-osd
+      - step: ceph-stage-deploy-daemons
 
 ceph-stage-deploy-pools:
   step.runner:

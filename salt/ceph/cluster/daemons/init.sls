@@ -1,0 +1,2 @@
+# What the roles of this host bring up once monitors run: its manager, crash reports, OSDs.
+include: {{ pillar['ceph']['daemons'] | tojson }}
