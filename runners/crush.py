@@ -12,7 +12,7 @@ from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import several
 from proposals.text.sizes import MIB
-from runners.engine import answer, ceph, jobs, minions, planned, stage_lock, stage_look, taking_part
+from runners.engine import answer, ceph, health, jobs, minions, planned, stage_lock, stage_look, taking_part
 
 SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a moment, and holds back no deploy
 NONE = "no host has a place of its own (crush_locations): nothing changed"
@@ -150,6 +150,8 @@ def _nothing(command: str, hosts: Sequence[str], steady: str, test: bool) -> dic
 
 def _interrupted(known: bool = True) -> list[str]:
     """What was interrupted and holds data back; a step of a stage asks where a cluster may not be ``known`` yet."""
+    if stage_lock.kept(__opts__, health.MADE) is False:  # this stage makes it
+        return []
     looked = stage_look.kept(__opts__)
     try:
         typed = looked.cluster[stage_look.HELD] if looked else jobs.cluster(__opts__, stage_look.HELD, kind=str)

@@ -49,7 +49,8 @@ def before() -> dict[str, Any]:
 
         salt-run health.before
     """
-    if not (stage_lock.kept(__opts__, health.MADE) or _made()):
+    made = stage_lock.kept(__opts__, health.MADE)  # as the stage's checks saw it
+    if not (_made() if made is None else made):
         stage_lock.keep(__opts__, health.KEPT, {})
         return {"text": "there is no cluster yet"}
     plan = health.plan(__opts__)

@@ -386,10 +386,16 @@ def test_noout_that_cannot_be_taken_away_hides_nothing_of_what_was_before(runner
     assert "retcode" not in after and "known  osd.3 of node2: down" in after["text"]
 
 
-def test_a_new_cluster_has_no_excuse(runners, cluster):
+def test_a_new_cluster_has_no_excuse(runners, cluster, monkeypatch):
+    monkeypatch.setattr(minions, "pillar", lambda _: {})
     check = {"severity": "HEALTH_WARN", "summary": {"message": "clocks", "count": 1}, "muted": False}
     cluster.mon_exists = lambda _: False
     assert runners["health.before"]()["text"] == "there is no cluster yet"
+    cluster.mon_exists = lambda _: True  # the stage's checks have seen that there is none: nobody is asked again
+    stage_lock.keep({}, health.MADE, False)
+    assert runners["health.before"]()["text"] == "there is no cluster yet"
+    assert runners["crush.place"]()["text"].startswith("no host has a place of its own")
+    assert [function for _, function, *_ in cluster.asked] == ["mon.exists"] * len(NODES)
     cluster.now["status"]["health"]["checks"] = {"MON_CLOCK_SKEW": check}
     assert "wrong  MON_CLOCK_SKEW: clocks" in runners["health.after"]()["error"]
 
