@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from proposals.stages.replies import SILENT, Problem, Question, Replies
-from runners.engine import jobs, stage_lock, taking_part
+from runners.engine import jobs, taking_part
+from runners.engine.stage_memory import Memory
 
 
 class Told(NamedTuple):
@@ -20,7 +21,7 @@ class Told(NamedTuple):
     ended: float
 
 
-_TOLD: dict[str, Told] = {}  # by the job of the stage that this process runs
+_TOLD: Memory[Told] = Memory()
 
 
 def ask(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Told:
@@ -30,16 +31,14 @@ def ask(opts: Mapping, asked: Collection[str], questions: Sequence[Question], ti
 
 def keep(opts: Mapping, told: Told | None) -> None:
     """Keep what was told for a later step of the stage that this process runs; None: nothing of it holds any more."""
-    _TOLD.clear()
-    if told and (job := stage_lock.own(opts)):
-        _TOLD[job["jid"]] = told
+    _TOLD.keep(opts, told)
 
 
 def taken(opts: Mapping, asked: Collection[str], function: str) -> Told | None:
     """Take what some minions replied to a function and to what was asked with it; None where that was not asked early,
     or is taken already. Who was left out since is silent, as ``jobs.ask_apart`` has it.
     """
-    told = _TOLD.pop(stage_lock.own(opts).get("jid", ""), None)
+    told = _TOLD.taken(opts)
     if told is None or function not in told.replies:
         return None
     awake = set(taking_part.among(opts, asked, limited=False))

@@ -12,10 +12,10 @@ from proposals.files import tree
 from proposals.files.site import site
 from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.notes import FEW, several
-from runners.engine import stage_lock
+from runners.engine.stage_memory import Memory
 
 SHIPPED = "*"  # of pillar/ceph/minions.sls
-_PILLAR: dict[str, dict[str, Any]] = {}  # by the job of the stage that this process runs
+_PILLAR: Memory[dict[str, Any]] = Memory()
 
 
 def ours(opts: Mapping) -> list[str]:
@@ -81,18 +81,16 @@ def pillar(opts: Mapping) -> dict[str, Any]:
 
     Raises ProposalError where the master does not serve Halocline's pillar.
     """
-    job = stage_lock.own(opts).get("jid")
-    if job is None:
-        return _compiled(opts)
-    if job not in _PILLAR:
-        _PILLAR.clear()
-        _PILLAR[job] = _compiled(opts)
-    return copy.deepcopy(_PILLAR[job])
+    compiled = _PILLAR.kept(opts)
+    if compiled is None:
+        compiled = _compiled(opts)
+        _PILLAR.keep(opts, compiled)
+    return copy.deepcopy(compiled)
 
 
-def anew() -> None:
+def anew(opts: Mapping) -> None:
     """Have the running stage compile the master's pillar once more: a step changed something."""
-    _PILLAR.clear()
+    _PILLAR.keep(opts, None)
 
 
 def _compiled(opts: Mapping) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from proposals.stages import replies
 from proposals.stages.replies import Question, Replies
 from proposals.text.notes import by_host
-from runners.engine import jobs, minions, stage_lock, taking_part
+from runners.engine import jobs, minions, taking_part
+from runners.engine.stage_memory import Memory
 
 HEALTH, STATES, MONITORS = "cluster_health.inspect", "cluster_osds.states", "cluster_mons.monitors"
 STARTUP, CRUSH, HELD = "cluster_config.startup", "cluster_crush.inspect", "cluster_crush.held"
@@ -35,22 +36,20 @@ class Look(NamedTuple):
         return _lines(self.hosts[DIFFERING])
 
 
-_KEPT: dict[str, Look] = {}  # by the job of the stage that this process runs
-_EXPECTED: dict[str, tuple[Sequence[Group], Mapping]] = {}  # likewise: what its look is about
+_KEPT: Memory[Look] = Memory()
+_EXPECTED: Memory[tuple[Sequence[Group], Mapping]] = Memory()  # what the look is about
 
 
 def expect(opts: Mapping, groups: Sequence[Group], pillar: Mapping) -> None:
     """Note what the look of the stage that this process runs will be about: a step before it, which asks all hosts
     anyway, may look in the same job. Arguments as for ``differing``.
     """
-    _EXPECTED.clear()
-    if job := stage_lock.own(opts):
-        _EXPECTED[job["jid"]] = groups, pillar
+    _EXPECTED.keep(opts, (groups, pillar))
 
 
 def expected(opts: Mapping) -> tuple[Sequence[Group], Mapping] | None:
     """Return what was noted by ``expect``; None where the stage has no look, or there is no stage."""
-    return _EXPECTED.get(stage_lock.own(opts).get("jid", ""))
+    return _EXPECTED.kept(opts)
 
 
 def look(
@@ -101,16 +100,14 @@ def hosts(groups: Sequence[Group]) -> list[str]:
 
 def keep(opts: Mapping, seen: Look | None) -> None:
     """Keep a look for the later steps of the stage that this process runs; None: what was kept holds no more."""
-    _KEPT.clear()
-    if seen and (job := stage_lock.own(opts)):
-        _KEPT[job["jid"]] = seen
+    _KEPT.keep(opts, seen)
 
 
 def kept(opts: Mapping) -> Look | None:
     """Return what an earlier step of the stage that this process runs has seen; None where none has, where anything was
     changed since, or there is no stage.
     """
-    return _KEPT.get(stage_lock.own(opts).get("jid", ""))
+    return _KEPT.kept(opts)
 
 
 def of(told: Replies, asked: Collection[str]) -> Replies:

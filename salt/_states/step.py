@@ -166,7 +166,7 @@ def _look_anew() -> None:
     """What was seen before a change holds no more."""
     from runners.engine import minions, stage_look
 
-    minions.anew()
+    minions.anew(__opts__)
     stage_look.keep(__opts__, None)
 
 
