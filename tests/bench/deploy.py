@@ -1,4 +1,5 @@
-"""How long deploying takes beside the floor, in one lab and one run: the guide, then both in turns, from bare nodes.
+"""How long deploying takes beside the floor, in one lab and one run: the guide up to it, then both in turns, from bare
+nodes.
 
 The ratio of the medians, what the promise (1.5 times the floor and 10 s) allows, and where the time goes.
 """
@@ -93,17 +94,18 @@ def main() -> None:
 def measure(console: Console, session: Session, way: Guide, rounds: int) -> None:
     """Type the guide up to deploy; then the product and the floor in turns."""
     pipeline = {}
-    last = next(at for at, command in enumerate(way.commands) if "stage.deploy" in command)
-    for command in (each for each in way.commands[: last + 1] if not each.startswith("salt-key")):
+    first = next(at for at, command in enumerate(way.commands) if "stage.deploy" in command)
+    for command in (each for each in way.commands[:first] if not each.startswith("salt-key")):
         typed = way.write_policy if command == "policy.cfg" else command
         pipeline[command] = timed(lambda typed=typed: session.run(session.master, typed, limit=LIMIT))
-    floor = floor_of(session, way)
     ours, bare = [], []
-    for _ in range(rounds):
+    for number in range(rounds):
+        if number:
+            make_bare(session)
+        ours.append(product(session))
+        floor = floor_of(session, way)  # deploy wrote the ceph.conf that it takes
         make_bare(session)
         bare.append(floor.deploy())
-        make_bare(session)
-        ours.append(product(session))
     shown(console, "the guide, seconds a command", [pipeline])
     shown(console, "the floor, seconds from its start", bare)
     shown(console, "ceph.stage.deploy, seconds a step", ours)
