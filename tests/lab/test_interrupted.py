@@ -32,6 +32,7 @@ def bare(torn: Product) -> Product:
     for host in STORAGE:
         torn.session.verb("mend", host)
     make_bare(torn.session)
+    torn.stage("ceph.stage.discovery")  # disks that carried a cluster's OSDs, and no monitor's store: refused
     return torn
 
 
