@@ -53,7 +53,7 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
     .. code-block:: bash
 
-        salt-run targets.leave ceph-stage-deploy-osd '[osdnode1, osdnode2]' '{osdnode1: false}'
+        salt-run targets.leave ceph-stage-deploy-daemons '[osdnode1, osdnode2]' '{osdnode1: false}'
     """
     failed = taking_part.leave(__opts__, step, among, answers)
     return {"text": targets.left_from_here(failed)}
