@@ -104,6 +104,7 @@ def after() -> dict[str, Any]:
     seen = health.looked(__opts__)
     verdict = judge.judge(seen, plan, kept, taking_part.excused(__opts__)) if seen else None
     if verdict is None or verdict.wrong:
+        stage_look.keep(__opts__, None)  # it changes by itself: the steps behind are not to rest on what it was
         verdict = health.waited(lambda: health.judged(__opts__, plan, kept), settle=health.SETTLE)
     told = "\n".join(report.text(verdict))
     if verdict.wrong:

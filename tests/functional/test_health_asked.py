@@ -533,8 +533,10 @@ def test_noout_of_an_interrupted_run_is_taken_away_and_the_cluster_asked_again(c
     assert cluster.flagged == [] and ("salt", "cluster_health.inspect") in behind
 
 
-def test_what_a_look_saw_wrong_is_looked_at_again_until_it_is_well(cluster, steps):
-    cluster.osd(3, **DOWN)
+@pytest.mark.parametrize("was", [DOWN, {"up": 0, "state": ["exists", "new"]}], ids=["down", "just made"])
+def test_what_a_look_saw_wrong_is_looked_at_again_until_it_is_well(cluster, steps, was):
+    """A run that was interrupted had made one, which starts: the last step does not call it lost."""
+    cluster.osd(3, **was)
     stage_lock.keep({}, health.KEPT, {})
     cluster.later = [(5, lambda: cluster.osd(3, up=1, state=["exists", "up"]))]
     answers, asked = steps()
