@@ -57,6 +57,8 @@ def started(opts: Mapping) -> None:
 
     def starting() -> Verdict:
         new = growth.starting(wanted, jobs.cluster(opts, "cluster_osds.states", kind=list), hosts)
+        if new:
+            stage_look.keep(opts, None)  # what was seen before they have started
         return Verdict((Complaint("osds starting", WRONG, ", ".join(new), "not up yet", len(new)),) if new else ())
 
     health.waited(starting, START)

@@ -12,7 +12,7 @@ from saltmaster import Master
 from proposals.cluster import growth
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, stage_lock, taking_part
+from runners.engine import health, jobs, minions, planned, stage_lock, stage_look, taking_part
 
 OSDS = {
     "salt-1": {"/dev/a": {"uuids": ["f0"]}, "/dev/b": {"uuids": ["f1"], "db": "/dev/n", "db_size": 1 << 39}},
@@ -265,6 +265,17 @@ def test_deploy_waits_for_the_osds_that_it_made(runners, cluster, monkeypatch):
     cluster.up -= {2, 3}
     later = iter([{2}, set(), {3}])
     timed(monkeypatch, lambda seconds: cluster.up.update(next(later)))
+    assert "2 OSDs: weights given" in runners["osd.growth"]()["text"]
+
+
+def test_deploy_waits_for_the_osds_that_an_interrupted_run_made(runners, cluster, monkeypatch):
+    """What the stage saw of them before does not hold any more."""
+    cluster.moved["pools"]["p"] |= {"bytes": 0, "groups": 0}
+    cluster.up -= {2, 3}
+    monkeypatch.setattr(stage_lock, "own", lambda opts: {"jid": "1"})
+    seen = {name: jobs.cluster({}, name, stage_look.CLUSTER[name]) for name in (stage_look.STATES, stage_look.FILL)}
+    stage_look.keep({}, stage_look.Look(seen, {}))
+    timed(monkeypatch, lambda seconds: cluster.up.update({2, 3}))
     assert "2 OSDs: weights given" in runners["osd.growth"]()["text"]
 
 
