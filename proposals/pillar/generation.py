@@ -19,7 +19,7 @@ from proposals.text.errors import PolicyError
 
 POSTED = ["ceph.cluster.crash"]  # what services' hosts apply beside, where crashes are posted
 STAGES = ("master", "admin", "mon", "mgr", "storage")  # roles by which stages name their minions
-DAEMONS = {"mgr": "ceph.cluster.mgr", "storage": "ceph.cluster.osd"}  # what brings up their daemons, once monitors run
+BRING_UP = {"mgr": "ceph.cluster.mgr", "storage": "ceph.cluster.osd"}  # a role's daemons, once monitors run
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _members(choice: Chosen) -> dict[str, list[str]]:
 def _daemons(choice: Chosen, roles: list[str]) -> list[str]:
     """What brings up the daemons of a minion's roles, in this order, beside its monitor."""
     posted = POSTED if choice.settings["crash_reports"] and set(secrets.DAEMONS) & set(roles) else []
-    brought = [sls for role, sls in DAEMONS.items() if role in roles]
+    brought = [sls for role, sls in BRING_UP.items() if role in roles]
     return [*posted, *brought]
 
 
