@@ -16,6 +16,7 @@ from salt.exceptions import CommandExecutionError
 DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")  # one file an OSD: what osd-devices@ID.service looks for at boot
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
+TRIES = 3  # of mkfs, where udev takes a part back meanwhile
 
 
 def made(osd: Mapping, groups: Mapping | None = None) -> int | None:
@@ -84,7 +85,7 @@ def make(osd: Mapping) -> int:
             raise CommandExecutionError(osd["new"] or "it was made and is no more: look at its disk, run it again")
         osd_id, key = osd["new"]
         _record(osd_id, osd)
-        _mkfs(osd_id, osd, key)
+        _format(osd_id, osd, key)
     _record(osd_id, osd)
     unit = f"ceph-osd@{osd_id}"
     __salt__["daemons.forgive"]([unit])  # an earlier run may have started it too often
@@ -96,6 +97,28 @@ def make(osd: Mapping) -> int:
 def _record(osd_id: int, osd: Mapping) -> None:
     """Write what the OSD's unit looks for at boot."""
     __salt__["osd_record.write"](osd_id, osd["fsid"], {role: part["partuuid"] for role, part in osd["parts"].items()})
+
+
+def _format(osd_id: int, osd: Mapping, key: str) -> None:
+    """Format one OSD; anew where a part is root's again: udev sets the owner at each event of a device, also of one
+    that it gets to late on a busy host (``node_permissions_apply`` in systemd's udev-node.c).
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            _mkfs(osd_id, osd, key)
+        except CommandExecutionError:
+            if not left or all(map(_given, osd["parts"].values())):
+                raise
+        else:
+            return
+
+
+def _given(part: Mapping) -> bool:
+    """Whether a part is there and belongs to Ceph's user."""
+    try:
+        return _node(part).owner() == "ceph"
+    except FileNotFoundError:
+        return False
 
 
 def _mkfs(osd_id: int, osd: Mapping, key: str) -> None:

@@ -419,6 +419,35 @@ def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_
     assert slot.read_bytes()[:4096] == bytes(4096)
 
 
+@pytest.mark.parametrize("taken, tries", [(0, 1), (1, 2), (9, 3)])
+def test_a_part_that_udev_gives_back_to_root_is_formatted_once_more(python_module, monkeypatch, tmp_path, taken, tries):
+    """It does so at each event of a device: on a busy host one from before may come last. Other failures stay one."""
+    raw, owners, ran = python_module("osd_raw"), {}, []
+    monkeypatch.setattr(raw, "DATA_DIR", tmp_path)
+    monkeypatch.setattr(raw, "_node", lambda part: tmp_path / part["partuuid"])
+    monkeypatch.setattr(raw.shutil, "chown", lambda path, user, group: owners.update({path: user}))
+    monkeypatch.setattr(Path, "owner", lambda self: owners.get(self, "root"))
+    osd = {"fsid": UUIDS[0], "parts": {role: {"partuuid": role} for role in ("data", "wal")}}
+    for role in osd["parts"]:
+        (tmp_path / role).write_bytes(b"")
+
+    def mkfs(command):
+        ran.append(command)
+        (tmp_path / "ceph-3/fsid").write_text(UUIDS[0])
+        if len(ran) <= taken:
+            owners[tmp_path / "wal"] = "root"
+        if taken == 0 or owners[tmp_path / "wal"] == "root":
+            raise salt.exceptions.CommandExecutionError("mkfs failed, (13) Permission denied")
+
+    monkeypatch.setattr(raw.halocline, "run", mkfs)
+    if taken == 1:
+        raw._format(3, osd, "key")
+    else:
+        with pytest.raises(salt.exceptions.CommandExecutionError, match="Permission denied"):
+            raw._format(3, osd, "key")
+    assert len(ran) == tries
+
+
 def test_both_names_of_a_slot_are_ours_and_no_other(storage):
     names = storage()
     first, second = names["osd_names.slots"](UUIDS[0], "db")
