@@ -60,12 +60,14 @@ def ask_all(questions: Sequence[Sequence[str]]) -> list[Any]:
     return known if None not in known else halocline_monitors.ask(questions, CLIENT)
 
 
-def together(functions: Mapping[str, Sequence]) -> dict[str, Any]:
+def together(functions: Mapping[str, Sequence], asker: str | None = None) -> dict[str, Any]:
     """Return what functions that only look answer, by name, all of what the cluster was at one moment: what they ask is
     asked by one connection. Raises where one of them does.
 
     functions
         Each with its arguments.
+    asker
+        In a job to many hosts: the minion that asks the cluster; every other one answers nothing.
 
     CLI Example:
 
@@ -73,6 +75,8 @@ def together(functions: Mapping[str, Sequence]) -> dict[str, Any]:
 
         salt 'saltmaster' cluster_cli.together '{cluster_health.inspect: [], cluster_osds.states: []}'
     """
+    if asker is not None and asker != __opts__["id"]:
+        return {}
     here = (SEEN, threading.get_ident())
     __context__[here] = dict(zip(map(tuple, TOGETHER), ask_all(TOGETHER), strict=True))
     try:

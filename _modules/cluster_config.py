@@ -9,6 +9,7 @@ import difflib
 import json
 from collections.abc import Collection, Iterable, Mapping
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 Place = tuple[str, str]  # section and option
@@ -87,7 +88,8 @@ def _refuse_unknown(options: Collection[str], known: Collection[str]) -> None:
 
 
 def startup() -> list[dict]:
-    """Return what is set for options that daemons read at their start alone: ``[{section, mask, name, value}]``.
+    """Return what is set for options that daemons read at their start alone: ``[{section, mask, name, value}]``, values
+    as ``daemons.settings`` spells them.
 
     Options of managers' modules (``mgr/MODULE/NAME``) are no daemon's: the module asks the monitors for them itself.
 
@@ -99,7 +101,7 @@ def startup() -> list[dict]:
     """
     rows = __salt__["cluster_cli.ask"](["config", "dump"])
     return [
-        {key: row.get(key, "") for key in ("section", "mask", "name", "value")}
+        {**{key: row.get(key, "") for key in ("section", "mask", "name")}, "value": halocline.spelled(row["value"])}
         for row in rows
         if not row["can_update_at_runtime"] and not row["name"].startswith("mgr/")
     ]

@@ -47,11 +47,9 @@ def running() -> dict[str, dict]:
     return daemons
 
 
-def pending(startup: Sequence[Mapping] = ()) -> dict[str, dict[str, list]]:
-    """Return the daemons that a restart would change, with the options: ``{name: {option: [now, then]}}``.
-
-    startup
-        ``cluster_config.startup``'s answer: centrally set options that are read at a daemon's start alone.
+def pending() -> dict[str, dict[str, list]]:
+    """Return the daemons that a restart would change, with the options: ``{name: {option: [now, then]}}``; what
+    monitors tell daemons is not among them.
 
     CLI Example:
 
@@ -59,17 +57,33 @@ def pending(startup: Sequence[Mapping] = ()) -> dict[str, dict[str, list]]:
 
         salt 'osdnode1' daemons.pending
     """
+    return {name: told["differs"] for name, told in settings().items() if told["differs"]}
+
+
+def settings() -> dict[str, dict[str, dict]]:
+    """Return what each running daemon has otherwise than it would start with, and what the monitors told it.
+
+    ``{name: {differs: {option: [now, then]}, told: {option: value}}}``: whether what was told is what the monitors have
+    now, they know (``proposals/cluster/restarts.py``).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons.settings
+    """
     sections, daemons = __salt__["host_ceph_conf.sections"](), running()
     units = [f"{daemon['unit']}.service" for daemon in daemons.values()]
     pids = {unit["Id"]: unit["MainPID"] for unit in _shown("Id,MainPID", units)} if units else {}
-    restarts = {}
+    found: dict[str, dict[str, dict]] = {}
     for name, daemon in daemons.items():
-        diff = halocline_socket.ask(Path(daemon["socket"]), "config diff", LIMIT)
-        differs = _differs(name, daemon, diff["diff"], sections, startup) if diff else {}
+        answer = halocline_socket.ask(Path(daemon["socket"]), "config diff", LIMIT)
+        diff = answer["diff"] if answer else {}
+        differs = _differs(name, daemon, diff, sections) if answer else {}
         differs |= _newer_files(daemon) | _newer_program(pids.get(f"{daemon['unit']}.service", ""))
-        if differs:
-            restarts[name] = differs
-    return restarts
+        told = {key: halocline.spelled(levels["mon"]) for key, levels in diff.items() if "mon" in levels}
+        found[name] = {"differs": differs, "told": told}
+    return found
 
 
 def stopped() -> list[str]:
@@ -152,10 +166,8 @@ def forgive(units: Sequence[str]) -> None:
     halocline.run(["systemctl", "reset-failed", *units], ok=(0, 1), limit=LIMIT)
 
 
-def _differs(
-    name: str, daemon: Mapping, diff: Mapping, sections: Mapping[str, Mapping], startup: Sequence[Mapping]
-) -> dict[str, list]:
-    """The options that one daemon has otherwise than it would start with."""
+def _differs(name: str, daemon: Mapping, diff: Mapping, sections: Mapping[str, Mapping]) -> dict[str, list]:
+    """The options of ceph.conf that one daemon has otherwise than it would start with."""
     written = {key: text for part in ("global", daemon["type"], name) for key, text in sections.get(part, {}).items()}
     read = {key for key, levels in diff.items() if "file" in levels}
     named = (written.keys() | read) - BOOTSTRAP
@@ -173,26 +185,7 @@ def _differs(
             now = then if ABOVE & levels.keys() or OF_PROCESS.search(now) else levels["final"]
         if not _same(now, then):
             differs[key] = [now, then]
-    for key, then in _told(name, startup).items():
-        now = diff.get(key, {}).get("mon")
-        if not _same(now, then):
-            differs[key] = [now, then]
     return differs
-
-
-def _told(name: str, startup: Sequence[Mapping]) -> dict[str, str]:
-    """What the monitors tell a daemon at its start: of an option in several sections that of the last, by its name.
-
-    As ``ConfigMap::generate_entity_map`` (src/mon/ConfigMap.cc of Ceph) has it. Which daemons a mask is for is not
-    known here: its options are left out.
-    """
-    parts = name.split(".")
-    sections = ["global", *(".".join(parts[:count]) for count in range(1, len(parts) + 1))]
-    rows = sorted(
-        (row for row in startup if row["section"] in sections), key=lambda row: sections.index(row["section"])
-    )
-    masked = {row["name"] for row in rows if row["mask"]}
-    return {row["name"]: row["value"] for row in rows if row["name"] not in masked}
 
 
 def _newer_files(daemon: Mapping) -> dict[str, list[str]]:
@@ -213,11 +206,5 @@ def _newer_program(pid: str) -> dict[str, list[str]]:
 
 
 def _same(now: object, then: object) -> bool:
-    """Whether two spellings of a value are the same: the socket answers JSON, ``ceph-conf`` and the monitors text."""
-    if now is None or then is None:
-        return now is then
-    first, second = (str(value).lower() if isinstance(value, bool) else str(value) for value in (now, then))
-    try:
-        return float(first) == float(second)
-    except ValueError:
-        return first == second
+    """Whether two spellings of a value are the same; that nothing is set is another value."""
+    return (now is None) is (then is None) and halocline.spelled(now) == halocline.spelled(then)

@@ -18,6 +18,7 @@ PROC, NET, DMI = Path("/proc"), Path("/sys/class/net"), Path("/sys/class/dmi/id"
 MACHINE_ID, CONTAINER = Path("/etc/machine-id"), Path("/run/systemd/container")
 MONITORS = Path("/var/lib/ceph/mon")
 PACKAGES = ("ceph-common", "ceph-mon", "ceph-mgr", "ceph-osd")
+TOLD = "host.told"  # in __context__, with the thread that runs the job: when facts were told
 LISTENS = "0A"  # state of a socket in /proc/net/tcp
 
 
@@ -61,7 +62,20 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         "listening": _listening(probes),
         "monitor": __salt__["mon.exists"](),
     }
+    __context__[(TOLD, threading.get_ident())] = time.monotonic()
     return {**answer, "clock": [began, time.time() - reference]}
+
+
+def since() -> float:
+    """Return the seconds since ``facts`` were told, in a job of both.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' host.since
+    """
+    return time.monotonic() - __context__[(TOLD, threading.get_ident())]
 
 
 def _interfaces() -> dict[str, dict]:

@@ -1,10 +1,20 @@
 """What a stage's states would do on this host, seen in one run of them in Salt's test mode."""
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import salt.loader
+
+DAEMONS = "ceph.cluster.daemons"  # what brings daemons up
+FOLDERS = [Path("/var/lib/ceph", kind) for kind in ("mon", "mgr", "osd")]  # where they keep what is theirs
+BARE = "no daemon of Ceph's was ever here"
 
 
 def differing(
-    groups: Sequence[tuple[Sequence[str], Collection[str]]], pillar: Mapping[str, object] | None = None
+    groups: Sequence[tuple[Sequence[str], Collection[str]]],
+    pillar: Mapping[str, object] | None = None,
+    waits: bool = True,
+    anew: bool = False,
 ) -> list[str]:
     """Return what is not as the states of this host say, a line for each state; empty where all is. Changes nothing.
 
@@ -15,6 +25,10 @@ def differing(
         Lists of SLS, each with the minions that they are for.
     pillar
         More pillar for them.
+    waits
+        Whether it waits for states that run on this host; that they do is a line otherwise.
+    anew
+        Whether it looks too if grains that choose states are as Salt has read them.
 
     CLI Example:
 
@@ -23,7 +37,11 @@ def differing(
         salt 'osdnode1' host_states.differing '[[[ceph.cluster.osd], [osdnode1]]]'
     """
     wanted = [name for sls, minions in groups if __opts__["id"] in minions for name in sls]
-    found = __salt__["state.sls"](wanted, test=True, queue=True, pillar=dict(pillar or {})) if wanted else {}
+    if DAEMONS in wanted and not any(path for folder in FOLDERS for path in folder.glob("*")):
+        return [BARE]  # no need to ask each state
+    if wanted and anew and (other := _other_grains()):
+        return [f"grains: {', '.join(other)} changed since Salt has read them"]
+    found = __salt__["state.sls"](wanted, test=True, queue=waits, pillar=dict(pillar or {})) if wanted else {}
     if not isinstance(found, Mapping):
         return [str(line) for line in found]
     states = sorted(found.values(), key=lambda state: state["__run_num__"])
@@ -32,3 +50,10 @@ def differing(
         for state in states
         if state["result"] is not True or state["changes"] or state.get("warnings")
     ]
+
+
+def _other_grains() -> list[str]:
+    """The grains of the system, and of the minion's own files, that are not as Salt has read them."""
+    read = salt.loader.grain_funcs(__opts__)
+    system = {name: value for name, value in read["core.os_data"]().items() if name.startswith("os")}
+    return sorted(name for name, value in {**system, **read["extra.config"]()}.items() if __grains__.get(name) != value)

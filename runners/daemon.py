@@ -1,11 +1,15 @@
 """``salt-run daemon.*``: daemons that run with an older configuration than they would start with, and their restart."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from proposals.cluster import restarts
 from proposals.cluster.health import report
 from proposals.cluster.health.judge import Verdict
 from proposals.cluster.upgrade import order
+from proposals.stages import replies
+from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
 from runners.engine import (
     answer,
@@ -18,8 +22,6 @@ from runners.engine import (
     taking_part,
     upgrading,
 )
-
-PENDING, STOPPED = NAMES = (stage_look.PENDING, stage_look.STOPPED)
 
 
 @answer.answers
@@ -119,17 +121,23 @@ def _seen() -> tuple[dict[str, dict], dict[str, list]]:
     """The same as ``_looked`` says, by the look that a stage's steps behind this one take theirs from."""
     seen = stage_look.kept(__opts__) or stage_look.look(__opts__)
     stage_look.keep(__opts__, seen)
-    waiting, down = ({minion: told for minion, told in seen.hosts[name].whole().items() if told} for name in NAMES)
-    return waiting, down
+    return _told(seen.hosts, seen.cluster[stage_look.STARTUP])
 
 
 def _looked() -> tuple[dict[str, dict], dict[str, list]]:
     """Which daemons of which minion wait, with what, and which units are down: one job, after one to the cluster."""
     startup = jobs.cluster(__opts__, stage_look.STARTUP)
     asked = taking_part.among(__opts__, minions.members(__opts__)["all"])
-    questions = (jobs.Question(PENDING, [startup]), jobs.Question(STOPPED, kind=list))
-    answers = jobs.ask_several(__opts__, asked, questions).whole()
-    waiting, down = ({minion: reply[name] for minion, reply in answers.items() if reply[name]} for name in NAMES)
+    return _told(jobs.ask_apart(__opts__, asked, stage_look.HOSTS[:2]), startup)
+
+
+def _told(hosts: Mapping[str, Replies], startup: Sequence[Mapping]) -> tuple[dict[str, dict], dict[str, list]]:
+    """The same of what hosts and cluster told. Raises ProposalError that names each host that did not."""
+    told = (
+        replies.read(hosts[stage_look.SETTINGS], partial(restarts.waiting, startup=startup)),
+        hosts[stage_look.STOPPED],
+    )
+    waiting, down = ({minion: own for minion, own in one.whole().items() if own} for one in told)
     return waiting, down
 
 

@@ -53,7 +53,7 @@ def check(services: str | Sequence[str] | None = None, test: bool = False) -> di
     questions += [jobs.Question(stage_look.DIFFERING, [groups, {}], list)] if look else []  # for the next step
     replied = jobs.ask_apart(__opts__, sorted({*taking, *(stage_look.hosts(groups) if look else ())}), questions)
     stage_look.keep(__opts__, stage_look.Look(cluster, replied) if look and cluster else None)
-    running = stage_look.of(replied[RUNNING], taking)
+    running = replied[RUNNING].of(taking)
     problems = replies.lines(running.failed)
     if problems := problems + service_answers.problems(steps, running.answers, pillar["generation"]):
         return answer.bad("\n".join(problems))
@@ -126,7 +126,7 @@ def _differ(services: Sequence[Service], steps: Mapping[str, Mapping], groups: S
 def _cluster(services: Sequence[Service]) -> dict[str, Any]:
     """What the cluster has for services, seen at once."""
     asked: dict[str, list] = {_inspect(service): [] for service in services if service.commands}
-    return jobs.cluster(__opts__, "cluster_cli.together", [{stage_look.CRUSH: [], **asked}], dict)
+    return jobs.cluster(__opts__, stage_look.TOGETHER, [{stage_look.CRUSH: [], **asked}], dict)
 
 
 def _lacking(services: Sequence[Service], steps: Mapping[str, Mapping], cluster: Mapping[str, Any]) -> list[str]:

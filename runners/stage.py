@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ from runners.engine import (
     stage_jobs,
     stage_lock,
     stage_log,
+    stage_look,
     stage_recorder,
     stage_show,
+    taking_part,
 )
 
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
@@ -40,6 +42,7 @@ def begin(
     must: Sequence[str] = (),
     only: str | None = None,
     steps: Sequence[str] = (),
+    look: Mapping[str, Any] | None = None,
     wait: float = WAIT,
     test: bool = False,
 ) -> answer.Output:
@@ -57,6 +60,8 @@ def begin(
         Salt's glob: the minions that this run changes, such as ``osdnode[1-4]*``; without it, all.
     steps
         The names of the stage's steps, for its run log (``step.begin`` tells them).
+    look
+        What it looks at in the same job, as ``step.begin`` tells it.
     wait
         Seconds to wait for jobs of an interrupted run.
     test
@@ -77,13 +82,15 @@ def begin(
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    also = stage_jobs.questions(__opts__, stage, hosts == expected, test)
-    answered, told = stage_jobs.begun(__opts__, expected, also)
+    pillar, groups = look and look["pillar"], targets.groups(note, look or {}, expected)
+    asked = stage_jobs.questions(__opts__, stage, hosts == expected, test, pillar, groups)
+    answered, told = stage_jobs.begun(__opts__, expected, asked)
     masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
         masters.refuse(stage, masters_)
     note["silent"] = sorted(set(expected) - set(answered))
-    unknown = _left(note, told)
+    away, unknown = maintained.known(__opts__, told.replies)
+    note |= taking_part.left_at_first(note, away)
     if job:
         stage_lock.note(__opts__, {**job, **note})
     if set(note["hosts"]) <= note["maintenance"].keys():
@@ -95,7 +102,10 @@ def begin(
             f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
             f"{orchestrations.named(left)}; {orchestrations.ended(left)}"
         )
-    early.keep(__opts__, None if any(answered.values()) else told)  # what was waited for has changed hosts since
+    busy = any(answered.values())  # what was waited for has changed hosts since
+    early.keep(__opts__, None if busy else told)
+    if look is not None and not busy:
+        stage_look.keep(__opts__, stage_look.seen(__opts__, told, targets.groups(note, look, expected)))
     began = targets.began(note, expected, len(answered))
     return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
 
@@ -260,15 +270,6 @@ def stop() -> answer.Output:
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
 
 
-def _left(note: dict[str, Any], told: early.Told) -> str:
-    """Note who is left out from the beginning; return what is said where that is not known of hosts in maintenance."""
-    away, unknown = maintained.known(__opts__, told.replies)
-    note["maintenance"] = {record.minion: record.daemons for record in away}
-    note["left"] = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
-    note["left"] |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
-    return unknown
-
-
 def _removals(stage: str, **typed: Any) -> dict[str, Any]:
     """Arguments of the stage removal; ArgumentError where another stage is given any."""
     given = [key for key, value in typed.items() if value is not None]
@@ -292,9 +293,8 @@ def _waits(stage: str, jobs: str, limit: float, log: str | None) -> None:
 def _known(name: object) -> str:
     """The stage's own name for what was typed (``0``, ``prep``, ``ceph.stage.prep``); ProposalError otherwise."""
     word = str(name).removeprefix("ceph.stage.")
-    stages = {}
-    for root in reversed(__opts__["file_roots"]["base"]):
-        stages.update({path.stem: path for path in Path(root, "ceph", "stage").glob("*.sls")})
+    roots = [Path(root, "ceph", "stage") for root in reversed(__opts__["file_roots"]["base"])]
+    stages = {path.stem: path for root in roots for path in root.glob("*.sls")}
     if word not in stages:
         raise ProposalError(f"there is no stage '{names.shown(word)}'{names.nearest(word, stages)}")
     return stages[word].resolve().stem  # the numbers are links to the names

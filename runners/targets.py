@@ -60,35 +60,27 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
 
 @answer.answers
-def same(groups: Sequence[stage_look.Group], pillar: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """See whether any host differs from what the stage's next steps say of it: a step of that stage.
+def same() -> dict[str, Any]:
+    """Say whether any host differs from what the stage's next steps say of it, as its first step has seen it: a step of
+    that stage.
 
     Where none does, and nothing changes meanwhile, those steps are not applied (``step.look``), and runners take what
-    they want to know from this look.
-
-    groups
-        Lists of SLS, each with the minions that they are for.
-    pillar
-        More pillar for them.
+    they want to know from that look.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt-run targets.same '[[[ceph.cluster.osd], [osdnode1, osdnode2]]]'
+        salt-run targets.same
     """
+    seen = stage_look.kept(__opts__)
+    lines = seen.differing() if seen else [stage_look.GONE]
+    stage_lock.keep(__opts__, stage_look.AS_TOLD, not lines)
+    stage_look.keep(__opts__, seen if seen and seen.cluster and not lines else None)
     if stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "there is no cluster yet: nothing is as told"}
-    seen, why = stage_look.kept(__opts__), stage_lock.kept(__opts__, stage_look.FAILED)
-    try:  # unless the checks before have looked in their own job
-        seen = seen if seen or why else stage_look.look(__opts__, groups, pillar)
-    except ProposalError as err:
-        why = str(err)
-    lines = seen.differing() if seen else [why]
-    stage_lock.keep(__opts__, stage_look.AS_TOLD, not lines)
-    stage_look.keep(__opts__, None if lines else seen)
-    if not lines:
-        return {"text": f"{len(stage_look.hosts(groups))} hosts are as told"}
+    if seen and not lines:
+        return {"text": f"{len(seen.hosts[stage_look.DIFFERING].answers)} hosts are as told"}
     return {"text": "\n".join([stage_look.LINE, *lines])}
 
 

@@ -23,7 +23,7 @@ from proposals.pillar import chosen as choices
 from proposals.pillar import generation, served
 from proposals.policy import profiles
 from proposals.stages.replies import Replies
-from proposals.text.errors import InventoryError, PolicyError, ProposalError
+from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, hardware_facts, subject, table
 from runners.engine import answer, health, jobs, keys, minions, stage_lock, stage_look, taking_part
 from runners.engine import facts as engine_facts
@@ -32,8 +32,7 @@ OLDER = (
     "the generation that is served does not say what brings up daemons, as it was made by an older version: run "
     "'salt-run state.orch ceph.stage.configure' first"
 )
-SILENT, MACHINE = "does not answer", "host_hardware.facts"
-ASKED = {check.MACHINES: jobs.Question(MACHINE), check.KEYS: jobs.Question(keys.ASKED, [True])}
+SILENT = "does not answer"
 
 
 @answer.answers
@@ -141,11 +140,13 @@ def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list
     than its facts: monitors and vendors' tools take seconds, and clocks are compared before.
     """
     wanted = {row.looks_at for row in checks}
-    questions = [question for kind, question in ASKED.items() if kind in wanted]
+    questions = [question for kind, question in engine_facts.BESIDE.items() if kind in wanted]
     answering = [minion for minion in chosen.roles if chosen.away.get(minion) != SILENT]
     replied = _replied(questions, answering) if questions else {}
     if check.MACHINES in wanted:
-        chosen = dataclasses.replace(chosen, **_machines(chosen.hosts, replied[MACHINE]))
+        chosen = dataclasses.replace(
+            chosen, **_machines(chosen.hosts, replied[engine_facts.BESIDE[check.MACHINES].function])
+        )
     if check.KEYS in wanted:
         held, problems = keys.read(replied[keys.ASKED])
         failed = {problem.minion: problem.text for problem in problems if not problem.silent} | dict(chosen.failed)
@@ -154,15 +155,10 @@ def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list
 
 
 def _replied(questions: Sequence[jobs.Question], answering: Collection[str]) -> Mapping[str, Replies]:
-    """What hosts answer; in the job in which the running stage looks at all that its steps say, where it does."""
-    expected = stage_look.expected(__opts__)
-    if expected and stage_lock.kept(__opts__, health.MADE):
-        try:
-            seen = stage_look.look(__opts__, *expected, also=questions, asked=answering)
-            stage_look.keep(__opts__, seen)
-            return seen.hosts
-        except ProposalError as err:  # the cluster does not answer: the look, which is next, says so
-            stage_lock.keep(__opts__, stage_look.FAILED, str(err))
+    """What hosts answer, or have answered where the running stage began."""
+    seen = stage_look.kept(__opts__)
+    if seen and all(question.function in seen.hosts for question in questions):
+        return {question.function: seen.hosts[question.function].of(answering) for question in questions}
     return jobs.ask_apart(__opts__, answering, questions)
 
 

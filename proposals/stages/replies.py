@@ -1,11 +1,11 @@
 """What minions return to one job: answers of the type that was asked for, and one problem for each of the others."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Any, NamedTuple
 
-from proposals.text.errors import ProposalError
+from proposals.text.errors import InventoryError, ProposalError
 from proposals.text.notes import FEW, by_host, several
 
 SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
@@ -54,6 +54,11 @@ class Replies(NamedTuple):
         """The problems of minions that answered, but not what was asked."""
         return [problem for problem in self.problems if not problem.silent]
 
+    def of(self, minions: Collection[str]) -> "Replies":
+        """Return the replies of some minions alone."""
+        answers = {minion: answer for minion, answer in self.answers.items() if minion in minions}
+        return Replies(answers, [problem for problem in self.problems if problem.minion in minions])
+
     def whole(self) -> dict[str, Any]:
         """Return the answers; ProposalError that names every problem where there is one."""
         if self.problems:
@@ -68,6 +73,17 @@ def lines(problems: Iterable[Problem]) -> list[str]:
         minions.setdefault(problem.text, []).append(problem.minion)
     told = [(several(names, most=FEW), text) for text, names in minions.items()]
     return by_host(told)
+
+
+def read(replied: Replies, reader: Callable[[Any], Any]) -> Replies:
+    """Return replies with their answers as a reader has them; one of another form (InventoryError) is a problem."""
+    answers, problems = {}, list(replied.problems)
+    for minion, answer in replied.answers.items():
+        try:
+            answers[minion] = reader(answer)
+        except InventoryError as err:
+            problems.append(Problem(minion, str(err)))
+    return Replies(answers, sorted(problems))
 
 
 def findings(problems: Iterable[Problem], fix: str) -> list[dict[str, Any]]:

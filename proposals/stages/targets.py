@@ -1,7 +1,7 @@
 """Which hosts a run of a stage changes: those that ``only`` names, less those that were left out on the way."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import filter as glob  # what Salt's own glob target is (salt/utils/minions.py)
 from typing import Any
@@ -54,6 +54,23 @@ def among(note: Note, minions: Iterable[str], limited: bool = True) -> list[str]
     away = {*note.get("silent", ()), *note.get("left", ())}
     hosts = set(note["hosts"]) if limited and "hosts" in note else None
     return sorted(minion for minion in minions if minion not in away and (hosts is None or minion in hosts))
+
+
+def groups(note: Note, wanted: Mapping[str, Any], ours: Collection[str]) -> list[tuple[Sequence[str], list[str]]]:
+    """Return lists of SLS, each with those of their minions that take part in a run.
+
+    note
+        The run's.
+    wanted
+        ``{limited, always}``: lists of SLS with their minions, None for all of ours, that ``only`` limits, and those
+        that it does not.
+    ours
+        Those of the run.
+    """
+    kinds = (("limited", True), ("always", False))
+    every = [(sls, hosts, limited) for kind, limited in kinds for sls, hosts in wanted.get(kind, ())]
+    found = [(sls, among(note, ours if hosts is None else hosts, limited)) for sls, hosts, limited in every]
+    return [(sls, taking) for sls, taking in found if taking]
 
 
 def named_by(note: Note, minions: Iterable[str]) -> list[str]:

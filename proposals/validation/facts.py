@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from proposals.text.errors import InventoryError
+from proposals.text.form import has
 from proposals.text.names import shown
 
 FORMAT = 1
 NUMBER = (int, float)
-# The form of an answer: a type, a list of one form, a mapping of any names to one form, or of these names to these.
 FORM: Mapping = {
     "hostname": str,
     "salt": str,
@@ -65,16 +64,3 @@ def read(answer: object) -> HostFacts:
             f"its {', '.join(wrong) or 'clock'} is not of the form expected: run ceph.stage.prep again"
         )
     return HostFacts(**{key: answer[key] for key in FORM})
-
-
-def has(value: Any, form: Any) -> bool:
-    """Return whether a value is of a form, as ``FORM`` writes one."""
-    if isinstance(form, list):
-        return isinstance(value, list | tuple) and all(has(element, form[0]) for element in value)
-    if isinstance(form, Mapping):
-        if not isinstance(value, Mapping):
-            return False
-        if "*" in form:
-            return all(isinstance(key, str) and has(element, form["*"]) for key, element in value.items())
-        return all(has(value.get(key), inner) for key, inner in form.items())
-    return isinstance(value, form) and (form is not int or type(value) is int)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proposals.text.errors import InventoryError
+from proposals.text.form import has
 from proposals.text.names import shown
-from proposals.validation import facts
 
 FORMAT = 1
 STATE = {"name": str, "state": str}
@@ -40,7 +40,7 @@ class Hardware:
 def read(answer: object) -> Hardware:
     """Return what an answer tells of a machine. Raises InventoryError where it is none."""
     told = answer if isinstance(answer, Mapping) else {}
-    wrong = [key for key, form in FORM.items() if not facts.has(told.get(key), form)]
+    wrong = [key for key, form in FORM.items() if not has(told.get(key), form)]
     if told.get("format") != FORMAT or wrong:
         what = ", ".join(wrong) or f"format {shown(told.get('format'))}"
         raise InventoryError(f"what it tells of its machine is not of the form expected: {what}")

@@ -65,7 +65,7 @@ def clock(subject: Subject) -> Iterable[Found]:
 def _offsets(subject: Subject) -> Iterable[tuple[str, float]]:
     """How far each clock is off for certain: what it showed lies before the question, or after the last answer."""
     for minion, facts in sorted(subject.hosts.items()):
-        behind, ahead = -facts.clock[0], facts.clock[1] - subject.took
+        behind, ahead = -facts.clock[0], facts.clock[1] - subject.took.get(minion, 0.0)
         yield minion, -behind if behind > 0 else max(ahead, 0.0)
 
 

@@ -48,7 +48,7 @@ class Subject:
     stores
         The hosts, of all that answer, on which a monitor's store is.
     took
-        Seconds from the reference to the last answer.
+        Of each host, seconds from the reference until it told its facts for certain.
     """
 
     roles: Mapping[str, list[str]]
@@ -69,7 +69,7 @@ class Subject:
     keys_file: str = ""
     links: Mapping[str, list[str]] = field(default_factory=dict)
     salt: str = ""
-    took: float = 0.0
+    took: Mapping[str, float] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Mapping] = field(default_factory=dict)
     profiles: Mapping[str, Profile] = field(default_factory=dict)

@@ -7,12 +7,16 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.stages.replies import Question, Replies
 from proposals.text.errors import ProposalError
-from proposals.validation import host_questions
+from proposals.validation import check, host_questions
 from proposals.validation.subject import Subject
-from runners.engine import early, minions
+from runners.engine import early, keys, minions
 
 ASKED = "host.facts"
-EARLY = 5  # seconds: of a longer job facts are asked anew, as no clock is compared more closely than the job took
+BESIDE = {check.MACHINES: Question("host_hardware.facts"), check.KEYS: Question(keys.ASKED, [True])}
+SINCE = Question("host.since", kind=float)  # behind it, and behind all else that the same job asks
+EARLY = (
+    5  # seconds: where a host may have told its facts later they are asked anew, as no clock is compared more closely
+)
 
 
 def questions(opts: Mapping) -> list[Question]:
@@ -25,8 +29,9 @@ def questions(opts: Mapping) -> list[Question]:
         return []
 
 
-def ask(opts: Mapping, chosen: Subject) -> tuple[Replies, float]:
-    """Return the facts of all hosts, and the seconds from the master's clock that they were told to the last answer.
+def ask(opts: Mapping, chosen: Subject) -> tuple[Replies, dict[str, float]]:
+    """Return the facts of all hosts, and of each the seconds from the master's clock that it was told to its answer: to
+    the job's end, less what the host was asked behind.
 
     The running stage's first step has asked already, where it asked the same (``early``).
 
@@ -40,9 +45,19 @@ def ask(opts: Mapping, chosen: Subject) -> tuple[Replies, float]:
     question = _question(opts, chosen)
     told = early.taken(opts, chosen.roles, ASKED)
     before = next((each for each in told.questions if each.function == ASKED), question) if told else question
-    if not told or before.arguments[1:] != question.arguments[1:] or told.ended - before.arguments[0] > EARLY:
-        before, told = question, early.ask(opts, chosen.roles, [question])
-    return told.replies[ASKED], told.ended - before.arguments[0]
+    took = _took(told, before)
+    if not told or before.arguments[1:] != question.arguments[1:] or max(took.values(), default=0) > EARLY:
+        told = early.ask(opts, chosen.roles, [question])
+        took = _took(told, question)
+    return told.replies[ASKED], took
+
+
+def _took(told: early.Told | None, question: Question) -> dict[str, float]:
+    if told is None:
+        return {}
+    since = told.replies[SINCE.function].answers if SINCE.function in told.replies else {}
+    whole = told.ended - question.arguments[0]
+    return {minion: whole - since.get(minion, 0) for minion in told.replies[ASKED].answers}
 
 
 def _question(opts: Mapping, chosen: Subject) -> Question:

@@ -68,7 +68,7 @@ def look(opts: Mapping) -> Look:
     """Look at the OSDs that wait for data; none that leaves the cluster is among them."""
     looked, wanted = stage_look.kept(opts), growth.minions(planned.osds(site(opts)))
     asked = {name: stage_look.CLUSTER[name] for name in (stage_look.STATES, stage_look.FILL)}
-    cluster = looked.cluster if looked else jobs.cluster(opts, "cluster_cli.together", [asked], dict)
+    cluster = looked.cluster if looked else jobs.cluster(opts, stage_look.TOGETHER, [asked], dict)
     states = cluster[stage_look.STATES]
     items = growth.waiting(wanted, states)
     seen = jobs.cluster(opts, stage_look.FILL, [True], dict) if items else cluster[stage_look.FILL]

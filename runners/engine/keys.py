@@ -8,7 +8,7 @@ from proposals.inventory import existing_cluster
 from proposals.pillar import held, key_store
 from proposals.pillar.generation import Generation
 from proposals.stages import replies
-from proposals.text.errors import InventoryError, PolicyError
+from proposals.text.errors import PolicyError
 from proposals.validation import check, subject
 from proposals.validation import keys as rows
 from runners.engine import jobs
@@ -31,13 +31,8 @@ def look(opts: Mapping, asked: Collection[str]) -> tuple[Found, list[replies.Pro
 
 def read(replied: replies.Replies) -> tuple[Found, list[replies.Problem]]:
     """Return what minions hold as they replied, and the problems of those of which that is not known."""
-    by_minion, failed = {}, list(replied.problems)
-    for minion, answer in replied.answers.items():
-        try:
-            by_minion[minion] = held.check(answer)
-        except InventoryError as err:
-            failed.append(replies.Problem(minion, str(err)))
-    return by_minion, failed
+    told = replies.read(replied, held.check)
+    return told.answers, told.problems
 
 
 def beside(opts: Mapping, found: Found) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from proposals.files.site import site
 from proposals.pillar import named, served
 from proposals.stages.replies import Question, Replies, lines
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import daemon_restart, health, jobs, minions, spared
+from runners.engine import daemon_restart, health, jobs, minions, spared, stage_look
 
-ASKED = "cluster_maintenance.hosts"
+ASKED = stage_look.MAINTAINED
 HANGS = "no monitor answered"  # salt/_utils/halocline.py, of a cluster that is there
 
 
@@ -79,14 +79,16 @@ def known(opts: Mapping, replies: Mapping[str, Replies]) -> tuple[list[Record], 
     opts
         The master's options.
     replies
-        By function, with those to ``questions`` where that was asked.
+        By function, with those to ``questions`` or of a look at the cluster where that was asked.
 
     Raises InventoryError for a record of another form.
     """
-    if ASKED not in replies:
+    together = replies.get(stage_look.TOGETHER)
+    told = stage_look.part(together, ASKED) if together else replies.get(ASKED)
+    if told is None:
         return [], ""
     asker = minions.members(opts)["master"][0]
-    kept, failed = replies[ASKED].answers.get(asker, {}), [one for one in replies[ASKED].failed if one.minion == asker]
+    kept, failed = told.answers.get(asker, {}), told.of([asker]).failed
     try:
         if failed and HANGS in failed[0].text:
             raise ProposalError(lines(failed)[0])

@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from cryptography import x509
 
+from proposals.cluster import restarts
 from proposals.files import site, tree
 from proposals.inventory import compare, kept
 from proposals.policy import profiles
-from proposals.stages import metrics
+from proposals.stages import metrics, replies
 from proposals.stages.metrics import Sample
+from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, maintained, minions, stage_lock, stage_log
-
-PENDING = "daemons.pending"
+from runners.engine import jobs, maintained, minions, stage_lock, stage_log, stage_look
 
 
 def own(opts: Mapping) -> list[Sample]:
@@ -37,16 +38,17 @@ def hosts(opts: Mapping) -> list[Sample]:
     asked = minions.ours(opts)
     questions = [jobs.Question("test.ping", kind=bool), *maintained.questions(opts)]
     try:
-        startup = jobs.cluster(opts, "cluster_config.startup")
-        questions.append(jobs.Question(PENDING, [startup]))
+        startup = jobs.cluster(opts, stage_look.STARTUP)
+        questions.append(jobs.Question(stage_look.SETTINGS))
     except ProposalError:  # nothing is configured or deployed yet, or no monitor answers: Ceph's own alerts tell that
-        pass
-    replies = jobs.ask_apart(opts, asked, questions)
-    away, _ = maintained.known(opts, replies)
-    waiting = replies[PENDING].answers if PENDING in replies else {}
-    silent = replies["test.ping"].silent
-    told = metrics.hosts(asked, silent, {record.minion for record in away}, waiting)
-    return [*told, Sample("hosts_asked_timestamp_seconds", time.time())]
+        startup = None
+    told = jobs.ask_apart(opts, asked, questions)
+    away, _ = maintained.known(opts, told)
+    settings = Replies({}, []) if startup is None else told[stage_look.SETTINGS]
+    waiting = replies.read(settings, partial(restarts.waiting, startup=startup or ())).answers
+    silent = told["test.ping"].silent
+    found = metrics.hosts(asked, silent, {record.minion for record in away}, waiting)
+    return [*found, Sample("hosts_asked_timestamp_seconds", time.time())]
 
 
 def _certificates(paths: site.Site) -> Iterator[Sample]:

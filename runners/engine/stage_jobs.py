@@ -6,7 +6,7 @@ from functools import partial
 from proposals.stages import masters
 from proposals.stages.orchestrations import Jobs, named, state_runs
 from proposals.stages.replies import Question
-from runners.engine import early, facts, jobs, maintained, parts
+from runners.engine import early, facts, jobs, maintained, parts, stage_look
 from runners.engine.waiting import until_none
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
@@ -19,9 +19,11 @@ def running(opts: Mapping, minions: Collection[str]) -> Jobs:
     return {minion: state_runs(answer) for minion, answer in replies.answers.items()}
 
 
-def questions(opts: Mapping, stage: str, whole: bool, test: bool) -> list[Question]:
-    """Return what a stage that begins asks all hosts beside what runs: what its next step asks them, which masters they
-    have, and one of them who is in maintenance.
+def questions(
+    opts: Mapping, stage: str, whole: bool, test: bool, pillar: Mapping | None, groups: Sequence[stage_look.Group]
+) -> list[Question]:
+    """Return what a stage that begins asks all hosts: what runs there, what its next step asks them, which masters they
+    have, one of them who is in maintenance; and its look.
 
     opts
         The master's options.
@@ -30,20 +32,24 @@ def questions(opts: Mapping, stage: str, whole: bool, test: bool) -> list[Questi
     whole
         Whether the run is for all hosts: a minion that it is not for reads nothing anew.
     test
-        Whether it only looks.
+        Whether it is in test mode.
+    pillar, groups
+        More pillar for the SLS of its look, None where it has none; and these with their hosts.
     """
-    early_ = parts.questions(refresh=not test) if stage == "prep" and whole else []
-    early_ += facts.questions(opts) if stage == "deploy" else []  # first: they tell the time
-    return [*early_, masters.ACTIVE, *maintained.questions(opts)]
+    deploys = stage == "deploy"
+    asked = facts.questions(opts) if deploys else []  # first: they tell the time
+    asked += parts.questions(refresh=not test) if stage == "prep" and whole else []
+    asked += [RUNNING, masters.ACTIVE]
+    if pillar is None:
+        return [*asked, *maintained.questions(opts)]
+    asked += facts.BESIDE.values() if deploys else maintained.questions(opts)
+    asked += stage_look.questions(opts, groups, pillar, cluster=deploys)
+    return [*asked, *([facts.SINCE] if deploys else [])]
 
 
-def begun(opts: Mapping, minions: Collection[str], also: Sequence[Question]) -> tuple[Jobs, early.Told]:
-    """Return what ``running`` does, and what minions are asked beside, in the same job.
-
-    also
-        The other questions, which come first.
-    """
-    told = early.ask(opts, minions, [*also, RUNNING], PATIENCE)
+def begun(opts: Mapping, minions: Collection[str], asked: Sequence[Question]) -> tuple[Jobs, early.Told]:
+    """Return what ``running`` does, and what minions are asked beside, in the same job: ``questions``."""
+    told = early.ask(opts, minions, asked, PATIENCE)
     return {minion: state_runs(answer) for minion, answer in told.replies[RUNNING.function].answers.items()}, told
 
 

@@ -1,4 +1,4 @@
-"""What the steps of a stage want to know, seen once: of the cluster in one job, of the hosts in another.
+"""What the steps of a stage want to know, seen once: of the cluster and of the hosts, in the job that asks who answers.
 
 Where a look says that nothing is to be done, each step behind it takes its part of that. Once anything was changed each
 asks for itself, and the last ones by a look of their own.
@@ -9,71 +9,108 @@ from typing import Any, NamedTuple
 
 from proposals.stages import replies
 from proposals.stages.replies import Question, Replies
+from proposals.text.errors import ProposalError
 from proposals.text.notes import by_host
-from runners.engine import jobs, minions, taking_part
+from runners.engine import early, jobs, minions, taking_part
 from runners.engine.stage_memory import Memory
 
 HEALTH, STATES, MONITORS = "cluster_health.inspect", "cluster_osds.states", "cluster_mons.monitors"
 STARTUP, CRUSH, HELD = "cluster_config.startup", "cluster_crush.inspect", "cluster_crush.held"
-FILL, NOOUT = "cluster_fill.inspect", "cluster_maintenance.noted"
+FILL, NOOUT, MAINTAINED = "cluster_fill.inspect", "cluster_maintenance.noted", "cluster_maintenance.hosts"
 CLUSTER = {HEALTH: [], STATES: [], MONITORS: [], STARTUP: [], CRUSH: [], HELD: [], FILL: [False], NOOUT: []}
-PENDING, STOPPED, ABSENT, DISKS = "daemons.pending", "daemons.stopped", "osd.absent", "disks_smart.inspect"
+CLUSTER |= {MAINTAINED: []}
+TOGETHER = "cluster_cli.together"  # asks all of them
+SETTINGS, STOPPED, ABSENT, DISKS = "daemons.settings", "daemons.stopped", "osd.absent", "disks_smart.inspect"
+HOSTS = (Question(SETTINGS), Question(STOPPED, kind=list), Question(ABSENT), Question(DISKS))
 DIFFERING = "host_states.differing"
 AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
-FAILED = "look_failed"  # likewise: why it could not be looked
 LINE = "not as told, or to be applied:"  # before what differs
+GONE = "what was seen where the stage began holds no more"  # states still ran, or a step has changed something since
 Group = tuple[Sequence[str], Collection[str]]  # SLS, and the minions that they are for
 
 
 class Look(NamedTuple):
-    """What the cluster answered, and what the hosts, by the name of what was asked."""
+    """What the cluster answered, and what the hosts, by the name of what was asked; why the cluster did not."""
 
     cluster: Mapping[str, Any]
     hosts: Mapping[str, Replies]
+    why: Sequence[str] = ()
 
     def differing(self) -> list[str]:
         """Return what is not as SLS say, a line each, and the problems of hosts of which that is not known."""
-        return _lines(self.hosts[DIFFERING])
+        return [*self.why, *_lines(self.hosts[DIFFERING])]
 
 
 _KEPT: Memory[Look] = Memory()
-_EXPECTED: Memory[tuple[Sequence[Group], Mapping]] = Memory()  # what the look is about
 
 
-def expect(opts: Mapping, groups: Sequence[Group], pillar: Mapping) -> None:
-    """Note what the look of the stage that this process runs will be about: a step before it, which asks all hosts
-    anyway, may look in the same job. Arguments as for ``differing``.
+def questions(opts: Mapping, groups: Sequence[Group], pillar: Mapping, cluster: bool) -> list[Question]:
+    """Return what a stage that begins asks for its look, in its job to all hosts.
+
+    opts
+        The master's options.
+    groups, pillar
+        As for ``differing``.
+    cluster
+        Whether more than states is looked at. Where not, a host reads its grains anew in the same job, behind this.
     """
-    _EXPECTED.keep(opts, (groups, pillar))
+    states = Question(DIFFERING, [groups, pillar, False, not cluster], list)
+    return [_asked_together(opts), *HOSTS, states] if cluster else [states]
 
 
-def expected(opts: Mapping) -> tuple[Sequence[Group], Mapping] | None:
-    """Return what was noted by ``expect``; None where the stage has no look, or there is no stage."""
-    return _EXPECTED.kept(opts)
+def seen(opts: Mapping, told: early.Told, groups: Sequence[Group]) -> Look:
+    """Return the look that ``questions`` gave.
 
-
-def look(
-    opts: Mapping,
-    groups: Sequence[Group] = (),
-    pillar: Mapping | None = None,
-    also: Sequence[Question] = (),
-    asked: Collection[str] = (),
-) -> Look:
-    """Ask all that steps want to know. Arguments as for ``differing``.
-
-    also, asked
-        More questions, for these hosts too.
-
-    Raises ProposalError where the cluster does not answer, or the master takes no job.
+    opts
+        The master's options.
+    told
+        What each host told.
+    groups
+        SLS with those of their hosts that take part.
     """
-    members = minions.members(opts)
-    cluster = jobs.cluster(opts, "cluster_cli.together", [CLUSTER], dict)
-    wanted = [Question(PENDING, [cluster[STARTUP]]), Question(STOPPED, kind=list), Question(ABSENT), Question(DISKS)]
-    wanted += [Question(DIFFERING, [groups, pillar or {}], list)] if groups else []
-    taking = taking_part.among(opts, members["all"])
-    replied = jobs.ask_apart(opts, sorted({*taking, *hosts(groups), *asked}), [*also, *wanted])
-    whole = {DIFFERING, *(question.function for question in also)}
-    return Look(cluster, {name: told if name in whole else of(told, taking) for name, told in replied.items()})
+    replied = dict(told.replies)
+    replied[DIFFERING] = replied[DIFFERING].of(hosts(groups))
+    if TOGETHER not in replied:
+        return Look({}, replied)
+    replied |= _of_hosts(opts, replied)
+    try:
+        return Look(_of_cluster(opts, replied), replied)
+    except ProposalError as err:
+        return Look({}, replied, [str(err)])
+
+
+def look(opts: Mapping) -> Look:
+    """Ask all that steps want to know, but what states say. Raises ProposalError where the cluster does not answer, or
+    the master takes no job.
+    """
+    asked = {*taking_part.among(opts, minions.members(opts)["all"]), _asker(opts)}
+    seen = jobs.ask_apart(opts, asked, [_asked_together(opts), *HOSTS])
+    return Look(_of_cluster(opts, seen), seen | _of_hosts(opts, seen))
+
+
+def part(together: Replies, function: str) -> Replies:
+    """Return the replies to one of the questions to the cluster, of those to all."""
+    return together._replace(answers={minion: told.get(function, {}) for minion, told in together.answers.items()})
+
+
+def _asker(opts: Mapping) -> str:
+    return minions.members(opts)["master"][0]
+
+
+def _asked_together(opts: Mapping) -> Question:
+    return Question(TOGETHER, [CLUSTER, _asker(opts)])
+
+
+def _of_cluster(opts: Mapping, seen: Mapping[str, Replies]) -> Mapping[str, Any]:
+    """What the cluster answered; ProposalError where it did not."""
+    answered: Mapping[str, Any] = seen[TOGETHER].of([_asker(opts)]).whole()[_asker(opts)]
+    return answered
+
+
+def _of_hosts(opts: Mapping, seen: Mapping[str, Replies]) -> dict[str, Replies]:
+    """What hosts that take part told of themselves."""
+    taking = taking_part.among(opts, minions.members(opts)["all"])
+    return {question.function: seen[question.function].of(taking) for question in HOSTS}
 
 
 def differing(opts: Mapping, groups: Sequence[Group], pillar: Mapping | None = None) -> list[str]:
@@ -108,12 +145,6 @@ def kept(opts: Mapping) -> Look | None:
     changed since, or there is no stage.
     """
     return _KEPT.kept(opts)
-
-
-def of(told: Replies, asked: Collection[str]) -> Replies:
-    """Return the replies of some hosts alone."""
-    answers = {minion: answer for minion, answer in told.answers.items() if minion in asked}
-    return Replies(answers, [problem for problem in told.problems if problem.minion in asked])
 
 
 def _lines(looked: Replies) -> list[str]:

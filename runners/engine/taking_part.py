@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from proposals.cluster.maintained import Record
 from proposals.stages import targets
 from runners.engine import minions, stage_lock
 
@@ -36,6 +37,19 @@ def left(opts: Mapping) -> list[str]:
 def excused(opts: Mapping) -> list[str]:
     """Return the daemons of hosts that the running stage leaves alone, as they are in maintenance."""
     return [daemon for daemons in stage_lock.own(opts).get("maintenance", {}).values() for daemon in daemons]
+
+
+def left_at_first(note: Mapping, away: Collection[Record]) -> dict[str, Any]:
+    """Return what a run notes of hosts that are left out from its beginning: ``left`` and ``maintenance``.
+
+    note
+        The run's: who is silent.
+    away
+        Records of the hosts in maintenance.
+    """
+    left = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
+    left |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
+    return {"left": left, "maintenance": {record.minion: record.daemons for record in away}}
 
 
 def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str, Any]) -> dict[str, str]:

@@ -15,15 +15,10 @@ from salt.exceptions import SaltClientError, SaltReqTimeoutError
 def begin(name: str, **kwargs: object) -> dict:
     """Run the runner ``name``, in test mode too, and tell it the names of all steps of the stage: its first step.
 
-    What the stage will look at (``look``) is known from here on.
+    What the stage will look at (``look``) it sees in the job that asks who answers.
     """
-    ret = runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], **kwargs)
-    if ret["result"] and not __opts__["test"] and any(step["fun"] == "look" for step in __lowstate__):
-        from runners.engine import stage_look
-
-        groups, pillar, _ = _looked_at()
-        stage_look.expect(__opts__, groups, pillar)
-    return ret
+    look = None if __opts__["test"] else _looked_at()  # in test mode the steps themselves say it
+    return runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], look=look, **kwargs)
 
 
 def end(name: str, **kwargs: object) -> dict:
@@ -35,36 +30,37 @@ def end(name: str, **kwargs: object) -> dict:
 
 
 def look(name: str) -> dict:
-    """See in one job, by the runner ``name``, whether any SLS of the steps behind it would change or say anything.
+    """Say, by the runner ``name``, whether any SLS of the steps behind it would change or say anything, as the stage's
+    first step has seen it.
 
     Where none would on any host they are not applied, unless a step between changes something: a run with nothing to do
     costs one job in place of one a step. Each state looks for itself, now, as it does where a stage is planned.
     """
-    if __opts__["test"]:  # the steps themselves say it then
-        return _unchanged(name, "looks at once where the stage runs")
-    groups, pillar, why = _looked_at()
-    if why:
-        return {"name": name, "result": False, "changes": {}, "comment": why}
-    return runner(name, groups=groups, pillar=pillar)
+    return _unchanged(name, "looks at once where the stage runs") if __opts__["test"] else runner(name)
 
 
-def _looked_at() -> tuple[list[Any], dict[str, Any], str]:
-    """All SLS of the steps behind the look, each list of them with its hosts; more pillar for them; why that is not
-    known."""
-    at = next(number for number, step in enumerate(__lowstate__) if step["fun"] == "look")
-    wanted: dict[str, list[str]] = {}
+def _looked_at() -> dict[str, Any] | None:
+    """All SLS of the steps behind the look, each list of them with its hosts (None: all of ours), those that ``only``
+    limits and those that it does not; and more pillar for them. None where the stage has no look."""
+    at = next((number for number, step in enumerate(__lowstate__) if step["fun"] == "look"), None)
+    if at is None:
+        return None
     pillar: dict[str, Any] = {}
+    wanted: dict[bool, dict[str | None, list[str]]] = {True: {}, False: {}}
     for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
-        taking, why = _taking(step.get("hosts"), step.get("limited", True))
-        if why:
-            return [], {}, why
         pillar |= step.get("pillar") or {}
-        for host in taking:
-            wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
-    groups: dict[tuple[str, ...], list[str]] = {}
+        for host in step.get("hosts") or [None]:
+            sls = wanted[step.get("limited", True)].setdefault(host, [])
+            sls += [step["sls"]] if isinstance(step["sls"], str) else step["sls"]
+    return {"limited": _together(wanted[True]), "always": _together(wanted[False]), "pillar": pillar}
+
+
+def _together(wanted: Mapping[str | None, list[str]]) -> list[Any]:
+    """Hosts with the same SLS as one."""
+    groups: dict[tuple[str, ...], list[str | None]] = {}
     for host, sls in wanted.items():
         groups.setdefault(tuple(sls), []).append(host)
-    return [[list(sls), hosts] for sls, hosts in groups.items()], pillar, ""
+    return [[list(sls), None if hosts == [None] else hosts] for sls, hosts in groups.items()]
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:

@@ -136,6 +136,22 @@ def tried(attempts: Mapping[str, Callable[[], object]]) -> dict[str, list[str]]:
     return told
 
 
+def spelled(value: object) -> str:
+    """Return one spelling of a value of Ceph's options: admin sockets answer JSON, ``ceph-conf`` and monitors text.
+
+    value
+        As either has it: ``true``, ``True``, ``2``, ``"2.000000"``.
+    """
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if number.is_integer():
+        return str(int(number)) if abs(number) < 2**53 else text
+    return repr(number)
+
+
 def unused(node: Path) -> None:
     """Raise CommandExecutionError where one of Ceph's programs has a device.
 

@@ -63,6 +63,7 @@ class Host:
             "host_keys.inspect": lambda *_: {},
             "grains.item": lambda *keys: {key: self.grains.get(key) for key in keys},
             "host.facts": self._facts,
+            "host.since": lambda: 0.0,
             "host_hardware.facts": self._hardware,
             "host_parts.digest": lambda *_: "",  # it lacks what is synced, each time
             "host_states.differing": lambda *_: [],

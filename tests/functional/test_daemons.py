@@ -46,43 +46,12 @@ def test_a_daemon_that_systemd_gave_up_on_is_started(python_module: Callable, te
     assert order == [["ceph-mon@mon1"]] * (not test) + [("ceph-mon@mon1", True)]
 
 
-# Options that are read at a start alone, as the monitors tell them: for all, for OSDs, for one, for one class.
-CENTRAL = [
-    {"section": "global", "mask": "", "name": "ms_type", "value": "async"},
-    {"section": "osd", "mask": "", "name": "ms_type", "value": "async+posix"},
-    {"section": "osd", "mask": "", "name": "osd_op_num_shards", "value": "4"},
-    {"section": "osd.3", "mask": "", "name": "osd_op_num_shards", "value": "8"},
-    {"section": "osd", "mask": "", "name": "bluestore_cache_size", "value": "1"},
-    {"section": "osd", "mask": "class:ssd", "name": "bluestore_cache_size", "value": "2"},
-    {"section": "client.rgw", "mask": "", "name": "rgw_thread_pool_size", "value": "9"},
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "has", "pending"),
-    [
-        ("osd.3", {"ms_type": "async+posix", "osd_op_num_shards": "8", "bluestore_cache_size": "2"}, []),
-        ("osd.4", {"ms_type": "async+posix", "osd_op_num_shards": "4", "bluestore_cache_size": "1"}, []),
-        ("osd.3", {"ms_type": "async", "osd_op_num_shards": "4"}, ["ms_type", "osd_op_num_shards"]),
-        ("client.rgw.a", {"ms_type": "async"}, ["rgw_thread_pool_size"]),
-        ("client.rgw.a", {"ms_type": "async", "rgw_thread_pool_size": "9"}, []),
-    ],
-)
-def test_of_options_that_are_set_twice_the_nearest_to_the_daemon_counts(
-    python_module: Callable, monkeypatch: pytest.MonkeyPatch, name: str, has: dict, pending: list
-) -> None:
-    """As ``ConfigMap::generate_entity_map`` of Ceph has it; which daemons a mask is for, nobody says: not judged."""
-    assert (
-        sorted(waits(python_module("daemons"), monkeypatch, name, {key: {"mon": has[key]} for key in has})) == pending
-    )
-
-
 def waits(
     module: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     diff: dict,
-    conf: dict | None = None,
+    conf: dict,
     written: str = "as ceph-conf reads it alone",
 ) -> dict[str, list]:
     """What a daemon waits for that answers so, where ceph.conf's [global] is written and would now be read so."""
@@ -90,15 +59,14 @@ def waits(
     monkeypatch.setattr(module, "running", lambda: {name: daemon})
     monkeypatch.setattr(module.halocline_socket, "ask", lambda *_: {"diff": diff})
     for other in ("_newer_files", "_newer_program"):
-        monkeypatch.setattr(module, other, lambda daemon: {})
+        monkeypatch.setattr(module, other, lambda _: {})
     monkeypatch.setattr(module, "_shown", lambda *_: [])
-    read = conf or {}
     asks = {
-        "host_ceph_conf.sections": lambda: {"global": dict.fromkeys(read, written)},
-        "host_ceph_conf.options": lambda *_: read,
+        "host_ceph_conf.sections": lambda: {"global": dict.fromkeys(conf, written)},
+        "host_ceph_conf.options": lambda *_: conf,
     }
     with LoaderModuleMock({module: {"__salt__": asks}}):
-        return module.pending(CENTRAL if conf is None else []).get(name, {})
+        return module.pending().get(name, {})
 
 
 LOGS = "/var/log/ceph/$cluster-$name.log"

@@ -17,11 +17,12 @@ OPTS: dict = {}
 @pytest.fixture
 def stage(monkeypatch):
     """A stage of this process: its note, the functions of each job, and what minions answer; node3 answers nonsense."""
-    run = SimpleNamespace(note={"jid": "1", "hosts": list(ROLES)}, asked=[], digest="same", runs=[])
+    run = SimpleNamespace(note={"jid": "1", "hosts": list(ROLES)}, asked=[], digest="same", runs=[], since=0.0)
 
     def ask(opts, asked, questions, timeout=60):
         run.asked.append(sorted(each.function for each in questions))
         told = {"host.facts": {"clock": [0, 0]}, parts.DIGEST.function: run.digest, "saltutil.running": run.runs}
+        told["host.since"] = run.since
         odd = Problem("node3", "answered [], expected dict")
         return {
             each.function: Replies(
@@ -40,7 +41,7 @@ def stage(monkeypatch):
 
 
 def begin(questions):
-    runs, told = stage_jobs.begun(OPTS, ROLES, questions)
+    runs, told = stage_jobs.begun(OPTS, ROLES, [*questions, stage_jobs.RUNNING])
     early.keep(OPTS, told)
     return runs
 
@@ -77,7 +78,15 @@ def test_facts_are_told_with_who_answers(stage):
     begin([facts._question(OPTS, CHOSEN)])
     replies, took = facts.ask(OPTS, CHOSEN)
     assert list(replies.answers) == ["node1", "node2"] and [each.minion for each in replies.failed] == ["node3"]
-    assert len(stage.asked) == 1 and 0 <= took < facts.EARLY
+    assert len(stage.asked) == 1 and list(took) == ["node1", "node2"] and 0 <= took["node1"] < facts.EARLY
+
+
+def test_what_a_host_is_asked_behind_its_facts_does_not_hide_a_clock(stage):
+    stage.now -= facts.EARLY + 1  # of a job that looks at much
+    stage.since = facts.EARLY
+    begin([facts._question(OPTS, CHOSEN), facts.SINCE])
+    _, took = facts.ask(OPTS, CHOSEN)
+    assert len(stage.asked) == 1 and 1 <= took["node1"] < 2
 
 
 @pytest.mark.parametrize("why", ["another question", "a long job"])
@@ -87,4 +96,4 @@ def test_facts_are_asked_anew_where_they_would_say_less(stage, why):
     begin([facts._question(OPTS, CHOSEN)])
     stage.now = time.time()
     stage.words = [{"names": "b"}] if why == "another question" else stage.words
-    assert facts.ask(OPTS, CHOSEN)[1] < facts.EARLY and len(stage.asked) == 2
+    assert facts.ask(OPTS, CHOSEN)[1]["node1"] < facts.EARLY and len(stage.asked) == 2

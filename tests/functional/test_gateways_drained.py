@@ -41,8 +41,11 @@ class Cluster(Minions):
     def cluster_health_stoppable(self, _, kind, ids):
         return {"ok": ids}
 
-    def daemons_pending(self, minion, *_):
-        return {name: {"a": [1, 2]} for name in self.waits if name.endswith(minion)}
+    def daemons_settings(self, minion):
+        return {name: {"differs": {"a": [1, 2]}, "told": {}} for name in self.waits if name.endswith(minion)}
+
+    def daemons_pending(self, minion):
+        return {name: told["differs"] for name, told in self.daemons_settings(minion).items()}
 
     def daemons_stopped(self, _):
         return []

@@ -12,7 +12,7 @@ from proposals.cluster.health.findings import Plan
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, spared, stage_lock, stage_look
+from runners.engine import early, health, jobs, minions, planned, spared, stage_lock, stage_look
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -91,8 +91,11 @@ class Cluster:
     def daemons_running(self, minion):
         return set(WAITING[minion]) - self.dead
 
-    def daemons_pending(self, minion, *_):
+    def daemons_pending(self, minion):
         return dict(self.waiting.get(minion, {}))
+
+    def daemons_settings(self, minion):
+        return {name: {"differs": {"a": [1, 2]}, "told": {}} for name in self.waiting.get(minion, {})}
 
     def daemons_stopped(self, _):
         return []
@@ -112,8 +115,8 @@ class Cluster:
     def mon_exists(self, _):
         return True
 
-    def cluster_cli_together(self, minion, functions):
-        return {name: self.one({}, minion, name, words) for name, words in functions.items()}
+    def cluster_cli_together(self, minion, functions, asker="salt"):
+        return {name: self.one({}, minion, name, words) for name, words in functions.items() if minion == asker}
 
     def cluster_crush_inspect(self, _):
         return {}
@@ -127,7 +130,7 @@ class Cluster:
     def cluster_maintenance_noted(self, _):
         return self.flagged
 
-    def host_states_differing(self, _, groups, pillar):
+    def host_states_differing(self, *_):
         return []
 
     def cluster_config_startup(self, _):
@@ -145,11 +148,14 @@ class Cluster:
         return replies.Replies(answers, [])
 
     def apart(self, opts, asked, questions, timeout=0):
-        said = self.several(opts, asked, questions).answers
-        return {
-            one.function: replies.Replies({minion: told[one.function] for minion, told in said.items()}, [])
-            for one in questions
-        }
+        said = {one.function: replies.Replies({}, []) for one in questions}
+        for minion in sorted(asked):
+            for one in questions:
+                try:
+                    said[one.function].answers[minion] = self.one(opts, minion, one.function, one.arguments)
+                except ProposalError as err:
+                    said[one.function].problems.append(replies.Problem(minion, str(err)))
+        return said
 
 
 @pytest.fixture
@@ -464,14 +470,20 @@ def test_the_last_steps_of_a_stage_ask_once_and_the_next_stage_asks_again(runner
         asked[jid] = cluster.asked[alone:]
         assert [each.get("retcode", 0) for each in done] == [0, 0, 0] and alone > 0
         cluster.waiting = {}
-    assert asked["1"] == asked["2"] and len(asked["1"]) == len(set(asked["1"])) == 1 + len(
-        stage_look.CLUSTER
-    ) + 4 * len(NODES)
+    each = len(stage_look.HOSTS) + 1  # and one of all for the cluster
+    assert asked["1"] == asked["2"]
+    assert len(asked["1"]) == len(set(asked["1"])) == len(stage_look.CLUSTER) + each * (1 + len(NODES))
     assert "no daemon waits" in done[0]["text"]
 
 
 STEPS = ("health.before", "crush.place", "osd.growth", "pool.make", "health.after", "daemon.pending", "disk.health")
 GROUPS = [[["ceph.cluster.osd"], list(NODES)]]
+
+
+def begun(groups):
+    """As a stage's first step looks."""
+    asked = stage_look.questions({}, groups, {}, cluster=True)
+    stage_look.keep({}, stage_look.seen({}, early.ask({}, [*NODES, "salt"], asked), groups))
 
 
 @pytest.fixture
@@ -484,7 +496,8 @@ def steps(runners, cluster, left, monkeypatch):
     def ran(between=lambda: None):
         stage_lock.keep({}, health.MADE, True)
         cluster.asked.clear()
-        looked = runners["targets.same"](GROUPS)
+        begun(GROUPS)
+        looked = runners["targets.same"]()
         between()
         done = {step: runners[step](**{"warn": True} if step == "disk.health" else {}) for step in STEPS}
         return [looked, *done.values(), runners["targets.left"](cluster=True)], list(cluster.asked)
@@ -495,27 +508,29 @@ def steps(runners, cluster, left, monkeypatch):
 def test_where_nothing_is_to_be_done_a_deploy_asks_cluster_and_hosts_once(cluster, steps):
     answers, asked = steps()
     assert [each.get("retcode", 0) for each in answers] == [0] * 9 and answers[0]["text"] == "3 hosts are as told"
-    assert len([each for each in asked if each[1] == "cluster_cli.together"]) == 1
-    assert len(asked) == len(set(asked)) == 1 + len(stage_look.CLUSTER) + 5 * len(NODES)
+    each = len(stage_look.HOSTS) + 2  # what states say, and one of all for the cluster
+    assert len(asked) == len(set(asked)) == len(stage_look.CLUSTER) + each * (1 + len(NODES))
 
 
-def test_what_a_check_has_seen_in_its_own_job_is_not_looked_at_again(cluster, steps):
-    cluster.host_hardware_facts = lambda minion: {"of": minion}
-    stage_look.expect({}, GROUPS, {})
-    hardware = jobs.Question("host_hardware.facts")
-    seen = stage_look.look({}, *stage_look.expected({}), also=[hardware], asked=list(NODES))
-    assert seen.hosts["host_hardware.facts"].answers == {node: {"of": node} for node in NODES}
-    stage_look.keep({}, seen)
-    answers, asked = steps()
-    assert [each.get("retcode", 0) for each in answers] == [0] * 9 and answers[0]["text"] == "3 hosts are as told"
-    assert asked == []
+def test_where_nothing_that_was_seen_holds_any_more_every_step_is_applied(runners, cluster, steps):
+    answer = runners["targets.same"]()
+    assert answer["text"] == "not as told, or to be applied:\nwhat was seen where the stage began holds no more"
+    assert stage_lock.kept({}, stage_look.AS_TOLD) is False
 
 
-def test_a_cluster_that_did_not_answer_a_check_is_not_waited_for_again(cluster, steps):
-    stage_lock.keep({}, stage_look.FAILED, "no monitor answered")
-    (looked, *_), asked = steps()
-    assert looked["text"] == "not as told, or to be applied:\nno monitor answered"
-    assert "host_states.differing" not in [function for _, function, *_ in asked]
+def test_a_first_deploy_has_no_cluster_to_look_at(runners, cluster, steps):
+    cluster.cluster_osds_states = lambda _: ProposalError("no such file: /etc/ceph/ceph.conf")
+    cluster.host_states_differing = lambda *_: ["no daemon of Ceph's was ever here"]
+    stage_lock.keep({}, health.MADE, False)
+    begun(GROUPS)
+    assert runners["targets.same"]()["text"] == "there is no cluster yet: nothing is as told"
+    assert stage_lock.kept({}, stage_look.AS_TOLD) is False and stage_look.kept({}) is None
+
+
+def test_a_host_that_was_left_out_at_the_beginning_is_not_what_differs(runners, cluster, steps, monkeypatch):
+    cluster.host_states_differing = lambda minion, *_: ProposalError("silent") if minion == "node3" else []
+    begun([[["ceph.cluster.osd"], ["node1", "node2"]]])
+    assert runners["targets.same"]()["text"] == "2 hosts are as told"
 
 
 def test_where_a_host_differs_each_step_asks_for_itself(cluster, steps):
@@ -523,7 +538,7 @@ def test_where_a_host_differs_each_step_asks_for_itself(cluster, steps):
     answers, asked = steps()
     assert answers[0]["text"] == "not as told, or to be applied:\nnode2: ceph-conf: would change"
     counts = [[function for _, function, *_ in asked].count(name) for name in ("cluster_health.inspect", "osd.absent")]
-    assert counts == [1 + 3, 3 * len(NODES)] and ("salt", "cluster_maintenance.end") in asked
+    assert counts == [1 + 3, len(NODES) + 2 * (1 + len(NODES))] and ("salt", "cluster_maintenance.end") in asked
 
 
 def test_noout_of_an_interrupted_run_is_taken_away_and_the_cluster_asked_again(cluster, steps):
@@ -550,8 +565,9 @@ def test_a_change_that_a_runner_makes_has_the_steps_behind_it_ask_anew(cluster, 
 
 def test_where_the_cluster_does_not_answer_the_look_says_so_and_every_step_is_applied(runners, cluster, steps):
     cluster.cluster_osds_states = lambda _: ProposalError("no monitor answered")
-    answer = runners["targets.same"](GROUPS)
-    assert answer["text"] == "not as told, or to be applied:\nno monitor answered"
+    begun(GROUPS)
+    answer = runners["targets.same"]()
+    assert answer["text"] == "not as told, or to be applied:\nsalt: no monitor answered"
     assert stage_lock.kept({}, stage_look.AS_TOLD) is False and stage_look.kept({}) is None
 
 

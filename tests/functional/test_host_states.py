@@ -75,3 +75,47 @@ def test_what_would_change_fails_or_warns_is_a_line(python_module, state):
     mocks = {"__salt__": {"state.sls": lambda *_, **__: {"a": odd, "b": whole}}, "__opts__": {"id": "node1"}}
     with LoaderModuleMock({module: mocks}):
         assert module.differing([[["a"], ["node1"]]]) == ["odd: why"]
+
+
+@pytest.fixture
+def played(python_module, tmp_path, monkeypatch):
+    """A function: what a host says that has these of Ceph's files and grains, and whether it asked its states, how."""
+    module = python_module("host_states")
+    monkeypatch.setattr(module, "FOLDERS", [tmp_path / "mon", tmp_path / "osd"])
+
+    def said(*sls, files=(), os="Debian", site="a", **more):
+        asked = []
+        for file in files:
+            (tmp_path / file).mkdir(parents=True)
+        read = {"core.os_data": lambda: {"os": os, "cpu_model": "x"}, "extra.config": lambda: {"room": site}}
+        monkeypatch.setattr(module.salt.loader, "grain_funcs", lambda _: read)
+        mocks = {
+            "__salt__": {"state.sls": lambda *words, **told: asked.append((*words, told)) or {}},
+            "__opts__": {"id": "node1"},
+            "__grains__": {"os": "Debian", "room": "a", "cpu_model": "another"},
+        }
+        with LoaderModuleMock({module: mocks}):
+            return module.differing([[list(sls), ["node1"]]], **more), asked
+
+    return said
+
+
+def test_a_host_on_which_no_daemon_ever_was_asks_no_state(played):
+    assert played("conf", "ceph.cluster.daemons") == (["no daemon of Ceph's was ever here"], [])
+    assert played("conf", "ceph.host.packages")[0] == []  # as a host without daemons
+    lines, asked = played("conf", "ceph.cluster.daemons", files=["osd/ceph-1"])
+    assert lines == [] and asked == [(["conf", "ceph.cluster.daemons"], {"test": True, "queue": True, "pillar": {}})]
+
+
+def test_where_a_stage_begins_nobody_waits_for_states_that_run(played):
+    _, [(_, told)] = played("conf", waits=False)
+    assert told["queue"] is False
+
+
+def test_grains_that_choose_states_and_changed_since_are_a_line(played):
+    assert played("conf", anew=True)[0] == []
+    assert played("conf", anew=True, os="Ubuntu", site="b") == (
+        ["grains: os, room changed since Salt has read them"],
+        [],
+    )
+    assert played("conf", os="Ubuntu")[0] == []  # as prep has read them

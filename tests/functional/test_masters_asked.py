@@ -55,7 +55,7 @@ def told(monkeypatch):
 
 def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_costs_no_job(master, told):
     assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
-    assert told[1] == [["host_parts.digest", "host_masters.active", "saltutil.running"]]
+    assert told[1] == [["host_parts.digest", "saltutil.running", "host_masters.active"]]
 
 
 @pytest.mark.parametrize("odd", ["?" * 3000, [1, {"a": None}], {"format": 99}, [["salt1"], "salt2"]])

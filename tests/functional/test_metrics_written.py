@@ -55,13 +55,13 @@ def asked(monkeypatch):
 
     def ask(opts, of, several, timeout=60):
         questions.append([one.function for one in several])
-        told = {"test.ping": True, "daemons.pending": {"osd.1": {}}}
+        told = {"test.ping": True, "daemons.settings": {"osd.1": {"differs": {"a": [1, 2]}, "told": {}}}}
         problems = [Problem(minion, "does not answer", silent=True) for minion in HOSTS[1:]]
         return {one.function: Replies({HOSTS[0]: told[one.function]}, problems) for one in several}
 
     monkeypatch.setattr(minions, "ours", lambda opts: HOSTS)
     monkeypatch.setattr(jobs, "ask_apart", ask)
-    monkeypatch.setattr(jobs, "cluster", lambda opts, function: {"asked": function})
+    monkeypatch.setattr(jobs, "cluster", lambda *_: [])
     monkeypatch.setattr(maintained, "questions", lambda opts: [])
     monkeypatch.setattr(maintained, "known", lambda opts, replies: ([Kept(HOSTS[2])], ""))
     return questions

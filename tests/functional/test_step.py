@@ -9,7 +9,7 @@ import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 from proposals.text.errors import PolicyError
-from runners.engine import minions, stage_lock, stage_look, taking_part
+from runners.engine import minions, stage_lock, taking_part
 
 HOSTS = [f"osd{number:03}" for number in range(300)]
 WELL = {"result": True, "changes": {}, "comment": ""}
@@ -178,21 +178,32 @@ def stage(checkout, monkeypatch):
     return step, asked, applied, seen
 
 
-def test_one_look_asks_each_host_for_all_that_the_steps_behind_it_apply(stage):
+def test_the_first_step_is_told_all_that_the_steps_behind_the_look_apply_and_on_which_hosts(stage):
     step, asked, _, _ = stage
-    assert step["look"]("targets.same")["result"] is True
-    groups = [[["packages", "conf", "check"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
-    assert asked == [("targets.same", {"groups": groups, "pillar": {"more": 1}})]
+    assert step["begin"]("stage.begin", stage="deploy")["result"] is True
+    limited = [[["packages", "conf", "check"], ["a"]], [["packages", "conf"], ["b", "c"]]]
+    look = {"limited": limited, "always": [[["osd"], ["b", "c"]]], "pillar": {"more": 1}}
+    names = [each["name"] for each in STAGE]
+    assert asked == [("stage.begin", {"steps": names, "look": look, "stage": "deploy"})]
+    assert step["look"]("targets.same")["result"] is True and asked[1:] == [("targets.same", {})]
 
 
-def test_what_the_look_will_ask_is_known_from_the_stages_first_step_on(stage, monkeypatch):
+def test_a_stage_for_all_minions_of_ours_looks_at_these(stage):
     step, asked, _, _ = stage
-    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "1"})
-    step["begin"]("stage.begin", stage="deploy")
-    step["look"]("targets.same")
-    assert stage_look.expected(OPTS) == tuple(asked[1][1].values())
-    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "2"})
-    assert stage_look.expected(OPTS) is None
+    every = [*STAGE[1:2], {"fun": "state", "name": "packages", "sls": ["repo", "packages"]}]
+    step["begin"].__globals__["__lowstate__"] = every
+    step["begin"]("stage.begin")
+    assert asked[0][1]["look"] == {"limited": [[["repo", "packages"], None]], "always": [], "pillar": {}}
+
+
+@pytest.mark.parametrize("why", ["in test mode", "without a look"])
+def test_nothing_is_looked_at_where_the_steps_say_it_themselves(stage, why):
+    step, asked, _, _ = stage
+    step["begin"].__globals__["__opts__"]["test"] = why == "in test mode"
+    step["begin"].__globals__["__lowstate__"] = STAGE if why == "in test mode" else STAGE[:1]
+    step["begin"]("stage.begin")
+    assert asked[0][1]["look"] is None
+    assert (step["look"]("targets.same")["comment"] == "looks at once where the stage runs") is (why == "in test mode")
 
 
 def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stage):

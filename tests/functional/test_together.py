@@ -11,6 +11,7 @@ OSD = {"osd": 0, "uuid": "a", "up": 1, "in": 1, "state": ["exists", "up"], "up_f
 NODES = [{"id": -2, "name": "node1", "type": "host", "children": [0]}]
 NODES += [{"id": 0, "name": "osd.0", "type": "osd", "crush_weight": 1.0, "device_class": "hdd"}]
 KEPT = {"halocline/noout": "node1 node2", "halocline/move": "theirs salt-run crush.move node1", "halocline/filler": "x"}
+KEPT |= {"halocline/maintenance/node2": '{"minion": "node2"}'}
 ANSWERS = {
     "status": STATUS,
     "quorum_status": {"monmap": {"mons": [{"name": "node1"}]}, "quorum_names": ["node1"]},
@@ -25,7 +26,13 @@ ANSWERS = {
     "config-key dump halocline/": KEPT,
     **{
         f"config-key dump {key}": {each: text for each, text in KEPT.items() if each.startswith(key)}
-        for key in ("halocline/noout", "halocline/move", "halocline/fill", "halocline/removal")
+        for key in (
+            "halocline/noout",
+            "halocline/move",
+            "halocline/fill",
+            "halocline/removal",
+            "halocline/maintenance/",
+        )
     },
 }
 COMMANDS = {
@@ -49,6 +56,13 @@ def test_a_stages_look_is_one_connection_and_each_function_answers_as_it_does_al
     assert modules["cluster_cli.together"](stage_look.CLUSTER) == alone and len(ceph.connected()) == 1
     assert ceph.typed() == []
     assert alone["cluster_maintenance.noted"] == ["node1", "node2"] and alone["cluster_fill.inspect"]["begun"] is None
+
+
+def test_in_a_job_to_many_hosts_one_alone_asks_the_cluster(modules, ceph):
+    here = modules["config.get"]("id")
+    assert modules["cluster_cli.together"](stage_look.CLUSTER, "another") == {} and ceph.connected() == []
+    told = modules["cluster_cli.together"](stage_look.CLUSTER, here)
+    assert told["cluster_maintenance.hosts"] == {"node2": {"minion": "node2"}} and len(ceph.connected()) == 1
 
 
 def test_nothing_is_remembered_behind_it(modules, ceph):

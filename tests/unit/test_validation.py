@@ -48,6 +48,7 @@ def site(changes):
             place[last] = value
     parts["hosts"] = {name: facts.read(answer) for name, answer in parts["hosts"].items()}
     parts["hardware"] = {name: hardware_facts.read(answer) for name, answer in parts["hardware"].items()}
+    parts["took"] = dict.fromkeys(parts["hosts"], parts["took"])
     parts["profiles"] = {name: Profile(**profile) for name, profile in parts.get("profiles", {}).items()}
     return subject.Subject(**parts, hostnames={name: name for name in SITE["roles"]})
 

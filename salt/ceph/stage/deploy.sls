@@ -18,7 +18,7 @@ ceph-stage-deploy-validate:
     - require:
       - step: ceph-stage-deploy-begin
 
-# Where no host differs from what all SLS below say of it, none of them is applied.
+# Where no host differs from what all SLS below say of it, none of them is applied. The first step has looked.
 ceph-stage-deploy-look:
   step.look:
     - name: targets.same

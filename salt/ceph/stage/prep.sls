@@ -22,12 +22,20 @@ ceph-stage-prep-sync:
     - require:
       - step: ceph-stage-prep-validate
 
+# As in deploy: where all is as it says, what is next is not applied. The first step has looked.
+ceph-stage-prep-look:
+  step.look:
+    - name: targets.same
+    - failhard: True
+    - require:
+      - step: ceph-stage-prep-sync
+
 ceph-stage-prep-packages:
   step.state:
     - sls: [ceph.host.repo, ceph.host.packages, {{ ('ceph.host.time.' ~ pillar['time_init']) | tojson }}]
     - failhard: True
     - require:
-      - step: ceph-stage-prep-sync
+      - step: ceph-stage-prep-look
 
 ceph-stage-prep-updates:
   step.runner:
