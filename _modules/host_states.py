@@ -7,6 +7,7 @@ import salt.loader
 
 DAEMONS = "ceph.cluster.daemons"  # what brings daemons up
 FOLDERS = [Path("/var/lib/ceph", kind) for kind in ("mon", "mgr", "osd")]  # where they keep what is theirs
+OTHER = "the files that grains come from changed since Salt has read them"
 BARE = "no daemon of Ceph's was ever here"
 
 
@@ -28,7 +29,7 @@ def differing(
     waits
         Whether it waits for states that run on this host; that they do is a line otherwise.
     anew
-        Whether it looks too if grains that choose states are as Salt has read them.
+        Whether it looks too if files that grains come from (``_grains/grain_sources.py``) are as Salt has read them.
 
     CLI Example:
 
@@ -39,8 +40,9 @@ def differing(
     wanted = [name for sls, minions in groups if __opts__["id"] in minions for name in sls]
     if DAEMONS in wanted and not any(path for folder in FOLDERS for path in folder.glob("*")):
         return [BARE]  # no need to ask each state
-    if wanted and anew and (other := _other_grains()):
-        return [f"grains: {', '.join(other)} changed since Salt has read them"]
+    read = salt.loader.grain_funcs(__opts__)["grain_sources.grain_sources"] if anew else dict
+    if any(__grains__.get(name) != value for name, value in read().items()):
+        return [OTHER]
     found = __salt__["state.sls"](wanted, test=True, queue=waits, pillar=dict(pillar or {})) if wanted else {}
     if not isinstance(found, Mapping):
         return [str(line) for line in found]
@@ -50,10 +52,3 @@ def differing(
         for state in states
         if state["result"] is not True or state["changes"] or state.get("warnings")
     ]
-
-
-def _other_grains() -> list[str]:
-    """The grains of the system, and of the minion's own files, that are not as Salt has read them."""
-    read = salt.loader.grain_funcs(__opts__)
-    system = {name: value for name, value in read["core.os_data"]().items() if name.startswith("os")}
-    return sorted(name for name, value in {**system, **read["extra.config"]()}.items() if __grains__.get(name) != value)

@@ -14,7 +14,7 @@ from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.notes import FEW, several
 from runners.engine.stage_memory import Memory
 
-SHIPPED = "*"  # of pillar/ceph/minions.sls
+TARGET, SHIPPED = "ceph_minions", "*"  # of pillar/ceph/minions.sls
 _PILLAR: Memory[dict[str, Any]] = Memory()
 
 
@@ -23,7 +23,7 @@ def ours(opts: Mapping) -> list[str]:
 
     Raises ProposalError where this master serves something else already and nobody said which minions are ours.
     """
-    target = pillar(opts)["ceph_minions"]
+    target = pillar(opts)[TARGET]
     own_file = site(opts).root / "minions.sls"
     if target == SHIPPED and not own_file.exists() and (other := _other_top(opts)):
         accepted = several(match(opts, "*"), "more", FEW) or "none"
@@ -37,6 +37,8 @@ def ours(opts: Mapping) -> list[str]:
 def addressed(opts: Mapping, stage: str, members: Sequence[str] | None) -> list[str]:
     """Return the minions that a stage addresses; ProposalError where there are none.
 
+    Its steps share the pillar that Salt has compiled for its SLS, until one of them changes anything.
+
     opts
         The master's options.
     stage
@@ -44,6 +46,8 @@ def addressed(opts: Mapping, stage: str, members: Sequence[str] | None) -> list[
     members
         Their ids; None for every minion of ours.
     """
+    if TARGET in opts.get("pillar", ()):
+        _PILLAR.keep(opts, dict(opts["pillar"]))
     if members is not None and not members:
         raise ProposalError(f"stage {stage}: nothing is configured yet: run 'salt-run state.orch ceph.stage.configure'")
     expected = sorted(members) if members else ours(opts)
@@ -95,7 +99,7 @@ def anew(opts: Mapping) -> None:
 
 def _compiled(opts: Mapping) -> dict[str, Any]:
     own = salt.pillar.get_pillar(opts, {}, opts["id"], "base").compile_pillar()
-    if "ceph_minions" not in own:
+    if TARGET not in own:
         raise ProposalError(
             f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): is "
             "srv/master.d/halocline.conf in the master's master.d, and the master restarted since?"

@@ -7,7 +7,7 @@ Salt's own ``salt.state`` takes its targets when the stage begins to be compiled
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import salt.runner
+import salt.loader
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
@@ -196,11 +196,7 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     """Run it as a part of this orchestration, whose events then name it, and read the answer."""
     said = {"type": "runner", "name": name, "args": [], "kwargs": arguments}
     salt.utils.event.fire_args(__opts__, __orchestration_jid__, said, prefix="run")
-    done = _runners().cmd(name, kwarg=dict(arguments), print_event=False, full_return=True)
-    answer = done.get("return")
-    if not isinstance(answer, dict):
-        ret.update(result=False, comment=str(answer))
-        return ret
+    answer = _runners()[name](**arguments)
     ret["changes"] = answer.get("changes", {})
     if ret["changes"]:
         _look_anew()
@@ -210,10 +206,14 @@ def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
     return ret | {key: answer[key] for key in ("plan", "findings", "summary", "left") if key in answer}
 
 
-def _runners() -> salt.runner.RunnerClient:
-    """One client of Salt's runners for all steps of a stage: ``saltutil.runner`` loads every runner anew, each time."""
+def _runners() -> Mapping[str, Any]:
+    """Salt's runners, loaded once for all steps of a stage.
+
+    Salt's client of runners loads all that there are, makes a minion of its own to write each answer into the job
+    cache, and ``saltutil.runner`` makes a client for each: a second of a processor for what the run log says already.
+    """
     if RUNNERS not in __context__:
-        __context__[RUNNERS] = salt.runner.RunnerClient(__opts__)
+        __context__[RUNNERS] = salt.loader.runner(__opts__)
     return __context__[RUNNERS]
 
 

@@ -43,6 +43,7 @@ def differing(modules, *sls, minions=("node1",)):
 def test_a_host_that_is_as_told_has_no_line(modules, folder):
     assert differing(modules, "drift") == []
     assert differing(modules, "drift", minions=["another"]) == []
+    assert modules["host_states.differing"]([[["drift"], ["node1"]]], {}, waits=False, anew=True) == []
 
 
 @pytest.mark.parametrize("drift", DRIFTS)
@@ -83,16 +84,16 @@ def played(python_module, tmp_path, monkeypatch):
     module = python_module("host_states")
     monkeypatch.setattr(module, "FOLDERS", [tmp_path / "mon", tmp_path / "osd"])
 
-    def said(*sls, files=(), os="Debian", site="a", **more):
+    def said(*sls, files=(), sources="a", **more):
         asked = []
         for file in files:
             (tmp_path / file).mkdir(parents=True)
-        read = {"core.os_data": lambda: {"os": os, "cpu_model": "x"}, "extra.config": lambda: {"room": site}}
+        read = {"grain_sources.grain_sources": lambda: {"grain_sources": sources}}
         monkeypatch.setattr(module.salt.loader, "grain_funcs", lambda _: read)
         mocks = {
             "__salt__": {"state.sls": lambda *words, **told: asked.append((*words, told)) or {}},
             "__opts__": {"id": "node1"},
-            "__grains__": {"os": "Debian", "room": "a", "cpu_model": "another"},
+            "__grains__": {"grain_sources": "a"},
         }
         with LoaderModuleMock({module: mocks}):
             return module.differing([[list(sls), ["node1"]]], **more), asked
@@ -112,10 +113,10 @@ def test_where_a_stage_begins_nobody_waits_for_states_that_run(played):
     assert told["queue"] is False
 
 
-def test_grains_that_choose_states_and_changed_since_are_a_line(played):
+def test_that_salt_may_have_read_other_grains_is_a_line(played):
     assert played("conf", anew=True)[0] == []
-    assert played("conf", anew=True, os="Ubuntu", site="b") == (
-        ["grains: os, room changed since Salt has read them"],
+    assert played("conf", anew=True, sources="b") == (
+        ["the files that grains come from changed since Salt has read them"],
         [],
     )
-    assert played("conf", os="Ubuntu")[0] == []  # as prep has read them
+    assert played("conf", sources="b")[0] == []  # as prep has read them

@@ -4,7 +4,7 @@ import os
 import runpy
 
 import pytest
-import salt.runner
+import salt.loader
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
@@ -104,17 +104,19 @@ def test_where_it_is_not_known_who_takes_part_nothing_is_applied(state):
     assert state([], SaltClientError("never asked"))["comment"] == "none of its hosts takes part: nothing changed"
 
 
-def test_all_steps_of_a_stage_share_one_client_of_salts_runners(checkout, monkeypatch):
+class Runners(dict):
+    """Salt's runners, each of which answers so; what they were asked."""
+
+    def __init__(self, asked, **answer):
+        self.asked, self.said = asked, {"changes": {}, **answer}
+
+    def __missing__(self, name):
+        return lambda **told: self.asked.append((name, told)) or {"text": name, **self.said}
+
+
+def test_all_steps_of_a_stage_share_runners_that_are_loaded_once(checkout, monkeypatch):
     made, told = [], []
-
-    class Client:
-        def __init__(self, _):
-            made.append(self)
-
-        def cmd(self, name, **_):
-            return {"return": {"text": name, "changes": {"a": 1}}}
-
-    monkeypatch.setattr(salt.runner, "RunnerClient", Client)
+    monkeypatch.setattr(salt.loader, "runner", lambda _: made.append(1) or Runners([], changes={"a": 1}))
     monkeypatch.setattr(salt.utils.event, "fire_args", lambda _, jid, said, **__: told.append((jid, said["name"])))
     step = runpy.run_path(str(checkout / "salt/_states/step.py"))["runner"]
     step.__globals__.update(__opts__=OPTS, __context__={}, __orchestration_jid__="1")
@@ -136,6 +138,8 @@ def test_steps_of_a_stage_share_the_masters_pillar_until_one_changes_anything(ch
     look_anew.__globals__["__opts__"] = OPTS
     look_anew()
     assert minions.pillar(OPTS) == {"pools": {"a": 2}}
+    minions.addressed({**OPTS, "pillar": {"ceph_minions": "*", "pools": {}}}, "prep", ["a"])  # as Salt has compiled it
+    assert minions.pillar(OPTS) == {"ceph_minions": "*", "pools": {}} and len(made) == 2
     jid["jid"] = "2"  # another stage
     assert minions.pillar(OPTS) == {"pools": {"a": 3}}
     jid.clear()  # typed by hand
@@ -159,15 +163,7 @@ def stage(checkout, monkeypatch):
     asked, applied = [], []
     seen: dict[str, object] = {"as_told": True}
 
-    class Client:
-        def __init__(self, _):
-            pass
-
-        def cmd(self, name, kwarg, **_):
-            asked.append((name, kwarg))
-            return {"return": {"text": "", "changes": {}}}
-
-    monkeypatch.setattr(salt.runner, "RunnerClient", Client)
+    monkeypatch.setattr(salt.loader, "runner", lambda _: Runners(asked))
     monkeypatch.setattr(salt.utils.event, "fire_args", lambda *_, **__: None)
     monkeypatch.setattr(taking_part, "among", lambda _, hosts, __: hosts)
     monkeypatch.setattr(stage_lock, "kept", lambda _, key: seen.get(key))
