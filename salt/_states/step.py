@@ -123,9 +123,9 @@ def state(
         ret["comment"] = f"{len(taking)} hosts, {len(ret['changed'])} changed"
     if ret["result"] is False and go_on:
         answers = ret["changes"].get("ret", {})
-        left, why = _asked("targets.leave", {"step": name, "among": taking, "answers": answers}, dict)
-        ret["result"] = not why
-        ret["comment"] += f"\n{why or left['text']}"
+        left = _runners()["targets.leave"](step=name, among=taking, answers=answers)
+        ret["result"] = "error" not in left
+        ret["comment"] += f"\n{left.get('error') or left['text']}"
     return ret
 
 
@@ -182,14 +182,6 @@ def _taking(hosts: Sequence[str] | None, limited: bool) -> tuple[list[str], str]
         return taking_part.among(__opts__, hosts, limited), ""
     except ProposalError as err:
         return [], str(err)
-
-
-def _asked(name: str, arguments: Mapping, kind: type) -> tuple[Any, str]:
-    """A runner's answer where it is no step of its own; and why there is none, in its words or Salt's."""
-    answer = __salt__["saltutil.runner"](name, kwarg=dict(arguments))
-    if isinstance(answer, Mapping) and "error" in answer:
-        return answer, answer["error"]
-    return answer, "" if isinstance(answer, kind) else str(answer)
 
 
 def _taken(ret: dict, name: str, arguments: Mapping) -> dict:
