@@ -12,7 +12,7 @@ BARE = "no daemon of Ceph's was ever here"
 
 
 def differing(
-    groups: Sequence[tuple[Sequence[str], Collection[str]]],
+    groups: Sequence[tuple[Sequence[str], Collection[str] | None]],
     pillar: Mapping[str, object] | None = None,
     waits: bool = True,
     anew: bool = False,
@@ -23,7 +23,7 @@ def differing(
     read is a line as well.
 
     groups
-        Lists of SLS, each with the minions that they are for.
+        Lists of SLS, each with the minions that they are for; None: for all.
     pillar
         More pillar for them.
     waits
@@ -37,7 +37,7 @@ def differing(
 
         salt 'osdnode1' host_states.differing '[[[ceph.cluster.osd], [osdnode1]]]'
     """
-    wanted = [name for sls, minions in groups if __opts__["id"] in minions for name in sls]
+    wanted = [name for sls, minions in groups if minions is None or __opts__["id"] in minions for name in sls]
     if DAEMONS in wanted and not any(path for folder in FOLDERS for path in folder.glob("*")):
         return [BARE]  # no need to ask each state
     read = salt.loader.grain_funcs(__opts__)["grain_sources.grain_sources"] if anew else dict

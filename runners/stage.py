@@ -61,7 +61,7 @@ def begin(
     steps
         The names of the stage's steps, for its run log (``step.begin`` tells them).
     look
-        What it looks at in the same job, as ``step.begin`` tells it.
+        What a run for all hosts looks at in the same job, as ``step.begin`` tells it.
     wait
         Seconds to wait for jobs of an interrupted run.
     test
@@ -82,8 +82,8 @@ def begin(
         log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
         job = stage_lock.note(__opts__, {**job, "log": log})
         stage_child.guard(stage, INTERRUPTED.format(stage))
-    pillar, groups = look and look["pillar"], targets.groups(note, look or {}, expected)
-    asked = stage_jobs.questions(__opts__, stage, hosts == expected, test, pillar, groups)
+    look = look if hosts == expected else None
+    asked = stage_jobs.questions(__opts__, stage, hosts == expected, test, look)
     answered, told = stage_jobs.begun(__opts__, expected, asked)
     masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
@@ -105,7 +105,7 @@ def begin(
     busy = any(answered.values())  # what was waited for has changed hosts since
     early.keep(__opts__, None if busy else told)
     if look is not None and not busy:
-        stage_look.keep(__opts__, stage_look.seen(__opts__, told, targets.groups(note, look, expected)))
+        stage_look.keep(__opts__, stage_look.seen(__opts__, told, targets.groups(note, look["groups"], expected)))
     began = targets.began(note, expected, len(answered))
     return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
 

@@ -56,20 +56,17 @@ def among(note: Note, minions: Iterable[str], limited: bool = True) -> list[str]
     return sorted(minion for minion in minions if minion not in away and (hosts is None or minion in hosts))
 
 
-def groups(note: Note, wanted: Mapping[str, Any], ours: Collection[str]) -> list[tuple[Sequence[str], list[str]]]:
-    """Return lists of SLS, each with those of their minions that take part in a run.
+def groups(note: Note, wanted: Iterable[Sequence[Any]], ours: Collection[str]) -> list[tuple[list[str], list[str]]]:
+    """Return lists of SLS, each with those of its minions that take part in a run.
 
     note
         The run's.
     wanted
-        ``{limited, always}``: lists of SLS with their minions, None for all of ours, that ``only`` limits, and those
-        that it does not.
+        Lists of SLS with their minions, None for all of ours.
     ours
-        Those of the run.
+        The minions of the run.
     """
-    kinds = (("limited", True), ("always", False))
-    every = [(sls, hosts, limited) for kind, limited in kinds for sls, hosts in wanted.get(kind, ())]
-    found = [(sls, among(note, ours if hosts is None else hosts, limited)) for sls, hosts, limited in every]
+    found = [(sls, among(note, ours if hosts is None else hosts)) for sls, hosts in wanted]
     return [(sls, taking) for sls, taking in found if taking]
 
 

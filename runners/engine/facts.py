@@ -14,9 +14,7 @@ from runners.engine import early, keys, minions
 ASKED = "host.facts"
 BESIDE = {check.MACHINES: Question("host_hardware.facts"), check.KEYS: Question(keys.ASKED, [True])}
 SINCE = Question("host.since", kind=float)  # behind it, and behind all else that the same job asks
-EARLY = (
-    5  # seconds: where a host may have told its facts later they are asked anew, as no clock is compared more closely
-)
+EARLY = 5  # seconds in which a host may have told them; in more they are asked anew: no clock is compared more closely
 
 
 def questions(opts: Mapping) -> list[Question]:

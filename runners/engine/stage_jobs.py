@@ -19,9 +19,7 @@ def running(opts: Mapping, minions: Collection[str]) -> Jobs:
     return {minion: state_runs(answer) for minion, answer in replies.answers.items()}
 
 
-def questions(
-    opts: Mapping, stage: str, whole: bool, test: bool, pillar: Mapping | None, groups: Sequence[stage_look.Group]
-) -> list[Question]:
+def questions(opts: Mapping, stage: str, whole: bool, test: bool, look: Mapping | None) -> list[Question]:
     """Return what a stage that begins asks all hosts: what runs there, what its next step asks them, which masters they
     have, one of them who is in maintenance; and its look.
 
@@ -33,17 +31,17 @@ def questions(
         Whether the run is for all hosts: a minion that it is not for reads nothing anew.
     test
         Whether it is in test mode.
-    pillar, groups
-        More pillar for the SLS of its look, None where it has none; and these with their hosts.
+    look
+        Its look: SLS with their hosts (``groups``), and more ``pillar`` for them; None where it has none.
     """
     deploys = stage == "deploy"
     asked = facts.questions(opts) if deploys else []  # first: they tell the time
     asked += parts.questions(refresh=not test) if stage == "prep" and whole else []
     asked += [RUNNING, masters.ACTIVE]
-    if pillar is None:
+    if look is None:
         return [*asked, *maintained.questions(opts)]
     asked += facts.BESIDE.values() if deploys else maintained.questions(opts)
-    asked += stage_look.questions(opts, groups, pillar, cluster=deploys)
+    asked += stage_look.questions(opts, look, cluster=deploys)
     return [*asked, *([facts.SINCE] if deploys else [])]
 
 

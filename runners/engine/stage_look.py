@@ -25,7 +25,7 @@ HOSTS = (Question(SETTINGS), Question(STOPPED, kind=list), Question(ABSENT), Que
 DIFFERING = "host_states.differing"
 AS_TOLD = "as_told"  # of the stage's job: whether no host differs from what its steps say
 LINE = "not as told, or to be applied:"  # before what differs
-GONE = "what was seen where the stage began holds no more"  # states still ran, or a step has changed something since
+GONE = "not looked at where the stage began, or something changed since"
 Group = tuple[Sequence[str], Collection[str]]  # SLS, and the minions that they are for
 
 
@@ -44,17 +44,17 @@ class Look(NamedTuple):
 _KEPT: Memory[Look] = Memory()
 
 
-def questions(opts: Mapping, groups: Sequence[Group], pillar: Mapping, cluster: bool) -> list[Question]:
+def questions(opts: Mapping, look: Mapping, cluster: bool) -> list[Question]:
     """Return what a stage that begins asks for its look, in its job to all hosts.
 
     opts
         The master's options.
-    groups, pillar
-        As for ``differing``.
+    look
+        SLS with their hosts (``groups``, None for all), and more ``pillar`` for them.
     cluster
-        Whether more than states is looked at. Where not, a host reads its grains anew in the same job, behind this.
+        Whether more than states is looked at. Where not, a host reads its grains anew in the same job.
     """
-    states = Question(DIFFERING, [groups, pillar, False, not cluster], list)
+    states = Question(DIFFERING, [look["groups"], look["pillar"], False, not cluster], list)
     return [_asked_together(opts), *HOSTS, states] if cluster else [states]
 
 

@@ -40,27 +40,22 @@ def look(name: str) -> dict:
 
 
 def _looked_at() -> dict[str, Any] | None:
-    """All SLS of the steps behind the look, each list of them with its hosts (None: all of ours), those that ``only``
-    limits and those that it does not; and more pillar for them. None where the stage has no look."""
+    """All SLS of the steps behind the look, each list of them with its hosts (None: all of ours), and more pillar for
+    them. None where the stage has no look."""
     at = next((number for number, step in enumerate(__lowstate__) if step["fun"] == "look"), None)
     if at is None:
         return None
     pillar: dict[str, Any] = {}
-    wanted: dict[bool, dict[str | None, list[str]]] = {True: {}, False: {}}
+    wanted: dict[str | None, list[str]] = {}
     for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
         pillar |= step.get("pillar") or {}
         for host in step.get("hosts") or [None]:
-            sls = wanted[step.get("limited", True)].setdefault(host, [])
-            sls += [step["sls"]] if isinstance(step["sls"], str) else step["sls"]
-    return {"limited": _together(wanted[True]), "always": _together(wanted[False]), "pillar": pillar}
-
-
-def _together(wanted: Mapping[str | None, list[str]]) -> list[Any]:
-    """Hosts with the same SLS as one."""
+            wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
     groups: dict[tuple[str, ...], list[str | None]] = {}
     for host, sls in wanted.items():
         groups.setdefault(tuple(sls), []).append(host)
-    return [[list(sls), None if hosts == [None] else hosts] for sls, hosts in groups.items()]
+    told = [[list(sls), None if hosts == [None] else hosts] for sls, hosts in groups.items()]
+    return {"groups": told, "pillar": pillar}
 
 
 def runner(name: str, check: str | None = None, **kwargs: object) -> dict:

@@ -482,7 +482,7 @@ GROUPS = [[["ceph.cluster.osd"], list(NODES)]]
 
 def begun(groups):
     """As a stage's first step looks."""
-    asked = stage_look.questions({}, groups, {}, cluster=True)
+    asked = stage_look.questions({}, {"groups": groups, "pillar": {}}, cluster=True)
     stage_look.keep({}, stage_look.seen({}, early.ask({}, [*NODES, "salt"], asked), groups))
 
 
@@ -514,7 +514,7 @@ def test_where_nothing_is_to_be_done_a_deploy_asks_cluster_and_hosts_once(cluste
 
 def test_where_nothing_that_was_seen_holds_any_more_every_step_is_applied(runners, cluster, steps):
     answer = runners["targets.same"]()
-    assert answer["text"] == "not as told, or to be applied:\nwhat was seen where the stage began holds no more"
+    assert answer["text"] == f"{stage_look.LINE}\n{stage_look.GONE}"
     assert stage_lock.kept({}, stage_look.AS_TOLD) is False
 
 

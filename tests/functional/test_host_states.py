@@ -43,7 +43,7 @@ def differing(modules, *sls, minions=("node1",)):
 def test_a_host_that_is_as_told_has_no_line(modules, folder):
     assert differing(modules, "drift") == []
     assert differing(modules, "drift", minions=["another"]) == []
-    assert modules["host_states.differing"]([[["drift"], ["node1"]]], {}, waits=False, anew=True) == []
+    assert modules["host_states.differing"]([[["drift"], None]], {}, waits=False, anew=True) == []
 
 
 @pytest.mark.parametrize("drift", DRIFTS)

@@ -58,6 +58,15 @@ def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_cos
     assert told[1] == [["host_parts.digest", "saltutil.running", "host_masters.active"]]
 
 
+LOOK = {"groups": [[["packages"], None]], "pillar": {}}
+
+
+@pytest.mark.parametrize(("only", "looks"), [(None, True), ("node1", False)])
+def test_a_run_for_some_hosts_alone_looks_at_none(master, told, only, looks):
+    assert master.runners()["stage.begin"]("prep", needs="answering", only=only, look=LOOK).get("retcode", 0) == 0
+    assert ("host_states.differing" in told[1][0]) is looks
+
+
 @pytest.mark.parametrize("odd", ["?" * 3000, [1, {"a": None}], {"format": 99}, [["salt1"], "salt2"]])
 def test_what_is_no_list_of_names_holds_nothing_back(master, told, odd):
     told[0]["node2"] = odd

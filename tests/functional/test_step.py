@@ -177,8 +177,8 @@ def stage(checkout, monkeypatch):
 def test_the_first_step_is_told_all_that_the_steps_behind_the_look_apply_and_on_which_hosts(stage):
     step, asked, _, _ = stage
     assert step["begin"]("stage.begin", stage="deploy")["result"] is True
-    limited = [[["packages", "conf", "check"], ["a"]], [["packages", "conf"], ["b", "c"]]]
-    look = {"limited": limited, "always": [[["osd"], ["b", "c"]]], "pillar": {"more": 1}}
+    groups = [[["packages", "conf", "check"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
+    look = {"groups": groups, "pillar": {"more": 1}}
     names = [each["name"] for each in STAGE]
     assert asked == [("stage.begin", {"steps": names, "look": look, "stage": "deploy"})]
     assert step["look"]("targets.same")["result"] is True and asked[1:] == [("targets.same", {})]
@@ -189,7 +189,7 @@ def test_a_stage_for_all_minions_of_ours_looks_at_these(stage):
     every = [*STAGE[1:2], {"fun": "state", "name": "packages", "sls": ["repo", "packages"]}]
     step["begin"].__globals__["__lowstate__"] = every
     step["begin"]("stage.begin")
-    assert asked[0][1]["look"] == {"limited": [[["repo", "packages"], None]], "always": [], "pillar": {}}
+    assert asked[0][1]["look"] == {"groups": [[["repo", "packages"], None]], "pillar": {}}
 
 
 @pytest.mark.parametrize("why", ["in test mode", "without a look"])
