@@ -6,10 +6,13 @@ from functools import partial
 from proposals.stages import masters
 from proposals.stages.orchestrations import Jobs, named, state_runs
 from proposals.stages.replies import Question
+from proposals.text.errors import ArgumentError
+from proposals.text.form import has
 from runners.engine import early, facts, jobs, maintained, parts, stage_look
 from runners.engine.waiting import until_none
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
+LOOK = {"groups": [[object]], "pillar": {"*": object}}
 RUNNING = Question("saltutil.running", kind=list)
 
 
@@ -33,7 +36,11 @@ def questions(opts: Mapping, stage: str, whole: bool, test: bool, look: Mapping 
         Whether it is in test mode.
     look
         Its look: SLS with their hosts (``groups``), and more ``pillar`` for them; None where it has none.
+
+    Raises ArgumentError for a look of another form.
     """
+    if look is not None and not (has(look, LOOK) and all(len(group) == 2 for group in look["groups"])):
+        raise ArgumentError("look= is what a stage's own first step tells (step.begin): leave it out")
     deploys = stage == "deploy"
     asked = facts.questions(opts) if deploys else []  # first: they tell the time
     asked += parts.questions(refresh=not test) if stage == "prep" and whole else []

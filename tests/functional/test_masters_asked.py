@@ -67,6 +67,13 @@ def test_a_run_for_some_hosts_alone_looks_at_none(master, told, only, looks):
     assert ("host_states.differing" in told[1][0]) is looks
 
 
+@pytest.mark.parametrize("look", ["packages", {}, {"groups": "a", "pillar": {}}, {"groups": [["a"]], "pillar": {}}])
+def test_a_look_that_somebody_typed_is_refused_in_one_line(master, told, look):
+    done = master.runners()["stage.begin"]("prep", test=True, look=look)
+    assert done["retcode"] == 2 and done["error"].startswith("look= is what a stage's own first step tells")
+    assert told[1] == []
+
+
 @pytest.mark.parametrize("odd", ["?" * 3000, [1, {"a": None}], {"format": 99}, [["salt1"], "salt2"]])
 def test_what_is_no_list_of_names_holds_nothing_back(master, told, odd):
     told[0]["node2"] = odd
