@@ -7,8 +7,8 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from rich.table import Table
@@ -55,17 +55,23 @@ def machine() -> str:
     return f"{os.cpu_count()} x {(models or [platform.machine()])[0]}, Python {platform.python_version()}"
 
 
-def last(here: str, folder: Path = FOLDER) -> dict[str, float]:
-    """The ratio of each row in the last runs on this machine; a run may have had some rows alone."""
-    ratios: dict[str, float] = {}
+def runs(here: str, folder: Path = FOLDER) -> dict[str, list[Row]]:
+    """Each row in the runs on this machine, the last one last; a run may have had some rows alone."""
+    found: dict[str, list[Row]] = {}
     for path in sorted(folder.glob("*.json")):
         kept = json.loads(path.read_text())
-        if kept["machine"] == here:
-            ratios |= {each["what"]: each["ratio"] for each in kept["rows"]}
-    return ratios
+        for each in kept["rows"] if kept["machine"] == here else ():
+            read = Row(*(each[field.name] for field in fields(Row)))
+            found.setdefault(read.what, []).append(read)
+    return found
 
 
-def table(rows: Sequence[Row], before: dict[str, float]) -> Table:
+def last(measured: Mapping[str, Sequence[Row]]) -> dict[str, float]:
+    """The last ratio of each row that was measured."""
+    return {what: rows[-1].ratio for what, rows in measured.items() if rows}
+
+
+def table(rows: Sequence[Row], before: Mapping[str, float]) -> Table:
     """The rows, each beside its last ratio on this machine."""
     made = Table(box=None, header_style="bold")
     for heading in ("what", "floor", "ours", "ratio", "goal", "held", "last ratio"):

@@ -19,7 +19,8 @@ def test_the_last_run_on_this_machine_is_beside_each_row_and_another_machines_is
     first = kept.keep([FLOOR, SLOW], "here", tmp_path)
     kept.keep([kept.Row("deploy", 10.0, 10.0, 1.5)], "there", tmp_path)
     kept.keep([kept.Row("planner", 2.0, 2.4, 1.5)], "here", tmp_path)
-    assert kept.last("here", tmp_path) == {"planner": 1.2, "deploy": 1.9} and kept.last("nowhere", tmp_path) == {}
+    assert kept.last(kept.runs("here", tmp_path)) == {"planner": 1.2, "deploy": 1.9}
+    assert kept.runs("nowhere", tmp_path) == {}
     told = json.loads(first.read_text())
     assert told["machine"] == "here" and told["rows"][1] == {
         "what": "deploy", "floor": 10.0, "ours": 19.0, "goal": 1.5, "unit": "s", "ratio": 1.9, "held": False
