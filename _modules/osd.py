@@ -110,7 +110,10 @@ def dry_run() -> dict[str, str]:
 
 
 def deploy() -> dict[str, dict]:
-    """Make and start the planned OSDs that are not made or do not run: ``{made: {fsid: id}, failed: {fsid: why}}``.
+    """Make and start the planned OSDs that are not made or do not run.
+
+    Returns ``{made: {fsid: id}, started: {fsid: id}, failed: {fsid: why}}``; started are those that lay on their disks
+    already.
 
     Everything is looked at again right before it is used; what exists is left alone, and so is what ``absent`` names.
     Run again after any interruption: the same fsids give the same slots, the same ids and no second OSD. An event tells
@@ -126,11 +129,12 @@ def deploy() -> dict[str, dict]:
     groups = _groups(planned)
     todo = _todo(planned, groups)
     if not todo:
-        return {"made": {}, "failed": {}}
+        return {"made": {}, "started": {}, "failed": {}}
     problems = check()
     if problems:
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
-    left = _left(todo, groups)
+    there = {osd["fsid"]: osd_id for osd in todo if (osd_id := _call(osd, "made", groups)) is not None}
+    left = _left(todo, there)
     todo = [osd for osd in todo if osd["fsid"] not in left]
     __salt__["osd_plan.needs_aio"](todo)
     waiting = __salt__["osd_register.waiting"](todo)
@@ -141,7 +145,8 @@ def deploy() -> dict[str, dict]:
         for method, parts in PARTS.items():
             osds = [osd for osd in todo if osd["method"] == method]
             held += __salt__[f"{parts}.make"](osds) if osds else []
-        new = __salt__["osd_register.new"]([osd for osd in todo if _unregistered(osd, groups)])
+        # `ceph-volume` registers its own
+        new = __salt__["osd_register.new"]([osd for osd in todo if osd["method"] == "raw" and osd["fsid"] not in there])
         todo = [{**osd, "new": new.get(osd["fsid"])} for osd in todo]
         answers = halocline.side_by_side(_made_or_failed, [(osd,) for osd in todo], _at_once(), tell)
     finally:
@@ -152,7 +157,10 @@ def deploy() -> dict[str, dict]:
     units = [f"ceph-osd@{ids[osd['fsid']]}" for osd in todo if osd["fsid"] in ids and osd["method"] == "raw"]
     if units:  # one call: each makes systemd read all its units anew
         halocline.run(["systemctl", "enable", *units])
-    return {"made": ids, "failed": left | {fsid: answer for fsid, answer in outcome.items() if fsid not in ids}}
+    made = {fsid: osd_id for fsid, osd_id in ids.items() if fsid not in there}
+    started = {fsid: osd_id for fsid, osd_id in ids.items() if fsid in there}
+    failed = left | {fsid: answer for fsid, answer in outcome.items() if fsid not in ids}
+    return {"made": made, "started": started, "failed": failed}
 
 
 def report() -> dict[str, dict]:
@@ -198,13 +206,13 @@ def _gone(planned: Sequence[Mapping]) -> dict[str, str]:
     return {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
 
 
-def _left(todo: Sequence[Mapping], groups: Mapping) -> dict[str, str]:
+def _left(todo: Sequence[Mapping], there: Mapping[str, int]) -> dict[str, str]:
     """Why OSDs that lie whole on their disks are not started: the cluster let go of them, and of their keys."""
-    made = {osd["fsid"]: (osd_id, osd) for osd in todo if (osd_id := _call(osd, "made", groups)) is not None}
+    disks = {osd["fsid"]: osd["parts"]["data"]["disk"] for osd in todo if osd["fsid"] in there}
     return {
-        fsid: f"osd.{made[fsid][0]} has left the cluster, and {made[fsid][1]['parts']['data']['disk']} holds it still: "
+        fsid: f"osd.{there[fsid]} has left the cluster, and {disks[fsid]} holds it still: "
         "'salt-run disk.wipe' makes room for a new one, then run the stage again"
-        for fsid in (__salt__["osd_register.unknown"](sorted(made)) if made else ())
+        for fsid in (__salt__["osd_register.unknown"](sorted(there)) if there else ())
     }
 
 
@@ -216,11 +224,6 @@ def _groups(planned: Sequence[Mapping]) -> dict[str, dict]:
 def _todo(planned: Sequence[dict], groups: Mapping) -> list[dict]:
     units = __salt__["daemons.units"]("ceph-osd@*") if planned else {}
     return [osd for osd in planned if not _call(osd, "whole", groups, units)]
-
-
-def _unregistered(osd: Mapping, groups: Mapping) -> bool:
-    """Whether the cluster is to be given an OSD first; ``ceph-volume`` does that itself."""
-    return osd["method"] == "raw" and _call(osd, "made", groups) is None
 
 
 def _call(osd: Mapping, function: str, *arguments: Mapping) -> Any:

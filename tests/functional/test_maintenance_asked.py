@@ -426,6 +426,18 @@ def test_a_stage_leaves_a_host_in_maintenance_alone_and_says_so(runners, cluster
     assert "stage own: all of its hosts are in maintenance" in only["error"]
 
 
+def test_who_is_in_maintenance_is_asked_once_where_there_is_no_cluster_yet(runners, cluster, noted):
+    asked = []
+
+    def hosts(minion, *_):
+        asked.append(minion)
+        raise ProposalError("'ceph' on salt: [errno 2] RADOS object not found (error calling conf_read_file)")
+
+    cluster.cluster_maintenance_hosts = hosts
+    assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0
+    assert asked.count("salt") == 1
+
+
 def test_a_silent_host_beside_one_in_maintenance_is_named_alone(runners, cluster, noted):
     runners["maintenance.begin"]("node1")
     noted.away |= {"node1", "node2"}

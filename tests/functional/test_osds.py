@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import importlib.util
 import os
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 from proposals.text.sizes import EXTENT
 
 MIB, GIB = 1 << 20, 1 << 30
+STATE = Path(__file__).parents[2] / "salt/_states/osd.py"
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 UUIDS = [f"6b0c2b1e-0000-4000-8000-00000000000{number}" for number in range(4)]
 DATA, FAST = "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4", "/dev/disk/by-id/wwn-0x500a0751e1b2c3d4"
@@ -200,6 +202,7 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
         "osd_register.waiting": lambda osds: {},
         "osd_register.new": lambda osds: {one["fsid"]: (5, "key") for one in osds},
         "osd_lvm_parts.make": lambda osds: [],
+        "osd_lvm.made": lambda one, groups: None,
     }
     todo = [{"fsid": fsid, "method": "lvm", "parts": {}} for fsid in answers]
     found = {"plan": todo, "check": {}, "_absent": {}, "_groups": {}, "_todo": todo, "_left": {}}
@@ -207,10 +210,44 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
         monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
     monkeypatch.setattr(osd, "__salt__", asked)
     monkeypatch.setattr(osd, "_made_or_failed", lambda one: answers[one["fsid"]])
-    assert osd.deploy() == {"made": {"a": 3, "c": 4}, "failed": {"b": "no space"}}
+    assert osd.deploy() == {"made": {"a": 3, "c": 4}, "started": {}, "failed": {"b": "no space"}}
     assert {tag for tag, _ in told} == {"halocline/osd"} and told[0][1] == {"made": 0, "failed": 0, "of": 3}
     assert [data["made"] + data["failed"] for _, data in told] == [0, 1, 2, 3]
     assert told[-1][1] == {"made": 2, "failed": 1, "of": 3}
+
+
+@pytest.mark.parametrize(
+    ("made", "started", "would", "says"),
+    [
+        ({"a": 3}, {}, "1 OSD would be made", "1 OSD made"),
+        ({}, {"b": 4}, "osd.4 would be started", "osd.4 started"),
+        (
+            {"a": 3, "c": 5},
+            {"b": 4, "d": 6},
+            "2 OSDs would be made; osd.4, osd.6 would be started",
+            "2 OSDs made; osd.4, osd.6 started",
+        ),
+        (
+            {},
+            {str(number): number for number in range(9)},
+            "9 OSDs would be started",
+            "9 OSDs started",
+        ),
+    ],
+)
+def test_an_osd_that_is_started_is_not_called_made(python_module, made, started, would, says):
+    python_module("osd")  # and with it halocline, which the state imports
+    spec = importlib.util.spec_from_file_location("state", STATE)
+    state = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(state)
+    lines = dict.fromkeys(made, "make: data on /dev/sda (raw)")
+    lines |= {fsid: f"start osd.{number}: data on /dev/sdb (raw)" for fsid, number in started.items()}
+    done = {"made": made, "started": started, "failed": {}}
+    asked = {"osd.dry_run": lambda: lines, "osd.deploy": lambda: done}
+    for test, result, comment in ((True, None, would), (False, True, says)):
+        with LoaderModuleMock({state: {"__salt__": asked, "__opts__": {"test": test}}}):
+            answer = state.deployed("osds")
+        assert (answer["result"], answer["comment"], len(answer["changes"])) == (result, comment, len(lines))
 
 
 def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, monkeypatch):
@@ -232,7 +269,7 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
     monkeypatch.setattr(osd, "__salt__", asked)
     monkeypatch.setattr(osd.halocline, "run", lambda words: None)
     done = osd.deploy()
-    assert done["made"] == {"b": 4, "c": 5} and begun == ["b", "c"]
+    assert (done["made"], done["started"]) == ({"c": 5}, {"b": 4}) and begun == ["b", "c"]
     assert done["failed"].keys() == {"a"} and "osd.3 has left the cluster, and /dev/a holds it" in done["failed"]["a"]
 
 

@@ -66,7 +66,7 @@ def test_the_way_is_lvm_where_the_kernel_has_device_mapper(cluster: Cluster) -> 
     (would,) = (
         state["changes"]
         for state in cluster.apply("ceph.cluster.osd", test=True).values()
-        if "OSDs would" in state["comment"]
+        if "OSD would" in state["comment"]
     )
     assert would == {
         UUIDS["bare"]: "make: data on /dev/ubdb, db on /dev/ubde (30.0 GiB), wal on /dev/ubde (2.0 GiB) (lvm)"
