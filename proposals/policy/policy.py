@@ -17,6 +17,7 @@ from proposals.text.names import nearest, shown
 
 LONGEST = 4096  # characters of a line
 LONGEST_RE = 200
+TOLD = 6  # wrong lines at once
 SECONDS = 1.0  # that one line's expressions may take over all files; a good one takes milliseconds for thousands
 KEYWORDS = ("slice", "re")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
@@ -54,16 +55,31 @@ class Resolution:
 
 
 def parse(text: str, name: str = "policy.cfg") -> list[Line]:
-    """The lines of a policy that choose. Raises PolicyError with line, cause and the nearest right thing."""
+    """The lines of a policy that choose. Raises PolicyError: each wrong line, its cause and the nearest right thing."""
     lines = []
+    wrong: list[str] = []
     for number, raw in enumerate(text.split("\n"), 1):
         try:
             line = _line(number, raw.removesuffix("\r"))
         except PolicyError as error:
-            raise PolicyError(f"{name} line {number}: {error}") from error
+            _note(wrong, f"{name} line {number}: {error}")
+            continue
         if line:
             lines.append(line)
+    _judge(wrong)
     return lines
+
+
+def _note(wrong: list[str], text: str) -> None:
+    """Keep what is wrong with a line, for all are told at once. Raises PolicyError where these are enough."""
+    wrong.append(text)
+    if len(wrong) == TOLD:
+        _judge([*wrong, "what is behind these lines was not read"])
+
+
+def _judge(wrong: list[str]) -> None:
+    if wrong:
+        raise PolicyError("\n".join(wrong))
 
 
 def _line(number: int, raw: str) -> Line | None:
@@ -127,6 +143,7 @@ def resolve(root: str | Path, text: str | None = None) -> Resolution:
     read = _Documents(Path(root))
     contents: dict[str, dict[str, dict]] = {}
     lines, warnings = [], []
+    wrong: list[str] = []
     for line in parse(atomic.read_text(path) if text is None else text):
         try:
             matches = tuple(select(root, line))
@@ -137,8 +154,10 @@ def resolve(root: str | Path, text: str | None = None) -> Resolution:
                 else:
                     contents.setdefault(source.partition("/")[2] or source, {})[source] = content
         except (PolicyError, StoreError) as error:
-            raise PolicyError(f"policy.cfg line {line.number}: {error}") from error
+            _note(wrong, f"policy.cfg line {line.number}: {error}")
+            continue
         lines.append(Line(line.number, line.pattern, line.filters, matches))
+    _judge(wrong)
     return Resolution({target: contents[target] for target in sorted(contents)}, tuple(lines), tuple(warnings))
 
 

@@ -118,6 +118,17 @@ def test_hostile_and_wrong_lines_give_one_message_soon(root, text, message):
     assert time.process_time() - start < 5, "a guard against hours, not a benchmark"
 
 
+@pytest.mark.parametrize("wrong", ["etc/passwd.sls", "role-mon/cluster/*.sls slcie=[:1]"])
+def test_wrong_lines_are_told_at_once_and_many_are_cut(root, wrong):
+    def said(count):
+        with pytest.raises(PolicyError) as caught:
+            resolve(root, f"{wrong}\nrole-mon/cluster/*.sls\n" * count)
+        return str(caught.value).splitlines()
+
+    assert [line.partition(":")[0] for line in said(2)] == ["policy.cfg line 1", "policy.cfg line 3"]
+    assert len(said(99)) == 7 and said(99)[-1] == "what is behind these lines was not read"
+
+
 def test_a_selected_file_that_is_broken_is_named(root):
     (root / "config/stack/default/site.yml").write_text("a: [1\nb: 2\n")
     with pytest.raises(PolicyError, match="line 1: .*site.yml line 2 is not YAML"):
