@@ -57,12 +57,12 @@ class Resolution:
 def parse(text: str, name: str = "policy.cfg") -> list[Line]:
     """The lines of a policy that choose. Raises PolicyError: each wrong line, its cause and the nearest right thing."""
     lines = []
-    wrong: list[str] = []
+    wrong: list[PolicyError] = []
     for number, raw in enumerate(text.split("\n"), 1):
         try:
             line = _line(number, raw.removesuffix("\r"))
         except PolicyError as error:
-            _note(wrong, f"{name} line {number}: {error}")
+            _note(wrong, PolicyError(f"{name} line {number}: {error}"))
             continue
         if line:
             lines.append(line)
@@ -70,16 +70,16 @@ def parse(text: str, name: str = "policy.cfg") -> list[Line]:
     return lines
 
 
-def _note(wrong: list[str], text: str) -> None:
-    """Keep what is wrong with a line, for all are told at once. Raises PolicyError where these are enough."""
-    wrong.append(text)
+def _note(wrong: list[PolicyError], error: PolicyError) -> None:
+    """Keep what is wrong with a line: all are told at once. Raises PolicyError where these are enough."""
+    wrong.append(error)
     if len(wrong) == TOLD:
-        _judge([*wrong, "what is behind these lines was not read"])
+        _judge([*wrong, PolicyError("what is behind these lines was not read")])
 
 
-def _judge(wrong: list[str]) -> None:
+def _judge(wrong: list[PolicyError]) -> None:
     if wrong:
-        raise PolicyError("\n".join(wrong))
+        raise PolicyError("\n".join(map(str, wrong)))
 
 
 def _line(number: int, raw: str) -> Line | None:
@@ -143,7 +143,7 @@ def resolve(root: str | Path, text: str | None = None) -> Resolution:
     read = _Documents(Path(root))
     contents: dict[str, dict[str, dict]] = {}
     lines, warnings = [], []
-    wrong: list[str] = []
+    wrong: list[PolicyError] = []
     for line in parse(atomic.read_text(path) if text is None else text):
         try:
             matches = tuple(select(root, line))
@@ -154,7 +154,7 @@ def resolve(root: str | Path, text: str | None = None) -> Resolution:
                 else:
                     contents.setdefault(source.partition("/")[2] or source, {})[source] = content
         except (PolicyError, StoreError) as error:
-            _note(wrong, f"policy.cfg line {line.number}: {error}")
+            _note(wrong, PolicyError(f"policy.cfg line {line.number}: {error}"))
             continue
         lines.append(Line(line.number, line.pattern, line.filters, matches))
     _judge(wrong)
