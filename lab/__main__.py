@@ -3,7 +3,8 @@
 import sys
 
 try:
-    import docker  # noqa: F401  (whether it is there at all is asked here, once)
+    import requests
+    from docker.errors import DockerException  # whether it is there at all is asked here, once
 except ImportError:
     sys.exit("lab: the Docker SDK is missing: run this with .venv/bin/python (`make .venv` makes it).")
 
@@ -15,5 +16,7 @@ if __name__ == "__main__":
         sys.exit(main(sys.argv[1:]))
     except LabError as err:
         sys.exit(f"lab: {err}")
+    except (DockerException, requests.exceptions.RequestException) as err:
+        sys.exit(f"lab: Docker: {err}\nRun the same again; where it fails too, restart the Docker daemon first.")
     except KeyboardInterrupt:
         sys.exit("lab: interrupted.")

@@ -1,11 +1,14 @@
 """Bad words and bad cluster files at the lab's command line: one message each, before anything is made."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from docker.errors import APIError
 
+from lab import cli
 from lab.cli import main
 from lab.errors import LabError
 
@@ -50,3 +53,14 @@ def test_a_refusal_is_one_message(checkout: Path) -> None:
     done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("lab: no cluster 'nosuch': expected one of apollo") and done.stderr.count("\n") == 1
+
+
+def test_a_docker_daemon_that_fails_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(words: object) -> None:
+        raise APIError("500 Server Error", explanation="no time for that")
+
+    monkeypatch.setattr(cli, "main", down)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("lab", run_name="__main__")
+    said = str(ended.value)
+    assert said.startswith("lab: Docker: ") and "no time for that" in said and "Run the same again" in said
