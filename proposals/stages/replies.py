@@ -66,25 +66,6 @@ class Replies(NamedTuple):
         return self.answers
 
 
-def joined(apart: Mapping[str, Replies], questions: Iterable[Question]) -> Replies:
-    """Return the replies to several questions as one: each answer is ``{function: answer}``; who failed in one has
-    answered none.
-
-    apart
-        The replies to each question, by its function.
-    questions
-        Of these.
-    """
-    each = {question.function: apart[question.function] for question in questions}
-    said: dict[str, dict[str, bool]] = {}
-    for replied in each.values():
-        for problem in replied.problems:
-            said.setdefault(problem.minion, {})[problem.text] = problem.silent
-    minions = sorted({minion for replied in each.values() for minion in replied.answers} - said.keys())
-    answers = {minion: {name: replied.answers[minion] for name, replied in each.items()} for minion in minions}
-    return Replies(answers, [Problem(name, "; ".join(said[name]), all(said[name].values())) for name in sorted(said)])
-
-
 def lines(problems: Iterable[Problem]) -> list[str]:
     """Return what a person reads of problems; minions with the same one share a line, of many their number is told."""
     minions: dict[str, list[str]] = {}

@@ -11,24 +11,22 @@ from proposals.stages import replies
 from proposals.text.errors import PolicyError
 from proposals.validation import check, subject
 from proposals.validation import keys as rows
-from runners.engine import early, jobs
+from runners.engine import jobs
 
 ASKED = "host_keys.inspect"
-QUESTION = replies.Question(ASKED, [False])  # monitors are not asked: nobody waits for one that hangs
 Found = Mapping[str, held.Held]
 
 
 def look(opts: Mapping, asked: Collection[str]) -> tuple[Found, list[replies.Problem]]:
-    """Return what minions hold, by hash, and the problems of those of which that is not known. The running stage's
-    first step has asked already, where it asks.
+    """Return what minions hold, by hash, and the problems of those of which that is not known. Monitors are not asked:
+    nobody waits for one that hangs.
 
     opts
         The master's options.
     asked
         Their ids.
     """
-    told = early.taken(opts, asked, ASKED)
-    return read(told.replies[ASKED] if told else jobs.ask(opts, asked, ASKED, QUESTION.arguments))
+    return read(jobs.ask(opts, asked, ASKED, [False]))
 
 
 def read(replied: replies.Replies) -> tuple[Found, list[replies.Problem]]:

@@ -8,17 +8,17 @@ import salt.cache
 
 from proposals.files.site import site
 from proposals.inventory import all_hosts, existing_cluster, inventory_join, kept
-from proposals.stages.replies import Problem, Question, joined
+from proposals.stages.replies import Problem
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_minion_id
-from runners.engine import early, jobs
+from runners.engine import jobs
 
 TRACES = "host_ceph.inspect"  # what on a host tells of a cluster
 QUESTIONS = (
-    Question("disks.inspect"),
-    Question("host_nics.inspect", kind=list),
-    Question(TRACES),
-    Question("grains.item", ["host", "mem_total", "boot_id"]),
+    jobs.Question("disks.inspect"),
+    jobs.Question("host_nics.inspect", kind=list),
+    jobs.Question(TRACES),
+    jobs.Question("grains.item", ["host", "mem_total", "boot_id"]),
 )
 
 
@@ -35,7 +35,7 @@ class Looked(NamedTuple):
 
 
 def at(opts: Mapping, minions: Sequence[str], floating: Collection[str] = ()) -> Looked:
-    """Ask minions, in one job, what they are; the running stage's first step has asked already, where it asks.
+    """Ask minions, in one job, what they are.
 
     opts
         The master's options.
@@ -44,10 +44,9 @@ def at(opts: Mapping, minions: Sequence[str], floating: Collection[str] = ()) ->
     floating
         Addresses of services, which move from host to host.
     """
-    told = early.taken(opts, minions, TRACES)
-    replied = joined(told.replies if told else jobs.ask_apart(opts, minions, QUESTIONS), QUESTIONS)
-    hosts, traces, problems = {}, {}, list(replied.problems)
-    for minion, answer in replied.answers.items():
+    replies = jobs.ask_several(opts, minions, QUESTIONS)
+    hosts, traces, problems = {}, {}, list(replies.problems)
+    for minion, answer in replies.answers.items():
         try:
             hosts[check_minion_id(minion)] = _host(answer, floating)
             traces[minion] = existing_cluster.check(answer[TRACES])

@@ -8,14 +8,12 @@ from proposals.stages.orchestrations import Jobs, named, state_runs
 from proposals.stages.replies import Question
 from proposals.text.errors import ArgumentError
 from proposals.text.form import has
-from runners.engine import early, facts, jobs, keys, maintained, parts, stage_look
-from runners.engine.look import QUESTIONS as MACHINES
+from runners.engine import early, facts, jobs, maintained, parts, stage_look
 from runners.engine.waiting import until_none
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
 LOOK = {"groups": [[object]], "pillar": {"*": object}}
 RUNNING = Question("saltutil.running", kind=list)
-NEXT = {"discovery": MACHINES, "configure": [keys.QUESTION]}  # what the step behind a stage's first one asks all hosts
 
 
 def running(opts: Mapping, minions: Collection[str]) -> Jobs:
@@ -46,7 +44,6 @@ def questions(opts: Mapping, stage: str, whole: bool, test: bool, look: Mapping 
     deploys = stage == "deploy"
     asked = facts.questions(opts) if deploys else []  # first: they tell the time
     asked += parts.questions(refresh=not test) if stage == "prep" and whole else []
-    asked += NEXT.get(stage, []) if whole and not test else []
     asked += [RUNNING, masters.ACTIVE]
     if look is None:
         return [*asked, *maintained.questions(opts)]

@@ -5,11 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from proposals.inventory import existing_cluster
-from proposals.pillar import held
-from proposals.stages.replies import SILENT, Problem, Question, Replies
+from proposals.stages.replies import SILENT, Problem, Replies
 from proposals.validation.subject import Subject
-from runners.engine import early, facts, jobs, keys, look, maintained, parts, stage_jobs, stage_lock
+from runners.engine import early, facts, jobs, parts, stage_jobs, stage_lock
 
 ROLES = {"node1": ["mon"], "node2": ["storage"], "node3": ["storage"]}
 CHOSEN = Subject(ROLES, {"public_network": "10.0.0.0/24"}, {})
@@ -34,7 +32,6 @@ def stage(monkeypatch):
         }
 
     monkeypatch.setattr(jobs, "ask_apart", ask)
-    monkeypatch.setattr(jobs, "ask", lambda opts, asked, name, *_: ask(opts, asked, [Question(name)])[name])
     monkeypatch.setattr(stage_lock, "own", lambda opts: run.note)
     monkeypatch.setattr(parts, "digest", lambda opts: "same")
     monkeypatch.setattr(facts, "_question", lambda opts, chosen: facts.Question(facts.ASKED, [run.now, *run.words]))
@@ -82,26 +79,6 @@ def test_facts_are_told_with_who_answers(stage):
     replies, took = facts.ask(OPTS, CHOSEN)
     assert list(replies.answers) == ["node1", "node2"] and [each.minion for each in replies.failed] == ["node3"]
     assert len(stage.asked) == 1 and list(took) == ["node1", "node2"] and 0 <= took["node1"] < facts.EARLY
-
-
-NEXT = {
-    "discovery": lambda: look.at(OPTS, list(ROLES)).hosts,
-    "configure": lambda: keys.look(OPTS, ROLES)[0],
-}
-
-
-@pytest.mark.parametrize("name", NEXT)
-@pytest.mark.parametrize(("whole", "test"), [(True, False), (False, False), (True, True)])
-def test_what_discovery_and_configure_ask_is_told_with_who_answers(stage, monkeypatch, name, whole, test):
-    """A run for some hosts, and test mode, ask no other host what their next step will not."""
-    monkeypatch.setattr(maintained, "questions", lambda opts: [])
-    monkeypatch.setattr(look, "_host", lambda told, floating: told)
-    monkeypatch.setattr(existing_cluster, "check", lambda told: told)
-    monkeypatch.setattr(held, "check", lambda told: told)
-    begin(stage_jobs.questions(OPTS, name, whole, test, None))
-    assert sorted(NEXT[name]()) == ["node1", "node2"]
-    assert len(stage.asked) == (1 if whole and not test else 2)
-    assert sorted(NEXT[name]()) == ["node1", "node2"] and len(stage.asked) == (2 if whole and not test else 3)
 
 
 def test_what_a_host_is_asked_behind_its_facts_does_not_hide_a_clock(stage):

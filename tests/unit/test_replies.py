@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from proposals.stages import replies
-from proposals.stages.replies import Problem, Question, Replies
+from proposals.stages.replies import Problem, Question
 from proposals.text.errors import ProposalError
 from runners.engine import waiting
 
@@ -47,18 +47,6 @@ def test_each_function_that_failed_is_named_and_equal_problems_share_a_line():
     odd, silent = replies.lines(found.problems)
     assert odd.startswith("x, y: a.c answered 1, expected list") and "; a.d answered None, expected dict" in odd
     assert silent == f"z: {replies.SILENT}"
-
-
-def test_replies_to_several_questions_are_one_where_a_minion_answered_all():
-    silent, odd = Problem("y", replies.SILENT, True), Problem("z", "a.c answered 1")
-    apart = {
-        "a.a": Replies({"x": 0, "z": 0}, [silent]),  # which was not asked for
-        "a.b": Replies({"w": 2, "x": 3}, [silent, Problem("z", "a.b is not available")]),
-        "a.c": Replies({"w": 4, "x": 5}, [silent, odd]),
-    }
-    found = replies.joined(apart, [Question("a.b"), Question("a.c")])
-    assert found.answers == {"w": {"a.b": 2, "a.c": 4}, "x": {"a.b": 3, "a.c": 5}}
-    assert found.problems == [silent, Problem("z", "a.b is not available; a.c answered 1")]
 
 
 @pytest.mark.parametrize("told", ["'a.c' is not available.", 1, None])
