@@ -145,8 +145,7 @@ def deploy() -> dict[str, dict]:
         for method, parts in PARTS.items():
             osds = [osd for osd in todo if osd["method"] == method]
             held += __salt__[f"{parts}.make"](osds) if osds else []
-        # `ceph-volume` registers its own
-        new = __salt__["osd_register.new"]([osd for osd in todo if osd["method"] == "raw" and osd["fsid"] not in there])
+        new = __salt__["osd_register.new"]([osd for osd in todo if _unregistered(osd, groups)])
         todo = [{**osd, "new": new.get(osd["fsid"])} for osd in todo]
         answers = halocline.side_by_side(_made_or_failed, [(osd,) for osd in todo], _at_once(), tell)
     finally:
@@ -224,6 +223,11 @@ def _groups(planned: Sequence[Mapping]) -> dict[str, dict]:
 def _todo(planned: Sequence[dict], groups: Mapping) -> list[dict]:
     units = __salt__["daemons.units"]("ceph-osd@*") if planned else {}
     return [osd for osd in planned if not _call(osd, "whole", groups, units)]
+
+
+def _unregistered(osd: Mapping, groups: Mapping) -> bool:
+    """Whether the cluster is to be given an OSD first, asked behind its parts; ``ceph-volume`` does that itself."""
+    return osd["method"] == "raw" and _call(osd, "made", groups) is None
 
 
 def _call(osd: Mapping, function: str, *arguments: Mapping) -> Any:
