@@ -61,6 +61,7 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         "blocked": _blocked(probes, interfaces),
         "listening": _listening(probes),
         "monitor": __salt__["mon.exists"](),
+        "monitor_at": __salt__["mon.addresses"](),
     }
     __context__[(TOLD, threading.get_ident())] = time.monotonic()
     return {**answer, "clock": [began, time.time() - reference]}

@@ -13,6 +13,7 @@ import halocline_socket
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
+LOOK = 2  # seconds that a monitor may take to say where it listens: a host's facts wait for it
 PAUSE = 0.3  # seconds between two looks
 STORES = Path("/var/lib/ceph/mon")
 
@@ -27,6 +28,23 @@ def exists() -> bool:
         salt 'monnode1' mon.exists
     """
     return (_store() / "store.db").is_dir()
+
+
+def addresses() -> list[str]:
+    """Return the addresses at which this host's monitor is in the monitors' map; none where it does not run, or hangs.
+
+    It keeps them, whatever ceph.conf says (docs.ceph.com, rados/operations/add-or-rm-mons).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' mon.addresses
+    """
+    status = halocline_socket.ask(_socket(), "mon_status", LOOK) or {}
+    own = [each for each in status.get("monmap", {}).get("mons", ()) if each["name"] == _name()]
+    places = [place["addr"] for each in own for place in each["public_addrs"]["addrvec"]]
+    return sorted({place.rpartition(":")[0].strip("[]") for place in places})
 
 
 def create() -> bool:
@@ -127,10 +145,14 @@ def joined(timeout: int = 60) -> bool:
 
 def _quorum() -> set[str]:
     """The names in quorum as this monitor sees them, by its admin socket; empty while there is none."""
-    status = halocline_socket.ask(Path(f"/run/ceph/ceph-mon.{_name()}.asok"), "mon_status", LIMIT)
+    status = halocline_socket.ask(_socket(), "mon_status", LIMIT)
     if status is None:
         return set()
     return {monitor["name"] for monitor in status["monmap"]["mons"] if monitor["rank"] in status["quorum"]}
+
+
+def _socket() -> Path:
+    return Path(f"/run/ceph/ceph-mon.{_name()}.asok")
 
 
 def _name() -> str:

@@ -190,6 +190,7 @@ def _served() -> subject.Subject:
         subject.of(files, own, choices.own_files(paths.root), profiles.read(paths.proposals, layouts)),
         generation=own.get("ceph", {}).get("generation"),
         hostnames={minion: host["hostname"] for minion, host in inventory.items() if "hostname" in host},
+        monitors={each["name"]: each["address"] for each in own.get("ceph", {}).get("monitors", ())},
         carrying=sorted(each for each, host in inventory.items() if existing_cluster.carries(host, own.get("fsid"))),
         salt=salt.version.__version__,
         files=_files(),

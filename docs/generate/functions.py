@@ -13,7 +13,8 @@ from proposals.text.argument_readers import Argument
 
 ROOT = Path(__file__).parents[2]
 RUNNERS, MODULES = ROOT / "runners", ROOT / "_modules"
-_DEFINED = re.compile(r"^([a-z_]+)\n    +\S", re.MULTILINE)  # an argument that a docstring explains
+# Arguments that a docstring explains, one or some together: their names, and below them, set in, what they are.
+_DEFINED = re.compile(r"^([a-z_]+(?:, [a-z_]+)*)\n((?:    +.*(?:\n|\Z))+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,19 @@ class Function:
     def about(self) -> str:
         """The docstring without summary, arguments and example."""
         paragraphs = re.split(r"\n\n", self.doc.partition("CLI Example:")[0])[1:]
-        return "\n\n".join(part for part in paragraphs if part.strip() and not _DEFINED.match(part + "\n"))
+        return "\n\n".join(part for part in paragraphs if part.strip() and not _DEFINED.match(part))
 
     @property
     def arguments(self) -> dict[str, str]:
         """What the docstring says of each argument."""
         body = self.doc.partition("CLI Example:")[0]
-        found = re.findall(r"^([a-z_]+)\n((?:    +.*\n?)+)", body, re.MULTILINE)
-        return {name: " ".join(text.split()) for name, text in found}
+        return {name: " ".join(text.split()) for names, text in _DEFINED.findall(body) for name in names.split(", ")}
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """What an argument is where it is not given; without those that are nothing then."""
+        given = {each.name: each.default for each in self.signature.parameters.values()}
+        return {name: value for name, value in given.items() if value is not inspect.Parameter.empty and value}
 
     @property
     def examples(self) -> list[str]:
@@ -90,7 +96,7 @@ def _functions(path: Path) -> Iterator[Function]:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             name = f"{path.stem}.{aliases.get(node.name, node.name)}"
             yield Function(
-                name, _signature(node.args), inspect.cleandoc(ast.get_docstring(node) or ""), _takes(node, tree)
+                name, _signature(node.args, tree), inspect.cleandoc(ast.get_docstring(node) or ""), _takes(node, tree)
             )
 
 
@@ -102,11 +108,11 @@ def _aliases(tree: ast.Module) -> Mapping[str, str]:
     return {}
 
 
-def _signature(arguments: ast.arguments) -> inspect.Signature:
+def _signature(arguments: ast.arguments, tree: ast.Module) -> inspect.Signature:
     kinds = inspect.Parameter
     plain = [*arguments.posonlyargs, *arguments.args]
     defaults = [kinds.empty] * (len(plain) - len(arguments.defaults)) + [
-        ast.unparse(each) for each in arguments.defaults
+        _value(each, tree) for each in arguments.defaults
     ]
     parameters = [
         kinds(each.arg, kinds.POSITIONAL_OR_KEYWORD, default=default)
@@ -115,12 +121,28 @@ def _signature(arguments: ast.arguments) -> inspect.Signature:
     if arguments.vararg:
         parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
     parameters += [
-        kinds(each.arg, kinds.KEYWORD_ONLY, default=kinds.empty if default is None else ast.unparse(default))
+        kinds(each.arg, kinds.KEYWORD_ONLY, default=kinds.empty if default is None else _value(default, tree))
         for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     if arguments.kwarg:
         parameters.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
     return inspect.Signature(parameters)
+
+
+def _value(default: ast.expr, tree: ast.Module) -> object:
+    """A default as it is: written out, or by the name of a constant of this file or of one that it imports."""
+    if isinstance(default, ast.Name):
+        assigned = (each for each in tree.body if isinstance(each, ast.Assign))
+        own = [each.value for each in assigned if getattr(each.targets[0], "id", None) == default.id]
+        return _value(own[0], tree) if own else _constant(_imported(tree, default.id))
+    if isinstance(default, ast.Attribute):
+        return _constant(f"{_imported(tree, ast.unparse(default.value))}.{default.attr}")
+    return ast.literal_eval(default)
+
+
+def _constant(path: str) -> object:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
 
 
 def _takes(node: ast.FunctionDef, tree: ast.Module) -> Mapping[str, Argument]:

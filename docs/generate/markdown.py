@@ -1,6 +1,7 @@
 """Data as Markdown: rows of tables, and what one function or one verb of a command line is."""
 
 import argparse
+import itertools
 import re
 from collections.abc import Mapping
 
@@ -76,12 +77,18 @@ def setting(each: Mapping) -> str:
 def function(each: Function) -> str:
     """What one function does, its arguments, an example."""
     parts = [inline(each.summary), inline(each.about)]
-    parts.append("\n".join(f"- `{name}`: {inline(text)}" for name, text in each.arguments.items()))
+    told = itertools.groupby(each.arguments.items(), key=lambda item: item[1])  # some have one text together
+    parts.append("\n".join(f"- {_named(each, [name for name, _ in some])}: {inline(text)}" for text, some in told))
     if each.takes:
         parts.append(f"It takes the arguments of the plan: {', '.join(f'`{name}`' for name in each.takes)}.")
     if each.examples:
         parts.append("\n".join(["```", *each.examples, "```"]))
     return "\n\n".join(filter(None, parts))
+
+
+def _named(of: Function, arguments: list[str]) -> str:
+    defaults = {name: f" (default `{_yaml(value)}`)" for name, value in of.defaults.items()}
+    return ", ".join(f"`{name}`{defaults.get(name, '')}" for name in arguments)
 
 
 def verb(parser: argparse.ArgumentParser) -> str:

@@ -99,7 +99,7 @@ def _typed(function: Function) -> list[str]:
     words = []
     for name in sorted(function.keywords):
         own = function.signature.parameters.get(name)
-        truth = own is not None and own.default in ("True", "False")
+        truth = own is not None and isinstance(own.default, bool)
         words += [f"{name}={value}" for value in TRUTH] if truth else [f"{name}="]
     return words
 

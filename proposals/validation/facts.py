@@ -25,13 +25,14 @@ FORM: Mapping = {
     "blocked": [{"port": int, "network": str, "rule": str, "sure": bool}],
     "listening": [{"port": int, "process": str, "wanted": str}],
     "monitor": bool,
+    "monitor_at": [str],
 }
 
 
 @dataclass(frozen=True)
 class HostFacts:
     """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last; ``monitor``:
-    whether a monitor's store is there."""
+    whether a monitor's store is there; ``monitor_at``: where it listens."""
 
     hostname: str
     salt: str
@@ -48,6 +49,7 @@ class HostFacts:
     blocked: list[Mapping]
     listening: list[Mapping]
     monitor: bool
+    monitor_at: list[str]
 
 
 def read(answer: object) -> HostFacts:

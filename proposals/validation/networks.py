@@ -60,6 +60,14 @@ def address_twice(subject: Subject) -> Iterable[Found]:
         yield from (at(*who, address=address) for address, who in owners.items() if len(set(who)) > 1)
 
 
+def monitor_moved(subject: Subject) -> Iterable[Found]:
+    """Monitors that listen elsewhere than ceph.conf would say: nobody would find them any more."""
+    for minion, facts in sorted(subject.hosts.items()):
+        planned = subject.monitors.get(facts.hostname)
+        if planned and facts.monitor_at and addresses.ip(planned) not in map(addresses.ip, facts.monitor_at):
+            yield at(minion, found=", ".join(facts.monitor_at), planned=planned)
+
+
 def mtu_differs(subject: Subject) -> Iterable[Found]:
     """Interfaces in a network whose MTU is not that of most hosts there; those without link do not count."""
     for key in NETWORKS:
@@ -113,6 +121,14 @@ CHECKS = (
         "have the same address {address}",
         "change the address of all but one",
         address_twice,
+    ),
+    Check(
+        *("monitor_moved", ERROR, HOSTS, "each monitor listens on the address that ceph.conf says"),
+        "its monitor listens on {found}, and ceph.conf would say {planned}: no client would find it",
+        "a monitor keeps the address that it was made with: give its host the old address back, or correct "
+        f"public_network in {CLUSTER_YML}, then run ceph.stage.discovery and ceph.stage.configure",
+        monitor_moved,
+        "docs.ceph.com, rados/operations/add-or-rm-mons",
     ),
     Check(
         *("mtu", WARNING, HOSTS, "the MTU is equal on all hosts of a network"),

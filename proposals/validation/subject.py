@@ -39,6 +39,8 @@ class Subject:
         Hashes of the keys that hosts hold, those of the master's, and where these are.
     links
         Addresses, with prefix length, that a chosen network proposal gives each minion.
+    monitors
+        The address of each monitor, by name, as ceph.conf shall say it.
     own
         The contents of the site's own files, by path below ``<pillar_root>/ceph``.
     profiles
@@ -68,6 +70,7 @@ class Subject:
     keys: Keys = field(default_factory=Keys)
     keys_file: str = ""
     links: Mapping[str, list[str]] = field(default_factory=dict)
+    monitors: Mapping[str, str] = field(default_factory=dict)
     salt: str = ""
     took: Mapping[str, float] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)

@@ -100,6 +100,7 @@ class Host:
             "blocked": [],
             "listening": [],
             "monitor": False,
+            "monitor_at": [],
             "clock": [time.time() - reference] * 2,
         }
 

@@ -78,6 +78,22 @@ def test_facts_of_this_machine_have_the_form(loaded, holder):
     assert host.interfaces and all(one["mtu"] >= 576 for one in host.interfaces.values())
 
 
+def test_where_the_monitor_of_this_host_listens(loaded, python_module, monkeypatch):
+    """As it says itself, whatever ceph.conf does."""
+    own = [{"type": "v2", "addr": "[fd00::1]:3300"}, {"type": "v1", "addr": "10.0.0.1:6789"}]
+    mons = [
+        {"name": "node1", "public_addrs": {"addrvec": own}},
+        {"name": "node2", "public_addrs": {"addrvec": [{"type": "v2", "addr": "10.0.0.2:3300"}]}},
+    ]
+    for status, expected in (
+        ({"state": "peon", "monmap": {"mons": mons}}, ["10.0.0.1", "fd00::1"]),
+        ({"state": "probing", "monmap": {"mons": mons[1:]}}, []),
+        (None, []),
+    ):
+        monkeypatch.setattr(python_module("mon").halocline_socket, "ask", lambda *_, status=status: status)
+        assert loaded["host.facts"](time.time(), "", {}, [])["monitor_at"] == expected
+
+
 def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):
     """Real threads; the resolver is this process's own, made to answer at the test's end."""
     asked, ended = socket.getaddrinfo, threading.Event()

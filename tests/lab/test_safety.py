@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 import yaml
-from product import DEPLOY, PROFILE, SERVED, Product, planned
+from product import DEPLOY, PILLAR, PROFILE, SERVED, Product, planned
 from spares import spare, spoiled
 
 BY_HAND = "6b0c2b1e-0000-4000-8000-0000000000%02d"  # uuids of OSDs that somebody wrote into a profile
@@ -159,3 +159,18 @@ def test_what_is_not_clean_or_not_ours_stops_deploy_whatever_configure_said(
         told = [word for wrong in wrongs for word in stack.enter_context(WRONG[wrong](cluster))]
         refused(cluster, DEPLOY, *told)
     assert len(cluster.ceph("osd ls")) == 6
+
+
+def test_another_public_network_stops_deploy(cluster: Product) -> None:
+    """Monitors keep their addresses: every ceph.conf would name places where nobody listens."""
+    own = f"{PILLAR}/stack/ceph/cluster.yml"
+    kept = cluster.run("saltmaster", f"cat {own}", check=False).out
+    try:
+        cluster.write(own, f"{kept}public_network: 192.168.145.0/24\n")  # the cluster's own
+        cluster.stage("ceph.stage.configure")
+        refused(cluster, DEPLOY, "listens on 192.168.144.31, and ceph.conf would say 192.168.145.31")
+    finally:
+        cluster.write(own, kept)
+        cluster.run("saltmaster", f"test -s {own} || rm {own}")
+        cluster.stage("ceph.stage.configure")
+    assert cluster.stage(DEPLOY).code == 0
