@@ -16,7 +16,7 @@ FORMAT = 1
 LIMIT = 5  # seconds all names together may take, and any command
 PROC, NET, DMI = Path("/proc"), Path("/sys/class/net"), Path("/sys/class/dmi/id")
 MACHINE_ID, CONTAINER = Path("/etc/machine-id"), Path("/run/systemd/container")
-MONITORS = Path("/var/lib/ceph/mon")
+MONITORS, OSDS = Path("/var/lib/ceph/mon"), Path("/var/lib/ceph/osd")
 PACKAGES = ("ceph-common", "ceph-mon", "ceph-mgr", "ceph-osd")
 TOLD = "host.told"  # in __context__, with the thread that runs the job: when facts were told
 LISTENS = "0A"  # state of a socket in /proc/net/tcp
@@ -62,6 +62,7 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         "listening": _listening(probes),
         "monitor": __salt__["mon.exists"](),
         "monitor_at": __salt__["mon.addresses"](),
+        "osds": any(OSDS.glob("ceph-*")),
     }
     __context__[(TOLD, threading.get_ident())] = time.monotonic()
     return {**answer, "clock": [began, time.time() - reference]}

@@ -26,13 +26,14 @@ FORM: Mapping = {
     "listening": [{"port": int, "process": str, "wanted": str}],
     "monitor": bool,
     "monitor_at": [str],
+    "osds": bool,
 }
 
 
 @dataclass(frozen=True)
 class HostFacts:
     """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last; ``monitor``:
-    whether a monitor's store is there; ``monitor_at``: where it listens."""
+    whether a monitor's store is there; ``monitor_at``: where it listens; ``osds``: whether OSDs' folders are there."""
 
     hostname: str
     salt: str
@@ -50,6 +51,7 @@ class HostFacts:
     listening: list[Mapping]
     monitor: bool
     monitor_at: list[str]
+    osds: bool
 
 
 def read(answer: object) -> HostFacts:

@@ -38,6 +38,21 @@ def monitors_lost(subject: Subject) -> Iterable[Found]:
         yield at(*subject.carrying)
 
 
+def monitors_many(subject: Subject) -> Iterable[Found]:
+    """New monitors that are a majority of all planned ones, beside a cluster: they would hold a quorum without those
+    that know its data, and begin an empty cluster with its name and keys.
+
+    A first deploy that was interrupted has stores on hosts of monitors alone, and no OSD yet.
+    """
+    planned = subject.members("mon")
+    new = [minion for minion in planned if minion in subject.hosts and minion not in subject.stores]
+    begun = (
+        subject.carrying or any(facts.osds for facts in subject.hosts.values()) or set(subject.stores) - set(planned)
+    )
+    if subject.stores and begun and len(new) > len(planned) // 2:
+        yield at(*new, planned=len(planned), stores=", ".join(subject.stores))
+
+
 def generation(subject: Subject) -> Iterable[Found]:
     """Hosts that were told another generation than the master serves."""
     for minion, facts in sorted(subject.hosts.items()):
@@ -180,6 +195,16 @@ CHECKS = (
         "('salt-run disk.wipe') and run ceph.stage.discovery",
         monitors_lost,
         "docs.ceph.com, rados/troubleshooting/troubleshooting-mon (recovery using OSDs)",
+    ),
+    Check(
+        *("monitors_many", ERROR, HOSTS, "new monitors beside a cluster are fewer than a majority"),
+        "would get a new monitor, a majority of {planned} in all: without {stores}, where stores are, they would be an "
+        "empty cluster of their own",
+        "move monitors one after the other: leave role-mon where stores are, add a host, run ceph.stage.configure and "
+        "ceph.stage.deploy, then take an old one out (ceph.stage.removal). Where stores were lost, bring the others "
+        "into quorum first",
+        monitors_many,
+        "docs.ceph.com, rados/operations/add-or-rm-mons",
     ),
     Check(
         *("generation", ERROR, HOSTS, "every minion's pillar is the generation that the master serves"),
