@@ -41,7 +41,8 @@ def absent() -> dict[str, str]:
 
         salt 'osdnode1' osd.absent
     """
-    return _absent(plan())
+    planned = plan()
+    return _absent(planned, _gone(planned))
 
 
 def check() -> dict[str, str]:
@@ -56,20 +57,7 @@ def check() -> dict[str, str]:
         salt 'osdnode1' osd.check
     """
     planned = plan()
-    impossible = __salt__["osd_plan.problems"]()
-    if impossible or not planned:
-        return impossible
-    lost = _gone(planned)
-    parts: dict[str, list[tuple[str, Mapping]]] = {}
-    for osd in planned:
-        for part in osd["parts"].values():
-            if part["disk"] not in lost:
-                parts.setdefault(part["disk"], []).append((osd["method"], part))
-    in_use = __salt__["disks_kernel.in_use"]()
-    groups = _groups(planned)
-    calls = [(disk, in_use, parts[disk], groups.get(str(Path(disk).resolve()))) for disk in sorted(parts)]
-    problems = zip(sorted(parts), halocline.side_by_side(_problem, calls, _at_once()), strict=True)
-    return {disk: problem for disk, problem in problems if problem}
+    return _problems(planned, _gone(planned))
 
 
 def missing() -> list[str]:
@@ -125,13 +113,14 @@ def deploy() -> dict[str, dict]:
 
         salt 'osdnode1' osd.deploy
     """
-    planned, _ = _present(plan())
+    everything = plan()
+    lost = _gone(everything)  # asked once: a disk that comes and goes is looked at by the guard, or left alone
+    planned = [osd for osd in everything if osd["fsid"] not in _absent(everything, lost)]
     groups = _groups(planned)
     todo = _todo(planned, groups)
     if not todo:
         return {"made": {}, "started": {}, "failed": {}}
-    problems = check()
-    if problems:
+    if problems := _problems(everything, lost):
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
     there = {osd["fsid"]: osd_id for osd in todo if (osd_id := _call(osd, "made", groups)) is not None}
     left = _left(todo, there)
@@ -185,12 +174,11 @@ def report() -> dict[str, dict]:
 
 def _present(planned: Sequence[dict]) -> tuple[list[dict], dict[str, str]]:
     """The planned OSDs whose disks are all there, and why others are not: ``absent``'s answer."""
-    lost = _absent(planned)
+    lost = _absent(planned, _gone(planned))
     return [osd for osd in planned if osd["fsid"] not in lost], lost
 
 
-def _absent(planned: Sequence[Mapping]) -> dict[str, str]:
-    lost = _gone(planned)
+def _absent(planned: Sequence[Mapping], lost: Mapping[str, str]) -> dict[str, str]:
     return {
         osd["fsid"]: "; ".join(why)
         for osd in planned
@@ -203,6 +191,23 @@ def _gone(planned: Sequence[Mapping]) -> dict[str, str]:
     disks = sorted({part["disk"] for osd in planned for part in osd["parts"].values()})
     reasons = halocline.side_by_side(__salt__["osd_guard.gone"], [(disk,) for disk in disks], _at_once())
     return {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
+
+
+def _problems(planned: Sequence[Mapping], lost: Mapping[str, str]) -> dict[str, str]:
+    """``check``'s answer: what stands against each planned disk but those that are ``lost``, ``_gone``'s answer."""
+    impossible = __salt__["osd_plan.problems"]()
+    if impossible or not planned:
+        return impossible
+    parts: dict[str, list[tuple[str, Mapping]]] = {}
+    for osd in planned:
+        for part in osd["parts"].values():
+            if part["disk"] not in lost:
+                parts.setdefault(part["disk"], []).append((osd["method"], part))
+    in_use = __salt__["disks_kernel.in_use"]()
+    groups = _groups(planned)
+    calls = [(disk, in_use, parts[disk], groups.get(str(Path(disk).resolve()))) for disk in sorted(parts)]
+    problems = zip(sorted(parts), halocline.side_by_side(_problem, calls, _at_once()), strict=True)
+    return {disk: problem for disk, problem in problems if problem}
 
 
 def _left(todo: Sequence[Mapping], there: Mapping[str, int]) -> dict[str, str]:

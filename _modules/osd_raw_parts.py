@@ -15,6 +15,7 @@ LIMIT = 60  # seconds one command may take
 AT_ONCE = 8  # disks written side by side: sgdisk sleeps a second behind each (DiskSync in gptfdisk's diskio-unix.cc)
 ALONE = 3  # seconds until the names of a new partition must be there, or partx tells the kernel
 NODES = 27  # seconds until they must be there then
+GPT, HEADERS = b"EFI PART", (512, 4096)  # how a table's header begins, in the second sector of either size (UEFI, 5.3)
 LABEL = 8192  # bytes at a part's beginning: BlueStore's label, and the superblock of its DB or WAL
 STEADY, PAUSE = 4, 0.1  # looks that must find all names, seconds between two
 
@@ -103,6 +104,7 @@ def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
     number = max((part["number"] for part in table["partitions"]), default=0)
     command = ["sgdisk"]
     if not table["guid"]:
+        _bare(disk)
         command += ["--clear", f"--disk-guid={__salt__['osd_names.table_guid'](disk)}"]
     free = __salt__["osd_space.between_partitions"](__salt__["disks_kernel.identity"](disk)["size"], table)
     for fsid, role, part in new:
@@ -118,6 +120,22 @@ def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
             f"--change-name={number}:{fsid}",
         ]
     _run([*command, disk])
+
+
+def _bare(disk: str) -> None:
+    """Raise unless a disk is seen to have no partition table. Without this a read that failed would count as none, as
+    blkid ends alike for both, and the table of running OSDs' DBs would be cleared.
+    """
+    try:
+        with open(disk, "rb", buffering=0) as whole:  # noqa: PTH123 - unbuffered
+            begin = os.pread(whole.fileno(), HEADERS[-1] + len(GPT), 0)
+    except OSError as err:
+        raise CommandExecutionError(f"{disk} cannot be read ({err.strerror}): nothing was written to it") from err
+    if __salt__["disks_kernel.partition_nodes"](disk) or any(begin[at:].startswith(GPT) for at in HEADERS):
+        raise CommandExecutionError(
+            f"{disk} has partitions, and its table could not be read a moment ago: nothing was written to it; look at "
+            "'dmesg' there, and run the stage again"
+        )
 
 
 def _wait(disks: Mapping[str, str]) -> list[int]:

@@ -193,6 +193,53 @@ def test_a_foreign_disk_stops_although_another_is_gone(storage, loaders, disk, t
     assert bad.result is False and here in bad.comment and away not in bad.comment
 
 
+def test_a_disk_that_comes_and_goes_is_never_used_without_the_guard(storage, disk, monkeypatch, python_module):
+    """It is there when deploy begins, cannot be read when the guards look, and is there again: nothing is written."""
+    here, looked, written = disk("here"), [], []
+    modules = storage(osds={here: {"uuids": UUIDS[:1]}}, disks={}, method="raw")
+    monkeypatch.setitem(modules, "daemons.units", lambda _: {})  # this machine may have no systemd
+    answers = iter([None, f"{here} cannot be read (Input/output error)", None])
+    osd = python_module("osd")
+    asked = {name: modules[name] for name in ("osd_plan.osds", "osd_plan.problems", "osd_raw.whole", "daemons.units")}
+    asked |= {
+        "osd_guard.gone": lambda _: next(answers),
+        "osd_guard.problem": lambda disk, *_: looked.append(disk) or "holds ext4",
+        "disks_kernel.in_use": dict,
+        "osd_raw_parts.make": lambda osds: written.append(osds) or [],
+    }
+    mocked = LoaderModuleMock({osd: {"__salt__": asked, "__pillar__": {"ceph": {"storage": {}}}}})
+    with mocked, pytest.raises(salt.exceptions.CommandExecutionError, match="holds ext4"):
+        osd.deploy()
+    assert (looked, written) == ([here], [])
+
+
+@pytest.mark.parametrize(
+    "nodes, begin", [(["/dev/sda1"], b""), ([], bytes(512) + b"EFI PART"), ([], bytes(4096) + b"EFI PART")]
+)
+def test_a_table_that_could_not_be_read_is_not_cleared(python_module, monkeypatch, disk, nodes, begin):
+    """blkid ends alike for no table and for a failed read: the kernel's partitions, or the header, say otherwise."""
+    module, written, path = python_module("osd_raw_parts"), [], disk("shared")
+    Path(path).write_bytes(begin + bytes(MIB))
+    monkeypatch.setattr(
+        module,
+        "__salt__",
+        {
+            "disks.partitions": lambda _: None,
+            "disks_kernel.partition_nodes": lambda _: nodes,
+            "osd_names.table_guid": lambda _: "guid",
+        },
+    )
+    monkeypatch.setattr(module, "_alone", lambda *_: None)
+    monkeypatch.setattr(module, "_run", lambda command, **_: written.append(command))
+    osd = {"fsid": UUIDS[0], "parts": {"db": {"disk": path, "partuuid": "1", "size": MIB}}}
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="has partitions, and its table could not be read"):
+        module.make([osd])
+    Path(path).unlink()
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="cannot be read"):
+        module.make([osd])
+    assert written == []
+
+
 def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypatch):
     """In any order, made or failed: how many of how many, from none on."""
     osd, answers, told = python_module("osd"), {"a": 3, "b": "no space", "c": 4}, []
@@ -205,7 +252,7 @@ def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypat
         "osd_lvm.made": lambda one, groups: None,
     }
     todo = [{"fsid": fsid, "method": "lvm", "parts": {}} for fsid in answers]
-    found = {"plan": todo, "check": {}, "_absent": {}, "_groups": {}, "_todo": todo, "_left": {}}
+    found = {"plan": todo, "_problems": {}, "_gone": {}, "_groups": {}, "_todo": todo, "_left": {}}
     for name, answer in found.items():
         monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
     monkeypatch.setattr(osd, "__salt__", asked)
@@ -264,7 +311,7 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
         "osd_raw.made": lambda one, groups: {"a": 3, "b": 4}.get(one["fsid"]),
         "osd_raw.make": lambda one: one["new"][0] if one["new"] else {"b": 4}[one["fsid"]],
     }
-    for name, answer in {"plan": todo, "check": {}, "_absent": {}, "_todo": todo}.items():
+    for name, answer in {"plan": todo, "_problems": {}, "_gone": {}, "_todo": todo}.items():
         monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
     monkeypatch.setattr(osd, "__salt__", asked)
     monkeypatch.setattr(osd.halocline, "run", lambda words: None)
