@@ -108,6 +108,8 @@ def _reason(answer: Any) -> str:
         return "; ".join(text for text in told if "One or more requisite failed" not in text)
     if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
         return "; ".join(map(str, answer))
+    if isinstance(answer, str) and answer.strip():  # the function itself failed, before or behind its states
+        return answer.strip().splitlines()[-1].strip() if "Traceback" in answer else answer.strip()
     return "" if answer else "did not return"
 
 

@@ -119,8 +119,9 @@ def state(
     if ret["result"] is False and go_on:
         answers = ret["changes"].get("ret", {})
         left = _runners()["targets.leave"](step=name, among=taking, answers=answers)
-        ret["result"] = "error" not in left
-        ret["comment"] += f"\n{left.get('error') or left['text']}"
+        said = left.get("error") or left["text"]
+        ret["result"] = "error" not in left and bool(said)  # nobody named: not known who failed, so nobody is left out
+        ret["comment"] += f"\n{said}"
     return ret
 
 
@@ -128,14 +129,15 @@ def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar:
     """What ``salt.state`` answers; where hosts are more than the master bears at once, of all shares."""
     from runners.engine import jobs
 
-    rets = []
+    rets, answers = [], {}
     for share in jobs.shares(__opts__, "state.apply", taking):
         patience = jobs.patience(__opts__, "state.apply", len(share))  # None: the master's own timeout
         timeout = patience if patience > __opts__["gather_job_timeout"] else None
         told = {"tgt": share, "tgt_type": "list", "sls": sls, "pillar": pillar, "timeout": timeout}
-        rets.append(__states__["salt.state"](name, **told))
+        rets.append(ret := __states__["salt.state"](name, **told))
+        silent = dict.fromkeys(share, False) if ret["result"] is False else {}  # where none answers, Salt names none
+        answers |= ret["changes"].get("ret") or silent
     result = next(each for each in (False, None, True) if each in [ret["result"] for ret in rets])
-    answers = {minion: each for ret in rets for minion, each in ret["changes"].get("ret", {}).items()}
     said = dict.fromkeys(ret["comment"] for ret in rets if ret["result"] is result)
     return {**rets[0], "result": result, "changes": {"ret": answers} if answers else {}, "comment": "\n".join(said)}
 

@@ -8,7 +8,8 @@ import salt.loader
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
-from proposals.text.errors import PolicyError
+from proposals.stages import targets
+from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import minions, stage_lock, taking_part
 
 HOSTS = [f"osd{number:03}" for number in range(300)]
@@ -20,7 +21,7 @@ OPTS = {"gather_job_timeout": 30, "worker_threads": 5, "test": False}
 def state(checkout, monkeypatch):
     """A function: ``step.state`` on some hosts, where Salt's own answers or raises."""
 
-    def run(hosts, answers, among=lambda _, hosts, __: hosts):
+    def run(hosts, answers, among=lambda _, hosts, __: hosts, **more):
         step = runpy.run_path(str(checkout / "salt/_states/step.py"))["state"]
         monkeypatch.setattr(taking_part, "among", among)
         monkeypatch.setattr(stage_lock, "kept", lambda *_: None)
@@ -30,8 +31,8 @@ def state(checkout, monkeypatch):
                 raise answers
             return {"name": name, **(answers(told) if callable(answers) else answers)}
 
-        step.__globals__.update(__opts__=OPTS, __states__={"salt.state": applied})
-        return step("tunings", "ceph.host.tunings", hosts)
+        step.__globals__.update(__opts__=OPTS, __context__={}, __states__={"salt.state": applied})
+        return step("tunings", "ceph.host.tunings", hosts, **more)
 
     return run
 
@@ -93,6 +94,36 @@ def test_of_several_jobs_one_that_fails_does_not_hold_back_the_others_and_is_tol
 def test_what_failed_is_told_as_salt_tells_it(state):
     answers = {"result": False, "changes": {"ret": {}}, "comment": "Run failed on minions: osd001"}
     assert state(HOSTS, answers)["comment"] == "Run failed on minions: osd001"
+
+
+CRASHED = "The minion function caused an exception: Traceback (most recent call last):\nOSError: no space"
+
+
+@pytest.mark.parametrize(
+    ("answers", "left", "result"),
+    [
+        ({"osd001": CRASHED}, {"osd001": "OSError: no space"}, True),  # Salt names only who failed or changed
+        ({}, dict.fromkeys(HOSTS[:3], "did not return"), False),  # and nobody where none returned
+        ({"osd001": {"x": {"result": True, "changes": {}}}}, {}, False),
+    ],
+)
+def test_a_host_that_failed_is_left_out_by_name_or_the_step_has_failed(state, monkeypatch, answers, left, result):
+    noted = {}
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"left": {}})
+
+    def leave(step, among, answers):
+        noted.update(targets.failures(answers))
+        try:
+            targets.leave({"left": {}}, step, among, noted)
+        except ProposalError as err:
+            return {"error": str(err)}
+        return {"text": targets.left_from_here(noted)}
+
+    monkeypatch.setattr(salt.loader, "runner", lambda _: {"targets.leave": leave})
+    answer = {"result": False, "changes": {"ret": answers} if answers else {}, "comment": "Run failed"}
+    ret = state(HOSTS[:3], answer, go_on=True)
+    assert (noted, ret["result"]) == (left, result), ret
+    assert all(minion in ret["comment"] for minion in list(left)[:2]), ret["comment"]
 
 
 def test_where_it_is_not_known_who_takes_part_nothing_is_applied(state):

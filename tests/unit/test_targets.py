@@ -58,6 +58,11 @@ def test_a_host_that_fails_is_left_out_with_its_reason():
     answers = {"node1": {"a": {"result": True}}, "node2": {**FAILED, "b": LATER}, "node3": False, "node4": ["no SLS"]}
     failed = targets.failures(answers)
     assert failed == {"node2": "conf: no space", "node3": "did not return", "node4": "no SLS"}
+    crashed = (
+        "The minion function caused an exception: Traceback (most recent call last):\n  x\nOSError: No space left\n"
+    )
+    answers = {"node1": crashed, "node2": "Minion in blackout mode.", "node3": {}}
+    assert targets.failures(answers) == {"node1": "OSError: No space left", "node2": "Minion in blackout mode."}
     many = targets.left_from_here({**failed, **dict.fromkeys([f"osd{number}" for number in range(900)], "no space")})
     assert many.splitlines()[0] == "node2: left out from here on: conf: no space"
     assert many.splitlines()[3:] == ["osd0, osd1 and 898 more hosts: left out from here on: no space"]
