@@ -129,7 +129,8 @@ def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar:
     """What ``salt.state`` answers; where hosts are more than the master bears at once, of all shares."""
     from runners.engine import jobs
 
-    rets, answers = [], {}
+    rets: list[dict] = []
+    answers: dict[str, Any] = {}
     for share in jobs.shares(__opts__, "state.apply", taking):
         patience = jobs.patience(__opts__, "state.apply", len(share))  # None: the master's own timeout
         timeout = patience if patience > __opts__["gather_job_timeout"] else None
