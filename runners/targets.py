@@ -12,6 +12,7 @@ from runners.engine import (
     daemon_restart,
     health,
     jobs,
+    maintained,
     minions,
     planned,
     stage_lock,
@@ -57,6 +58,27 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
     """
     failed = taking_part.leave(__opts__, step, among, answers)
     return {"text": targets.left_from_here(failed)}
+
+
+@answer.answers
+def away() -> dict[str, Any]:
+    """Leave out the hosts in maintenance where the cluster did not say at the beginning of the running stage who they
+    are: a step of it, before anything starts daemons. The stage ends where the cluster does not say it now either.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run targets.away
+    """
+    note = stage_lock.own(__opts__)
+    if not note.get("unasked") or stage_lock.kept(__opts__, health.MADE) is False:
+        return {"text": "known since the stage began"}
+    found = taking_part.left_at_first(note, list(maintained.records(__opts__).values()))
+    stage_lock.note(__opts__, {**note, **found, "left": {**found["left"], **note["left"]}})
+    named = sorted(found["left"].keys() & found["maintenance"].keys())
+    lines = [f"{minion}: {found['left'][minion]}; left out from here on" for minion in named]
+    return {"text": "\n".join(lines) or "no host is in maintenance"}
 
 
 @answer.answers

@@ -74,8 +74,9 @@ def questions(opts: Mapping) -> list[Question]:
         return []
 
 
-def known(opts: Mapping, replies: Mapping[str, Replies]) -> tuple[list[Record], str]:
-    """Return the hosts in maintenance for a stage that begins, and what is said where that is not known.
+def known(opts: Mapping, replies: Mapping[str, Replies]) -> tuple[list[Record] | None, str]:
+    """Return the hosts in maintenance for a stage that begins, None where the cluster does not say or is not there yet;
+    and what is said where one is there.
 
     opts
         The master's options.
@@ -86,17 +87,19 @@ def known(opts: Mapping, replies: Mapping[str, Replies]) -> tuple[list[Record], 
     """
     together = replies.get(stage_look.TOGETHER)
     told = stage_look.part(together, ASKED) if together else replies.get(ASKED)
-    if told is None:
-        return [], ""
-    asker = minions.members(opts)["master"][0]
+    asker = minions.members(opts)["master"][0] if told else ""
+    if told is None or asker in told.of([asker]).silent:
+        return None, ""
     kept, failed = told.answers.get(asker, {}), told.of([asker]).failed
     try:
         if failed and HANGS in failed[0].text:
             raise ProposalError(lines(failed)[0])
-        if failed and NO_CONF not in failed[0].text:  # a module from before an upgrade takes no argument
+        if failed and NO_CONF in failed[0].text:
+            return None, ""
+        if failed:  # a module from before an upgrade takes no argument
             kept = jobs.one(opts, asker, ASKED, kind=dict)
     except ProposalError as err:  # before the first deploy nobody has a key to ask by
-        return [], f"which hosts are in maintenance is not known: {err}" if HANGS in str(err) else ""
+        return None, f"which hosts are in maintenance is not known: {err}" if HANGS in str(err) else ""
     return list(maintained.read(kept).values()), ""
 
 

@@ -47,7 +47,7 @@ def hosts(opts: Mapping) -> list[Sample]:
     settings = Replies({}, []) if startup is None else told[stage_look.SETTINGS]
     waiting = replies.read(settings, partial(restarts.waiting, startup=startup or ())).answers
     silent = told["test.ping"].silent
-    found = metrics.hosts(asked, silent, {record.minion for record in away}, waiting)
+    found = metrics.hosts(asked, silent, {record.minion for record in away or ()}, waiting)
     return [*found, Sample("hosts_asked_timestamp_seconds", time.time())]
 
 

@@ -39,17 +39,20 @@ def excused(opts: Mapping) -> list[str]:
     return [daemon for daemons in stage_lock.own(opts).get("maintenance", {}).values() for daemon in daemons]
 
 
-def left_at_first(note: Mapping, away: Collection[Record]) -> dict[str, Any]:
-    """Return what a run notes of hosts that are left out from its beginning: ``left`` and ``maintenance``.
+def left_at_first(note: Mapping, away: Collection[Record] | None) -> dict[str, Any]:
+    """Return what a run notes of hosts that are left out from its beginning: ``left`` and ``maintenance``; and
+    ``unasked``, where it is to ask for the latter once the cluster answers.
 
     note
         The run's: who is silent.
     away
-        Records of the hosts in maintenance.
+        Records of the hosts in maintenance; None where they are not known.
     """
+    if away is None:
+        return {**left_at_first(note, ()), "unasked": True}
     left = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
     left |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
-    return {"left": left, "maintenance": {record.minion: record.daemons for record in away}}
+    return {"left": left, "maintenance": {record.minion: record.daemons for record in away}, "unasked": False}
 
 
 def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str, Any]) -> dict[str, str]:

@@ -458,6 +458,38 @@ def test_a_cluster_that_does_not_say_who_is_in_maintenance_holds_no_stage_back(r
     assert said.get("retcode", 0) == 0 and "which hosts are in maintenance is not known: salt: 'ceph'" in said["text"]
 
 
+@pytest.mark.parametrize(
+    "why",
+    [
+        "'ceph' on salt: did not end within 60 s; no monitor answered: look at …",  # deploy starts them
+        "'ceph' on salt: [errno 2] RADOS object not found (error calling conf_read_file)",  # and writes ceph.conf
+        "'ceph' on salt: [errno 13] RADOS permission denied (error connecting to the cluster)",  # and the admin's key
+    ],
+)
+def test_who_is_in_maintenance_is_asked_again_before_anything_is_started(runners, cluster, noted, monkeypatch, why):
+    runners["maintenance.begin"]("node1")
+    answers = cluster.cluster_maintenance_hosts
+
+    def fails(minion, asker=None):
+        if asker in (None, minion):
+            raise ProposalError(why)
+        return {}
+
+    cluster.cluster_maintenance_hosts = fails
+    assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0
+    assert "node1" in runners["targets.hosts"]()
+    refused = runners["targets.away"]()
+    assert refused["retcode"] == 2 and why.partition(":")[0] in refused["error"]
+    cluster.cluster_maintenance_hosts = answers
+    assert "node1: in maintenance since" in runners["targets.away"]()["text"]
+    assert runners["targets.hosts"]() == ["node2", "node3", "salt"]
+    cluster.cluster_maintenance_hosts = fails
+    assert "known" in runners["targets.away"]()["text"]  # nobody is asked a third time
+    noted.job["unasked"] = True
+    monkeypatch.setattr(stage_lock, "kept", lambda opts, key: False if key == health.MADE else None)
+    assert "known" in runners["targets.away"]()["text"]  # nor where the stage makes the cluster
+
+
 def test_what_hosts_said_before_an_interrupted_runs_job_ended_is_asked_anew(runners, cluster, noted, monkeypatch):
     kept = []
     monkeypatch.setattr(early, "keep", lambda opts, told: kept.append(told))

@@ -93,6 +93,14 @@ ceph-stage-deploy-central-config:
     - require:
       - step: ceph-stage-deploy-keys
 
+# Where no monitor answered before, or this host could not ask: what is in maintenance is started by nobody.
+ceph-stage-deploy-maintenance:
+  step.runner:
+    - name: targets.away
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-central-config
+
 # Before the OSDs: the first of a new host stands in its rack from the beginning, and moves nothing later.
 ceph-stage-deploy-crush:
   step.runner:
@@ -100,7 +108,7 @@ ceph-stage-deploy-crush:
     - check: crush.place
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-central-config
+      - step: ceph-stage-deploy-maintenance
 
 # Managers, crash reports and OSDs of a host, in one job.
 ceph-stage-deploy-daemons:
