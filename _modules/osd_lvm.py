@@ -84,16 +84,17 @@ def make(osd: Mapping) -> int:
 
 
 def _of_this_cluster(osd: Mapping, groups: Mapping) -> None:
-    """Raise where an OSD that is encrypted and closed left the cluster, and its key with it.
+    """Raise where an OSD whose volumes are closed (encrypted, or not active) left the cluster, and its key with it.
 
     No run of ours began it and did not end, so it was whole once; whether it is wanted, nobody can see.
     """
     tags = _volumes(osd, groups)["data"]["tags"]
-    closed = tags.get("ceph.encrypted") == "1" and tags.get("ceph.osd_fsid") == osd["fsid"]
-    if closed and not __salt__["osd_register.marked"](osd["fsid"]) and not __salt__["osd_register.known"](osd["fsid"]):
+    tagged = tags.get("ceph.osd_fsid") == osd["fsid"]
+    if tagged and not __salt__["osd_register.marked"](osd["fsid"]) and not __salt__["osd_register.known"](osd["fsid"]):
         raise CommandExecutionError(
-            f"osd.{tags['ceph.osd_id']} has left the cluster with its key, and {osd['parts']['data']['disk']} holds it "
-            "still, encrypted: 'salt-run disk.wipe' makes room for a new one, then run the stage again"
+            f"osd.{tags.get('ceph.osd_id')} has left the cluster with its key, and {osd['parts']['data']['disk']} "
+            "holds it still, in volumes that are closed: 'salt-run disk.wipe' makes room for a new one, then run the "
+            "stage again"
         )
 
 

@@ -320,16 +320,17 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
     assert done["failed"].keys() == {"a"} and "osd.3 has left the cluster, and /dev/a holds it" in done["failed"]["a"]
 
 
+@pytest.mark.parametrize("encrypted", ["0", "1"])
 @pytest.mark.parametrize(
     ("marked", "known", "says"),
     [(False, False, "osd.3 has left the cluster with its key"), (False, True, "ran already"), (True, False, None)],
 )
-def test_a_closed_encrypted_osd_that_left_the_cluster_keeps_its_volumes(
-    python_module, monkeypatch, marked, known, says
+def test_a_closed_osd_that_left_the_cluster_keeps_its_volumes(
+    python_module, monkeypatch, marked, known, says, encrypted
 ):
-    """Only what an interrupted run began, and no cluster knows, is taken back."""
+    """Encrypted, or not active. Only what an interrupted run began, and no cluster knows, is taken back."""
     module, ran = python_module("osd_lvm"), []
-    tags = {"ceph.osd_fsid": "a", "ceph.osd_id": "3", "ceph.encrypted": "1"}
+    tags = {"ceph.osd_fsid": "a", "ceph.osd_id": "3", "ceph.encrypted": encrypted}
     volume = {"slot": "s", "tags": tags, "uuid": "u", "path": "/dev/vg/lv", "size": 1}
 
     def forget(fsid):
@@ -346,6 +347,7 @@ def test_a_closed_encrypted_osd_that_left_the_cluster_keeps_its_volumes(
         "osd_lvm_parts.close": lambda volume: None,
         "osd_lvm_parts.make": lambda osds: [],
         "osd_names.path": lambda *_: "/dev/vg/lv",
+        "disks_label.read": lambda node: None,
     }
 
     def run(words, **_):
