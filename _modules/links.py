@@ -7,18 +7,17 @@ is made permanent. Files are written only where they differ: a backend takes up 
 import json
 import socket
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import halocline
 from salt.exceptions import CommandExecutionError
 
-Port = tuple[str, int]  # host and TCP port
-
 BACKENDS = ("links_networkd", "links_networkmanager", "links_wicked")
 CONTAINER, NET = Path("/run/systemd/container"), Path("/sys/class/net")
 SECONDS = 60  # until the rollback
 SPARE = 20  # of these, seconds before its end in which nothing is waited for any more
+REACHED = 20  # seconds in which the master must answer before anything is touched
 LEAST = 5  # seconds that are waited at least
 LIMIT = 90  # seconds one command of a backend may take
 PAUSE = 0.5  # seconds between two looks
@@ -105,7 +104,8 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     if problems := check():
         raise CommandExecutionError("\n".join(problems))
     network, backend = _network(), _backends()[0]
-    before, answered = __salt__["links_undo.applied"](), _answering()
+    _reached()
+    before = __salt__["links_undo.applied"]()
     seconds = seconds or network.get("seconds", SECONDS)
     links = __salt__["links_kernel.links"]()
     files = __salt__["links_files.differences"](backend, network)
@@ -116,7 +116,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)
-        halocline.until(lambda: _look(network, before, answered), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
+        halocline.until(lambda: _look(network, before), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
     except (CommandExecutionError, OSError) as err:
         __salt__["links_undo.roll_back"](str(err))
         raise CommandExecutionError(f"rolled back, the network is as it was: {err}") from err
@@ -150,30 +150,39 @@ def _upward(network: Mapping) -> list[str]:
     return list(dict.fromkeys([*(name for name in links if name not in vlans), *network["ports"], *vlans]))
 
 
-def _look(network: Mapping, before: Mapping, answered: Collection[Port]) -> None:
-    """Raise with what the kernel has not as planned yet, else with who answered before and does not now."""
+def _look(network: Mapping, before: Mapping) -> None:
+    """Raise with what the kernel has not as planned yet, else with where the master does not answer."""
     links = __salt__["links_kernel.links"]()
     differences = __salt__["links_kernel.differences"](network, links, before["links"])
     differences |= __salt__["links_kernel.ports"](network, links)
     problems = [f"{name} {', '.join(words)}" for name, words in differences.items()]
     problems += __salt__["links_kernel.unready"](network, links)
-    silent = () if problems else sorted(set(answered) - _answering())
-    problems += [f"{host} port {port} does not answer over the new network" for host, port in silent]
+    problems += [] if problems else [f"{port} does not answer over the new network" for port in _silent()]
     if problems:
         raise CommandExecutionError("; ".join(problems))
 
 
-def _answering() -> set[Port]:
-    """Those of the master's two ports that answer: from here there and back."""
-    host = __opts__.get("master_ip") or __opts__["master"]
-    ports = set()
+def _reached() -> None:
+    """Raise where the master does not answer before anything is touched: that it still does is what a change is judged
+    by. It may be busy, as many hosts change at once, or start anew.
+    """
+
+    def look() -> None:
+        if silent := _silent():
+            raise CommandExecutionError(f"{', '.join(silent)} does not answer: nothing was changed; run it again")
+
+    halocline.until(look, REACHED, pause=PAUSE)
+
+
+def _silent() -> list[str]:
+    """Which of the master's two ports do not answer: from here there and back."""
+    host, silent = __opts__.get("master_ip") or __opts__["master"], []
     for port in (__opts__.get("publish_port", 4505), __opts__.get("master_port", 4506)):
         try:
             socket.create_connection((host, port), timeout=3).close()
-            ports.add((host, port))
         except OSError:
-            continue
-    return ports
+            silent.append(f"{host} port {port}")
+    return silent
 
 
 def _backends() -> list[str]:

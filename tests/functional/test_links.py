@@ -1,6 +1,7 @@
 """Links on a host: the three systems' files for the guide's network, and the kernel's answers judged."""
 
 import json
+import socket
 import subprocess
 
 import pytest
@@ -36,6 +37,24 @@ def changed(**links):
     """The plan with some keys of some links otherwise; ``bond0_3001`` is the VLAN."""
     told = {name: {**link, **links.get(name.replace(".", "_"), {})} for name, link in PLANNED["links"].items()}
     return {**PLANNED, "links": told}
+
+
+def test_nothing_is_touched_where_the_master_does_not_answer_before(python_module, monkeypatch):
+    """One of its two ports alone is not enough: whether a change has lost it could not be told."""
+    links, armed = python_module("links"), []
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = {"publish_port": one.getsockname()[1], "master_port": other.getsockname()[1]}
+        other.close()
+        found = {"changes": {"bond0": "is made"}, "check": [], "_network": PLANNED, "_backends": ["links_networkd"]}
+        for name, answer in found.items():
+            monkeypatch.setattr(links, name, lambda answer=answer: answer)
+        monkeypatch.setattr(links, "REACHED", 0)
+        monkeypatch.setattr(links, "__salt__", {"links_undo.arm": lambda *told: armed.append(told)})
+        monkeypatch.setattr(links, "__opts__", {"master": "127.0.0.1", **ports}, raising=False)
+        says = f"127.0.0.1 port {ports['master_port']} does not answer: nothing was changed"
+        with pytest.raises(CommandExecutionError, match=says):
+            links.apply()
+    assert armed == []
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -181,6 +200,7 @@ def applied(host, python_module, tmp_path, monkeypatch):
         (tmp_path / "files").mkdir()
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
         monkeypatch.setattr(python_module("links"), "LEAST", 0)
+        monkeypatch.setattr(python_module("links"), "_silent", list)  # a real master: tests/kernel/test_networks.py
         monkeypatch.setattr(python_module("links_networkd"), "FOLDER", str(tmp_path / "files"))
         for name in ("RECORD", "UNDOING", "UNDONE", "BEFORE"):
             monkeypatch.setattr(python_module("links_undo"), name, tmp_path / name.lower())
