@@ -8,6 +8,7 @@ from proposals.pillar import carried, chosen, generation, generation_disk, key_s
 from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
+from proposals.text.errors import PolicyError
 from proposals.text.notes import by_host
 from proposals.validation import check as checks
 from proposals.validation import judging
@@ -74,6 +75,8 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     """
     stage_lock.free(__opts__)
     paths = site.site(__opts__)
+    if against := generation_disk.obstacles(paths):
+        raise PolicyError("\n".join(against))
     choice = _chosen(paths)
     before = _served(paths) if only else {}
     hosts = targets.named(only, {*choice.roles, *carried.minions(before)}) if only else None

@@ -21,6 +21,22 @@ LINKS = ("secrets", "stack/ceph", "site")  # of a generation, to folders with a 
 ANY_KEY: Mapping[str, str] = defaultdict(str)  # to ask who is told something at all
 
 
+def obstacles(site: Site) -> list[str]:
+    """Return what lies where links to the served generation belong, a line each: what DeepSea left there, say."""
+    there = [link for link in _places(site) if link.exists() and not link.is_symlink()]
+    return [
+        f"{path} is no link of ours, but what another tool left: move it aside (mv {path} {path}.old)" for path in there
+    ]
+
+
+def _places(site: Site) -> dict[Path, Path]:
+    """The links that are served, and where each leads; two of them are what DeepSea's users look for, at its place."""
+    return {
+        site.root / "cluster": site.current / "cluster",
+        site.root / "stack" / "default": site.current / "stack" / "default",
+    }
+
+
 def prepare(site: Site, generation: Generation) -> Path:
     """Write a generation beside the others, with the links that make it whole; return its folder.
 
@@ -38,12 +54,10 @@ def prepare(site: Site, generation: Generation) -> Path:
 
 
 def serve(site: Site, folder: Path) -> bool:
-    """Serve a prepared generation; True where another one was served until now."""
-    changed = _link(site.current, folder)
-    # What DeepSea's users look for, at its place.
-    _link(site.root / "cluster", site.current / "cluster")
-    _link(site.root / "stack" / "default", site.current / "stack" / "default")
-    return changed
+    """Serve a prepared generation; True where another one was served until now. Raises StoreError."""
+    for link, target in _places(site).items():  # first: where one is refused, what was served still is
+        _link(link, target)
+    return _link(site.current, folder)
 
 
 def kept(generation: Generation) -> int:

@@ -16,14 +16,17 @@ from proposals.adoption.writing import Written
 from proposals.files import atomic, documents, tree
 from proposals.files.site import Site, site
 from proposals.inventory import kept
-from proposals.pillar import chosen, key_store
+from proposals.pillar import chosen, generation_disk, key_store
 from proposals.policy import policy_draft
 from proposals.stages import replies
 from proposals.text.errors import InventoryError
-from runners.engine import jobs, minions, sealed
+from runners.engine import installed, jobs, minions, sealed
 
 FRAGMENTS = "ceph/configuration/files/ceph.conf.d"
 CLUSTER = "config/stack/default/ceph/cluster.yml"
+OTHERS = (
+    "{0}: minions are sent it in place of Halocline's own: a DeepSea's is to be moved aside, then run ceph.stage.prep"
+)
 KEPT = "{}: is there with another content, and stays: compare it with what adoption would write (test=true)"
 
 
@@ -83,8 +86,9 @@ def look(opts: Mapping) -> Look:
         raise InventoryError(_no_monitor(hosts, asked.silent))
     cluster = found.cluster(asker, sealed.ask(opts, asker, "host_sealed.tell"))
     told = writing.written(hosts, cluster, minions.master(opts))
-    against = judging.refusals(hosts, cluster, _known(paths))
+    against = [*judging.refusals(hosts, cluster, _known(paths)), *generation_disk.obstacles(paths)]
     notes = [f"{minion}: does not answer: what it has is not taken in; run it again" for minion in asked.silent]
+    notes += [OTHERS.format(path) for path in installed.replaced(opts)]
     notes += [*judging.notes(hosts, cluster), *told.left, *_confs(hosts, asker), *_deepsea(paths)]
     folder = Path(opts["file_roots"]["base"][0]) / FRAGMENTS  # the site's own root comes first
     return Look(paths, folder, hosts, cluster, told, writing.taken_keys(hosts, cluster), against, notes)

@@ -52,13 +52,22 @@ def hosts(opts: Mapping, asked: Collection[str]) -> tuple[dict[str, Host], dict[
 
 def served(opts: Mapping) -> dict[str, str]:
     """Return a hash of each part of ours that minions are sent: of the first root's file, as Salt takes it."""
+    return {part: _hash(path) for part, path in _parts(opts)}
+
+
+def replaced(opts: Mapping) -> list[str]:
+    """Return the files of the master's file roots that minions are sent in place of parts of ours."""
+    own = ROOT / "salt"
+    return [str(path) for part, path in _parts(opts) if not path.samefile(own / f"_{part}")]
+
+
+def _parts(opts: Mapping) -> Iterator[tuple[str, Path]]:
+    """Each part of ours, such as ``modules/osd.py``, with the file that minions are sent."""
     roots = [Path(root) for root in opts["file_roots"].get("base", ())]
-    names = [(kind, path.name) for kind in KINDS for path in sorted((ROOT / "salt" / f"_{kind}").glob("*.py"))]
-    found = {}
-    for kind, name in names:
-        paths = [root / f"_{kind}" / name for root in [*roots, ROOT / "salt"]]
-        found[f"{kind}/{name}"] = _hash(next(path for path in paths if path.is_file()))
-    return found
+    for kind in KINDS:
+        for name in sorted(path.name for path in (ROOT / "salt" / f"_{kind}").glob("*.py")):
+            paths = [root / f"_{kind}" / name for root in [*roots, ROOT / "salt"]]
+            yield f"{kind}/{name}", next(path for path in paths if path.is_file())
 
 
 def look(opts: Mapping, only: str | None = None) -> Installation:

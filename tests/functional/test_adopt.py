@@ -1,7 +1,9 @@
 """``ceph.adopt``: what hosts tell, sealed keys, what is written; on a real master whose minion's cluster is played."""
 
 import json
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
 import salt.utils.event
@@ -252,6 +254,27 @@ def node1(master):
 
 def texts(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_socket()}
+
+
+@pytest.mark.processes
+def test_what_deepsea_left_in_the_place_of_ours_is_refused_and_nothing_is_written(master, node1):
+    """Its pillar's folders are where our links belong, its modules have names of ours; configure refuses these too."""
+    module = Path(master.opts()["file_roots"]["base"][0]) / "_modules/osd.py"
+    for path in (module, master.pillar / "cluster/node1.sls", master.pillar / "stack/default/global.yml"):
+        atomic.write(path, "")
+    before = sorted(master.pillar.rglob("*"))
+    for verb in ("ceph.adopt", "policy.push"):
+        done = master.typed(verb)
+        assert done.returncode != 0, done
+        for place in ("cluster", "stack/default"):
+            assert (
+                f"{master.pillar / place} is no link of ours, but what another tool left: move it aside" in done.stdout
+            )
+        assert (f"{module}: minions are sent it in place of Halocline's own" in done.stdout) is (verb == "ceph.adopt")
+    assert sorted(master.pillar.rglob("*")) == before
+    module.unlink()
+    for folder in ("cluster", "stack"):
+        shutil.rmtree(master.pillar / folder)
 
 
 @pytest.mark.processes
