@@ -83,8 +83,7 @@ def site(opts: Mapping) -> Site:
             return Site(roots[0] / "ceph", shipped / "ceph")
     raise ProposalError(
         "the master's pillar_roots do not name this product's pillar folder after the site's own: "
-        f"found {[str(root) for root in roots]}; put srv/master.d/halocline.conf into the master's master.d "
-        "and restart the master"
+        f"found {[str(root) for root in roots]}; run srv/install again and restart the master"
     )
 
 

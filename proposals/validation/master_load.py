@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 PILLAR = 0.09  # CPU seconds of one pillar
 FILE = 9e-6  # and of each file below the pillar roots, all of which Salt lists for it (fileclient.py: file_list)
-CONFIG = "/etc/salt/master.d/site.conf"  # read behind halocline.conf
+CONFIG = "/etc/salt/master.d/zz-site.conf"  # Salt reads it after srv/install's zz-halocline.conf, so that it counts
 RESTART = "systemctl restart salt-master"
 
 

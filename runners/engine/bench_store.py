@@ -20,7 +20,7 @@ def folder(opts: Mapping) -> Path:
     logs = opts.get("halocline_log_dir")
     if not logs:
         raise ProposalError(
-            "the master's configuration has no halocline_log_dir: put srv/master.d/halocline.conf into its master.d"
+            "the master's configuration has no halocline_log_dir: run srv/install again and restart the master"
         )
     return Path(logs) / "benchmarks"
 

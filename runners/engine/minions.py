@@ -101,8 +101,8 @@ def _compiled(opts: Mapping) -> dict[str, Any]:
     own = salt.pillar.get_pillar(opts, {}, opts["id"], "base").compile_pillar()
     if TARGET not in own:
         raise ProposalError(
-            f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): is "
-            "srv/master.d/halocline.conf in the master's master.d, and the master restarted since?"
+            f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): run "
+            "srv/install again and restart the master"
         )
     return own
 

@@ -114,7 +114,7 @@ def _folder(opts: Mapping) -> Path:
     folder = opts.get("halocline_log_dir")
     if not folder:
         raise ProposalError(
-            "the master's configuration has no halocline_log_dir: put srv/master.d/halocline.conf into its master.d"
+            "the master's configuration has no halocline_log_dir: run srv/install again and restart the master"
         )
     try:
         Path(folder).mkdir(mode=0o750, parents=True, exist_ok=True)

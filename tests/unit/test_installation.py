@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import salt.config
 
-from proposals.text.errors import InventoryError
+from proposals.files import site
+from proposals.text.errors import InventoryError, ProposalError
 from proposals.validation import installation
 from proposals.validation.installation import LEAST, Host, Installation
 from proposals.validation.master_load import Load, wrong
+from runners.engine import bench_store, stage_log
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SERVED = {"modules/disks.py": "a", "modules/osd.py": "b", "grains/ceph_nics.py": "c", "utils/halocline.py": "d"}
@@ -77,6 +80,17 @@ def test_a_master_that_bears_not_all_minions_at_once_is_told_the_number(minions,
     assert all(f"{minions} minions that run states at once" in message for message, _ in found)
 
 
+def test_the_line_that_mends_it_counts_beside_the_drop_in_of_the_installer(tmp_path):
+    drop_ins = tmp_path / "master.d"
+    drop_ins.mkdir()
+    (tmp_path / "master").touch()
+    (drop_ins / "zz-halocline.conf").write_text((CHECKOUT / "srv/master.d/halocline.conf").read_text())
+    ((_, mend),) = wrong(SMALL, 1001)
+    line = mend.partition(";")[0].replace("/etc/salt/master.d", str(drop_ins))
+    subprocess.run(["sh", "-ec", line], check=True)
+    assert salt.config.master_config(str(tmp_path / "master"))["gather_job_timeout"] == 50
+
+
 @pytest.mark.parametrize("told", [["10.0.0.1"], [], None, "10.0.0.1, 10.0.0.2", {"a": 1, "b": 2}])
 def test_one_master_or_no_answer_is_nothing_wrong(told):
     assert installation.run(replace(WELL, hosts={"a": replace(HOST, masters=told)})) == []
@@ -113,6 +127,12 @@ def test_minions_tell_the_version_that_setup_cfg_says():
     setup.read(CHECKOUT / "setup.cfg")
     told = [line for line in (CHECKOUT / "_modules/host_parts.py").read_text().splitlines() if line[:8] == "VERSION "]
     assert told[0].split('"')[1] == setup["metadata"]["version"]
+
+
+@pytest.mark.parametrize("needs", [bench_store.folder, stage_log.paths, site.site])
+def test_who_lacks_the_drop_in_is_led_to_the_installer_which_alone_writes_it(needs):
+    with pytest.raises(ProposalError, match="run srv/install again and restart the master"):
+        needs({})
 
 
 def test_it_answers_where_pinned_libraries_are_missing():
