@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,28 @@ def test_links_and_paths_lead_somewhere(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
     paths = re.findall(r"`((?:proposals|runners|_modules|salt|pillar|srv|lab|tests|docs)/[\w./-]+)`", text)
     assert [path for path in paths if not OF_A_SITE.match(path) and not (ROOT / path).exists()] == []
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub gives a page's headings, and the site those of three levels."""
+    prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    found: Counter[str] = Counter()
+    for heading in re.findall(r"^#{1,3} (.+?) *$", prose, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        found[re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")] += 1
+    return {name if not number else f"{name}-{number}" for name, count in found.items() for number in range(count)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_anchors_of_links_are_headings(page):
+    links = re.findall(r"\]\(((?:[\w./-]+\.md)?)#([^)]+)\)", page.read_text())
+    pages_ = {name: page.parent / name if name else page for name, _ in links}
+    assert [f"{name}#{anchor}" for name, anchor in links if anchor not in anchors(pages_[name].read_text())] == []
+
+
+def test_an_anchor_is_made_of_a_heading():
+    text = "# A `b.c`: d\n```\n# no\n```\n## D_e's\n## D_e's\n### ceph.conf\n"
+    assert anchors(text) == {"a-bc-d", "d_es", "d_es-1", "cephconf"}
 
 
 def test_code_cites_only_pages_that_are_there():
