@@ -11,7 +11,7 @@ from proposals.disks import arguments
 from proposals.policy.roles import ROLES
 from proposals.settings import reader
 
-GUIDES = ("from-deepsea", "from-ceph-ansible")
+GUIDES = ("from-deepsea", "from-ceph-ansible", "from-cephadm")
 KEPT = (ROOT / "docs/reference/files.md").read_text()
 WORDS = {*arguments.ARGUMENTS, "only", "slice", "re"}  # arguments, of which the last are a stage's and policy.cfg's
 
