@@ -1,11 +1,12 @@
 """Whether the running cluster can do without a host, ``noout`` for that host, and which hosts are in maintenance."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from salt.exceptions import CommandExecutionError
 
+FLAG = "noout"
 NOTE = "halocline/noout"  # in the monitors' key store: the hosts whose noout is ours to take away
 DRAINED = "halocline/drained"  # beside it: the gateways that are out of their balancer for a moment
 RECORDS = "halocline/maintenance/"  # beside it: a record for each host in maintenance, under its host name
@@ -13,6 +14,8 @@ RECORDS = "halocline/maintenance/"  # beside it: a record for each host in maint
 
 def begin(host: str) -> list[int]:
     """Set ``noout`` for a host, and keep that it is ours; return the host's OSDs. Without any, nothing is set.
+
+    One that somebody else has set before stays theirs: ``end`` leaves it.
 
     host
         The host's name, as CRUSH and the monitors have it.
@@ -23,10 +26,10 @@ def begin(host: str) -> list[int]:
 
         salt 'saltmaster' cluster_maintenance.begin node1
     """
-    if osds := _osds(host):
-        noted = (__salt__["cluster_cli.kept"](NOTE) or "").split()
-        __salt__["cluster_cli.tell"](["config-key", "set", NOTE, " ".join(sorted({*noted, host}))])
-        __salt__["cluster_cli.tell"](["osd", "set-group", "noout", host])
+    osds, before = _osds(host), noted()
+    if osds and (ours := _ours([host], before)):
+        __salt__["cluster_cli.tell"](["config-key", "set", NOTE, " ".join(sorted({*before, *ours}))])
+        __salt__["cluster_cli.tell"](["osd", "set-group", FLAG, *ours])
     return osds
 
 
@@ -42,10 +45,8 @@ def end() -> list[str]:
     there = noted()
     if not there:
         return []
-    away = hosts()  # whose noout is that of their maintenance, which ends by maintenance.end
-    for host in there:
-        if host not in away:
-            __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
+    held = {name for host, record in hosts().items() for name in _held(host, record)}  # until maintenance.end
+    _unset(set(there) - held)
     __salt__["cluster_cli.tell"](["config-key", "rm", NOTE])
     return there
 
@@ -95,26 +96,31 @@ def note(host: str, record: Mapping) -> bool:
     return True
 
 
-def hold(host: str) -> list[int]:
-    """Set ``noout`` for a host that is in maintenance; return its OSDs. Without any, nothing is set.
+def claim(host: str) -> list[str]:
+    """Set ``noout`` for a host that is in maintenance; return for what, which is in its record before.
+
+    It is empty for a host without OSDs, and where somebody else has set it before: ``forget`` leaves theirs.
 
     CLI Example: for ``salt-run maintenance.begin``.
     """
-    if host not in hosts():
+    record = hosts().get(host)
+    if record is None:
         raise CommandExecutionError(f"{host} is not in maintenance: nobody would take its noout away")
-    if osds := _osds(host):
-        __salt__["cluster_cli.tell"](["osd", "set-group", "noout", host])
-    return osds
+    held = set(_held(host, record))
+    if ours := _ours([host] if _osds(host) else [], {*held, *noted()}):
+        held.update(ours)
+        note(host, {**record, "noout": sorted(held)})
+        __salt__["cluster_cli.tell"](["osd", "set-group", FLAG, *ours])
+    return sorted(held)
 
 
 def forget(host: str) -> bool:
-    """Take ``noout`` away from a host, then the record of its maintenance.
+    """Take the ``noout`` away that ``claim`` has set for a host, then the record of its maintenance.
 
     CLI Example: for ``salt-run maintenance.end``.
     """
-    if _osds(host):
-        __salt__["cluster_cli.tell"](["osd", "unset-group", "noout", host])
-    if host in hosts():
+    if (record := hosts().get(host)) is not None:
+        _unset(_held(host, record))
         __salt__["cluster_cli.tell"](["config-key", "rm", f"{RECORDS}{host}"])
     return True
 
@@ -175,6 +181,29 @@ def managers() -> dict[str, Any]:
     dump = __salt__["cluster_cli.ask"](["mgr", "dump"])
     running = [dump["active_name"], *(standby["name"] for standby in dump["standbys"])]
     return {"active": dump["active_name"], "available": dump["available"], "running": sorted(filter(None, running))}
+
+
+def _held(host: str, record: Mapping) -> Sequence[str]:
+    """For what a host's maintenance has set ``noout``; older records do not say it: for the host."""
+    return record.get("noout", [host])
+
+
+def _ours(names: Sequence[str], before: Collection[str]) -> list[str]:
+    """Of what is to have ``noout``: what is ours since before, and what has none yet; the rest is somebody else's."""
+    flagged = _flagged()
+    return [name for name in names if name in before or name not in flagged]
+
+
+def _unset(names: Collection[str]) -> None:
+    """Take ``noout`` away from what has it yet; what is gone meanwhile would be an error."""
+    if names and (left := sorted(_flagged().intersection(names))):
+        __salt__["cluster_cli.tell"](["osd", "unset-group", FLAG, *left])
+
+
+def _flagged() -> set[str]:
+    """What has a ``noout`` of its own, by its name in the CRUSH map."""
+    flags = __salt__["cluster_cli.ask"](["osd", "dump"]).get("crush_node_flags", {})
+    return {name for name, own in flags.items() if FLAG in own}
 
 
 def _osds(host: str, running: bool = False) -> list[int]:

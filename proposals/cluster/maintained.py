@@ -35,6 +35,8 @@ class Record:
         Its daemons' units, each with systemd's word for whether it starts at boot.
     daemons
         Those of Ceph that ran: ``osd.3``, ``mon.node1``.
+    noout
+        For what its maintenance has set ``noout``, by Ceph's names; not for what had it before.
     """
 
     minion: str
@@ -43,10 +45,11 @@ class Record:
     user: str
     units: Mapping[str, str]
     daemons: tuple[str, ...]
+    noout: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """It as the monitors keep it."""
-        return {**vars(self), "units": dict(self.units), "daemons": list(self.daemons)}
+        return {**vars(self), "units": dict(self.units), "daemons": list(self.daemons), "noout": list(self.noout)}
 
     @property
     def why(self) -> str:
@@ -72,8 +75,9 @@ def read(kept: Mapping[str, Any]) -> dict[str, Record]:
     records = {}
     for host, told in sorted(kept.items()):
         try:
-            record = Record(**told)
-            records[host] = replace(record, units=dict(record.units), daemons=tuple(record.daemons))
+            record = Record(**{"noout": [host], **told})  # older ones do not say it: for the host
+            daemons, noout = tuple(record.daemons), tuple(record.noout)
+            records[host] = replace(record, units=dict(record.units), daemons=daemons, noout=noout)
         except (TypeError, ValueError) as err:
             raise InventoryError(
                 f"the monitors keep of {shown(host)} what is no record of its maintenance ({shown(err)}): look at "

@@ -41,7 +41,7 @@ def begin(opts: Mapping, look: Look, without: Collection[str], hours: int, tell:
     """
     first, record = health.look(opts), _noted(opts, look)
     tell(f"noout for {look.hostname} alone")
-    jobs.cluster(opts, "cluster_maintenance.hold", [look.hostname], list)
+    record = replace(record, noout=tuple(jobs.cluster(opts, "cluster_maintenance.claim", [look.hostname], list)))
     if look.alertmanagers:
         tell("alerts about it are silenced")
     notes = _silence(opts, look, SILENCED, [look.hostname, hours])

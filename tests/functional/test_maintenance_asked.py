@@ -52,7 +52,7 @@ def units(node):
 class Cluster(Minions):
     """What minions answer. What must not be is asserted where it would happen."""
 
-    CHANGES = ("note", "hold", "forget", "silence", "unsilence", "drain", "ready", "apply", "stop", "start")
+    CHANGES = ("note", "claim", "forget", "silence", "unsilence", "drain", "ready", "apply", "stop", "start")
 
     def __init__(self):
         super().__init__()
@@ -120,14 +120,13 @@ class Cluster(Minions):
         self.records[hostname] = json.loads(json.dumps(record))
         return True
 
-    def cluster_maintenance_hold(self, _, hostname):
-        assert hostname in self.records
+    def cluster_maintenance_claim(self, _, hostname):
+        self.records[hostname]["noout"] = [hostname]
         self.noout.add(hostname)
-        return [0]
+        return [hostname]
 
     def cluster_maintenance_forget(self, _, hostname):
-        self.noout.discard(hostname)
-        self.records.pop(hostname, None)
+        self.noout -= set(self.records.pop(hostname)["noout"])
         return True
 
     def host_alerts_silence(self, minion, hostname, hours):
@@ -352,6 +351,12 @@ def test_a_host_that_does_not_come_back_is_let_go_of(runners, cluster):
     assert "node1: does not answer" in runners["maintenance.end"]("node1")["error"]
     assert runners["maintenance.end"]("node1", gone=True)["text"] == "node1 is in maintenance no more"
     assert (cluster.noout, cluster.records, cluster.silences) == (set(), {}, {}) and cluster.runs["node1"] == {}
+
+
+def test_maintenance_that_an_older_version_began_ends_with_its_noout(runners, cluster):
+    runners["maintenance.begin"]("node1")
+    del cluster.records["node1"]["noout"]
+    assert runners["maintenance.end"]("node1").get("retcode", 0) == 0 and cluster.noout == set()
 
 
 def test_what_is_beside_its_daemons_does_not_hold_it_back_and_is_said(runners, cluster):

@@ -1,6 +1,5 @@
 """What hosts do for maintenance: programs that are scripts on the path, a socket that answers as HAProxy's does."""
 
-import json
 import socket
 import threading
 
@@ -27,11 +26,6 @@ for unit; do
     esac
 done
 """
-TREE = [
-    {"id": -1, "type": "root", "name": "default", "children": [-2]},
-    {"id": -2, "type": "host", "name": "node1", "children": [0, 1]},
-    *({"id": osd, "type": "osd", "name": f"osd.{osd}", "status": "up"} for osd in range(2)),
-]
 
 
 @pytest.fixture
@@ -96,66 +90,6 @@ def test_a_daemon_that_runs_on_is_named(systemd, tmp_path):
     (tmp_path / "systemctl").write_text("#!/bin/sh\nexit 0\n")
     with pytest.raises(CommandExecutionError, match=r"ceph-osd@3\.service still run"):
         module.stop(["ceph-osd@3.service"])
-
-
-@pytest.fixture
-def monitors(python_module):
-    """A cluster's key store and what it was told, asked as ``cluster_cli`` does."""
-    module, kept, told = python_module("cluster_maintenance"), {}, []
-
-    def tell(words, stdin=None):
-        told.append(words)
-        if words[:2] == ["config-key", "set"]:
-            kept[words[2]] = words[3] if stdin is None else stdin
-        if words[:2] == ["config-key", "rm"]:
-            del kept[words[2]]
-        return ""
-
-    def ask(words):
-        if words == ["osd", "tree"]:
-            return {"nodes": TREE}
-        if words == ["mgr", "dump"]:
-            return {"active_name": "node1", "available": True, "standbys": [{"name": "node2"}]}
-        assert words[:2] == ["config-key", "dump"]
-        return {key: text for key, text in kept.items() if key.startswith(words[2])}
-
-    asks = {"cluster_cli.tell": tell, "cluster_cli.ask": ask, "cluster_cli.kept": kept.get}
-    with LoaderModuleMock({module: {"__salt__": asks, "__opts__": {"id": "salt"}}}):
-        yield module, kept, told
-
-
-def test_the_cluster_keeps_who_is_in_maintenance(monitors):
-    module, kept, told = monitors
-    with pytest.raises(CommandExecutionError, match="not in maintenance: nobody would take its noout away"):
-        module.hold("node1")
-    assert told == []
-    module.note("node1", {"minion": "node1", "state": "begins"})
-    assert module.hosts() == {"node1": {"minion": "node1", "state": "begins"}}
-    assert json.loads(kept["halocline/maintenance/node1"]) == module.hosts("salt")["node1"]
-    assert module.hosts("admin") == {}, "of a job to many hosts, that one alone asks the cluster"
-    assert module.hold("node1") == [0, 1] and ["osd", "set-group", "noout", "node1"] in told
-    assert module.forget("node1") and module.hosts() == {} and ["osd", "unset-group", "noout", "node1"] in told
-    told.clear()
-    module.note("gateway1", {})
-    assert module.hold("gateway1") == [] and module.forget("gateway1")
-    assert not [words for words in told if words[0] == "osd"], "a host without OSDs has no noout"
-
-
-def test_managers_are_those_that_run(monitors):
-    assert monitors[0].managers() == {"active": "node1", "available": True, "running": ["node1", "node2"]}
-
-
-def test_a_moments_noout_leaves_that_of_maintenance(monitors):
-    """A stage takes away what an interrupted reboot has set, and never what maintenance keeps."""
-    module, kept, told = monitors
-    module.begin("node1")
-    module.note("node1", {})
-    told.clear()
-    assert module.end() == ["node1"] and told == [["config-key", "rm", "halocline/noout"]]
-    module.forget("node1")
-    module.begin("node1")
-    assert module.end() == ["node1"] and ["osd", "unset-group", "noout", "node1"] in told
-    assert kept == {}
 
 
 HEAD = "# pxname,svname,qcur,qmax,scur,smax,status,\n"

@@ -137,7 +137,7 @@ def monitors(python_module):
     }
     answers = {
         "versions": {"mon": {"ceph version 16.2.15 (x) pacific (stable)": 1}},
-        "osd dump": {"require_osd_release": "pacific"},
+        "osd dump": {"require_osd_release": "pacific", "crush_node_flags": {}},
         "mgr dump": {"active_name": "x"},
         "fs dump": {"filesystems": [system]},
         "config-key dump halocline/maintenance/": {},
@@ -146,9 +146,13 @@ def monitors(python_module):
         "osd ok-to-stop 3 --max 4": {"ok_to_stop": False, "osds": [3]},
     }
 
+    flagged = answers["osd dump"]["crush_node_flags"]
+
     def tell(words, stdin=None):
         told.append(" ".join(words))
         match words:
+            case ["osd", "set-group", flag, name]:
+                flagged[name] = [flag]
             case ["config-key", "set", key, "-i", "-"]:
                 kept[key] = stdin
             case ["config-key", "set", key, text]:
@@ -186,7 +190,7 @@ def test_noout_of_several_hosts_is_kept_and_taken_away(monitors):
         maintenance.begin(host)
     assert kept == {"halocline/noout": "n1 n2"}
     assert maintenance.end() == ["n1", "n2"] and kept == {} and maintenance.end() == []
-    assert [line for line in told if "unset" in line] == [f"osd unset-group noout {host}" for host in ("n1", "n2")]
+    assert [line for line in told if "unset" in line] == ["osd unset-group noout n1 n2"]
 
 
 def test_which_gateways_are_drained_is_kept_and_forgotten(monitors):
