@@ -7,7 +7,8 @@ from typing import Any
 from salt.exceptions import CommandExecutionError
 
 FLAG = "noout"
-NOTE = "halocline/noout"  # in the monitors' key store: the hosts whose noout is ours to take away
+HERE = [["osd", "tree"], ["osd", "metadata"], ["osd", "dump"]]
+NOTE = "halocline/noout"  # in the monitors' key store: the hosts, and OSDs, whose noout is ours to take away
 DRAINED = "halocline/drained"  # beside it: the gateways that are out of their balancer for a moment
 RECORDS = "halocline/maintenance/"  # beside it: a record for each host in maintenance, under its host name
 
@@ -18,7 +19,7 @@ def begin(host: str) -> list[int]:
     One that somebody else has set before stays theirs: ``end`` leaves it.
 
     host
-        The host's name, as CRUSH and the monitors have it.
+        The host's name, as the monitors have it; CRUSH may call it otherwise.
 
     CLI Example:
 
@@ -26,15 +27,15 @@ def begin(host: str) -> list[int]:
 
         salt 'saltmaster' cluster_maintenance.begin node1
     """
-    osds, before = _osds(host), noted()
-    if osds and (ours := _ours([host], before)):
+    (osds, names), before = _here(host), noted()
+    if ours := _ours(names, before):
         __salt__["cluster_cli.tell"](["config-key", "set", NOTE, " ".join(sorted({*before, *ours}))])
         __salt__["cluster_cli.tell"](["osd", "set-group", FLAG, *ours])
-    return osds
+    return sorted(osds)
 
 
 def end() -> list[str]:
-    """Take away the ``noout`` that ``begin`` has set, of an interrupted run too; return its hosts, empty for none.
+    """Take away the ``noout`` that ``begin`` has set, of an interrupted run too; return for what, empty for none.
 
     CLI Example:
 
@@ -52,7 +53,8 @@ def end() -> list[str]:
 
 
 def noted() -> list[str]:
-    """Return the hosts whose ``noout`` ``begin`` has set and nobody took away; empty for none.
+    """Return for what ``begin`` has set a ``noout`` that nobody took away: hosts, and OSDs that CRUSH has elsewhere
+    (``osd.3``); empty for none.
 
     CLI Example:
 
@@ -107,7 +109,7 @@ def claim(host: str) -> list[str]:
     if record is None:
         raise CommandExecutionError(f"{host} is not in maintenance: nobody would take its noout away")
     held = set(_held(host, record))
-    if ours := _ours([host] if _osds(host) else [], {*held, *noted()}):
+    if ours := _ours(_here(host)[1], {*held, *noted()}):
         held.update(ours)
         note(host, {**record, "noout": sorted(held)})
         __salt__["cluster_cli.tell"](["osd", "set-group", FLAG, *ours])
@@ -165,7 +167,8 @@ def needed(host: str) -> list[str]:
     """
     quorum = __salt__["cluster_cli.ask"](["quorum_status"])["quorum_names"]
     questions = [["mon", "ok-to-stop", host]] if host in quorum else []
-    questions += [["osd", "ok-to-stop", *map(str, osds)]] if (osds := _osds(host, running=True)) else []
+    running = sorted(osd for osd, up in _here(host)[0].items() if up)
+    questions += [["osd", "ok-to-stop", *map(str, running)]] if running else []
     return [why for words in questions if (why := __salt__["cluster_cli.refused"](words))]
 
 
@@ -201,13 +204,22 @@ def _unset(names: Collection[str]) -> None:
 
 
 def _flagged() -> set[str]:
-    """What has a ``noout`` of its own, by its name in the CRUSH map."""
-    flags = __salt__["cluster_cli.ask"](["osd", "dump"]).get("crush_node_flags", {})
-    return {name for name, own in flags.items() if FLAG in own}
+    """What has a ``noout`` of its own, by its name: in the CRUSH map, or an OSD's."""
+    dump = __salt__["cluster_cli.ask"](["osd", "dump"])
+    named = {name for name, flags in dump.get("crush_node_flags", {}).items() if FLAG in flags}
+    return named | {f"osd.{osd['osd']}" for osd in dump["osds"] if FLAG in osd["state"]}
 
 
-def _osds(host: str, running: bool = False) -> list[int]:
-    """The OSDs that CRUSH has on a host, all or those that run; none where it does not know the host."""
-    nodes = {node["id"]: node for node in __salt__["cluster_cli.ask"](["osd", "tree"])["nodes"]}
-    mine = [node["children"] for node in nodes.values() if (node["type"], node["name"]) == ("host", host)]
-    return sorted(osd for osds in mine for osd in osds if not running or nodes[osd]["status"] == "up")
+def _here(host: str) -> tuple[dict[int, bool], list[str]]:
+    """The OSDs on a host, each with whether it runs, and by which names they get ``noout``.
+
+    They are those that CRUSH has there, and those that last started there by their own word: a site may have buckets
+    ``node1-ssd`` and ``node1-hdd``, or have moved an OSD by hand.
+    """
+    tree, metadata, dump = __salt__["cluster_cli.ask_all"](HERE)
+    found = [node["children"] for node in tree["nodes"] if (node["type"], node["name"]) == ("host", host)]
+    below = {osd for osds in found for osd in osds}
+    # A host's own name may have its domain, which ours has not; an OSD that never started has told none.
+    started = {osd["id"] for osd in metadata if osd.get("hostname", "").partition(".")[0] == host}
+    osds = {osd["osd"]: bool(osd["up"]) for osd in dump["osds"] if osd["osd"] in below | started}
+    return osds, [*([host] if below else []), *(f"osd.{osd}" for osd in sorted(osds.keys() - below))]

@@ -125,9 +125,12 @@ def against(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
 
 
 def refusals(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
-    """Return why the cluster needs a host's monitor, OSDs and metadata server now, in Ceph's words."""
+    """Return why the cluster needs a host's monitor, OSDs and metadata servers now, in Ceph's words."""
     refused = spared.refused(opts, look.hostname, minions.members(opts)["master"][0])
-    server = f"mds.{look.hostname}"
-    if "mds" not in without and server in health.look(opts).running:
-        refused = [*refused, *daemon_restart.refusals(opts, "mds", [server])]
-    return refused
+    if "mds" in without:
+        return refused
+    # By what would stop there: a cluster that others made may call a server otherwise than its host.
+    units = jobs.one(opts, look.minion, "daemons_maintenance.units", kind=dict)
+    names = {f"mds.{unit.removesuffix('.service').partition('@')[2]}" for unit in units if unit.startswith("ceph-mds@")}
+    servers = sorted(names & health.look(opts).running)
+    return [*refused, *(daemon_restart.refusals(opts, "mds", servers) if servers else [])]

@@ -14,7 +14,7 @@ def refused(opts: Mapping, host: str, asker: str) -> list[str]:
     opts
         The master's options.
     host
-        The host's name, as CRUSH and the monitors have it.
+        The host's name, as the monitors have it; CRUSH may call it otherwise.
     asker
         The minion that asks the cluster.
     """

@@ -145,14 +145,13 @@ def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked) -> None:
 
 
 def _refused(opts: Mapping, asker: str, turn: Looked) -> list[str]:
-    """Why Ceph needs these hosts now: each one's monitor and OSDs, the OSDs of all together, metadata servers."""
+    """Why Ceph needs these hosts now: each one's monitor and OSDs; all of their OSDs and metadata servers together, by
+    the hosts' own word."""
     refused = [why for seen in turn.values() for why in spared.refused(opts, seen["host"], asker)]
     if refused:
         return refused
     names = {kind: [name for seen in turn.values() for name in _running(seen, kind)] for kind in ("osd", "mds")}
-    joint = [("osd", names["osd"])] if len(turn) > 1 else []
-    asked = [*joint, *([("mds", names["mds"])] if names["mds"] else [])]
-    return [why for kind, own in asked for why in daemon_restart.refusals(opts, kind, own, asker)]
+    return [why for kind, own in names.items() if own for why in daemon_restart.refusals(opts, kind, own, asker)]
 
 
 def _running(seen: Mapping[str, Any], kind: str) -> list[str]:

@@ -6,11 +6,9 @@ import pytest
 from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 
-TREE = [
-    {"id": -1, "type": "root", "name": "default", "children": [-2]},
-    {"id": -2, "type": "host", "name": "node1", "children": [0, 1]},
-    *({"id": osd, "type": "osd", "name": f"osd.{osd}", "status": "up"} for osd in range(2)),
-]
+BUCKETS = {"node1": [0, 1], "node2-ssd": [2, 3], "node2-hdd": [4], "node3": [5, 6]}  # hosts in the CRUSH map
+RUNS_ON = {0: "node1", 1: "node1", 2: "node2", 3: "node2", 4: "node2.example.com", 5: "node3", 6: "node2", 7: None}
+DOWN = {3}
 
 
 @pytest.fixture
@@ -38,15 +36,26 @@ def monitors(python_module, flagged):
 
     def ask(words):
         if words == ["osd", "tree"]:
-            return {"nodes": TREE}
+            return {"nodes": [{"type": "host", "name": name, "children": osds} for name, osds in BUCKETS.items()]}
+        if words == ["osd", "metadata"]:
+            return [{"id": osd, **({"hostname": host} if host else {})} for osd, host in RUNS_ON.items()]
         if words == ["osd", "dump"]:
-            return {"crush_node_flags": {name: ["noout"] for name in flagged}}
+            states = {osd: ["exists", *({"noout"} if f"osd.{osd}" in flagged else ())] for osd in RUNS_ON}
+            osds = [{"osd": osd, "up": int(osd not in DOWN), "state": state} for osd, state in states.items()]
+            return {"crush_node_flags": {name: ["noout"] for name in flagged & BUCKETS.keys()}, "osds": osds}
+        if words == ["quorum_status"]:
+            return {"quorum_names": ["node1", "node3"]}
         if words == ["mgr", "dump"]:
             return {"active_name": "node1", "available": True, "standbys": [{"name": "node2"}]}
         assert words[:2] == ["config-key", "dump"]
         return {key: text for key, text in kept.items() if key.startswith(words[2])}
 
+    def refused(words):
+        told.append(words)
+        return "Error EBUSY: unsafe" if words[:2] == ["osd", "ok-to-stop"] else ""
+
     asks = {"cluster_cli.tell": tell, "cluster_cli.ask": ask, "cluster_cli.kept": kept.get}
+    asks |= {"cluster_cli.ask_all": lambda questions: list(map(ask, questions)), "cluster_cli.refused": refused}
     with LoaderModuleMock({module: {"__salt__": asks, "__opts__": {"id": "salt"}}}):
         yield module, kept, told
 
@@ -69,6 +78,27 @@ def test_the_cluster_keeps_who_is_in_maintenance(monitors, flagged):
     assert not [words for words in told if words[0] == "osd"], "a host without OSDs has no noout"
 
 
+@pytest.mark.parametrize(
+    ("host", "asked", "names"),
+    [
+        ("node1", [["mon", "ok-to-stop", "node1"], ["osd", "ok-to-stop", "0", "1"]], {"node1"}),
+        ("node2", [["osd", "ok-to-stop", "2", "4", "6"]], {"osd.2", "osd.3", "osd.4", "osd.6"}),
+        ("node3", [["mon", "ok-to-stop", "node3"], ["osd", "ok-to-stop", "5", "6"]], {"node3"}),
+        ("gateway1", [], set()),
+    ],
+    ids=["its own bucket", "buckets of other names", "one of its bucket runs elsewhere", "no OSD"],
+)
+def test_osds_of_a_host_are_those_that_run_there_whatever_crush_calls_it(monitors, flagged, host, asked, names):
+    """Of what is down nothing is asked; it gets ``noout`` too."""
+    module, kept, told = monitors
+    assert module.needed(host) == ["Error EBUSY: unsafe"] * bool(names) and told == asked
+    for _ in moment(module, host):
+        assert flagged == names
+    for _ in maintenance(module, host):
+        assert flagged == names
+    assert (flagged, kept) == (set(), {})
+
+
 def test_managers_are_those_that_run(monitors):
     assert monitors[0].managers() == {"active": "node1", "available": True, "running": ["node1", "node2"]}
 
@@ -88,25 +118,27 @@ def test_a_moments_noout_leaves_that_of_maintenance(monitors, flagged):
     assert module.end() == ["node1"] and (flagged, kept) == (set(), {})
 
 
-def moment(module):
-    module.begin("node1")
+def moment(module, host="node1"):
+    module.begin(host)
     yield
     module.end()
 
 
-def maintenance(module):
-    module.note("node1", module.hosts().get("node1", {"noout": []}))
-    module.claim("node1")
+def maintenance(module, host="node1"):
+    module.note(host, module.hosts().get(host, {"noout": []}))
+    module.claim(host)
     yield
-    module.forget("node1")
+    module.forget(host)
 
 
 @pytest.mark.parametrize("work", [moment, maintenance])
 def test_a_noout_that_somebody_had_set_stays(monitors, flagged, work):
     module, kept, told = monitors
-    flagged.add("node1")
-    assert [flagged == {"node1"} for _ in work(module)] == [True]
-    assert (flagged, kept) == ({"node1"}, {}) and not [words for words in told if words[0] == "osd"]
+    flagged |= {"node1", "osd.4"}
+    assert [flagged == {"node1", "osd.4"} for _ in work(module)] == [True]
+    assert (flagged, kept) == ({"node1", "osd.4"}, {}) and not [words for words in told if words[0] == "osd"]
+    assert [flagged >= {"osd.2", "osd.4"} for _ in work(module, "node2")] == [True]
+    assert (flagged, kept) == ({"node1", "osd.4"}, {})
 
 
 @pytest.mark.parametrize("work", [moment, maintenance])

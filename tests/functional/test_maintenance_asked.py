@@ -218,6 +218,13 @@ def test_a_dry_run_changes_nothing(runners, cluster):
     assert cluster.left() == before and cluster.log == []
 
 
+def other_server(cluster):
+    """The host's metadata server is not called as the host, and Ceph needs it."""
+    del cluster.runs["node1"]["ceph-mds@node1.service"]
+    cluster.runs["node1"]["ceph-mds@a.service"] = "enabled"
+    cluster.refused["mds.a"] = "insufficient standby"
+
+
 REFUSED = {
     "an OSD that Ceph needs": (lambda cluster: cluster.refused.update(node1=NO), {}, f"needs it now:\n{NO}"),
     "a metadata server that Ceph needs": (
@@ -225,6 +232,7 @@ REFUSED = {
         {},
         "insufficient standby",
     ),
+    "a metadata server of another name": (other_server, {}, "needs it now:\ninsufficient standby"),
     "the last manager": (
         lambda cluster: cluster.runs["node2"].pop("ceph-mgr@node2.service"),
         {},

@@ -153,17 +153,16 @@ def test_hosts_that_ceph_does_not_allow_together_go_apart(runners, cluster):
     assert cluster.turns == [["node1"], ["node5"], ["node2"], ["node3"], ["node4"], ["salt"]]
 
 
-def test_ceph_is_asked_again_of_all_of_a_turn_right_before(runners, cluster):
-    cluster.refused = {"osd.5": NO}
+@pytest.mark.parametrize(
+    ("one", "turns", "who"),
+    [("node1", 0, "node1"), ("mds.node1", 0, "node1"), ("osd.0", 2, "node2"), ("osd.5", 3, "node3, node4")],
+)
+def test_without_cephs_leave_right_before_it_no_turn_begins(runners, cluster, one, turns, who):
+    cluster.refused, cluster.reboots = {one: NO}, cluster.reboots | {"node2"}
     done = runners["updates.apply"]()
-    assert done["retcode"] == 2 and f"node3, node4: {NO}; nothing else is touched" in done["error"], done
-    assert cluster.turns == ORDER[:3] and cluster.noout == set()
-
-
-@pytest.mark.parametrize("one", ["node1", "mds.node1"])
-def test_without_cephs_leave_nothing_begins(runners, cluster, one):
-    cluster.refused = {one: NO}
-    assert NO in runners["updates.apply"]()["error"] and cluster.turns == [] and cluster.noout == set()
+    assert done["retcode"] == 2 and f"{who}: {NO}; nothing else is touched" in done["error"], done
+    assert {cluster.boots[name] for name in who.split(", ")} == {1}
+    assert cluster.turns == ORDER[:turns] and cluster.noout == set()
 
 
 def test_a_canary_that_does_not_come_back_stops_everything(runners, cluster):

@@ -137,7 +137,12 @@ def monitors(python_module):
     }
     answers = {
         "versions": {"mon": {"ceph version 16.2.15 (x) pacific (stable)": 1}},
-        "osd dump": {"require_osd_release": "pacific", "crush_node_flags": {}},
+        "osd dump": {
+            "require_osd_release": "pacific",
+            "crush_node_flags": {},
+            "osds": [{"osd": 0, "up": 1, "state": ["exists", "up"]}],
+        },
+        "osd metadata": [],
         "mgr dump": {"active_name": "x"},
         "fs dump": {"filesystems": [system]},
         "config-key dump halocline/maintenance/": {},
@@ -160,7 +165,11 @@ def monitors(python_module):
             case ["config-key", "rm", key]:
                 del kept[key]
 
-    salted = {"cluster_cli.ask": lambda words: answers[" ".join(words)], "cluster_cli.kept": kept.get}
+    def ask(words):
+        return answers[" ".join(words)]
+
+    salted = {"cluster_cli.ask": ask, "cluster_cli.ask_all": lambda asked: list(map(ask, asked))}
+    salted["cluster_cli.kept"] = kept.get
     modules = [python_module(name) for name in ("cluster_upgrade", "cluster_maintenance", "cluster_health")]
     with LoaderModuleMock({module: {"__salt__": {**salted, "cluster_cli.tell": tell}} for module in modules}):
         yield (*modules, kept, told)
