@@ -50,7 +50,7 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
         _until_well(opts, asker, limit, {minion: looked[minion] for minion in turn})
         daemons = [name.replace("radosgw.", "client.") for minion in turn for name in looked[minion]["daemons"]]
         with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, daemons, turn):
-            maintain(opts, turn, allowed, limit)
+            maintain(opts, turn, allowed, limit, asker)
     _until_well(opts, asker, limit, {})
 
 
@@ -92,8 +92,12 @@ def asks(opts: Mapping, looked: Looked) -> str:
     return may[0]
 
 
-def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float) -> None:
-    """Update, look again, reboot: each one job for all of these hosts. Arguments and errors as for ``in_turns``."""
+def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float, asker: str | None = None) -> None:
+    """Update, look again, reboot: each one job for all of these hosts. Arguments and errors as for ``in_turns``.
+
+    asker
+        The minion that asks the cluster, where one runs.
+    """
     if updated := [minion for minion in hosts if allowed[minion].update]:
         applied = ask(opts, updated, "state.sls", ["ceph.host.updates"], timeout=LONG)
         failed = {minion: words for minion, states in applied.items() if (words := _failed(states))}
@@ -101,6 +105,8 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
             raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))
     looked = look(opts, hosts, refresh=False)
     if reboots := [minion for minion in hosts if allowed[minion].reboot and looked[minion]["reboot"]]:
+        if asker:  # much may have happened since Ceph was asked: an update takes up to an hour
+            _until_well(opts, asker, limit, {minion: looked[minion] for minion in reboots}, "not rebooted: ")
         _await(opts, ask(opts, reboots, "host_updates.reboot", kind=str), limit)
 
 
@@ -126,10 +132,11 @@ def _turns(opts: Mapping, due: Sequence[str], looked: Looked, asker: str) -> Ite
     yield from ([minion] for minion in ordered if minion == master)
 
 
-def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked) -> None:
+def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked, what: str = "") -> None:
     """Wait until nothing is wrong with the cluster, and until Ceph can do without the hosts of a turn, if there are.
 
-    Raises ProposalError with what stands against it when that got no better for ``limit`` seconds.
+    Raises ProposalError with what stands against it, and what was not done (``what``), when that got no better for
+    ``limit`` seconds.
     """
 
     def seen() -> judge.Verdict:
@@ -141,7 +148,7 @@ def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked) -> None:
     if wrong := health.waited(seen, limit).wrong:
         why = "; ".join(judge.lines(wrong))
         who = ", ".join(one["host"] for one in turn.values()) or "the cluster"
-        raise ProposalError(f"{who}: {why}; nothing else is touched; when the cause is gone, run the stage again")
+        raise ProposalError(f"{who}: {what}{why}; nothing else is touched; when the cause is gone, run the stage again")
 
 
 def _refused(opts: Mapping, asker: str, turn: Looked) -> list[str]:

@@ -128,6 +128,17 @@ def cluster(monkeypatch):
     return made
 
 
+def meanwhile(cluster, minion, happens):
+    """Let something happen while a minion is updated."""
+
+    def updates(updated, name, sls=cluster.state_sls):
+        if updated == minion:
+            happens()
+        return sls(updated, name)
+
+    cluster.state_sls = updates
+
+
 def test_hosts_go_in_turns_the_masters_at_last(runners, cluster):
     done = runners["updates.apply"]()
     assert done.get("retcode", 0) == 0, done
@@ -165,6 +176,21 @@ def test_without_cephs_leave_right_before_it_no_turn_begins(runners, cluster, on
     assert cluster.turns == ORDER[:turns] and cluster.noout == set()
 
 
+@pytest.mark.parametrize(
+    ("minion", "needed", "held"),
+    [("node1", "node1", ["node1"]), ("node3", "osd.5", ["node3", "node4"]), ("node2", "node2", [])],
+)
+def test_what_happens_during_an_update_holds_a_reboot_back(runners, cluster, minion, needed, held):
+    meanwhile(cluster, minion, lambda: cluster.refused.update({needed: NO}))
+    done = runners["updates.apply"]()
+    assert f"{', '.join(held)}: not rebooted: {NO}; nothing" in done["error"] if held else "error" not in done
+    assert [cluster.boots[name] for name in held] == [1] * len(held) and cluster.noout == set()
+    assert cluster.turns[-1] == (held or ["salt"]) and not cluster.pending[minion]
+    del cluster.state_sls, cluster.refused[needed]
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert cluster.left() == (dict.fromkeys(DAEMONS, False), {"salt"}, set(), {})
+
+
 def test_a_canary_that_does_not_come_back_stops_everything(runners, cluster):
     cluster.gone.add("node1")
     done = runners["updates.apply"]()
@@ -173,13 +199,7 @@ def test_a_canary_that_does_not_come_back_stops_everything(runners, cluster):
 
 
 def test_what_is_newly_wrong_stops_it_and_it_goes_on_when_mended(runners, cluster):
-    sls = cluster.state_sls
-
-    def falls(minion, name):
-        cluster.down |= {0} if minion == "node2" else set()
-        return sls(minion, name)
-
-    cluster.state_sls = falls
+    meanwhile(cluster, "node2", lambda: cluster.down.add(0))
     done = runners["updates.apply"]()
     assert done["retcode"] == 2 and "osd.0: down" in done["error"] and cluster.turns == ORDER[:3], done
     assert "osd.0: down" in runners["updates.apply"]()["error"] and cluster.turns == ORDER[:3]
@@ -218,15 +238,10 @@ def test_cephs_own_packages_are_the_upgrades(runners, cluster):
 
 
 def test_they_pause_before_the_next_hosts_and_go_on(runners, cluster):
-    sls = cluster.state_sls
-
-    def pauses(minion, name):
-        if minion == "node2":
-            assert "pause before the next hosts" in runners["updates.pause"]()["text"]
-        return sls(minion, name)
-
-    cluster.state_sls = pauses
+    said = []
+    meanwhile(cluster, "node2", lambda: said.append(runners["updates.pause"]()["text"]))
     done = runners["updates.apply"]()
+    assert "pause before the next hosts" in said[0]
     assert done["retcode"] == 2 and "paused by" in done["error"] and cluster.turns == ORDER[:3], done
     assert "before node3, node4: 'salt-run updates.resume' lets it go on" in done["error"]
     assert "nothing changed" in runners["updates.pause"]()["text"]
