@@ -107,7 +107,8 @@ def cancel(test: bool = False) -> answer.Output:
     begun = record.read(seen["record"])
     if begun is None:
         return {"text": "no removal is under way: nothing changed"}
-    weights = record.back(begun, seen["weights"])
+    fsids = record.fsids(jobs.cluster(__opts__, "cluster_osds.states", kind=list))
+    weights = record.back(begun, seen["weights"], fsids)
     lines = [f"osd.{osd}: its CRUSH weight is {weight} again" for osd, weight in weights.items()]
     if test:
         return {"text": "\n".join(["would be called off:", *lines])}

@@ -33,7 +33,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
     Raises ProposalError with what stands against the next step; the next run goes on there.
     """
     empty = {minion: host["hostname"] for minion, host in look.before.items() if not _keeps(look, minion)}
-    begun = record.begin(look.items, look.seen["weights"], look.begun, empty)
+    begun = record.begin(look.items, look.seen["weights"], record.fsids(look.states), look.begun, empty)
     jobs.cluster(opts, "cluster_removal.note", [begun.as_list()], bool)
     if look.back:
         done["back"] = jobs.cluster(opts, "cluster_removal.weigh", [look.back], dict)["run"]

@@ -79,7 +79,7 @@ class Look:
         """The weights of OSDs that began to leave, and that the served generation names again."""
         planned = {fsid for host in self.wanted.hosts.values() for fsid in host["osds"]}
         stay = {str(osd["id"]) for osd in self.states if osd["fsid"] in planned}
-        weights = record.back(self.begun, self.seen["weights"]) if self.begun else {}
+        weights = record.back(self.begun, self.seen["weights"], record.fsids(self.states)) if self.begun else {}
         return {osd: weight for osd, weight in weights.items() if osd in stay}
 
     def room(self) -> room.Room | None:

@@ -352,6 +352,17 @@ def test_called_off_the_weights_are_as_before(runners, cluster, configure):
     assert "no removal is under way" in runners["removal.cancel"]()["text"]
 
 
+def test_called_off_an_osd_with_the_number_of_one_that_has_left_keeps_its_weight(runners, cluster, configure):
+    configure(WITHOUT)
+    cluster.kill = (5, False)
+    with pytest.raises(Killed):
+        typed(runners, confirm=runners["removal.check"](test=True)["hash"])
+    cluster.kill = (None, False)
+    cluster.osds[7] = {"fsid": "new", "host": "node1", "up": 1, "weight": 1.7, "pgs": 0, "state": "in-use"}
+    assert "osd.7" not in runners["removal.cancel"]()["text"]
+    assert (cluster.osds[6]["weight"], cluster.osds[7]["weight"]) == (5.5, 1.7)
+
+
 def test_what_is_named_again_gets_its_weights_back(runners, cluster, configure):
     """policy.cfg got its lines back in mid-drain: configure, and the stage again."""
     configure(WITHOUT)

@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 from proposals.cluster.removal import domains, items, record, roles, room, told
 from proposals.cluster.removal.items import CORE, ORDER, Found, Item, Wanted
 from proposals.text.errors import InventoryError
+from runners.engine.leaving import Look
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "removal.yaml").read_text())
 KEYS = {"mgr": "mgr.{}", "mds": "mds.{}", "rgw": "client.{}"}
@@ -194,7 +195,7 @@ LISTS = some.lists(some.builds(Item, some.sampled_from(ORDER), some.sampled_from
 
 @given(LISTS, some.data())
 def test_what_is_left_of_a_list_keeps_its_hash_and_anything_new_gets_another(listed, data):
-    begun = record.begin(listed, {"1": 2.0, "2": 3.0, "7": 1.0}, None)
+    begun = record.begin(listed, {"1": 2.0, "2": 3.0, "7": 1.0}, {"1": "", "2": "", "7": "f7"}, None)
     assert record.read(json.dumps(begun.as_list())) == begun
     rest = data.draw(some.lists(some.sampled_from(listed)) if listed else some.just([]))
     assert record.name(rest, begun) == items.digest(listed)
@@ -207,11 +208,35 @@ def test_the_weights_of_the_first_beginning_are_the_true_ones():
         [Item("osd", "osd.1", "a", "f1")],
         [Item("osd", "osd.1", "a", "f1"), Item("osd", "osd.2", "a", "f2")],
     )
-    begun = record.begin(first, {"1": 5.5, "2": 5.5}, None)
-    again = record.begin(second, {"1": 0.0, "2": 5.5}, begun)
+    fsids = {"1": "f1", "2": "f2"}
+    begun = record.begin(first, {"1": 5.5, "2": 5.5}, fsids, None)
+    again = record.begin(second, {"1": 0.0, "2": 5.5}, fsids, begun)
     assert again.weights == {"1": 5.5, "2": 5.5}
-    assert record.back(again, {"1": 0.0, "2": 5.5}) == {"1": 5.5}
-    assert record.back(again, {"2": 0.0}) == {"2": 5.5}  # osd.1 is gone
+    assert record.back(again, {"1": 0.0, "2": 5.5}, fsids) == {"1": 5.5}
+    assert record.back(again, {"2": 0.0}, {"2": "f2"}) == {"2": 5.5}  # osd.1 is gone
+
+
+def test_a_number_that_another_osd_has_by_now_gets_no_weight_back():
+    """osd.0 was purged, osd.9 waits for its host, and a new host's smaller OSD got the free number."""
+    gone, waits = Item("osd", "osd.0", "a", "fa0"), Item("osd", "osd.9", "b", "fb9")
+    begun = record.begin([gone, waits], {"0": 5.458, "9": 5.458}, {"0": "fa0", "9": "fb9"}, None)
+    states = [{"id": 0, "fsid": "fc0"}, {"id": 9, "fsid": "fb9"}]
+    now, fsids = {"0": 1.746, "9": 0.0}, record.fsids(states)
+    assert record.back(begun, now, fsids) == {"9": 5.458}
+    wanted = Wanted({"c": {"osds": ["fc0"]}, "b": {"osds": ["fb9"]}})
+    look = Look((), (), (), {}, wanted, {"weights": now}, states, begun, (), {})
+    assert look.back == {"9": 5.458}
+    new = record.begin([Item("osd", "osd.0", "c", "fc0")], now, fsids, begun)  # a list with the new one
+    assert new.weights == {"0": 1.746, "9": 5.458}
+    assert record.read(json.dumps(new.as_list())) == new
+    assert record.back(new, {"0": 0.0, "9": 0.0}, fsids) == {"0": 1.746, "9": 5.458}
+    assert record.back(new, {"0": 0.0, "9": 0.0}, {**fsids, "9": "fd9"}) == {"0": 1.746}
+
+
+def test_a_record_from_before_an_upgrade_is_read():
+    older = json.dumps(["bdfhkmpr", [["osd", "osd.1", "a", "f1", False]], {"1": 5.5}, ["a"]])
+    assert record.back(record.read(older), {"1": 0.0}, {"1": "f1"}) == {"1": 5.5}
+    assert record.back(record.read(older), {"1": 1.7}, {"1": "f2"}) == {}
 
 
 def test_a_hash_is_no_number_and_no_word_of_a_shell():
@@ -230,7 +255,8 @@ def test_a_record_of_a_large_host_fits_in_the_monitors_store():
     """Ceph takes 64 KiB for a value (mon_config_key_max_entry_size)."""
     fsid = "6b0c8f3e-1d7a-4c53-9f2e-5d1f0c9ab001"
     listed = [Item("osd", f"osd.{number}", "osdnode1.example.com", fsid) for number in range(500)]
-    begun = record.begin(listed, {str(number): 5.45799 for number in range(500)}, None)
+    numbers = [str(number) for number in range(500)]
+    begun = record.begin(listed, dict.fromkeys(numbers, 5.45799), dict.fromkeys(numbers, fsid), None)
     assert len(json.dumps(begun.as_list(), separators=(",", ":"))) < 65536
 
 

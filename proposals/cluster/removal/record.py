@@ -4,8 +4,8 @@ A list that shrinks is still the list that was confirmed: its hash stays. A list
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from proposals.cluster.removal.items import Item, digest
 from proposals.text.errors import InventoryError
@@ -16,18 +16,30 @@ KEY = "halocline/removal"  # in the monitors' key store
 
 @dataclass(frozen=True)
 class Record:
-    """A removal that has begun: its hash, all that was confirmed, each OSD's CRUSH weight from before, and the hosts
-    that leave the CRUSH map once nothing is below them.
+    """A removal that has begun: its hash, all that was confirmed, each OSD's CRUSH weight from before, the hosts that
+    leave the CRUSH map once nothing is below them, and the fsids of OSDs with a weight here that are no items any more.
     """
 
     hash: str
     items: tuple[Item, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
+    others: Mapping[str, str] = field(default_factory=dict)
 
     def as_list(self) -> list:
         """It as the monitors keep it; lists, which take the least room: they have 64 KiB for a value."""
-        return [self.hash, [list(item) for item in self.items], dict(self.weights), list(self.hosts)]
+        items = [list(item) for item in self.items]
+        return [self.hash, items, dict(self.weights), list(self.hosts), dict(self.others)]
+
+    def own(self, fsids: Mapping[str, str]) -> dict[str, float]:
+        """Return the weights of OSDs that the cluster has yet: a purged one's number may be another OSD's by now.
+
+        fsids
+            As the function of that name gives them.
+        """
+        known = {(item.name.removeprefix("osd."), item.fsid) for item in self.items if item.kind == "osd"}
+        known |= set(self.others.items())
+        return {osd: weight for osd, weight in self.weights.items() if (osd, fsids.get(osd)) in known}
 
 
 def read(text: str | None) -> Record | None:
@@ -35,9 +47,9 @@ def read(text: str | None) -> Record | None:
     if text is None:
         return None
     try:
-        name, items, weights, hosts = json.loads(text)
+        name, items, weights, hosts, *others = json.loads(text)  # older ones know no others
         kept = {osd: float(old) for osd, old in weights.items()}
-        return Record(name, tuple(Item(*item) for item in items), kept, tuple(hosts))
+        return Record(name, tuple(Item(*item) for item in items), kept, tuple(hosts), dict(*others))
     except (ValueError, TypeError, AttributeError) as err:
         raise InventoryError(
             f"the monitors keep at {KEY} what is no removal's record ({shown(err)}): look at 'ceph config-key get "
@@ -55,27 +67,43 @@ def name(items: Sequence[Item], begun: Record | None) -> str:
     return begun.hash if begun is not None and goes_on(items, begun) else digest(items)
 
 
+def fsids(states: Iterable[Mapping]) -> dict[str, str]:
+    """Return the fsid of each OSD that the cluster has, by its number; empty for one that was destroyed.
+
+    states
+        ``cluster_osds.states``'s answer.
+    """
+    return {str(osd["id"]): osd["fsid"] or "" for osd in states}
+
+
 def begin(
-    items: Sequence[Item], weights: Mapping[str, float], begun: Record | None, hosts: Mapping[str, str] | None = None
+    items: Sequence[Item],
+    weights: Mapping[str, float],
+    fsids: Mapping[str, str],
+    begun: Record | None,
+    hosts: Mapping[str, str] | None = None,
 ) -> Record:
     """Return the record of a list that begins; weights that an earlier one kept are the true ones.
 
     weights
         ``{osd number: CRUSH weight}`` as they are now.
+    fsids
+        As the function of that name gives them.
     hosts
         The host names of minions that keep no OSD.
     """
     if begun is not None and goes_on(items, begun):
         return begun
-    kept = dict(begun.weights) if begun else {}
-    numbers = {item.name.removeprefix("osd.") for item in items if item.kind == "osd"}
-    own = {osd: weight for osd, weight in weights.items() if osd in numbers}
     empty = {(hosts or {}).get(item.minion, "") for item in items if item.kind == "osd"} - {""}
-    return Record(
-        digest(items), tuple(items), {**own, **kept}, tuple(sorted({*empty, *(begun.hosts if begun else ())}))
-    )
+    listed = Record(digest(items), tuple(items), weights, tuple(sorted({*empty, *(begun.hosts if begun else ())})))
+    own, kept = listed.own(fsids), begun.own(fsids) if begun else {}
+    return replace(listed, weights={**own, **kept}, others={osd: fsids[osd] for osd in kept if osd not in own})
 
 
-def back(begun: Record, weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights that calling it off gives back: of OSDs that the cluster still has, where they differ."""
-    return {osd: old for osd, old in sorted(begun.weights.items()) if osd in weights and weights[osd] != old}
+def back(begun: Record, weights: Mapping[str, float], fsids: Mapping[str, str]) -> dict[str, float]:
+    """Return the weights that calling it off gives back: of OSDs that the cluster still has, where they differ.
+
+    Arguments as for ``begin``.
+    """
+    kept = begun.own(fsids)
+    return {osd: old for osd, old in sorted(kept.items()) if osd in weights and weights[osd] != old}
