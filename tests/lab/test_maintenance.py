@@ -110,6 +110,39 @@ def osds(cluster: Product, host: str) -> list[int]:
     return numbers
 
 
+def test_an_admins_noout_stays(kept: Product) -> None:
+    """Set by hand before; the end of maintenance leaves it."""
+    kept.run("saltmaster", "ceph osd set-group noout node1")
+    try:
+        began(kept, "begin node1")
+        began(kept, "end node1")
+        assert flagged(kept) == {"node1": ["noout"]}
+    finally:
+        kept.run("saltmaster", "ceph osd unset-group noout node1")
+
+
+def test_osds_below_a_bucket_of_another_name_are_asked_of_and_held(kept: Product) -> None:
+    """As where a site has buckets for classes; the OSDs move to their host's bucket by themselves when they start."""
+    numbers = osds(kept, "node2")
+    kept.run("saltmaster", "ceph osd crush rename-bucket node2 node2-hdd")
+    try:
+        began(kept, "begin node3")
+        refused = typed(kept, "begin node2")
+        assert refused.code == 2 and "Ceph needs it now" in refused.out, refused.out
+        assert len(running(kept, "node2")) == 4
+        began(kept, "end node3")
+        until(kept.whole, 240, "HEALTH_OK before the next host")
+        began(kept, "begin node2")
+        states = {osd["osd"]: osd["state"] for osd in kept.ceph("osd dump")["osds"]}
+        assert all("noout" in states[osd] for osd in numbers) and running(kept, "node2") == []
+        began(kept, "end node2")
+        states = {osd["osd"]: osd["state"] for osd in kept.ceph("osd dump")["osds"]}
+        assert not any("noout" in state for state in states.values())
+    finally:
+        kept.run("saltmaster", "ceph osd crush rm node2-hdd || ceph osd crush rename-bucket node2-hdd node2")
+    assert osds(kept, "node2") == numbers
+
+
 @pytest.mark.parametrize("verb", ["begin", "end"])
 def test_interrupted_the_same_command_goes_on(kept: Product, load: Callable[..., Any], verb: str) -> None:
     """The master's process is killed on its way."""
