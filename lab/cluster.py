@@ -20,6 +20,7 @@ from lab.keys import check_keys, expect
 
 CLUSTERS = Path(__file__).parent / "clusters"
 TRANSPORTS = ("sata", "sas", "nvme")
+HOST = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # a label of a host's name (RFC 1123, section 2.1)
 EXPANDER = re.compile(r"0x[0-9a-f]{16}")
 GUEST_DISKS = 7  # User Mode Linux has eight; the first is the root file system
 LEAST_MEMORY = 512  # MiB with which a guest with a minion boots
@@ -98,7 +99,10 @@ def read(which: str) -> tuple[str, str]:
         path = Path(which)
     if not path.is_file():
         raise LabError(f"no cluster {which!r}: expected one of {', '.join(known())}, or the path of a cluster file.")
-    return path.stem, path.read_text()
+    try:
+        return path.stem, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as err:
+        raise LabError(f"cluster file {path} cannot be read as text: {err}.") from err
 
 
 def parse(name: str, text: str) -> ClusterFile:
@@ -116,7 +120,8 @@ def parse(name: str, text: str) -> ClusterFile:
     groups = expect(where, "hosts", data["hosts"], list)
     hosts = tuple(host for group in groups for host in _group(where, group, networks, models))
     _judge(where, hosts, list(networks)[:1])
-    return ClusterFile(name, data.get("domain", "lab"), {key: str(net) for key, net in networks.items()}, hosts)
+    domain = expect(where, "domain", data.get("domain", "lab"), str)
+    return ClusterFile(name, domain, {key: str(net) for key, net in networks.items()}, hosts)
 
 
 def _networks(where: str, data: object) -> dict[str, ipaddress.IPv4Network]:
@@ -133,7 +138,15 @@ def _model(where: str, name: str, entry: object) -> Model:
     here = f"{where}: disk {name}"
     optional = ("vendor", "rotational", "transport", "serial", "mount", "expander")
     data = check_keys(here, entry, required=("size", "model"), optional=optional)
-    kinds = {"size": int, "model": str, "vendor": str, "rotational": bool, "mount": list, "expander": str}
+    kinds = {
+        "size": int,
+        "model": str,
+        "vendor": str,
+        "rotational": bool,
+        "mount": list,
+        "expander": str,
+        "serial": str,
+    }
     for key in (each for each in kinds if each in data):
         expect(here, key, data[key], kinds[key])
     if data.get("transport", "sata") not in TRANSPORTS:
@@ -150,20 +163,31 @@ def _group(where: str, entry: object, networks: Mapping, models: Mapping[str, Mo
     data = check_keys(f"{where}: hosts", entry, required=("names", "first"), optional=optional)
     names = expect(where, "names", data["names"], list)
     here = f"{where}: host {names[0] if names else '?'}"
+    for name in names:
+        if not isinstance(name, str) or not HOST.fullmatch(name):
+            raise LabError(f"{here}: name {name!r}; expected lower-case letters, digits and hyphens, as of a host.")
     slots = []
     for model, count in expect(here, "disks", data.get("disks", {}), dict).items():
         if model not in models:
             raise LabError(
                 f"{here}: no disk model {model!r}; expected one of {', '.join(models) or 'those of disks:'}."
             )
-        slots += [models[model]] * expect(here, model, count, int)
+        if expect(here, model, count, int) < 0:
+            raise LabError(f"{here}: {count} disks {model}; expected 0 or more.")
+        slots += [models[model]] * count
+    first, joined = (
+        expect(here, "first", data["first"], int),
+        expect(here, "networks", data.get("networks", ["public"]), list),
+    )
     hosts = []
     for index, name in enumerate(names):
         addresses = {}
-        for key in data.get("networks", ["public"]):
+        for key in joined:
             if key not in networks:
                 raise LabError(f"{here}: no network {key!r}; expected one of {', '.join(networks)}.")
-            addresses[key] = str(networks[key][expect(here, "first", data["first"], int) + index])
+            if first < 2 or first + len(names) >= networks[key].num_addresses:  # the first is this machine's own
+                raise LabError(f"{here}: first: {first} leaves no room for {len(names)} hosts in {networks[key]}.")
+            addresses[key] = str(networks[key][first + index])
         memory = expect(here, "guest", data.get("guest", 0), int)
         hosts.append(Node(name, addresses, tuple(slots), bool(data.get("master")), memory))
     return hosts

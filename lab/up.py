@@ -146,14 +146,14 @@ def down(name: str | None) -> None:
             return
         others = {lab.name: lab.checkout for lab in labs() if not lab.ours and clean.alive(client, lab)}
         there = clean.left(client)
-        if name and name not in there:
-            raise LabError(f"no lab named {name} (there are: {', '.join(sorted(there)) or 'none'}).")
-        for lab in [name] if name else sorted(there - set(others)):
+        if name is not None and name not in there:
+            raise LabError(f"no lab named {name!r} (there are: {', '.join(sorted(there)) or 'none'}).")
+        for lab in sorted(there - set(others)) if name is None else [name]:
             with step(f"take {lab} down"):
                 clean.remove(client, lab)
         if not labs():
             limits.put_back()
-        if not name:
+        if name is None:
             guests.remove_lone()
             for lab, checkout in others.items():
                 say(f"{lab} of {checkout} still runs: `python -m lab down {lab}` ends it.")

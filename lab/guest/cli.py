@@ -93,7 +93,10 @@ def _start(arguments: argparse.Namespace) -> None:
 
 def _down(arguments: argparse.Namespace) -> None:
     with locked():
-        names = [arguments.guest] if arguments.guest else guests.names()
+        there = guests.names()
+        names = there if arguments.guest is None else [arguments.guest]
+        if unknown := sorted(set(names) - set(there)):
+            raise LabError(f"no guest {unknown[0]!r} (there are: {', '.join(there) or 'none'}).")
         minions = {guest.name: guest for guest in guests.guests() if guest.lab}
         for name in names:
             with step(f"take guest {name} away"):

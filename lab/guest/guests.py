@@ -162,7 +162,9 @@ def power_off(guest: Guest) -> None:
 
 
 def remove(name: str) -> None:
-    """Take a guest away at once, with its disks and its port."""
+    """Take a guest away at once, with its disks and its port; a name that could lead out of their folder is refused."""
+    if not name.isalnum():
+        raise LabError(f"{name!r} is no guest name: expected letters and digits.")
     process.kill(GUESTS / name)
     _unplug(name)
     shutil.rmtree(GUESTS / name, ignore_errors=True)

@@ -19,6 +19,8 @@ import kept  # noqa: E402  the path is known now
 words = [word.removeprefix("--") for word in sys.argv[1:]]
 chosen = [name for name in KNOWN if name in words] or ([] if "table" in words else KNOWN)
 sys.argv[1:] = [word for word in sys.argv[1:] if word.removeprefix("--") not in (*KNOWN, "table")]
+if sys.argv[1:] and len(chosen) != 1:  # a single one reads its own
+    raise SystemExit(f"{sys.argv[1]}: expected one of {', '.join(f'--{name}' for name in KNOWN)} or --table before it")
 machine = kept.machine()
 measured = kept.runs(machine)
 for name in chosen:

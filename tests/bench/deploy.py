@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lab.bare import make_bare
+from lab.errors import LabError
 from lab.guide import Guide, guide
 from lab.session import Session
 from lab.store import CHECKOUT
@@ -80,12 +81,18 @@ def main() -> None:
     parser.add_argument("--cluster", default="apollo-slice", help="which lab; one that runs is used and kept")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is made")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds {options.rounds}: expected 1 or more")
+    try:
+        way = guide(options.cluster)
+    except LabError as err:  # told before a lab is brought up
+        parser.error(str(err))
     console = Console(highlight=False, width=120)
     lab = [sys.executable, "-m", "lab"]
     ran = options.cluster in subprocess.run([*lab, "status"], capture_output=True, text=True, cwd=CHECKOUT).stdout
     subprocess.run([*lab, "up", options.cluster], check=True, cwd=CHECKOUT)
     try:
-        measure(console, Session(options.cluster), guide(options.cluster), options.rounds)
+        measure(console, Session(options.cluster), way, options.rounds)
     finally:
         if not ran:
             subprocess.run([*lab, "down", options.cluster], check=False, cwd=CHECKOUT)

@@ -131,9 +131,16 @@ def measure(
     return well, strange
 
 
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from 1 on, with commas between")
+    return [int(part) for part in parts]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench --fleet", description=__doc__)
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of minions, with commas between")
+    parser.add_argument("--sizes", type=_numbers, default=list(SIZES), help="numbers of minions, with commas between")
     parser.add_argument(
         "--without", default="", help=f"of {', '.join(name for name, _ in COMMANDS)}, with commas between"
     )
@@ -145,7 +152,9 @@ def main() -> None:
     parser.add_argument("--logs", type=Path, default=kept.FOLDER / "fleet", help="what the commands printed")
     options = parser.parse_args()
     console = Console(width=160, highlight=False)
-    sizes = sorted(map(int, options.sizes.split(",")))
+    sizes = sorted(options.sizes)
+    if options.beside and not options.beside.is_file():
+        parser.error(f"--beside {options.beside}: there is no such file")
     without = options.without.split(",")
     measured = earlier(options.beside) if options.beside else {}
     strange: dict[str, Cost] = {}

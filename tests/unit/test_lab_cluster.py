@@ -1,5 +1,7 @@
 """Cluster files: what is read from them, what is refused and how."""
 
+from pathlib import Path
+
 import pytest
 
 from lab import identity
@@ -38,6 +40,14 @@ def test_addresses_count_up_from_first() -> None:
         ("master: true, ", "", "exactly one host with `master: true`"),
         ("first: 5", "first: 4", "address given twice: 10.9.0.4"),
         ("[m, n]", "[m, m]", "host name given twice: m"),
+        ("[m, n]", "[../m]", "name '../m'; expected lower-case letters, digits and hyphens"),
+        ("[m, n]", "[5]", "name 5; expected"),
+        ("first: 5", "first: 254", "first: 254 leaves no room for 2 hosts in 10.9.0.0/24"),
+        ("first: 5", "first: -1", "leaves no room"),
+        ("{hdd: 2}", "{hdd: -2}", "-2 disks hdd; expected 0 or more"),
+        ("disks: {hdd: 2}", "networks: 5", "networks: expected list, found 5"),
+        ("model: M", "model: M, serial: 5", "serial: expected str, found 5"),
+        ("disks: {hdd: {", "domain: 5\ndisks: {hdd: {", "domain: expected str, found 5"),
         ("hosts: [", "hosts: [[", "not YAML"),
         ("networks: {public: 10.9.0.0/24}", "", "networks is missing"),
     ],
@@ -53,6 +63,13 @@ def test_a_wrong_file_is_refused_by_name(was: str, now: str, said: str) -> None:
 def test_an_unknown_cluster_names_the_known_ones() -> None:
     with pytest.raises(LabError, match="apollo-slice"):
         read("apolo")
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(LabError, match="mine.yaml cannot be read as text"):
+        read(str(path))
 
 
 @pytest.mark.parametrize("name", known())

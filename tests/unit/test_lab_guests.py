@@ -1,9 +1,12 @@
 """Hosts of a cluster file that are guests: what they may be, what their udev is told, what their guide plans."""
 
+import argparse
 import configparser
 import ipaddress
 import re
 import shlex
+from contextlib import nullcontext
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -12,7 +15,7 @@ from lab import capacity, clean, containers, identity
 from lab.cluster import ClusterFile, parse, read
 from lab.errors import LabError
 from lab.grow import with_host
-from lab.guest import guests, hosts
+from lab.guest import cli, guests, hosts
 from lab.guest.base import HERE
 from lab.guide import guide
 from lab.store import Lab
@@ -79,6 +82,21 @@ def test_the_name_of_another_guest_is_refused(lab: Lab, monkeypatch: pytest.Monk
     known.append(guests.Guest("stor2", "", lab="tiny"))
     with pytest.raises(LabError, match="a guest stor2 of tiny already: `python -m lab kernel down stor2` ends it"):
         hosts.check_names(lab)
+
+
+@pytest.mark.parametrize("name", ["/srv/data", "../labs/tiny", "..", "nosuch", ""])
+def test_only_a_guest_is_taken_away(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder goes as root: no other folder can be named, and no name is not all of them."""
+    (tmp_path / "guests/g1").mkdir(parents=True)
+    (tmp_path / "labs/tiny").mkdir(parents=True)
+    monkeypatch.setattr(guests, "GUESTS", tmp_path / "guests")
+    monkeypatch.setattr(cli, "locked", nullcontext)
+    with pytest.raises(LabError, match="no guest .* .there are: g1"):
+        cli._down(argparse.Namespace(guest=name))
+    if not name.isalnum():
+        with pytest.raises(LabError, match="is no guest name"):
+            guests.remove(name)
+    assert (tmp_path / "guests/g1").is_dir() and (tmp_path / "labs/tiny").is_dir()
 
 
 def test_a_lab_that_lost_a_guest_is_not_whole(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lab import base, containers, daemon, image, salt
+from lab import base, containers, daemon, image, salt, up
 from lab.cluster import parse, read
 from lab.errors import LabError
 
@@ -30,6 +31,19 @@ def test_a_nodes_salt_starts_with_it(host: str, units: list[str]) -> None:
         minion = tar.extractfile("etc/salt/minion_id")
         assert minion and minion.read() == host.encode()
     assert links == {f"{WANTED}/{unit}.service": f"/etc/systemd/system/{unit}.service" for unit in units}
+
+
+def test_no_name_is_not_all_labs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``lab down "$NAME"`` without a value takes none away."""
+    removed: list[str] = []
+    monkeypatch.setattr(up, "locked", nullcontext)
+    monkeypatch.setattr(daemon, "running", lambda: "client")
+    monkeypatch.setattr(up, "labs", list)
+    monkeypatch.setattr(up.clean, "left", lambda _: {"tiny"})
+    monkeypatch.setattr(up.clean, "remove", lambda _, lab: removed.append(lab))
+    with pytest.raises(LabError, match="no lab named '' .there are: tiny"):
+        up.down("")
+    assert removed == []
 
 
 @pytest.mark.parametrize("docker", [None, "/usr/sbin/dockerd"])
