@@ -4,7 +4,7 @@ from typing import Any
 
 from proposals.cluster import pool_benchmark, pool_deleting, pools
 from proposals.cluster.health import judge
-from proposals.text import names
+from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, ceph, health, jobs, minions, pooled, stage_lock, stage_log
 
@@ -92,7 +92,7 @@ def change(name: str, test: bool = False) -> answer.Output:
         salt-run pool.change images
     """
     stage_lock.free(__opts__)
-    name = str(name)  # Salt reads one of digits as a number
+    name = argument_readers.text("name", name)
     done, lines, against = pooled.change(__opts__, name)
     if not done.commands:
         return {"text": f"pool {name} is as the settings say: nothing changed"}
@@ -119,17 +119,19 @@ def delete(name: str, again: str | None = None, test: bool = False) -> answer.Ou
         salt-run pool.delete scratch scratch
     """
     stage_lock.free(__opts__)
-    name, again = str(name), None if again is None else str(again)  # Salt reads one of digits as a number
+    name = argument_readers.text("name", name)  # of 1.10 Salt makes 1.1, which another pool may be called
+    again = None if again is None else argument_readers.text("again", again)
     there = jobs.cluster(__opts__, "cluster_pools.inspect", kind=dict)
     if name not in there:
         raise ArgumentError(f"the cluster has no pool {names.shown(name)}{names.nearest(name, there)}")
     lost = pool_deleting.lost(name, there[name])
     if why := pool_deleting.against(name, there[name], pooled.planned(__opts__)):
         return answer.bad("\n".join([lost, "refused, nothing was deleted:", *why]))
+    command = f"salt-run pool.delete {argument_readers.typed(name)} {argument_readers.typed(name)}"
     if test:
-        return {"text": f"would delete {lost}\nto do it: salt-run pool.delete {name} {name}"}
+        return {"text": f"would delete {lost}\nto do it: {command}"}
     if again != name:
-        return answer.bad(f"{lost}\nnothing was deleted: type its name twice, 'salt-run pool.delete {name} {name}'")
+        return answer.bad(f"{lost}\nnothing was deleted: type its name twice: {command}")
     stage_log.note(__opts__, "pool.delete", "deletes", pool=name, **there[name])
     jobs.cluster(__opts__, "cluster_pools.delete", [name, again], bool)
     return {"text": f"deleted: {lost}", "changes": {"ceph": [f"pool {name} is deleted"]}}

@@ -9,6 +9,7 @@ from proposals.cluster import pool_options
 from proposals.cluster.crush import ROOT
 from proposals.settings import reader
 from proposals.settings.pools import CODE, PLUGINS
+from proposals.text import argument_readers
 from proposals.text.errors import PolicyError
 from proposals.text.names import shown
 
@@ -44,7 +45,8 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
             if not made:
                 todo += pool.finished()
             elif lines := pool.differs(there[name]):
-                differences.append(f"pool {name}: {', '.join(lines)}: left as it is ('salt-run pool.change {name}')")
+                command = f"salt-run pool.change {argument_readers.typed(name)}"
+                differences.append(f"pool {name}: {', '.join(lines)}: left as it is ('{command}')")
             continue
         rule = pool.rule()
         if rule and rule[0] not in rules | profiles:

@@ -1,9 +1,12 @@
 """Values as typed: on a shell's line, or as Salt's command line reads them (YAML). Each reader
 returns the parsed value and its canonical form, which proposal.json keeps."""
 
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
+
+import yaml
 
 from proposals.text import names
 from proposals.text.errors import ArgumentError
@@ -85,6 +88,20 @@ def _quote(name: str, value: object) -> ArgumentError:
         f"{name}: the command line was read as YAML and gave {names.shown(value)} ({type(value).__name__}), which "
         f"may not be what was typed: quote it, {name}='\"...\"'"
     )
+
+
+def typed(said: str) -> str:
+    """``said`` as it is typed on salt-run's line, so that neither the shell nor Salt's YAML makes another value of it.
+
+    Quoted twice where YAML would: ``"'0123'"``. Salt itself leaves a text with ``#`` alone, quotes and all."""
+    try:
+        plain = "#" in said or (said != "None" and yaml.safe_load(said) == said)
+    except yaml.YAMLError:  # Salt takes it as it was typed
+        plain = True
+    if plain:
+        return shlex.quote(said)
+    twice = "'" + said.replace("'", "''") + "'"
+    return shlex.quote(twice) if set(twice) & set('"$`\\!') else f'"{twice}"'
 
 
 def number_text(name: str, value: object) -> str:

@@ -346,6 +346,27 @@ def test_a_pool_is_deleted_only_by_its_name_typed_twice(runners, cluster):
     assert cluster["log"] == [("cluster_pools.delete", ["images", "images"])]
 
 
+@pytest.mark.parametrize("name", [1.1, 7, 16, True, None, ["images"]], ids=str)
+def test_a_name_that_salt_read_as_another_value_deletes_and_changes_nothing(runners, cluster, name):
+    """Typed were 1.10, 007, 0x10, yes: other pools may be called what Salt made of them."""
+    cluster["pools"][str(name)] = cluster["pools"]["images"]
+    cluster["pillar"]["pools"] = {}
+    for done in (runners["pool.delete"](name, name), runners["pool.change"](name)):
+        assert done["retcode"] == 2 and done["error"].startswith("name: the command line was read as YAML and gave"), (
+            done
+        )
+    assert "again: the command line" in runners["pool.delete"]("images", 7)["error"]
+    assert cluster["log"] == []
+
+
+@pytest.mark.parametrize(("name", "typed"), [("007", "\"'007'\""), ("1.10", "\"'1.10'\""), ("a b", "'a b'")])
+def test_the_printed_command_means_that_pool(runners, cluster, name, typed):
+    cluster["pools"] = {name: cluster["pools"]["images"]}
+    for words in ({"test": True}, {}):
+        done = runners["pool.delete"](name, **words)
+        assert f"salt-run pool.delete {typed} {typed}" in done.get("error", done.get("text"))
+
+
 def test_a_stage_that_runs_holds_it_back(runners, cluster, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     for done in (runners["pool.change"]("images"), runners["pool.delete"]("images", "images")):

@@ -1,10 +1,14 @@
 """Arguments as a shell and as Salt's command line hand them over, and disk filters."""
 
+import shlex
+
 import pytest
+from salt.utils.args import yamlify_arg
 
 from proposals.disks import arguments, filters, slots
 from proposals.inventory import disk
 from proposals.networking import arguments as networking
+from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, FilterError
 from proposals.text.sizes import GIB, gib
 
@@ -35,6 +39,16 @@ def test_a_default_that_is_told_is_the_one_that_holds(module, holds):
     expected.pop("journal", None)  # another name of db
     assert len(expected) >= len(module.ARGUMENTS) / 2
     assert {name: module.ARGUMENTS[name].default for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["images", "00001234", "1.10", "0x12", "5:30", "+5", "yes", "None", "null", "2026-11-26", "a b", "it's", "", "@x"]
+    + ["0 $x", "a #b", "[a]", "{a: 1}", "~", " x ", '"x"', "1_000", "---"],
+)
+def test_a_printed_word_comes_back_as_it_was(said):
+    (word,) = shlex.split(argument_readers.typed(said))
+    assert yamlify_arg(word) == said
 
 
 def test_typed_arguments_have_one_form():
