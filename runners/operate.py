@@ -4,7 +4,7 @@ from typing import Any
 
 from proposals.disks import arguments
 from proposals.files.site import site
-from proposals.stages import plan_steps
+from proposals.stages import plan_steps, targets
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, page_policy, page_runs, planning, stage_lock, stage_log
 
@@ -108,7 +108,7 @@ def run(stage: str, confirm: str, only: str | None = None, **_: Any) -> answer.O
 def _only(typed: object) -> str | None:
     if typed is not None and (not isinstance(typed, str) or len(typed) > 200):
         raise ArgumentError("only: Salt's glob was expected, such as osdnode[1-4]*")
-    return typed or None
+    return targets.pattern(typed)
 
 
 def _asked(function: str, *args: str, **typed: Any) -> dict[str, Any]:

@@ -74,12 +74,12 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
         salt-run policy.push only='osdnode[1-4]*'
     """
     stage_lock.free(__opts__)
-    paths = site.site(__opts__)
+    only, paths = targets.pattern(only), site.site(__opts__)
     if against := generation_disk.obstacles(paths):
         raise PolicyError("\n".join(against))
     choice = _chosen(paths)
-    before = _served(paths) if only else {}
-    hosts = targets.named(only, {*choice.roles, *carried.minions(before)}) if only else None
+    before = {} if only is None else _served(paths)
+    hosts = None if only is None else targets.named(only, {*choice.roles, *carried.minions(before)})
     built = generation.build(choice) if hosts is None else carried.build(choice, before, hosts)
     unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
     written = generation_disk.tell(paths, built, hosts)

@@ -4,10 +4,15 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from proposals.stages import targets
+from proposals.text.errors import ArgumentError
+from proposals.text.names import nearest, shown
 from proposals.text.notes import FEW, several
 
 MOVE = "osd_migrate.move"
 KEYS = "ceph_{}"  # of the pillar, by which a stage's SLS are told
+GIVEN = ("only", "confirm", "gone", "steps", "suite", "target", "size", "label")  # of them, for one run
+SITE = ("health", "minions", "os", "repos", "tunings", "upgrade")  # those that are the site's, or a stage's own
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
 
 
@@ -29,13 +34,30 @@ def typed(words: Iterable[Any]) -> list[str]:
     return shown
 
 
+def check(words: Iterable[Any]) -> None:
+    """Raise ArgumentError where an inline pillar has a key that is meant for a stage and that none reads.
+
+    Salt says nothing of it, and where ``ceph_only`` is misspelt the stage would change all hosts.
+
+    words
+        ``fun_args`` of Salt's job.
+    """
+    read = [KEYS.format(key) for key in (*GIVEN, *SITE)]
+    given = [pillar for word in words if isinstance(word, dict) if isinstance(pillar := word.get("pillar"), dict)]
+    for key in (str(key) for pillar in given for key in pillar):
+        meant = KEYS.format(key) if key in GIVEN else key.lower().replace("-", "_")
+        if meant.startswith(KEYS.format("")) and key not in read:
+            raise ArgumentError(f"pillar: '{shown(key)}' is nothing that a stage reads{nearest(meant, read)}")
+
+
 def told(**typed: object) -> list[str]:
     """Return what is typed behind an orchestration's name so that its SLS are told more.
 
     typed
         ``only``: Salt's glob, for some hosts alone; ``confirm``, ``gone``, ``steps``: of the stage removal. None for
-        what was not typed.
+        what was not typed. ArgumentError where ``only`` names nothing.
     """
+    typed = {**typed, "only": targets.pattern(typed.get("only"))}
     pillar = {KEYS.format(key): value for key, value in typed.items() if value is not None}
     return [f"pillar={json.dumps(pillar)}"] if pillar else []
 

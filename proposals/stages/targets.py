@@ -17,23 +17,38 @@ SILENT = "does not answer"
 Note = Mapping[str, Any]
 
 
+def pattern(only: object) -> str | None:
+    """Return the pattern that was typed to name hosts; None where none was, which alone means all.
+
+    only
+        As it came from the command line or a pillar. ArgumentError where it is no text, or names nothing: a shell's
+        variable that is not set must not mean all hosts.
+    """
+    if only is None:
+        return None
+    if type(only) not in (str, int):
+        raise ArgumentError(f"only={shown(only)}: expected minion ids as Salt's glob, such as 'osdnode[1-4]*'")
+    if not str(only).strip():
+        raise ArgumentError("only= names no host: leave it out for all")
+    return str(only)
+
+
 def named(only: object, expected: Collection[str]) -> list[str]:
     """Return the hosts that a pattern names, sorted; all where there is none.
 
     only
-        Salt's glob, such as ``osdnode[1-4]*``; None or empty for all.
+        Salt's glob, such as ``osdnode[1-4]*``; None for all.
     expected
         The minions that there are to choose from.
 
     Raises ArgumentError with what comes near where it names none.
     """
-    if only is None or only == "":
+    wanted = pattern(only)
+    if wanted is None:
         return sorted(expected)
-    if type(only) not in (str, int):
-        raise ArgumentError(f"only={shown(only)}: expected minion ids as Salt's glob, such as 'osdnode[1-4]*'")
-    hosts = sorted(glob(sorted(expected), str(only)))
+    hosts = sorted(glob(sorted(expected), wanted))
     if not hosts:
-        raise ArgumentError(f"only={shown(only)}: no minion is called so{_near(MARKS.sub('', str(only)), expected)}")
+        raise ArgumentError(f"only={shown(wanted)}: no minion is called so{_near(MARKS.sub('', wanted), expected)}")
     return hosts
 
 

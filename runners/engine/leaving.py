@@ -110,7 +110,7 @@ def at(opts: Mapping, gone: object = None) -> Look:
     states = jobs.cluster(opts, "cluster_osds.states", kind=list)
     found = Found(states, seen["monitors"], seen["keys"], answers)
     listed = items.leaving(before, wanted, found, named.made(paths), given_up)
-    whole = not stage_lock.own(opts).get("only")
+    whole = stage_lock.own(opts).get("only") is None
     listed = [item for item in listed if (item.minion in lost if item.minion else whole)]
     away = tuple(item for item in listed if item.minion in silent and not item.given_up)
     here = tuple(item for item in listed if item not in away)
@@ -200,7 +200,7 @@ def _asked(seen: Mapping) -> tuple[Sequence[Mapping], Sequence[Mapping], Mapping
 def _limited(opts: Mapping, lost: Mapping[str, dict]) -> dict[str, dict]:
     """Those of some hosts that the running stage's ``only`` names; one that is gone may be no minion any more."""
     only = stage_lock.own(opts).get("only")
-    return {minion: own for minion, own in lost.items() if not only or fnmatchcase(minion, str(only))}
+    return {minion: own for minion, own in lost.items() if only is None or fnmatchcase(minion, str(only))}
 
 
 def _hosts(opts: Mapping, lost: Mapping[str, dict]) -> tuple[dict[str, dict], set[str]]:

@@ -18,7 +18,7 @@ from typing import Any
 import salt.payload
 
 from proposals.files.site import site
-from proposals.stages.orchestrations import typed
+from proposals.stages.orchestrations import check, typed
 from proposals.text.errors import ProposalError
 from runners.engine.waiting import until_none
 
@@ -73,7 +73,7 @@ def take(opts: Mapping, stage: str) -> Job | None:
     """Take the lock for the orchestration that this process runs; return its job.
 
     Without an orchestration (a runner typed by hand) there is nothing to lock: None. Raises ProposalError that says
-    who has the lock where another process does.
+    who has the lock where another process does, and ArgumentError where its pillar tells what no stage reads.
 
     stage
         The stage's name.
@@ -182,5 +182,6 @@ def _job(opts: Mapping) -> Job | None:
             job = salt.payload.loads(written) if written else {}
             if job.get("pid") != os.getpid() or job.get("fun") not in ORCHESTRATIONS:
                 continue
+            check(job["fun_args"])
             return {"jid": job["jid"], "pid": job["pid"], "user": job["user"], "arguments": typed(job["fun_args"])}
     return None

@@ -142,6 +142,12 @@ def test_each_function_exists_and_its_argument_is_checked(runners):
         assert "is not an argument" in runners[function](pillar={"ceph_only": "x"}, text="", old="", stage="")["error"]
 
 
+def test_an_empty_pattern_never_means_all_hosts(runners):
+    for function, more in (("operate.plan", {}), ("operate.run", {"confirm": "x"})):
+        done = runners[function](stage="deploy", only="", **more)
+        assert (done["retcode"], done["error"]) == (2, "only= names no host: leave it out for all")
+
+
 def test_before_discovery_there_is_a_page_too(master, runners):
     (master.pillar / "proposals").rmdir()
     shutil.rmtree(master.pillar / "inventory")

@@ -180,6 +180,21 @@ def test_a_pattern_that_names_nobody_is_refused_before_anybody_is_asked(master):
     assert list((master.root / "run-logs").iterdir()) == before
 
 
+def test_what_may_have_been_meant_for_some_hosts_never_means_all(master):
+    """A variable of the shell that is not set, and a key that is misspelt, which Salt itself takes without a word."""
+    before = list((master.root / "run-logs").iterdir())
+    for words in (["stage.run", "own"], ["stage.plan", "own"], ["policy.push"]):
+        done = master.typed(*words, "only=")
+        assert (done.returncode, done.stdout.strip()) == (2, "only= names no host: leave it out for all"), done
+    for pillar, says in (
+        ({"ceph_only": ""}, "only= names no host: leave it out for all"),
+        ({"ceph_onyl": "node1"}, "pillar: 'ceph_onyl' is nothing that a stage reads: did you mean 'ceph_only'?"),
+    ):
+        done = master.typed("state.orch", "ceph.stage.own", f"pillar={json.dumps(pillar)}")
+        assert done.returncode == 1 and says in done.stdout and "Traceback" not in done.stdout, done
+    assert list((master.root / "run-logs").iterdir()) == before
+
+
 def test_a_plan_tells_whom_it_is_about(master):
     done = master.typed("stage.plan", "own", "only=node1")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,6 +1,8 @@
 """Events of Salt's bus become a run log, and a run log what a person reads; secrets stay out of both."""
 
 import json
+import re
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 
@@ -218,3 +220,29 @@ def test_secrets_are_masked_and_the_rest_stays(tmp_path):
     mask = redaction.MASK
     assert hid == f"key {mask}, {mask}; another's {mask}; {mask}; [client.admin] osd.12 on node1"
     assert redaction.hider([])("nothing to hide") == "nothing to hide"
+
+
+@pytest.mark.parametrize(
+    ("pillar", "says"),
+    [
+        ({"ceph_onyl": "osdnode1"}, "pillar: 'ceph_onyl' is nothing that a stage reads: did you mean 'ceph_only'?"),
+        ({"only": "osdnode1"}, "pillar: 'only' is nothing that a stage reads: did you mean 'ceph_only'?"),
+        ({"steps": 2}, "did you mean 'ceph_steps'?"),
+        ({"Ceph-Only": "osdnode1"}, "did you mean 'ceph_only'?"),
+        ({"ceph_cluster_network": 1}, "; known are ceph_confirm, ceph_gone, "),
+        ({"ceph_only": "osdnode1", "ceph_os": {}, "own": 1, 7: 1}, None),
+        ("{", None),
+        (None, None),
+    ],
+)
+def test_a_pillar_that_tells_what_no_stage_reads_is_refused(pillar, says):
+    words = ["ceph.stage.deploy", {"pillar": pillar, "__kwarg__": True}]
+    with pytest.raises(ArgumentError) if says else nullcontext() as refused:
+        orchestrations.check(words)
+    assert not says or says in str(refused.value)
+
+
+def test_all_that_a_stage_reads_of_the_pillar_is_known():
+    files = Path(__file__).parents[2].glob("pillar/ceph/**/*.sls")
+    keys = {key for file in files for key in re.findall(r"^ceph_(\w+):", file.read_text(), re.MULTILINE)}
+    assert keys == {*orchestrations.GIVEN, *orchestrations.SITE}

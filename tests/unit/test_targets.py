@@ -21,7 +21,7 @@ def test_a_glob_names_the_hosts_that_salt_would_target(case):
     assert targets.named(case["only"], TARGETS["hosts"]) == case["names"]
 
 
-@pytest.mark.parametrize("case", TARGETS["refused"], ids=lambda case: str(case["only"]))
+@pytest.mark.parametrize("case", TARGETS["refused"], ids=lambda case: repr(case["only"]))
 def test_a_pattern_without_a_host_is_refused_with_what_comes_near(case):
     with pytest.raises(ArgumentError) as refused:
         targets.named(case["only"], TARGETS["hosts"])
