@@ -11,9 +11,10 @@ from functools import partial
 import yaml
 
 from proposals.disks import arguments, explain, export, filters, plan
-from proposals.files import atomic, tree
+from proposals.files import atomic
 from proposals.files.gc_paused import uncollected
 from proposals.inventory import compare, kept
+from proposals.networking import cables
 from proposals.networking import cli as networks
 from proposals.pictures import disks as disk_pictures
 from proposals.pictures import drawing, terminal
@@ -215,8 +216,8 @@ def _export(options: argparse.Namespace) -> int:
 def _page(options: argparse.Namespace) -> int:
     form = drawing.form_of(options.file)
     if options.networks:
-        wires = tree.read_yaml(options.ports) if options.ports else None
-        made = network_pictures.picture(store.finished_network(options.root, options.name), wires)
+        wires = None if options.ports is None else cables.read(options.ports)
+        made = network_pictures.wired(store.finished_network(options.root, options.name), wires)
     else:
         made = disk_pictures.picture(store.finished_proposal(options.root, options.name))
     atomic.write(options.file, drawing.rendered(made, form))

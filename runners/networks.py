@@ -7,7 +7,7 @@ from typing import Any
 import salt.utils.args
 import yaml
 
-from proposals.files import site, tree
+from proposals.files import site
 from proposals.inventory import kept
 from proposals.networking import arguments, fragments, plan, switches, tables
 from proposals.networking import cables as cabling
@@ -82,8 +82,8 @@ def page(name: str = "default", file: str = "networks.html", ports: str | None =
 
         salt-run networks.page apollo file=/srv/networks.html ports=/srv/cables.yml
     """
-    wires = tree.read_yaml(str(ports)) if ports else None
-    return pages.write(str(file), lambda: pictures.picture(_stored(name), wires))
+    wires = None if ports is None else cabling.read(str(ports))
+    return pages.write(str(file), lambda: pictures.wired(_stored(name), wires))
 
 
 @answer.answers
@@ -105,7 +105,7 @@ def switch(name: str = "default", ports: str | None = None, **kwargs: Any) -> an
     system = kwargs.pop("as", "mlnx-os")
     if kwargs:
         raise ArgumentError(f"switch: '{next(iter(kwargs))}' is not an argument; known are name, ports, as")
-    text = switches.text(_stored(name), system, tree.read_yaml(str(ports)) if ports else None)
+    text = switches.text(_stored(name), system, None if ports is None else cabling.read(str(ports)))
     return answer.Answer(text, {"as": system, "text": text})
 
 

@@ -2,11 +2,63 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from proposals.text.names import is_label, shown
+from proposals.files import tree
+from proposals.text.errors import ArgumentError
+from proposals.text.names import closest, is_label, nearest, shown
 
 # NX-OS and MLNX-OS call port 7 of module 1 Ethernet1/7 or Eth1/7, and read it as 1/7.
 PLACE = re.compile(r"(?i)eth(?:ernet)? ?(?=\d)")
+
+
+def read(file: str) -> Mapping[str, Any]:
+    """Return the port map of a YAML file. One without a map is refused: without a map hosts would be cabled in the
+    order of their names, and the file was given because they are not.
+
+    file
+        As typed; StoreError where it cannot be read.
+    """
+    return port_map(tree.read_yaml(file) if file.strip() else None)
+
+
+def port_map(found: object) -> Mapping[str, Any]:
+    """Return what was found where it is a port map. Raises ArgumentError for anything else."""
+    if not isinstance(found, Mapping):
+        told = "nothing" if found is None else shown(found)
+        raise ArgumentError(
+            f"the port map is not one: 'HOST: {{PORT: SWITCH 1/7}}' was expected, as networks.cables prints it; found "
+            f"{told}"
+        )
+    return found
+
+
+def switch_port(host: str, port: object, typed: object) -> tuple[str, str]:
+    """Return the switch and the port of it that a port map names. Raises ArgumentError where it names none."""
+    words = typed.split() if isinstance(typed, str) else []
+    if len(words) != 2 or not all(is_label(word) for word in words):
+        raise ArgumentError(
+            f"port map: {shown(host)} {shown(port)}: a switch and its port, as in 'leaf1 1/7', was expected"
+        )
+    return words[0], words[1]
+
+
+def check(found: Mapping[str, Any], hosts: Mapping[str, Mapping]) -> None:
+    """Raise ArgumentError where a port map says of a proposal's hosts what cannot be: no such port, no switch's port.
+
+    Hosts that the proposal is not for are not looked at, as networks.cables prints all; but one has to be in both.
+    """
+    if found and not found.keys() & hosts.keys():
+        host = next((host for host in found if closest(str(host), sorted(hosts))), next(iter(found)))
+        raise ArgumentError(f"port map: the proposal has no host {shown(host)}{nearest(str(host), hosts)}")
+    for host in sorted(found.keys() & hosts.keys()):
+        if not isinstance(found[host], Mapping):
+            raise ArgumentError(f"port map: {shown(host)}: '{{PORT: SWITCH 1/7}}' was expected")
+        known = [str(port["name"]) for port in hosts[host]["ports"]]
+        for port, typed in found[host].items():
+            if port not in known:
+                raise ArgumentError(f"port map: {shown(host)} has no port {shown(port)}{nearest(str(port), known)}")
+            switch_port(host, port, typed)
 
 
 def table(told: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[dict[str, dict[str, str]], list[str]]:

@@ -3,8 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from proposals.files import tree
-from proposals.networking import arguments, fragments, plan, switches, tables
+from proposals.networking import arguments, cables, fragments, plan, switches, tables
 from proposals.policy import store
 from proposals.text.tables import report
 
@@ -33,7 +32,7 @@ def add_verbs(parser: argparse.ArgumentParser, verb: Callable, read: Callable[[s
         return 0
 
     def switch(options: argparse.Namespace) -> int:
-        ports = tree.read_yaml(options.ports) if options.ports else None
+        ports = None if options.ports is None else cables.read(options.ports)
         print(switches.text(store.finished_network(options.root, options.name), options.system, ports), end="")
         return 0
 

@@ -8,8 +8,9 @@ of a port and the fate of an individual one only while the interface is down."""
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from proposals.networking.cables import port_map, switch_port
 from proposals.text.errors import ArgumentError
-from proposals.text.names import is_label, nearest, shown
+from proposals.text.names import nearest, shown
 
 MTU = 9216  # bytes: a frame of 9000 with its headers and tags
 PAIR = ": one of a pair; its peer link (ipl, vpc domain) is the pair's own and stands before this"
@@ -94,18 +95,13 @@ def _default(bonds: Mapping[str, Mapping], count: int) -> dict[str, dict[str, tu
 
 def _map(bonds: Mapping[str, Mapping], ports: object) -> dict[str, dict[str, tuple[str, str]]]:
     """The cables that a port map names."""
-    if not isinstance(ports, Mapping):
-        raise ArgumentError(f"the port map is not one: 'HOST: {{PORT: SWITCH 1/7}}' was expected, found {shown(ports)}")
+    typed = port_map(ports)
     cables: dict[str, dict[str, tuple[str, str]]] = {}
     taken: dict[tuple[str, str], str] = {}
     for host, link in sorted(bonds.items()):
-        by_port = ports.get(host)
+        by_port = typed.get(host)
         for port in link["ports"]:
-            place = by_port.get(port) if isinstance(by_port, Mapping) else None
-            words = str(place).split()
-            if len(words) != 2 or not all(is_label(word) for word in words):
-                raise ArgumentError(f"port map: {host} {port}: a switch and its port, as in 'leaf1 1/7', was expected")
-            cable = (words[0], words[1])
+            cable = switch_port(host, port, by_port.get(port) if isinstance(by_port, Mapping) else None)
             if cable in taken:
                 raise ArgumentError(f"port map: {' '.join(cable)} is given to {taken[cable]} and to {host} {port}")
             taken[cable] = f"{host} {port}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from proposals.networking import cables
 from proposals.pictures import drawing
 from proposals.pictures.drawing import Box, Picture, Row
 from proposals.text.errors import ArgumentError
@@ -17,14 +18,14 @@ LEGEND = (
 Cables = Mapping[str, Mapping[str, str]]  # of hosts: {port: "SWITCH 1/7"}
 
 
-def picture(stored: Mapping, cables: Cables | None = None) -> Picture:
+def picture(stored: Mapping, wires: Cables | None = None) -> Picture:
     """The picture of a network proposal, from ``networks.peek`` or stored. Addresses are those of a group's first.
 
-    cables
+    wires
         Where each port's cable leads, as ``networks.cables`` tells it; hosts of which it is known are drawn one by one.
     Raises ArgumentError where that is no such map."""
-    known = {} if cables is None else cables
-    if not isinstance(known, Mapping) or not all(isinstance(wires, Mapping) for wires in known.values()):
+    known = {} if wires is None else wires
+    if not isinstance(known, Mapping) or not all(isinstance(each, Mapping) for each in known.values()):
         raise ArgumentError(
             "the port map is not one: 'HOST: {PORT: SWITCH 1/7}' was expected, as networks.cables prints it"
         )
@@ -37,6 +38,12 @@ def picture(stored: Mapping, cables: Cables | None = None) -> Picture:
     title = f"network proposal {stored['name']}"
     summary = f"{counted(len(stored['hosts']), 'host')}: {nets}"
     return Picture(title, summary, lines, drawing.legend(LEGEND), drawing.grouped(hosts))
+
+
+def wired(stored: Mapping, wires: Cables | None) -> Picture:
+    """The picture with the cables of a port map that an admin wrote, where there is one; it has to fit the hosts."""
+    cables.check(wires or {}, stored["hosts"])
+    return picture(stored, wires)
 
 
 def _host(host: Mapping, wires: Mapping) -> tuple[object, Callable[[], tuple[str, tuple[Row, ...]]]]:

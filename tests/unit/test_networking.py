@@ -392,6 +392,39 @@ def test_a_wrong_port_map_is_one_message(change, error):
         switches.text(answer, "nxos")
 
 
+@pytest.mark.parametrize("verb", ["switch", "page"])
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("", "the port map is not one: 'HOST: {PORT: SWITCH 1/7}' was expected, as networks.cables prints it; found "),
+        ("# nothing\n", "found nothing"),
+        ("[]", "found []"),
+        (None, "found nothing"),
+        (
+            "nodeX: {ens1f0: leaf1 1/7}",
+            {"page": "port map: the proposal has no host nodeX", "switch": "a switch and its"},
+        ),
+        ("monnode1: {ens1f0: 7}", "monnode1 ens1f0: a switch and its port, as in 'leaf1 1/7', was expected"),
+        ("monnode1: {ens1fX: leaf1 1/7}", {"page": "has no port ens1fX: did you mean", "switch": "monnode1 ens1f0: a"}),
+        ("monnode1: 5", {"page": "monnode1: '{PORT: SWITCH 1/7}' was expected", "switch": "monnode1 ens1f0: a switch"}),
+    ],
+)
+def test_a_port_map_that_is_none_is_never_taken_for_no_map(tmp_path, capsys, verb, written, says):
+    assert main(["networks", "populate", "reference:apollo", *GUIDE.split(), "--root", str(tmp_path)]) == 0
+    capsys.readouterr()
+    file = tmp_path / "cables.yml"
+    file.write_text(written or "")
+    ports = ["--ports", "" if written is None else str(file)]
+    picture = tmp_path / "a.html"
+    words = {
+        "switch": ["networks", "switch", str(tmp_path), "apollo", "--as", "nx-os"],
+        "page": ["page", str(tmp_path), "apollo", str(picture), "--networks"],
+    }
+    assert main([*words[verb], *ports]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and (says if isinstance(says, str) else says[verb]) in told.err and not picture.exists()
+
+
 def test_active_backup_needs_no_port_channel():
     told_ = switches.text(peek(machines.inventory("apollo"), f"{GUIDE} mode=active-backup"), "mlnx-os")
     assert "channel" not in told_ and "lacp" not in told_ and "mtu 9216" in told_
