@@ -5,7 +5,7 @@ from typing import Any
 from proposals.cluster import failing, wiping
 from proposals.files import site, tree
 from proposals.stages import replies
-from proposals.text import names
+from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, jobs, minions, planned, stage_lock, stage_log, stage_look, taking_part
 
@@ -45,7 +45,7 @@ def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = Fa
         return {"text": f"{described}\nwould be wiped, and all on it lost: yes=true does it"}
     stage_log.note(__opts__, "disk.wipe", "wipe", host=host, disk=seen)
     jobs.one(__opts__, host, "disks_wipe.wipe", [device, seen])
-    stage_log.note(__opts__, "disk.wipe", "wiped", host=host, device=seen["device"], serial=serial)
+    stage_log.note(__opts__, "disk.wipe", "wiped", host=host, device=seen["device"], serial=str(serial))
     again = "'salt-run state.orch ceph.stage.discovery' looks at it anew"
     return {"text": f"{described}\nis wiped and reads as empty; {again}"}
 
@@ -87,13 +87,11 @@ def _device(text: object) -> str:
     raise ArgumentError(f"'{names.shown(text)}' is not a disk's name: expected /dev/... (see 'salt-run proposal.show')")
 
 
-def _serial(typed: object) -> str:
-    """The serial as typed: salt-run reads words as YAML, which makes a number of one that looks like it."""
+def _serial(typed: object) -> str | int:
+    """The serial as typed, or the number that salt-run made of it, as it reads words as YAML: most are none else."""
     if typed is None:
         raise ArgumentError("serial=... is missing: the disk's serial number, so that no other disk can be meant")
-    if isinstance(typed, str) or type(typed) is int:
-        return str(typed)
-    raise ArgumentError(f"serial={typed} is not taken for text: quote it twice, as in serial=\"'{typed}'\"")
+    return typed if type(typed) is int else argument_readers.text("serial", typed)
 
 
 def _states(seen: stage_look.Look | None = None) -> tuple[list[dict] | None, str]:

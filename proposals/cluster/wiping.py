@@ -3,19 +3,21 @@
 import shlex
 from collections.abc import Iterable, Mapping
 
+from proposals.text.argument_readers import typed
+
 NO_SERIAL = "none"  # what disk.wipe takes for a disk that tells no serial number
 LEFTOVERS = ("has partitions", "holds ")  # reasons of a disk that nobody uses and something lies on
 
 
 def refusals(
-    seen: Mapping, serial: str, states: Iterable[Mapping] | None, fsid: str | None, silent: str = ""
+    seen: Mapping, serial: str | int, states: Iterable[Mapping] | None, fsid: str | None, silent: str = ""
 ) -> list[str]:
     """Return why a disk must not be wiped, one line each; empty where it may be.
 
     seen
         ``disks_wipe.inspect``'s answer.
     serial
-        The serial number that the admin typed.
+        The serial number that the admin typed; a number where Salt read it as one, without its zeros.
     states
         ``cluster_osds.states``'s answer; None where the cluster cannot be asked.
     fsid
@@ -23,7 +25,12 @@ def refusals(
     silent
         Why the cluster cannot be asked.
     """
-    if seen["serial"] != serial:
+    if seen["serial"] != str(serial) and isinstance(serial, int):
+        return [
+            f"it has serial {seen['serial']}, typed was read as the number {serial}: quote it twice, as in "
+            f"serial={typed('0123')}"
+        ]
+    if seen["serial"] != str(serial):
         return [f"it has serial {seen['serial']}, typed was {serial}: which disk did you mean?"]
     return [f"it is in use: {why}" for why in seen["in_use"]] + _strangers(seen, fsid) + _known(seen, states, silent)
 
@@ -64,7 +71,7 @@ def described(host: str, seen: Mapping) -> str:
 
 def command(host: str, device: str, serial: object) -> str:
     """Return the command that says what wiping a disk would lose, to be typed by a person: ``yes=true`` is theirs."""
-    return f"salt-run disk.wipe {host} {shlex.quote(device)} serial={shlex.quote(str(serial or NO_SERIAL))}"
+    return f"salt-run disk.wipe {host} {shlex.quote(device)} serial={typed(str(serial or NO_SERIAL))}"
 
 
 def leftover(reason: str | None) -> bool:
