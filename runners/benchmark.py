@@ -184,8 +184,9 @@ def baseline(parts: str = "disks,osds,links", seconds: int = 3, margin: float = 
     stage_lock.free(__opts__)
     if type(seconds) is not int or not 1 <= seconds <= 3600:
         raise ArgumentError(f"seconds={names.shown(seconds)}: expected a whole number from 1 to 3600")
+    below = _percent("margin", margin)  # before anything is measured, which takes hours on a large cluster
     measured, problems = bench_baseline.speeds(__opts__, slowness.parts(parts), seconds)
-    slow = slowness.slow(measured, _percent("margin", margin))
+    slow = slowness.slow(measured, below)
     bench_store.keep_speeds(__opts__, measured)
     text = [*slowness.lines(measured), *problems, *(slow or ["no part is slower than its equals"])]
     data = {"speeds": [each._asdict() for each in measured], "slow": slow, "problems": problems}

@@ -27,7 +27,9 @@ def parts(typed: object) -> tuple[str, ...]:
     for word in asked:
         if word not in PARTS:
             raise ArgumentError(f"{names.shown(word)} is nothing that is measured{names.nearest(word, PARTS)}")
-    return asked or PARTS
+    if not asked:
+        raise ArgumentError(f"parts={names.shown(typed)}: expected some of {', '.join(PARTS)}; leave it out for all")
+    return asked
 
 
 def slow(speeds: Iterable[Speed], margin: float = MARGIN) -> list[str]:

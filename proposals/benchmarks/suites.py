@@ -133,7 +133,11 @@ def targets(suite: Suite, typed: object) -> tuple[str, ...]:
                 f"target={names.shown(word)}: {suite.name} runs on {', '.join(suite.targets)}, which it makes and "
                 "takes away again; no benchmark runs on a pool that exists"
             )
-    return asked or suite.targets
+    if not asked:
+        raise ArgumentError(
+            f"target={names.shown(typed)}: expected some of {', '.join(suite.targets)}; leave it out for all"
+        )
+    return asked
 
 
 def size(suite: Suite, typed: object) -> Size:

@@ -251,6 +251,7 @@ BAD = [
     ({}, ["apolo"], {}, "there is no such suite: did you mean 'apollo'?"),
     ({}, [], {}, "no suite is named; known are"),
     ({}, ["apollo"], {"target": "images"}, "no benchmark runs on a pool that exists"),
+    ({}, ["apollo"], {"target": ","}, "target=,: expected some of rbd, "),
     ({}, ["apollo"], {"size": "large"}, "expected quick or paper"),
     ({}, ["apollo"], {"label": "a b"}, "expected at most 64 letters"),
     ({}, ["apollo"], {"test": "perhaps"}, "expected true or false"),
@@ -500,7 +501,14 @@ def test_a_slow_part_is_named_with_exit_status_1(runners, cluster, monkeypatch):
     monkeypatch.setattr(network_proof, "iperf", lambda *_: proof)
     done = runners["benchmark.baseline"]("links")
     assert done["retcode"] == 1 and "c's link is slow: 40.0 Mb/s, 950.0 Mb/s is usual" in done["text"]
-    for typed in ({"parts": "cpus"}, {"seconds": 0}, {"margin": "few"}):
+
+    def measured(*_):
+        raise AssertionError("it was measured before its arguments were read")
+
+    cluster.benchmark_disks_read = cluster.cluster_benchmark_osds = measured
+    monkeypatch.setattr(network_proof, "iperf", measured)
+    wrong = [{"parts": "cpus"}, {"parts": ""}, {"seconds": 0}, {"margin": "few"}, {"margin": 200}, {"margin": "5%"}]
+    for typed in wrong:
         assert runners["benchmark.baseline"](**typed)["retcode"] == 2
 
 

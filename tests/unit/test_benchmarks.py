@@ -69,6 +69,11 @@ def test_the_suites_are_what_the_documents_measured():
         (lambda: suites.read(7), "there is no such suite"),
         (lambda: suites.size(suites.read("moc"), "huge"), "expected quick or paper"),
         (lambda: suites.targets(suites.read("moc"), "volumes"), "no benchmark runs on a pool that exists"),
+        (lambda: suites.targets(suites.read("apollo"), ""), "target=: expected some of rbd, "),
+        (lambda: suites.targets(suites.read("apollo"), " "), "target= : expected some of rbd, "),
+        (lambda: suites.targets(suites.read("apollo"), ","), "target=,: expected some of rbd, "),
+        (lambda: baseline.parts(""), "parts=: expected some of disks, osds, links; leave it out for all"),
+        (lambda: baseline.parts(" ,"), "parts= ,: expected some of disks, osds, links"),
     ],
 )
 def test_names_that_nobody_knows(asked, says):
