@@ -51,6 +51,7 @@ def enable(
     """
     if not str(by).isidentifier() or by == "auto":  # which takes any password
         raise ArgumentError("by: one of Salt's authentications that ask for a password was expected, such as pam")
+    page_config.authentication(__opts__, str(by))
     if type(port) is not int or not 0 < port < 65536:
         raise ArgumentError(f"port={port}: a number from 1 to 65535 was expected")
     looking, changing = page_config.users("readers", readers), page_config.users("operators", operators)
@@ -58,7 +59,7 @@ def enable(
         raise ArgumentError("enable: name who may look (readers=) or also change (operators=), with commas between")
     file, (crt, private) = page_config.path(__opts__), page_config.certificate(__opts__, certificate, key)
     _ours(file)
-    section = {"host": str(host), "port": port, "certificate": crt, "key": private, "by": str(by)}
+    section = {"host": page_config.address(host), "port": port, "certificate": crt, "key": private, "by": str(by)}
     python = page_config.pam_python(__opts__, str(by))
     text = page_config.text(section, looking, changing, python)
     makes = not certificate and not (Path(crt).is_file() and Path(private).is_file())

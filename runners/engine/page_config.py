@@ -1,6 +1,8 @@
 """The page in the master's configuration: one drop-in of ours, and a certificate where none is given."""
 
+import contextlib
 import datetime
+import ipaddress
 import re
 import shlex
 import shutil
@@ -10,15 +12,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import salt.loader
 import salt.utils.yaml
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from proposals.files import atomic
 from proposals.text.errors import ArgumentError, ProposalError
-from proposals.text.names import shown
+from proposals.text.names import nearest, shown
 from runners.engine import page_rights
 
 DROP_IN = "halocline-page.conf"
@@ -27,6 +31,7 @@ SECTION = "halocline_page"
 KEYS = ("external_auth", "netapi_dirs")  # of ours; in the main file they would hide, or be hidden
 PAM_PYTHON = "auth.pam.python"
 USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}%?")  # % at the end: a group
+NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9.-]{1,253}")  # of a host: what has no letter is an address, or none
 DAYS = 825
 TREE = Path(page_rights.__file__).resolve().parents[2]
 
@@ -38,6 +43,29 @@ def users(key: str, typed: object) -> list[str]:
         if not USER.fullmatch(word):
             raise ArgumentError(f"{key}: '{shown(word)}' is no user's name, or a group's with % at its end: name each")
     return sorted(filter(None, words))
+
+
+def authentication(opts: Mapping[str, Any], by: str) -> None:
+    """Raise ArgumentError where Salt has no such authentication: nobody could log in, and Salt says nothing of it."""
+    known = {name.partition(".")[0] for name in salt.loader.auth(opts) if name.endswith(".auth")} - {"auto"}
+    if by not in known:
+        raise ArgumentError(f"by={shown(by)} is none of Salt's authentications{nearest(by, known)}")
+
+
+def address(host: object) -> str:
+    """Return where the page is to be served. Raises ArgumentError for what is no address and no name of one:
+    salt-api would not start.
+    """
+    said = str(host)
+    with contextlib.suppress(ValueError):
+        return str(ipaddress.ip_address(said))
+    if NAME.fullmatch(said):
+        with contextlib.suppress(OSError, UnicodeError):
+            socket.getaddrinfo(said, None)
+            return said
+    raise ArgumentError(
+        f"host={shown(said)}: an address of this host was expected, or its name; 0.0.0.0 is all of them"
+    )
 
 
 def path(opts: Mapping[str, Any]) -> Path:
@@ -100,7 +128,7 @@ def make_python(file: Path) -> None:
 def certificate(opts: Mapping[str, Any], crt: object, key: object) -> tuple[str, str]:
     """The paths of certificate and key: those given, else our own beside the drop-in's folder.
 
-    Raises ArgumentError where one is given without the other, or does not exist."""
+    Raises ArgumentError where one is given without the other, does not exist, or is none that salt-api can read."""
     if bool(crt) != bool(key):
         raise ArgumentError("certificate and key belong together: give both, or none for one that is made here")
     if not crt:
@@ -109,7 +137,24 @@ def certificate(opts: Mapping[str, Any], crt: object, key: object) -> tuple[str,
     for word, file in (("certificate", crt), ("key", key)):
         if not (Path(str(file)).is_absolute() and Path(str(file)).is_file()):
             raise ArgumentError(f"{word}={shown(file)}: there is no such file; an absolute path was expected")
+    _fit(Path(str(crt)), Path(str(key)))
     return str(crt), str(key)
+
+
+def _fit(crt: Path, key: Path) -> None:
+    """Raise ArgumentError where a file holds no certificate, the other no key, or another one's."""
+    try:
+        own = x509.load_pem_x509_certificates(crt.read_bytes())[0].public_key()
+    except (ValueError, UnsupportedAlgorithm) as err:
+        raise ArgumentError(f"certificate={shown(crt)} holds no certificate: one in PEM was expected") from err
+    try:
+        private = serialization.load_pem_private_key(key.read_bytes(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as err:  # TypeError: it asks for a password
+        raise ArgumentError(f"key={shown(key)} holds no key: one in PEM without a password was expected") from err
+    if private.public_key() != own:
+        raise ArgumentError(
+            f"key={shown(key)} is not that of certificate={shown(crt)}: give the two that belong together"
+        )
 
 
 def make_certificate(crt: str, key: str, user: str) -> None:

@@ -1,5 +1,6 @@
 """What the page asks, through Salt's loader on a real master's options: who may what, what is shown and changed."""
 
+import getpass
 import json
 import re
 import shutil
@@ -17,7 +18,7 @@ from saltmaster import Master
 
 from proposals.reference import machines
 from proposals.stages import replies
-from runners.engine import jobs, page_policy, page_rights, page_runs, planning, stage_lock
+from runners.engine import jobs, page_config, page_policy, page_rights, page_runs, planning, stage_lock
 
 OTHERS = ("state.orch", "cmd.run", "salt.cmd", "page.enable", "view.hostsandmore", "viewxhosts", "proposal.page", "x")
 POLICY = "profile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
@@ -30,6 +31,14 @@ REFUSED = {
     "a port in words": ({"readers": "alice", "port": "x"}, "port=x"),
     "no authentication": ({"readers": "alice", "by": "pam: {}"}, "by: one of Salt's authentications"),
     "an authentication that asks for nothing": ({"readers": "alice", "by": "auto"}, "that ask for a password"),
+    "an authentication that Salt has not": ({"readers": "alice", "by": "pma"}, "by=pma is none of Salt's auth"),
+    "no address": ({"readers": "alice", "host": "999.1.1.1"}, "host=999.1.1.1: an address of this host was expected"),
+    "an address of nothing": ({"readers": "alice", "host": ""}, "host=: an address of this host was expected"),
+    "an address in two lines": ({"readers": "alice", "host": "a\nb"}, "an address of this host was expected"),
+    "no certificate in it": (
+        {"readers": "alice", "certificate": "/etc/passwd", "key": "/etc/passwd"},
+        "certificate=/etc/passwd holds no certificate",
+    ),
     "half a certificate": ({"readers": "alice", "certificate": "/etc/hosts"}, "belong together"),
     "a certificate that is not there": ({"readers": "alice", "certificate": "/x.crt", "key": "/x.key"}, "no such file"),
     "an unknown argument": ({"reader": "alice"}, "'reader' is not an argument"),
@@ -110,6 +119,16 @@ def test_what_is_wrong_is_refused_and_nothing_written(master, runners, case):
     said = runners["page.enable"](**words)
     assert message in said["error"] and said["retcode"] == 2
     assert not drop_in(master).exists() and not (master.root / "conf/pki").exists()
+
+
+def test_a_key_has_to_be_that_of_the_certificate(master, runners, tmp_path):
+    for name in ("one", "two"):
+        page_config.make_certificate(str(tmp_path / f"{name}.crt"), str(tmp_path / f"{name}.key"), getpass.getuser())
+    crt = str(tmp_path / "one.crt")
+    for key, says in (("two.key", "is not that of certificate="), ("two.crt", "holds no key"), ("one.key", None)):
+        done = runners["page.enable"](readers="alice", certificate=crt, key=str(tmp_path / key), host="localhost")
+        assert says in done["error"] if says else drop_in(master).exists()
+        assert bool(says) != drop_in(master).exists()
 
 
 def test_a_sites_own_rights_are_never_hidden(master):
