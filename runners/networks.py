@@ -102,7 +102,7 @@ def switch(name: str = "default", ports: str | None = None, **kwargs: Any) -> an
 
         salt-run networks.switch apollo as=mlnx-os ports=/srv/cables.yml
     """
-    system = kwargs.pop("as", "mlnx-os")
+    system = argument_readers.text("as", kwargs.pop("as", "mlnx-os"))
     if kwargs:
         raise ArgumentError(f"switch: '{next(iter(kwargs))}' is not an argument; known are name, ports, as")
     text = switches.text(_stored(name), system, None if ports is None else cabling.read(str(ports)))

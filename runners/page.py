@@ -1,6 +1,7 @@
 """``salt-run page.*``: who may see the page in a browser, and who may change something from it."""
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ NEXT = "now: systemctl restart salt-master salt-api"
 
 @answer.answers
 def enable(
-    readers: str = "",
-    operators: str = "",
+    readers: str | Sequence[str] = "",
+    operators: str | Sequence[str] = "",
     by: str = "pam",
     host: str = "0.0.0.0",
     port: int = PORT,

@@ -5,13 +5,15 @@ import functools
 import inspect
 import logging
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
+from typing import Any, NamedTuple, get_args, get_origin
 
 from proposals.text import names
 from proposals.text.argument_readers import Argument, described
 from proposals.text.errors import ArgumentError, ProposalError
 
+WORDS = {str, int, float, bool}  # kinds of arguments that are one word
 OUTPUTTER = "answer"  # salt/_output/answer.py: prints the text alone
 
 
@@ -96,8 +98,8 @@ def _quiet_exit() -> None:
 
 
 def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping[str, Any]) -> None:
-    """Raise ArgumentError where a function cannot be called with these arguments, or a switch is neither true nor
-    false.
+    """Raise ArgumentError where a function cannot be called with these arguments, a switch is neither true nor false,
+    or a list is given for a word or a word for a list.
     """
     kinds = {key: parameter.kind for key, parameter in signature.parameters.items() if key != "_"}
     named = [key for key, kind in kinds.items() if kind != inspect.Parameter.VAR_KEYWORD]
@@ -112,6 +114,20 @@ def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping
     for key, value in given.items():
         if signature.parameters[key].annotation is bool and type(value) is not bool:  # any word would count as true
             raise ArgumentError(f"{key}={names.shown(value)}: expected true or false")
+        several = signature.parameters[key].kind is inspect.Parameter.VAR_POSITIONAL
+        for each in value if several else [value]:
+            _check_kind(key, each, signature.parameters[key].annotation)
+
+
+def _check_kind(key: str, value: Any, hint: Any) -> None:
+    """Raise ArgumentError for a list or a mapping where a word was expected, and for a word where a list was, which
+    would be taken for the list of its letters."""
+    kinds = {hint} if get_origin(hint) in (Sequence, Mapping) else set(get_args(hint) or (hint,)) - {NoneType}
+    if kinds <= WORDS and isinstance(value, list | tuple | Mapping):
+        raise ArgumentError(f"{key}={names.shown(value)}: one word was expected")
+    listed = any(get_origin(kind) is Sequence for kind in kinds)
+    if listed and isinstance(value, str | int | float) and not (isinstance(value, str) and str in kinds):
+        raise ArgumentError(f"{key}={names.shown(value)}: a list was expected, such as '[node1, node2]'")
 
 
 def _shaped(answer: Any, output: str | None) -> Any:

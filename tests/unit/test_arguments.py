@@ -1,6 +1,8 @@
 """Arguments as a shell and as Salt's command line hand them over, and disk filters."""
 
 import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from salt.utils.args import yamlify_arg
@@ -11,6 +13,7 @@ from proposals.networking import arguments as networking
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, FilterError
 from proposals.text.sizes import GIB, gib
+from runners.engine import answer
 
 DISK = disk.parse(
     {
@@ -177,3 +180,38 @@ def test_many_stars_do_not_take_long():
     pattern = "*a" * 400 + "b"
     disk = DISK._replace(model="a" * 128)
     assert not filters.parse("data", f"model={pattern}").matches(disk)
+
+
+@answer.answers
+def taking(
+    *words: str,
+    word: str | None = None,
+    number: float = 1,
+    listed: Sequence[str] | None = None,
+    only_listed: Sequence[str] = (),
+    either: str | Sequence[str] | None = None,
+    mapped: Mapping[str, Any] | None = None,
+    free: Any = None,
+) -> dict[str, Any]:
+    """A runner that takes each kind of argument."""
+    return {"text": "taken"}
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "says"),
+    [
+        ([], {"word": ["node1"]}, "word=['node1']: one word was expected"),
+        ([], {"word": {"a": 1}}, "word=\\x7b'a': 1\\x7d: one word was expected"),
+        ([], {"number": [1]}, "number=[1]: one word was expected"),
+        (["a", ["b"]], {}, "words=['b']: one word was expected"),
+        ([], {"listed": "node1"}, "listed=node1: a list was expected, such as '[node1, node2]'"),
+        ([], {"listed": 5}, "listed=5: a list was expected"),
+        ([], {"only_listed": "node1"}, "only_listed=node1: a list was expected"),
+        ([], {"either": True}, "either=True: a list was expected"),
+        ([], {"word": 7, "number": 0.5, "listed": ["a"], "only_listed": [], "either": "a"}, None),
+        (["a", "b"], {"word": None, "listed": None, "either": ["a"], "mapped": {"a": 1}, "free": [1]}, None),
+    ],
+)
+def test_a_list_is_no_word_and_a_word_is_no_list(words, typed, says):
+    done = taking(*words, **typed)
+    assert done.get("error", "").startswith(says) and done["retcode"] == 2 if says else done["text"] == "taken"
