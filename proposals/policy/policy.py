@@ -11,7 +11,8 @@ from typing import Any
 import regex
 
 from proposals.files import atomic, documents
-from proposals.policy import unwritten
+from proposals.policy import merging, unwritten
+from proposals.policy.roles import ROLES
 from proposals.text.errors import PolicyError, StoreError
 from proposals.text.names import nearest, shown
 
@@ -205,6 +206,19 @@ def _hint(root: str | Path, pattern: str) -> str:
     return f"; {first} holds {', '.join(below[:3])} ..." if below else f"; {first} holds no files"
 
 
+def _check_roles(source: str, content: dict) -> None:
+    """Refuse roles that are no list of names: merged, they would take away those that other files give."""
+    found = content.get("roles", [])
+    names = found if isinstance(found, list) else [found]
+    strategy = names[:1] if isinstance(names[0] if names else None, dict) and merging.STRATEGY in names[0] else []
+    odd = [name for name in names[len(strategy) :] if not isinstance(name, str)]
+    if content.get(merging.STRATEGY) == "remove" or (isinstance(found, list) and not odd):
+        return
+    example = found if isinstance(found, str) and found in ROLES else "storage"
+    said = "empty" if found is None else f"'{shown(found)}'"
+    raise PolicyError(f"{source}: roles is {said}: expected a list such as [{example}]")
+
+
 class _Documents(dict[str, dict | None]):
     """The content of each file below a folder, None of an empty one: read once; equal texts are parsed once."""
 
@@ -215,8 +229,11 @@ class _Documents(dict[str, dict | None]):
 
     def __missing__(self, source: str) -> dict | None:
         text = unwritten.text(self.root, source)
-        self[source] = self._parsed(text, Path(source).name) if text.strip() else None
-        return self[source]
+        content = self._parsed(text, Path(source).name) if text.strip() else None
+        if content and source.split("/")[1:2] == ["cluster"] and source.endswith(".sls"):
+            _check_roles(source, content)
+        self[source] = content
+        return content
 
     def _parsed(self, text: str, name: str) -> dict:
         if text not in self.parsed:

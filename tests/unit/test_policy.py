@@ -141,6 +141,32 @@ def test_a_selected_file_that_is_broken_is_named(root):
         resolve(root, "config/stack/default/site.yml")
 
 
+ROLES = [
+    ("roles: storage", "roles is 'storage': expected a list such as [storage]"),
+    ("roles: mon", "roles is 'mon': expected a list such as [mon]"),
+    ("roles: {mon: true}", ": expected a list such as [storage]"),
+    ("roles:", "roles is empty: expected a list such as [storage]"),
+    ("roles: [mon, 1]", "roles is '['mon', 1]': expected a list such as [storage]"),
+    ("roles: [mon, {__: remove}]", "expected a list such as [storage]"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), ROLES)
+def test_roles_that_are_no_list_are_refused(root, text, message):
+    """Merged, they would take the roles away that other files give this host."""
+    (root / "profile-apollo/cluster/odd.sls").write_text(f"{text}\n")
+    with pytest.raises(PolicyError) as caught:
+        resolve(root, "role-mon/cluster/*.sls\nprofile-apollo/cluster/odd.sls\n")
+    assert message in str(caught.value) and "line 2: profile-apollo/cluster/odd.sls: " in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["roles: []", "roles: [{__: remove}, mon]", "{__: remove, roles: }", "cluster: ceph"])
+def test_lists_of_roles_and_strategies_are_read(root, text):
+    (root / "profile-apollo/cluster/odd.sls").write_text(f"{text}\n")
+    found = resolve(root, "profile-apollo/cluster/odd.sls").contents["cluster/odd.sls"]
+    assert isinstance(merging.merge(found.values()), dict)
+
+
 def test_an_empty_file_is_skipped_with_a_warning(root):
     (root / "config/stack/default/site.yml").write_text("")
     found = resolve(root, "config/stack/default/site.yml")
