@@ -5,6 +5,7 @@ partitions, ``ceph-osd --mkfs``). A disk that carries this cluster's partitions 
 ``ceph:storage:method: raw`` or ``lvm``, a word of cephadm's OSD specifications.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ BY_PARTUUID = Path("/dev/disk/by-partuuid")
 METHODS = ("lvm", "raw")
 FORMATS = ("bluestore",)
 ENCRYPTIONS = (None, "", "dmcrypt")
+FSID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AIO = 1024  # slots of fs.aio-max-nr that a device of an OSD asks for (bdev_aio_max_queue_depth)
 HEAD = 16 << 20  # bytes of a disk that tables, alignment and LVM's header take, as the planner has it
 EXTENT = 4 << 20  # bytes: LVM's default extent, which the planner's sizes are multiples of too
@@ -36,7 +38,8 @@ def osds() -> list[dict]:
     """
     planned = []
     for disk, osd in sorted(_storage().get("osds", {}).items()):
-        fsids = osd.get("uuids", [])
+        _understood(disk, osd)
+        fsids = osd.get("uuids") or []
         for fsid in fsids:
             parts = {"data": {"disk": disk, "size": _share(disk, len(fsids))}}
             for role in ("db", "wal"):
@@ -64,13 +67,13 @@ def problems() -> dict[str, str]:
 
         salt 'osdnode1' osd_plan.problems
     """
-    refused = {}
+    planned, refused = osds(), {}
     for disk, osd in _storage().get("osds", {}).items():
         if osd.get("format", "bluestore") not in FORMATS:
             refused[disk] = f"is planned with format {osd['format']}; only bluestore is made: populate without format="
         elif osd.get("encryption") not in ENCRYPTIONS:
             refused[disk] = f"is planned with encryption {osd['encryption']}; expected dmcrypt or none"
-    for osd in osds():
+    for osd in planned:
         if osd["dmcrypt"] and osd["method"] != "lvm":
             refused[osd["parts"]["data"]["disk"]] = (
                 "is planned with dmcrypt, which needs LVM: this host's kernel has no device-mapper, or its disks carry "
@@ -94,6 +97,21 @@ def needs_aio(todo: Sequence[Mapping]) -> None:
             f"fs.aio-max-nr is {limit}, {taken} of it are taken; {len(todo)} new OSDs ask for {more} more. Expected "
             "at least 1048576, which Ceph's package sets in /usr/lib/sysctl.d: 'sysctl -w fs.aio-max-nr=1048576' on "
             "this host, and look for a file in /etc/sysctl.d that lowers it"
+        )
+
+
+def _understood(disk: str, osd: object) -> None:
+    """Raise where an OSD's fsids or sizes are none: configure refuses such layouts, but others may write a pillar."""
+    told = osd if isinstance(osd, Mapping) else {}
+    fsids = told.get("uuids") or []
+    wrong = told is not osd or not isinstance(fsids, list) or any(not FSID.fullmatch(str(fsid)) for fsid in fsids)
+    if fsids and not wrong:
+        sizes = [told.get(f"{role}_size") for role in ("db", "wal") if told.get(role)]
+        wrong = any(type(size) is not int or size <= 0 for size in sizes)
+    if wrong:
+        raise CommandExecutionError(
+            f"{disk}: its OSDs are planned as {str(osd)[:200]}: expected a list of UUIDs, and sizes in bytes; "
+            "'salt-run policy.check' says what is wrong in the profile"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from proposals.files.site import minion_of
 from proposals.inventory.disk import RESERVED
+from proposals.pillar import layouts
 from proposals.text.errors import ArgumentError
 
 REASON = f"{RESERVED}an adopted OSD lies here"
@@ -45,7 +46,7 @@ def unplanned(files: Mapping[str, dict]) -> dict[str, dict]:
         planned = {
             disk: osd
             for disk, osd in _within(storage, "osds").items()
-            if not (isinstance(osd, Mapping) and theirs[minion].keys() & set(osd.get("uuids") or ()))
+            if not (isinstance(osd, Mapping) and theirs[minion].keys() & set(layouts.fsids(osd)))
         }
         if storage:
             kept[target] = {**content, "ceph": {**ceph, "storage": {**storage, "osds": planned}}}

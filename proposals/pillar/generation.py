@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from proposals.files.site import minion_file
-from proposals.pillar import chosen, conf, named, problems, secrets, tunings
+from proposals.pillar import chosen, conf, layouts, named, problems, secrets, tunings
 from proposals.pillar.chosen import TEMPLATE, Chosen
 from proposals.services import planning, table
 from proposals.services.planning import ServicePlans
@@ -56,6 +56,7 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     kept
         Texts of files that are carried over as they are, by path.
     """
+    _refuse(layouts.problems(choice.files))
     members, crashes = _members(choice), bool(choice.settings["crash_reports"])
     hostnames = {minion: choice.hosts[minion]["hostname"] for minion in choice.roles if minion in choice.hosts}
     services = planning.plan(PlannedCluster(choice.roles, choice.hosts, choice.settings, choice.given))
@@ -63,14 +64,17 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     derived = {**monitors, "sections": services.conf(), "crash": POSTED if crashes else []}
     files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(choice, members, services)}
     texts = {**{path: dump(content) for path, content in files.items()}, **(kept or {})}
-    against = [*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)]
-    if against:
-        raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(against))
+    _refuse([*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)])
     unnamed = dump({"ceph": derived})
     name = hashlib.sha256(repr(sorted({**texts, "derived": unnamed}.items())).encode()).hexdigest()[:16]
     texts["stack/default/ceph/derived.yml"] = dump({"ceph": {**derived, "generation": name}})
     once, caps = named.hosts(files, hostnames, crashes), choice.settings["adopted_caps"]
     return Generation(name, texts, members, choice.roles, hostnames, services, once, caps, crashes)
+
+
+def _refuse(against: list[str]) -> None:
+    if against:
+        raise PolicyError("policy.cfg cannot be configured, nothing was changed:\n" + "\n".join(against))
 
 
 def _members(choice: Chosen) -> dict[str, list[str]]:

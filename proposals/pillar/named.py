@@ -13,7 +13,7 @@ from proposals.cluster.removal.items import Item, called, candidates, members
 from proposals.files import atomic, documents
 from proposals.files.site import MINIONS, Site, minion_file
 from proposals.inventory import kept
-from proposals.pillar import adopted, chosen, secrets
+from proposals.pillar import adopted, chosen, layouts, secrets
 from proposals.text.errors import StoreError
 from proposals.text.notes import counted
 
@@ -42,7 +42,7 @@ def fsids(files: Mapping[str, Mapping]) -> dict[str, set[str]]:
     """Return the OSDs that files name on each minion: those of layouts, and those that were adopted."""
     found = {minion: set(told) for minion, told in adopted.osds(files).items()}
     for minion, osds in chosen.osds(files).items():
-        found.setdefault(minion, set()).update(fsid for osd in osds.values() for fsid in osd.get("uuids") or ())
+        found.setdefault(minion, set()).update(fsid for osd in osds.values() for fsid in layouts.fsids(osd))
     return found
 
 

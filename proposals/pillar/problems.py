@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from proposals.files.site import minion_file
 from proposals.networking import assigned_check
-from proposals.pillar import chosen
+from proposals.pillar import chosen, layouts
 from proposals.pillar.chosen import Chosen
 from proposals.policy.roles import ROLES
 from proposals.services import table
@@ -12,7 +12,6 @@ from proposals.settings import reader
 from proposals.settings.cluster import NETWORKS
 
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
-PARTS = ("db", "wal", "journal")  # what of an OSD may lie on another disk than its data
 
 
 def found(choice: Chosen) -> list[str]:
@@ -23,6 +22,7 @@ def found(choice: Chosen) -> list[str]:
         *choice.settings.lines(),
         *_roles(choice),
         *_disks(choice),
+        *_carriers(choice),
         *_networks(choice.files),
         *_lacking(choice.written),
         *_twins(choice),
@@ -56,7 +56,7 @@ def _shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> Iterable[str]:
 def _named(osds: Mapping[str, Mapping]) -> set[str]:
     """Every disk that a host's OSDs lie on, or are to move to."""
     new = {to["to"] for osd in osds.values() for to in osd.get("moves", {}).values() if to["to"]}
-    return {osd[part] for osd in osds.values() for part in PARTS if osd.get(part)} | set(osds) | new
+    return {osd[part] for osd in osds.values() for part in layouts.CARRIED if osd.get(part)} | set(osds) | new
 
 
 def _roles(choice: Chosen) -> Iterable[str]:
@@ -101,6 +101,21 @@ def _disks(choice: Chosen) -> Iterable[str]:
                 yield f"{minion}: {disk} has no size and serial in its profile: run proposal.populate again"
             elif seen[disk]["in_use"] and not seen[disk]["osds"] and not _half_made(seen[disk]):
                 yield f"{minion}: {disk} is not free ({', '.join(seen[disk]['in_use'])}): take it out of the profile"
+
+
+def _carriers(choice: Chosen) -> Iterable[str]:
+    """Disks that a profile gives to an OSD whole, and to another one's DB; but for OSDs that lie so already."""
+    for minion, osds in sorted(choice.osds.items()):
+        seen = {disk["id"]: disk.get("osds") or () for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+        named = [(disk, part, osd[part]) for disk, osd in osds.items() for part in layouts.CARRIED if osd.get(part)]
+        for disk, part, data in sorted(named):
+            if data == disk or data not in osds or _lies(seen.get(data, ()), osds[data]):
+                continue
+            yield f"{minion} {data}: is planned as an OSD's own disk, and as {part} of that on {disk}: choose one"
+
+
+def _lies(seen: Iterable[Mapping], osd: Mapping) -> bool:
+    return bool({each.get("fsid") for each in seen} & set(layouts.fsids(osd)))
 
 
 def _half_made(disk: Mapping) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proposals.files import documents
-from proposals.pillar import generation, problems
+from proposals.pillar import generation, layouts, problems
 from proposals.pillar.chosen import Chosen
 from proposals.pillar.generation_disk import ANY_KEY
 from proposals.policy import merging
@@ -28,6 +28,8 @@ class Judged:
 
 def judge(chosen: Chosen) -> Judged:
     """Return what is wrong with a choice."""
+    if odd := layouts.problems(chosen.files):
+        return Judged(_refused(odd), None, chosen.roles)
     findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles)) + gone(chosen)
     if any(finding.check in FIRST for finding in findings):
         return Judged(findings, None, chosen.roles)
@@ -35,9 +37,12 @@ def judge(chosen: Chosen) -> Judged:
         made = generation.build(chosen)
     except PolicyError as err:
         lines = str(err).splitlines()[1:] or [str(err)]
-        refused = [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
-        return Judged(refused + findings, None, chosen.roles)
+        return Judged(_refused(lines) + findings, None, chosen.roles)
     return Judged(findings, made, chosen.roles)
+
+
+def _refused(lines: list[str]) -> list[Finding]:
+    return [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
 
 
 def gone(choice: Chosen) -> list[Finding]:

@@ -48,6 +48,24 @@ def test_one_osd_takes_its_whole_disk(storage):
 
 
 @pytest.mark.parametrize(
+    "osd",
+    [
+        {"uuids": UUIDS[0]},
+        {"uuids": ["../x"]},
+        {"uuids": 5},
+        {"uuids": UUIDS[:1], "db": FAST, "db_size": "40g"},
+        {"uuids": UUIDS[:1], "db": FAST},
+        {"uuids": UUIDS[:1], "wal": FAST, "wal_size": -5},
+        None,
+        "text",
+    ],
+)
+def test_a_layout_that_is_none_is_one_message(storage, osd):
+    with pytest.raises(salt.exceptions.CommandExecutionError, match=f"{DATA}: its OSDs are planned as .*policy.check"):
+        storage(osds={DATA: osd}, disks={}, method="raw")["osd.plan"]()
+
+
+@pytest.mark.parametrize(
     ("osd", "method", "words"),
     [
         ({"format": "filestore", "journal": FAST}, "raw", "only bluestore is made"),

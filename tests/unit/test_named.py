@@ -5,7 +5,7 @@ import json
 
 import pytest
 import yaml
-from test_generation import CHOSEN, DATA, INVENTORY
+from test_generation import CHOSEN, DATA, INVENTORY, OSD
 
 from proposals.cluster.removal.items import Item
 from proposals.files import atomic
@@ -14,6 +14,7 @@ from proposals.pillar import generation, generation_disk, named, secrets
 from proposals.pillar.chosen import Chosen
 from proposals.text.errors import StoreError
 
+OTHER = "6b0c2b1e-0000-4000-8000-000000000002"
 RGW = {"gateways": [{"name": "rgw.node2"}, {"name": "secure.node2"}]}
 
 
@@ -35,7 +36,7 @@ def without_node1():
     """All of it is node2's: another OSD, the monitor."""
     chosen = copy.deepcopy(CHOSEN)
     storage = chosen.pop(minion_file("node1"))["ceph"]["storage"]
-    storage["osds"][DATA]["uuids"] = ["v"]
+    storage["osds"][DATA]["uuids"] = [OTHER]
     del chosen["cluster/node1.sls"]
     chosen["cluster/node2.sls"]["roles"] = ["mon", "mgr", "storage"]
     return {**chosen, minion_file("node2"): {"ceph": {"storage": storage}}}
@@ -44,7 +45,7 @@ def without_node1():
 def test_a_generation_names_osds_daemons_and_files():
     told = built(CHOSEN).named
     assert told["node1"] == {
-        "hostname": "node1", "osds": ["u"], "parts": {"mon": {"daemons": ["node1"]}, "bootstrap-osd": {}, "crash": {}}
+        "hostname": "node1", "osds": [OSD], "parts": {"mon": {"daemons": ["node1"]}, "bootstrap-osd": {}, "crash": {}}
     }  # fmt: skip
     assert told["node2"]["parts"] == {"mgr": {"daemons": ["node2"], "keys": ["mgr.node2"]}, "crash": {}}
     assert told["salt.lab"]["parts"] == {"admin": {}} and "spare" not in told
@@ -76,13 +77,13 @@ def test_what_was_served_once_is_known_until_it_has_left(site):
     named.note(site, built(CHOSEN).named)
     named.note(site, built(without_node1()).named)
     known = named.known(site)
-    assert known["node1"]["osds"] == ["u"] and known["node2"]["parts"].keys() == {
+    assert known["node1"]["osds"] == [OSD] and known["node2"]["parts"].keys() == {
         "mon",
         "mgr",
         "bootstrap-osd",
         "crash",
     }
-    named.forget(site, [Item("osd", "osd.0", "node1", "u"), Item("mon", "mon.node1", "node1")])
+    named.forget(site, [Item("osd", "osd.0", "node1", OSD), Item("mon", "mon.node1", "node1")])
     assert named.known(site)["node1"]["parts"] == {"bootstrap-osd": {}, "crash": {}}
     rest = [Item(part, part, "node1") for part in ("bootstrap-osd", "crash")]
     named.forget(site, [*rest, Item("key", "client.x")])
@@ -118,7 +119,7 @@ def test_a_site_from_before_knows_by_the_generations_that_are_kept(site):
     for chosen in (CHOSEN, without_node1()):
         generation_disk.prepare(site, built(chosen))
     assert not site.served.exists()
-    assert named.known(site)["node1"]["osds"] == ["u"]
+    assert named.known(site)["node1"]["osds"] == [OSD]
     assert named.known(site)["node2"]["parts"].keys() == {"mon", "mgr", "bootstrap-osd", "crash"}
 
 
