@@ -19,6 +19,7 @@ from proposals.text.names import shown
 DEEPEST = 100  # levels of lists and mappings in each other; ours have 8
 REPEATED = 100_000  # values that aliases may stand for, beside those that are written
 DIGITS = 100  # of one whole number; Python itself reads and prints at most 4,300
+MERGE = "tag:yaml.org,2002:merge"
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where there is one
 # Only text with many brackets, many "- " or deep indentation in a line, or an alias can nest deeply or repeat itself:
 # everything else needs no second look.
@@ -27,7 +28,20 @@ _ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s*]")
 
 
 class _Loader(_Safe):
-    """A safe loader whose numbers stay printable."""
+    """A safe loader whose numbers stay printable, and whose mappings have each key once, as Salt's have."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.seen: set[int] = set()  # mappings, by id: one that others merge (<<) holds their keys beside its own then
+
+    def flatten_mapping(self, node: MappingNode) -> None:
+        """Refuse a key that a mapping holds twice, of which one would be lost; then merge what it merges."""
+        if id(node) not in self.seen:
+            self.seen.add(id(node))
+            keys = [key for key, _ in node.value if isinstance(key, ScalarNode) and key.tag != MERGE]
+            if len({(key.tag, key.value) for key in keys}) < len(keys):
+                _refuse_twice(keys)
+        super().flatten_mapping(node)
 
     def construct_whole(self, node: ScalarNode) -> int:
         """A whole number of at most ``DIGITS`` digits."""
@@ -37,13 +51,24 @@ class _Loader(_Safe):
         return self.construct_yaml_int(node)
 
 
+def _refuse_twice(keys: list[ScalarNode]) -> None:
+    """Name the first key of a mapping that stands there a second time."""
+    first: dict[tuple[str, str], int] = {}
+    for key in keys:
+        name = (key.tag, key.value)
+        if name in first:
+            problem = f"'{shown(key.value, 30)}' stands there twice (line {first[name]})"
+            raise ConstructorError(None, None, problem, key.start_mark)
+        first[name] = key.start_mark.line + 1
+
+
 class _TextKeys(_Loader):
     """Keys are text as they are written: a host called ``1``, ``no`` or ``on`` keeps its name."""
 
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict:
         """The mapping of a node, its keys as text."""
         for key, _ in node.value:
-            if isinstance(key, ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+            if isinstance(key, ScalarNode) and key.tag != MERGE:
                 key.tag = "tag:yaml.org,2002:str"
         return super().construct_mapping(node, deep)
 

@@ -28,6 +28,8 @@ TEXTS = {  # too long to stand in a case file
         [f"a0: &a0 [{'x, ' * 9}x]", *(f"a{n + 1}: &a{n + 1} [{f'*a{n}, ' * 9}*a{n}]" for n in range(9))]
     ),
     "an alias of itself": "a: &a [*a]",
+    "a key twice": "pools:\n  rbd: {}\nfsid: x\n# more\npools:\n  data: {}\n",
+    "a key twice, further in": "ceph:\n  {db: 1, 'db': 2}\n",
 }
 
 
@@ -39,6 +41,18 @@ def test_yaml_has_limits_that_a_message_names(name):
 
 def test_aliases_that_people_write_are_read():
     assert parse_yaml("a: &a {b: 1}\nc: [*a, *a]\nd: {<<: *a, e: 2}\n", "x.yml")["d"] == {"b": 1, "e": 2}
+
+
+def test_a_key_that_a_merge_brings_may_be_told_otherwise():
+    """Also where the mapping that is merged merges another one, and lies deeper than it."""
+    text = "a: &a {b: 1}\nx: {y: {z: &z {<<: *a, b: 2}}}\nc: {<<: *z, b: 3, d: 4}\n"
+    assert parse_yaml(text, "x.yml") == {"a": {"b": 1}, "x": {"y": {"z": {"b": 2}}}, "c": {"b": 3, "d": 4}}
+
+
+def test_keys_that_are_the_same_text_stand_once():
+    assert parse_yaml("1: a\n'1': b\n", "x.yml") == {1: "a", "1": "b"}
+    with pytest.raises(StoreError, match=r"x.yml line 2 .*'1' stands there twice \(line 1\)"):
+        parse_yaml("1: a\n'1': b\n", "x.yml", text_keys=True)
 
 
 @pytest.mark.parametrize("name", CASES["disks"])
