@@ -60,7 +60,7 @@ def _inventory_folder(folder: Path) -> dict:
     cluster = folder.parent / "proposals/config/stack/default/ceph/cluster.yml"
     known = read_yaml(cluster) if cluster.exists() else None
     if isinstance(known, dict):
-        inventory["networks"] = {key: value for key, value in known.items() if key.endswith("_network")}
+        inventory["networks"] = {key: value for key, value in known.items() if str(key).endswith("_network")}
         inventory |= {"cluster": known["fsid"]} if known.get("fsid") else {}
     return inventory
 

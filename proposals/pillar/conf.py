@@ -36,12 +36,10 @@ def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: b
         if minion not in inventory:
             problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
             continue
-        found = addresses.inside(inventory[minion].get("addresses", []), addresses.network(network))
-        address = min(found, default=None)
+        has = inventory[minion].get("addresses", [])
+        address = min(addresses.inside(has, addresses.network(network)), default=None)
         if network and not address:
-            problems.append(
-                f"{minion}: no address in public_network {network}; it has {inventory[minion]['addresses']}"
-            )
+            problems.append(f"{minion}: no address in public_network {network}; it has {has or 'none'}")
             continue
         addrs = f"[v2:{address}:3300,v1:{address}:6789]" if msgr2 else f"[v1:{address}:6789]"
         monitors.append({"name": inventory[minion]["hostname"], "address": address, "addrs": addrs})

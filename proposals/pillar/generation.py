@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from proposals.files.site import minion_file
-from proposals.pillar import chosen, conf, layouts, named, problems, secrets, tunings
+from proposals.pillar import chosen, conf, named, problems, secrets, tunings
 from proposals.pillar.chosen import TEMPLATE, Chosen
 from proposals.services import planning, table
 from proposals.services.planning import ServicePlans
@@ -56,7 +56,7 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     kept
         Texts of files that are carried over as they are, by path.
     """
-    _refuse(layouts.problems(choice.files))
+    _refuse(problems.unreadable(choice))
     members, crashes = _members(choice), bool(choice.settings["crash_reports"])
     hostnames = {minion: choice.hosts[minion]["hostname"] for minion in choice.roles if minion in choice.hosts}
     services = planning.plan(PlannedCluster(choice.roles, choice.hosts, choice.settings, choice.given))

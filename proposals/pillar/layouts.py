@@ -30,6 +30,7 @@ KEYS: Mapping[str, Kind] = {
     **dict.fromkeys(CARRIED, DEVICE),
     **{f"{part}_size": BYTES for part in CARRIED},
 }
+FILLED = ("format", "moves")  # which hosts read where they stand there at all
 PLACE: Mapping[str, Kind] = {"to": DEVICE, "size": BYTES}  # where a part moves to
 
 
@@ -107,7 +108,7 @@ def _read(said: Mapping, known: Mapping[str, Kind], what: str, short: bool = Fal
             yield f"'{shown(key)}' is no key of {what}" + (
                 f": did you mean '{near}'?" if near else f"; known are {', '.join(known)}"
             )
-        elif value is not None and not (value == "" and key in CARRIED):
+        elif (value is not None or key in FILLED) and not (value == "" and key in CARRIED):
             # DeepSea's sizes (40g), in its short form of an OSD alone: hosts plan nothing of that
             sized = short and kind is BYTES and isinstance(value, str) and value[:1].isdigit()
             yield from () if sized else kind.read(str(key), value)[1]

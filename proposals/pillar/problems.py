@@ -10,8 +10,33 @@ from proposals.policy.roles import ROLES
 from proposals.services import table
 from proposals.settings import reader
 from proposals.settings.cluster import NETWORKS
+from proposals.text.names import shown
 
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
+
+
+def unreadable(choice: Chosen) -> list[str]:
+    """Return what is of no form that anything else could be judged by: layouts, and what discovery stored."""
+    hosts = {minion: choice.hosts[minion] for minion in sorted({*choice.roles, *choice.osds} & choice.hosts.keys())}
+    return [
+        *layouts.problems(choice.files),
+        *(
+            f"{minion}: inventory/{minion}.json is not what discovery stores: run ceph.stage.discovery again"
+            for minion, host in hosts.items()
+            if not _was_seen(host, minion in choice.osds)
+        ),
+    ]
+
+
+def _was_seen(host: object, storage: bool) -> bool:
+    """Whether discovery stored this of a host; lsblk's answer, say, plans disks, and tells no host's name."""
+    if not isinstance(host, Mapping) or not isinstance(host.get("hostname"), str):
+        return False
+    disks, addresses = host.get("ceph_disks", []), host.get("addresses", [])
+    if not isinstance(disks, list) or not isinstance(addresses, list):
+        return False
+    parts = {"in_use", "osds"}
+    return not storage or all(isinstance(disk, Mapping) and parts <= disk.keys() for disk in disks)
 
 
 def found(choice: Chosen) -> list[str]:
@@ -19,6 +44,7 @@ def found(choice: Chosen) -> list[str]:
     return [
         *_shared_disks(choice.contents),
         *(f"{path}: {line}" for path, line in misspelt(choice.own)),
+        *_keys(choice.contents),
         *choice.settings.lines(),
         *_roles(choice),
         *_disks(choice),
@@ -37,6 +63,14 @@ def misspelt(own: Mapping[str, Mapping]) -> list[tuple[str, str]]:
 def unread(own: Mapping[str, Mapping]) -> list[tuple[str, str]]:
     """Return each key there that looks like one of ours and is read by nothing, with its file."""
     return [(path, line) for path, content in own.items() for line in reader.unread(content)]
+
+
+def _keys(contents: Mapping[str, Mapping[str, dict]]) -> Iterable[str]:
+    """Keys of the settings that policy.cfg chooses that are no text, as YAML reads ``yes``."""
+    for target in chosen.CHOSEN:
+        for source, content in contents.get(target, {}).items():
+            odd = [key for key in content if not isinstance(key, str)]
+            yield from (f"{source}: the key {shown(key)}: expected text, the name of a setting" for key in odd)
 
 
 def _shared_disks(contents: Mapping[str, Mapping[str, dict]]) -> Iterable[str]:
@@ -81,7 +115,7 @@ def gone(choice: Chosen) -> dict[str, list[str]]:
 
 def _gone(choice: Chosen, minion: str) -> list[str]:
     """Of one minion; nothing where discovery never saw it."""
-    seen = {disk["id"] for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+    seen = {disk.get("id") for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
     recorded = chosen.recorded(choice.files[minion_file(minion)])
     return sorted(disk for disk in _named(choice.osds[minion]) if seen and disk not in seen and disk in recorded)
 
@@ -92,7 +126,7 @@ def _disks(choice: Chosen) -> Iterable[str]:
         if minion not in choice.hosts:
             yield f"{minion}: no inventory of this storage host: start its minion, run ceph.stage.discovery again"
             continue
-        seen = {disk["id"]: disk for disk in choice.hosts[minion].get("ceph_disks", [])}
+        seen = {disk.get("id"): disk for disk in choice.hosts[minion].get("ceph_disks", [])}
         recorded = chosen.recorded(choice.files[minion_file(minion)])
         for disk in sorted(_named(osds).difference(_gone(choice, minion))):
             if disk not in seen:
@@ -106,7 +140,7 @@ def _disks(choice: Chosen) -> Iterable[str]:
 def _carriers(choice: Chosen) -> Iterable[str]:
     """Disks that a profile gives to an OSD whole, and to another one's DB; but for OSDs that lie so already."""
     for minion, osds in sorted(choice.osds.items()):
-        seen = {disk["id"]: disk.get("osds") or () for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+        seen = {disk.get("id"): disk.get("osds") or () for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
         named = [(disk, part, osd[part]) for disk, osd in osds.items() for part in layouts.CARRIED if osd.get(part)]
         for disk, part, data in sorted(named):
             if data == disk or data not in osds or _lies(seen.get(data, ()), osds[data]):

@@ -38,7 +38,7 @@ def chosen(
     """
     profiles = {}
     for minion, has in roles.items():
-        rotates = {disk["id"]: disk.get("rotational") for disk in hosts.get(minion, {}).get("ceph_disks", ())}
+        rotates = {disk.get("id"): disk.get("rotational") for disk in hosts.get(minion, {}).get("ceph_disks", ())}
         planned = osds.get(minion, {})
         seen = [disk for disk in planned if disk in rotates] or planned  # one that is gone for now changes no profile
         classes = ["hdd" if rotates.get(disk, True) else "flash" for disk in seen]

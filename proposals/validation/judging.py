@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proposals.files import documents
-from proposals.pillar import generation, layouts, problems
+from proposals.pillar import generation, problems
 from proposals.pillar.chosen import Chosen
 from proposals.pillar.generation_disk import ANY_KEY
 from proposals.policy import merging
@@ -28,7 +28,7 @@ class Judged:
 
 def judge(chosen: Chosen) -> Judged:
     """Return what is wrong with a choice."""
-    if odd := layouts.problems(chosen.files):
+    if odd := problems.unreadable(chosen):
         return Judged(_refused(odd), None, chosen.roles)
     findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles)) + gone(chosen)
     if any(finding.check in FIRST for finding in findings):

@@ -139,6 +139,7 @@ ODD = {  # what a hand may write in place of an OSD, and what is told of it
     "a DB that is a list": ({"db": [SSD]}, "expected a device such as /dev/disk/by-id/"),
     "nothing": (None, "an OSD is not set: expected keys such as format and uuids"),
     "text": ("bluestore", "an OSD is bluestore: expected keys such as format and uuids"),
+    "moves of nothing": ({"moves": None}, "moves is not set: expected db and wal, and where each moves to"),
     "moves without a place": ({"moves": []}, "moves is empty: expected db and wal, and where each moves to"),
     "a move of no part": ({"moves": {"data": {"to": SSD}}}, "moves: data is "),
     "a move that is text": ({"moves": {"db": SSD}}, f"moves: db is {SSD}: expected db or wal, and there 'to' and"),
@@ -188,6 +189,50 @@ def test_osds_that_share_a_disk_already_stay():
     other = "6b0c2b1e-0000-4000-8000-000000000002"
     inventory["node1"]["ceph_disks"][1]["osds"] = [{"fsid": other, "role": "data"}, {"fsid": OSD, "role": "db"}]
     build(change(PROFILE, "ceph", "storage", "osds", SSD, value={"uuids": [other]}), inventory)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"ceph_disks": [{"device": "/dev/sda", "size": 1}]},  # as of lsblk -J, which names no host
+        {"hostname": 5},
+        {"hostname": "node1", "addresses": None},
+        {"hostname": "node1", "ceph_disks": None},
+        {"hostname": "node1", "ceph_disks": [{"size": 1}]},
+        [1],
+        None,
+    ],
+)
+def test_what_is_none_of_discoverys_is_told(seen):
+    contents = {target: {f"one/{target}": content} for target, content in CHOSEN.items()}
+    choice = Chosen(contents, {**INVENTORY, "node1": seen}, "salt_master")
+    line = "node1: inventory/node1.json is not what discovery stores: run ceph.stage.discovery again"
+    with pytest.raises(PolicyError) as told:
+        generation.build(choice)
+    assert str(told.value).splitlines()[1:] == [line]
+    assert [each.message for each in judging.judge(choice).findings] == [line]
+
+
+def test_a_disk_that_could_not_be_looked_at_holds_back_nothing():
+    """Discovery stores it under the kernel's name alone."""
+    inventory = copy.deepcopy(INVENTORY)
+    dead = {"device": "/dev/sdz", "in_use": ["does not answer"], "error": "Input/output error", "osds": []}
+    inventory["node1"]["ceph_disks"].append(dead)
+    assert build(inventory=inventory).members["storage"] == ["node1"]
+
+
+def test_a_monitor_without_addresses_is_told_as_such():
+    inventory = copy.deepcopy(INVENTORY)
+    del inventory["node1"]["addresses"]
+    with pytest.raises(PolicyError, match="node1: no address in public_network 10.0.0.0/24; it has none"):
+        build(inventory=inventory)
+
+
+@pytest.mark.parametrize("key", [2, True])
+def test_a_key_that_is_no_text_is_told(key):
+    target = "stack/default/ceph/cluster.yml"
+    with pytest.raises(PolicyError, match=f"one/{target}: the key {key}: expected text, the name of a setting"):
+        build(change(target, key, value="x"))
 
 
 SHORT = [

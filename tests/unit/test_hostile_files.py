@@ -87,6 +87,16 @@ def test_hosts_keep_the_names_that_yaml_reads_as_something_else(tmp_path):
     assert sorted(peek(kept.load_inventory(file))["hosts"]) == sorted(names)
 
 
+def test_keys_of_the_settings_that_are_no_text_hold_no_plan_back(tmp_path):
+    """Who chooses that file is told of them; discovery and peek read its networks alone."""
+    settings = tmp_path / "proposals/config/stack/default/ceph/cluster.yml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("public_network: 10.0.0.0/24\n2: x\nyes: 1\n")
+    (tmp_path / "inventory").mkdir()
+    (tmp_path / "inventory/node1.json").write_text('{"ceph_disks": []}')
+    assert kept.load_inventory(tmp_path / "inventory")["networks"] == {"public_network": "10.0.0.0/24"}
+
+
 def test_no_number_is_too_long_to_be_shown():
     assert shown(16**5000).startswith("0x1000")
 
