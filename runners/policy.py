@@ -122,7 +122,7 @@ def _roles(roles: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _chosen(paths: site.Site) -> chosen.Chosen:
     """All that configure makes a generation of."""
-    return chosen.read(paths, __opts__["id"], minions.pillar(__opts__))
+    return chosen.read(paths, __opts__["id"], minions.told(__opts__))
 
 
 def _refresh(paths: site.Site, built: generation.Generation) -> list[str]:

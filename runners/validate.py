@@ -89,7 +89,7 @@ def prep(test: bool = False, **_: Any) -> dict[str, Any]:
     files = _files()
     rows = [row for row in table.CHECKS if row.looks_at in (check.FILES, check.SITE)]
     findings = check.run(
-        rows, subject.of_prep(minions.pillar(__opts__), choices.own_files(site.site(__opts__).root), files)
+        rows, subject.of_prep(minions.told(__opts__), choices.own_files(site.site(__opts__).root), files)
     )
     text = check.text(findings, f"prep's settings, and {len(files)} files of ceph/ in the master's file roots")
     shown = {"text": text, "findings": [finding.as_dict() for finding in findings]}
@@ -176,7 +176,7 @@ def _served() -> subject.Subject:
     paths = site.site(__opts__)
     if not paths.current.is_dir():
         raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
-    own = minions.pillar(__opts__)
+    own = minions.told(__opts__)
     if own.get("_errors"):
         raise PolicyError(f"the master's own pillar cannot be compiled: {own['_errors']}")
     files = served.contents(paths)

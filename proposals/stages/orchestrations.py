@@ -64,12 +64,18 @@ def told(**typed: object) -> list[str]:
 
 def states(printed: str) -> list[dict[str, Any]] | None:
     """Return an orchestration's states in order, of what it printed as JSON; None where that is something else."""
+    found = _data(printed)
+    return sorted(found.values(), key=lambda state: state["__run_num__"]) if isinstance(found, dict) else None
+
+
+def _data(printed: str) -> Any:
+    """What an orchestration says of the master: its states, or words on why it has none (a broken pillar)."""
     begins = printed.find("{")
     try:
-        found = next(iter(json.loads(printed[begins:])["data"].values())) if begins >= 0 else None
+        told = json.loads(printed[begins:])["data"] if begins >= 0 else None
     except (ValueError, KeyError):
         return None
-    return sorted(found.values(), key=lambda state: state["__run_num__"]) if isinstance(found, dict) else None
+    return next(iter(told.values()), None) if isinstance(told, dict) else told
 
 
 def failure(printed: str, errors: str) -> str:
@@ -79,6 +85,8 @@ def failure(printed: str, errors: str) -> str:
         Its standard output and standard error.
     """
     found = states(printed)
+    if found is None and isinstance(words := _data(printed), list):
+        return "\n".join(map(str, words))
     if found is None:
         return printed.strip() or errors.strip()
     return "\n".join(state["comment"] for state in found if state["result"] is False)

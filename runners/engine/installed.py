@@ -111,7 +111,7 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
 def _ours(opts: Mapping) -> tuple[list[str], str, bool]:
     """Our minions, why that cannot be told, and whether they may have other masters."""
     try:
-        pillar = minions.pillar(opts)
+        pillar = minions.told(opts)
         errors = "; ".join(map(str, pillar.get("_errors", ())))
         why = f"the master's own pillar cannot be compiled: {errors}" if errors else ""
         return minions.ours(opts), why, pillar.get(masters.SETTING) is True

@@ -1,6 +1,7 @@
 """Which minions are ours, which role each has, and what the site tells its own master."""
 
 import copy
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from proposals.text.notes import FEW, several
 from runners.engine.stage_memory import Memory
 
 TARGET, SHIPPED = "ceph_minions", "*"  # of pillar/ceph/minions.sls
+BROKEN = re.compile(r" error in (?P<path>/.+):$")  # of Salt's pillar module `stack`
+PROBLEM = re.compile(r'^(.+)\n  in "<unicode string>", line (\d+), column \d+$', re.MULTILINE)  # of PyYAML, the last
 _PILLAR: Memory[dict[str, Any]] = Memory()
 
 
@@ -23,7 +26,7 @@ def ours(opts: Mapping) -> list[str]:
 
     Raises ProposalError where this master serves something else already and nobody said which minions are ours.
     """
-    target = pillar(opts)[TARGET]
+    target = told(opts)[TARGET]
     own_file = site(opts).root / "minions.sls"
     if target == SHIPPED and not own_file.exists() and (other := _other_top(opts)):
         accepted = several(match(opts, "*"), "more", FEW) or "none"
@@ -81,6 +84,20 @@ def master(opts: Mapping) -> str:
 def pillar(opts: Mapping) -> dict[str, Any]:
     """Return the master's own pillar: what stages, and runners, are told by the site.
 
+    Raises ProposalError where the master does not serve Halocline's pillar, or a file of it is broken: what that file
+    says would be missing without a word.
+    """
+    own = told(opts)
+    if errors := own.get("_errors"):
+        lines = "; ".join(map(_error, errors))
+        raise ProposalError(f"the master's own pillar cannot be compiled: {lines}; 'salt-run policy.check' says more")
+    return own
+
+
+def told(opts: Mapping) -> dict[str, Any]:
+    """Return the same as far as Salt could compile it, with ``_errors`` where it could not: for what reads the site's
+    files by itself, or says what is wrong with them.
+
     The steps of a stage share one until one of them changes anything (``anew``): to compile it takes 0.1 s and more.
 
     Raises ProposalError where the master does not serve Halocline's pillar.
@@ -90,6 +107,15 @@ def pillar(opts: Mapping) -> dict[str, Any]:
         compiled = _compiled(opts)
         _PILLAR.keep(opts, compiled)
     return copy.deepcopy(compiled)
+
+
+def _error(text: object) -> str:
+    """One of Salt's errors in a line: the file, the line in it, and the problem; it repeats the file's content."""
+    first, _, rest = str(text).partition("\n")
+    if not (found := BROKEN.search(first)):
+        return first
+    problem, line = next(reversed(PROBLEM.findall(rest)), (rest.partition("\n")[0].strip('"'), ""))
+    return f"{found['path']}{f' line {line}' if line else ''}: {problem}"
 
 
 def anew(opts: Mapping) -> None:

@@ -12,6 +12,8 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.policy import merging, policy, store
+from proposals.text.errors import ProposalError
+from runners.engine import minions
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\
@@ -179,6 +181,38 @@ def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
     finally:
         own.unlink()
     assert "everywhere" not in compile_pillar(opts, "node2")
+
+
+BROKEN = [
+    ("stack/ceph/cluster.yml", "fsid: x\n pools: [\n", "stack/ceph/cluster.yml line 2: mapping values are not allowed"),
+    (
+        "stack/ceph/cluster.yml",
+        "pools: {}\nfsid: x\npools: {}\n",
+        "stack/ceph/cluster.yml line 3: found conflicting ID",
+    ),
+    ("stack/ceph/cluster.yml", "fsid: x\nnote: {{ hush(\n", "stack/ceph/cluster.yml: unexpected 'end of template'"),
+    ("site.sls", "a: [\n", "Rendering SLS 'ceph.site' failed."),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "message"), BROKEN)
+def test_a_broken_file_of_the_site_stops_who_reads_settings(opts, path, text, message):
+    """Its words would be missing: 'the site names no pools: nothing changed' was told of a site that names them."""
+    own = site(opts).root / path
+    before = own.read_text() if own.exists() else None
+    own.write_text(text)
+    try:
+        with pytest.raises(ProposalError) as told:
+            minions.pillar(opts)
+        assert minions.ours(opts) == []  # no key is accepted here
+        assert minions.told(opts)["_errors"]  # who says what is wrong goes on
+        assert not minions.told(opts).get("pools")
+    finally:
+        own.unlink() if before is None else own.write_text(before)
+    assert str(told.value).startswith("the master's own pillar cannot be compiled: ")
+    assert message in str(told.value) and "'salt-run policy.check' says more" in str(told.value)
+    assert "fsid" not in str(told.value) and "\n" not in str(told.value)  # the file's other lines may hold secrets
+    assert minions.pillar(opts)["ceph_minions"] == "*"
 
 
 def test_secrets_are_for_the_master_alone_to_read(opts):
