@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proposals.files import site
-from proposals.pillar import carried, chosen, generation, generation_disk, key_store, named, problems, served
+from proposals.pillar import carried, chosen, generation, generation_disk, key_store, named, problems, served, strays
 from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
@@ -95,6 +95,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
+    lines += strays.found(choice)
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += named.keyrings(named.known(paths), built.named)
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]

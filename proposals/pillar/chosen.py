@@ -25,7 +25,9 @@ from proposals.text.names import shown
 
 LAYERS = ("stack/global.yml", LAYER)  # of the site's own, in Salt's order: they have the last word
 CHOSEN = ("stack/default/global.yml", "stack/default/ceph/cluster.yml")  # of policy.cfg's
+OWN_ROLES, OWN_MINIONS = "stack/ceph/roles", "stack/ceph/minions"  # the site's own of a role, of a minion
 FILES = (*LAYERS, PLACE, MINIONS)  # in which a site writes settings, below <pillar_root>/ceph
+KINDS = (".yml", ".yaml", ".sls")  # how such files end, or are meant to
 TEMPLATE = ("{{", "{%", "{#")  # what Salt would render
 
 
@@ -47,6 +49,8 @@ class Chosen:
         The names of the certificates and passwords that the site gave.
     profiles
         Those that give minions a layout, by name.
+    listed
+        The paths of the files that lie where the site's own are read.
     """
 
     contents: Mapping[str, Mapping[str, dict]]
@@ -56,6 +60,7 @@ class Chosen:
     own: Mapping[str, Mapping] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
 
     @cached_property
     def files(self) -> dict[str, dict]:
@@ -94,7 +99,7 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
         spares.KEY, _written(contents, pillar, own).get(spares.KEY)
     )  # what is wrong with it, ``settings`` tells
     hosts = spares.reserve(kept.load_inventory(site.inventory)["hosts"], kept_back)
-    return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts)
+    return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts, _listed(site.root))
 
 
 def _written(
@@ -110,9 +115,13 @@ def own_files(root: Path) -> dict[str, Mapping]:
     """Return the contents of the site's own files, by path below ``<pillar_root>/ceph``, which is ``root``.
 
     A file with templates in it is Salt's to read, and says nothing before it is served. Raises StoreError for one that
-    is no mapping: Salt would leave it out without a word.
+    is no mapping: Salt would leave it out without a word. Those of a role or minion are looked at alike, and not
+    returned: they are not the master's.
     """
-    texts = {path: atomic.read_text(root / path) for path in FILES if (root / path).is_file()}
+    some = [
+        str(path.relative_to(root)) for folder in (OWN_ROLES, OWN_MINIONS) for path in (root / folder).glob("*.yml")
+    ]
+    texts = {path: atomic.read_text(root / path) for path in (*FILES, *sorted(some)) if (root / path).is_file()}
     plain = {path: text for path, text in texts.items() if not any(mark in text for mark in TEMPLATE)}
     contents = {path: documents.parse_yaml(text, str(root / path)) for path, text in plain.items()}
     for path, content in contents.items():
@@ -122,7 +131,14 @@ def own_files(root: Path) -> dict[str, Mapping]:
                 f"{root / path} is not a mapping: expected lines such as 'small_site: true', found "
                 f"'{shown(line)}'; correct it, or move it away"
             )
-    return {path: content for path, content in contents.items() if content is not None}
+    return {path: contents[path] for path in FILES if contents.get(path) is not None}
+
+
+def _listed(root: Path) -> tuple[str, ...]:
+    """The files that lie where the site's own are read; it may keep what it likes beside them, under other names."""
+    folders = [*root.glob("*"), *(root / "stack").glob("*"), *(root / "stack/ceph").rglob("*")]
+    paths = [path for path in folders if path.suffix in KINDS and path.name[0] != "." and path.is_file()]
+    return tuple(sorted(str(path.relative_to(root)) for path in paths))
 
 
 def own_settings(root: Path) -> dict[str, object]:

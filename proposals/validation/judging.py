@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proposals.files import documents
-from proposals.pillar import generation, problems
+from proposals.pillar import generation, problems, strays
 from proposals.pillar.chosen import Chosen
 from proposals.pillar.generation_disk import ANY_KEY
 from proposals.policy import merging
@@ -28,9 +28,11 @@ class Judged:
 
 def judge(chosen: Chosen) -> Judged:
     """Return what is wrong with a choice."""
+    unread = [Finding("unread_file", WARNING, (), line, "rename it, or take it away") for line in strays.found(chosen)]
     if odd := problems.unreadable(chosen):
-        return Judged(_refused(odd), None, chosen.roles)
-    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles)) + gone(chosen)
+        return Judged(_refused(odd) + unread, None, chosen.roles)
+    findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles))
+    findings += [*gone(chosen), *unread]
     if any(finding.check in FIRST for finding in findings):
         return Judged(findings, None, chosen.roles)
     try:

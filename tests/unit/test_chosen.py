@@ -12,9 +12,10 @@ from planning import GUIDE, apollo
 from proposals.disks import arguments, plan
 from proposals.files.site import Site
 from proposals.inventory import spares
-from proposals.pillar import chosen
+from proposals.pillar import chosen, strays
 from proposals.policy import store
 from proposals.text.errors import StoreError
+from proposals.validation import judging
 
 POLICY = """cluster-ceph/cluster/*.sls
 config/stack/default/ceph/cluster.yml
@@ -98,3 +99,77 @@ def test_a_spare_that_a_chosen_fragment_names_is_kept_back(site):
     kept = [each["id"] for each in read.hosts["osdnode1"]["ceph_disks"] if spares.REASON in each["in_use"]]
     fragment.write_text(before)
     assert kept == [disk["id"]]
+
+
+READ = ("stack/ceph/cluster.yml", "stack/global.yml", "stack/ceph/roles/mon.yml", "stack/ceph/minions/osdnode1.yml")
+BESIDE = (
+    "stack/ceph/minions/salt_master.yml",
+    "site.sls",
+    "minions.sls",
+    "stack/ceph/notes.txt",
+    "mine.sls",
+    "top.jinja",
+)
+UNREAD = {
+    "stack/ceph/cluster.yaml": ": did you mean stack/ceph/cluster.yml?",
+    "stack/cluster.yml": ": did you mean stack/ceph/cluster.yml?",
+    "stack/ceph/role/mon.yml": ": did you mean stack/ceph/roles/mon.yml?",
+    "stack/ceph/roles/monn.yml": ": did you mean stack/ceph/roles/mon.yml?",
+    "stack/ceph/minions/osdnode1.sls": ": did you mean stack/ceph/minions/osdnode1.yml?",
+    "stack/ceph/minions/elsewhere.lab.yml": "",
+    "minion.sls": ": did you mean minions.sls?",
+}
+
+
+@pytest.fixture
+def own(site):
+    """A function: a file of the site's own, there until the test ends."""
+    made = []
+
+    def write(path, text="{}\n"):
+        made.append(site.root / path)
+        made[-1].parent.mkdir(parents=True, exist_ok=True)
+        made[-1].write_text(text)
+
+    yield write
+    for path in made:
+        path.unlink(missing_ok=True)
+
+
+def test_files_of_the_site_that_nothing_reads_are_named(site, own):
+    for path in (*READ, *BESIDE, *UNREAD):
+        own(path)
+    read = chosen.read(site, "salt_master", {})
+    assert strays.found(read) == [f"{path}: nothing reads this file{near}" for path, near in sorted(UNREAD.items())]
+    warned = [each.message for each in judging.judge(read).findings if each.check == "unread_file"]
+    assert warned == strays.found(read)
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("config/stack/default/ceph/cluster.yaml", ": did you mean stack/default/ceph/cluster.yml?"),
+        ("config/stack/default/ceph/role/mon.yml", ": did you mean stack/default/ceph/roles/*.yml?"),
+        ("profile-apollo/cluster/osdnode1.sls.bak", ""),
+    ],
+)
+def test_a_line_that_chooses_what_is_of_no_layer_is_told(site, path, near):
+    (site.proposals / path).parent.mkdir(parents=True, exist_ok=True)
+    (site.proposals / path).write_text("roles: [mon]\n")
+    (site.proposals / "policy.cfg").write_text(f"{POLICY}{path}\n")
+    read = chosen.read(site, "salt_master", {})
+    (site.proposals / path).unlink()
+    (site.proposals / "policy.cfg").write_text(POLICY)
+    assert strays.found(read) == [f"policy.cfg chooses {path}, which is of no layer{near}"]
+
+
+@pytest.mark.parametrize("path", ["stack/ceph/roles/mon.yml", "stack/ceph/minions/osdnode1.yml"])
+def test_a_broken_file_of_a_role_or_a_minion_is_named(site, own, path):
+    own(path, "[1,2\n")
+    with pytest.raises(StoreError, match=f"{path} line .* is not YAML"):
+        chosen.read(site, "salt_master", {})
+    own(path, "[1, 2]\n")
+    with pytest.raises(StoreError, match=f"{path} is not a mapping"):
+        chosen.read(site, "salt_master", {})
+    own(path, 'note: "{{ minion_id | upper }}"\n')
+    assert path not in chosen.read(site, "salt_master", {}).own

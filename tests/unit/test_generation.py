@@ -311,3 +311,11 @@ def test_a_misspelt_key_of_the_sites_own_layer_is_refused():
         build(own={OWN: {"smal_site": True}})
     assert build(own={OWN: {"apache": {"port": 80}}}).name == build().name
     assert build(pillar={"smal_site": True}).name == build().name  # the site's pillar may hold what it likes
+
+
+def test_a_file_that_nothing_reads_is_a_warning_and_holds_back_nothing():
+    contents = {target: {f"one/{target}": content} for target, content in CHOSEN.items()}
+    judged = judging.judge(Chosen(contents, INVENTORY, "salt_master", listed=("stack/cluster.yml", OWN)))
+    told = [(each.severity, each.message) for each in judged.findings if each.check == "unread_file"]
+    assert told == [("warning", f"stack/cluster.yml: nothing reads this file: did you mean {OWN}?")]
+    assert judged.made == build()
