@@ -163,12 +163,14 @@ def test_what_is_not_clean_or_not_ours_stops_deploy_whatever_configure_said(
 
 def test_another_public_network_stops_deploy(cluster: Product) -> None:
     """Monitors keep their addresses: every ceph.conf would name places where nobody listens."""
-    own = f"{PILLAR}/stack/ceph/cluster.yml"
+    own, found = f"{PILLAR}/stack/ceph/cluster.yml", f"{PILLAR}/proposals/config/stack/default/ceph/cluster.yml"
     kept = cluster.run("saltmaster", f"cat {own}", check=False).out
+    networks = yaml.safe_load(cluster.run("saltmaster", f"cat {found}").out)
+    public, other = (networks[key].rpartition(".")[0] for key in ("public_network", "cluster_network"))
     try:
-        cluster.write(own, f"{kept}public_network: 192.168.145.0/24\n")  # the cluster's own
+        cluster.write(own, f"{kept}public_network: {networks['cluster_network']}\n")
         cluster.stage("ceph.stage.configure")
-        refused(cluster, DEPLOY, "listens on 192.168.144.31, and ceph.conf would say 192.168.145.31")
+        refused(cluster, DEPLOY, f"listens on {public}.31, and ceph.conf would say {other}.31")
     finally:
         cluster.write(own, kept)
         cluster.run("saltmaster", f"test -s {own} || rm {own}")
