@@ -61,9 +61,12 @@ def leave(step: str, among: Sequence[str], answers: Mapping[str, Any]) -> dict[s
 
 
 @answer.answers
-def away() -> dict[str, Any]:
+def away(must: bool = True) -> dict[str, Any]:
     """Leave out the hosts in maintenance where the cluster did not say at the beginning of the running stage who they
-    are: a step of it, before anything starts daemons. The stage ends where the cluster does not say it now either.
+    are: a step of it, before anything starts daemons.
+
+    must
+        Whether the stage ends where the cluster does not say it now either; without it, a later step asks again.
 
     CLI Example:
 
@@ -74,7 +77,12 @@ def away() -> dict[str, Any]:
     note = stage_lock.own(__opts__)
     if not note.get("unasked") or stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "known since the stage began"}
-    found = taking_part.left_at_first(note, list(maintained.records(__opts__).values()))
+    try:
+        found = taking_part.left_at_first(note, list(maintained.records(__opts__).values()))
+    except ProposalError as err:
+        if must:
+            raise
+        return {"text": f"which hosts are in maintenance is not known yet: {err}"}
     stage_lock.note(__opts__, {**note, **found, "left": {**found["left"], **note["left"]}})
     named = sorted(found["left"].keys() & found["maintenance"].keys())
     lines = [f"{minion}: {found['left'][minion]}; left out from here on" for minion in named]

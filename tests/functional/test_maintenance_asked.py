@@ -491,6 +491,8 @@ def test_who_is_in_maintenance_is_asked_again_before_anything_is_started(runners
     cluster.cluster_maintenance_hosts = fails
     assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0
     assert "node1" in runners["targets.hosts"]()
+    later = runners["targets.away"](must=False)
+    assert later.get("retcode", 0) == 0 and "is not known yet" in later["text"] and noted.job["unasked"]
     refused = runners["targets.away"]()
     assert refused["retcode"] == 2 and why.partition(":")[0] in refused["error"]
     cluster.cluster_maintenance_hosts = answers

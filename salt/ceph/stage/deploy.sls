@@ -60,13 +60,23 @@ ceph-stage-deploy-configuration:
     - require:
       - step: ceph-stage-deploy-networks
 
+# Where this host could not ask before: what is in maintenance is started by nobody. Monitors that are all down are
+# started before they can say it; the step before OSDs asks again.
+ceph-stage-deploy-maintained:
+  step.runner:
+    - name: targets.away
+    - must: False
+    - failhard: True
+    - require:
+      - step: ceph-stage-deploy-configuration
+
 ceph-stage-deploy-mon:
   step.state:
     - hosts: {{ pillar['ceph']['members']['mon'] | tojson }}
     - sls: ceph.cluster.mon
     - failhard: True
     - require:
-      - step: ceph-stage-deploy-configuration
+      - step: ceph-stage-deploy-maintained
 
 ceph-stage-deploy-admin:
   step.state:
@@ -93,7 +103,6 @@ ceph-stage-deploy-central-config:
     - require:
       - step: ceph-stage-deploy-keys
 
-# Where no monitor answered before, or this host could not ask: what is in maintenance is started by nobody.
 ceph-stage-deploy-maintenance:
   step.runner:
     - name: targets.away
