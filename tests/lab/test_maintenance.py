@@ -121,6 +121,14 @@ def test_an_admins_noout_stays(kept: Product) -> None:
         kept.run("saltmaster", "ceph osd unset-group noout node1")
 
 
+def test_a_master_that_lost_its_ceph_conf_starts_nothing_in_maintenance(kept: Product) -> None:
+    """It cannot ask who is until deploy has written the file again."""
+    began(kept, "begin node3")
+    kept.run("saltmaster", "rm /etc/ceph/ceph.conf")
+    stages(kept, "node3", [DEPLOY])
+    assert running(kept, "node3") == [] and kept.run("saltmaster", "test -e /etc/ceph/ceph.conf").code == 0
+
+
 def test_osds_below_a_bucket_of_another_name_are_asked_of_and_held(kept: Product) -> None:
     """As where a site has buckets for classes; the OSDs move to their host's bucket by themselves when they start."""
     numbers = osds(kept, "node2")
