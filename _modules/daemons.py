@@ -63,8 +63,9 @@ def pending() -> dict[str, dict[str, list]]:
 def settings() -> dict[str, dict[str, dict]]:
     """Return what each running daemon has otherwise than it would start with, and what the monitors told it.
 
-    ``{name: {differs: {option: [now, then]}, told: {option: value}}}``: whether what was told is what the monitors have
-    now, they know (``proposals/cluster/restarts.py``).
+    ``{name: {differs: {option: [now, then]}, told: {option: value}, answers: bool}}``: whether what was told is what
+    the monitors have now, they know (``proposals/cluster/restarts.py``). Of a daemon that does not answer at its admin
+    socket nothing is known but its files and its program.
 
     CLI Example:
 
@@ -82,7 +83,7 @@ def settings() -> dict[str, dict[str, dict]]:
         differs = _differs(name, daemon, diff, sections) if answer else {}
         differs |= _newer_files(daemon) | _newer_program(pids.get(f"{daemon['unit']}.service", ""))
         told = {key: halocline.spelled(levels["mon"]) for key, levels in diff.items() if "mon" in levels}
-        found[name] = {"differs": differs, "told": told}
+        found[name] = {"differs": differs, "told": told, "answers": answer is not None}
     return found
 
 

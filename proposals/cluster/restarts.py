@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from proposals.text.errors import InventoryError
 from proposals.text.form import has
 
-FORM = {"*": {"differs": {"*": [object]}, "told": {"*": str}}}  # of daemons.settings
+FORM = {"*": {"differs": {"*": [object]}, "told": {"*": str}, "answers": bool}}  # of daemons.settings
 
 
 def waiting(daemons: object, startup: Sequence[Mapping]) -> dict[str, dict[str, list]]:
@@ -22,8 +22,8 @@ def waiting(daemons: object, startup: Sequence[Mapping]) -> dict[str, dict[str, 
         raise InventoryError("its answer is not of the form expected (daemons.settings): run ceph.stage.prep")
     found = {}
     for name, daemon in daemons.items():  # type: ignore[attr-defined]
-        now = daemon["told"]
-        told = {key: [now.get(key), then] for key, then in _told(name, startup).items() if now.get(key) != then}
+        now, then = daemon["told"], _told(name, startup) if daemon["answers"] else {}
+        told = {key: [now.get(key), value] for key, value in then.items() if now.get(key) != value}
         if differs := {**daemon["differs"], **told}:
             found[name] = differs
     return found

@@ -8,7 +8,7 @@ of a port and the fate of an individual one only while the interface is down."""
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from proposals.networking.cables import port_map, switch_port
+from proposals.networking.cables import check, port_map, switch_port
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 
@@ -48,7 +48,8 @@ def text(answer: Mapping, system: str, ports: object = None) -> str:
         Which cable is where: ``{host: {port: "SWITCH 1/7"}}``. Without, hosts are cabled in the order of their names,
         each bond's first port to the first switch.
 
-    Raises ArgumentError where the map is not one, lacks a port, or gives a switch port twice.
+    Raises ArgumentError where the map is not one, lacks a port, names a port that no host has, or gives a switch port
+    twice.
 
     CLI: ``python -m proposals networks switch ROOT apollo --as mlnx-os``"""
     if system not in SYSTEMS:
@@ -67,7 +68,7 @@ def switches(answer: Mapping, ports: object = None) -> list[Switch]:
     typed = answer["arguments"]
     count = typed.get("switches", 2)
     bonds = {host: link for host, one in answer["hosts"].items() for link in one["links"] if link["kind"] == "bond"}
-    cabled = _map(bonds, ports) if ports is not None else _default(bonds, count)
+    cabled = _map(answer["hosts"], bonds, ports) if ports is not None else _default(bonds, count)
     vlans = sorted({link["id"] for one in answer["hosts"].values() for link in one["links"] if link.get("lower")})
     names = sorted({switch for cables in cabled.values() for switch, _ in cables.values()})
     channels: dict[str, list[Channel]] = {name: [] for name in names}
@@ -93,15 +94,18 @@ def _default(bonds: Mapping[str, Mapping], count: int) -> dict[str, dict[str, tu
     }
 
 
-def _map(bonds: Mapping[str, Mapping], ports: object) -> dict[str, dict[str, tuple[str, str]]]:
+def _map(
+    hosts: Mapping[str, Mapping], bonds: Mapping[str, Mapping], ports: object
+) -> dict[str, dict[str, tuple[str, str]]]:
     """The cables that a port map names."""
     typed = port_map(ports)
+    check(typed, hosts)
     cables: dict[str, dict[str, tuple[str, str]]] = {}
     taken: dict[tuple[str, str], str] = {}
     for host, link in sorted(bonds.items()):
-        by_port = typed.get(host)
+        by_port = typed.get(host, {})
         for port in link["ports"]:
-            cable = switch_port(host, port, by_port.get(port) if isinstance(by_port, Mapping) else None)
+            cable = switch_port(host, port, by_port.get(port))
             if cable in taken:
                 raise ArgumentError(f"port map: {' '.join(cable)} is given to {taken[cable]} and to {host} {port}")
             taken[cable] = f"{host} {port}"

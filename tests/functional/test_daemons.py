@@ -112,11 +112,15 @@ def test_a_program_that_was_replaced_is_told_of_all_daemons_by_one_start_of_syst
         monkeypatch.setattr(module.halocline_socket, "ask", lambda *_: None)
         monkeypatch.setattr(module.halocline, "run", lambda words, **_: asked.append(words) or shown)
         with LoaderModuleMock({module: {"__salt__": {"host_ceph_conf.sections": dict}}}):
-            assert module.pending() == {"osd.3": {"program": ["the one of its start", "a newer one"]}}
+            found = module.settings()
+        assert found["osd.3"] == {**NO_ANSWER, "differs": {"program": ["the one of its start", "a newer one"]}}
+        assert found["osd.4"] == {**NO_ANSWER, "differs": {}}
         assert asked == [["systemctl", "show", "--property", "Id,MainPID", "ceph-osd@3.service", "ceph-osd@4.service"]]
         for each in (old, new):
             each.kill()
 
+
+NO_ANSWER = {"told": {}, "answers": False}  # at its admin socket
 
 SHOWN = """\
 Id=ceph-osd@3.service

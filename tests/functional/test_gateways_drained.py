@@ -42,7 +42,8 @@ class Cluster(Minions):
         return {"ok": ids}
 
     def daemons_settings(self, minion):
-        return {name: {"differs": {"a": [1, 2]}, "told": {}} for name in self.waits if name.endswith(minion)}
+        waits = {"differs": {"a": [1, 2]}, "told": {}, "answers": True}
+        return {name: waits for name in self.waits if name.endswith(minion)}
 
     def daemons_pending(self, minion):
         return {name: told["differs"] for name, told in self.daemons_settings(minion).items()}

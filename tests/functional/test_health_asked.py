@@ -95,7 +95,7 @@ class Cluster:
         return dict(self.waiting.get(minion, {}))
 
     def daemons_settings(self, minion):
-        return {name: {"differs": {"a": [1, 2]}, "told": {}} for name in self.waiting.get(minion, {})}
+        return {name: {"differs": {"a": [1, 2]}, "told": {}, "answers": True} for name in self.waiting.get(minion, {})}
 
     def daemons_stopped(self, _):
         return []

@@ -55,7 +55,8 @@ def asked(monkeypatch):
 
     def ask(opts, of, several, timeout=60):
         questions.append([one.function for one in several])
-        told = {"test.ping": True, "daemons.settings": {"osd.1": {"differs": {"a": [1, 2]}, "told": {}}}}
+        waits = {"differs": {"a": [1, 2]}, "told": {}, "answers": True}
+        told = {"test.ping": True, "daemons.settings": {"osd.1": waits}}
         problems = [Problem(minion, "does not answer", silent=True) for minion in HOSTS[1:]]
         return {one.function: Replies({HOSTS[0]: told[one.function]}, problems) for one in several}
 

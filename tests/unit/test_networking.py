@@ -381,7 +381,8 @@ def test_a_port_map_says_where_each_cable_is():
             {"osdnode2": {"ens1f0": "leaf1 1/2"}},
             "osdnode2 ens1f1: a switch and its port, as in 'leaf1 1/7', was expected",
         ),
-        ({"osdnode2": None}, "osdnode2 ens1f0: a switch and its port"),
+        ({"osdnode2": None}, "osdnode2: '{PORT: SWITCH 1/7}' was expected"),
+        ({"osdnode2": {**CABLES["osdnode2"], "ens1fO": "leaf1 1/9"}}, "osdnode2 has no port ens1fO: did you mean"),
     ],
 )
 def test_a_wrong_port_map_is_one_message(change, error):
@@ -400,13 +401,10 @@ def test_a_wrong_port_map_is_one_message(change, error):
         ("# nothing\n", "found nothing"),
         ("[]", "found []"),
         (None, "found nothing"),
-        (
-            "nodeX: {ens1f0: leaf1 1/7}",
-            {"page": "port map: the proposal has no host nodeX", "switch": "a switch and its"},
-        ),
+        ("nodeX: {ens1f0: leaf1 1/7}", "port map: the proposal has no host nodeX"),
         ("monnode1: {ens1f0: 7}", "monnode1 ens1f0: a switch and its port, as in 'leaf1 1/7', was expected"),
-        ("monnode1: {ens1fX: leaf1 1/7}", {"page": "has no port ens1fX: did you mean", "switch": "monnode1 ens1f0: a"}),
-        ("monnode1: 5", {"page": "monnode1: '{PORT: SWITCH 1/7}' was expected", "switch": "monnode1 ens1f0: a switch"}),
+        ("monnode1: {ens1fX: leaf1 1/7}", "monnode1 has no port ens1fX: did you mean"),
+        ("monnode1: 5", "monnode1: '{PORT: SWITCH 1/7}' was expected"),
     ],
 )
 def test_a_port_map_that_is_none_is_never_taken_for_no_map(tmp_path, capsys, verb, written, says):
@@ -422,7 +420,7 @@ def test_a_port_map_that_is_none_is_never_taken_for_no_map(tmp_path, capsys, ver
     }
     assert main([*words[verb], *ports]) == 2
     told = capsys.readouterr()
-    assert told.out == "" and (says if isinstance(says, str) else says[verb]) in told.err and not picture.exists()
+    assert told.out == "" and says in told.err and not picture.exists()
 
 
 def test_active_backup_needs_no_port_channel():

@@ -33,16 +33,24 @@ CENTRAL = [
 )
 def test_of_options_that_are_set_twice_the_nearest_to_the_daemon_counts(name: str, told: dict, waits: dict) -> None:
     """As ``ConfigMap::generate_entity_map`` of Ceph has it; which daemons a mask is for, nobody says: not judged."""
-    found = restarts.waiting({name: {"differs": {}, "told": told}}, CENTRAL)
+    found = restarts.waiting({name: {"differs": {}, "told": told, "answers": True}}, CENTRAL)
     assert found == ({name: waits} if waits else {})
 
 
 def test_what_the_host_itself_says_counts_besides() -> None:
-    daemons = {"osd.3": {"differs": {"program": ["old", "new"]}, "told": {}}, "osd.4": {"differs": {}, "told": {}}}
+    quiet = {"told": {}, "answers": True}
+    daemons = {"osd.3": {"differs": {"program": ["old", "new"]}, **quiet}, "osd.4": {"differs": {}, **quiet}}
     assert restarts.waiting(daemons, []) == {"osd.3": {"program": ["old", "new"]}}
 
 
-@pytest.mark.parametrize("answer", [None, [], {"osd.3": {}}, {"osd.3": {"differs": {}, "told": {"a": 1}}}, {1: {}}])
+def test_of_a_daemon_that_does_not_answer_what_it_was_told_is_not_judged() -> None:
+    hangs = {"differs": {"program": ["old", "new"]}, "told": {}, "answers": False}
+    assert restarts.waiting({"osd.3": hangs}, CENTRAL) == {"osd.3": {"program": ["old", "new"]}}
+
+
+@pytest.mark.parametrize(
+    "answer", [None, [], {"osd.3": {}}, {"osd.3": {"differs": {}, "told": {"a": 1}, "answers": True}}, {1: {}}]
+)
 def test_an_answer_of_another_form_is_named(answer: object) -> None:
     with pytest.raises(InventoryError, match="daemons.settings"):
         restarts.waiting(answer, CENTRAL)
