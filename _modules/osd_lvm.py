@@ -70,8 +70,11 @@ def make(osd: Mapping) -> int:
     groups = __salt__["disks_lvm.groups"]()
     if made(osd, groups) is None and not _opened(osd, groups):
         _of_this_cluster(osd, groups)
-        begun = __salt__["osd_register.begun"](osd["fsid"])
-        if begun or _volumes(osd, groups)["data"]["tags"]:
+        left = __salt__["osd_register.marked"](osd["fsid"]) or bool(_volumes(osd, groups)["data"]["tags"])
+        if left:  # raises for one that ran: it gets no mark, which would say that it may be made anew
+            __salt__["osd_register.forget"](osd["fsid"])
+        __salt__["osd_register.begin"](osd["fsid"])
+        if left:
             _take_back(osd, groups)
         _ceph_volume(_prepare(osd))
     osd_id = made(osd, __salt__["disks_lvm.groups"]())
@@ -122,9 +125,8 @@ def _opened(osd: Mapping, groups: Mapping) -> bool:
 
 
 def _take_back(osd: Mapping, groups: Mapping) -> None:
-    """Undo what an interrupted run did: number and keys at the monitors, crypt devices, folder; volumes made anew."""
+    """Undo what an interrupted run did on this host: crypt devices, folder; volumes made anew."""
     tags = _volumes(osd, groups)["data"]["tags"]
-    __salt__["osd_register.forget"](osd["fsid"])
     if "ceph.osd_id" in tags:
         folder = DATA_DIR / f"ceph-{tags['ceph.osd_id']}"
         if folder.is_mount():

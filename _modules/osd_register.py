@@ -112,15 +112,13 @@ def marked(fsid: str) -> bool:
     return (KEYS / f"{fsid}.begun").exists()
 
 
-def begun(fsid: str) -> bool:
-    """Return whether a run began to make an OSD and did not end; mark that this run has begun.
+def begin(fsid: str) -> None:
+    """Mark that a run begins to make an OSD on this host.
 
     CLI Example: for ``osd_lvm.make``.
     """
     KEYS.mkdir(mode=0o700, parents=True, exist_ok=True)
-    there = marked(fsid)
     (KEYS / f"{fsid}.begun").touch(mode=0o600)
-    return there
 
 
 def made(fsid: str, osd_id: int, data: str) -> None:
@@ -161,7 +159,8 @@ def unknown(fsids: Sequence[str]) -> list[str]:
 def forget(fsid: str) -> bool:
     """Take back what an interrupted run registered: number and keys. Return whether there was anything.
 
-    ``osd purge-new`` refuses an OSD that was ever started: its data may be wanted.
+    ``osd purge-new`` refuses an OSD that was ever started: its data may be wanted. Such a one was made, whatever an
+    interrupted run left as its mark.
 
     CLI Example: for ``osd_lvm.make``.
     """
@@ -169,6 +168,7 @@ def forget(fsid: str) -> bool:
     if osd_id is None:
         return False
     if "new" not in state:
+        (KEYS / f"{fsid}.begun").unlink(missing_ok=True)
         raise CommandExecutionError(
             f"osd.{osd_id} ran already and is not whole on its disks: look at what became of them; "
             f"'salt-run osd.replace {osd_id}' destroys it and keeps its number for the next disk"

@@ -359,7 +359,7 @@ def test_a_closed_osd_that_left_the_cluster_keeps_its_volumes(
         "osd_record.settled": lambda fsid: None,
         "disks_lvm.groups": lambda: {"/dev/sdx": {"volumes": [volume]}},
         "osd_register.marked": lambda fsid: marked,
-        "osd_register.begun": lambda fsid: marked,
+        "osd_register.begin": lambda fsid: None,
         "osd_register.known": lambda fsid: known,
         "osd_register.forget": forget,
         "osd_lvm_parts.close": lambda volume: None,
@@ -379,6 +379,31 @@ def test_a_closed_osd_that_left_the_cluster_keeps_its_volumes(
     with pytest.raises(salt.exceptions.CommandExecutionError, match=says or "has no whole label"):
         module.make(osd)
     assert any("lvremove" in words for words in ran) is (says is None)
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["never marked", "killed once it ran"])
+def test_a_closed_osd_that_ran_keeps_its_volumes_when_it_is_purged_after_the_refusal(
+    python_module, monkeypatch, tmp_path, killed
+):
+    """The refusal itself says how to purge it: what was tried before is no sign that it was never whole."""
+    module, register, cluster = python_module("osd_lvm"), python_module("osd_register"), []
+    tags = {"ceph.osd_fsid": "a", "ceph.osd_id": "3"}
+    volume = {"slot": "s", "tags": tags, "uuid": "u", "path": "/dev/vg/lv", "size": 1}
+    monkeypatch.setattr(register, "KEYS", tmp_path / "new")
+    monkeypatch.setattr(register, "_dump", lambda: cluster)
+    asked = {f"osd_register.{name}": getattr(register, name) for name in ("marked", "known", "begin", "forget")}
+    asked |= {"osd_record.settled": lambda fsid: None, "disks_label.read": lambda node: None}
+    monkeypatch.setattr(
+        module, "__salt__", {**asked, "disks_lvm.groups": lambda: {"/dev/sdx": {"volumes": [volume]}}}
+    )
+    monkeypatch.setattr(module.halocline, "run", lambda words, **_: pytest.fail(f"{words} ran"))
+    osd = {"fsid": "a", "parts": {"data": {"partuuid": "s", "disk": "/dev/sdx"}}, "dmcrypt": False, "class": None}
+    if killed:
+        register.begin("a")
+    for state, says in (([{"osd": 3, "uuid": "a", "state": ["exists"]}], "osd.3 ran already"), ([], "has left the")):
+        cluster[:] = state
+        with pytest.raises(salt.exceptions.CommandExecutionError, match=says):
+            module.make(osd)
 
 
 @pytest.fixture
