@@ -7,7 +7,7 @@ is made permanent. Files are written only where they differ: a backend takes up 
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
@@ -15,6 +15,7 @@ from salt.exceptions import CommandExecutionError
 
 BACKENDS = ("links_networkd", "links_networkmanager", "links_wicked")
 CONTAINER, NET = Path("/run/systemd/container"), Path("/sys/class/net")
+PUBLISH, REQUEST = 4505, 4506  # Salt's ports, where nobody gave others
 SECONDS = 60  # until the rollback
 SPARE = 20  # of these, seconds before its end in which nothing is waited for any more
 REACHED = 20  # seconds in which the master must answer before anything is touched
@@ -104,7 +105,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     if problems := check():
         raise CommandExecutionError("\n".join(problems))
     network, backend = _network(), _backends()[0]
-    _reached()
+    ports = _reached()
     before = __salt__["links_undo.applied"]()
     seconds = seconds or network.get("seconds", SECONDS)
     links = __salt__["links_kernel.links"]()
@@ -116,7 +117,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)
-        halocline.until(lambda: _look(network, before), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
+        halocline.until(lambda: _look(network, before, ports), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
     except (CommandExecutionError, OSError) as err:
         __salt__["links_undo.roll_back"](str(err))
         raise CommandExecutionError(f"rolled back, the network is as it was: {err}") from err
@@ -150,34 +151,42 @@ def _upward(network: Mapping) -> list[str]:
     return list(dict.fromkeys([*(name for name in links if name not in vlans), *network["ports"], *vlans]))
 
 
-def _look(network: Mapping, before: Mapping) -> None:
+def _look(network: Mapping, before: Mapping, ports: Sequence[int]) -> None:
     """Raise with what the kernel has not as planned yet, else with where the master does not answer."""
     links = __salt__["links_kernel.links"]()
     differences = __salt__["links_kernel.differences"](network, links, before["links"])
     differences |= __salt__["links_kernel.ports"](network, links)
     problems = [f"{name} {', '.join(words)}" for name, words in differences.items()]
     problems += __salt__["links_kernel.unready"](network, links)
-    problems += [] if problems else [f"{port} does not answer over the new network" for port in _silent()]
+    problems += [] if problems else [f"{port} does not answer over the new network" for port in _silent(ports)]
     if problems:
         raise CommandExecutionError("; ".join(problems))
 
 
-def _reached() -> None:
-    """Raise where the master does not answer before anything is touched: that it still does is what a change is judged
-    by. It may be busy, as many hosts change at once, or start anew.
+def _reached() -> list[int]:
+    """Return the master's ports that answer before anything is touched: that they still do is what a change is judged
+    by. Raise where it does not answer: it may be busy, as many hosts change at once, or start anew.
     """
+    publish, request = __opts__.get("publish_port", PUBLISH), __opts__.get("master_port", REQUEST)
 
     def look() -> None:
-        if silent := _silent():
+        if silent := _silent([publish, request]):
             raise CommandExecutionError(f"{', '.join(silent)} does not answer: nothing was changed; run it again")
 
-    halocline.until(look, REACHED, pause=PAUSE)
+    try:
+        halocline.until(look, REACHED, pause=PAUSE)
+    except CommandExecutionError:
+        # A minion is told the port to listen at when it signs in, and keeps it nowhere: it may be another than Salt's.
+        if "publish_port" in __opts__ or _silent([request]):
+            raise
+        return [request]
+    return [publish, request]
 
 
-def _silent() -> list[str]:
-    """Which of the master's two ports do not answer: from here there and back."""
-    host, silent = __opts__.get("master_ip") or __opts__["master"], []
-    for port in (__opts__.get("publish_port", 4505), __opts__.get("master_port", 4506)):
+def _silent(ports: Sequence[int]) -> list[str]:
+    """Which of the master's ports do not answer: from here there and back."""
+    host, silent = (__opts__.get("master_ip") or __opts__["master"]).strip("[]"), []  # as Salt writes IPv6 addresses
+    for port in ports:
         try:
             socket.create_connection((host, port), timeout=3).close()
         except OSError:

@@ -57,6 +57,30 @@ def test_nothing_is_touched_where_the_master_does_not_answer_before(python_modul
     assert armed == []
 
 
+@pytest.mark.parametrize(
+    ("family", "address", "told"), [(socket.AF_INET, "127.0.0.1", "127.0.0.1"), (socket.AF_INET6, "::1", "[::1]")]
+)
+def test_a_master_is_reached_by_the_address_and_the_ports_that_its_minion_knows(
+    python_module, monkeypatch, family, address, told
+):
+    """A minion is told the publishing port as it signs in and keeps it nowhere: 4505 may be another's, or nobody's."""
+    links = python_module("links")
+    with socket.create_server((address, 0), family=family) as request:
+        port = request.getsockname()[1]
+        with socket.create_server((address, 0), family=family) as free:
+            nobodys = free.getsockname()[1]
+        monkeypatch.setattr(links, "REACHED", 0)
+        monkeypatch.setattr(links, "PUBLISH", nobodys)
+        master = {"master": "salt.example", "master_ip": told, "master_port": port}
+        monkeypatch.setattr(links, "__opts__", master, raising=False)
+        assert links._reached() == [port]
+        monkeypatch.setattr(links, "__opts__", {**master, "publish_port": nobodys})
+        with pytest.raises(CommandExecutionError, match=f"port {nobodys} does not answer"):
+            links._reached()
+        monkeypatch.setattr(links, "__opts__", {**master, "publish_port": port})
+        assert links._reached() == [port, port]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("host", ["osdnode1", "monnode1"])
 def test_the_guides_network_is_rendered(modules, backend, host):
@@ -200,7 +224,9 @@ def applied(host, python_module, tmp_path, monkeypatch):
         (tmp_path / "files").mkdir()
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
         monkeypatch.setattr(python_module("links"), "LEAST", 0)
-        monkeypatch.setattr(python_module("links"), "_silent", list)  # a real master: tests/kernel/test_networks.py
+        monkeypatch.setattr(
+            python_module("links"), "_silent", lambda ports: []
+        )  # a real master: tests/kernel/test_networks.py
         monkeypatch.setattr(python_module("links_networkd"), "FOLDER", str(tmp_path / "files"))
         for name in ("RECORD", "UNDOING", "UNDONE", "BEFORE"):
             monkeypatch.setattr(python_module("links_undo"), name, tmp_path / name.lower())

@@ -393,9 +393,7 @@ def test_a_closed_osd_that_ran_keeps_its_volumes_when_it_is_purged_after_the_ref
     monkeypatch.setattr(register, "_dump", lambda: cluster)
     asked = {f"osd_register.{name}": getattr(register, name) for name in ("marked", "known", "begin", "forget")}
     asked |= {"osd_record.settled": lambda fsid: None, "disks_label.read": lambda node: None}
-    monkeypatch.setattr(
-        module, "__salt__", {**asked, "disks_lvm.groups": lambda: {"/dev/sdx": {"volumes": [volume]}}}
-    )
+    monkeypatch.setattr(module, "__salt__", {**asked, "disks_lvm.groups": lambda: {"/dev/sdx": {"volumes": [volume]}}})
     monkeypatch.setattr(module.halocline, "run", lambda words, **_: pytest.fail(f"{words} ran"))
     osd = {"fsid": "a", "parts": {"data": {"partuuid": "s", "disk": "/dev/sdx"}}, "dmcrypt": False, "class": None}
     if killed:
