@@ -42,7 +42,7 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         salt 'monnode1' host.facts "$(date +%s)" 192.168.124.0/24 '{monnode2: 192.168.124.22}'
     """
     began = time.time() - reference
-    interfaces = _interfaces()
+    interfaces, monitor = _interfaces(), __salt__["mon.status"]()
     roles = set(__pillar__.get("roles", []))
     probes = [probe for probe in probes or [] if roles & set(probe["roles"])]
     answer = {
@@ -61,8 +61,9 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         "blocked": _blocked(probes, interfaces),
         "listening": _listening(probes),
         "monitor": __salt__["mon.exists"](),
-        "monitor_at": __salt__["mon.addresses"](),
-        "osds": any(OSDS.glob("ceph-*")),
+        "monitor_at": monitor["addresses"],
+        "monitor_quorum": monitor["quorum"],
+        "osds": any(_text(file) == __pillar__.get("fsid") for file in OSDS.glob("ceph-*/ceph_fsid")),
     }
     __context__[(TOLD, threading.get_ident())] = time.monotonic()
     return {**answer, "clock": [began, time.time() - reference]}

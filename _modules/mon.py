@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import halocline
 import halocline_socket
@@ -30,21 +31,23 @@ def exists() -> bool:
     return (_store() / "store.db").is_dir()
 
 
-def addresses() -> list[str]:
-    """Return the addresses at which this host's monitor is in the monitors' map; none where it does not run, or hangs.
+def status() -> dict[str, Any]:
+    """Return ``{addresses, quorum}`` of this host's monitor: where it is in the monitors' map, and whether it is in a
+    quorum; nothing and False where it does not run, or hangs.
 
-    It keeps them, whatever ceph.conf says (docs.ceph.com, rados/operations/add-or-rm-mons).
+    It keeps its addresses, whatever ceph.conf says (docs.ceph.com, rados/operations/add-or-rm-mons).
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'monnode1' mon.addresses
+        salt 'monnode1' mon.status
     """
-    status = halocline_socket.ask(_socket(), "mon_status", LOOK) or {}
-    own = [each for each in status.get("monmap", {}).get("mons", ()) if each["name"] == _name()]
+    told = halocline_socket.ask(_socket(), "mon_status", LOOK) or {}
+    own = [each for each in told.get("monmap", {}).get("mons", ()) if each["name"] == _name()]
     places = [place["addr"] for each in own for place in each["public_addrs"]["addrvec"]]
-    return sorted({place.rpartition(":")[0].strip("[]") for place in places})
+    listens = sorted({place.rpartition(":")[0].strip("[]") for place in places})
+    return {"addresses": listens, "quorum": any(each["rank"] in told["quorum"] for each in own)}
 
 
 def create() -> bool:

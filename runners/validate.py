@@ -210,11 +210,11 @@ def _asked(chosen: subject.Subject) -> subject.Subject:
     silent = dict.fromkeys(replies.silent, SILENT)
     return dataclasses.replace(
         chosen,
+        answered=hosts,
         hosts={minion: each for minion, each in hosts.items() if minion in takes},
         failed={minion: why for minion, why in failed.items() if minion in takes},
         silent={minion: why for minion, why in silent.items() if minion in takes},
         away={**dict.fromkeys(set(chosen.roles) - takes, "only= leaves it as it is"), **silent},
-        stores=sorted(minion for minion, each in hosts.items() if each.monitor),
         took=took,
     )
 

@@ -26,6 +26,7 @@ FORM: Mapping = {
     "listening": [{"port": int, "process": str, "wanted": str}],
     "monitor": bool,
     "monitor_at": [str],
+    "monitor_quorum": bool,
     "osds": bool,
 }
 
@@ -33,7 +34,8 @@ FORM: Mapping = {
 @dataclass(frozen=True)
 class HostFacts:
     """One host. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last; ``monitor``:
-    whether a monitor's store is there; ``monitor_at``: where it listens; ``osds``: whether OSDs' folders are there."""
+    whether a monitor's store is there; ``monitor_at``: where it listens; ``monitor_quorum``: whether it is in a quorum;
+    ``osds``: whether there are folders of OSDs of this cluster."""
 
     hostname: str
     salt: str
@@ -51,6 +53,7 @@ class HostFacts:
     listening: list[Mapping]
     monitor: bool
     monitor_at: list[str]
+    monitor_quorum: bool
     osds: bool
 
 

@@ -26,33 +26,6 @@ def silent(subject: Subject) -> Iterable[Found]:
     yield from (at(minion) for minion in sorted(subject.silent))
 
 
-def first_monitors(subject: Subject) -> Iterable[Found]:
-    """Monitors' hosts, and the master's, that take no part in a first deploy."""
-    needed = subject.members("mon", "master") if subject.first() else ()
-    yield from (at(minion, why=subject.away[minion]) for minion in needed if minion in subject.away)
-
-
-def monitors_lost(subject: Subject) -> Iterable[Found]:
-    """Hosts with OSDs of a cluster of which no host has a monitor any more, as far as all were to have one answer."""
-    if subject.first() and set(subject.members("mon")) <= subject.hosts.keys() and subject.carrying:
-        yield at(*subject.carrying)
-
-
-def monitors_many(subject: Subject) -> Iterable[Found]:
-    """New monitors that are a majority of all planned ones, beside a cluster: they would hold a quorum without those
-    that know its data, and begin an empty cluster with its name and keys.
-
-    A first deploy that was interrupted has stores on hosts of monitors alone, and no OSD yet.
-    """
-    planned = subject.members("mon")
-    new = [minion for minion in planned if minion in subject.hosts and minion not in subject.stores]
-    begun = (
-        subject.carrying or any(facts.osds for facts in subject.hosts.values()) or set(subject.stores) - set(planned)
-    )
-    if subject.stores and begun and len(new) > len(planned) // 2:
-        yield at(*new, planned=len(planned), stores=", ".join(subject.stores))
-
-
 def generation(subject: Subject) -> Iterable[Found]:
     """Hosts that were told another generation than the master serves."""
     for minion, facts in sorted(subject.hosts.items()):
@@ -179,32 +152,6 @@ CHECKS = (
         "does not answer: stages go on without it",
         "start its salt-minion ('salt-run manage.status'), or take the host out of policy.cfg",
         silent,
-    ),
-    Check(
-        *("first_monitors", ERROR, HOSTS, "a first deploy reaches every monitor's host, and the master's"),
-        "{why}; no monitor has a store yet, and a first deploy needs the hosts of all monitors and the master's",
-        "start its salt-minion and deploy without only=, or take its role out of policy.cfg and run configure",
-        first_monitors,
-    ),
-    Check(
-        *("monitors_lost", ERROR, HOSTS, "monitors are made anew only for a cluster that does not exist"),
-        "OSDs of this cluster are there, and no host of policy.cfg has a monitor's store: monitors that are made anew "
-        "know none of these OSDs",
-        "give the role mon to a host that has the store, or put it back (/var/lib/ceph/mon there). Where all are lost, "
-        "Ceph rebuilds one from its OSDs: wipe none of them. A cluster that is gone for good: wipe its disks "
-        "('salt-run disk.wipe') and run ceph.stage.discovery",
-        monitors_lost,
-        "docs.ceph.com, rados/troubleshooting/troubleshooting-mon (recovery using OSDs)",
-    ),
-    Check(
-        *("monitors_many", ERROR, HOSTS, "new monitors beside a cluster are fewer than a majority"),
-        "would get a new monitor, a majority of {planned} in all: without {stores}, where stores are, they would be an "
-        "empty cluster of their own",
-        "move monitors one after the other: leave role-mon where stores are, add a host, run ceph.stage.configure and "
-        "ceph.stage.deploy, then take an old one out (ceph.stage.removal). Where stores were lost, bring the others "
-        "into quorum first",
-        monitors_many,
-        "docs.ceph.com, rados/operations/add-or-rm-mons",
     ),
     Check(
         *("generation", ERROR, HOSTS, "every minion's pillar is the generation that the master serves"),

@@ -61,8 +61,8 @@ def address_twice(subject: Subject) -> Iterable[Found]:
 
 
 def monitor_moved(subject: Subject) -> Iterable[Found]:
-    """Monitors that listen elsewhere than ceph.conf would say: nobody would find them any more."""
-    for minion, facts in sorted(subject.hosts.items()):
+    """Monitors that listen elsewhere than ceph.conf would say: nobody would find them any more, from no host."""
+    for minion, facts in sorted(subject.answered.items()):
         planned = subject.monitors.get(facts.hostname)
         if planned and facts.monitor_at and addresses.ip(planned) not in map(addresses.ip, facts.monitor_at):
             yield at(minion, found=", ".join(facts.monitor_at), planned=planned)
@@ -125,8 +125,8 @@ CHECKS = (
     Check(
         *("monitor_moved", ERROR, HOSTS, "each monitor listens on the address that ceph.conf says"),
         "its monitor listens on {found}, and ceph.conf would say {planned}: no client would find it",
-        "a monitor keeps the address that it was made with: give its host the old address back, or correct "
-        f"public_network in {CLUSTER_YML}, then run ceph.stage.discovery and ceph.stage.configure",
+        "a monitor keeps the address that it was made with: give its host {found} back, take {planned} away from it, or "
+        f"correct public_network in {CLUSTER_YML}, then run ceph.stage.discovery and ceph.stage.configure",
         monitor_moved,
         "docs.ceph.com, rados/operations/add-or-rm-mons",
     ),

@@ -23,6 +23,8 @@ class Subject:
     """``roles`` and ``osds`` (how many are planned) by minion; ``failed`` says why a host that answers has
     no facts, ``silent`` names those that do not answer.
 
+    answered
+        The facts of all hosts that answer; ``hosts``: of those among them that take part.
     away
         Why hosts take no part: they do not answer, or the running stage leaves them as they are.
     carrying
@@ -47,8 +49,6 @@ class Subject:
         Which of them gave minions their layouts, by name.
     salt
         The master's version of Salt.
-    stores
-        The hosts, of all that answer, on which a monitor's store is.
     took
         Of each host, seconds from the reference until it told its facts for certain.
     """
@@ -57,6 +57,7 @@ class Subject:
     settings: Mapping[str, object]
     osds: Mapping[str, int]
     generation: str | None = None
+    answered: Mapping[str, HostFacts] = field(default_factory=dict)
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Hardware] = field(default_factory=dict)
@@ -64,7 +65,6 @@ class Subject:
     held: Mapping[str, Held] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     away: Mapping[str, str] = field(default_factory=dict)
-    stores: Sequence[str] = ()
     carrying: Sequence[str] = ()
     hostnames: Mapping[str, str] = field(default_factory=dict)
     keys: Keys = field(default_factory=Keys)
@@ -85,6 +85,11 @@ class Subject:
     def members(self, *roles: str) -> list[str]:
         """The minions that have any of these roles, sorted."""
         return sorted(minion for minion, has in self.roles.items() if set(has) & set(roles))
+
+    @cached_property
+    def stores(self) -> list[str]:
+        """The hosts, of all that answer, on which a monitor's store is."""
+        return sorted(minion for minion, told in self.answered.items() if told.monitor)
 
     def first(self) -> bool:
         """Whether a deploy would be the first: no host that answers has a monitor's store."""

@@ -2,10 +2,10 @@
 
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
-from proposals.validation import hardware, hosts, keys, moved, networks, profiles, resources, roles, settings
+from proposals.validation import hardware, hosts, keys, monitors, moved, networks, profiles, resources, roles, settings
 from proposals.validation.check import Check
 
-_ROOMS = (keys, roles, profiles, settings, networks, hosts, resources, hardware, moved)
+_ROOMS = (keys, roles, profiles, settings, networks, monitors, hosts, resources, hardware, moved)
 CHECKS = tuple(check for room in _ROOMS for check in room.CHECKS)
 
 

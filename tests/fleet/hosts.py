@@ -101,6 +101,7 @@ class Host:
             "listening": [],
             "monitor": False,
             "monitor_at": [],
+            "monitor_quorum": False,
             "osds": False,
             "clock": [time.time() - reference] * 2,
         }

@@ -15,12 +15,13 @@ from proposals.validation import facts
 
 RULES = Path(__file__).parent.parent / "fixtures" / "validation" / "firewalls"
 CASES = yaml.safe_load((RULES / "cases.yaml").read_text())
+FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 
 
 @pytest.fixture
 def loaded(with_pillar):
     """The modules of a monitor."""
-    return with_pillar(roles=["mon"], ceph={"generation": "abc"})
+    return with_pillar(roles=["mon"], fsid=FSID, ceph={"generation": "abc"})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case.values())))
@@ -82,16 +83,32 @@ def test_where_the_monitor_of_this_host_listens(loaded, python_module, monkeypat
     """As it says itself, whatever ceph.conf does."""
     own = [{"type": "v2", "addr": "[fd00::1]:3300"}, {"type": "v1", "addr": "10.0.0.1:6789"}]
     mons = [
-        {"name": "node1", "public_addrs": {"addrvec": own}},
-        {"name": "node2", "public_addrs": {"addrvec": [{"type": "v2", "addr": "10.0.0.2:3300"}]}},
+        {"name": "node1", "rank": 0, "public_addrs": {"addrvec": own}},
+        {"name": "node2", "rank": 1, "public_addrs": {"addrvec": [{"type": "v2", "addr": "10.0.0.2:3300"}]}},
     ]
-    for status, expected in (
-        ({"state": "peon", "monmap": {"mons": mons}}, ["10.0.0.1", "fd00::1"]),
-        ({"state": "probing", "monmap": {"mons": mons[1:]}}, []),
-        (None, []),
+    for status, *expected in (
+        ({"state": "peon", "quorum": [0, 1], "monmap": {"mons": mons}}, ["10.0.0.1", "fd00::1"], True),
+        ({"state": "electing", "quorum": [], "monmap": {"mons": mons}}, ["10.0.0.1", "fd00::1"], False),
+        ({"state": "probing", "quorum": [1], "monmap": {"mons": mons[1:]}}, [], False),
+        (None, [], False),
     ):
         monkeypatch.setattr(python_module("mon").halocline_socket, "ask", lambda *_, status=status: status)
-        assert loaded["host.facts"](time.time(), "", {}, [])["monitor_at"] == expected
+        told = loaded["host.facts"](time.time(), "", {}, [])
+        assert [told["monitor_at"], told["monitor_quorum"]] == expected
+
+
+def test_folders_of_osds_of_another_cluster_or_of_none_are_no_sign_of_this_one(
+    loaded, python_module, monkeypatch, tmp_path
+):
+    """Mount points stay when an earlier cluster's disks are wiped."""
+    monkeypatch.setattr(python_module("host"), "OSDS", tmp_path)
+    found = []
+    for at, cluster in enumerate((None, "5bd9f8f0-0000-4000-8000-000000000009", FSID)):
+        (tmp_path / f"ceph-{at}").mkdir()
+        if cluster:
+            (tmp_path / f"ceph-{at}/ceph_fsid").write_text(f"{cluster}\n")
+        found.append(loaded["host.facts"](time.time(), "", {}, [])["osds"])
+    assert found == [False, False, True]
 
 
 def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):

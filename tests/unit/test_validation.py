@@ -35,7 +35,8 @@ def raw(name):
 def site(changes):
     """The subject of a site with changes: keys joined by ``/``; None takes a key away where the form has it not."""
     parts = {key: copy.deepcopy(value) for key, value in SITE.items() if key not in ("host", "machine")}
-    parts |= {"hosts": {name: raw(name) for name in SITE["roles"]}, "failed": {}, "unknown": {}}
+    answered = {name: raw(name) for name in SITE["roles"]}
+    parts |= {"hosts": dict(answered), "failed": {}, "unknown": {}}
     parts["hardware"] = {name: copy.deepcopy(SITE["machine"]) for name in SITE["roles"]}
     for path, value in changes.items():
         *keys, last = path.split("/")
@@ -46,7 +47,11 @@ def site(changes):
             place.pop(last)
         else:
             place[last] = value
-    parts["hosts"] = {name: facts.read(answer) for name, answer in parts["hosts"].items()}
+    for name in parts.pop("stores"):
+        answered[name]["monitor"] = True
+    odd = parts["failed"].keys() | parts.get("silent", {}).keys()
+    parts["answered"] = {name: facts.read(answer) for name, answer in answered.items() if name not in odd}
+    parts["hosts"] = {name: parts["answered"][name] for name in parts["hosts"]}
     parts["hardware"] = {name: hardware_facts.read(answer) for name, answer in parts["hardware"].items()}
     parts["took"] = dict.fromkeys(parts["hosts"], parts["took"])
     parts["profiles"] = {name: Profile(**profile) for name, profile in parts.get("profiles", {}).items()}
