@@ -111,7 +111,8 @@ def admin_differs() -> bool:
         salt 'monnode1' cluster_auth.admin_differs
     """
     keys = {name: key for name, key, _ in _sections(__pillar__["ceph_secrets"]["mon"])}
-    key = halocline_monitors.ask([["auth", "get-key", "client.admin"]], _monitor())[0]["key"]
+    asker = halocline_monitors.monitor(__grains__["host"])
+    key = halocline_monitors.ask([["auth", "get-key", "client.admin"]], asker)[0]["key"]
     differs = key != keys["client.admin"]
     _refuse(["client.admin"] if differs and not _earlier("client.admin", key) else [])
     return differs
@@ -127,8 +128,9 @@ def set_admin() -> bool:
         salt 'monnode1' cluster_auth.set_admin
     """
     keyring = __pillar__["ceph_secrets"]["mon"]
-    words = ["ceph", *_monitor().options(), "auth", "import", "-i", "-"]
-    halocline.run(words, stdin=keyring[keyring.index("[client.admin]") :], limit=_monitor().limit)
+    asker = halocline_monitors.monitor(__grains__["host"])
+    words = ["ceph", *asker.options(), "auth", "import", "-i", "-"]
+    halocline.run(words, stdin=keyring[keyring.index("[client.admin]") :], limit=asker.limit)
     return True
 
 
@@ -144,11 +146,6 @@ def _refuse(names: Sequence[str]) -> None:
             "was replaced; put the keys of the master that deployed this cluster back, or let it take a key that was "
             "made by hand ('salt-run secret.take NAME FILE'), run ceph.stage.configure, then this again"
         )
-
-
-def _monitor() -> halocline_monitors.Client:
-    """In the name of this host's monitor."""
-    return halocline_monitors.Client("mon.", f"/var/lib/ceph/mon/ceph-{__grains__['host']}/keyring")
 
 
 def _keyring() -> str:

@@ -4,8 +4,10 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import halocline_monitors
 from salt.exceptions import CommandExecutionError
 
+CONNECT = 10  # seconds to find a monitor: where all are down, deploy is about to start them
 FLAG = "noout"
 HERE = [["osd", "tree"], ["osd", "metadata"], ["osd", "dump"]]
 NOTE = "halocline/noout"  # in the monitors' key store: the hosts, and OSDs, whose noout is ours to take away
@@ -79,8 +81,20 @@ def hosts(asker: str | None = None) -> dict[str, Any]:
     """
     if asker is not None and asker != __opts__["id"]:
         return {}
-    kept = __salt__["cluster_cli.ask"](["config-key", "dump", RECORDS])
-    return {key.removeprefix(RECORDS): json.loads(text) for key, text in kept.items()}
+    return _records(__salt__["cluster_cli.ask"](["config-key", "dump", RECORDS]))
+
+
+def hosts_by_monitor() -> dict[str, Any]:
+    """Return the same on a monitor's host, asked in the monitor's name: the admin's key may be lost.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'monnode1' cluster_maintenance.hosts_by_monitor
+    """
+    client = halocline_monitors.monitor(__grains__["host"], connect=CONNECT)
+    return _records(halocline_monitors.ask([["config-key", "dump", RECORDS]], client)[0])
 
 
 def note(host: str, record: Mapping) -> bool:
@@ -184,6 +198,10 @@ def managers() -> dict[str, Any]:
     dump = __salt__["cluster_cli.ask"](["mgr", "dump"])
     running = [dump["active_name"], *(standby["name"] for standby in dump["standbys"])]
     return {"active": dump["active_name"], "available": dump["available"], "running": sorted(filter(None, running))}
+
+
+def _records(kept: Mapping[str, str]) -> dict[str, Any]:
+    return {key.removeprefix(RECORDS): json.loads(text) for key, text in kept.items()}
 
 
 def _held(host: str, record: Mapping) -> Sequence[str]:

@@ -78,7 +78,7 @@ def away(must: bool = True) -> dict[str, Any]:
     if not note.get("unasked") or stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "known since the stage began"}
     try:
-        found = taking_part.left_at_first(note, list(maintained.records(__opts__).values()))
+        found = taking_part.left_at_first(note, list(maintained.records_by_any_key(__opts__).values()))
     except ProposalError as err:
         if must:
             raise

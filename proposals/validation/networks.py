@@ -125,7 +125,7 @@ CHECKS = (
     Check(
         *("monitor_moved", ERROR, HOSTS, "each monitor listens on the address that ceph.conf says"),
         "its monitor listens on {found}, and ceph.conf would say {planned}: no client would find it",
-        "a monitor keeps the address that it was made with: give its host {found} back, take {planned} away from it, or "
+        "a monitor keeps the address that it was made with: give its host {found} back, take {planned} from it, or "
         f"correct public_network in {CLUSTER_YML}, then run ceph.stage.discovery and ceph.stage.configure",
         monitor_moved,
         "docs.ceph.com, rados/operations/add-or-rm-mons",

@@ -12,6 +12,7 @@ from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import daemon_restart, health, jobs, minions, spared, stage_look
 
 ASKED = stage_look.MAINTAINED
+BY_MONITOR = "cluster_maintenance.hosts_by_monitor"
 HANGS = "no monitor answered"  # salt/_utils/halocline.py, of a cluster that is there
 NO_CONF = "error calling conf_read_file"  # librados, on a host without ceph.conf: no cluster was deployed yet
 
@@ -62,6 +63,19 @@ def at(opts: Mapping, host: object) -> Look:
 def records(opts: Mapping) -> dict[str, Record]:
     """Return what the cluster keeps of hosts in maintenance, by host name. Raises ProposalError."""
     return maintained.read(jobs.cluster(opts, ASKED, kind=dict))
+
+
+def records_by_any_key(opts: Mapping) -> dict[str, Record]:
+    """Return the same, by the key of a monitor where the admin's is not there or not known any more. ProposalError of
+    the admin's where no monitor in a quorum answers either.
+    """
+    try:
+        return records(opts)
+    except ProposalError:
+        told = jobs.ask(opts, minions.members(opts)["mon"], BY_MONITOR).answers
+        if not told:
+            raise
+        return maintained.read(next(iter(told.values())))
 
 
 def questions(opts: Mapping) -> list[Question]:

@@ -48,6 +48,11 @@ class Client(NamedTuple):
         return [*name, *keyring, "--connect-timeout", str(self.connect)]
 
 
+def monitor(host: str, connect: int = 30) -> Client:
+    """Return who asks in the name of a host's own monitor, on that host."""
+    return Client("mon.", f"/var/lib/ceph/mon/ceph-{host}/keyring", connect)
+
+
 def ask(questions: Sequence[Sequence[str]], client: Client) -> list[Any]:
     """Return the JSON that commands answer, in their order; ``None`` for one that answers nothing.
 

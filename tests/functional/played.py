@@ -80,23 +80,19 @@ class Minions:
         return self.one(opts, "salt", function, words)
 
     def ask(self, opts, asked, function, words=(), kind=None, timeout=0):
-        problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]
-        answers = {minion: self.one(opts, minion, function, words) for minion in asked if minion not in self.silent}
-        return replies.Replies(answers, problems)
-
-    def ask_apart(self, opts, asked, questions, timeout=0):
-        return {each.function: self._apart(opts, asked, each) for each in questions}
-
-    def _apart(self, opts, asked, question):
         told = replies.Replies({}, [])
         for minion in asked:
+            if minion in self.silent:
+                told.problems.append(replies.Problem(minion, replies.SILENT, True))
+                continue
             try:
-                answers, problems = self.ask(opts, [minion], question.function, question.arguments)
+                told.answers[minion] = self.one(opts, minion, function, words)
             except ProposalError as err:
-                answers, problems = {}, [replies.Problem(minion, str(err))]
-            told.answers.update(answers)
-            told.problems.extend(problems)
+                told.problems.append(replies.Problem(minion, str(err)))
         return told
+
+    def ask_apart(self, opts, asked, questions, timeout=0):
+        return {each.function: self.ask(opts, asked, each.function, each.arguments) for each in questions}
 
     def ask_several(self, opts, asked, questions, timeout=0):
         problems = [replies.Problem(minion, replies.SILENT, True) for minion in asked if minion in self.silent]

@@ -86,6 +86,9 @@ class Cluster(Minions):
     def cluster_maintenance_hosts(self, minion, asker=None):
         return copy.deepcopy(self.records) if asker in (None, minion) else {}
 
+    def cluster_maintenance_hosts_by_monitor(self, minion):
+        raise ProposalError(f"'ceph' on {minion}: no monitor answered")
+
     def cluster_maintenance_needed(self, _, hostname):
         return [self.refused[hostname]] if hostname in self.refused else []
 
@@ -503,6 +506,28 @@ def test_who_is_in_maintenance_is_asked_again_before_anything_is_started(runners
     noted.job["unasked"] = True
     monkeypatch.setattr(stage_lock, "kept", lambda opts, key: False if key == health.MADE else None)
     assert "known" in runners["targets.away"]()["text"]  # nor where the stage makes the cluster
+
+
+def test_a_monitor_says_who_is_in_maintenance_where_the_admins_key_is_lost(runners, cluster, noted):
+    """Before monitors are started, and so is one that is in maintenance."""
+    runners["maintenance.begin"]("node1")
+
+    def denied(minion, asker=None):
+        if asker in (None, minion):
+            raise ProposalError("'ceph' on salt: [errno 13] RADOS permission denied (error connecting to the cluster)")
+        return {}
+
+    cluster.cluster_maintenance_hosts = denied
+    assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0
+    monitors, asks = [], cluster.cluster_maintenance_hosts_by_monitor
+
+    def of(minion):
+        monitors.append(minion)
+        return copy.deepcopy(cluster.records) if minion != monitors[0] else asks(minion)
+
+    cluster.cluster_maintenance_hosts_by_monitor = of
+    assert "node1: in maintenance since" in runners["targets.away"](must=False)["text"]
+    assert runners["targets.hosts"]() == ["node2", "node3", "salt"] and len(monitors) == 3
 
 
 def test_what_hosts_said_before_an_interrupted_runs_job_ended_is_asked_anew(runners, cluster, noted, monkeypatch):

@@ -60,7 +60,7 @@ ceph-stage-deploy-configuration:
     - require:
       - step: ceph-stage-deploy-networks
 
-# Where this host could not ask before: what is in maintenance is started by nobody. Monitors that are all down are
+# Where the cluster could not say it before: what is in maintenance is started by nobody. Monitors that are all down are
 # started before they can say it; the step before OSDs asks again.
 ceph-stage-deploy-maintained:
   step.runner:
