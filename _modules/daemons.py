@@ -7,6 +7,7 @@ read now. So nothing has to be remembered, and a restart by hand is seen too.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import halocline
 import halocline_socket
@@ -60,7 +61,7 @@ def pending() -> dict[str, dict[str, list]]:
     return {name: told["differs"] for name, told in settings().items() if told["differs"]}
 
 
-def settings() -> dict[str, dict[str, dict]]:
+def settings() -> dict[str, dict[str, Any]]:
     """Return what each running daemon has otherwise than it would start with, and what the monitors told it.
 
     ``{name: {differs: {option: [now, then]}, told: {option: value}, answers: bool}}``: whether what was told is what
@@ -76,7 +77,7 @@ def settings() -> dict[str, dict[str, dict]]:
     sections, daemons = __salt__["host_ceph_conf.sections"](), running()
     units = [f"{daemon['unit']}.service" for daemon in daemons.values()]
     pids = {unit["Id"]: unit["MainPID"] for unit in _shown("Id,MainPID", units)} if units else {}
-    found: dict[str, dict[str, dict]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for name, daemon in daemons.items():
         answer = halocline_socket.ask(Path(daemon["socket"]), "config diff", LIMIT)
         diff = answer["diff"] if answer else {}

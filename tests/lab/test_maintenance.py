@@ -121,12 +121,13 @@ def test_an_admins_noout_stays(kept: Product) -> None:
         kept.run("saltmaster", "ceph osd unset-group noout node1")
 
 
-def test_a_master_that_lost_its_ceph_conf_starts_nothing_in_maintenance(kept: Product) -> None:
-    """It cannot ask who is until deploy has written the file again."""
+@pytest.mark.parametrize("lost", ["ceph.conf", "ceph.client.admin.keyring"])
+def test_a_master_that_cannot_ask_starts_nothing_in_maintenance(kept: Product, lost: str) -> None:
+    """Until deploy has written again what was lost, another may say who is: monitors are started before the key."""
     began(kept, "begin node3")
-    kept.run("saltmaster", "rm /etc/ceph/ceph.conf")
+    kept.run("saltmaster", f"rm /etc/ceph/{lost}")
     stages(kept, "node3", [DEPLOY])
-    assert running(kept, "node3") == [] and kept.run("saltmaster", "test -e /etc/ceph/ceph.conf").code == 0
+    assert running(kept, "node3") == [] and kept.run("saltmaster", f"test -e /etc/ceph/{lost}").code == 0
 
 
 def test_osds_below_a_bucket_of_another_name_are_asked_of_and_held(kept: Product) -> None:
