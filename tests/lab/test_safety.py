@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 import yaml
-from product import DEPLOY, PILLAR, PROFILE, SERVED, Product, planned
+from product import DEPLOY, PILLAR, PROFILE, SERVED, Product, planned, until
 from spares import spare, spoiled
 
 BY_HAND = "6b0c2b1e-0000-4000-8000-0000000000%02d"  # uuids of OSDs that somebody wrote into a profile
@@ -176,3 +176,23 @@ def test_another_public_network_stops_deploy(cluster: Product) -> None:
         cluster.run("saltmaster", f"test -s {own} || rm {own}")
         cluster.stage("ceph.stage.configure")
     assert cluster.stage(DEPLOY).code == 0
+
+
+@pytest.mark.big
+def test_no_monitor_is_made_while_those_that_are_there_have_no_quorum(cluster: Product) -> None:
+    """Two new ones of three, one after the other, would be an empty cluster with the keys of this one."""
+    folder = "/var/lib/ceph/mon"
+    until(cluster.whole, 120, "HEALTH_OK")
+    for host in ("node1", "node2"):
+        cluster.run(host, f"systemctl stop ceph-mon@{host}")
+    cluster.run("node2", f"mv {folder}/ceph-node2 {folder}/.lost")
+    try:
+        refused(
+            cluster, DEPLOY, "would get a new monitor", "none of those that are there (node1, node3) is in a quorum"
+        )
+        assert cluster.run("node2", f"ls {folder}").out == ""
+    finally:
+        cluster.run("node2", f"mv {folder}/.lost {folder}/ceph-node2")
+        for host in ("node1", "node2"):
+            cluster.run(host, f"systemctl start ceph-mon@{host}")
+        until(cluster.whole, 180, "HEALTH_OK with all monitors")
