@@ -45,7 +45,7 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
     lines = [f"{minion}: {', '.join(words)}" for minion, words in due.items()]
     if why := looked.get(master, {}).get("reboot"):
         lines.append(f"{master}: needs a reboot ({why}): reboot it when no stage is running")
-    runs = any(seen["daemons"] or seen["foreign"] for seen in looked.values())
+    runs = maintenance.runs(looked.values())
     updated = [minion for minion in due if allowed[minion].update]
     against = maintenance.against(updated, looked) if runs else []
     if runs and not due and not test and any(seen["asks"] for seen in looked.values()):

@@ -1,7 +1,7 @@
 """What the prep stage is to do to hosts, in DeepSea's words, and in which order. Nothing is asked or opened here."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from proposals.settings import reader
@@ -55,6 +55,14 @@ def due(allowed: Mapping[str, Allowed], looked: Mapping[str, Mapping]) -> dict[s
         if words:
             tasks[minion] = words
     return tasks
+
+
+def runs(looked: Collection[Mapping]) -> bool:
+    """Return whether a cluster runs on hosts, as ``host_updates.inspect`` saw them: daemons of Ceph, or gateways alone
+    of a cluster that somebody here may ask. An NFS server may be another's where nobody may.
+    """
+    gateways = any(seen["units"] for seen in looked) and any(seen["asks"] for seen in looked)
+    return gateways or any(seen["daemons"] or seen["foreign"] for seen in looked)
 
 
 def against(updated: Iterable[str], looked: Mapping[str, Mapping]) -> list[str]:

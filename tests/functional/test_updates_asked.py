@@ -291,6 +291,19 @@ def test_only_those_that_the_run_names_are_touched(runners, cluster, monkeypatch
     assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == [["node2"]]
 
 
+def test_gateways_alone_go_in_turns_too(runners, cluster, monkeypatch):
+    """They run no daemon of Ceph's own; all of them at once would leave clients none."""
+    served = {**DAEMONS, "node4": ([], ["rbd-target-api"]), "node5": ([], ["rbd-target-api"])}
+    monkeypatch.setitem(globals(), "DAEMONS", served)
+
+    def among(opts, hosts=None, limited=True):
+        return sorted({"node4", "node5"} & set(hosts or NODES)) if limited else [*NODES, "salt"]
+
+    monkeypatch.setattr(taking_part, "among", among)
+    cluster.reboots = {"node4", "node5"}
+    assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == [["node4"], ["node5"]]
+
+
 def test_gateways_of_a_turn_are_drained_meanwhile(runners, cluster, monkeypatch):
     seen = []
     drained = gateways.drained
