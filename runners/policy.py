@@ -85,6 +85,8 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     written = generation_disk.tell(paths, built, hosts)
     changes: dict[str, Any] = {"secrets": written} if written else {}
     folder = generation_disk.prepare(paths, built)
+    if mended := generation_disk.mend(folder, built):
+        changes["written again"] = mended
     compiled.check(__opts__, folder, built.name, list(built.roles))
     named.note(paths, built.named)
     if generation_disk.serve(paths, folder):
@@ -94,13 +96,15 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     generation_disk.prune(paths, generation_disk.kept(built))
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
+    lines += [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     lines += strays.found(choice)
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += named.keyrings(named.known(paths), built.named)
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
     lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
-    state = "is served now" if "generation" in changes else "was served already, nothing changed"
+    state = "is served now" if "generation" in changes else "was served already"
+    state += "" if changes else ", nothing changed"
     text = "\n".join([*lines, f"generation {built.name} {state}"])
     return {"text": text, "changes": changes, "findings": [each.as_dict() for each in gone_disks]}
 

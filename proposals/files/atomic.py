@@ -161,7 +161,7 @@ def _write_new(folder: str, texts: Mapping[str, str], mode: int) -> None:
     try:
         for name, text in texts.items():
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=where)
-            with os.fdopen(handle, "wb", buffering=0) as file:
+            with os.fdopen(handle, "wb") as file:  # unbuffered, a full disk would cut the text without an error
                 os.fchmod(handle, mode)
                 file.write(text.encode("utf-8", "surrogateescape"))
     finally:

@@ -40,7 +40,7 @@ def _places(site: Site) -> dict[Path, Path]:
 def prepare(site: Site, generation: Generation) -> Path:
     """Write a generation beside the others, with the links that make it whole; return its folder.
 
-    Written before, it is left as it is: its name is its content's.
+    Written before, it is left as it is: its name is its content's (``mend``).
     """
     folder = site.generations / generation.name
     if not folder.is_dir():
@@ -51,6 +51,20 @@ def prepare(site: Site, generation: Generation) -> Path:
     for name, target in zip(LINKS, (site.secrets, site.root / "stack" / "ceph", site.root / "stack"), strict=True):
         _link(folder / name, target)
     return folder
+
+
+def mend(folder: Path, generation: Generation) -> list[str]:
+    """Write anew each file of a prepared generation that is not as it says: a dying disk, or somebody, changed it.
+
+    Return their paths.
+    """
+    odd = {path: text for path, text in generation.files.items() if not _holds(folder / path, text)}
+    atomic.write_many(folder, odd)
+    return sorted(odd)
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and atomic.read_text(path) == text
 
 
 def serve(site: Site, folder: Path) -> bool:

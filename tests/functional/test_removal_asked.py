@@ -577,3 +577,7 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
     before = paths.served.stat()
     assert "nothing changed" in runners["policy.push"]()["text"]
     assert paths.served.stat().st_mtime_ns == before.st_mtime_ns
+    atomic.write(paths.current / "cluster/node1.sls", "cluster: unassigned\n")
+    done = runners["policy.push"]()
+    assert done["changes"] == {"written again": ["cluster/node1.sls"]} and "nothing changed" not in done["text"]
+    assert "/cluster/node1.sls: was not as configure had written it: written again" in done["text"]
