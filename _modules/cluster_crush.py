@@ -24,7 +24,8 @@ POOL += ["quota_max_bytes", "quota_max_objects"]
 def inspect() -> dict[str, Any]:
     """Return ``{tree, rules, profiles, pools}``: buckets and OSDs, the names of what is there, and what pools have.
 
-    ``tree`` is ``ceph osd tree``'s nodes (id, name, type, children, device_class).
+    ``tree`` is ``ceph osd tree``'s nodes (id, name, type, children, device_class). ``objects`` that a pool holds are
+    asked of where any has no application, and None else.
 
     CLI Example:
 
@@ -33,6 +34,9 @@ def inspect() -> dict[str, Any]:
         salt 'saltmaster' cluster_crush.inspect
     """
     dump, tree, profiles, pools = __salt__["cluster_cli.ask_all"](ASKED)
+    bare = [pool for pool in pools if not pool["application_metadata"]]
+    holds = __salt__["cluster_cli.ask"](["df"])["pools"] if bare else []
+    objects = {pool["name"]: pool["stats"]["objects"] for pool in holds}
     rules = {rule["rule_id"]: rule["rule_name"] for rule in dump}
     return {
         "tree": tree["nodes"],
@@ -45,6 +49,7 @@ def inspect() -> dict[str, Any]:
                 "pg_num": pool["pg_num_target"],
                 "flags": pool["flags_names"].split(","),
                 "applications": list(pool["application_metadata"]),
+                "objects": objects.get(pool["pool_name"]),
             }
             for pool in pools
         ],

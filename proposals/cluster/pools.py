@@ -29,8 +29,8 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
         ``cluster_crush.inspect``'s answer.
 
     Raises PolicyError where it is not understood or cannot be: more parts than failure domains. What exists is never
-    changed here: ``pool.change`` does that, by name. A pool without an application is one whose making was cut short,
-    and is finished.
+    changed here: ``pool.change`` does that, by name. An empty pool without an application is one whose making was cut
+    short, and is finished; one that holds anything is another's.
     """
     wanted = read(written)
     there = {pool["pool_name"]: pool for pool in cluster["pools"]}
@@ -38,8 +38,8 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
     todo: list[list[str]] = []
     differences: list[str] = []
     for name, options in sorted(wanted.items()):
-        # its application is the last thing that a new pool gets: without one, making it was cut short
-        made = name in there and there[name]["applications"]
+        # its application is the last thing that a new pool gets: empty and without one, making it was cut short
+        made = name in there and (there[name]["applications"] or there[name]["objects"] != 0)
         pool = Pool(name, options, cluster["tree"], there[name] if made else None)
         if name in there:
             if not made:
@@ -105,7 +105,9 @@ class Pool:
                 if option.has(there) != option.value
             ]
         if self.options["application"] not in there["applications"]:
-            lines.append(f"application is {', '.join(there['applications'])}, not {self.options['application']}")
+            lines.append(
+                f"application is {', '.join(there['applications']) or 'none'}, not {self.options['application']}"
+            )
         return lines
 
     def fixed(self, there: Mapping) -> list[str]:

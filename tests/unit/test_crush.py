@@ -62,7 +62,8 @@ def test_pools(case):
         "rules": ["replicated_rule"],
         "profiles": ["default"],
     }
-    found["pools"] = [THERE, {**THERE, "pool_name": "half", "applications": []}]
+    bare = {**THERE, "applications": []}
+    found["pools"] = [THERE, {**bare, "pool_name": "half", "objects": 0}, {**bare, "pool_name": "old", "objects": 1}]
     judged(case, lambda: pools.plan(case["said"], found))
 
 
@@ -73,6 +74,7 @@ THERE = {
     "crush_rule": "replicated_rule",
     "erasure_code_profile": "",
     "applications": ["rbd"],
+    "objects": None,
     "pg_num": 32,
     "pg_autoscale_mode": "on",
     "quota_max_bytes": 0,
