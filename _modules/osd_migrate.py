@@ -78,14 +78,16 @@ def prepare(fsid: str) -> list[str]:
     return sorted(part["disk"] for part in parts.values())
 
 
-def move(fsid: str) -> bool:
+def move(fsid: str, may_stop: bool) -> bool:
     """Stop an OSD, move what is to move, and start it; return whether it boots: one that another run moved runs on.
 
-    Where a copy or its fsck fails, the OSD is started where it lay, and the error says so. Only called when Ceph allows
-    that it stops. Where all has moved it is only started.
+    Where a copy or its fsck fails, the OSD is started where it lay, and the error says so. Where all has moved it is
+    only started.
 
     fsid
         The OSD's; its new slots are there.
+    may_stop
+        Whether Ceph allows that it stops, where it runs.
 
     CLI Example: for ``salt-run osd.migrate``.
     """
@@ -96,30 +98,34 @@ def move(fsid: str) -> bool:
             __salt__[f"{SLOTS[osd['method']]}.attach"](osd_id, fsid, record["slots"])
         with _mark(osd_id).open("a") as mark:
             halocline.locked(mark, f"osd.{osd_id} is being moved by another run")
-            return _moved(fsid)
+            return _moved(fsid, may_stop)
     except OSError as err:
         raise CommandExecutionError(f"osd.{osd_id}: {err}: mend that, and run it again") from err
 
 
-def together(fsids: Sequence[str]) -> list[str]:
-    """Do what ``move`` does for several OSDs at once: only called when Ceph allows that all of them stop. Return those
-    that boot.
+def together(fsids: Sequence[str], may_stop: Sequence[str]) -> list[str]:
+    """Do what ``move`` does for several OSDs at once; return those that boot.
 
     fsids
         Of the OSDs. Where one fails, the others are brought to their end first.
+    may_stop
+        Those among them of which Ceph allows that they stop together.
 
     CLI Example: for ``salt-run osd.migrate at_once=2``.
     """
-    boot = halocline.side_by_side(move, [(fsid,) for fsid in fsids], len(fsids))
+    boot = halocline.side_by_side(move, [(fsid, fsid in may_stop) for fsid in fsids], len(fsids))
     return [fsid for fsid, boots in zip(fsids, boot, strict=True) if boots]
 
 
-def _moved(fsid: str) -> bool:
+def _moved(fsid: str, may_stop: bool) -> bool:
     """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)
     osd_id, todo, way = record["id"], _todo(osd), SLOTS[osd["method"]]
-    boots = bool(todo or record["moving"] or not __salt__["service.status"](f"ceph-osd@{osd_id}"))
+    runs = __salt__["service.status"](f"ceph-osd@{osd_id}")
+    boots = bool(todo or record["moving"] or not runs)
     if todo or record["moving"]:
+        if runs and not may_stop:
+            raise CommandExecutionError(f"osd.{osd_id} was down and runs by now: nothing was changed")
         if "db" in todo and todo["db"] is None:
             _unspilled(osd_id)
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
@@ -192,15 +198,20 @@ def _osd(fsid: str) -> tuple[Mapping, Mapping]:
     record = _records(planned).get(fsid)
     if osd is None or record is None:
         raise CommandExecutionError(f"OSD {fsid} is not one that is planned and made here")
-    if why := _refused(record, _todo(osd)):
+    if why := _refused(osd, record, _todo(osd)):
         raise CommandExecutionError(f"osd.{record['id']} is not moved: {why}")
     return osd, record
 
 
-def _refused(record: Mapping, todo: Mapping) -> str:
-    """Why an OSD is not moved: its copy could not begin again where it is interrupted; empty where it is."""
+def _refused(osd: Mapping, record: Mapping, todo: Mapping) -> str:
+    """Why an OSD is not moved: nobody knows where it lies, or its copy could not begin again where it is interrupted;
+    empty where it is.
+    """
     if record["id"] is None:
         return "it is not made"
+    told = {role: part["partuuid"] for role, part in osd["parts"].items() if role in ROLES}
+    if told != {role: name for role, name in record["slots"].items() if role in ROLES}:  # the plan is no word on that
+        return "its data disk cannot be read: bring that back first"
     if record.get("encrypted"):
         return "it is encrypted"
     if "wal" in todo and todo["wal"] is None and "db" not in todo:
@@ -216,7 +227,7 @@ def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> 
     return {
         "id": osd_id,
         "fsid": osd["fsid"],
-        "refused": _refused(record, todo),
+        "refused": _refused(osd, record, todo),
         "moves": moves,
         "moving": moving,
         "begun": osd_id is not None and (moving is not None or _mark(osd_id).exists()),

@@ -84,14 +84,27 @@ def carry_out(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> 
         Of ``found``: OSDs that may stop together, or one.
     """
     try:
-        _begun(opts, minion, osds)
-        freed = {osd["fsid"]: _freed(opts, minion, osd) for osd in osds}
+        now = _seen(opts, minion, osds)
+        _begun(opts, minion, now)
+        freed = {osd["fsid"]: _freed(opts, minion, osd) for osd in now}
     except ProposalError as err:
         raise ProposalError(f"{', '.join(_names(osds))} of {minion}: {err}; {AGAIN}") from err
     return {
-        f"osd.{osd['id']}": [*migrating.lines(minion, osd), *(f"  freed {slot}" for slot in freed[osd["fsid"]])]
+        f"osd.{osd['id']}": [*migrating.lines(minion, osd), *(f"  freed {slot}" for slot in freed.get(osd["fsid"], ()))]
         for osd in osds
     }
+
+
+def _seen(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The same OSDs as they are now: it may be hours since they were found. One that is done by now is not among them.
+
+    Raises ProposalError where one cannot be moved any more.
+    """
+    told = {osd["fsid"]: osd for osd in jobs.one(opts, minion, "osd_migrate.inspect", kind=list)}
+    now = [told[osd["fsid"]] for osd in osds if osd["fsid"] in told]
+    if refused := [f"osd.{osd['id']}: {osd['refused']}" for osd in now if osd["refused"]]:
+        raise ProposalError("; ".join(refused))
+    return now
 
 
 def _begun(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> None:
@@ -104,7 +117,7 @@ def _begun(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> Non
     if stop and (why := daemon_restart.needed(opts, "osd", _names(stop))):
         raise ProposalError(f"it cannot be stopped now: {why}")
     if todo := [osd for osd in osds if osd["moves"] or osd["moving"] or not osd["running"]]:
-        _moved(opts, minion, todo)
+        _moved(opts, minion, todo, stop)
 
 
 def _freed(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
@@ -121,14 +134,14 @@ def _freed(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
     return freed
 
 
-def _moved(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]]) -> None:
-    """Let the host move OSDs, and wait until they are back."""
+def _moved(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]], stop: Sequence[Mapping[str, Any]]) -> None:
+    """Let the host move OSDs, of which some may be stopped for it, and wait until they are back."""
     host = kept.load_inventory(site(opts).inventory)["hosts"][minion]["hostname"]
-    fsids = [osd["fsid"] for osd in osds]
+    fsids, may_stop = ([osd["fsid"] for osd in several] for several in (osds, stop))
     with spared.noout(opts, [host], minions.members(opts)["master"][0]):
         first = health.look(opts)
         # Since it was looked at, the job of a run that was killed may have moved one: that one does not boot again.
-        boot = jobs.one(opts, minion, "osd_migrate.together", [fsids], list, WAIT)
+        boot = jobs.one(opts, minion, "osd_migrate.together", [fsids, may_stop], list, WAIT)
         daemon_restart.back(opts, {minion: _names([osd for osd in osds if osd["fsid"] in boot])}, first)
 
 

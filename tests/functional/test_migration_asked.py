@@ -60,12 +60,17 @@ class Cluster(Minions):
             self.moved(minion, fsid)
         return ["/dev/new"]
 
-    def osd_migrate_together(self, minion, fsids):
+    def osd_migrate_together(self, minion, fsids, may_stop):
         self.largest = max(self.largest, len(fsids))
         others = [each["running"] for each in self.osds.values() if each["fsid"] not in fsids]
         assert all(others), "OSDs are down that nobody asked for"
-        assert not any(self.osd(fsid)["running"] for fsid in fsids) or self.asked == set(fsids), "without Ceph's leave"
+        assert not may_stop or self.asked == set(may_stop), "without Ceph's leave"
+        if up := [fsid for fsid in fsids if fsid not in may_stop and self.osd(fsid)["running"] and self.at_old(fsid)]:
+            raise ProposalError(f"{up} was down and runs by now: nothing was changed")
         return [fsid for fsid in fsids if self.moved(minion, fsid)]
+
+    def at_old(self, fsid):
+        return self.osd(fsid)["at"] == "old"
 
     def moved(self, minion, fsid):
         osd = self.osd(fsid)
@@ -205,6 +210,23 @@ def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, clu
     done = runners["osd.migrate"]()
     assert done.get("retcode", 0) == 0 and cluster.done()
     assert cluster.asked == {"fsid-2"}  # of one that is down Ceph is not asked for leave
+
+
+def test_one_that_came_up_since_it_was_found_stops_by_cephs_leave_too(runners, cluster):
+    """Its host was booting: when its turn comes it runs."""
+    cluster.osds[0] |= {"running": False, "mark": True, "new": True}
+    cluster.refused = {0: "Error EBUSY: unsafe to stop osd(s)"}
+    inspect = cluster.osd_migrate_inspect
+
+    def comes_up(minion):
+        told = inspect(minion)
+        cluster.osds[0]["running"] = True
+        return told
+
+    cluster.osd_migrate_inspect = comes_up
+    done = runners["osd.migrate"](0)
+    assert done["retcode"] == 1 and "osd.0 of node1: it cannot be stopped now: Error EBUSY" in done["error"]
+    assert cluster.osds[0]["at"] == "old" and cluster.osds[0]["running"]
 
 
 def test_an_osd_that_is_down_for_another_reason_is_left_alone(runners, cluster):

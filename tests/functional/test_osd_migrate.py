@@ -67,7 +67,7 @@ class Host:
         (root / "data").write_bytes(bytes(16384))
         (self.folder / "block").symlink_to(root / "data")
         self.slots, self.holds, self.version, self.running, self.spilled = {}, {}, 1, True, 0
-        self.steps, self.kill, self.fails, self.log = 0, (None, False), set(), []
+        self.steps, self.kill, self.fails, self.log, self.away = 0, (None, False), set(), [], False
         self.first = {role: f"{role}-1" for role in lies}
         for role, disk in lies.items():
             self.slot(self.first[role], disk, 2 * GIB)
@@ -141,7 +141,7 @@ class Host:
     # What the module asks.
 
     def osds(self):
-        slots = self.lying()["slots"]
+        slots = self.first if self.away else self.lying()["slots"]  # as it lies, where its label can be read
         parts = {role: {**self.slots[name], "partuuid": name} for role, name in slots.items() if role != "data"}
         return [{"fsid": FSID, "method": self.method, "moves": self.moves, "parts": {"data": {"disk": "d"}, **parts}}]
 
@@ -371,7 +371,7 @@ def migrate(host):
     """What ``salt-run osd.migrate`` asks a host, in its order."""
     for osd in host.module.inspect():
         host.module.prepare(osd["fsid"])
-        host.module.together([osd["fsid"]])
+        host.module.together([osd["fsid"]], [osd["fsid"]])
         host.module.free(osd["fsid"])
 
 
@@ -457,9 +457,9 @@ def test_a_new_device_that_cannot_be_written_leaves_the_osd_where_it_lay(host):
 @pytest.mark.parametrize(("lies", "moves"), REFUSED.values(), ids=REFUSED)
 def test_what_could_not_begin_again_is_refused_before_anything_is_changed(host, lies, moves):
     osd = host(lies, moves)
-    for function in ("prepare", "move", "free"):
+    for function, *more in ((osd.module.prepare,), (osd.module.move, True), (osd.module.free,)):
         with pytest.raises(CommandExecutionError, match="osd.3 is not moved: it"):
-            getattr(osd.module, function)(FSID)
+            function(FSID, *more)
     assert osd.steps == 0 and osd.running and [bool(each["refused"]) for each in osd.module.inspect()] == [True]
 
 
@@ -467,7 +467,7 @@ def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(
     osd = host(*MOVES["a DB to another device"])
     osd.module.prepare(FSID)
     assert osd.module.free(FSID) == [] and osd.names() == {"db-1", "db-2"}
-    osd.module.move(FSID)
+    osd.module.move(FSID, True)
     osd.running = False
     with pytest.raises(CommandExecutionError, match="the old ones are kept"):
         osd.module.free(FSID)
@@ -483,7 +483,7 @@ def test_nothing_is_freed_while_the_osd_is_down_or_lies_otherwise_than_recorded(
 def test_a_slot_that_is_in_use_is_not_freed(host, tmp_path):
     osd = host(*MOVES["a DB to another device"])
     osd.module.prepare(FSID)
-    osd.module.move(FSID)
+    osd.module.move(FSID, True)
     with osd.path("db-1").open("rb") as device:
         fcntl.flock(device, fcntl.LOCK_EX)
         with pytest.raises(CommandExecutionError, match="db-1 is in use"):
@@ -522,7 +522,7 @@ def test_two_runs_at_once_do_not_meet(host):
     with (osd.folder / "migrating").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(CommandExecutionError, match="osd.3 is being moved by another run"):
-            osd.module.move(FSID)
+            osd.module.move(FSID, True)
     assert osd.running and osd.links() == {"db": "db-1"}
     migrate(osd)
     assert there(osd)
@@ -537,7 +537,7 @@ def test_what_is_left_of_a_run_that_still_copies_is_waited_for(host):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool:
         assert tool.stdout.readline() == "held\n"
         with pytest.raises(CommandExecutionError, match="something still works on it"):
-            osd.module.move(FSID)
+            osd.module.move(FSID, True)
         assert osd.lying()["moving"] is None and "clear" not in osd.log
         tool.stdin.close()
     migrate(osd)
@@ -577,10 +577,34 @@ def test_an_encrypted_osd_is_told_and_not_touched(host):
     osd = host(*MOVES["a DB to another device"])
     osd.tags["data-1"]["ceph.encrypted"] = "1"
     assert [each["refused"] for each in osd.module.inspect()] == ["it is encrypted"]
-    for function in (osd.module.prepare, osd.module.move, osd.module.free):
+    for function, *more in ((osd.module.prepare,), (osd.module.move, True), (osd.module.free,)):
         with pytest.raises(CommandExecutionError, match="osd.3 is not moved: it is encrypted"):
-            function(FSID)
+            function(FSID, *more)
     assert osd.steps == 0
+
+
+def test_where_its_data_disk_is_away_no_slot_is_touched(host):
+    """Then the plan has it where it lay before it moved: its DB would be cleared as an empty target, or freed."""
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    osd.module.move(FSID, True)
+    osd.away, osd.running, steps = True, False, osd.steps
+    assert [each["refused"] for each in osd.module.inspect()] == ["its data disk cannot be read: bring that back first"]
+    for function, *more in ((osd.module.prepare,), (osd.module.move, True), (osd.module.free,)):
+        with pytest.raises(CommandExecutionError, match="osd.3 is not moved: its data disk cannot be read"):
+            function(FSID, *more)
+    assert osd.steps == steps and osd.whole(osd.links())
+    osd.away, osd.running = False, True
+    migrate(osd)
+    assert there(osd)
+
+
+def test_one_that_came_up_meanwhile_is_not_stopped(host):
+    osd = host(*MOVES["a DB to another device"])
+    osd.module.prepare(FSID)
+    with pytest.raises(CommandExecutionError, match="osd.3 was down and runs by now: nothing was changed"):
+        osd.module.together([FSID], [])
+    assert osd.running and osd.links() == osd.first
 
 
 def test_a_db_that_has_spilled_over_stays(host):
