@@ -84,6 +84,7 @@ def make(osd: Mapping) -> int:
         if not isinstance(osd["new"], tuple):
             raise CommandExecutionError(osd["new"] or "it was made and is no more: look at its disk, run it again")
         osd_id, key = osd["new"]
+        _vacant(osd_id, osd["fsid"])
         _record(osd_id, osd)
         _format(osd_id, osd, key)
     _record(osd_id, osd)
@@ -92,6 +93,21 @@ def make(osd: Mapping) -> int:
     halocline.run(["systemctl", "start", unit])
     __salt__["osd_register.made"](osd["fsid"], osd_id, osd["parts"]["data"]["disk"])
     return osd_id
+
+
+def _vacant(osd_id: int, fsid: str) -> None:
+    """Raise where an OSD that had this number before has still its record or folder here: the first says which slots of
+    shared devices were its own, and nobody else knows.
+    """
+    folder = DATA_DIR / f"ceph-{osd_id}"
+    there = (folder / "fsid").read_text().strip() if (folder / "fsid").exists() else ""  # empty: mkfs was killed then
+    recorded = [other for other, record in __salt__["osd_record.read"]().items() if record["id"] == osd_id]
+    if others := {*recorded, *filter(None, [there])} - {fsid}:
+        raise CommandExecutionError(
+            f"osd.{osd_id} was OSD {', '.join(sorted(others))} here, whose place is not free yet: type again what took it "
+            "away (osd.replace, osd.remove, or the stage removal), then run this stage again. Of a cluster that is gone: "
+            f"move {RECORDS / str(osd_id)} and {folder} away"
+        )
 
 
 def _record(osd_id: int, osd: Mapping) -> None:
@@ -125,9 +141,6 @@ def _mkfs(osd_id: int, osd: Mapping, key: str) -> None:
     """Format one OSD; what an interrupted run left in its folder goes first."""
     folder = DATA_DIR / f"ceph-{osd_id}"
     if folder.exists():
-        fsid = (folder / "fsid").read_text().strip() if (folder / "fsid").exists() else ""
-        if fsid not in ("", osd["fsid"]):  # empty: mkfs was killed while it wrote it
-            raise CommandExecutionError(f"{folder} belongs to another OSD: move it away if that one is gone")
         shutil.rmtree(folder)
     folder.mkdir(mode=0o750)
     keyring = folder / "keyring"

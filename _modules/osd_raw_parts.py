@@ -114,7 +114,7 @@ def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
             raise CommandExecutionError(f"{disk} has no room for the {role} of OSD {fsid}")
         end = f"+{part['size'] // 1024}K" if part["size"] else "0"
         command += [
-            f"--new={number}:{start // 512}:{end}",
+            f"--new={number}:{start // 1024}K:{end}",  # in bytes: its sectors are those of the device, of 512 or 4096
             f"--typecode={number}:{__salt__['osd_names.partition_type'](role)}",
             f"--partition-guid={number}:{part['partuuid']}",
             f"--change-name={number}:{fsid}",

@@ -258,6 +258,23 @@ def test_a_table_that_could_not_be_read_is_not_cleared(python_module, monkeypatc
     assert written == []
 
 
+def test_slots_are_told_to_sgdisk_in_bytes(python_module, monkeypatch, disk):
+    """Its sectors are those of the device: of 4 KiB each a slot lies eight times as far, and the second nowhere."""
+    module, written, path = python_module("osd_raw_parts"), [], disk("shared")
+    one = {"number": 1, "start": MIB, "size": 30 * MIB}
+    asked = {
+        "disks_kernel.identity": lambda _: {"size": 100 * MIB},
+        "osd_space.between_partitions": python_module("osd_space").between_partitions,
+        "osd_space.place": python_module("osd_space").place,
+        "osd_names.partition_type": lambda role: role,
+    }
+    monkeypatch.setattr(module, "__salt__", asked)
+    monkeypatch.setattr(module, "_run", lambda command, **_: written.extend(command))
+    part = {"disk": path, "partuuid": "2", "size": 40 * MIB}
+    module._add(path, {"guid": "g", "partitions": [one]}, [(UUIDS[0], "db", part)])
+    assert f"--new=2:{31 * 1024}K:+{40 * 1024}K" in written
+
+
 def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypatch):
     """In any order, made or failed: how many of how many, from none on."""
     osd, answers, told = python_module("osd"), {"a": 3, "b": "no space", "c": 4}, []
@@ -544,6 +561,30 @@ def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_
         assert (disk.read_bytes(), slot.read_bytes()) == before
     raw._forget_label(slot)
     assert slot.read_bytes()[:4096] == bytes(4096)
+
+
+@pytest.mark.parametrize("folder, refused", [(None, True), (UUIDS[1], True), ("", False), (UUIDS[0], False)])
+def test_what_an_osd_that_had_the_number_before_left_is_not_written_over(
+    python_module, monkeypatch, tmp_path, folder, refused
+):
+    """Its record alone says which slots of a shared device were its own."""
+    raw, record = python_module("osd_raw"), python_module("osd_record")
+    monkeypatch.setattr(record, "RECORDS", tmp_path)
+    monkeypatch.setattr(raw, "DATA_DIR", tmp_path)
+    asked = {f"osd_record.{name}": getattr(record, name) for name in ("read", "write", "settled")}
+    monkeypatch.setattr(raw, "__salt__", asked)
+    monkeypatch.setattr(raw, "_format", lambda *_: (_ for _ in ()).throw(InterruptedError))
+    if folder is None:
+        record.write(3, UUIDS[1], {"data": "x", "db": "y"})
+    else:
+        (tmp_path / "ceph-3").mkdir()
+        (tmp_path / "ceph-3/fsid").write_text(folder)
+    before = record.read()
+    osd = {"fsid": UUIDS[0], "new": (3, "key"), "parts": {"data": {"partuuid": UUIDS[0], "disk": "/dev/sdb"}}}
+    said = pytest.raises(salt.exceptions.CommandExecutionError, match=f"osd.3 was OSD {UUIDS[1]} here, whose place is")
+    with said if refused else pytest.raises(InterruptedError):
+        raw.make(osd)
+    assert (record.read() == before) is refused
 
 
 @pytest.mark.parametrize("taken, tries", [(0, 1), (1, 2), (9, 3)])
