@@ -19,6 +19,7 @@ from lab.errors import LabError
 from lab.keys import check_keys, expect
 
 CLUSTERS = Path(__file__).parent / "clusters"
+SECTORS = (512, 4096)  # bytes
 TRANSPORTS = ("sata", "sas", "nvme")
 HOST = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # a label of a host's name (RFC 1123, section 2.1)
 EXPANDER = re.compile(r"0x[0-9a-f]{16}")
@@ -38,6 +39,7 @@ class Model:
     transport: str = "sata"
     serial: str = "Z"  # how its serial numbers begin
     mount: tuple[str, ...] = ()  # boot disks: where each one's first partition is mounted
+    sector: int = 512  # bytes of its logical sectors; 4096: 4K native
     expander: str = ""  # of SAS disks in a shelf that several hosts share: its address, the same for all of them
 
 
@@ -136,7 +138,7 @@ def _networks(where: str, data: object) -> dict[str, ipaddress.IPv4Network]:
 
 def _model(where: str, name: str, entry: object) -> Model:
     here = f"{where}: disk {name}"
-    optional = ("vendor", "rotational", "transport", "serial", "mount", "expander")
+    optional = ("vendor", "rotational", "transport", "serial", "mount", "sector", "expander")
     data = check_keys(here, entry, required=("size", "model"), optional=optional)
     kinds = {
         "size": int,
@@ -144,6 +146,7 @@ def _model(where: str, name: str, entry: object) -> Model:
         "vendor": str,
         "rotational": bool,
         "mount": list,
+        "sector": int,
         "expander": str,
         "serial": str,
     }
@@ -155,6 +158,8 @@ def _model(where: str, name: str, entry: object) -> Model:
         raise LabError(f"{here}: expander {expander!r}; expected 0x and 16 hexadecimal digits, of a disk with SAS.")
     if data["size"] < 1 << 30:
         raise LabError(f"{here}: size {data['size']} bytes; expected at least 1 GiB (1073741824).")
+    if (sector := data.get("sector", 512)) not in SECTORS or data["size"] % sector:
+        raise LabError(f"{here}: sector {sector}; expected 512 or 4096, and a size of whole sectors.")
     return Model(name, **{**data, "mount": tuple(data.get("mount", ()))})
 
 

@@ -50,8 +50,9 @@ def make(lab: Lab, host: str, slot: int, generation: int, model: Model, mount: s
         run("mkfs.ext4", "-q", "-F", "-E", f"offset={BOOT_OFFSET}", path, f"{BOOT_SIZE >> 10}k")
     facts = identity.describe(lab.name, host, slot, generation, model)
     facts |= {"slot": slot, "generation": generation, "rotational": model.rotational, "mount": mount}
+    facts["sector"] = model.sector
     path.with_suffix(".json").write_text(json.dumps(facts))
-    loops.attach(path, model.rotational)
+    loops.attach(path, model.rotational, model.sector)
 
 
 def plugged(lab: Lab, host: str) -> list[dict]:

@@ -1,7 +1,7 @@
 """Take the medium out of a loop device that may be in use: from now on reads find nothing and writes fail.
 
 `losetup --detach` alone waits for the last user, who would never notice. A pulled disk answers with errors at once,
-so first the device and its partitions are cut down to one sector.
+so first the device and its partitions are cut down to one of its sectors.
 """
 
 import ctypes
@@ -14,7 +14,6 @@ from lab import loops
 from lab.commands import run
 from lab.errors import LabError
 
-SECTOR = 512
 LOOP_SET_STATUS64, LOOP_GET_STATUS64 = 0x4C04, 0x4C05  # linux/loop.h
 TRIES = 300  # half a minute: a device in use may say "try again" until those whose partitions went before have ended
 
@@ -34,20 +33,22 @@ class LoopInfo(ctypes.Structure):
 
 def eject(name: str) -> None:
     """Let every later access to the loop device fail, then detach it; it goes when its last user does."""
-    for path in Path("/sys/block", name).glob(f"{name}p*/partition"):
-        run("resizepart", f"/dev/{name}", path.read_text().strip(), "1")  # in sectors
+    block = Path("/sys/block", name)
+    sector = int((block / "queue/logical_block_size").read_text())
+    for path in block.glob(f"{name}p*/partition"):
+        run("resizepart", f"/dev/{name}", path.read_text().strip(), str(sector // 512))
     disk = os.open(f"/dev/{name}", os.O_RDONLY)
     try:
-        _shrink(disk, name)
+        _shrink(disk, name, sector)
     finally:
         os.close(disk)
     loops.detach(name)
 
 
-def _shrink(disk: int, name: str) -> None:
+def _shrink(disk: int, name: str, size: int) -> None:
     info = LoopInfo()
     fcntl.ioctl(disk, LOOP_GET_STATUS64, info)
-    info.sizelimit = SECTOR
+    info.sizelimit = size
     for _ in range(TRIES):
         try:
             fcntl.ioctl(disk, LOOP_SET_STATUS64, info)

@@ -7,7 +7,7 @@ from lab.commands import run
 from lab.errors import LabError
 
 SYS = Path("/sys/block")
-EJECTED = 1  # sectors that a pulled disk has left
+EJECTED = 8  # sectors of 512 bytes that a pulled disk has left at most
 ONE_AT_A_TIME = threading.Lock()  # losetup looks which device is free, then takes it: two find the same, and one waits
 
 
@@ -28,12 +28,16 @@ def attached(below: Path) -> dict[Path, str]:
     return names
 
 
-def attach(path: Path, rotational: bool) -> str:
-    """Put a file behind a free loop device with partitions; returns the kernel name (loop7)."""
+def attach(path: Path, rotational: bool, sector: int = 512) -> str:
+    """Put a file behind a free loop device with partitions; returns the kernel name (loop7).
+
+    sector
+        Bytes of its logical sectors.
+    """
     if not Path("/dev/loop-control").exists():
         raise LabError("this kernel has no /dev/loop-control: the lab's disks need loop devices (CONFIG_BLK_DEV_LOOP).")
     with ONE_AT_A_TIME:
-        name = Path(run("losetup", "--find", "--show", "--partscan", path).strip()).name
+        name = Path(run("losetup", "--find", "--show", "--partscan", "--sector-size", str(sector), path).strip()).name
     (SYS / name / "queue/rotational").write_text("1" if rotational else "0")
     return name
 

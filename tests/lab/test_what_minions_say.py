@@ -31,7 +31,7 @@ def second_path(cluster: Product, host: str, disk: dict) -> Iterator[str]:
         json.dumps({**facts, "slot": SECOND, "properties": properties, "links": links, "name": None})
     )
     node = containers.find(daemon.needed(), lab, host)
-    name = loops.attach(other, facts["rotational"])
+    name = loops.attach(other, facts["rotational"], facts["sector"])
     try:
         disks.write_list(lab, host)
         hotplug.tell(node)

@@ -34,6 +34,7 @@ def test_addresses_count_up_from_first() -> None:
         ("size: 1000204886016", "size: 6T", "size: expected int, found '6T'"),
         ("size: 1000204886016", "size: 5", "expected at least 1 GiB"),
         ("model: M", "model: M, transport: scsi", "expected one of sata, sas, nvme"),
+        ("model: M", "model: M, sector: 520", "sector 520; expected 512 or 4096"),
         ("model: M", "model: M, transport: sas, expander: shelf1", "expander 'shelf1'; expected 0x and 16"),
         ("model: M", 'model: M, expander: "0x50011731000001ff"', "of a disk with SAS"),
         ("10.9.0.0/24", "10.9.0.0/99", "expected a subnet like"),
