@@ -105,8 +105,8 @@ def _vacant(osd_id: int, fsid: str) -> None:
     if others := {*recorded, *filter(None, [there])} - {fsid}:
         raise CommandExecutionError(
             f"osd.{osd_id} was OSD {', '.join(sorted(others))} here, whose place is not free yet: type again what "
-            "took it away (osd.replace, osd.remove, or the stage removal), then run this stage again. Of a cluster that "
-            f"is gone: move {RECORDS / str(osd_id)} and {folder} away"
+            "took it away (osd.replace, osd.remove, or the stage removal), then run this stage again. Of a cluster "
+            f"that is gone: move {RECORDS / str(osd_id)} and {folder} away"
         )
 
 
