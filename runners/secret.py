@@ -8,7 +8,7 @@ from proposals.files import atomic, site
 from proposals.pillar import key_store, secrets
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, osd_key, stage_lock, stage_log
+from runners.engine import answer, jobs, keys, osd_key, stage_lock, stage_log
 
 CONFIGURE = "'salt-run state.orch ceph.stage.configure'"
 DEPLOY = "'salt-run state.orch ceph.stage.deploy'"
@@ -54,6 +54,7 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
 
     A key of that name is in the cluster, and ``ceph_keys`` is to name it from now on: deploy refuses to replace it, so
     give it to the master. Nothing changes in the cluster; what ``ceph_keys`` allows it does with the next deploy.
+    Another key than the cluster's is refused: deploy would replace that one.
 
     name
         The entity, such as client.backup.
@@ -75,13 +76,31 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
     if not path.is_file():
         raise ArgumentError(f"{names.shown(path)} is no file: 'ceph auth get {name} -o FILE' writes one")
     text = atomic.read_text(path)
-    secrets.of_keyring(text, name)
+    _of_the_cluster(name, secrets.of_keyring(text, name), path)
     if test:
         return {"text": f"{path} holds a key of {name}: the master would take it"}
     if not key_store.take(site.site(__opts__), name, text):
         return {"text": f"the master has this key of {name} already: nothing changed"}
     stage_log.note(__opts__, "secret.take", "taken", name=name)
     return {"text": f"the master has taken the key of {name}; remove {path}, now run {_stages(name, daemons=False)}"}
+
+
+def _of_the_cluster(name: str, key: str, path: Path) -> None:
+    """Raise where a key is not that of the cluster, or where the master has another one and no monitor tells."""
+    paths = site.site(__opts__)
+    if not paths.current.is_dir():
+        return  # nothing was configured: there is no cluster of ours yet
+    there = keys.of_cluster(__opts__, name)
+    if there and secrets.digest(key) not in there:
+        raise ArgumentError(
+            f"the cluster has another key of {names.shown(name)} than {path}: 'ceph auth get {name} -o FILE' writes "
+            "its own; nothing was changed"
+        )
+    if there is None and key_store.kept(paths.keys).get(name, key) != key:
+        raise ArgumentError(
+            f"the master has another key of {names.shown(name)} than {path}, and no monitor says which one is the "
+            "cluster's: bring the monitors into quorum first; nothing was changed"
+        )
 
 
 @answer.answers

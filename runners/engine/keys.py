@@ -11,7 +11,7 @@ from proposals.stages import replies
 from proposals.text.errors import PolicyError
 from proposals.validation import check, subject
 from proposals.validation import keys as rows
-from runners.engine import jobs
+from runners.engine import jobs, minions
 
 ASKED = "host_keys.inspect"
 Found = Mapping[str, held.Held]
@@ -33,6 +33,21 @@ def read(replied: replies.Replies) -> tuple[Found, list[replies.Problem]]:
     """Return what minions hold as they replied, and the problems of those of which that is not known."""
     told = replies.read(replied, held.check)
     return told.answers, told.problems
+
+
+def of_cluster(opts: Mapping, name: str) -> set[str] | None:
+    """Return the hashes of an entity's key as monitors know it, more than one where they differ; empty where they have
+    none. None where none of them says so.
+    """
+    told, _ = read(jobs.ask(opts, minions.members(opts)["mon"], ASKED, [True]))
+    answered = [places for places in told.values() if held.MONITORS in places]
+    if not answered:
+        return None
+    # `mon.` itself is in their stores, and not among what they list
+    keyrings = [
+        keys for places in answered for place, keys in places.items() if name == "mon." or place == held.MONITORS
+    ]
+    return {keys[name] for keys in keyrings if name in keys}
 
 
 def beside(opts: Mapping, found: Found) -> dict[str, Any]:

@@ -158,6 +158,37 @@ def test_a_key_that_was_made_by_hand_is_taken(run, paths, tmp_path):
     assert "already" in run("take", "client.own", str(ring))["text"]
 
 
+OWN = secrets.new_key()
+
+
+@pytest.mark.parametrize(
+    ("name", "monitors", "said"),
+    [
+        ("client.a", {"monitors": {"client.a": secrets.digest(OWN)}}, None),
+        ("client.own", {"monitors": {}}, None),
+        ("client.own", {}, None),  # nobody knows of it: deploy will see
+        ("client.a", {"monitors": {"client.a": secrets.digest(KEYS["client.a"])}}, "the cluster has another key of"),
+        ("client.own", {"monitors": {"client.own": "another"}}, "the cluster has another key of client.own than"),
+        ("client.a", {}, "no monitor says which one is the cluster's"),
+        ("mon.", {"monitors": {}, "/var/lib/ceph/mon/ceph-a/keyring": {"mon.": "another"}}, "another key of mon. than"),
+    ],
+)
+def test_only_the_clusters_own_key_is_taken(run, paths, tmp_path, monkeypatch, name, monitors, said):
+    """Deploy would take another one for that of a rotation, and lock out all who have the cluster's."""
+    paths.current.mkdir()
+    monkeypatch.setattr(minions, "members", lambda opts: {"mon": ["node1"]})
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies({"node1": monitors}, []))
+    ring = tmp_path / "own.keyring"
+    ring.write_text(f"[{name}]\n\tkey = {OWN}\n")
+    before = state(paths)
+    done = run("take", name, str(ring))
+    paths.current.rmdir()
+    assert done.get("retcode", 0) == (2 if said else 0) and (said or "has taken the key") in done.get(
+        "error", done.get("text")
+    )
+    assert (state(paths) == before) is bool(said)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
