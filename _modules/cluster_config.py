@@ -38,7 +38,7 @@ def changes(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]
 def apply(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     """Bring the central configuration to ``options`` (arguments as for ``changes``); return what was changed.
 
-    Interrupted, the next run sets the same again.
+    Interrupted, the next run sets the same again: what is about to be set is kept first, as ours to take away.
 
     CLI Example:
 
@@ -48,16 +48,26 @@ def apply(options: Mapping[str, Mapping], kept: str = KEPT) -> dict[str, list]:
     """
     before = _kept(kept)
     todo = _todo(options, before)
-    for section, option, value in todo["set"]:
-        __salt__["cluster_cli.tell"](["config", "set", section, option, value])
-    for section, option in todo["remove"]:
-        __salt__["cluster_cli.tell"](["config", "rm", section, option])
-    if todo["set"] or todo["remove"]:
+    if not (todo["set"] or todo["remove"]):
+        return todo
+    _keep(kept, before | {(section, option): [value, None] for section, option, value in todo["set"]})
+    now = dict(before)
+    try:
+        for section, option, value in todo["set"]:
+            __salt__["cluster_cli.tell"](["config", "set", section, option, value])
+            now[section, option] = [value, None]
+        for section, option in todo["remove"]:
+            __salt__["cluster_cli.tell"](["config", "rm", section, option])
+            del now[section, option]
+    finally:  # where Ceph refuses one, that one is not ours
         stored = _places(__salt__["cluster_cli.ask"](["config", "dump"]))
-        now = {(section, option): [value, stored.get((section, option))] for section, option, value in todo["set"]}
-        rows = [[*place, value] for place, value in sorted((before | now).items()) if list(place) not in todo["remove"]]
-        __salt__["cluster_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=json.dumps(rows))
+        _keep(kept, {place: [value, was or stored.get(place)] for place, (value, was) in now.items()})
     return todo
+
+
+def _keep(kept: str, rows: Mapping[Place, list]) -> None:
+    text = json.dumps([[*place, value] for place, value in sorted(rows.items())])
+    __salt__["cluster_cli.tell"](["config-key", "set", kept, "-i", "-"], stdin=text)
 
 
 def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:

@@ -1,5 +1,6 @@
 """What stands against a change of this host's links, and the steps that it takes. Everything here only reads."""
 
+import ipaddress
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
@@ -82,15 +83,32 @@ def _ports(network: Mapping, links: Mapping) -> list[str]:
 
 
 def _routes(network: Mapping, links: Mapping) -> list[str]:
-    """Default routes that would be lost: they lie on what a bond takes, and the plan names no gateway."""
+    """Default routes that would be lost: they lie on what a bond takes, and the plan names no gateway, or one of the
+    other family alone. What a router advertises goes in that case without a word: planned links take none of that.
+    """
     taken = set(network["ports"]) | set(network["links"])
-    planned = any(link.get("gateway") for link in network["links"].values())
-    return [
-        f"the default route by {', '.join(map(str, link['gateways']))} lies on {name} and the plan names no gateway: "
-        f"networks.populate gateway={link['gateways'][0]} ..."
-        for name, link in links.items()
-        if name in taken and link.get("gateways") and not planned
-    ]
+    planned = {_address(link["gateway"]).version for link in network["links"].values() if link.get("gateway")}
+    problems = []
+    for name, link in links.items():
+        gateways = link.get("gateways", ()) if name in taken else ()
+        lies = f"the default route by {', '.join(map(str, gateways))} lies on {name} and the plan names"
+        if gateways and not planned:
+            problems.append(f"{lies} no gateway: networks.populate gateway={gateways[0]} ...")
+        elif any(_other(gateway, planned) for gateway in gateways):
+            problems.append(
+                f"{lies} one gateway, of the other family: let that route lie on another port, or remove it"
+            )
+    return problems
+
+
+def _other(gateway: str | None, planned: Collection[int]) -> bool:
+    """Whether a gateway is of no planned family, and was given by somebody, not advertised."""
+    address = _address(gateway) if gateway else None
+    return address is not None and address.version not in planned and not address.is_link_local
+
+
+def _address(gateway: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(gateway.partition("%")[0])
 
 
 def _remade(network: Mapping, links: Mapping, differences: Mapping[str, list[str]]) -> list[str]:

@@ -54,7 +54,7 @@ def test_an_unknown_option_is_refused_before_any_is_set(cluster: tuple) -> None:
 def test_known_options_are_set_those_of_managers_modules_too(cluster: tuple) -> None:
     module, changed = cluster
     module.apply({"osd": {"osd_max_backfills": 2}, "mgr": {"mgr/dashboard/ssl": False}})
-    assert [words[:4] for words in changed[:2]] == [
+    assert [words[:4] for words in changed if words[0] == "config"] == [
         ["config", "set", "mgr", "mgr/dashboard/ssl"],
         ["config", "set", "osd", "osd_max_backfills"],
     ]
@@ -68,6 +68,41 @@ def test_what_others_set_so_already_is_theirs(cluster: tuple, monkeypatch: pytes
     monkeypatch.setitem(module.__salt__, "cluster_cli.ask", lambda words: answers[words[1]])
     assert module.apply({"osd": {"osd_max_backfills": 2}}) == {"set": [], "remove": []} and changed == []
     assert module.changes({"osd": {"osd_max_backfills": 3}})["set"] == [["osd", "osd_max_backfills", "3"]]
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["refused by Ceph", "killed"])
+def test_what_a_run_set_that_did_not_end_is_taken_away_again(
+    cluster: tuple, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """It is ours, though the run that set it never came to its end; what Ceph refused is not."""
+    module, _ = cluster
+    stored: dict[str, str] = {}
+    kept: dict[str, str] = {}
+
+    def tell(words: list[str], stdin: str = "") -> None:
+        if words[0] == "config-key":
+            kept[words[2]] = stdin
+        elif words[1] == "rm":
+            del stored[words[3]]
+        elif words[4] == "bad":
+            raise KeyboardInterrupt if killed else CommandExecutionError("EINVAL")
+        else:
+            stored[words[3]] = words[4]
+
+    def ask(words: list[str]) -> list:
+        if killed and "bad" in kept.get(module.KEPT, "") and words[1] == "dump" and stored:
+            raise KeyboardInterrupt  # nothing comes after it
+        return KNOWN if words[1] == "ls" else [{"section": "osd", "name": n, "value": v} for n, v in stored.items()]
+
+    for name, function in (("tell", tell), ("ask", ask), ("kept", kept.get)):
+        monkeypatch.setitem(module.__salt__, f"cluster_cli.{name}", function)
+    with pytest.raises(KeyboardInterrupt if killed else CommandExecutionError):
+        module.apply({"osd": {"osd_max_backfills": 5, "osd_recovery_max_active": "bad"}})
+    assert stored == {"osd_max_backfills": "5"}
+    killed = False
+    module.apply({"osd": {"osd_max_backfills": 5, "osd_recovery_max_active": 1}})
+    module.apply({})
+    assert stored == {} and kept == {module.KEPT: "[]"}
 
 
 def test_no_restart_is_asked_for_an_option_of_a_managers_module(

@@ -183,6 +183,8 @@ def test_what_can_be_applied_has_no_problem(host):
     assert host(PLANNED)["links.check"]() == []
     assert host(wider())["links.check"]() == []
     assert "bond0" in host(wider())["links.changes"]()
+    routed = {**wider(), "links": {**wider()["links"], "bond0": {**WIDER, "gateway": "10.30.0.254"}}}
+    assert host(routed, bond0={"via": "fe80::1"})["links.check"]() == []  # of a router that tells it to everybody
 
 
 def test_nothing_stands_against_nothing(host):
@@ -204,6 +206,11 @@ def test_nothing_stands_against_nothing(host):
             wider(),
             {"bond0": {"via": "10.30.0.254"}},
             "the default route by 10.30.0.254 lies on bond0 and the plan names no",
+        ),
+        (
+            {**wider(), "links": {**wider()["links"], "bond0": {**WIDER, "gateway": "10.30.0.254"}}},
+            {"bond0": {"via": "fd00::1"}},
+            "the default route by fd00::1 lies on bond0 and the plan names one gateway, of the other family",
         ),
     ],
 )
