@@ -64,8 +64,25 @@ def inspect(device: str) -> dict:
         "group": group,
         "volumes": content.get("volumes", []),
         "osds": osds,
-        "fsids": sorted({*(osd["fsid"] for osd in osds), *named}),
+        "fsids": sorted({*(osd["fsid"] for osd in osds), *named, *_adopted(node)}),
     }
+
+
+def _adopted(node: str) -> list[str]:
+    """The OSDs, by fsid, that others made and whose records, or the adoption's, name a part of a disk: journals and
+    closed devices have no label by which they are known.
+    """
+    told = [
+        *__salt__["host_adopt.osds"]().items(),
+        *(__pillar__.get("ceph", {}).get("adopted", {}).get("osds", {})).items(),
+    ]
+    return [fsid for fsid, osd in told if any(_lies_on(node, path) for path in osd.get("devices", {}).values())]
+
+
+def _lies_on(node: str, path: str) -> bool:
+    """Whether a device is a disk, or a partition of it."""
+    real = str(Path(path).resolve())
+    return real == node or (Path(real).exists() and __salt__["disks_kernel.holder"](real) == node)
 
 
 def _group(node: str, content: Mapping) -> str | None:

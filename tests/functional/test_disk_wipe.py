@@ -32,6 +32,30 @@ def test_a_group_goes_only_where_nobody_misses_it(python_module, known, content,
         assert wipe._group("/dev/sdy", CONTENT) is None
 
 
+@pytest.mark.parametrize("whose", ["its folder", "the adoption"])
+def test_the_osds_whose_journals_lie_on_a_disk_are_those_that_it_may_belong_to(python_module, tmp_path, whose):
+    """They have no label, and those of ceph-disk no name in the table: the cluster would not even be asked."""
+    wipe, part = python_module("disks_wipe"), tmp_path / "sdz1"
+    part.touch()
+    told = {"osd-3": {"id": 3, "devices": {"data": "/dev/sda1", "journal": str(part)}}}
+    asks = {
+        "disks.inspect": lambda: {
+            "ceph_disks": [{"device": DISK, "size": 9, "in_use": ["has partitions"]}],
+            "inspected": {},
+        },
+        "disks.partitions": lambda node: {"partitions": [{"name": "ceph journal"}]},
+        "disks_kernel.held": lambda node: None,
+        "disks_kernel.holder": lambda path: DISK if path == str(part) else "/dev/sda",
+        "disks_kernel.identity": lambda node: {"serial": "S"},
+        "disks_kernel.partition_nodes": lambda node: [],
+        "disks_lvm.groups": dict,
+        "host_adopt.osds": lambda: told if whose == "its folder" else {},
+    }
+    pillar = {"ceph": {"adopted": {"osds": told}}} if whose == "the adoption" else {}
+    with LoaderModuleMock({wipe: {"__salt__": asks, "__pillar__": pillar, "_locked": lambda node: None}}):
+        assert wipe.inspect(DISK)["fsids"] == ["osd-3"]
+
+
 def test_a_group_stays_where_lvm_did_not_answer(python_module):
     wipe = python_module("disks_wipe")
     with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):
