@@ -64,6 +64,12 @@ class Look:
         return record.goes_on(self.items, self.begun)
 
     @property
+    def moving(self) -> bool:
+        """Whether data of such a list has begun to leave."""
+        fsids = record.fsids(self.states)
+        return self.begun is not None and self.goes_on and record.moving(self.begun, self.seen["weights"], fsids)
+
+    @property
     def osds(self) -> list[int]:
         """The numbers of the OSDs that leave, of those that the cluster still has."""
         return self.present(self.items)
@@ -142,7 +148,7 @@ def against(opts: Mapping, look: Look) -> list[str]:
         return lines
     tree, pools = crush(look.seen), look.seen["pools"]
     lines += domains.lacking(tree, pools, set(look.osds))
-    if not look.goes_on:  # half of it has moved: what was asked before it began held for all
+    if not look.moving:  # else half of it has moved: what was asked before it began held for all
         lines += [*domains.emptied(tree, pools, set(look.osds)), *getattr(look.room(), "against", ())]
     return lines + gone_hosts.against(opts, look.present(item for item in look.items if item.given_up), look.states)
 

@@ -408,6 +408,21 @@ def test_refused_where_the_rest_is_too_full_and_before_anything_began(runners, c
     assert cluster.left() == before
 
 
+def test_a_list_of_which_nothing_has_moved_yet_is_asked_of_again(runners, cluster, configure):
+    """It was confirmed, perhaps weeks ago, and the cluster is fuller now; once data moves it goes on."""
+    configure(WITHOUT)
+    confirm = runners["removal.check"](test=True)["hash"]
+    cluster.kill = (1, False)  # the record is kept
+    with pytest.raises(Killed):
+        typed(runners, confirm=confirm)
+    cluster.kill, cluster.backfillfull = (None, False), 0.45
+    before = cluster.left()
+    done = typed(runners, confirm=confirm)
+    assert done["retcode"] == 2 and "would be 50% full" in done["error"] and cluster.left() == before
+    cluster.osds[6]["weight"] /= 2
+    assert runners["removal.check"](confirm=confirm).get("retcode", 0) == 0
+
+
 def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, configure):
     configure(WITHOUT)
     cluster.silent = {"node4"}

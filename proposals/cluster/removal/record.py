@@ -62,6 +62,16 @@ def goes_on(items: Sequence[Item], begun: Record | None) -> bool:
     return begun is not None and set(items) <= set(begun.items)
 
 
+def moving(begun: Record, weights: Mapping[str, float], fsids: Mapping[str, str]) -> bool:
+    """Whether data has begun to leave: an OSD of the list that was confirmed has less weight than it had, or is gone.
+
+    Arguments as for ``begin``.
+    """
+    osds = [(item.name.removeprefix("osd."), item.fsid) for item in begun.items if item.kind == "osd"]
+    gone = any(fsids.get(osd) != fsid for osd, fsid in osds)
+    return gone or any(weights.get(osd, 0.0) < old for osd, old in begun.own(fsids).items())
+
+
 def name(items: Sequence[Item], begun: Record | None) -> str:
     """Return the hash by which a list is confirmed: that of the list which it is the rest of, else its own."""
     return begun.hash if begun is not None and goes_on(items, begun) else digest(items)
