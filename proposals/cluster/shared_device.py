@@ -43,6 +43,22 @@ def find(host: str, typed: object, osds: Mapping[str, Mapping], disks: Mapping[s
     )
 
 
+def lying(osd: Mapping, parts: Mapping[str, Mapping] | None) -> Mapping:
+    """Return a planned OSD with the devices of DB and WAL on which it lies.
+
+    parts
+        Of the OSD, as its host has it: ``{role: {disk, size}}``; None where it does not know it.
+    """
+    if parts is None:
+        return osd
+    places = {role: parts.get(role, {}) for role in ROLES}
+    return {
+        **osd,
+        **{role: part.get("disk") for role, part in places.items()},
+        **{f"{role}_size": part.get("size") for role, part in places.items()},
+    }
+
+
 def behind(
     device: str,
     osds: Mapping[str, Mapping],

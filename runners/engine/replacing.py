@@ -12,12 +12,13 @@ from proposals.files.site import site
 from proposals.inventory import inventory, kept, waiting
 from proposals.inventory import spares as hot_spares
 from proposals.pillar import adopted, named
-from proposals.text import names
+from proposals.text import form, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
 from proposals.text.sizes import rounded
 from runners.engine import health, jobs, leaving, minions, planned, spared, stage_log
 
+LIE = "osd_plan.osds"
 LEAVE = 60  # seconds without progress after which Ceph's no stands, once OSDs have stopped
 STOPPED = "they are stopped: ceph.stage.deploy starts those whose disks are there again"
 
@@ -82,7 +83,7 @@ def behind(opts: Mapping, host: object, device: object) -> Look:
     kept_places = {each.fsid: told[each.fsid] for each in waiting.read(minion, told) if each.fsid not in numbers}
     if minion not in served and not kept_places:
         raise ArgumentError(f"host={minion} has no planned OSDs{names.nearest(minion, served)}")
-    osds, disks = served.get(minion, {}), planned.disks(paths, minion)
+    osds, disks = _as_they_lie(opts, minion, served.get(minion, {})), planned.disks(paths, minion)
     id_ = shared_device.find(minion, device, osds, disks, kept_places)
     places = shared_device.behind(id_, osds, disks, kept_places, _class(opts, minion, id_))
     had = _had(opts, minion, sorted(places))
@@ -93,12 +94,30 @@ def behind(opts: Mapping, host: object, device: object) -> Look:
     return Look(minion, found, id_)
 
 
+def _as_they_lie(opts: Mapping, minion: str, osds: Mapping[str, Mapping]) -> Mapping[str, Mapping]:
+    """Planned OSDs of a host, by data disk, those that were to move with the devices on which their DB and WAL lie now.
+
+    A plan has the old ones until discovery, populate and configure have run again.
+    """
+    if not any(osd.get("moves") for osd in osds.values()):
+        return osds
+    told: list = jobs.one(opts, minion, LIE, kind=list)
+    if not form.has(told, [{"fsid": str, "parts": {"*": {"disk": str}}}]):
+        raise ProposalError(f"{minion}: its answer is not of the form expected ({LIE}): run ceph.stage.prep")
+    parts = {osd["fsid"]: osd["parts"] for osd in told}
+    return {
+        disk: shared_device.lying(osd, next((parts[fsid] for fsid in osd.get("uuids") or () if fsid in parts), None))
+        for disk, osd in osds.items()
+    }
+
+
 def _had(opts: Mapping, minion: str, fsids: Sequence[str]) -> dict[str, int]:
     """The numbers of OSDs that a host has or had."""
     had: dict[str, int] = jobs.one(opts, minion, "osd_retire.numbers", [list(fsids)], dict)
     if any(type(osd_id) is not int for osd_id in had.values()):
-        form = "its answer is not of the form expected (osd_retire.numbers): run ceph.stage.prep"
-        raise ProposalError(f"{minion}: {form}")
+        raise ProposalError(
+            f"{minion}: its answer is not of the form expected (osd_retire.numbers): run ceph.stage.prep"
+        )
     return had
 
 

@@ -14,7 +14,7 @@ from proposals.cluster.health import seen
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import named
-from runners.engine import health, minions, planned, stage_lock
+from runners.engine import health, jobs, minions, planned, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -161,6 +161,23 @@ def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_perso
         *["cluster_osds.destroy"] * 2,
         *["osd_retire.free"] * 2,
     ]
+
+
+NEW = "/dev/disk/by-id/wwn-0x2e"
+
+
+@pytest.mark.parametrize(("device", "told"), [("SSD2", ["osd.3"]), (NEW, ["osd.2"])])
+def test_an_osd_whose_db_has_moved_lies_behind_the_other_device(runners, master, cluster, monkeypatch, device, told):
+    """The plan has it where it lay, until discovery, populate and configure have run again."""
+    served, ask = planned.osds(site(master.opts())), cluster.one
+    moved, stays = (served["node2"][disk] for disk in sorted(served["node2"]))
+    moved["moves"] = {"db": {"to": NEW, "size": 4 << 30}}
+    monkeypatch.setattr(planned, "osds", lambda paths: served)
+    places = ((moved, NEW, 4 << 30), (stays, DEVICE, stays["db_size"]))
+    lies = [{"fsid": osd["uuids"][0], "parts": {"db": {"disk": disk, "size": size}}} for osd, disk, size in places]
+    monkeypatch.setattr(jobs, "one", lambda *words, **named: lies if "osd_plan.osds" in words else ask(*words, **named))
+    text = runners["osd.replace"](host="node2", device=device, test=True)["text"]
+    assert f"carries the DB or WAL of 1 OSD: {told[0]}" in text, text
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
