@@ -169,7 +169,10 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
         if done[-1].failed:
             return done
     parts = [part for part in service.parts if step["parts"].get(part)]
-    return done + [_apply(f"{service.name}: {part}", _sls(part), step["parts"][part], test) for part in parts]
+    return done + [
+        _apply(f"{service.name}: {part}", _sls(part), step["parts"][part], test, in_turns=part in service.in_turns)
+        for part in parts
+    ]
 
 
 def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:
@@ -205,11 +208,21 @@ def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]]]) ->
     return AppliedPart(what, changes=ran.get("changes", {}), answer=ran["text"])
 
 
-def _apply(what: str, sls: str, hosts: Sequence[str], test: bool) -> AppliedPart:
-    """Apply an SLS on minions, side by side, in one job."""
+def _apply(what: str, sls: str, hosts: Sequence[str], test: bool, in_turns: bool = False) -> AppliedPart:
+    """Apply an SLS on minions, side by side in one job, or one after the other until it fails on one."""
     arguments = [sls, {"__kwarg__": True, "test": test}]
-    applied = jobs.ask(__opts__, hosts, "state.apply", arguments, timeout=LIMIT)
-    return service_answers.applied(what, applied.answers, replies.lines(applied.problems), test)
+    turns = [[host] for host in hosts] if in_turns and not test else [list(hosts)]
+    told, left = replies.Replies({}, []), []
+    for turn in turns:
+        if service_answers.applied(what, told.answers, []).failed:
+            left += turn
+            continue
+        applied = jobs.ask(__opts__, turn, "state.apply", arguments, timeout=LIMIT)
+        told.answers.update(applied.answers)
+        told.problems.extend(applied.problems)
+    problems = replies.lines(told.problems)
+    problems += [f"{', '.join(left)}: left as they are, one after the other restarts"] if left else []
+    return service_answers.applied(what, told.answers, problems, test)
 
 
 def _steps(services: str | Sequence[str] | None) -> tuple[list[Service], dict[str, Any], dict[str, Any]]:

@@ -120,5 +120,6 @@ SERVICE = Service(
     name="iscsi",
     plan=plan,
     parts=("igw", "iscsi-targets"),
+    in_turns=("igw",),
     units={"igw": ("rbd-target-api.service",)},
 )

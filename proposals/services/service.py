@@ -71,6 +71,9 @@ class Service:
         The SLS that the master's own host applies before the parts, which acts on the cluster; "" for none.
     parts
         The parts of its plan, in their order.
+    in_turns
+        Those of its parts that restart when they are told otherwise, while clients go on by another host: a host at a
+        time.
     units
         By part, its daemons' systemd units, as globs: what a host still runs without the part is named.
     """
@@ -80,4 +83,5 @@ class Service:
     commands: Callable[[Mapping, Mapping], Iterable[Command]] | None = None
     on_master: str = ""
     parts: tuple[str, ...] = ()
+    in_turns: tuple[str, ...] = ()
     units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -4,6 +4,14 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 
+@halocline.state
+def answers(name: str) -> dict:
+    """The API of this host's gateway answers with all that it serves; nothing is changed. ``name`` is only a name."""
+    if not __opts__["test"]:
+        __salt__["iscsi.config"]()
+    return halocline.unchanged(name, "the gateway answers")
+
+
 @halocline.cluster_state
 def configured(name: str) -> dict:
     """The gateways have all of this host's pillar; what else they have stays. ``name`` is only a name."""

@@ -44,7 +44,7 @@ class Cluster(Minions):
     def __init__(self):
         super().__init__()
         self.differ, self.applied, self.looked, self.made = {}, [], [], []
-        self.together = 0
+        self.together, self.jobs, self.fails = 0, [], set()
         self.pools, self.systems, self.modules = list(POOLS), [SYSTEM], ["prometheus"]
 
     def cluster_cli_together(self, minion, functions):
@@ -73,8 +73,15 @@ class Cluster(Minions):
         self.looked.append((minion, [list(map(list, group)) for group in groups]))
         return self.differ.get(minion, [])
 
+    def ask(self, opts, asked, function, *words, **named):
+        if function == "state.apply":
+            self.jobs.append((words[0][0], list(asked)))
+        return super().ask(opts, asked, function, *words, **named)
+
     def state_apply(self, minion, sls, told):
         self.applied.append((sls, minion))
+        if minion in self.fails:
+            return {"x": {**WELL, "result": False, "comment": "it hangs"}}
         return {"x": {**WELL, "result": None if told["test"] else True}}
 
 
@@ -165,3 +172,27 @@ def test_in_test_mode_each_part_says_what_it_would_do(runners, cluster):
     done = runners["service.up"](test=True)
     assert cluster.looked == [] and cluster.applied == APPLIED
     assert [step["step"] for step in done["plan"]][0] == "keys"
+
+
+IGW = "ceph.service.igw"
+ISCSI = {"ports": {}, "parts": {"igw": ["node1", "node2"], "iscsi-targets": ["node1"]}, "pools": {}, "cluster": {}}
+
+
+@pytest.mark.parametrize(
+    ("silent", "fails", "turns", "told"),
+    [
+        ((), (), [["node1"], ["node2"]], "iscsi: igw: nothing changed"),
+        ((), ("node1",), [["node1"]], "iscsi: igw: FAILED: node2: left as they are, one after the other restarts"),
+        (("node1",), (), [["node1"], ["node2"]], "iscsi: igw: FAILED: node1: does not answer"),
+    ],
+)
+def test_gateways_that_restart_are_told_one_after_the_other(runners, cluster, silent, fails, turns, told):
+    """Initiators go on by another one meanwhile; where one does not come back, no other is touched."""
+    minions.pillar({})["ceph"]["services"] = {"iscsi": ISCSI}
+    cluster.differ, cluster.silent, cluster.fails = {"node2": ["x"]}, set(silent), set(fails)
+    done = runners["service.up"]("iscsi")
+    assert [hosts for sls, hosts in cluster.jobs if sls == IGW] == turns
+    assert told in done.get("error", done.get("text"))
+    cluster.jobs.clear()
+    runners["service.up"]("iscsi", test=True)
+    assert [hosts for sls, hosts in cluster.jobs if sls == IGW] == [["node1", "node2"]]

@@ -40,6 +40,12 @@ ceph-service-igw-api:
     - require:
       - service: ceph-service-igw-tcmu-runner
 
+# Before another gateway restarts: initiators are on this one then.
+ceph-service-igw-answers:
+  iscsi.answers:
+    - require:
+      - service: ceph-service-igw-api
+
 ceph-service-igw-exporter:
   service.running:
     - name: rbd-target-gw
