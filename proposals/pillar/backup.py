@@ -188,7 +188,9 @@ def replaced(states: Mapping[str, State], accepted: Collection[str], backup: Bac
             f"this master has accepted {', '.join(strange[:5])}, which the archive does not know: restore onto a fresh "
             "master, or take these keys away first (salt-key -d)"
         )
-    return [unit for unit, state in states.items() if state is not State.SAME]
+    # The keys last: without those that were revoked since, they are other ones than the archive's from then on.
+    wanted = [unit for unit, state in states.items() if state is not State.SAME]
+    return sorted(wanted, key=lambda unit: unit == f"{PILLAR}/ceph")
 
 
 def judge(backup: Backup, keys: held.Keys, told: Mapping[str, Any]) -> Judged:

@@ -507,11 +507,15 @@ def test_a_master_with_a_site_of_its_own_is_not_written_over(place):
     place.refused(archive, "this master has accepted stranger, which the archive does not know")
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2, 3])
-def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves):
+@pytest.mark.parametrize("revoked", [(), ("client.a",)], ids=["", "a key was revoked since"])
+@pytest.mark.parametrize("moves", [0, 1, 2, 3, 4])
+def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves, revoked):
+    (place.root / "pillar/top.sls").write_text("base: {}\n")
     before = place.state()
     archive = place.made()
     place.lose()
+    (place.root / "pillar/top.sls").unlink(missing_ok=True)
+    place.cluster({name: key for name, key in KEYS.items() if name not in revoked})
     real, left = restoring.placing.Path.rename, [moves]
 
     def rename(self, target):
@@ -529,4 +533,5 @@ def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves):
     left_there.mkdir()
     (left_there / "keys.json").write_text("secret")
     assert "restored" in place.restore(archive)["text"]
-    assert place.state() == before and not left_there.exists()
+    assert revoked or place.state() == before
+    assert not left_there.exists() and place.paths.keys.exists()
