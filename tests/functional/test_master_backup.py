@@ -508,7 +508,7 @@ def test_a_master_with_a_site_of_its_own_is_not_written_over(place):
 
 
 @pytest.mark.parametrize("revoked", [(), ("client.a",)], ids=["", "a key was revoked since"])
-@pytest.mark.parametrize("moves", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("moves", range(6))
 def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves, revoked):
     (place.root / "pillar/top.sls").write_text("base: {}\n")
     before = place.state()
