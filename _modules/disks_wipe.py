@@ -69,14 +69,11 @@ def inspect(device: str) -> dict:
 
 
 def _adopted(node: str) -> list[str]:
-    """The OSDs, by fsid, that others made and whose records, or the adoption's, name a part of a disk: journals and
-    closed devices have no label by which they are known.
+    """The OSDs, by fsid, that others made and whose records name a part of a disk: journals and closed devices have no
+    label by which they are known. The adoption's names may be of before a reboot: they count where nothing else tells.
     """
-    told = [
-        *__salt__["host_adopt.osds"]().items(),
-        *(__pillar__.get("ceph", {}).get("adopted", {}).get("osds", {})).items(),
-    ]
-    return [fsid for fsid, osd in told if any(_lies_on(node, path) for path in osd.get("devices", {}).values())]
+    told = {**__pillar__.get("ceph", {}).get("adopted", {}).get("osds", {}), **__salt__["host_adopt.osds"]()}
+    return [fsid for fsid, osd in told.items() if any(_lies_on(node, path) for path in osd.get("devices", {}).values())]
 
 
 def _lies_on(node: str, path: str) -> bool:

@@ -63,7 +63,7 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
         "monitor": __salt__["mon.exists"](),
         "monitor_at": monitor["addresses"],
         "monitor_quorum": monitor["quorum"],
-        "osds": any(_text(file) == __pillar__.get("fsid") for file in OSDS.glob("ceph-*/ceph_fsid")),
+        "osds": any(map(_ours, OSDS.glob("ceph-*"))),
     }
     __context__[(TOLD, threading.get_ident())] = time.monotonic()
     return {**answer, "clock": [began, time.time() - reference]}
@@ -90,6 +90,14 @@ def _interfaces() -> dict[str, dict]:
         if mtu and not any(ipaddress.ip_address(address).is_loopback for address in addresses):
             interfaces[name] = {"mtu": int(mtu), "up": bool(interface.get("up")), "addresses": addresses}
     return interfaces
+
+
+def _ours(folder: Path) -> bool:
+    """Whether a folder is of an OSD of this cluster, or of one that does not say: encrypted and not open, say. A mount
+    point that an earlier cluster left is empty.
+    """
+    cluster = _text(folder / "ceph_fsid")
+    return cluster == __pillar__.get("fsid") if cluster else folder.is_dir() and any(folder.iterdir())
 
 
 def _own(interfaces: Mapping[str, dict], network: str) -> dict[str, str]:

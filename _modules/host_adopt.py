@@ -16,7 +16,7 @@ from salt.exceptions import CommandExecutionError
 
 ETC, LIB, ROOK = Path("/etc/ceph"), Path("/var/lib/ceph"), Path("/var/lib/rook")
 SYSTEMD = Path("/etc/systemd/system")
-BLOCKS = Path("/sys/class/block")
+BLOCKS, BY_PARTUUID = Path("/sys/class/block"), Path("/dev/disk/by-partuuid")
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DAEMON = re.compile(r"ceph-(?P<kind>mon|mgr|mds|osd|radosgw|rbd-mirror)@(?P<name>[^\s]+)\.service")
 OTHERS = re.compile(r"(nfs-ganesha|rbd-target-api|tcmu-runner|ceph-[0-9a-f-]{36}@[^\s]+)\.service")
@@ -145,12 +145,18 @@ def _scanned() -> Iterator[dict]:
     for path in sorted(ETC.glob("osd/*.json")):
         try:
             told = json.loads(path.read_text(encoding="utf-8"))
-            devices = {role: told[link]["path"] for role, link in LINKS.items() if link in told}
-            devices = devices if "data" in devices else {**devices, "data": told["data"]["path"]}
+            devices = {role: _scanned_device(told[link]) for role, link in LINKS.items() if link in told}
+            devices = devices if "data" in devices else {**devices, "data": _scanned_device(told["data"])}
             crypt = bool(told.get("encrypted"))
             yield _osd(int(told["whoami"]), told["fsid"], told["ceph_fsid"], "simple", told["type"], crypt, devices)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # half written, or no such file: its folder tells
+
+
+def _scanned_device(part: Mapping[str, str]) -> str:
+    """Where a part lies now: it was scanned under a name of the kernel's, which a restart may give to another one."""
+    slot = BY_PARTUUID / part["uuid"] if part.get("uuid") else None
+    return str(slot.resolve()) if slot and slot.exists() else part["path"]
 
 
 def _folders() -> Iterator[dict]:

@@ -95,7 +95,7 @@ def plug(host: str, which: str, new: bool, cluster: str | None) -> None:
             last = max(other["generation"] for other in all_disks(lab, host) if other["slot"] == slot)
             disks.make(lab, host, slot, last + 1, lab.cluster.host(host).slots[slot])
         else:
-            loops.attach(Path(disk["file"]), disk["rotational"], disk["sector"])
+            loops.attach(Path(disk["file"]), disk["rotational"], disk.get("sector", 512))
         disks.write_list(lab, host)
         tell(container)
         disk = choose(lab, host, str(slot), plugged=True)

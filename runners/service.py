@@ -209,12 +209,14 @@ def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]]]) ->
 
 
 def _apply(what: str, sls: str, hosts: Sequence[str], test: bool, in_turns: bool = False) -> AppliedPart:
-    """Apply an SLS on minions, side by side in one job, or one after the other until it fails on one."""
+    """Apply an SLS on minions, side by side in one job, or one after the other until one does not come back."""
     arguments = [sls, {"__kwarg__": True, "test": test}]
     turns = [[host] for host in hosts] if in_turns and not test else [list(hosts)]
+    awake = taking_part.among(__opts__, hosts, limited=False)  # one that was silent from the beginning stops nobody
     told, left = replies.Replies({}, []), []
     for turn in turns:
-        if service_answers.applied(what, told.answers, []).failed:
+        lost = any(problem.minion in awake for problem in told.problems)
+        if lost or service_answers.applied(what, told.answers, []).failed:
             left += turn
             continue
         applied = jobs.ask(__opts__, turn, "state.apply", arguments, timeout=LIMIT)

@@ -9,7 +9,7 @@ from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
 from proposals.text.notes import FEW, several
 
-MOVE = "osd_migrate.move"
+MOVE = "osd_migrate.together"
 KEYS = "ceph_{}"  # of the pillar, by which a stage's SLS are told
 GIVEN = ("only", "confirm", "gone", "steps", "suite", "target", "size", "label")  # of them, for one run
 SITE = ("health", "minions", "os", "repos", "tunings", "upgrade")  # those that are the site's, or a stage's own
@@ -97,8 +97,19 @@ def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 
     A DB that is being moved counts as one: its OSD is stopped meanwhile, and a stage would take its ``noout`` away.
     """
-    found = [job for job in running if str(job["fun"]).startswith(("state.", MOVE))]
-    return [{"jid": job["jid"], "fun": job["fun"], "what": " ".join(map(str, job["arg"][:1]))} for job in found]
+    return [
+        {"jid": job["jid"], "fun": function, "what": " ".join(map(str, words[:1]))}
+        for job in running
+        for function, words in _calls(job)
+        if function.startswith(("state.", MOVE))
+    ]
+
+
+def _calls(job: Mapping[str, Any]) -> list[tuple[str, list]]:
+    """A job's functions with their arguments: of a job of several Salt has a list of each."""
+    if isinstance(job["fun"], list):
+        return [(str(function), list(words)) for function, words in zip(job["fun"], job["arg"], strict=False)]
+    return [(str(job["fun"]), job["arg"])]
 
 
 def named(jobs: Jobs) -> str:

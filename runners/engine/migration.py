@@ -14,6 +14,7 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import adopted
 from proposals.stages import replies
+from proposals.stages.orchestrations import MOVE
 from proposals.text.errors import ProposalError
 from runners.engine import daemon_restart, health, jobs, minions, one_at_a_time, planned, spared, stage_lock
 
@@ -141,7 +142,7 @@ def _moved(opts: Mapping, minion: str, osds: Sequence[Mapping[str, Any]], stop: 
     with spared.noout(opts, [host], minions.members(opts)["master"][0]):
         first = health.look(opts)
         # Since it was looked at, the job of a run that was killed may have moved one: that one does not boot again.
-        boot = jobs.one(opts, minion, "osd_migrate.together", [fsids, may_stop], list, WAIT)
+        boot = jobs.one(opts, minion, MOVE, [fsids, may_stop], list, WAIT)
         daemon_restart.back(opts, {minion: _names([osd for osd in osds if osd["fsid"] in boot])}, first)
 
 

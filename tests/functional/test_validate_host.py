@@ -102,13 +102,19 @@ def test_folders_of_osds_of_another_cluster_or_of_none_are_no_sign_of_this_one(
 ):
     """Mount points stay when an earlier cluster's disks are wiped."""
     monkeypatch.setattr(python_module("host"), "OSDS", tmp_path)
-    found = []
-    for at, cluster in enumerate((None, "5bd9f8f0-0000-4000-8000-000000000009", FSID)):
-        (tmp_path / f"ceph-{at}").mkdir()
-        if cluster:
-            (tmp_path / f"ceph-{at}/ceph_fsid").write_text(f"{cluster}\n")
-        found.append(loaded["host.facts"](time.time(), "", {}, [])["osds"])
-    assert found == [False, False, True]
+    other = ("ceph_fsid", "5bd9f8f0-0000-4000-8000-000000000009")
+    for file, text, ours in (
+        (None, "", False),
+        (*other, False),
+        ("ceph_fsid", FSID, True),
+        ("lockbox.keyring", "", True),
+    ):
+        folder = tmp_path / f"ceph-{file}"
+        folder.mkdir(exist_ok=True)
+        if file:
+            (folder / file).write_text(f"{text}\n")
+        assert loaded["host.facts"](time.time(), "", {}, [])["osds"] is ours, file
+        shutil.rmtree(folder)
 
 
 def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):

@@ -101,18 +101,20 @@ def test_state_runs_that_are_left_are_named():
     ]
     runs = orchestrations.state_runs(running)
     assert runs == [{"jid": "7", "fun": "state.sls", "what": "ceph.cluster.osd"}]
-    copied = [{"jid": "9", "fun": "osd_migrate.move", "arg": ["f"]}]  # deploy would take its noout away
-    assert orchestrations.state_runs(copied) == [{"jid": "9", "fun": "osd_migrate.move", "what": "f"}]
+    copied = [{"jid": "9", "fun": "osd_migrate.together", "arg": ["f"]}]  # deploy would take its noout away
+    assert orchestrations.state_runs(copied) == [{"jid": "9", "fun": "osd_migrate.together", "what": "f"}]
+    several = [{"jid": "9", "fun": ["test.ping", "state.apply"], "arg": [[], ["ceph.service.mds", {"test": False}]]}]
+    assert orchestrations.state_runs(several) == [{"jid": "9", "fun": "state.apply", "what": "ceph.service.mds"}]
     assert orchestrations.named({"node1": runs}) == "node1 (state.sls ceph.cluster.osd, job 7)"
 
 
 def test_a_copy_that_no_stage_started_is_not_ended_by_stopping_stages():
-    run, copy = {"jid": "7", "fun": "state.sls", "what": "x"}, {"jid": "9", "fun": "osd_migrate.move", "what": "f"}
+    run, copy = {"jid": "7", "fun": "state.sls", "what": "x"}, {"jid": "9", "fun": "osd_migrate.together", "what": "f"}
     assert orchestrations.ended({"node1": [run]}) == "end them with 'salt-run stage.stop', and run the stage again"
     assert "stage.stop" not in orchestrations.ended({"node1": [copy]})
-    assert "osd_migrate.move ends by itself" in orchestrations.ended({"node1": [copy]})
+    assert "osd_migrate.together ends by itself" in orchestrations.ended({"node1": [copy]})
     both = orchestrations.ended({"node1": [copy], "node2": [run]})
-    assert "stage.stop" in both and "osd_migrate.move ends by itself" in both
+    assert "stage.stop" in both and "osd_migrate.together ends by itself" in both
 
 
 def test_who_has_to_answer():
