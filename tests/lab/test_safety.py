@@ -116,8 +116,8 @@ def no_room(cluster: Product) -> Words:
     disk = spare(cluster, "node2")
     fast = next(iter(planned(cluster)["node2"].values()))["db"]
     sectors = "sed -n 's/^Total free space is \\([0-9]*\\) sectors.*/\\1/p'"
-    free = int(cluster.run("node2", f"sgdisk -p {fast} | {sectors}").out)
-    more = {"db": fast, "db_size": (free * 512 // (1 << 30) + 1) << 30}
+    free, size = map(int, cluster.run("node2", f"sgdisk -p {fast} | {sectors}; blockdev --getss {fast}").out.split())
+    more = {"db": fast, "db_size": (free * size // (1 << 30) + 1) << 30}
     with edited(cluster, f"{SERVED}/node2.yml", added(disk, 8, **more)):
         yield "node2", fast, "has no room"
 
