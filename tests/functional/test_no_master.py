@@ -43,7 +43,7 @@ def test_the_steps_of_a_stage_can_be_listed_before_it_runs(master):
     done = master.asked("state.orchestrate_show_sls", "ceph.stage.services")
     assert (done.returncode, done.stderr) == (0, "")
     (steps,) = done.data.values()
-    assert list(steps) == [f"ceph-stage-services-{step}" for step in ("begin", "check", "up", "left")]
+    assert list(steps) == [f"ceph-stage-services-{step}" for step in ("begin", "check", "maintenance", "up", "left")]
 
 
 def test_a_step_that_the_site_replaces_at_its_old_path_is_named_by_the_stage(master):
