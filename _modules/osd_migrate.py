@@ -204,9 +204,7 @@ def _osd(fsid: str) -> tuple[Mapping, Mapping]:
 
 
 def _refused(osd: Mapping, record: Mapping, todo: Mapping) -> str:
-    """Why an OSD is not moved: nobody knows where it lies, or its copy could not begin again where it is interrupted;
-    empty where it is.
-    """
+    """Why an OSD is not moved: nobody knows where it lies, or no copy could begin again; empty where it is."""
     if record["id"] is None:
         return "it is not made"
     told = {role: part["partuuid"] for role, part in osd["parts"].items() if role in ROLES}
@@ -298,8 +296,8 @@ def _nodes(osd: Mapping, slots: Mapping) -> dict[str, str]:
 
 
 def _start(osd_id: int) -> None:
-    __salt__["daemons.forgive"]([f"ceph-osd@{osd_id}"])
-    _run(["systemctl", "start", f"ceph-osd@{osd_id}"])
+    __salt__["daemons.forgive"]([unit := f"ceph-osd@{osd_id}"])
+    _run(["systemctl", "start", unit])
 
 
 def _run(command: Sequence[str]) -> None:
