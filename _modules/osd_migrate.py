@@ -222,17 +222,11 @@ def _refused(osd: Mapping, record: Mapping, todo: Mapping) -> str:
 def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> dict:
     moves = {role: {"from": _without_name(osd["parts"].get(role)), "to": to} for role, to in todo.items()}
     osd_id, moving = record["id"], record["moving"]
-    return {
-        "id": osd_id,
-        "fsid": osd["fsid"],
-        "refused": _refused(osd, record, todo),
-        "moves": moves,
-        "moving": moving,
-        "begun": osd_id is not None and (moving is not None or _mark(osd_id).exists()),
-        "left": list(left),
-        "nodes": _nodes(osd, record["slots"]),
-        "running": osd_id is not None and __salt__["service.status"](f"ceph-osd@{osd_id}"),
-    }
+    told = {"id": osd_id, "fsid": osd["fsid"], "refused": _refused(osd, record, todo), "moves": moves}
+    told |= {"moving": moving, "left": list(left), "nodes": _nodes(osd, record["slots"])}
+    begun = osd_id is not None and (moving is not None or _mark(osd_id).exists())
+    running = osd_id is not None and __salt__["service.status"](f"ceph-osd@{osd_id}")
+    return {**told, "begun": begun, "running": running}
 
 
 def _without_name(part: Mapping | None) -> dict | None:
