@@ -17,11 +17,14 @@ from runners.engine import (
     gateways,
     jobs,
     minions,
+    one_at_a_time,
     stage_lock,
     stage_look,
     taking_part,
     upgrading,
 )
+
+NOTHING = "no daemon waits for a restart: nothing changed"
 
 
 @answer.answers
@@ -70,27 +73,31 @@ def restart(test: bool = False) -> dict[str, Any]:
     """
     if not test:
         stage_lock.free(__opts__)
-        gateways.back(__opts__)  # of an interrupted run
-    waiting, _ = _looked()
-    if not waiting:
-        return {"text": "no daemon waits for a restart: nothing changed"}
-    steps = {kind: own for kind in order.KINDS if (own := _of_kind(waiting, kind))}
-    if test:
-        lines = [
-            f"would restart {', '.join(names)} of {minion}" for own in steps.values() for minion, names in own.items()
-        ]
-        return {"text": "\n".join(lines)}
+        return _restarted(__opts__)
+    lines = [
+        f"would restart {', '.join(names)} of {minion}" for own in _steps().values() for minion, names in own.items()
+    ]
+    return {"text": "\n".join(lines) or NOTHING}
+
+
+@one_at_a_time.stops_daemons("daemon.restart")
+def _restarted(opts: Mapping) -> dict[str, Any]:
+    """Restart daemons by kind, turn by turn; the runner's answer."""
+    gateways.back(opts)  # of an interrupted run
+    steps = _steps()
+    if not steps:
+        return {"text": NOTHING}
     done: dict[str, list[str]] = {}
     left: list[str] = []
     verdict = Verdict()
     for kind, turn in _turns(steps):
         names = [name for own in turn.values() for name in own]
         who = ", ".join(turn)
-        if why := daemon_restart.needed(__opts__, kind, names):
+        if why := daemon_restart.needed(opts, kind, names):
             left.append(f"{who}: not restarted {', '.join(names)}: {why}")
             continue
         try:
-            verdict = daemon_restart.restart(__opts__, kind, turn)
+            verdict = daemon_restart.restart(opts, kind, turn)
         except ProposalError as err:
             left.append(f"{who}: {', '.join(names)}: {err}")
             break
@@ -101,6 +108,12 @@ def restart(test: bool = False) -> dict[str, Any]:
         text = "\n".join([*left, *lines, "run it again when the cause is gone"])
         return {**answer.bad(text), "changes": done}
     return {"text": "\n".join(lines), "changes": done, "findings": report.warnings(verdict)}
+
+
+def _steps() -> dict[str, order.Waiting]:
+    """Whose daemons wait, by kind, in Ceph's order."""
+    waiting, _ = _looked()
+    return {kind: own for kind in order.KINDS if (own := _of_kind(waiting, kind))}
 
 
 def _of_kind(waiting: Mapping[str, Mapping], kind: str) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, spared, stage_lock, taking_part, waiting
+from runners.engine import answer, health, jobs, one_at_a_time, spared, stage_lock, taking_part, waiting
 from runners.engine import minions as minions_
 
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included, and the cluster without progress
@@ -46,12 +46,18 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
         return {"text": f"the links of {len(reports.answers)} hosts are as planned"}
     if test:
         return {"text": "\n".join(f"{host}: {_words(changes)}" for host, changes in differ.items()), "changes": differ}
-    running = any(report["daemons"] for report in reports.answers.values())
+    return _changed(__opts__, differ, reports.answers)
+
+
+@one_at_a_time.stops_daemons("links.deploy")
+def _changed(opts: Mapping, differ: Mapping[str, Mapping], told: Mapping[str, Mapping]) -> dict[str, Any]:
+    """Apply what differs, turn by turn, as far as the cluster is as well as before; the runner's answer."""
+    running = any(report["daemons"] for report in told.values())
     lines: list[str] = []
-    for group in proof.turns(sorted(differ), minions_.master(__opts__), running):
+    for group in proof.turns(sorted(differ), minions_.master(opts), running):
         before = _before() if running else None
         # Of a cluster that does not answer, the change may be what mends it.
-        if failures := _apply(group) if before is None else _spared(group, reports.answers[group[0]]["host"]):
+        if failures := _apply(group) if before is None else _spared(group, told[group[0]]["host"]):
             return answer.bad("\n".join([*lines, *failures]))
         lines += [f"{host}: {_words(differ[host])}" for host in group]
         # One that did not answer before and does not now may be what the change is to mend: that is no reason to stop.

@@ -1,5 +1,6 @@
 """``salt-run mon.*``: the cluster's monitors. New ones come by policy.cfg, configure and deploy."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from proposals.files import site
@@ -7,7 +8,7 @@ from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, jobs, minions, stage_lock, stage_log
+from runners.engine import answer, jobs, minions, one_at_a_time, stage_lock, stage_log
 
 
 @answer.answers
@@ -37,11 +38,17 @@ def remove(name: str) -> dict[str, Any]:
             f"{name} has the role mon: take its line out of policy.cfg and run ceph.stage.configure first, "
             "or the next deploy would make it again"
         )
-    jobs.cluster(__opts__, "cluster_mons.removable", [name], bool)
-    stage_log.note(__opts__, "mon.remove", "removes", monitor=name)
-    retired = jobs.ask(__opts__, [minion] if minion else [], "mon.retire", kind=str)
+    return _removed(__opts__, name, minion)
+
+
+@one_at_a_time.stops_daemons("mon.remove")
+def _removed(opts: Mapping, name: str, minion: str) -> dict[str, Any]:
+    """Take it out, where the others can do without it; the runner's answer."""
+    jobs.cluster(opts, "cluster_mons.removable", [name], bool)
+    stage_log.note(opts, "mon.remove", "removes", monitor=name)
+    retired = jobs.ask(opts, [minion] if minion else [], "mon.retire", kind=str)
     if retired.failed:  # it may run still: the others are not told to do without it
         return answer.bad("\n".join([*replies.lines(retired.failed), f"mon.{name} stays in the map"]))
-    left = jobs.cluster(__opts__, "cluster_mons.remove", [name], dict)["names"]
+    left = jobs.cluster(opts, "cluster_mons.remove", [name], dict)["names"]
     store = retired.answers.get(minion) or "; ".join(["its store is still there", *replies.lines(retired.problems)])
     return {"text": f"mon.{name} is out of the map, left are {', '.join(left)}; {store}"}

@@ -10,7 +10,7 @@ from proposals.pillar import named
 from proposals.services import service_answers
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import draining, health, jobs, leaving, nfs_ended, spared
+from runners.engine import draining, health, jobs, leaving, nfs_ended, one_at_a_time, spared
 from runners.engine.leaving import Look
 
 LEAVE = 120  # seconds without progress after which Ceph's no stands
@@ -45,7 +45,9 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
             draining.drain(opts, ids, begun.weights, steps)
         for minion in dict.fromkeys(item.minion for item in listed):
             group = [item for item in listed if item.minion == minion]
-            if notes := LEAVES.get(kind, _part)(opts, look, group):
+            with one_at_a_time.alone(opts, "ceph.stage.removal", one_at_a_time.STOPPING):  # not while data moves
+                notes = LEAVES.get(kind, _part)(opts, look, group)
+            if notes:
                 done.setdefault(f"{minion}, to be known", []).extend(notes)
             if keys := items.keys(group, look.before, look.wanted.keys):
                 jobs.cluster(opts, "cluster_auth.remove", [keys])

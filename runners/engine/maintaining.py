@@ -12,7 +12,7 @@ from proposals.cluster.health.seen import Seen
 from proposals.cluster.maintained import Record
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, nfs_ended, spared, stage_log
+from runners.engine import health, jobs, nfs_ended, one_at_a_time, spared, stage_log
 from runners.engine.maintained import Look, refusals
 from runners.engine.waiting import until_none
 
@@ -25,6 +25,7 @@ AGAIN = (
 Tell = Callable[[str], None]
 
 
+@one_at_a_time.stops_daemons("maintenance.begin")
 def begin(opts: Mapping, look: Look, without: Collection[str], hours: int, tell: Tell) -> list[str]:
     """Take a host into maintenance; return what is to be known beside. Done before, a step changes nothing.
 

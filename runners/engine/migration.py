@@ -44,18 +44,18 @@ def dry(opts: Mapping, osds: Found) -> list[str]:
     return lines
 
 
+@one_at_a_time.stops_daemons("osd.migrate")
 def every(opts: Mapping, osds: Found, done: dict[str, list[str]], at_once: int) -> None:
     """Move OSDs host by host, so many of one at once where Ceph lets them stop together; ``done`` gets what was done of
     each, also where the rest fails."""
-    with one_at_a_time.alone(opts, "osd.migrate"):  # it would take away noout of the first one's host
-        jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # noout of an interrupted run with but slots to free
-        rest = list(osds)
-        while rest:
-            stage_lock.free(opts)  # one may have begun meanwhile: it waits for the copy, and takes noout away
-            minion = rest[0][0]
-            several = _together(opts, rest, at_once)
-            done |= carry_out(opts, minion, several)
-            rest = rest[len(several) :]
+    jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # noout of an interrupted run with but slots to free
+    rest = list(osds)
+    while rest:
+        stage_lock.free(opts)  # one may have begun meanwhile: it waits for the copy, and takes noout away
+        minion = rest[0][0]
+        several = _together(opts, rest, at_once)
+        done |= carry_out(opts, minion, several)
+        rest = rest[len(several) :]
 
 
 def _together(opts: Mapping, rest: Found, at_once: int) -> list[Mapping[str, Any]]:

@@ -1,31 +1,64 @@
 """Commands of which a second one would spoil the first one's work: one at a time on this master."""
 
 import fcntl
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from proposals.text.errors import ProposalError
 
+STOPPING = "daemons-stop"
+Run = TypeVar("Run", bound=Callable[..., Any])
+
 
 @contextmanager
-def alone(opts: Mapping, command: str) -> Iterator[None]:
+def alone(opts: Mapping, command: str, among: str = "") -> Iterator[None]:
     """Be the one of a command. The kernel holds the lock for this process, and drops it however that ends.
 
     opts
         The master's options.
     command
         Its name, such as ``osd.migrate``.
+    among
+        The name of a group of commands of which but one is to run; without it, the command stands for itself.
 
     Raises ProposalError where there is another.
     """
-    path = Path(opts["cachedir"]) / "halocline" / f"{command}.lock"
+    path = Path(opts["cachedir"]) / "halocline" / f"{among or command}.lock"
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    with path.open("a") as file:
+    with path.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            file.seek(0)
+            other = file.read() or command  # empty: it has just begun
             raise ProposalError(
-                f"another {command} is running on this master: wait for its end; nothing was changed"
+                f"{other} is running on this master: wait for its end, then run {command} again"
             ) from None
+        file.truncate(0)
+        file.write(command)
+        file.flush()
         yield
+
+
+def stops_daemons(command: str) -> Callable[[Run], Run]:
+    """Let a function, whose first argument is the master's options, run beside no other one that stops daemons.
+
+    Each of them asks Ceph whether it can do without its daemons, which says nothing of those that another is about to
+    stop; and the first that ends would take away the other's ``noout``.
+
+    command
+        What an admin typed for it.
+    """
+
+    def among(run: Run) -> Run:
+        @functools.wraps(run)
+        def only(opts: Mapping, *args: Any, **kwargs: Any) -> Any:
+            with alone(opts, command, STOPPING):
+                return run(opts, *args, **kwargs)
+
+        return only  # type: ignore[return-value]
+
+    return among

@@ -12,7 +12,7 @@ from typing import Any
 from proposals.files.site import site
 from proposals.pillar import secrets
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import daemon_restart, jobs, lent, minions, planned, stage_log
+from runners.engine import daemon_restart, jobs, lent, minions, one_at_a_time, planned, stage_log
 
 AGAIN = "mend that and run it again soon: the cluster may have the new key and the OSD the old one"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
@@ -24,6 +24,7 @@ def number(name: str) -> int | None:
     return int(found["number"]) if found else None
 
 
+@one_at_a_time.stops_daemons("secret.rotate")
 def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
     """Rotate one OSD's key; return what was done. Raises ProposalError where it cannot be, or Ceph gives no leave.
 

@@ -16,7 +16,7 @@ from proposals.text import form, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
 from proposals.text.sizes import rounded
-from runners.engine import health, jobs, leaving, minions, planned, spared, stage_log
+from runners.engine import health, jobs, leaving, minions, one_at_a_time, planned, spared, stage_log
 
 LIE = "osd_plan.osds"
 LEAVE = 60  # seconds without progress after which Ceph's no stands, once OSDs have stopped
@@ -174,6 +174,7 @@ def _not_safe(opts: Mapping, look: Look, why: str) -> list[str]:
     ]
 
 
+@one_at_a_time.stops_daemons("osd.replace")
 def carry_out(opts: Mapping, look: Look) -> list[str]:
     """Stop the OSDs, destroy them by Ceph's leave for all together, free their slots; return what was freed.
 

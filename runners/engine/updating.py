@@ -8,7 +8,7 @@ from typing import Any
 from proposals.cluster import maintenance
 from proposals.cluster.health import judge
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, stage_log, waiting
+from runners.engine import daemon_restart, gateways, health, jobs, minions, one_at_a_time, spared, stage_log, waiting
 
 INSPECT, UPDATES = "host_updates.inspect", "updates"
 TOLD = {"pending", "ceph", "reboot", "host", "daemons", "units", "foreign", "asks"}  # of its answer
@@ -26,6 +26,7 @@ def look(opts: Mapping, hosts: Sequence[str], refresh: bool) -> dict[str, Any]:
     return looked
 
 
+@one_at_a_time.stops_daemons("updates.apply")
 def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked, limit: float) -> None:
     """Update and reboot hosts of a running cluster, turn by turn; raise ProposalError with what stops it.
 
@@ -43,7 +44,7 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
         Seconds for a host to be back, and for the cluster to get well.
     """
     asker = asks(opts, looked)
-    clean(opts, asker)
+    _clean(opts, asker)
     for turn in _turns(opts, due, looked, asker):
         if why := paused(opts, asker):
             raise ProposalError(f"paused {why}, before {', '.join(turn)}: 'salt-run updates.resume' lets it go on")
@@ -54,8 +55,13 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
     _until_well(opts, asker, limit, {})
 
 
+@one_at_a_time.stops_daemons("updates.apply")
 def clean(opts: Mapping, asker: str) -> None:
     """Take away what an interrupted run left in the cluster: ``noout`` of its hosts, gateways that are drained."""
+    _clean(opts, asker)
+
+
+def _clean(opts: Mapping, asker: str) -> None:
     ask(opts, [asker], "cluster_maintenance.end", kind=list)
     if _configured(opts):
         gateways.back(opts)

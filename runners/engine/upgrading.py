@@ -17,7 +17,17 @@ from proposals.cluster.upgrade.hosts import Host
 from proposals.cluster.upgrade.record import Record
 from proposals.stages import targets
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, gateways, health, jobs, minions, spared, stage_log, taking_part
+from runners.engine import (
+    daemon_restart,
+    gateways,
+    health,
+    jobs,
+    minions,
+    one_at_a_time,
+    spared,
+    stage_log,
+    taking_part,
+)
 from runners.engine.waiting import until_none
 
 INSPECT, SEEN = "daemons_upgrade.inspect", "cluster_upgrade.inspect"
@@ -104,6 +114,7 @@ def against(opts: Mapping, look: Look) -> list[str]:
     return lines + judge.lines(health.judged(opts, before=begun.known if begun else None).wrong)
 
 
+@one_at_a_time.stops_daemons("ceph.stage.upgrade")
 def carry_out(opts: Mapping, look: Look, done: Done, tell: Tell) -> list[str]:
     """Upgrade, and return what is to be known beside; raise ProposalError with what stops it: the same command goes on.
 

@@ -15,9 +15,15 @@ import salt.utils.args
 
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import jobs
+from runners.engine import jobs, one_at_a_time
 
 ROOT = Path(__file__).parents[2]
+BUSY = "osd.migrate is running on this master"
+
+
+def another_stops_daemons(opts):
+    """As if ``osd.migrate`` were typed already in another shell: it stops daemons."""
+    return one_at_a_time.alone(opts, "osd.migrate", one_at_a_time.STOPPING)
 
 
 def shown_in(page, runner):

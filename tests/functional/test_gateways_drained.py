@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from played import Minions, end_at_each_change
+from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
 
 from runners.engine import gateways, health, minions, stage_lock, waiting
@@ -153,3 +153,10 @@ def test_a_balancer_that_does_not_answer_is_told_by_the_next_run(runners, cluste
     cluster.silent = set()
     runners["daemon.restart"]()
     assert (cluster.noted, cluster.states["node2"]["rgw.node1"]) == ([], "up")
+
+
+def test_nothing_is_restarted_while_another_command_stops_daemons(runners, cluster):
+    before = cluster.left()
+    with another_stops_daemons(runners.opts):
+        assert BUSY in runners["daemon.restart"]()["error"]
+    assert cluster.left() == before and cluster.drained_when == []

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from played import BUSY, another_stops_daemons
 from saltmaster import Master
 
 from proposals.cluster.health.findings import Plan
@@ -577,3 +578,10 @@ def test_a_silent_host_is_told_with_what_the_cluster_knows_of_it(cluster, left):
     assert "node3: left out: does not answer; the cluster knows its mon.node3, osd.4, osd.5; start" in done["text"]
     assert ("node3", "osd.absent") not in cluster.asked and ("node1", "osd.absent") in cluster.asked
     assert left(hosts=["node1"], silent=["node3"], left={})["text"] == "nothing was left out"
+
+
+def test_no_link_changes_while_another_command_stops_daemons(runners, cluster):
+    changed = networks(cluster, lambda minion: None)
+    with another_stops_daemons(runners.opts):
+        assert BUSY in runners["links.deploy"](list(NODES))["error"]
+    assert changed() == []

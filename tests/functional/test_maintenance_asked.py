@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from played import Killed, Minions
+from played import BUSY, Killed, Minions, another_stops_daemons
 from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
@@ -546,3 +546,10 @@ def test_the_daemons_of_a_host_in_maintenance_are_known_to_be_down(runners, clus
     assert "mon.node1" in known and "osd.0" in known and "wrong  mon.node1" not in known, shown
     cluster.runs["node2"].pop("ceph-osd@2.service")
     assert "osd.2" in "".join(line for line in runners["health.show"]()["text"].splitlines() if "wrong" in line)
+
+
+def test_nothing_is_stopped_while_another_command_stops_daemons(runners, cluster):
+    before = cluster.left()
+    with another_stops_daemons(runners.opts):
+        assert BUSY in runners["maintenance.begin"]("node1")["error"]
+    assert cluster.left() == before

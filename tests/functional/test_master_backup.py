@@ -286,7 +286,7 @@ def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
 
 def test_one_backup_at_a_time(place):
     with one_at_a_time.alone(place.opts, "master.backup"):
-        assert "another master.backup is running" in place.backup()["error"]
+        assert "master.backup is running" in place.backup()["error"]
     assert list(place.archives.iterdir()) == []
     place.made()
 

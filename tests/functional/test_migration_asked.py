@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-from played import Minions, end_at_each_change
+from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from saltmaster import Master
 
 from proposals.cluster.health import seen
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, minions, one_at_a_time, stage_lock
+from runners.engine import health, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 GIB = 1 << 30
@@ -282,9 +282,9 @@ def test_a_stage_that_began_meanwhile_is_not_worked_beside(runners, cluster, mon
 
 def test_a_second_one_takes_no_noout_away(runners, cluster, master):
     cluster.noout = "node1"
-    with one_at_a_time.alone(master.opts(), "osd.migrate"):
+    with another_stops_daemons(master.opts()):
         done = runners["osd.migrate"]()
-    assert done["retcode"] == 1 and "another osd.migrate is running" in done["error"]
+    assert done["retcode"] == 1 and BUSY in done["error"]
     assert (cluster.noout, cluster.log) == ("node1", [])
 
 

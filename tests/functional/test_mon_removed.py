@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from played import Minions, end_at_each_change
+from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from saltmaster import Master
 
 from proposals.files.site import site
@@ -113,3 +113,10 @@ def test_what_is_planned_and_what_there_is_not_stays(cluster, remove):
 def test_a_stage_that_runs_holds_it_back(cluster, remove, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in remove("node3")["error"] and cluster.log == []
+
+
+def test_no_monitor_leaves_while_another_command_stops_daemons(master, cluster, remove):
+    before = cluster.left()
+    with another_stops_daemons(master.opts()):
+        assert BUSY in remove("node3")["error"]
+    assert cluster.left() == before

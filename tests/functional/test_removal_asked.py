@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from played import Killed, Minions
+from played import BUSY, Killed, Minions, another_stops_daemons
 from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
@@ -596,3 +596,14 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
     done = runners["policy.push"]()
     assert done["changes"] == {"written again": ["cluster/node1.sls"]} and "nothing changed" not in done["text"]
     assert "/cluster/node1.sls: was not as configure had written it: written again" in done["text"]
+
+
+def test_nothing_stops_while_another_command_stops_daemons_and_it_goes_on(runners, cluster, configure):
+    configure(WITHOUT)
+    confirm = runners["removal.check"](test=True)["hash"]
+    with another_stops_daemons(runners.opts):
+        assert BUSY in typed(runners, confirm=confirm)["error"]
+    assert sorted(cluster.osds) == list(range(8))
+    assert not [function for _, function in cluster.log if "retire" in function or "remove" in function]
+    assert typed(runners, confirm=confirm).get("retcode", 0) == 0
+    ended(cluster)

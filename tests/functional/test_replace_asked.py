@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from played import Killed, Minions
+from played import BUSY, Killed, Minions, another_stops_daemons
 from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
@@ -314,3 +314,10 @@ def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(master, runners, cl
     left = set(served) - set(named.known(paths)["node2"]["osds"])
     assert left == {before[0][2]["fsid"]}, "policy.show would say for ever that it would leave"
     paths.served.unlink()
+
+
+def test_nothing_is_stopped_while_another_command_stops_daemons(runners, cluster):
+    before = cluster.state()
+    with another_stops_daemons(runners.opts):
+        assert BUSY in runners["osd.replace"](host="node2", device="SSD2")["error"]
+    assert cluster.state() == before

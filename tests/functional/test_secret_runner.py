@@ -4,6 +4,7 @@ import json
 
 import pytest
 import yaml
+from played import BUSY, another_stops_daemons
 from saltmaster import Master
 
 from proposals.files.site import site
@@ -276,3 +277,9 @@ def test_an_osd_that_is_not_there(run, played, change):
     played.osd |= change
     done = run("rotate", "osd.3")
     assert done["retcode"] == 2 and "the cluster has no osd.3: see 'ceph osd tree'" in done["error"]
+
+
+def test_no_osd_gets_a_key_while_another_command_stops_daemons(master, run, played):
+    with another_stops_daemons(master.opts()):
+        assert BUSY in run("rotate", "osd.3")["error"]
+    assert played.did() == [] and played.restarted == []

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from played import Minions, end_at_each_change
+from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from saltmaster import Master
 
 from proposals.text.errors import PolicyError, ProposalError
@@ -311,3 +311,13 @@ def test_gateways_of_a_turn_are_drained_meanwhile(runners, cluster, monkeypatch)
     monkeypatch.setattr(gateways, "drained", lambda *words: seen.append(words[1:]) or drained(*words))
     assert runners["updates.apply"]().get("retcode", 0) == 0
     assert (["client.rgw.node5"], ["node5"]) in seen
+
+
+def test_nothing_is_updated_while_another_command_stops_daemons(runners, cluster):
+    cluster.noout = {"node3"}
+    before = cluster.left()
+    with another_stops_daemons(runners.opts):
+        assert BUSY in runners["updates.apply"]()["error"]
+        cluster.pending, cluster.reboots = dict.fromkeys(DAEMONS, False), set()
+        assert BUSY in runners["updates.apply"]()["error"]  # which would take its noout away
+    assert cluster.noout == before[2] == {"node3"}

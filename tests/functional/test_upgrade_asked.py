@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from played import Minions, end_at_each_change
+from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from saltmaster import Master
 
 from proposals.text.errors import ProposalError
@@ -379,3 +379,10 @@ def test_a_silent_host_is_named_and_nothing_is_begun(runners, cluster):
     cluster.silent.add("node4")
     done = runners["upgrade.carry_out"]()
     assert done["retcode"] == 2 and "node4: does not answer" in done["error"] and cluster.log == []
+
+
+def test_nothing_is_upgraded_while_another_command_stops_daemons(runners, cluster):
+    before = cluster.left()
+    with another_stops_daemons(runners.opts):
+        assert BUSY in runners["upgrade.carry_out"]()["error"]
+    assert cluster.left() == before
