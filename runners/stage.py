@@ -149,8 +149,8 @@ def run(
             child.terminate()
             return answer.bad(INTERRUPTED.format(stage), 1)
         printed = stage_child.printed(out), stage_child.printed(err)
-    # as a shell has it: a process ended by a signal has a negative status here
-    status = child.returncode if child.returncode >= 0 else 128 - child.returncode
+    records = stage_log.read(log) if log else []
+    status = orchestrations.status(child.returncode, records)
     why = orchestrations.failure(*printed) if end is None or end["result"] == "interrupted" else ""
     if log is None or end is None:
         return answer.bad(why or f"stage {stage} ended with status {status}", status or 1)
@@ -158,7 +158,7 @@ def run(
     text += (
         [f"when the cause is gone: salt-run stage.run {' '.join([stage, *_again(more)])}", f"({log})"] if status else []
     )
-    return answer.Answer("\n".join(text), {"stage": stage, "log": log, "records": stage_log.read(log)}, status)
+    return answer.Answer("\n".join(text), {"stage": stage, "log": log, "records": records}, status)
 
 
 @answer.answers

@@ -1,7 +1,7 @@
 """A stage's orchestration as Salt tells of it: what was typed, what it printed, which state runs are left of one."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from proposals.stages import targets
@@ -14,6 +14,11 @@ KEYS = "ceph_{}"  # of the pillar, by which a stage's SLS are told
 GIVEN = ("only", "confirm", "gone", "steps", "suite", "target", "size", "label")  # of them, for one run
 SITE = ("health", "minions", "os", "repos", "tunings", "upgrade")  # those that are the site's, or a stage's own
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
+NOTHING_BEGUN = 2  # a stage's exit status
+CHECKS = {  # the steps that leave all as it was where they refuse; only such stand before them, but for prep's sync
+    *("stage.begin", "validate.prep", "validate.deploy", "targets.same", "ceph-stage-deploy-check", "health.before"),
+    *("policy.push", "service.check", "removal.check", "upgrade.check"),
+}
 
 
 def typed(words: Iterable[Any]) -> list[str]:
@@ -90,6 +95,22 @@ def failure(printed: str, errors: str) -> str:
     if found is None:
         return printed.strip() or errors.strip()
     return "\n".join(state["comment"] for state in found if state["result"] is False)
+
+
+def status(ended: int, records: Sequence[Mapping[str, Any]]) -> int:
+    """Return a stage's exit status: 1 where something asked for was not made, 2 where nothing was begun.
+
+    ended
+        How its process ended: its status, or the number of the signal that ended it below zero.
+    records
+        Its run log; empty where it has none.
+    """
+    if ended <= 0:
+        return 128 - ended if ended else 0  # as a shell has it
+    if records and records[-1].get("result") != "failed":
+        return ended
+    failed = {each["step"] for each in records if each["event"] == "result" and each["result"] == "failed"}
+    return NOTHING_BEGUN if failed <= CHECKS else ended
 
 
 def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:

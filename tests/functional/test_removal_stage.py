@@ -167,7 +167,7 @@ def test_a_host_leaves_as_it_is_typed(master):
     assert "would  node4: osd.6: stopped by ok-to-stop and safe-to-destroy" in planned.stdout
     confirm = planned.stdout.partition("(hash ")[2].partition(")")[0]
     refused = master.typed("stage.run", "removal")
-    assert refused.returncode == 1 and "nothing was confirmed: nothing was changed" in refused.stdout, refused
+    assert refused.returncode == 2 and "nothing was confirmed: nothing was changed" in refused.stdout, refused
     assert {**cluster(master), "told": []} == before
     done = master.typed("stage.run", "removal", f"confirm={confirm}")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr

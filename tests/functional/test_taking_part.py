@@ -175,7 +175,7 @@ def test_a_pattern_that_names_nobody_is_refused_before_anybody_is_asked(master):
     before = list((master.root / "run-logs").iterdir())
     for words in (["stage.run", "own"], ["stage.plan", "own"]):
         done = master.typed(*words, "only=nodd*")
-        assert done.returncode == 1 and "Traceback" not in done.stdout
+        assert done.returncode == (2 if "stage.run" in words else 1) and "Traceback" not in done.stdout
         assert done.stdout.strip().endswith("only=nodd*: no minion is called so: did you mean node1, node2?")
     assert list((master.root / "run-logs").iterdir()) == before
 

@@ -94,6 +94,34 @@ def test_an_orchestration_for_some_hosts_is_told_by_its_pillar():
     assert line(record) == "deploy: begun by root, job 1, only osdnode[1-4]*"
 
 
+def results(*failed, last="failed"):
+    """The end of a run log: a step that was done, those that failed, how the run ended."""
+    done = {"event": "result", "step": "links.deploy", "result": "done"}
+    steps = [{"event": "result", "step": step, "result": "failed"} for step in failed]
+    return [{"event": "stage"}, done, *steps, {"event": "end", "result": last}]
+
+
+@pytest.mark.parametrize(
+    ("ended", "records", "status"),
+    [
+        (0, results(last="done"), 0),
+        (1, results("validate.deploy"), 2),
+        (1, results("ceph-stage-deploy-check"), 2),
+        (1, results("policy.push"), 2),
+        (1, results("ceph-stage-deploy-mon"), 1),
+        (1, results("targets.left"), 1),  # something asked for was not made
+        (1, results("health.before", "crush.place"), 1),
+        (1, [], 2),  # without a log: it did not come so far
+        (1, results(), 2),  # SLS that Salt cannot read
+        (1, results(last="interrupted"), 1),
+        (1, results()[:-1], 1),  # cut by a power failure
+        (-9, [], 137),
+    ],
+)
+def test_the_exit_status_of_a_stage_says_whether_anything_was_begun(ended, records, status):
+    assert orchestrations.status(ended, records) == status
+
+
 def test_state_runs_that_are_left_are_named():
     running = [
         {"jid": "7", "fun": "state.sls", "arg": ["ceph.cluster.osd"]},
