@@ -23,9 +23,8 @@ ceph-cluster-crash-keyring:
       - pkg: ceph-cluster-crash-packages
 
 ceph-cluster-crash-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-crash
-    - enable: True
     - require:
       - file: ceph-cluster-crash-posted
       - host_secret: ceph-cluster-crash-keyring
