@@ -28,7 +28,9 @@ SAYS = {  # what each disk is, and smartctl's exit status, which counts what is 
 MORE = {"json_format_version": [1, 0], "smartctl": {"version": [7, 3], "exit_status": 0}, "serial_number": "another"}
 PROGRAM = """#!/bin/sh
 [ "$1 $2 $3" = "--json --health --attributes" ] || exit 1
-. {folder}/${{4#/dev/}}
+for device; do :; done
+[ "$4 $5" = "--drivedb /dev/null" ] && database= || database=there
+. {folder}/${{device#/dev/}}
 """
 OSDS = {"node1": {"/dev/disk/by-id/sda": {"uuids": ["u1"], "db": "/dev/disk/by-id/nvme0n1"}}}
 STATES = [{"fsid": "u1", "id": 12}]
@@ -84,6 +86,18 @@ def test_each_disk_tells_what_is_judged_of_it_whatever_the_exit_status(disks):
     }
     assert told["/dev/sda"]["smartctl"] == SAYS["sda"][0]
     assert told["/dev/sda"] | {"smartctl": 0} == {"id": "/dev/disk/by-id/sda", "serial": "S-sda", "smartctl": 0}
+
+
+def test_what_smartctl_has_in_its_database_is_asked_of_it_again(disks):
+    """Names of attributes that failed, bridges of USB; where it does not answer twice, what it said first counts."""
+    table = SAYS["sda"][0]["ata_smart_attributes"]["table"]
+    unnamed = {**SAYS["sda"][0], "ata_smart_attributes": {"table": [{**row, "name": "Unknown"} for row in table]}}
+    bridge = {"smartctl": {"messages": [{"string": "/dev/sdb: Unknown USB bridge [0x0bc2:0x3008 (0x100)]"}]}}
+    without = "[ $database ] || {{ echo '{}'; exit 1; }}\n"
+    sda, sdb = (without.format(json.dumps(answer)) for answer in (unnamed, bridge))
+    told = disks(sda=f"{sda}echo '{json.dumps(SAYS['sda'][0])}'", sdb=f"{sdb}echo '{json.dumps(SAYS['sdb'][0])}'")
+    assert (told["/dev/sda"]["smartctl"], told["/dev/sdb"]["smartctl"]) == (SAYS["sda"][0], SAYS["sdb"][0])
+    assert disks(sda=f"{sda}exit 1")["/dev/sda"]["smartctl"] == unnamed
 
 
 def test_a_disk_that_hangs_and_a_smartctl_that_is_old_hide_no_other_disk(disks, python_module, monkeypatch):
