@@ -7,6 +7,7 @@ from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
+from proposals.text.notes import counted
 from runners.engine import answer, health, jobs, one_at_a_time, spared, stage_lock, taking_part, waiting
 from runners.engine import minions as minions_
 
@@ -43,7 +44,8 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
         return answer.bad("\n".join(problems))
     differ = {host: report["changes"] for host, report in reports.answers.items() if report["changes"]}
     if not differ:
-        return {"text": f"the links of {len(reports.answers)} hosts are as planned"}
+        told = f"the links of {counted(len(reports.answers), 'host')} are as planned"
+        return {"text": told if reports.answers else "no host that takes part has planned links"}
     if test:
         return {"text": "\n".join(f"{host}: {_words(changes)}" for host, changes in differ.items()), "changes": differ}
     return _changed(__opts__, differ, reports.answers)

@@ -119,7 +119,7 @@ def test_the_step_of_the_stage_says_what_happened(plain: Host) -> None:
     code, printed = stepped(plain, bond0=BOND, bond0_3001=VLAN)
     assert code == 0 and f"{plain.name}: " in printed and "bond0 is not there" in printed, printed
     assert "bond0.3001" in plain.links()
-    assert stepped(plain, bond0=BOND, bond0_3001=VLAN) == (0, "the links of 1 hosts are as planned\n")
+    assert stepped(plain, bond0=BOND, bond0_3001=VLAN) == (0, "the links of 1 host are as planned\n")
     kept = plain.files()
     code, printed = stepped(plain, **CUT)
     assert code == 2 and f"{plain.name}: the new links failed and were rolled back: " in printed, printed
