@@ -82,13 +82,14 @@ def since() -> float:
 
 
 def _interfaces() -> dict[str, dict]:
-    """Each interface but loopback: MTU, whether it is up, its addresses."""
+    """Each interface but loopback: MTU, whether it is up, its addresses. One that is switched on has to have a link."""
     interfaces = {}
     for name, interface in __salt__["network.interfaces"]().items():
         addresses = [entry["address"] for kind in ("inet", "inet6") for entry in interface.get(kind, [])]
-        mtu = _text(NET / name.partition("@")[0] / "mtu")
+        port = NET / name.partition("@")[0]
+        mtu, dead = _text(port / "mtu"), _text(port / "carrier") == "0"
         if mtu and not any(ipaddress.ip_address(address).is_loopback for address in addresses):
-            interfaces[name] = {"mtu": int(mtu), "up": bool(interface.get("up")), "addresses": addresses}
+            interfaces[name] = {"mtu": int(mtu), "up": bool(interface.get("up")) and not dead, "addresses": addresses}
     return interfaces
 
 

@@ -138,6 +138,8 @@ def _option(option: str, value: str, packet: Mapping) -> bool | None:
         return any(_port(part, packet["port"]) for part in value.split(","))
     if option in ("--ctstate", "--state"):
         return "NEW" in value.split(",")
+    if option == "--dst-type":
+        return "LOCAL" in value.split(",")  # a packet that is asked about is for this host
     return None
 
 

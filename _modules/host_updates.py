@@ -13,6 +13,7 @@ CONTAINER = Path("/run/systemd/container")
 FLAGS = (Path("/run/reboot-required"), Path("/run/reboot-needed"))  # Debian's and SUSE's packages leave them
 MODULES, BOOT = Path("/lib/modules"), Path("/boot")
 VERSION = re.compile(r"[0-9.-]+")  # of a kernel's release; what follows is its flavour
+DISTRIBUTION = re.compile(r"^(el[0-9]+(_[0-9]+)?\.|\+?(deb|bpo)[0-9.]*-)+")  # RHEL's minor release, Debian's backports
 CEPH, KINDS = Path("/var/lib/ceph"), ("mon", "mgr", "osd", "mds", "radosgw")
 KEYRING = Path("/etc/ceph/ceph.client.admin.keyring")
 
@@ -70,14 +71,15 @@ def _newer_kernel() -> str:
     running = os.uname().release
     if not (MODULES / running).is_dir():
         return f"the running kernel {running} is not installed any more"
-    flavour = VERSION.sub("", running, count=1)
+    flavour = _flavour(running)
     images = [path.name.removeprefix("vmlinuz-") for path in sorted(BOOT.glob("vmlinuz-*"))]
-    newer = [
-        name
-        for name in images
-        if VERSION.sub("", name, count=1) == flavour and __salt__["pkg.version_cmp"](name, running) == 1
-    ]
+    newer = [name for name in images if _flavour(name) == flavour and __salt__["pkg.version_cmp"](name, running) == 1]
     return f"kernel {newer[-1]} is installed, {running} runs" if newer else ""
+
+
+def _flavour(release: str) -> str:
+    """What tells kernels apart that are beside each other, as ``amd64``, ``rt``: neither version nor distribution."""
+    return DISTRIBUTION.sub("", VERSION.sub("", release, count=1))
 
 
 def _restarting() -> str:

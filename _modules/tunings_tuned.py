@@ -47,7 +47,9 @@ def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | No
     sections = {
         "main": [f"summary={table['summary']}"] + ([f"include={table['include']}"] if table.get("include") else [])
     }
-    sections["sysctl"] = [f"{setting['on']}={setting['value']}" for setting in use if setting["kind"] == "sysctl"]
+    # At a boot a kernel may begin with more than it had when this was written: `=>` of TuneD only raises.
+    lines = [(setting, "=>" if setting.get("least") else "=") for setting in use if setting["kind"] == "sysctl"]
+    sections["sysctl"] = [f"{setting['on']}{sign}{setting['value']}" for setting, sign in lines]
     sections["sysfs"] = [f"{setting['path']}={setting['value']}" for setting in use if setting["kind"] == "sysfs"]
     words = [setting["value"] for setting in use if setting["kind"] == "cmdline"]
     sections["bootloader"] = [f"cmdline=+{' '.join(words)}"] if words else []

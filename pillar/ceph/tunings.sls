@@ -9,7 +9,8 @@ ceph_tunings:
     summary: monitors, managers, metadata servers and gateways, which answer small messages soon
     include: latency-performance
     settings:
-      - {id: somaxconn, sysctl: net.core.somaxconn, value: '2048', meaning: 'connections that wait to be accepted', source: 'SUSE, IO500 at SC19'}
+      - {id: somaxconn, sysctl: net.core.somaxconn, value: '2048', least: true,
+         meaning: 'connections that wait to be accepted', source: 'SUSE, IO500 at SC19; since 5.4 kernels begin with 4096'}
       - {id: aio, sysctl: fs.aio-max-nr, value: '1048576', least: true,
          meaning: 'asynchronous requests of all processes', source: 'Ceph, Hardware Recommendations; ceph-osd packages set it'}
   ceph-throughput:
@@ -29,7 +30,8 @@ ceph_tunings:
       - {id: tcp_sack, sysctl: net.ipv4.tcp_sack, value: '1', meaning: 'lost segments alone are sent again', source: 'SUSE, IO500 at SC19'}
       - {id: rmem_max, sysctl: net.core.rmem_max, value: '2147483647', meaning: 'bytes of a receive buffer at most', source: 'SUSE, IO500 at SC19'}
       - {id: wmem_max, sysctl: net.core.wmem_max, value: '2147483647', meaning: 'bytes of a send buffer at most', source: 'SUSE, IO500 at SC19'}
-      - {id: somaxconn, sysctl: net.core.somaxconn, value: '2048', meaning: 'connections that wait to be accepted', source: 'SUSE, IO500 at SC19'}
+      - {id: somaxconn, sysctl: net.core.somaxconn, value: '2048', least: true,
+         meaning: 'connections that wait to be accepted', source: 'SUSE, IO500 at SC19; since 5.4 kernels begin with 4096'}
       - {id: tcp_low_latency, sysctl: net.ipv4.tcp_low_latency, value: '1',
          meaning: 'latency before throughput; newer kernels lack it', source: 'SUSE, IO500 at SC19'}
       - {id: tcp_fastopen, sysctl: net.ipv4.tcp_fastopen, value: '1', meaning: 'data in the first segment, as a client', source: 'SUSE, IO500 at SC19'}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from proposals.stages import masters
 from proposals.text.errors import InventoryError
-from proposals.text.names import printable, shown
+from proposals.text.names import is_minion_id, printable, shown
 from proposals.text.notes import several
 from proposals.validation import master_load
 from proposals.validation.master_load import Load
@@ -17,6 +17,7 @@ from proposals.validation.master_load import Load
 LEAST = 256 << 20  # bytes free: a log, a cache and a generation fit
 NAMED = 3  # parts that one line names
 MEET = "salt-key --list-all; ceph_minions says which of them are; salt-run minions.invite brings a host up"
+REFUSE = "ls -b /etc/salt/pki/master/minions_pre /etc/salt/pki/master/minions_denied, and remove its file there by hand"
 PREP = "salt-run state.orch ceph.stage.prep"
 INSTALL = "python3 /srv/halocline/srv/install"
 RESTART = "systemctl restart salt-master"
@@ -170,10 +171,13 @@ def _load(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 
 
 def _keys(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
-    for minion in seen.waiting:
+    for odd in (minion for minion in (*seen.waiting, *seen.denied) if not is_minion_id(minion)):
+        # Anybody in the network may offer a key under any name: no command is shown with it, as * would mean all.
+        yield (shown(odd),), "a key under an id that no minion of ours may have", REFUSE
+    for minion in filter(is_minion_id, seen.waiting):
         same = "once 'salt-key --finger' and 'salt-call --local key.finger' there tell the same"
         yield (minion,), "its key is not accepted", f"salt-key --accept={minion}, {same}"
-    for minion in seen.denied:
+    for minion in filter(is_minion_id, seen.denied):
         again = f"salt-key --delete={minion}, if the host was made anew; then accept its key again"
         yield (minion,), "its key is another than the one that was accepted", again
 

@@ -1,5 +1,6 @@
 """Checks of what a host has to give: memory, space, ports that nothing blocks or takes."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from proposals.text.sizes import GIB
@@ -9,6 +10,7 @@ from proposals.validation.subject import Subject
 TARGET = 4 * GIB  # osd_memory_target, Ceph's default
 LEAST = 896 << 20  # its minimum (src/common/options/global.yaml.in)
 SHARE = 0.8  # of memory: a fifth is for spikes and the rest of the host
+SIZE = re.compile(r"(?P<number>[0-9]{1,15}) *(?P<unit>[KMGT]?)i?B?")  # as Ceph reads one (common/strtol.cc)
 LOW, FULL = 0.30, 0.05  # mon_data_avail_warn, mon_data_avail_crit
 STORE = 15 * GIB  # mon_data_size_warn: what a monitor's store may grow to before Ceph warns
 HARDWARE = "docs.ceph.com, start/hardware-recommendations"
@@ -16,12 +18,25 @@ HARDWARE = "docs.ceph.com, start/hardware-recommendations"
 
 def memory(subject: Subject) -> Iterable[Found]:
     """Hosts whose planned OSDs want more than they have: with the osd_memory_target that fits."""
+    target = _target(subject.settings)
     for minion, osds in sorted(subject.osds.items()):
         facts = subject.hosts.get(minion)
-        if facts and osds * TARGET > facts.memory * SHARE:
+        if facts and osds * target > facts.memory * SHARE:
             fits = int(facts.memory * SHARE / osds)
             how = f"osd_memory_target = {fits}" if fits >= LEAST else f"plan fewer OSDs: each needs {LEAST >> 20} MiB"
-            yield at(minion, osds=osds, wants=osds * TARGET // GIB, has=f"{facts.memory / GIB:.1f}", how=how)
+            wants = {"wants": f"{osds * target / GIB:.4g}", "each": f"{target / GIB:.4g}"}
+            yield at(minion, osds=osds, **wants, has=f"{facts.memory / GIB:.1f}", how=how)
+
+
+def _target(settings: Mapping[str, object]) -> int:
+    """The bytes that an OSD aims at: the site's ``ceph_config``, or Ceph's default."""
+    config = settings.get("ceph_config")
+    for section in ("osd", "global"):
+        options = config.get(section) if isinstance(config, Mapping) else None
+        given = options.get("osd_memory_target") if isinstance(options, Mapping) else None
+        if found := SIZE.fullmatch(str(given)):
+            return int(found["number"]) << 10 * " KMGT".index(found["unit"] or " ")
+    return TARGET
 
 
 def mon_full(subject: Subject) -> Iterable[Found]:
@@ -89,8 +104,8 @@ PORTS = "docs.ceph.com, rados/configuration/network-config-ref (IP tables)"
 CHECKS = (
     Check(
         *("memory", WARNING, HOSTS, "four fifths of a host's memory hold its OSDs' memory targets"),
-        "OSDs: {osds}, which aim at {wants} GiB (4 GiB each); the host has {has} GiB",
-        "what fits: {how} (ceph.conf.d/osd.conf), or more memory",
+        "OSDs: {osds}, which aim at {wants} GiB ({each} GiB each); the host has {has} GiB",
+        "what fits: {how} (section osd of the site's ceph_config), or more memory",
         memory,
         HARDWARE + " (memory)",
     ),

@@ -90,6 +90,11 @@ KERNELS = [  # that runs, of which there are images; whether a reboot is due
     ("6.1.0-9-amd64", ["6.1.0-9-amd64", "6.1.0-18-amd64"], True),
     ("6.1.0-9-amd64", ["6.1.0-9-amd64", "6.1.0-18-cloud-amd64"], False),
     ("5.14.21-150500.55.7-default", ["5.14.21-150500.55.19-default"], True),
+    ("5.14.0-362.8.1.el9_3.x86_64", ["5.14.0-427.13.1.el9_4.x86_64"], True),  # the next minor release of RHEL
+    ("5.14.0-362.8.1.el9_3.x86_64", ["5.14.0-427.13.1.el9_4.x86_64+rt"], False),
+    ("6.1.0-18-amd64", ["6.5.0-0.deb12.4-amd64"], True),  # Debian's backports
+    ("6.1.0-18-amd64", ["6.12.9+bpo-amd64", "6.1.0-18-amd64"], True),
+    ("6.1.0-18-amd64", ["6.12.9+bpo-rt-amd64"], False),
     ("6.1.0-9-amd64", None, True),  # its package is gone
 ]
 

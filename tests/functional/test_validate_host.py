@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import salt.version
 import yaml
+from saltfactories.utils.loader import LoaderModuleMock
 
 from proposals.validation import facts
 
@@ -115,6 +116,18 @@ def test_folders_of_osds_of_another_cluster_or_of_none_are_no_sign_of_this_one(
             (folder / file).write_text(f"{text}\n")
         assert loaded["host.facts"](time.time(), "", {}, [])["osds"] is ours, file
         shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(("flag", "carrier", "up"), [(True, "1", True), (True, "0", False), (False, "", False)])
+def test_a_port_that_is_switched_on_without_a_cable_is_not_up(python_module, tmp_path, flag, carrier, up):
+    """The flag UP, which Salt tells, says what an admin wants; a tunnel, say, has no carrier to tell of."""
+    (tmp_path / "eth0").mkdir()
+    (tmp_path / "eth0/mtu").write_text("1500\n")
+    if carrier:
+        (tmp_path / "eth0/carrier").write_text(f"{carrier}\n")
+    module, told = python_module("host"), {"eth0@if7": {"up": flag, "inet": [{"address": "10.0.0.5"}]}}
+    with LoaderModuleMock({module: {"NET": tmp_path, "__salt__": {"network.interfaces": lambda: told}}}):
+        assert module._interfaces() == {"eth0@if7": {"mtu": 1500, "up": up, "addresses": ["10.0.0.5"]}}
 
 
 def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):

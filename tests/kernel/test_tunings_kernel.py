@@ -9,7 +9,7 @@ DISK = "modprobe scsi_debug dev_size_mb=32 inq_vendor=ACMECORP inq_product=FAKED
 WANTED = {
     "net/core/rmem_max": "2147483647",
     "net/core/wmem_max": "2147483647",
-    "net/core/somaxconn": "2048",
+    "net/core/somaxconn": "4096",  # more than the set's 2048: the kernel's own
     "net/ipv4/tcp_timestamps": "1",
     "net/ipv4/tcp_sack": "1",
     "net/ipv4/tcp_low_latency": "1",
@@ -53,8 +53,9 @@ def test_the_io500_set_comes_and_goes(host: Host) -> None:
     assert "idle_poll (only by name, its price" in done["comment"]
     again = applied(host, **flash)
     assert (again["result"], again["changes"]) == (True, {}), again
-    host.run("sysctl -q net.core.somaxconn=77")  # drift is seen, named and mended
-    assert applied(host, **flash)["changes"] == {"somaxconn net.core.somaxconn": {"old": "77", "new": "2048"}}
+    backlog = "net.core.netdev_max_backlog"
+    host.run(f"sysctl -q {backlog}=77")  # drift is seen, named and mended
+    assert applied(host, **flash)["changes"] == {f"netdev_max_backlog {backlog}": {"old": "77", "new": "250000"}}
     gone = applied(host, tuning=None)
     assert gone["result"] is True and gone["changes"], gone
     assert values(host) == before

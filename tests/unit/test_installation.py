@@ -110,6 +110,15 @@ def test_another_key_than_the_accepted_one_is_told_apart():
     assert wrong.check == "keys" and "salt-key --delete=a" in wrong.mend
 
 
+@pytest.mark.parametrize("odd", ["*", "x$(reboot)", "a\x1b[31mid", "..", "node[1-9]", "-x"])
+@pytest.mark.parametrize("where", ["waiting", "denied"])
+def test_an_id_that_anybody_may_offer_is_in_no_command(odd, where):
+    (wrong,) = installation.run(replace(WELL, **{where: [odd]}))
+    told = installation.text([wrong], 1)
+    assert wrong.check == "keys" and "no minion of ours may have" in told and "\x1b" not in told
+    assert odd not in wrong.mend and "--accept" not in told and "--delete" not in told
+
+
 def test_a_minions_words_are_no_commands_of_a_terminal():
     hostile = installation.read({"version": "\x1b[2J", "parts": {}, "room": {"/\x1b]0;": 0}})
     wrong = installation.run(replace(WELL, hosts={"a": hostile}))
