@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 LIMIT = 300  # seconds for crushtool, which maps some 10,000 groups a second
 REWEIGHT = "--reweight-item"
 AT_ONCE = 2000  # weights in one argument, which Linux lets have 128 KiB (MAX_ARG_STRLEN)
 NONE = 2147483647  # where an erasure-coded group finds no OSD for a part (CRUSH_ITEM_NONE)
 CODED = 3  # the type of erasure-coded pools (src/osd/osd_types.h)
+OBJECT = 4096  # bytes that an object takes at least (bluestore_min_alloc_size)
 LINE = re.compile(r"CRUSH rule \d+ x (\d+) \[([\d,-]*)\]")
 
 
@@ -113,22 +115,31 @@ def _rules(path: Path) -> dict[str, int]:
 
 
 def _held(dump: Mapping, pools: Sequence[int]) -> dict[int, dict]:
-    """Of each pool what its groups hold, how many copies the worst has, and how many copies are on their way."""
+    """Of each pool what its groups hold, how many copies the worst has, and how many copies are on their way.
+
+    A group of which a manager that has just begun does not know yet what it holds has no bytes, and not none. What lies
+    in omap alone, such as a bucket's index, is counted at deep scrubs: an object counts at least as what one takes.
+    """
     held: dict[int, dict[str, Any]] = {pool: {"bytes": {}, "acting": None, "busy": 0} for pool in pools}
     for row in dump["pg_stats"]:
         pool, _, seed = row["pgid"].partition(".")
         if (own := held.get(int(pool))) is not None:
-            own["bytes"][int(seed, 16)] = row["stat_sum"]["num_bytes"]
+            if row["state"] != "unknown":
+                own["bytes"][int(seed, 16)] = _bytes(row["stat_sum"])
             there = [osd for osd in row["acting"] if osd != NONE]
             own["acting"] = min(len(there), len(there) if own["acting"] is None else own["acting"])
             own["busy"] += len(set(row["up"]) - set(row["acting"]) - {NONE})
     return held
 
 
+def _bytes(stat: Mapping[str, int]) -> int:
+    return max(stat["num_bytes"] + stat["num_omap_bytes"], stat["num_objects"] * OBJECT)
+
+
 def _moved(
     pool: Mapping, then: Mapping, maps: Sequence[Mapping], weights: Sequence, held: Mapping, sums: Sequence[Counter]
 ) -> dict[str, Any]:
-    """What moves of a pool; counted in ``sums`` for each OSD too."""
+    """What moves of a pool; counted in ``sums`` for each OSD too. Raises where nobody knows what a group holds."""
     rules = {number: name for name, number in maps[0]["rules"].items()}
     wanted = then.get("rule", rules[pool["crush_rule"]])
     sizes = pool["size"], then.get("size", pool["size"])
@@ -139,17 +150,26 @@ def _moved(
     ]
     groups = max(pool["pg_num"], most[1])
     parts = Counter(_stable(group, pool["pg_num"]) for group in range(groups))  # groups that are split share its bytes
-    moved = lacking = total = 0
+    moved = lacking = total = unknown = 0
     of = _of(pool)
     for group in range(groups):
         parent = _stable(group, pool["pg_num"])
         share = held["bytes"].get(parent, 0) // parts[parent] // of
         before, after = (one[_stable(group, count)] for one, count in zip(lines, most, strict=True))
-        lacking += _count(after) < sizes[1] and _count(before) >= sizes[0]
-        for osd, counter in _changes(before, after, pool["type"] == CODED, sums):
+        # One that lacks copies already, and is to lack more, may lose its last.
+        worse = _count(before) >= sizes[0] or _count(after) < _count(before)
+        lacking += worse and _count(after) < sizes[1]
+        changes = list(_changes(before, after, pool["type"] == CODED, sums))
+        unknown += bool(changes and _count(before)) and parent not in held["bytes"]
+        for osd, counter in changes:
             counter[osd] += share
             if counter is sums[0]:
                 moved, total = moved + 1, total + share
+    if unknown:
+        raise CommandExecutionError(
+            f"pool {pool['pool_name']}: the active manager does not know yet what its placement groups hold "
+            f"({unknown} of those that would move): run it again in a minute; 'ceph pg ls unknown' names them"
+        )
     return {"bytes": total, "groups": moved, "lacking": lacking, "acting": held["acting"]}
 
 

@@ -191,10 +191,14 @@ def growth_(test: bool = False) -> answer.Output:
         return {"text": "\n".join([*growth.listed(look.items), growth.goes_on(look.begun)])}
     if not look.items:
         return {"text": "no OSD waits for data: nothing changed"}
-    if held and not moves.total(look.moves(__opts__)):
+    try:
+        nothing, unknown = held and not moves.total(look.moves(__opts__)), []
+    except ProposalError as err:
+        nothing, unknown = False, [f"how much data moves is not known yet: {err}"]
+    if nothing:
         ran = jobs.cluster(__opts__, "cluster_fill.fill", [look.weights, growth.digest(look.items)])["run"]
         return {"text": f"{counted(len(look.items), 'OSD')}: weights given, no data moves", "changes": {"ceph": ran}}
-    return {"text": "\n".join(["wait for data:", *growth.listed(look.items), growth.WAIT])}
+    return {"text": "\n".join(["wait for data:", *growth.listed(look.items), *unknown, growth.WAIT])}
 
 
 @answer.answers

@@ -253,6 +253,24 @@ def test_deploy_gives_weights_only_where_nothing_moves_and_the_site_holds(runner
     assert "nothing changed" in runners["osd.growth"]()["text"]
 
 
+def test_deploy_gives_no_weights_where_nobody_knows_what_moves(runners, cluster, monkeypatch):
+    def unknown(_, function, *rest, **more):
+        if function == "cluster_moves.estimate":
+            raise ProposalError("pool p: the active manager does not know yet")
+        return asked(_, function, *rest, **more)
+
+    asked, cluster.held = jobs.cluster, True
+    monkeypatch.setattr(jobs, "cluster", unknown)
+    told = runners["osd.growth"]()
+    assert "retcode" not in told and "wait for data" in told["text"]
+    assert "not known yet: pool p: the active manager" in told["text"] and cluster.told == []
+    cluster.refused = "osd crush reweight osd.3"
+    monkeypatch.setattr(jobs, "cluster", asked)
+    cluster.moved["pools"]["p"] |= {"bytes": 0, "groups": 0}
+    with pytest.raises(CommandExecutionError, match="was refused"):
+        runners["osd.growth"]()
+
+
 def timed(monkeypatch, sleep):
     """Looks are 20 seconds apart on a clock that only they have: other threads of this process wait by the real one."""
     clock = SimpleNamespace(sleep=sleep, monotonic=itertools.count(0, 20).__next__)

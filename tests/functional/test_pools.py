@@ -4,6 +4,7 @@ played. Its answers are recorded from Ceph 16.2: four hosts of two OSDs each (``
 
 import json
 import sys
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,6 +80,7 @@ def pool(number, name, kind, groups, **more):
     }
 
 
+HOLDS = {"num_bytes": 4 * MIB, "num_omap_bytes": 0, "num_objects": 1}
 POOLS = [pool(1, "p", 1, 16), pool(2, "e", 3, 8)]
 
 
@@ -86,7 +88,8 @@ POOLS = [pool(1, "p", 1, 16), pool(2, "e", 3, 8)]
 def played(tmp_path, monkeypatch):
     """A cluster of two pools; its files are its answers. Each group of a pool holds 4 MiB."""
     groups = [
-        {"pgid": f"{one['pool']}.{seed:x}", "stat_sum": {"num_bytes": 4 * MIB}, "acting": [0, 1, 2], "up": [0, 1, 2]}
+        {"pgid": f"{one['pool']}.{seed:x}", "state": "active+clean", "stat_sum": HOLDS}
+        | {"acting": [0, 1, 2], "up": [0, 1, 2]}
         for one in POOLS
         for seed in range(one["pg_num"])
     ]
@@ -132,6 +135,45 @@ def test_what_a_host_more_moves_is_what_crushtool_places_elsewhere(modules, play
     assert asked == {"osd dump", "pg dump pgs", "osd getcrushmap -o", "osd erasure-code-profile get e", "osd df"}
 
 
+@pytest.mark.parametrize(
+    ("holds", "each"),
+    [
+        ({"num_bytes": 0, "num_omap_bytes": 4 * MIB}, 4 * MIB),  # a bucket's index
+        ({"num_bytes": 0, "num_objects": 3}, 3 * 4096),  # before the first deep scrub
+    ],
+)
+def test_what_lies_in_omap_moves_too(modules, played, holds, each):
+    pgs = json.loads((played / "pgs").read_text())
+    for row in pgs["pg_stats"]:
+        row["stat_sum"] |= holds
+    (played / "pgs").write_text(json.dumps(pgs))
+    assert modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})["pools"]["p"]["bytes"] == 11 * each
+
+
+@pytest.mark.parametrize("rows", ["unknown", "none"])
+def test_what_a_manager_that_has_just_begun_does_not_know_is_not_nothing(modules, played, rows):
+    pgs = json.loads((played / "pgs").read_text())
+    nothing = dict.fromkeys(HOLDS, 0)
+    known = [{**row, "state": "unknown", "stat_sum": nothing} for row in pgs["pg_stats"]] if rows == "unknown" else []
+    (played / "pgs").write_text(json.dumps({**pgs, "pg_stats": known}))
+    with pytest.raises(CommandExecutionError, match="pool p: the active manager does not know yet what"):
+        modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
+
+
+def test_groups_that_lack_a_copy_already_may_not_lose_the_others(python_module):
+    """Of three copies, with one that died: what finds no place then is not less than what found too few before."""
+    module = python_module("cluster_moves")
+    one = {**POOLS[0], "pg_num": 4, "pg_placement_num": 4}
+    places = iter([[[0, 1], [0, 1], [0, 1], [0, 1]], [[], [0], [4, 5], [4, 5, 6]]])
+    module._mapped, mapped = (lambda *_: next(places)), module._mapped
+    held = {"bytes": dict.fromkeys(range(4), 0), "acting": 2}
+    try:
+        moved = module._moved(one, {}, [{"file": "", "rules": {"r": 0}}] * 2, [], held, (Counter(), Counter()))
+    finally:
+        module._mapped = mapped
+    assert moved["lacking"] == 2
+
+
 def test_devices_that_are_to_be_get_their_class_in_the_copy(modules, played):
     edit = (played / "crushtool").read_text().replace('"-c "*) cp', f'"-c "*) cp "$2" {played}/compiled; cp')
     (played / "crushtool").write_text(edit)
@@ -170,7 +212,7 @@ def test_groups_lie_where_ceph_looks_for_them(python_module, groups, count):
 def test_more_placement_groups_share_what_their_parents_held(python_module):
     module = python_module("cluster_moves")
     one = {**POOLS[0], "pg_num": 2, "pg_placement_num": 2}
-    held = {"bytes": {0: 4 * MIB, 1: 8 * MIB}, "acting": 3}
+    held = {"bytes": {0: 4 * MIB, 1: 8 * MIB, 2: 0, 3: 0}, "acting": 3}
     places = {2: [[0, 1, 2], [3, 4, 5]], 4: [[0, 1, 2], [3, 4, 5], [0, 1, 6], [3, 4, 5]]}
     module._mapped, kept = (lambda one, pool, rule, size, groups, weights: places[groups]), module._mapped
     try:
