@@ -5,6 +5,7 @@ from typing import Any
 from proposals.disks import arguments
 from proposals.files.site import site
 from proposals.stages import plan_steps, targets
+from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer, page_policy, page_runs, planning, stage_lock, stage_log
 
@@ -25,7 +26,7 @@ def populate(confirm: str | None = None, **kwargs: Any) -> answer.Output:
 
         salt-run operate.populate name=apollo ratio=9
     """
-    if "force" in kwargs:
+    if "force" in map(argument_readers.named, kwargs):
         raise ArgumentError("force is not for the page: salt-run proposal.populate ... force=true overwrites files")
     planned = _asked("proposal.peek", **planning.narrow(kwargs))
     known = {key: planned[key] for key in ("name", "arguments", "hosts")}

@@ -48,13 +48,18 @@ def read(
     typed: dict[str, object] = {}
     values: dict[str, Any] = {}
     for key, value in _pairs(pairs):
-        name = key.strip().lower().replace("_", "-")
+        name = named(key)
         if name not in arguments:
             raise ArgumentError(f"'{names.shown(key)}' is not an argument{names.nearest(name, arguments)}")
         if name in values:
             raise ArgumentError(f"{name} is given twice: once is enough")
         values[name], typed[name] = arguments[name].read(name, value)
     return values, typed
+
+
+def named(key: str) -> str:
+    """The argument that a key means, in the ways that it may be typed: what guards one has to ask by it."""
+    return key.strip().lower().replace("_", "-")
 
 
 def words(typed: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from proposals.files import site
 from proposals.inventory import compare, kept, spares
 from proposals.pillar import adopted
 from proposals.policy import store
+from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import shown
 from runners.engine import look, minions
@@ -63,7 +64,8 @@ def narrow(typed: Mapping[str, Any]) -> Mapping[str, Any]:
 
     Whom ``I@`` and ``J@`` match tells what a pillar holds, keys too, a letter at a time; an expression of ``E@`` and
     ``P@`` may take for ever; ``R@`` asks another server."""
-    words = re.split(r"[\s()]+", str(typed.get("target") or ""))
+    asked = [str(value) for key, value in typed.items() if argument_readers.named(key) == "target"]
+    words = re.split(r"[\s()]+", " ".join(asked))
     if odd := next((word for word in words if "@" in word and word[0] not in TARGETS), None):
         raise ArgumentError(
             f"target={shown(odd)}: globs, and {', '.join(f'{engine}@' for engine in TARGETS)} are taken here; "

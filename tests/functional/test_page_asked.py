@@ -211,7 +211,8 @@ def test_a_plan_is_written_as_it_was_looked_at(master, runners):
     assert runners["view.peek"](**asked)["differs"] == {"stored": True, "hosts": {}, "more": 0}
     changed = runners["view.peek"](name="apollo", ratio=5)["differs"]["hosts"]
     assert sorted(changed) == ["osdnode1", "osdnode2", "osdnode3", "osdnode4"]
-    assert "force is not for the page" in runners["operate.populate"](**asked, force=True)["error"]
+    for key in ("force", "Force", " FORCE"):
+        assert "force is not for the page" in runners["operate.populate"](**asked, **{key: True})["error"]
     runners["operate.populate"](name="five", confirm=runners["operate.populate"](name="five")["confirm"])
     both = runners["view.compare"](old="apollo", new="five")
     assert both["differs"]["hosts"].keys() == changed.keys()
@@ -265,8 +266,9 @@ def test_nobody_learns_of_pillars_by_whom_a_target_names(master, runners, target
     cache.store("grains", "osdnode1", {"id": "osdnode1"})
     assert planning.minions_of(opts, "I@key:AQA*") == ["osdnode1"]  # it would tell
     for function in ("view.peek", "operate.populate"):
-        said = runners[function](target=target)
-        assert "are taken here" in said["error"] and "osdnode1" not in said["error"]
+        for key in ("target", "Target", "TARGET", " target\t"):  # the planner reads all of them
+            said = runners[function](**{key: target})
+            assert "are taken here" in said["error"] and "osdnode1" not in said["error"]
     for good in ("osdnode*", "L@osdnode1,osdnode2", "osdnode1 or osdnode2"):
         assert "error" not in runners["view.peek"](target=good)
 
