@@ -192,7 +192,8 @@ def _request() -> dict[str, Any]:
     if headers.get("Origin", cherrypy.request.base) != cherrypy.request.base:
         raise cherrypy.HTTPError(403, "a page of another origin may not ask here")
     try:
-        asked = json.loads(cherrypy.request.rfile.read(int(headers.get("Content-Length", 0))))
+        length = int(headers.get("Content-Length", 0))  # a negative one would be read until the client hangs up
+        asked = json.loads(cherrypy.request.rfile.read(length)) if 0 <= length <= LARGEST else None
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):

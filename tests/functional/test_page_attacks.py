@@ -142,6 +142,13 @@ def test_what_is_no_request_is_refused(served, bob, body):
         assert said.status == 400 and said.body["error"] == "a JSON object was expected"
 
 
+@pytest.mark.parametrize("length", ["-1", "-262144", "x", ""])
+def test_what_has_no_length_is_not_read(served, length):
+    """A negative one would be read until the client hangs up, before anybody has logged in."""
+    said = served.send("/run", "{}", "POST", Content_Type="application/json", Content_Length=length)
+    assert said.status == 400
+
+
 def test_what_is_too_large_is_not_read(served, bob):
     try:
         said = served.send("/run", "x" * 3_000_000, "POST", Content_Type="application/json", X_Auth_Token=bob)
