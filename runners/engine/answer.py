@@ -3,6 +3,7 @@
 import atexit
 import functools
 import inspect
+import json
 import logging
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -136,4 +137,23 @@ def _shaped(answer: Any, output: str | None) -> Any:
         shown = dict(answer.data) if output else {"text": answer.text}
         answer = {"retcode": answer.status, **shown} if answer.status else shown
     words = isinstance(answer, dict) and ("error" in answer or "text" in answer)
-    return {**answer, "outputter": OUTPUTTER} if words and not output else answer
+    return _packable({**answer, "outputter": OUTPUTTER} if words and not output else answer)
+
+
+def _packable(answer: Any) -> Any:
+    """An answer with bytes that are no UTF-8, which files and their names may hold, escaped: Salt can pack no lone
+    surrogate, and whoever asked would wait for ever.
+    """
+    try:
+        json.dumps(answer, ensure_ascii=False, default=str, skipkeys=True).encode()
+    except UnicodeEncodeError:
+        return _escaped(answer)
+    return answer
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_escaped(key): _escaped(inner) for key, inner in value.items()}
+    return [_escaped(each) for each in value] if isinstance(value, list | tuple) else value

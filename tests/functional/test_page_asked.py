@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import salt.cache
+import salt.payload
 import salt.utils.minions
 import yaml
 from cryptography import x509
@@ -251,6 +252,20 @@ def test_a_hostile_policy_is_never_saved(master, runners, text):
     hash_ = page_policy.confirmation("", text)
     assert "error" in runners["operate.policy"](text=text, confirm=hash_)
     assert not (master.pillar / "proposals/policy.cfg").exists()
+
+
+def test_bytes_that_are_no_text_are_shown_escaped(master, runners):
+    """Salt can pack no lone surrogate: its answer would never come."""
+    root = master.pillar / "proposals"
+    (root / "profile-\udcfc").mkdir()
+    (root / "policy.cfg").write_bytes("# Disks\n# für alle\n".encode("latin-1"))
+    for function, words in (("view.start", {}), ("view.policy", {}), ("operate.policy", {"text": "# all\n"})):
+        said = runners[function](**words)
+        assert salt.payload.loads(salt.payload.dumps(said)) and "\\\\udcfc" in json.dumps(said)
+    assert "policy.cfg line 2: holds bytes that are not UTF-8 at column 4" in runners["view.policy"]()["wrong"]
+    confirm = runners["operate.policy"](text="# all\n")["confirm"]
+    assert runners["operate.policy"](text="# all\n", confirm=confirm)["saved"]
+    assert (root / "policy.cfg.before").read_bytes() == "# Disks\n# für alle\n".encode("latin-1")
 
 
 SECRET = "AQAsecret=="
