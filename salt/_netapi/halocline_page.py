@@ -21,7 +21,10 @@ import salt.exceptions
 import salt.netapi
 
 try:
+    import cheroot.server
     import cherrypy
+
+    from runners.engine import page_tls
 except ImportError:
     cherrypy = None
 
@@ -72,6 +75,7 @@ def start() -> None:
     """Serve the page until salt-api ends. There is no way without TLS."""
     wanted = __opts__[SECTION]
     opts = {**__opts__, "netapi_enable_clients": ["runner"], "rest_timeout": PATIENCE}
+    cheroot.server.ssl_adapters[SECTION] = page_tls.Adapter  # type: ignore[attr-defined]  # its stub lacks it
     cherrypy.config.update(
         {
             "environment": "production",
@@ -79,7 +83,7 @@ def start() -> None:
             "server.socket_port": wanted["port"],
             "server.thread_pool": THREADS,
             "server.max_request_body_size": LARGEST,
-            "server.ssl_module": "builtin",
+            "server.ssl_module": SECTION,
             "server.ssl_certificate": wanted["certificate"],
             "server.ssl_private_key": wanted["key"],
         }

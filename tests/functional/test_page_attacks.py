@@ -1,7 +1,9 @@
 """What an attacker tries at the page, through a real salt-api and master: nothing is shown, nothing is run."""
 
+import contextlib
 import http.client
 import json
+import socket
 import threading
 import time
 import urllib.error
@@ -232,6 +234,29 @@ def test_what_a_minion_says_is_data(served, alice):
     assert said.headers["content-type"] == "application/json" and said.headers["x-content-type-options"] == "nosniff"
     assert "node1" in said.body["return"]["groups"][0]["hosts"]
     assert "not a minion" in str(said.body["return"]["lines"]) or "minion" in str(said.body["return"]["lines"])
+
+
+def test_who_is_silent_holds_nobody_back(served):
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(3)]
+        assert served.send("/").status == 200
+        for each in silent:  # which are waited for still
+            each.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                each.recv(1)
+
+
+@pytest.mark.parametrize("odd", [b"", b"\x16\x03\x01", b"\x00" * 600, b"GET / HTTP/1.1\r\n\r\n"])
+def test_what_is_no_tls_leaves_no_traceback(served, odd):
+    log = served.master.root / "salt-api.log"
+    before = log.stat().st_size
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as raw, contextlib.suppress(ConnectionError):
+        raw.sendall(odd)
+        raw.shutdown(socket.SHUT_WR)
+        said = raw.makefile("rb").read()
+        assert odd[:3] != b"GET" or b"only HTTPS is spoken" in said
+    assert served.send("/").status == 200
+    assert b"Traceback" not in log.read_bytes()[before:]
 
 
 def test_without_tls_nothing_is_said(served):
