@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from proposals.files import atomic, tree
 from proposals.files.site import Site
@@ -16,14 +17,16 @@ LOOKS = re.compile(
 
 
 def known(paths: Site) -> set[str]:
-    """Return every secret that a site keeps: its keys, and the lines of one word of what each minion may know.
+    """Return every secret that a site keeps: its keys, and the lines of one word of what each minion may know; each
+    also as JSON writes it in a text.
 
     (Lines of several words are a keyring's: keys in them are matched by the pattern LOOKS, the rest is no secret.)
     """
     kept = [json.loads(atomic.read_text(paths.keys))] if paths.keys.exists() else []
     kept += [tree.read_yaml(path) for path in sorted(paths.secrets.glob("*.yml"))]
     lines = {line.strip() for content in kept for text in _texts(content) for line in text.splitlines()}
-    return {line for line in lines if len(line) >= SHORTEST and not line.startswith("[") and len(line.split()) == 1}
+    words = {line for line in lines if len(line) >= SHORTEST and not line.startswith("[") and len(line.split()) == 1}
+    return words | {json.dumps(word, ensure_ascii=ascii_)[1:-1] for word in words for ascii_ in (True, False)}
 
 
 def hider(words: Iterable[str]) -> Callable[[str], str]:
@@ -36,6 +39,15 @@ def hider(words: Iterable[str]) -> Callable[[str], str]:
         return pattern.sub(MASK, text) if pattern else text
 
     return hide
+
+
+def every(value: Any, hide: Callable[[str], str]) -> Any:
+    """Return a value with each of its texts masked, before JSON escapes what is in them."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, Mapping):
+        return {every(key, hide): every(inner, hide) for key, inner in value.items()}
+    return [every(each, hide) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _texts(value: object) -> Iterable[str]:

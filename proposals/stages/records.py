@@ -14,7 +14,7 @@ from proposals.stages import left_out, summary
 from proposals.stages.replies import SYNC, words
 from proposals.text.notes import several
 
-LONGEST = 2000  # characters of one reason
+LONGEST = 2000  # characters of one text; whoever writes it cuts it, once no secret is in it
 MOST = 10_000  # OSDs of one host: no number above this is believed
 OSD = ["halocline", "osd"]  # the tag of _modules/osd.py, split
 NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
@@ -100,7 +100,7 @@ def _minion(data: Mapping[str, Any], job: Mapping[str, str]) -> Record:
         end=data["_stamp"],
         result="failed" if reason else "done",
         changes=changes,
-        **({"reason": reason[:LONGEST]} if reason else {}),
+        **({"reason": reason} if reason else {}),
         **({"warnings": warnings} if (warnings := _warnings(data["return"])) else {}),
     )
 
@@ -112,11 +112,11 @@ def _end(answer: Any) -> Iterator[Record]:
         return
     states = next(iter(answer["data"].values()))
     if not isinstance(states, dict):
-        yield record("end", result="failed", reason="; ".join(map(str, states))[:LONGEST])
+        yield record("end", result="failed", reason="; ".join(map(str, states)))
         return
     failed = None
     for tag, state in sorted(states.items(), key=lambda item: item[1]["__run_num__"]):
-        more: Record = {} if state["result"] or "summary" in state else {"reason": str(state["comment"])[:LONGEST]}
+        more: Record = {} if state["result"] or "summary" in state else {"reason": str(state["comment"])}
         warnings = [_warning(finding) for finding in state.get("findings", ()) if finding["severity"] == "warning"]
         more |= {"warnings": warnings} if warnings and "summary" not in state else {}
         seconds = round(state.get("duration", 0) / 1000, 1)
@@ -125,9 +125,8 @@ def _end(answer: Any) -> Iterator[Record]:
         yield record("result", step=name, result=word, seconds=seconds, changed=bool(state["changes"]), **more)
         failed = name if state["result"] is False else failed
     reason = {"reason": f"in step {failed}"} if failed else {}
-    told = [text[:LONGEST] for text in _summary(states)]
     changed = any(state["changes"] for state in states.values())
-    yield record("end", result="failed" if failed else "done", changed=changed, summary=told, **reason)
+    yield record("end", result="failed" if failed else "done", changed=changed, summary=_summary(states), **reason)
 
 
 def _summary(states: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -146,7 +145,7 @@ def _summary(states: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def _warning(finding: Mapping[str, Any]) -> str:
     """What a check warns of, in one line."""
     hosts = f"{several(finding['hosts'])}: " if finding["hosts"] else ""
-    return f"{hosts}{finding['message']}; {finding['fix']}"[:LONGEST]
+    return f"{hosts}{finding['message']}; {finding['fix']}"
 
 
 def _outcome(returned: Any, success: Any, function: str = "") -> tuple[str, int]:
@@ -174,8 +173,8 @@ def _warnings(returned: Any) -> list[str]:
     """What a minion's states warn of (Salt's own key), in their order."""
     states = returned.values() if isinstance(returned, dict) else ()
     lists = (state.get("warnings") or () for state in states if isinstance(state, dict))
-    return [str(warning)[:LONGEST] for warnings in lists for warning in warnings]
+    return [str(warning) for warnings in lists for warning in warnings]
 
 
 def _last_line(text: Any) -> str:
-    return (str(text).strip().splitlines() or [""])[-1][:LONGEST]
+    return (str(text).strip().splitlines() or [""])[-1]

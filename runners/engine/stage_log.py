@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proposals.files import pruning
+from proposals.pillar import redaction
 from proposals.stages.records import Record, record
 from proposals.text.errors import ProposalError
 from runners.engine.stage_lock import Job
@@ -51,11 +52,11 @@ def append(path: str | Path, line: Record, hide: Callable[[str], str] = str) -> 
     """Append one record in one write: what reads along never sees half of it.
 
     hide
-        Masks secrets in the line.
+        Masks secrets in each of its texts.
     """
     fd = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        os.write(fd, (hide(json.dumps(line)) + "\n").encode())
+        os.write(fd, (json.dumps(redaction.every(line, hide)) + "\n").encode())
     finally:
         os.close(fd)
 

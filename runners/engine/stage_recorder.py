@@ -17,7 +17,7 @@ import salt.utils.event
 from proposals.files.site import site
 from proposals.pillar import redaction
 from proposals.stages import webhook
-from proposals.stages.records import Record, Run, record
+from proposals.stages.records import LONGEST, Record, Run, record
 from runners.engine import stage_lock, stage_log, stage_webhook
 
 logger = logging.getLogger(__name__)
@@ -45,6 +45,12 @@ def start(opts: Mapping, job: stage_lock.Job) -> Path:
     return path
 
 
+def hider(opts: Mapping) -> Callable[[str], str]:
+    """Return what masks a site's secrets in a text, and then cuts it: half a secret would not be known as one."""
+    hide = redaction.hider(redaction.known(site(opts)))
+    return lambda text: hide(text)[:LONGEST]
+
+
 def _recorder(opts: Mapping, path: Path, job: stage_lock.Job, tell: int) -> None:
     """Become the recorder; never returns. Detaches from the terminal's signals and the stage's output."""
     try:
@@ -56,7 +62,7 @@ def _recorder(opts: Mapping, path: Path, job: stage_lock.Job, tell: int) -> None
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        hide = redaction.hider(redaction.known(site(opts)))
+        hide = hider(opts)
         with salt.utils.event.get_event("master", opts=opts, listen=True) as bus:
             os.close(tell)
             began = stage_webhook.tell(opts, webhook.told(job), hide)

@@ -14,6 +14,7 @@ from typing import Any
 
 from proposals.files import atomic
 from proposals.files.site import site
+from proposals.pillar import redaction
 from proposals.stages import webhook
 from proposals.text.errors import ProposalError
 
@@ -40,7 +41,7 @@ def tell(opts: Mapping, body: Mapping[str, Any], hide: Callable[[str], str] = st
     body
         What ``webhook.told`` returned.
     hide
-        Masks secrets in it.
+        Masks secrets in each of its texts.
     """
 
     def telling() -> None:
@@ -61,7 +62,7 @@ def send(opts: Mapping, body: Mapping[str, Any], hide: Callable[[str], str] = st
         return False
     request = urllib.request.Request(
         webhook.address(atomic.read_text(path), str(path)),
-        data=hide(json.dumps(body)).encode(),
+        data=json.dumps(redaction.every(body, hide)).encode(),
         headers={"Content-Type": "application/json", "User-Agent": "halocline"},
     )
     try:

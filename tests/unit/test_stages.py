@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 import yaml
 
+from proposals.files import site as sites
 from proposals.files.site import Site
 from proposals.pillar import redaction
 from proposals.pillar.secrets import new_key
 from proposals.stages import orchestrations, plan_steps, presence
 from proposals.stages.lines import line
 from proposals.stages.progress import Progress
-from proposals.stages.records import Run
+from proposals.stages.records import LONGEST, Run
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import stage_log
+from runners.engine import stage_log, stage_recorder
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CASES = yaml.safe_load((FIXTURES / "stage-events.yaml").read_text())
@@ -250,6 +251,25 @@ def test_secrets_are_masked_and_the_rest_stays(tmp_path):
     mask = redaction.MASK
     assert hid == f"key {mask}, {mask}; another's {mask}; {mask}; [client.admin] osd.12 on node1"
     assert redaction.hider([])("nothing to hide") == "nothing to hide"
+
+
+def test_secrets_are_masked_however_json_writes_them_and_wherever_a_text_is_cut(tmp_path):
+    opts = {"pillar_roots": {"base": [str(tmp_path), str(FIXTURES.parents[1] / "pillar")]}}
+    password, log, mask = 'Grün"kohl\\2024', tmp_path / "deploy-1.jsonl", redaction.MASK
+    keys = sites.site(opts).keys
+    keys.parent.mkdir(parents=True)
+    keys.write_text(json.dumps({"dashboard": password}))
+    log.touch()
+    hide = stage_recorder.hider(opts)
+    pem = f"-----BEGIN PRIVATE KEY-----\n{'MIIB' * 900}\n-----END PRIVATE KEY-----"
+    told = [f"as {password}", f"cannot load {pem} of node1", "x" * (LONGEST - 3) + password]
+    for text in told:
+        stage_log.append(log, {"event": "minion", "reason": text, "warnings": [text]}, hide)
+    kept = stage_log.read(log)
+    assert [each["reason"] for each in kept[:2]] == [f"as {mask}", f"cannot load {mask} of node1"]
+    assert kept[2]["reason"].endswith("x***") and all(each["warnings"] == [each["reason"]] for each in kept)
+    for written in (json.dumps(password), json.dumps(password, ensure_ascii=False)):  # as in a log that is packed
+        assert hide(written) == f'"{mask}"'
 
 
 @pytest.mark.parametrize(
