@@ -48,10 +48,12 @@ def report_(*, page: str | None = None, **_: Any) -> answer.Output:
     metadata = jobs.ask(__opts__, members["master"], "cluster_osds.metadata", kind=list).whole()
     osds = report.report(planned_osds, hosts.answers, next(iter(metadata.values())))
     good = sum(not osd["problems"] for osd in osds)
-    lines = [*map(report.text, osds), *replies.lines(hosts.problems), f"{good} of {len(osds)} OSDs are as planned"]
+    silent = replies.lines(hosts.problems)
+    lines = [*map(report.text, osds), *silent, f"{good} of {len(osds)} OSDs are as planned"]
     if page:
-        atomic.write(str(page), drawing.rendered(pictures.picture(osds), form))
-    return answer.Answer("\n".join(lines), {"osds": osds}, status=0 if good == len(osds) else 1)
+        atomic.write(str(page), drawing.rendered(pictures.picture(osds, silent), form))
+    data = {"osds": osds, **({"messages": silent} if silent else {})}
+    return answer.Answer("\n".join(lines), data, status=0 if good == len(osds) else 1)
 
 
 __func_alias__ = {"report_": "report", "growth_": "growth"}

@@ -236,7 +236,8 @@ def osds(first: int = 0, **_: Any) -> answer.Output:
 
         salt-run view.osds
     """
-    return drawing.told(report.picture(_asked("osd.report")["osds"]), _number(first))
+    said = _asked("osd.report")
+    return drawing.told(report.picture(said["osds"], said.get("messages", ())), _number(first))
 
 
 def _asked(function: str, **typed: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+SILENT: Mapping[str, Mapping] = {"osds": {}, "names": {}}  # in place of a host's answer
 LABELS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}  # of `ceph osd metadata`
 
 
@@ -13,14 +14,14 @@ def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadat
     planned
         ``{minion: {data disk: {uuids, db, db_size, wal, wal_size, ...}}}``, as the profiles give it.
     hosts
-        ``osd.report``'s answer of each minion; one that is missing did not answer.
+        ``osd.report``'s answer of each minion; of the OSDs of one that is missing nothing is known.
     metadata
         ``ceph osd metadata``'s answer.
     """
     known = {entry["id"]: entry for entry in metadata}
     lines = []
     for minion, osds in sorted(planned.items()):
-        answer = hosts.get(minion, {"osds": {}, "names": {}})
+        answer = hosts.get(minion, SILENT)
         for disk, osd in sorted(osds.items()):
             wanted = {"data": (disk, None)}
             wanted |= {role: (osd[role], osd[f"{role}_size"]) for role in ("db", "wal") if osd.get(role)}
@@ -61,7 +62,9 @@ def _line(minion: str, uuid: str, wanted: Mapping, answer: Mapping, known: Mappi
     osd = answer["osds"].get(uuid, {"id": None, "parts": {}})
     metadata = known.get(osd["id"])
     problems = []
-    if osd["id"] is None:
+    if answer is SILENT:
+        problems.append("is not known: its host did not answer")
+    elif osd["id"] is None:
         problems.append("is not made: run ceph.stage.deploy")
     elif not metadata or "bluestore_bdev_partition_path" not in metadata:
         problems.append("has not reported to the cluster: does its daemon run?")

@@ -10,13 +10,14 @@ from proposals.text.notes import counted
 LEGEND = (("good", "+", "as planned"), ("bad", "!", "not as planned: why is beside it"))
 
 
-def picture(osds: Sequence[Mapping]) -> Picture:
-    """The picture of ``osds``, lines of ``cluster.report.report``."""
+def picture(osds: Sequence[Mapping], messages: Sequence[str] = ()) -> Picture:
+    """The picture of ``osds``, lines of ``cluster.report.report``; ``messages`` are of hosts that did not answer."""
     by_host: dict[str, list[Mapping]] = {}
     for osd in osds:
         by_host.setdefault(osd["host"], []).append(osd)
     hosts = {name: (name, lambda told=told: (_counted(told), tuple(_rows(told)))) for name, told in by_host.items()}
-    return Picture("OSDs and their plan", _counted(osds), (), drawing.legend(LEGEND), drawing.grouped(hosts))
+    groups = drawing.grouped(hosts)
+    return Picture("OSDs and their plan", _counted(osds), tuple(messages), drawing.legend(LEGEND), groups)
 
 
 def _counted(osds: Sequence[Mapping]) -> str:

@@ -19,7 +19,17 @@ from saltmaster import Master
 
 from proposals.reference import machines
 from proposals.stages import replies
-from runners.engine import jobs, page_config, page_policy, page_rights, page_runs, planning, stage_lock
+from runners.engine import (
+    jobs,
+    minions,
+    page_config,
+    page_policy,
+    page_rights,
+    page_runs,
+    planned,
+    planning,
+    stage_lock,
+)
 
 OTHERS = ("state.orch", "cmd.run", "salt.cmd", "page.enable", "view.hostsandmore", "viewxhosts", "proposal.page", "x")
 POLICY = "profile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
@@ -286,6 +296,22 @@ def test_nobody_learns_of_pillars_by_whom_a_target_names(master, runners, target
             assert "are taken here" in said["error"] and "osdnode1" not in said["error"]
     for good in ("osdnode*", "L@osdnode1,osdnode2", "osdnode1 or osdnode2"):
         assert "error" not in runners["view.peek"](target=good)
+
+
+def test_a_host_that_does_not_answer_is_named_and_its_osds_are_not_called_unmade(runners, monkeypatch):
+    disk, part = "/dev/disk/by-id/d", {"disk": "/dev/sdb", "size": 1, "node": "/dev/sdb1"}
+    told = {"osds": {"u1": {"id": 0, "parts": {"data": part}}}, "names": {disk: "/dev/sdb"}}
+    said = {
+        "osd.report": replies.Replies({"node1": told}, [replies.Problem("node2", replies.SILENT, True)]),
+        "cluster_osds.metadata": replies.Replies({"m": [{"id": 0, "bluestore_bdev_partition_path": "/dev/sdb1"}]}, []),
+    }
+    monkeypatch.setattr(minions, "members", lambda _: {"storage": ["node1", "node2"], "master": ["m"]})
+    monkeypatch.setattr(planned, "osds", lambda _: {f"node{n}": {disk: {"uuids": [f"u{n}"]}} for n in (1, 2)})
+    monkeypatch.setattr(jobs, "ask", lambda _, __, function, **___: said[function])
+    text, shown = runners["osd.report"]()["text"], runners["view.osds"]()
+    assert "osd.0 node1" in text and "node2 data /dev/disk/by-id/d -: is not known: its host did not answer" in text
+    assert "run ceph.stage.deploy" not in text + str(shown) and "node2: does not answer" in text
+    assert shown["summary"] == "1 of 2 OSDs as planned" and shown["lines"][0].startswith("node2: does not answer")
 
 
 def log(master, stage, *records):
