@@ -10,6 +10,8 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from proposals.files import atomic
@@ -60,9 +62,25 @@ def send(opts: Mapping, body: Mapping[str, Any], hide: Callable[[str], str] = st
     path = site(opts).given / FILE
     if not path.exists():
         return False
+    sent: Future[bool] = Future()
+
+    def sending() -> None:
+        try:
+            sent.set_result(_send(path, redaction.every(body, hide)))
+        except ProposalError as err:
+            sent.set_exception(err)
+
+    threading.Thread(target=sending, daemon=True).start()
+    try:
+        return sent.result(LIMIT)
+    except TimeoutError as err:
+        raise ProposalError(f"the webhook in {path} has not answered within {LIMIT} s") from err
+
+
+def _send(path: Path, body: Mapping[str, Any]) -> bool:
     request = urllib.request.Request(
         webhook.address(atomic.read_text(path), str(path)),
-        data=json.dumps(redaction.every(body, hide)).encode(),
+        data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json", "User-Agent": "halocline"},
     )
     try:

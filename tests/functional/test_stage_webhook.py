@@ -1,10 +1,12 @@
 """A webhook is told of stages, by real requests; one that hangs, lies or is none holds no stage back."""
 
+import contextlib
 import http.server
 import json
 import queue
 import socket
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -132,6 +134,27 @@ def test_one_that_hangs_is_left_in_a_thread_that_ends_with_the_process(opts, hoo
     assert not thread.is_alive()
     (said,) = [one.getMessage() for one in caplog.records if one.name == "runners.engine.stage_webhook"]
     assert said.startswith("stage prep: the webhook in ") and SECRET not in said
+
+
+def test_one_that_answers_a_letter_at_a_time_is_not_waited_for(opts, hook, monkeypatch):
+    monkeypatch.setattr(stage_webhook, "LIMIT", 1)
+
+    def drip():
+        connection, _ = listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            for _ in range(10):  # each within the limit, all of them not
+                time.sleep(0.5)
+                connection.sendall(b"a")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        hook(f"http://127.0.0.1:{listening.getsockname()[1]}/{SECRET}")
+        with pytest.raises(ProposalError, match="has not answered within 1 s") as refused:
+            stage_webhook.send(opts, {})
+        assert SECRET not in str(refused.value)
+        thread.join()
 
 
 @pytest.fixture(scope="module")
