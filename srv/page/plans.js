@@ -66,13 +66,14 @@ const chooser = (label, names, change) => {
 export const proposals = async (place, page) => {
   const names = page.start.proposals;
   if (!names.length) { place.append(make("p", {}, "No proposal is stored yet.")); return; }
-  let old = names[0], other = "";
+  let left = names[0], right = "", turn = 0;
   const answer = make("div", {});
-  const show = async () => {
+  const show = async (old, other) => {
+    const mine = turn += 1;
     const compared = other && await page.ask("view.compare", { old, new: other });
     const data = await page.ask("view.proposal", { name: old });
     const beside = other && await page.ask("view.proposal", { name: other });
-    if (!data || !page.live()) return;
+    if (!data || mine !== turn || !page.live()) return;
     const words = (typed) => Object.entries(typed).map(([key, value]) => `${key}=${value}`).join(" ") || "no arguments";
     answer.replaceChildren(make("p", {}, words(data.arguments)),
       compared ? make("div", {}, make("h2", {}, `${old} beside ${other}`),
@@ -84,7 +85,7 @@ export const proposals = async (place, page) => {
       beside ? picture(beside, (first) => page.ask("view.proposal", { name: other, first })) : "");
   };
   place.append(make("h2", {}, "Stored proposals"), make("p", {},
-    chooser("Proposal", names, (name) => { old = name; show(); }),
-    chooser("beside", ["", ...names], (name) => { other = name; show(); })), answer);
-  await show();
+    chooser("Proposal", names, (name) => show(left = name, right)),
+    chooser("beside", ["", ...names], (name) => show(left, right = name))), answer);
+  await show(left, right);
 };

@@ -52,10 +52,12 @@ export const networks = async (place, page) => {
   const answer = make("div", {});
   const select = make("select", { id: "network", change: () => show() }, names.map((name) => make("option", { value: name }, name)));
   const wired = make("input", { id: "wired", type: "checkbox", change: () => show() });
+  let turn = 0;
   const show = async () => {
+    const mine = turn += 1;
     const words = { name: select.value, ...(wired.checked ? { cables: true } : {}) };
     const data = await page.ask("view.networks", words);
-    if (data && page.live()) answer.replaceChildren(picture(data, (first) => page.ask("view.networks", { ...words, first })));
+    if (data && mine === turn && page.live()) answer.replaceChildren(picture(data, (first) => page.ask("view.networks", { ...words, first })));
   };
   place.append(make("p", {}, make("label", { for: "network" }, "Network proposal "), select, " ",
     wired, make("label", { for: "wired" }, " with each port's switch (hosts are asked)")), answer);

@@ -27,6 +27,24 @@ holds-on:
     - s_time: 60
 """
 
+# What is asked for "tardy" is answered two seconds late; `tardy` is true once the page has drawn what it draws of it.
+TARDY = """
+const asks = window.fetch;
+window.fetch = async (path, told) => {
+  const said = await asks(path, told);
+  if (String(told && told.body).includes('"tardy"')) {
+    await new Promise((done) => setTimeout(done, 2000));
+    setTimeout(() => { window.tardy = true; }, 1000);
+  }
+  return said;
+};
+"""
+CHOOSE = """
+const select = document.querySelector(arguments[0]);
+select.value = arguments[1];
+select.dispatchEvent(new Event("change"));
+"""
+
 
 @pytest.fixture(scope="module")
 def served(salt_factories):
@@ -90,6 +108,25 @@ def test_who_may_look_sees_all_and_changes_nothing(served, window):
     window.until("document.getElementById('wrong').textContent.includes('nothing is configured yet')")
     window.click("#leave")
     window.until("document.getElementById('login') !== null && document.getElementById('views').hidden")
+
+
+def test_a_late_answer_replaces_no_newer_one(served, window):
+    runners = served.master.runners()
+    for name in ("soon", "tardy"):
+        confirm = runners["operate.populate"](name=name)["confirm"]
+        assert "error" not in runners["operate.populate"](name=name, confirm=confirm)
+        assert "error" not in runners["networks.populate"](name=name)
+    enter(window, "alice")
+    window.says("Plan disks", "120 OSDs")
+    window.run(TARDY)
+    for view, chosen in (("proposals", "#choose-Proposal"), ("networks", "#network")):
+        window.click(f"a[href='#{view}']")
+        window.until(f"document.querySelector('{chosen}') && document.querySelector('.picture')")
+        for name in ("tardy", "soon"):
+            window.run(CHOOSE, chosen, name)
+        window.until("window.tardy")
+        window.run("window.tardy = false")
+        window.until("document.querySelector('.picture h2').textContent.endsWith(' soon')")
 
 
 def test_policy_is_saved_after_what_changes_was_seen(served, window):
