@@ -39,7 +39,7 @@ def enable(
     host, port
         Where it is served; 9443 where no port is named.
     certificate, key
-        Files on the master; without them a self-signed certificate is made.
+        Files on the master; without them a self-signed certificate is made, anew once it has ended.
     test
         Only say what would be written.
 
@@ -63,7 +63,7 @@ def enable(
     section = {"host": page_config.address(host), "port": port, "certificate": crt, "key": private, "by": str(by)}
     python = page_config.pam_python(__opts__, str(by))
     text = page_config.text(section, looking, changing, python)
-    makes = not certificate and not (Path(crt).is_file() and Path(private).is_file())
+    makes = not certificate and (page_config.ended(crt) or not Path(private).is_file())
     if test:
         more = [f"would make a certificate: {crt}"] if makes else []
         return {"text": "\n".join([f"would write {file}:", text.rstrip(), *more])}
@@ -72,7 +72,8 @@ def enable(
     if python:
         page_config.make_python(python)
     atomic.write(file, text)
-    return {"text": f"wrote {file}\n{NEXT}\nthen: https://{socket.getfqdn()}:{port}/"}
+    told = [page_config.validity(crt)] if page_config.ended(crt) else []
+    return {"text": "\n".join([f"wrote {file}", *told, NEXT, f"then: https://{socket.getfqdn()}:{port}/"])}
 
 
 @answer.answers
@@ -95,7 +96,7 @@ def disable(**_: Any) -> answer.Output:
 
 @answer.answers
 def show(**_: Any) -> answer.Answer:
-    """Show where the page is served, who may look and who may change.
+    """Show where the page is served, until when its certificate is good, who may look and who may change.
 
     CLI Example:
 
@@ -112,7 +113,8 @@ def show(**_: Any) -> answer.Answer:
         for user in listed
         if user[:1] != "^"
     }
-    lines = [f"port {section['port']} of {section['host']}, users by {section['by']}, {section['certificate']}"]
+    lines = [f"port {section['port']} of {section['host']}, users by {section['by']}"]
+    lines.append(page_config.validity(section["certificate"]))
     lines += [
         f"{user}: {'may change' if set(functions) & set(page_rights.CHANGE) else 'may look'}"
         for user, functions in sorted(may.items())

@@ -157,6 +157,27 @@ def _fit(crt: Path, key: Path) -> None:
         )
 
 
+def ended(crt: str) -> bool:
+    """Whether a certificate is good no more, or a file holds none."""
+    end = _end(crt)
+    return end is None or end < datetime.datetime.now(datetime.UTC)
+
+
+def validity(crt: str) -> str:
+    """Until when a certificate is good, as a message names it."""
+    end = _end(crt)
+    if end is None:
+        return f"{crt} holds no certificate that can be read: type page.enable again"
+    again = "type page.enable again, which makes its own anew and takes another one"
+    return f"{crt} ended on {end:%Y-%m-%d}: {again}" if ended(crt) else f"{crt} until {end:%Y-%m-%d}"
+
+
+def _end(crt: str) -> datetime.datetime | None:
+    with contextlib.suppress(OSError, ValueError, UnsupportedAlgorithm):
+        return x509.load_pem_x509_certificates(Path(crt).read_bytes())[0].not_valid_after_utc
+    return None
+
+
 def make_certificate(crt: str, key: str, user: str) -> None:
     """Make a self-signed certificate of this host, and its key for the master's user alone."""
     names = sorted({socket.getfqdn(), socket.gethostname(), "localhost"})

@@ -106,6 +106,28 @@ def test_its_certificate_is_this_hosts_and_its_key_is_roots(master, runners):
     assert x509.load_pem_x509_certificate(Path(section["certificate"]).read_bytes()) == certificate  # not anew
 
 
+def test_a_certificate_that_has_ended_is_said_and_made_anew_where_it_is_ours(master, runners, monkeypatch):
+    monkeypatch.setattr(page_config, "DAYS", 0)
+    runners["page.enable"](readers="alice")
+    section = master.opts()["halocline_page"]
+    crt, key = Path(section["certificate"]), Path(section["key"])
+    ended = crt.read_bytes()
+    shown = master.runners()["page.show"]()["text"]
+    assert re.search(r"page\.crt ended on \d{4}-\d\d-\d\d: type page\.enable again", shown)
+    monkeypatch.undo()
+    given = {"certificate": str(crt), "key": str(key)}
+    assert "page.crt ended on" in runners["page.enable"](readers="alice", **given)["text"]
+    assert crt.read_bytes() == ended  # what is given is never written
+    assert "would make a certificate" in runners["page.enable"](readers="alice", test=True)["text"]
+    assert "ended" not in runners["page.enable"](readers="alice")["text"] and crt.read_bytes() != ended
+    assert x509.load_pem_x509_certificate(crt.read_bytes()).public_key() == public(key)
+    assert re.search(r"page\.crt until \d{4}-\d\d-\d\d", master.runners()["page.show"]()["text"])
+
+
+def public(key):
+    return serialization.load_pem_private_key(key.read_bytes(), None).public_key()
+
+
 def test_pam_is_asked_by_a_python_that_has_salt(master, runners):
     """Salt follows the links of what ``auth.pam.python`` names, and so leaves the virtual environment it lies in."""
     runners["page.enable"](readers="alice")
