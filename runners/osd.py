@@ -49,11 +49,10 @@ def report_(*, page: str | None = None, **_: Any) -> answer.Output:
     osds = report.report(planned_osds, hosts.answers, next(iter(metadata.values())))
     good = sum(not osd["problems"] for osd in osds)
     silent = replies.lines(hosts.problems)
-    lines = [*map(report.text, osds), *silent, f"{good} of {len(osds)} OSDs are as planned"]
     if page:
         atomic.write(str(page), drawing.rendered(pictures.picture(osds, silent), form))
-    data = {"osds": osds, **({"messages": silent} if silent else {})}
-    return answer.Answer("\n".join(lines), data, status=0 if good == len(osds) else 1)
+    text = "\n".join([*map(report.text, osds), *silent, f"{good} of {len(osds)} OSDs are as planned"])
+    return answer.Answer(text, {"osds": osds, "messages": silent}, status=int(good != len(osds)))
 
 
 __func_alias__ = {"report_": "report", "growth_": "growth"}
@@ -279,10 +278,9 @@ def migrate(*osd_ids: int, test: bool = False, at_once: int = 1) -> answer.Outpu
     osds, silent = migration.found(__opts__)
     picked, wrong = migration.chosen(__opts__, osds, osd_ids)
     against = [*wrong, *silent]
-    if wrong and not picked:
-        return answer.bad("\n".join(against))
     if not picked:
-        return answer.bad("\n".join(against), 1) if against else {"text": f"{migrating.NOTHING}: nothing changed"}
+        nothing = {"text": f"{migrating.NOTHING}: nothing changed"}
+        return answer.bad("\n".join(against), 2 if wrong else 1) if against else nothing
     if test:
         return {"text": "\n".join([*migration.dry(__opts__, picked), *against])}
     done: dict[str, list[str]] = {}
