@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from record import LIBRARY, InstallError, Record, found
-from wanted import CHECKOUT, DROP_IN, HOME, wanted
+from wanted import CHECKOUT, DROP_IN, HOME, copied, wanted
 
 PYTHON = (3, 11)
 LISTED = 10  # paths that one message names
@@ -76,7 +76,7 @@ def install(config: Path, link: bool) -> None:
     if taken:
         more = f" and {len(taken) - LISTED} more" if len(taken) > LISTED else ""
         raise InstallError(f"not ours, or edited since: {', '.join(taken[:LISTED])}{more}; move it away first")
-    record.write(files)
+    record.write(files, {str(config / f"{kind}.d" / DROP_IN): copied(config, kind) for kind in ("master", "minion")})
     done = _runs(sys.executable, LOADS.format(str(config / "master"), str(HOME / "salt")))
     if done.returncode:
         undo()

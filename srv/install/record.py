@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 LIBRARY = Path("/var/lib/halocline/python")  # where Salt's Python finds our packages, and nothing else of the tree
 RECORD = LIBRARY.parent / "installed.json"
@@ -35,11 +37,15 @@ class Record:
         """Whether what lies at a path is as it was written."""
         return (content := found(path)) is not None and _digest(content) in self.paths.get(path, ())
 
-    def write(self, files: Mapping[str, bytes | str]) -> None:
+    def write(
+        self, files: Mapping[str, bytes | str], copied: Mapping[str, Sequence[Path]] = MappingProxyType({})
+    ) -> None:
         """Write files and links that are not somebody else's, remove ours that are not wanted any more.
 
         files
             ``{path: bytes, or '-> target' of a link}``. What was there before us, and is the same, stays not ours.
+        copied
+            The files from which one was made, by its path: who cannot read them cannot read it.
         """
         for path in [path for path in self.paths if path not in files]:
             self._remove(path)
@@ -51,7 +57,9 @@ class Record:
         self._save()
         for path, each in mine.items():
             if not self.ours(path) or found(path) != each:
-                _put(Path(path), each)
+                _put(Path(path), each, copied.get(path, ()))
+            elif path in copied:  # the files' modes may be others by now
+                _shut(Path(path), copied[path])
         self.paths = {path: [_digest(each)] for path, each in mine.items()}
         self._save()
 
@@ -79,7 +87,7 @@ class Record:
         _put(RECORD, json.dumps({"paths": self.paths, "folders": self.folders}, indent=1, sort_keys=True).encode())
 
 
-def _put(path: Path, content: bytes | str) -> None:
+def _put(path: Path, content: bytes | str, copied: Sequence[Path] = ()) -> None:
     """Write a file or link whole or not at all; readable by all, as a master may run as another user."""
     for folder in [folder for folder in reversed(path.parents) if not folder.exists()]:
         folder.mkdir()
@@ -89,9 +97,22 @@ def _put(path: Path, content: bytes | str) -> None:
     if isinstance(content, str):
         draft.symlink_to(content.removeprefix("-> "))
     else:
+        draft.touch(0o600)
         draft.write_bytes(content)
-        draft.chmod(0o644)
+        _shut(draft, copied)
     draft.replace(path)
+
+
+def _shut(path: Path, copied: Sequence[Path]) -> None:
+    """Let nobody read a file but those who can read all that it was made from: the master, which reads them, can."""
+    stats = [each.stat() for each in copied]
+    mode = 0o644
+    for each in stats:
+        mode &= each.st_mode
+    if stats:
+        least = min(stats, key=lambda each: each.st_mode & 0o077)
+        os.chown(path, least.st_uid, least.st_gid)
+    path.chmod(mode)
 
 
 def _digest(content: bytes | str) -> str:

@@ -54,7 +54,7 @@ def wanted(config: Path, link: bool, record: Record) -> dict[str, bytes | str | 
     kinds = ("master", "minion") if (config / "minion.d").is_dir() else ("master",)
     drop_ins = {kind: _drop_in(config, kind) for kind in kinds}
     files |= {str(SHARED / place): found(CHECKOUT / name) for name, place in SHELLS.items()}
-    files[LOGROTATE] = _logrotate(drop_ins["master"]).encode()
+    files[LOGROTATE] = _logrotate(_settings(config, "master")["halocline_log_dir"]).encode()
     return files | {str(config / f"{kind}.d" / DROP_IN): text.encode() for kind, text in drop_ins.items()}
 
 
@@ -106,32 +106,60 @@ def _fetch(pin: str, folder: str) -> None:
         )
 
 
+def copied(config: Path, kind: str) -> list[Path]:
+    """The files of the site's own from which our drop-in may copy: the main one, and those that Salt reads after it.
+
+    A drop-in's key hides the same one of the main file. Salt joins the drop-ins themselves.
+    """
+    later = [path for path in _drop_ins(config, kind) if path.name > DROP_IN]
+    return [path for path in (config / kind, *later) if path.is_file()]
+
+
+def _drop_ins(config: Path, kind: str) -> list[Path]:
+    """The site's own, in Salt's order."""
+    paths = sorted((config / f"{kind}.d").glob("*.conf"))
+    return [path for path in paths if path.name != DROP_IN and not path.name.startswith(".")]
+
+
 def _drop_in(config: Path, kind: str) -> str:
-    """A drop-in of ours as this host is to have it: what its own configuration says comes first, and stays."""
-    import salt.utils.dictupdate
+    """Our drop-in as this host is to have it: what Salt lacks yet when it has read what stands before it."""
+    import yaml
+
+    drop_ins = _drop_ins(config, kind)
+    stays = {key: each for key, each in _merged([config / kind]).items() if not isinstance(each, dict | list)}
+    there = {**stays, **_merged([path for path in drop_ins if path.name < DROP_IN])}
+    return HEADER.format(kind) + yaml.safe_dump(_less(_settings(config, kind), there) or {})
+
+
+def _settings(config: Path, kind: str) -> dict[str, Any]:
+    """Our settings as they count on this host: what its own configuration says comes first, and stays."""
     import yaml
 
     shipped = yaml.safe_load((CHECKOUT / "srv" / f"{kind}.d" / "halocline.conf").read_text())
-    own = {}
-    for path in sorted((config / f"{kind}.d").glob("*.conf")):
-        if path.name != DROP_IN:
-            salt.utils.dictupdate.update(own, yaml.safe_load(path.read_text()) or {}, True, True)
-    if (config / kind).exists():  # a drop-in's key hides the same one of the main file
-        own = {**(yaml.safe_load((config / kind).read_text()) or {}), **own}
+    own = {**_merged([config / kind]), **_merged(_drop_ins(config, kind))}
     for key in ("file_roots", "pillar_roots"):
         if roots := own.get(key, {}).get("base"):
             if key == "pillar_roots":  # where the site keeps its files: in its own first pillar root
                 shipped["ext_pillar"] = json.loads(json.dumps(shipped["ext_pillar"]).replace("/srv/pillar", roots[0]))
             shipped[key]["base"] = [root for root in shipped[key]["base"] if root.startswith(f"{HOME}/")]
-    return HEADER.format(kind) + yaml.safe_dump({key: _joined(own.get(key), each) for key, each in shipped.items()})
+    return {key: _joined(own.get(key), each) for key, each in shipped.items()}
 
 
-def _logrotate(master: str) -> str:
-    """How logs of commands are rotated, where the master with this drop-in writes them."""
+def _merged(paths: list[Path]) -> dict[str, Any]:
+    """Files of Salt's configuration that exist, joined as Salt joins drop-ins."""
+    import salt.utils.dictupdate
     import yaml
 
-    shipped = (CHECKOUT / "srv" / "logrotate.d" / "halocline").read_text()
-    return shipped.replace("/var/log/halocline", yaml.safe_load(master)["halocline_log_dir"])
+    merged: dict[str, Any] = {}
+    for path in paths:
+        if path.exists():
+            salt.utils.dictupdate.update(merged, yaml.safe_load(path.read_text()) or {}, True, True)
+    return merged
+
+
+def _logrotate(logs: str) -> str:
+    """How logs of commands are rotated, where the master writes them to this folder."""
+    return (CHECKOUT / "srv" / "logrotate.d" / "halocline").read_text().replace("/var/log/halocline", logs)
 
 
 def _joined(own: Any, ours: Any) -> Any:
@@ -141,3 +169,13 @@ def _joined(own: Any, ours: Any) -> Any:
     if isinstance(own, dict) and isinstance(ours, dict):
         return {**own, **{key: _joined(own.get(key), each) for key, each in ours.items()}}
     return [*own, *(each for each in ours if each not in own)] if isinstance(own, list) else own
+
+
+def _less(wanted: Any, there: Any) -> Any:
+    """What is wanted and not there yet: entries of lists, keys of dicts, a setting; None where all of it is."""
+    if isinstance(wanted, dict) and isinstance(there, dict):
+        rest = {key: _less(each, there.get(key)) for key, each in wanted.items()}
+        return {key: each for key, each in rest.items() if each is not None} or None
+    if isinstance(wanted, list) and isinstance(there, list):
+        return [each for each in wanted if each not in there] or None
+    return None if wanted == there else wanted
