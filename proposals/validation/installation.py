@@ -3,6 +3,7 @@
 It needs none of the pinned libraries: one that is missing is among what it tells.
 """
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,7 +20,8 @@ NAMED = 3  # parts that one line names
 MEET = "salt-key --list-all; ceph_minions says which of them are; salt-run minions.invite brings a host up"
 REFUSE = "ls -b /etc/salt/pki/master/minions_pre /etc/salt/pki/master/minions_denied, and remove its file there by hand"
 PREP = "salt-run state.orch ceph.stage.prep"
-INSTALL = "python3 /srv/halocline/srv/install"
+HOME = "/srv/halocline"
+CHECKOUT = "srv/install of the checkout that you installed from, or of a newer one"
 RESTART = "systemctl restart salt-master"
 
 
@@ -51,6 +53,8 @@ class Installation:
         Keys of its configuration that lack what the shipped drop-in says.
     files
         What srv/install wrote and is missing or edited: ``{path: which}``.
+    source
+        The tree from which srv/install brings them again; empty where none is left but the installed one.
     libraries
         What Salt's Python lacks.
     logs
@@ -74,6 +78,7 @@ class Installation:
     pillar: str = ""
     settings: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
     libraries: Sequence[str] = ()
     logs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     room: Mapping[str, int] = field(default_factory=dict)
@@ -104,6 +109,10 @@ class Check(NamedTuple):
     look: Callable[[Installation], Iterable[tuple[Sequence[str], str, str]]]
 
 
+def _install(seen: Installation) -> str:
+    return f"python3 {shlex.quote(f'{seen.source or HOME}/srv/install')}"
+
+
 def _master(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.refused:
         yield (), seen.refused, f"{RESTART}; 'journalctl -u salt-master' says why it ended"
@@ -129,23 +138,24 @@ def _restart(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 def _settings(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.settings:
         lacking = ", ".join(seen.settings)
-        yield (), f"the master's configuration lacks what the drop-in says of {lacking}", f"{INSTALL}; {RESTART}"
+        yield (), f"the master's configuration lacks what the drop-in says of {lacking}", f"{_install(seen)}; {RESTART}"
 
 
 def _files(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     for path, which in seen.files.items():
         first = f"mv '{path}' '{path}.mine'; " if which == "edited" else ""
-        yield (), f"{path}, which srv/install wrote, is {which}", f"{first}{INSTALL}; {RESTART}"
+        again = CHECKOUT if path.startswith(f"{HOME}/") and not seen.source else _install(seen)
+        yield (), f"{path}, which srv/install wrote, is {which}", f"{first}{again}; {RESTART}"
 
 
 def _libraries(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.libraries:
-        yield (), f"Salt's Python lacks {', '.join(seen.libraries)}", INSTALL
+        yield (), f"Salt's Python lacks {', '.join(seen.libraries)}", _install(seen)
 
 
 def _pillar(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.pillar:
-        yield (), seen.pillar, f"{INSTALL}; {RESTART}; what it says of the site's own files is mended there"
+        yield (), seen.pillar, f"{_install(seen)}; {RESTART}; what it says of the site's own files is mended there"
 
 
 def _logs(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:

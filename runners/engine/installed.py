@@ -25,6 +25,7 @@ from runners.engine import jobs, minions
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = Path("/var/lib/halocline/installed.json")  # of srv/install, whose hashes are sha256, of a link its target
+PACKAGED = "/usr/share/halocline"  # where a package brings the tree
 FOLDERS = {"runner_dirs": "runners", "states_dirs": "salt/_states", "outputter_dirs": "salt/_output"}
 ROOTS = {"file_roots": "salt", "pillar_roots": "pillar"}
 IMPORTED = {"PyYAML": "yaml", "Jinja2": "jinja2"}  # libraries whose import name is another
@@ -94,6 +95,7 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
         pillar=pillar,
         settings=_lacking(opts),
         files=_changed(),
+        source=_source(),
         libraries=_libraries(),
         logs=_logs(opts),
         room=_room(opts),
@@ -161,6 +163,16 @@ def _changed() -> dict[str, str]:
         return {str(RECORD): "edited"}
     now = {path: _found(Path(path)) for path in recorded}
     return {path: "edited" if now[path] else "missing" for path, hashes in recorded.items() if now[path] not in hashes}
+
+
+def _source() -> str:
+    """The tree that srv/install copied, else a package's; empty where neither is there any more."""
+    try:
+        recorded = json.loads(RECORD.read_text()).get("from")
+    except (OSError, ValueError, AttributeError):
+        recorded = None
+    trees = [str(tree) for tree in (recorded, PACKAGED) if tree]
+    return next((tree for tree in trees if Path(tree, "srv/install").is_dir()), "")
 
 
 def _found(path: Path) -> str:

@@ -16,11 +16,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from record import LIBRARY, InstallError, Record, found
-from wanted import CHECKOUT, DROP_IN, HOME, copied, wanted
+from record import LIBRARY, InstallError, Record, found, listed
+from wanted import CHECKOUT, DROP_IN, HOME, at_home, copied, wanted
 
 PYTHON = (3, 11)
-LISTED = 10  # paths that one message names
 LOADS = (
     "import proposals.cli, runners.engine.jobs, rich, salt.config as c; o = c.master_config({!r}); "
     "assert {!r} in o['file_roots']['base']"
@@ -74,8 +73,8 @@ def install(config: Path, link: bool) -> None:
     files = wanted(config, link or HOME.is_symlink(), record)
     taken = [path for path, content in files.items() if not record.ours(path) and found(path) not in (None, content)]
     if taken:
-        more = f" and {len(taken) - LISTED} more" if len(taken) > LISTED else ""
-        raise InstallError(f"not ours, or edited since: {', '.join(taken[:LISTED])}{more}; move it away first")
+        raise InstallError(f"not ours, or edited since: {listed(taken)}; move it away first")
+    record.source = record.source if at_home() else str(CHECKOUT)
     record.write(files, {str(config / f"{kind}.d" / DROP_IN): copied(config, kind) for kind in ("master", "minion")})
     done = _runs(sys.executable, LOADS.format(str(config / "master"), str(HOME / "salt")))
     if done.returncode:

@@ -10,10 +10,16 @@ from types import MappingProxyType
 
 LIBRARY = Path("/var/lib/halocline/python")  # where Salt's Python finds our packages, and nothing else of the tree
 RECORD = LIBRARY.parent / "installed.json"
+LISTED = 10  # paths that one message names
 
 
 class InstallError(Exception):
     """The one message that a person reads."""
+
+
+def listed(paths: Sequence[str]) -> str:
+    """Paths as a message names them."""
+    return ", ".join(paths[:LISTED]) + (f" and {len(paths) - LISTED} more" if len(paths) > LISTED else "")
 
 
 def found(path: str | Path) -> bytes | str | None:
@@ -27,11 +33,13 @@ def found(path: str | Path) -> bytes | str | None:
 
 
 class Record:
-    """``paths``: the hashes that may lie at each path (two while an update is written); ``folders`` that were made."""
+    """``paths``: the hashes that may lie at each path (two while an update is written); ``folders`` that were made;
+    ``source``: the tree that was copied, empty where it was put in place by hand.
+    """
 
     def __init__(self) -> None:
         recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {"paths": {}, "folders": []}
-        self.paths, self.folders = recorded["paths"], recorded["folders"]
+        self.paths, self.folders, self.source = recorded["paths"], recorded["folders"], recorded.get("from", "")
 
     def ours(self, path: str) -> bool:
         """Whether what lies at a path is as it was written."""
@@ -84,7 +92,8 @@ class Record:
             shutil.rmtree(Path(path).parent / "__pycache__", ignore_errors=True)
 
     def _save(self) -> None:
-        _put(RECORD, json.dumps({"paths": self.paths, "folders": self.folders}, indent=1, sort_keys=True).encode())
+        recorded = {"paths": self.paths, "folders": self.folders, "from": self.source}
+        _put(RECORD, json.dumps(recorded, indent=1, sort_keys=True).encode())
 
 
 def _put(path: Path, content: bytes | str, copied: Sequence[Path] = ()) -> None:

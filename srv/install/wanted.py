@@ -12,12 +12,13 @@ from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
-from record import LIBRARY, InstallError, Record, found
+from record import LIBRARY, InstallError, Record, found, listed
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 HOME = Path("/srv/halocline")  # as srv/master.d/halocline.conf has it
 PACKAGES = ("proposals", "runners")  # what Salt's Python is to find
 PARTS = (*PACKAGES, "_modules", "salt", "pillar", "srv", "docs", "README.md", "LICENSE", "setup.cfg")
+PACKAGED = "/usr/share/halocline"  # where a package brings the tree
 DROP_IN = "zz-halocline.conf"  # Salt joins drop-ins in the order of their names: the site's own roots come first
 HEADER = "# Made by srv/install from srv/{0}.d/halocline.conf and this host's own words, which come first.\n"
 WHEELS = "wheels"  # of the libraries, where a package brought this tree
@@ -42,8 +43,8 @@ def wanted(config: Path, link: bool, record: Record) -> dict[str, bytes | str | 
     record
         What was installed before.
     """
-    if HOME.resolve() == CHECKOUT and not HOME.is_symlink():  # run from there, copied by us or put there by hand
-        files = {path: found(path) for path in record.paths if HOME in Path(path).parents and record.ours(path)}
+    if at_home():
+        files = {path: found(path) for path in _whole(record)}
     else:
         files = (
             {str(HOME): f"-> {CHECKOUT}"} if link else {str(HOME / name): found(CHECKOUT / name) for name in _tree()}
@@ -56,6 +57,24 @@ def wanted(config: Path, link: bool, record: Record) -> dict[str, bytes | str | 
     files |= {str(SHARED / place): found(CHECKOUT / name) for name, place in SHELLS.items()}
     files[LOGROTATE] = _logrotate(_settings(config, "master")["halocline_log_dir"]).encode()
     return files | {str(config / f"{kind}.d" / DROP_IN): text.encode() for kind, text in drop_ins.items()}
+
+
+def at_home() -> bool:
+    """Whether this runs from HOME, which was copied by us or put there by hand."""
+    return HOME.resolve() == CHECKOUT and not HOME.is_symlink()
+
+
+def _whole(record: Record) -> list[str]:
+    """The paths of what we copied to HOME; InstallError where any is not as it was: HOME itself cannot mend it."""
+    paths = [path for path in record.paths if HOME in Path(path).parents]
+    if damaged := [path for path in paths if not record.ours(path)]:
+        trees = [tree for tree in (record.source, PACKAGED) if tree and Path(tree, "srv/install").is_dir()]
+        typed = f"'python3 {trees[0]}/srv/install'" if trees else "srv/install of a checkout of Halocline"
+        raise InstallError(
+            f"missing, or edited since: {listed(damaged)}; move away what is edited, then run {typed}, which brings "
+            f"them again: {HOME} has no other copy"
+        )
+    return paths
 
 
 def _tree() -> Iterator[str]:
@@ -77,9 +96,10 @@ def _libraries(record: Record) -> Iterator[tuple[str, bytes | str | None]]:
     sys.path[:] = [path for path in sys.path if path != str(LIBRARY)]
     lacking = [pin for pin in pins if not importlib.util.find_spec(IMPORTED.get(_name(pin), _name(pin)))]
     there = [f"{pin.replace('==', '-')}.dist-info" for pin in lacking]
-    if lacking and all((LIBRARY / each).is_dir() for each in there):
-        names = [path.removeprefix(f"{LIBRARY}/") for path in record.paths if path.startswith(f"{LIBRARY}/")]
-        yield from ((name, found(LIBRARY / name)) for name in names if record.ours(str(LIBRARY / name)))
+    links = [str(LIBRARY / name) for name in PACKAGES]
+    kept = [path for path in record.paths if LIBRARY in Path(path).parents and path not in links]
+    if lacking and all((LIBRARY / each).is_dir() for each in there) and all(map(record.ours, kept)):
+        yield from ((path.removeprefix(f"{LIBRARY}/"), found(path)) for path in kept)
         return
     with tempfile.TemporaryDirectory() as folder:
         for pin in lacking:

@@ -115,6 +115,17 @@ def test_what_the_installer_wrote_is_missing_or_edited(master, minions, tmp_path
     assert installed._changed() == {str(installed.RECORD): "edited"}
 
 
+def test_the_tree_that_was_installed_is_the_one_that_mends_it(master, minions, tmp_path, monkeypatch):
+    monkeypatch.setattr(installed, "PACKAGED", str(tmp_path / "package"))
+    for text in ("{", "[]", "{}", json.dumps({"from": str(tmp_path / "checkout")})):
+        installed.RECORD.write_text(text)
+        assert installed._source() == ""
+    (tmp_path / "package/srv/install").mkdir(parents=True)
+    assert installed._source() == str(tmp_path / "package")
+    (tmp_path / "checkout/srv/install").mkdir(parents=True)
+    assert installed._source() == str(tmp_path / "checkout")
+
+
 def test_a_configuration_without_the_drop_in(master, minions):
     opts = {**master.opts(), "runner_dirs": [], "ext_pillar": [], "file_roots": {"base": ["/srv/salt"]}}
     del opts["halocline_log_dir"]

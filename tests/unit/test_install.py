@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 
 import pytest
@@ -31,6 +32,55 @@ def main(install, checkout):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def typed(install, main, checkout, monkeypatch, tmp_path):
+    """The command as it is typed in a folder with a tree of its own, all of whose places are below tmp_path."""
+    record, wanted = install
+    home, config = tmp_path / "home", tmp_path / "etc"
+    tree = tmp_path / "checkout"
+    shutil.copytree(checkout / "srv", tree / "srv", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.cfg", "README.md"):
+        shutil.copy(checkout / name, tree)
+    (config / "master.d").mkdir(parents=True)
+    for module in (wanted, main):
+        monkeypatch.setattr(module, "HOME", home)
+        monkeypatch.setattr(module, "LIBRARY", record.LIBRARY)
+    monkeypatch.setattr(wanted, "SHARED", tmp_path / "share")
+    monkeypatch.setattr(wanted, "LOGROTATE", str(tmp_path / "logrotate"))
+    monkeypatch.setattr(wanted, "PACKAGED", str(tmp_path / "package"))
+    monkeypatch.setattr(wanted.sysconfig, "get_path", lambda name: str(tmp_path / "purelib"))
+    monkeypatch.setattr(main, "LOADS", "pass # {} {}")  # our drop-in names /srv/halocline
+
+    def install_from(folder):
+        for module in (wanted, main):
+            monkeypatch.setattr(module, "CHECKOUT", folder)
+        main.install(config, False)
+
+    return install_from
+
+
+def test_the_installed_tree_drops_nothing_that_it_cannot_bring_again(typed, install, tmp_path):
+    record, _ = install
+    checkout, home = tmp_path / "checkout", tmp_path / "home"
+    typed(checkout)
+    typed(home)  # what is whole stays
+    (home / "README.md").unlink()
+    (home / "setup.cfg").write_text((home / "setup.cfg").read_text() + "# edited\n")
+    before = record.RECORD.read_text()
+    with pytest.raises(record.InstallError, match="README.md, .*setup.cfg; move away what is edited") as refused:
+        typed(home)
+    assert f"then run 'python3 {checkout}/srv/install'" in str(refused.value)
+    assert record.RECORD.read_text() == before
+    (home / "setup.cfg").rename(tmp_path / "mine")
+    typed(checkout)
+    assert (home / "README.md").is_file() and (home / "setup.cfg").is_file()
+    typed(home)
+    (home / "README.md").unlink()
+    shutil.rmtree(checkout)
+    with pytest.raises(record.InstallError, match="then run srv/install of a checkout of Halocline"):
+        typed(home)
 
 
 def test_the_labs_image_finds_the_same_packages(install, checkout):

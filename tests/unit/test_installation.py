@@ -105,6 +105,21 @@ def test_a_file_that_is_missing_is_not_moved_away():
     assert wrong.mend.startswith("python3")
 
 
+def test_what_mends_a_file_has_a_copy_of_it():
+    """The installed tree has no other of its own files."""
+    lost, beside = {"/srv/halocline/README.md": "missing"}, {"/usr/local/share/man/man1/halocline.1": "missing"}
+    told = {}
+    for source in ("", "/root/my checkout"):
+        for files in (lost, beside):
+            (wrong,) = installation.run(replace(WELL, files=files, source=source))
+            told[source, *files] = wrong.mend
+    assert told["", *lost].startswith("srv/install of the checkout")
+    assert told["", *beside].startswith("python3 /srv/halocline/srv/install; ")
+    assert {told["/root/my checkout", *each] for each in (lost, beside)} == {
+        "python3 '/root/my checkout/srv/install'; systemctl restart salt-master"
+    }
+
+
 def test_another_key_than_the_accepted_one_is_told_apart():
     (wrong,) = installation.run(replace(WELL, denied=["a"]))
     assert wrong.check == "keys" and "salt-key --delete=a" in wrong.mend
