@@ -74,12 +74,17 @@ def install(config: Path, link: bool) -> None:
     taken = [path for path, content in files.items() if not record.ours(path) and found(path) not in (None, content)]
     if taken:
         raise InstallError(f"not ours, or edited since: {listed(taken)}; move it away first")
+    update = bool(record.paths)
     record.source = record.source if at_home() else str(CHECKOUT)
     record.write(files, {str(config / f"{kind}.d" / DROP_IN): copied(config, kind) for kind in ("master", "minion")})
     done = _runs(sys.executable, LOADS.format(str(config / "master"), str(HOME / "salt")))
     if done.returncode:
+        why = done.stderr.strip()[-300:]
+        if update:  # what was there before goes only where a person says so
+            again = f"mend that and run this again, or take all away: python3 {HOME}/srv/install --undo"
+            raise InstallError(f"the update is in place, and Salt's Python does not load it: {why}; {again}")
         undo()
-        raise InstallError(f"Salt's Python does not find it, all is taken away again: {done.stderr.strip()[-300:]}")
+        raise InstallError(f"Salt's Python does not find it, all is taken away again: {why}")
     print(f"installed: {HOME}, {config}/master.d/{DROP_IN}, for {sys.executable}")
     print(f"now: systemctl restart salt-master (to undo: python3 {HOME}/srv/install --undo)")
 

@@ -98,7 +98,8 @@ def _libraries(record: Record) -> Iterator[tuple[str, bytes | str | None]]:
     there = [f"{pin.replace('==', '-')}.dist-info" for pin in lacking]
     links = [str(LIBRARY / name) for name in PACKAGES]
     kept = [path for path in record.paths if LIBRARY in Path(path).parents and path not in links]
-    if lacking and all((LIBRARY / each).is_dir() for each in there) and all(map(record.ours, kept)):
+    whole = all((LIBRARY / each).is_dir() for each in there) and all(map(record.ours, kept))
+    if lacking and whole and _load(lacking):
         yield from ((path.removeprefix(f"{LIBRARY}/"), found(path)) for path in kept)
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -107,6 +108,14 @@ def _libraries(record: Record) -> Iterator[tuple[str, bytes | str | None]]:
         for path in sorted(Path(folder).rglob("*")):
             if path.is_file() and path.parent.name != "bin":
                 yield str(path.relative_to(folder)), path.read_bytes()
+
+
+def _load(pins: list[str]) -> bool:
+    """Whether this Python loads what lies there: some libraries are built for one version of it, Salt's of that day."""
+    code = f"import {', '.join(IMPORTED.get(_name(pin), _name(pin)) for pin in pins)}"
+    environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    words = [sys.executable, "-Bc", code]
+    return subprocess.run(words, capture_output=True, check=False, cwd="/", env=environment).returncode == 0
 
 
 def _name(pin: str) -> str:

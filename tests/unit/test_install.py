@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import salt.config
@@ -81,6 +82,46 @@ def test_the_installed_tree_drops_nothing_that_it_cannot_bring_again(typed, inst
     shutil.rmtree(checkout)
     with pytest.raises(record.InstallError, match="then run srv/install of a checkout of Halocline"):
         typed(home)
+
+
+def test_an_update_that_does_not_load_takes_nothing_away(typed, main, install, tmp_path, monkeypatch):
+    record, _ = install
+    fails = "raise SystemExit('no such module') # {} {}"
+    works, main.LOADS = main.LOADS, fails
+    with pytest.raises(record.InstallError, match="all is taken away again: no such module"):
+        typed(tmp_path / "checkout")
+    assert not (tmp_path / "home").exists() and not record.RECORD.exists()
+    main.LOADS = works
+    typed(tmp_path / "checkout")
+    main.LOADS = fails
+    with pytest.raises(
+        record.InstallError, match="in place, .*no such module; mend that and run this again, or .*--undo"
+    ):
+        typed(tmp_path / "checkout")
+    assert (tmp_path / "home/README.md").is_file() and record.RECORD.exists()
+
+
+def test_libraries_that_another_python_was_given_are_fetched_anew(typed, install, tmp_path, monkeypatch):
+    record, wanted = install
+    (tmp_path / "checkout/setup.cfg").write_text("[options]\ninstall_requires =\n    no_such_library==1.0\n")
+    fetched, python = [], tmp_path / "python-3.11"
+
+    def fetch(pin, folder):
+        fetched.append(pin)
+        (Path(folder) / "no_such_library.py").write_text(f"open({str(python)!r})\n")
+        (Path(folder) / "no_such_library-1.0.dist-info").mkdir()
+        (Path(folder) / "no_such_library-1.0.dist-info/METADATA").touch()
+
+    monkeypatch.setattr(wanted, "_fetch", fetch)
+    python.touch()
+    typed(tmp_path / "checkout")
+    typed(tmp_path / "checkout")
+    assert len(fetched) == 1
+    python.unlink()
+    python = tmp_path / "python-3.12"
+    python.touch()
+    typed(tmp_path / "checkout")
+    assert len(fetched) == 2 and "python-3.12" in (record.LIBRARY / "no_such_library.py").read_text()
 
 
 def test_the_labs_image_finds_the_same_packages(install, checkout):
