@@ -9,17 +9,29 @@ The site's own roots and settings stay and come first. What is not ours is never
 /var/lib/halocline/installed.json says what is.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
+
+PYTHON = (3, 11)
+NEWER = ("/opt/saltstack/salt/bin/python3", "python3.13", "python3.12", "python3.11")  # the first is bundled with Salt
+if sys.version_info < PYTHON:  # a distribution's own, from 3.6 on: it can read this file, and none that is imported
+    for newer in filter(None, map(shutil.which, NEWER)):
+        enough = [newer, "-c", f"import sys; sys.exit(sys.version_info < {PYTHON})"]
+        if subprocess.call(enough, stderr=subprocess.DEVNULL) == 0:
+            os.execv(newer, [newer, *sys.argv])
+    sys.exit(
+        f"error: this Python is {sys.version_info[0]}.{sys.version_info[1]}, expected 3.11 or newer, and none is "
+        f"found as {', '.join(NEWER)}: type Salt's own in place of python3; 'head -n 1 $(command -v salt-run)' names it"
+    )
+
+import argparse
 from pathlib import Path
 
 from record import LIBRARY, InstallError, Record, found, listed
 from wanted import CHECKOUT, DROP_IN, HOME, at_home, copied, wanted
 
-PYTHON = (3, 11)
 LOADS = (
     "import proposals.cli, runners.engine.jobs, rich, salt.config as c; o = c.master_config({!r}); "
     "assert {!r} in o['file_roots']['base']"

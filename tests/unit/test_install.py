@@ -1,8 +1,10 @@
 """The install command: which Python a Salt runs in, what is ours and what is not, how two configurations become one."""
 
+import ast
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -128,6 +130,40 @@ def test_the_labs_image_finds_the_same_packages(install, checkout):
     _, wanted = install
     image = (checkout / "lab/image/Dockerfile").read_text()
     assert tuple(re.findall(r"/srv/halocline/(\w+)", image)) == wanted.PACKAGES
+
+
+OLD = """import runpy, sys
+sys.version_info, sys.argv = (3, 6, 15), sys.argv[1:]
+sys.path.insert(0, sys.argv[0])
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def in_an_old_python(checkout, folder, **newer):
+    """What the command prints in a Python that says that it is 3.6, where these programs are in the path too."""
+    for name, text in newer.items():
+        path = folder / name.replace("_", ".")
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    words = [sys.executable, "-c", OLD, str(checkout / "srv/install"), "--undo", "--config-dir=a b"]
+    return subprocess.run(words, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
+
+
+def test_an_old_python_goes_on_in_a_newer_one(checkout, tmp_path):
+    works = f'[ "$1" = -c ] && exec {sys.executable} "$@"; echo 3.12 "$@"'
+    done = in_an_old_python(checkout, tmp_path, python3_13="echo not here >&2; exit 127", python3_12=works)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"3.12 {checkout}/srv/install --undo --config-dir=a b\n"
+
+
+def test_an_old_python_alone_says_what_to_type(checkout, tmp_path):
+    done = in_an_old_python(checkout, tmp_path, python3_11="exit 1")
+    assert done.returncode == 1 and done.stderr.startswith("error: this Python is 3.6, expected 3.11 or newer")
+    assert "Traceback" not in done.stderr and "type Salt's own in place of python3" in done.stderr
+
+
+def test_an_old_python_reads_the_file_that_says_so(checkout):
+    ast.parse((checkout / "srv/install/__main__.py").read_text(), feature_version=(3, 6))
 
 
 SHAPES = {
