@@ -154,36 +154,63 @@ def _drop_in(config: Path, kind: str) -> str:
     """Our drop-in as this host is to have it: what Salt lacks yet when it has read what stands before it."""
     import yaml
 
-    drop_ins = _drop_ins(config, kind)
-    stays = {key: each for key, each in _merged([config / kind]).items() if not isinstance(each, dict | list)}
-    there = {**stays, **_merged([path for path in drop_ins if path.name < DROP_IN])}
+    main, before = config / kind, [path for path in _drop_ins(config, kind) if path.name < DROP_IN]
+    stays = {key: each for key, each in _merged([main], kind).items() if not isinstance(each, dict | list)}
+    there = {**stays, **_merged(before, kind)}
     return HEADER.format(kind) + yaml.safe_dump(_less(_settings(config, kind), there) or {})
 
 
 def _settings(config: Path, kind: str) -> dict[str, Any]:
     """Our settings as they count on this host: what its own configuration says comes first, and stays."""
-    import yaml
-
-    shipped = yaml.safe_load((CHECKOUT / "srv" / f"{kind}.d" / "halocline.conf").read_text())
-    own = {**_merged([config / kind]), **_merged(_drop_ins(config, kind))}
+    shipped = _shipped(kind)
+    own = {**_merged([config / kind], kind), **_merged(_drop_ins(config, kind), kind)}
     for key in ("file_roots", "pillar_roots"):
-        if roots := own.get(key, {}).get("base"):
+        if roots := (own.get(key) or {}).get("base"):
             if key == "pillar_roots":  # where the site keeps its files: in its own first pillar root
                 shipped["ext_pillar"] = json.loads(json.dumps(shipped["ext_pillar"]).replace("/srv/pillar", roots[0]))
             shipped[key]["base"] = [root for root in shipped[key]["base"] if root.startswith(f"{HOME}/")]
     return {key: _joined(own.get(key), each) for key, each in shipped.items()}
 
 
-def _merged(paths: list[Path]) -> dict[str, Any]:
-    """Files of Salt's configuration that exist, joined as Salt joins drop-ins."""
-    import salt.utils.dictupdate
+def _shipped(kind: str) -> dict[str, Any]:
     import yaml
 
+    return yaml.safe_load((CHECKOUT / "srv" / f"{kind}.d" / "halocline.conf").read_text())
+
+
+def _merged(paths: list[Path], kind: str) -> dict[str, Any]:
+    """Files of Salt's configuration that exist, joined as Salt joins drop-ins."""
+    import salt.utils.dictupdate
+
     merged: dict[str, Any] = {}
-    for path in paths:
-        if path.exists():
-            salt.utils.dictupdate.update(merged, yaml.safe_load(path.read_text()) or {}, True, True)
+    for path in filter(Path.exists, paths):
+        own = _read(path)
+        _compare(str(path), own, _shipped(kind))
+        salt.utils.dictupdate.update(merged, own, True, True)
     return merged
+
+
+def _read(path: Path) -> Any:
+    """What a file of Salt's configuration says; InstallError with the line where that is not YAML."""
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text()) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as err:
+        mark = getattr(err, "problem_mark", None)
+        why = f"line {mark.line + 1}: {getattr(err, 'problem', '')}" if mark else str(err)
+        raise InstallError(f"{path}: expected YAML, found {why}; mend it, then run this again") from None
+
+
+def _compare(name: str, own: Any, ours: Any) -> None:
+    """Refuse what is no list, or none of keys, where ours is one: Salt takes its defaults for that, or our entries."""
+    forms = {dict: "keys with values", list: "a list"}
+    expected, there = (forms.get(type(each), "a single value") for each in (ours, own))
+    if own is not None and expected != there:
+        raise InstallError(f"{name}: expected {expected}, found {there}; mend it, then run this again")
+    if isinstance(own, dict) and isinstance(ours, dict):
+        for key, each in ours.items():
+            _compare(f"{name}: {key}", own.get(key), each)
 
 
 def _logrotate(logs: str) -> str:

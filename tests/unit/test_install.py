@@ -278,6 +278,42 @@ def test_what_salt_joins_itself_is_not_copied(install, tmp_path, where):
     assert wanted._drop_in(tmp_path, "master") == drop_in
 
 
+@pytest.mark.parametrize("where", ["master", "master.d/site.conf"])
+@pytest.mark.parametrize("text", ["file_roots:\npillar_roots:\n", "file_roots: {base: }\next_pillar:\n", "# none\n"])
+def test_keys_without_a_value_say_nothing(install, tmp_path, checkout, where, text):
+    _, wanted = install
+    (tmp_path / "master.d").mkdir()
+    (tmp_path / where).write_text(text)
+    made = as_salt_reads(tmp_path, wanted)
+    shipped = yaml.safe_load((checkout / "srv/master.d/halocline.conf").read_text())
+    assert {key: made[key] for key in ("file_roots", "pillar_roots", "ext_pillar")} == {
+        key: shipped[key] for key in ("file_roots", "pillar_roots", "ext_pillar")
+    }
+
+
+BROKEN = {
+    "timeout: 5\nfile_roots: [\n": "expected YAML, found line 3: ",
+    "\xff": "expected YAML, found .*decode",
+    "file_roots: [/srv/salt]\n": "file_roots: expected keys with values, found a list; ",
+    "pillar_roots: {base: /srv/pillar}\n": "pillar_roots: base: expected a list, found a single value; ",
+    "ext_pillar: {pepa: hunter2}\n": "ext_pillar: expected a list, found keys with values; ",
+    "timeout: [5]\n": "timeout: expected a single value, found a list; ",
+    "timeout\n": "site.conf: expected keys with values, found a single value; ",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_configuration_that_salt_would_pass_over_is_named(install, tmp_path, text):
+    record, wanted = install
+    (tmp_path / "master.d").mkdir()
+    (tmp_path / "master.d/site.conf").write_bytes(text.encode("latin-1"))
+    with pytest.raises(
+        record.InstallError, match=f"site.conf: .*{BROKEN[text].removeprefix('site.conf: ')}"
+    ) as refused:
+        wanted._drop_in(tmp_path, "master")
+    assert str(refused.value).endswith("; mend it, then run this again") and "hunter2" not in str(refused.value)
+
+
 def test_who_cannot_read_the_sites_configuration_cannot_read_what_is_copied_of_it(install, tmp_path):
     record, wanted = install
     drop_ins = tmp_path / "master.d"
