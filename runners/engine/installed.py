@@ -133,8 +133,10 @@ def _gone(opts: Mapping) -> str:
 def _older(opts: Mapping) -> str:
     """The newest file of the configuration, where it is newer than the master that runs."""
     began = Path(opts["pidfile"])
-    main = Path(opts["conf_file"])
-    files = [main, *main.parent.glob(str(opts.get("default_include", "master.d/*.conf")))]
+    main = Path(opts["conf_file"]).absolute()
+    told = opts.get("default_include", "master.d/*.conf") or ()
+    patterns = [main.parent / Path(each).expanduser() for each in ([told] if isinstance(told, str) else told)]
+    files = [main, *(path for each in patterns for path in Path("/").glob(str(each.relative_to("/"))))]
     newest = max((path for path in files if path.is_file()), key=lambda path: path.stat().st_mtime, default=None)
     if newest is None or not began.is_file():
         return ""

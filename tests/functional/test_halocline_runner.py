@@ -144,6 +144,20 @@ def test_a_master_that_began_before_its_configuration_was_written(master, minion
     assert installed._gone(opts) == "" and installed._gone({"pidfile": str(tmp_path / "none")}) != ""
 
 
+def test_drop_ins_are_found_where_the_configuration_says_that_they_are(master, minions, tmp_path):
+    began, main = tmp_path / "pid", tmp_path / "master"
+    opts = {"pidfile": str(began), "conf_file": str(main)}
+    for path in (began, main, tmp_path / "elsewhere/a.conf"):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (2, 2))
+    newer = str(tmp_path / "elsewhere/a.conf")
+    os.utime(newer, (3, 3))
+    assert installed._older(opts) == installed._older({**opts, "default_include": ""}) == ""
+    for told in (f"{tmp_path}/elsewhere/*.conf", "elsewhere/*.conf", ["none/*", f"{tmp_path}/e*/*.conf"]):
+        assert installed._older({**opts, "default_include": told}) == newer
+
+
 def test_a_folder_of_logs_that_is_none(master, minions, tmp_path):
     (tmp_path / "file").write_text("")
     opts = {"user": "root", "halocline_log_dir": str(tmp_path / "file" / "logs")}
