@@ -51,6 +51,8 @@ class Installation:
         Why its own pillar does not hold what Halocline serves.
     settings
         Keys of its configuration that lack what the shipped drop-in says.
+    backends
+        Where the master takes files from, where that is not its file_roots.
     files
         What srv/install wrote and is missing or edited: ``{path: which}``.
     source
@@ -77,6 +79,7 @@ class Installation:
     older: str = ""
     pillar: str = ""
     settings: Sequence[str] = ()
+    backends: Sequence[str] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     libraries: Sequence[str] = ()
@@ -139,6 +142,11 @@ def _settings(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.settings:
         lacking = ", ".join(seen.settings)
         yield (), f"the master's configuration lacks what the drop-in says of {lacking}", f"{_install(seen)}; {RESTART}"
+    if seen.backends is not None:
+        roots = ", ".join([*(each for each in seen.backends if each != "roots"), "roots"])
+        what = f"fileserver_backend is {', '.join(seen.backends) or 'empty'}, expected a list with roots"
+        mend = f"echo 'fileserver_backend: [{roots}]' >>{master_load.CONFIG}; {RESTART}"
+        yield (), f"the master serves no file of its file_roots: {what}", mend
 
 
 def _files(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:

@@ -94,6 +94,7 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
         older=_older(opts),
         pillar=pillar,
         settings=_lacking(opts),
+        backends=_backends(opts),
         files=_changed(),
         source=_source(),
         libraries=_libraries(),
@@ -153,6 +154,14 @@ def _lacking(opts: Mapping) -> list[str]:
     if not any("stack" in each for each in opts.get("ext_pillar") or ()):
         lacking.append("ext_pillar")
     return lacking + [key for key in shipped if key not in {*named, "ext_pillar"} and key not in opts]
+
+
+def _backends(opts: Mapping) -> list[str] | None:
+    """Where the master takes files from, where its file_roots, in which we are, are none of that; else None."""
+    told = opts.get("fileserver_backend", ["roots"]) or []
+    if isinstance(told, str):  # Salt takes each letter for a backend
+        return [told]
+    return None if "roots" in told else [str(each) for each in told]
 
 
 def _changed() -> dict[str, str]:

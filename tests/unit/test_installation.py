@@ -14,7 +14,7 @@ from proposals.text.errors import InventoryError, ProposalError
 from proposals.validation import installation
 from proposals.validation.installation import LEAST, Host, Installation
 from proposals.validation.master_load import Load, wrong
-from runners.engine import bench_store, stage_log
+from runners.engine import bench_store, installed, stage_log
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SERVED = {"modules/disks.py": "a", "modules/osd.py": "b", "grains/ceph_nics.py": "c", "utils/halocline.py": "d"}
@@ -103,6 +103,37 @@ def test_the_site_may_say_that_other_masters_leave_the_cluster_alone():
 def test_a_file_that_is_missing_is_not_moved_away():
     (wrong,) = installation.run(replace(WELL, files={"/etc/a": "missing"}))
     assert wrong.mend.startswith("python3")
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "mended"),
+    [
+        ("[gitfs]", "gitfs", ["gitfs", "roots"]),
+        ("[gitfs, s3fs]", "gitfs, s3fs", ["gitfs", "s3fs", "roots"]),
+        ("roots", "roots", ["roots"]),
+        ("[]", "empty", ["roots"]),
+        ("[roots, gitfs]", None, None),
+    ],
+)
+@pytest.mark.parametrize("where", ["master", "master.d/site.conf"])
+def test_a_master_that_serves_no_file_roots_is_told_what_to_set(tmp_path, told, found, mended, where):
+    (tmp_path / "master.d").mkdir()
+    (tmp_path / "master").touch()
+    (tmp_path / where).write_text(f"fileserver_backend: {told}\n")
+
+    def told_of():
+        opts = salt.config.master_config(str(tmp_path / "master"))
+        return opts["fileserver_backend"], installed._backends(opts)
+
+    done = installation.run(replace(WELL, backends=told_of()[1]))
+    if found is None:
+        assert done == []
+        return
+    ((check, _, message, mend),) = done
+    assert check == "drop-in" and message.endswith(f"fileserver_backend is {found}, expected a list with roots")
+    line = mend.partition(";")[0].replace("/etc/salt/master.d", str(tmp_path / "master.d"))
+    subprocess.run(["sh", "-ec", line], check=True)
+    assert told_of() == (mended, None)
 
 
 def test_what_mends_a_file_has_a_copy_of_it():
