@@ -1,10 +1,14 @@
 """``salt-run minions.*``: which minions are ours, how a host becomes one, and what of ours they have."""
 
+import ipaddress
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import salt.utils.crypt
+import salt.utils.network
 
 from proposals.services import service_answers
 from proposals.stages import replies
@@ -39,7 +43,8 @@ def invite(master: str | None = None, **_: Any) -> answer.Answer:
     takes nothing from another one. Nothing is run here; no key is accepted.
 
     master
-        A name or address by which hosts reach the master; the default is its full name.
+        A name or address by which hosts reach the master; the default is its full name, or, where that is the
+        loopback's here, the address that its way to other hosts begins at.
 
     CLI Example:
 
@@ -52,8 +57,39 @@ def invite(master: str | None = None, **_: Any) -> answer.Answer:
     if not key.is_file():
         raise ProposalError(f"{key}: the master has no key yet: start it first, systemctl start salt-master")
     finger = salt.utils.crypt.pem_finger(str(key), sum_type=__opts__["hash_type"])
-    typed = joining.line(socket.getfqdn() if master is None else master, finger)
+    typed = joining.line(_reached() if master is None else master, finger)
     return answer.Answer(joining.text(typed), {"line": typed, "finger": finger})
+
+
+def _reached() -> str:
+    """A name or address of this master by which other hosts may reach it; ProposalError where it has none."""
+    # Where the master listens everywhere, salt-run has 127.0.0.1 here (salt.config.client_config).
+    names = [str(__opts__["interface"]), socket.getfqdn(), *_outwards(), *salt.utils.network.ip_addrs()]
+    for name in names:
+        if not _loopback(name):
+            return name
+    raise ProposalError(
+        f"no name or address was found by which other hosts reach this master, only {', '.join(names[1:])}: type one, "
+        "salt-run minions.invite master=ADDRESS; 'ip -brief address' lists them"
+    )
+
+
+def _outwards() -> Iterator[str]:
+    """The address from which this host would speak to a far one; nothing is sent."""
+    for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):  # of nobody: RFC 5737, 3849
+        if family == socket.AF_INET or __opts__["ipv6"]:
+            with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asked:
+                asked.connect((far, 4506))
+                yield asked.getsockname()[0]
+
+
+def _loopback(name: str) -> bool:
+    """Whether a name means nothing here, or this host alone, as one on the line of 127.0.0.1 in /etc/hosts."""
+    try:
+        found = {each[4][0] for each in socket.getaddrinfo(name, None)}
+    except OSError:
+        return True
+    return all(each.is_loopback or each.is_unspecified for each in map(ipaddress.ip_address, found))
 
 
 @answer.answers

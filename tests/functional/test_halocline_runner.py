@@ -3,9 +3,12 @@
 import hashlib
 import json
 import os
+import socket
+import sys
 from pathlib import Path
 
 import pytest
+import salt.utils.network
 from saltmaster import Master
 
 from proposals.stages.replies import Problem, Replies
@@ -205,14 +208,58 @@ def test_help_shows_a_command_with_all_its_arguments(master):
     assert done["topics"][0]["kind"] == "row"
 
 
-def test_a_host_is_invited_by_the_masters_own_key(master):
+@pytest.fixture
+def key(master):
+    """A key of the master's, for this test alone."""
     key = Path(master.config["pki_dir"]) / "master.pub"
     kept = key.read_text() if key.exists() else None
-    key.unlink(missing_ok=True)
-    assert "the master has no key yet" in master.runners()["minions.invite"]()["error"]
     key.write_text("-----BEGIN PUBLIC KEY-----\nQUJD\n-----END PUBLIC KEY-----\n")
+    yield key
+    key.unlink(missing_ok=True) if kept is None else key.write_text(kept)
+
+
+def test_a_host_is_invited_by_the_masters_own_key(master, key):
     told = master.runners()["minions.invite"](master="10.0.0.1", __out="json")
     assert told["finger"] in told["line"] and " 10.0.0.1 " in told["line"] and told["finger"].count(":") == 31
-    assert "salt-ssh --raw-shell" in master.runners()["minions.invite"]()["text"]
+    assert "salt-ssh --raw-shell" in master.runners()["minions.invite"](master="10.0.0.1")["text"]
     assert "was expected" in master.runners()["minions.invite"](master="a;reboot")["error"]
-    key.unlink() if kept is None else key.write_text(kept)
+    key.unlink()
+    assert "the master has no key yet" in master.runners()["minions.invite"]()["error"]
+
+
+HOSTS = {"salt.example.com": "10.1.0.1", "localhost.localdomain": "127.0.0.1", "salt": "127.0.1.1"}
+REACHED = {  # the full name, the way out, all addresses, the master's interface; what is offered
+    "name": ("salt.example.com", "10.1.0.1", [], "0.0.0.0", "salt.example.com"),
+    "loopback": ("localhost.localdomain", "10.1.0.1", ["172.17.0.1", "10.1.0.1"], "0.0.0.0", "10.1.0.1"),
+    "Debian's": ("salt", "10.1.0.1", [], "0.0.0.0", "10.1.0.1"),
+    "unknown": ("of-no-host", "10.1.0.1", [], "0.0.0.0", "10.1.0.1"),
+    "no way out": ("localhost.localdomain", None, ["10.1.0.1"], "0.0.0.0", "10.1.0.1"),
+    "one interface": ("salt.example.com", "10.1.0.1", [], "10.2.0.1", "10.2.0.1"),
+    "IPv6": ("localhost.localdomain", None, ["10.1.0.1"], "::", "10.1.0.1"),
+    "none": ("localhost.localdomain", None, [], "0.0.0.0", None),
+    "as salt-run has it": ("salt.example.com", "10.1.0.1", [], "127.0.0.1", "salt.example.com"),
+}
+
+
+@pytest.mark.parametrize("case", REACHED)
+def test_a_host_is_invited_to_a_name_or_address_that_it_may_reach(master, key, monkeypatch, case):
+    name, outwards, addresses, interface, offered = REACHED[case]
+    invite = master.runners(interface=interface)["minions.invite"]
+    module = sys.modules[invite.__module__]
+
+    def resolved(asked, port):
+        if asked.strip(".:0123456789") == "":
+            return [(2, 1, 6, "", (asked, 0))]
+        if asked not in HOSTS:
+            raise socket.gaierror(-2, "Name or service not known")
+        return [(2, 1, 6, "", (HOSTS[asked], 0))]
+
+    monkeypatch.setattr(socket, "getfqdn", lambda: name)
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    monkeypatch.setattr(salt.utils.network, "ip_addrs", lambda: addresses)
+    monkeypatch.setattr(module, "_outwards", lambda: iter([outwards] if outwards else []))
+    done = invite(__out="json")
+    if offered:
+        assert f" {offered} " in done["line"]
+    else:
+        assert done["retcode"] == 2 and "salt-run minions.invite master=ADDRESS" in done["error"]
