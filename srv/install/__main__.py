@@ -17,13 +17,16 @@ import sys
 PYTHON = (3, 11)
 NEWER = ("/opt/saltstack/salt/bin/python3", "python3.13", "python3.12", "python3.11")  # the first is bundled with Salt
 if sys.version_info < PYTHON:  # a distribution's own, from 3.6 on: it can read this file, and none that is imported
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}, expected 3.11 or newer"
+    if "--inside" in sys.argv:  # as main() found it: another would not be Salt's
+        sys.exit(f"error: Salt's Python is {here}: update Salt")
     for newer in filter(None, map(shutil.which, NEWER)):
         enough = [newer, "-c", f"import sys; sys.exit(sys.version_info < {PYTHON})"]
         if subprocess.call(enough, stderr=subprocess.DEVNULL) == 0:
             os.execv(newer, [newer, *sys.argv])
     sys.exit(
-        f"error: this Python is {sys.version_info[0]}.{sys.version_info[1]}, expected 3.11 or newer, and none is "
-        f"found as {', '.join(NEWER)}: type Salt's own in place of python3; 'head -n 1 $(command -v salt-run)' names it"
+        f"error: this Python is {here}, and none is found as {', '.join(NEWER)}: "
+        "type Salt's own in place of python3; 'head -n 1 $(command -v salt-run)' names it"
     )
 
 import argparse
@@ -77,8 +80,6 @@ def salt_python(script: str | None) -> str:
 
 def install(config: Path, link: bool) -> None:
     """Write what is wanted, once it is known that nothing of it is somebody else's."""
-    if sys.version_info < PYTHON:
-        raise InstallError(f"Salt's Python is {sys.version.split()[0]}, expected 3.11 or newer: update Salt")
     record = Record()
     if os.path.lexists(HOME) and not record.paths and HOME.resolve() != CHECKOUT:
         raise InstallError(f"{HOME} exists and is not ours: move it away")

@@ -132,20 +132,23 @@ def test_the_labs_image_finds_the_same_packages(install, checkout):
     assert tuple(re.findall(r"/srv/halocline/(\w+)", image)) == wanted.PACKAGES
 
 
-OLD = """import runpy, sys
+# What this machine's own Salt brings along is not looked for.
+OLD = """import runpy, shutil, sys
+which = shutil.which
+shutil.which = lambda name: None if name[0] == "/" else which(name)
 sys.version_info, sys.argv = (3, 6, 15), sys.argv[1:]
 sys.path.insert(0, sys.argv[0])
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def in_an_old_python(checkout, folder, **newer):
+def in_an_old_python(checkout, folder, *more, **newer):
     """What the command prints in a Python that says that it is 3.6, where these programs are in the path too."""
     for name, text in newer.items():
         path = folder / name.replace("_", ".")
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
-    words = [sys.executable, "-c", OLD, str(checkout / "srv/install"), "--undo", "--config-dir=a b"]
+    words = [sys.executable, "-c", OLD, str(checkout / "srv/install"), "--help", "--config-dir=a b", *more]
     return subprocess.run(words, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
 
 
@@ -153,7 +156,13 @@ def test_an_old_python_goes_on_in_a_newer_one(checkout, tmp_path):
     works = f'[ "$1" = -c ] && exec {sys.executable} "$@"; echo 3.12 "$@"'
     done = in_an_old_python(checkout, tmp_path, python3_13="echo not here >&2; exit 127", python3_12=works)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"3.12 {checkout}/srv/install --undo --config-dir=a b\n"
+    assert done.stdout == f"3.12 {checkout}/srv/install --help --config-dir=a b\n"
+
+
+def test_salts_own_python_is_no_other_for_being_old(checkout, tmp_path):
+    done = in_an_old_python(checkout, tmp_path, "--inside", python3_12=f'exec {sys.executable} "$@"')
+    assert done.returncode == 1
+    assert done.stderr == "error: Salt's Python is 3.6, expected 3.11 or newer: update Salt\n"
 
 
 def test_an_old_python_alone_says_what_to_type(checkout, tmp_path):
