@@ -22,8 +22,8 @@ SECRET = re.compile(r"pass|secret|token|key", re.I)
 
 
 def facts() -> dict[str, Any]:
-    """Return ``{osds, per_osd, used, size, hosts, free, standby_mds, pools}``: placement groups as
-    ``cluster_pool_benchmark.groups``, OSDs that are in by host, free raw bytes, metadata servers that stand by, pools.
+    """Return ``{osds, per_osd, used, size, free, host_free, hosts, standby_mds, pools}``: placement groups and room as
+    ``cluster_pool_benchmark.groups``, OSDs that are in by host, metadata servers that stand by, pools.
 
     CLI Example:
 
@@ -39,7 +39,6 @@ def facts() -> dict[str, Any]:
     return {
         **__salt__["cluster_pool_benchmark.groups"](),
         "hosts": {name: count for name, count in hosts.items() if count},
-        "free": _ask(["df"])["stats"]["total_avail_bytes"],
         "standby_mds": len(_ask(["fs", "dump"])["standbys"]),
         "pools": _ask(["osd", "pool", "ls"]),
     }

@@ -11,13 +11,16 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 POOL = "halocline_quick_test"
+ROOT = "default"  # of the rule that a pool gets for which none is named
 MORE = 120  # seconds a benchmark may take beyond its duration
 
 
-def groups() -> dict[str, int]:
-    """Return what the number of placement groups depends on: ``{osds, per_osd, used, size}``.
+def groups() -> dict[str, Any]:
+    """Return what a new pool's placement groups and its room depend on: ``{osds, per_osd, used, size, free,
+    host_free}``.
 
-    ``used`` are the placement groups of all pools times their replicas; ``per_osd`` is ``mon_max_pg_per_osd``.
+    ``used`` are the placement groups of all pools times their replicas; ``per_osd`` is ``mon_max_pg_per_osd``; ``free``
+    are the raw bytes that fit until the first OSD is full, ``host_free`` those that fit on each host alone.
 
     CLI Example:
 
@@ -27,11 +30,15 @@ def groups() -> dict[str, int]:
     """
     status = _ask(["osd", "stat"])
     pools = _ask(["osd", "pool", "ls", "detail"])
+    tree = _ask(["osd", "tree"])["nodes"]
+    rooms = _rooms(tree)
     return {
         "osds": status["num_in_osds"],
         "per_osd": int(__salt__["cluster_cli.tell"](["config", "get", "mon", "mon_max_pg_per_osd"])),
         "used": sum(pool["pg_num"] * pool["size"] for pool in pools if pool["pool_name"] != POOL),
         "size": int(__salt__["cluster_cli.tell"](["config", "get", "mon", "osd_pool_default_size"])),
+        "free": rooms.get(ROOT, 0),
+        "host_free": {node["name"]: rooms[node["name"]] for node in tree if node["type"] == "host"},
     }
 
 
@@ -90,6 +97,30 @@ def tidy() -> bool:
         salt 'saltmaster' cluster_pool_benchmark.tidy
     """
     return bool(__salt__["cluster_pools.delete"](POOL, POOL))
+
+
+def _rooms(tree: list[dict]) -> dict[str, int]:
+    """The raw bytes that fit below each bucket, as Ceph makes MAX AVAIL (src/mon/PGMap.cc, get_rule_avail): data goes
+    to OSDs by their weights, so that the one with the least room for its weight is full first; what all have together
+    never fits.
+    """
+    full = _ask(["osd", "dump"])["full_ratio"]
+    below = {node["id"]: node.get("children", ()) for node in tree}
+    up = {node["id"] for node in tree if node.get("status") == "up"}
+    osds = {
+        osd["id"]: (weight, max(0, osd["kb_avail"] - osd["kb"] * (1 - full)))
+        for osd in _ask(["osd", "df"])["nodes"]
+        if (weight := osd["crush_weight"] * osd["reweight"]) and osd["id"] in up
+    }
+
+    def within(id_: int) -> list[tuple[float, float]]:
+        return [osds[id_]] if id_ in osds else [osd for child in below.get(id_, ()) for osd in within(child)]
+
+    inside = {node["name"]: within(node["id"]) for node in tree if node["id"] < 0}
+    return {
+        name: int(min((room / weight for weight, room in found), default=0) * sum(weight for weight, _ in found)) << 10
+        for name, found in inside.items()
+    }
 
 
 def _bench(kind: str, seconds: int, *more: str) -> dict:

@@ -21,7 +21,7 @@ GROUPS = {
 }  # of appendix E; more where a suite asks for so many an OSD, less where room lacks
 META = 16  # placement groups of a pool of metadata
 K, M = 2, 2  # of the guide's erasure coded pools
-SHARE = 0.5  # of the free raw space, at most, that a benchmark fills
+SHARE = 0.5  # of what fits until the first OSD is full, at most, that a benchmark fills
 LEAST = 1 << 30  # bytes that rados bench may write from one load generator, at least
 LARGEST = 1500 << 30  # bytes of the images of one load generator: benchmaster's
 MIB = 1 << 20
@@ -123,7 +123,7 @@ def against(
     if need > facts["free"] * SHARE:
         why.append(
             f"no room: it would write {rounded(need)} with all copies, and may fill {SHARE:.0%} of the "
-            f"{rounded(facts['free'])} that are free: choose size=quick, or fewer targets"
+            f"{rounded(facts['free'])} that fit until the first OSD is full: choose size=quick, or fewer targets"
         )
     return why
 
@@ -135,8 +135,8 @@ def need_raw(targets: Sequence[str], facts: Mapping[str, Any], generators: int, 
 
 def room(host: str, facts: Mapping[str, Any], generators: int) -> int:
     """Return the bytes that rados bench may write on a host's pool from each load generator."""
-    osds = facts["hosts"][host]
-    return int(facts["free"] * SHARE * osds / facts["osds"]) // max(1, min(facts["size"], osds)) // generators
+    copies = max(1, min(facts["size"], facts["hosts"][host]))
+    return int(facts["host_free"][host] * SHARE) // copies // generators
 
 
 def _copies(targets: Sequence[str], facts: Mapping[str, Any]) -> float:

@@ -69,7 +69,7 @@ def ready(
     named
         The size, as typed.
     """
-    bench = jobs.cluster(opts, "cluster_benchmark.facts", kind=dict)
+    bench = benching.room(opts)
     size = scenarios.size(named, bench, len(benching.hosts(opts)))
     facts = jobs.cluster(opts, "cluster_recovery_measure.facts", kind=dict)
     looked = jobs.cluster(opts, "cluster_recovery.inspect", kind=dict)

@@ -13,11 +13,13 @@ from proposals.files import atomic
 from proposals.files.site import Site, site
 from proposals.pillar import chosen, secrets, served
 from proposals.stages import replies
+from proposals.text import form
 from proposals.text.errors import ProposalError
 from proposals.text.sizes import rounded
 from runners.engine import bench_jobs, bench_store, health, jobs, lent, minions, stage_lock
 from runners.engine.bench_jobs import Keep, Ready, Tell
 
+FREE = {"free": int, "host_free": {"*": int}}
 Measured = Callable[[Mapping, Ready, Tell, Keep], dict[str, Any]]
 
 
@@ -30,7 +32,7 @@ def ready(
         OSDs that go out meanwhile: the others have to carry all placement groups.
     """
     generators = hosts(opts)
-    facts = jobs.cluster(opts, "cluster_benchmark.facts", kind=dict)
+    facts = room(opts)
     own = int(size.options.get("numjobs", 1)) if size.options.get("own") else 1
     image = places.image(targets, size, facts, max(len(generators), 1), own)
     verdict = health.judged(opts)
@@ -41,6 +43,14 @@ def ready(
     against += places.against(targets, known, generators, size, image)
     made = places.plan(targets, {**facts, "osds": facts["osds"] - away}, generators, size, image)
     return Ready(suite, size, named, targets, label, generators, facts, made, image), against
+
+
+def room(opts: Mapping, asked: str = "cluster_benchmark.facts") -> dict[str, Any]:
+    """Return what the cluster has for a new pool, which a module says: ``free``, and what stands beside it."""
+    facts: dict[str, Any] = jobs.cluster(opts, asked, kind=dict)
+    if not form.has(facts, FREE):  # a module from before prep tells what all OSDs have together, or nothing
+        raise ProposalError(f"the cluster's answer is not of the form expected ({asked}): run ceph.stage.prep")
+    return facts
 
 
 def about(plan: Ready) -> list[str]:

@@ -24,7 +24,8 @@ FIO = json.loads((ROOT / "tests/fixtures/benchmarks/randrw.json").read_text())
 BENCH = {"bandwidth": "10", "average_iops": "9", "average_latency": "0.1", "max_latency": "1", "total_time_run": "5"}
 FACTS = {
     "osds": 8, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 2 for at in (1, 2, 3, 4)},
-    "free": 10**12, "standby_mds": 2, "pools": ["images"],
+    "free": 10**12, "host_free": {f"osdnode{at}": 10**12 // 4 for at in (1, 2, 3, 4)},
+    "standby_mds": 2, "pools": ["images"],
 }  # fmt: skip
 
 
@@ -256,6 +257,7 @@ BAD = [
     ({}, ["apollo"], {"label": "a b"}, "expected at most 64 letters"),
     ({}, ["apollo"], {"test": "perhaps"}, "expected true or false"),
     ({"free": 1 << 30}, ["apollo"], {}, "no room"),
+    ({"host_free": None}, ["apollo"], {}, "cluster_benchmark.facts): run ceph.stage.prep"),
     ({"standby_mds": 0}, ["apollo"], {}, "no metadata server stands by"),
     ({"hosts": {"osdnode1": 2}}, ["apollo"], {}, "needs 4 hosts"),
 ]

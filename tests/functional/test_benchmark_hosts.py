@@ -7,11 +7,15 @@ import json
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
+import yaml
 from salt.exceptions import CommandExecutionError
 
 from proposals.benchmarks import loads, places, suites
+
+ROOMS = yaml.safe_load((Path(__file__).parents[1] / "fixtures/benchmarks/rooms.yaml").read_text())
 
 RBD = {"kind": "rbd", "pool": "halocline-bench-rbd", "images": {"node1": ["rbd-node1-0", "rbd-node1-1"]}}
 FS = {"kind": "fs", "fs": "halocline-bench", "folder": "cephfs", "pool": ""}
@@ -269,6 +273,51 @@ def cluster(with_pillar, program, tmp_path):
     program("rbd", f'echo "rbd $@" >>{tmp_path}/asked')
     (tmp_path / "pools").write_text('["images", "halocline-bench-rbd", "halocline-bench-rbd-ec"]')
     return with_pillar(ceph_secrets={"benchmark": "AQsecret"})
+
+
+def osd_tree(case):
+    """The answers of ``ceph osd tree`` and ``ceph osd df`` for a case's OSDs."""
+    nodes, rows = [], []
+    for at, (root, hosts) in enumerate((("default", case["osds"]), ("other", case.get("elsewhere", {})))):
+        nodes.append(
+            {"id": -1 - at, "name": root, "type": "root", "children": [-10 * at - 3 - h for h in range(len(hosts))]}
+        )
+        for host, osds in zip(nodes[-1]["children"], hosts.items(), strict=True):
+            ids = list(range(len(rows), len(rows) + len(osds[1])))
+            nodes.append({"id": host, "name": osds[0], "type": "host", "children": ids})
+            for id_, osd in zip(ids, osds[1], strict=True):
+                status, reweight = osd.get("status", "up"), osd.get("reweight", 1)
+                nodes.append({"id": id_, "name": f"osd.{id_}", "type": "osd", "status": status, "reweight": reweight})
+                kb = {"kb": osd["size"] << 20, "kb_avail": osd["avail"] << 20}
+                rows.append({"id": id_, "crush_weight": osd["weight"], "reweight": reweight, **kb})
+    return {"nodes": nodes}, {"nodes": rows}
+
+
+@pytest.mark.parametrize("case", ROOMS, ids=lambda case: case["about"])
+def test_what_fits_until_the_first_osd_is_full(cluster, program, tmp_path, case):
+    """The mean says nothing: what a benchmark may write would fill the fullest."""
+    tree, df = osd_tree(case)
+    for name, told in (("tree", tree), ("df", df)):
+        (tmp_path / name).write_text(json.dumps(told))
+    program(
+        "ceph",
+        f"""shift 2
+case "$*" in
+    "osd tree"*) cat {tmp_path}/tree ;;
+    "osd df"*) cat {tmp_path}/df ;;
+    "osd dump"*) echo '{{"full_ratio": 0.95}}' ;;
+    "osd stat"*) echo '{{"num_in_osds": 4}}' ;;
+    "fs dump"*) echo '{{"standbys": []}}' ;;
+    "osd pool ls"*) echo '[]' ;;
+    "config get mon "*) echo 3 ;;
+esac""",
+    )
+    facts = cluster["cluster_benchmark.facts"]()
+    assert [
+        round(facts["free"] / (1 << 30)),
+        {host: round(free / (1 << 30)) for host, free in facts["host_free"].items()},
+    ] == [case["free"], case["host_free"]]
+    assert facts["size"] == 3 and facts["osds"] == 4
 
 
 def changes(tmp_path):

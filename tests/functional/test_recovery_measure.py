@@ -21,7 +21,7 @@ from runners.engine import bench_recovery, bench_scenarios, benching, health, le
 HOSTS = {"osdnode1": (0, 1), "osdnode2": (2, 3), "osdnode3": (4, 5), "osdnode4": (6, 7)}
 FACTS = {
     "osds": 8, "per_osd": 250, "used": 3, "size": 3, "hosts": dict.fromkeys(HOSTS, 2), "free": 10**12,
-    "standby_mds": 0, "pools": ["images"],
+    "host_free": dict.fromkeys(HOSTS, 10**12 // 4), "standby_mds": 0, "pools": ["images"],
 }  # fmt: skip
 LEAST = {"osd_max_backfills": 1}
 KB = 10**9  # of each OSD

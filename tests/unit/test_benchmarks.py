@@ -13,7 +13,8 @@ from proposals.text.errors import ArgumentError, ProposalError
 RECORDED = Path(__file__).parents[1] / "fixtures/benchmarks"  # fio 3.33 of Debian 12
 FACTS = {
     "osds": 36, "per_osd": 250, "used": 3, "size": 3, "hosts": {f"osdnode{at}": 9 for at in (1, 2, 3, 4)},
-    "free": 10**13, "standby_mds": 2, "pools": ["cephfs_data"],
+    "free": 10**13, "host_free": {f"osdnode{at}": 10**13 // 4 for at in (1, 2, 3, 4)},
+    "standby_mds": 2, "pools": ["cephfs_data"],
 }  # fmt: skip
 
 
@@ -352,15 +353,18 @@ def test_rados_bench_never_fills_a_host():
         told = [loads.job(moc, size, job, made.places["osdnode1"], 0) for job in moc.jobs]
         most = sum(one["options"].get("most", 0) for one in told)
         written = most * size.repeats * 2 * FACTS["size"]  # from two load generators, with all copies
-        assert 0 < written <= FACTS["free"] * places.SHARE * 9 / 36
+        assert 0 < written <= FACTS["host_free"]["osdnode1"] * places.SHARE
         assert ["most" in one["options"] for one in told] == [job.options["rw"] == "write" for job in moc.jobs]
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"hosts": {"a": 2, "b": 1}, "osds": 3}, "one OSD on b,"),
-        ({"free": 1 << 33}, "no room: each load generator could write 341 MiB on osdnode1"),
+        ({"hosts": {"a": 2, "b": 1}, "osds": 3, "host_free": {"a": 1 << 50, "b": 1 << 50}}, "one OSD on b,"),
+        (
+            {"host_free": {**FACTS["host_free"], "osdnode2": 1 << 31}},
+            "no room: each load generator could write 341 MiB on osdnode2",
+        ),
     ],
 )
 def test_what_stands_against_pools_of_single_hosts(change, says):
