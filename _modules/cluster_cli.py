@@ -16,7 +16,7 @@ BINARY = "<<< binary blob"
 # What functions ask that only look, for those that are asked together; and below which key we keep ours.
 TOGETHER = [["status"], ["quorum_status"], ["mgr", "metadata"], ["mds", "metadata"], ["config", "dump"]]
 TOGETHER += [["osd", "dump"], ["osd", "tree"], ["osd", "crush", "rule", "dump"], ["osd", "pool", "ls", "detail"]]
-TOGETHER += [["osd", "erasure-code-profile", "ls"], ["config-key", "dump", "halocline/"]]
+TOGETHER += [["config-key", "dump", "halocline/"]]
 STARTING = 120  # seconds until managers know a module: they start anew when one comes or goes
 SEEN = "cluster_cli.seen"  # in __context__, which all of Salt's loaders share; with the thread that runs the job
 

@@ -3,7 +3,7 @@ the master (``salt-run crush.place``, ``salt-run pool.make``).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,17 +15,18 @@ INIT = 60  # seconds for rbd then
 HELD = "halocline/move"  # whose norebalance is, and what was typed, while a move is under way
 FLAG = "norebalance"
 OURS, THEIRS = "ours", "theirs"
-ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "erasure-code-profile", "ls"]]
-ASKED += [["osd", "pool", "ls", "detail"]]
+ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "dump"], ["osd", "pool", "ls", "detail"]]
 POOL = ["pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options"]
 POOL += ["quota_max_bytes", "quota_max_objects"]
 
 
 def inspect() -> dict[str, Any]:
-    """Return ``{tree, rules, profiles, pools}``: buckets and OSDs, the names of what is there, and what pools have.
+    """Return ``{tree, rules, profiles, pools}``: buckets and OSDs, what rules and erasure-code profiles do, by name,
+    and what pools have.
 
-    ``tree`` is ``ceph osd tree``'s nodes (id, name, type, children, device_class). ``objects`` that a pool holds are
-    asked of where any has no application, and None else.
+    A rule is ``{domain, root, class}``, a profile has ``k`` and ``m`` beside. ``tree`` is ``ceph osd tree``'s nodes
+    (id, name, type, children, device_class). ``objects`` that a pool holds are asked of where any has no application,
+    and None else.
 
     CLI Example:
 
@@ -33,15 +34,15 @@ def inspect() -> dict[str, Any]:
 
         salt 'saltmaster' cluster_crush.inspect
     """
-    dump, tree, profiles, pools = __salt__["cluster_cli.ask_all"](ASKED)
+    dump, tree, osdmap, pools = __salt__["cluster_cli.ask_all"](ASKED)
     bare = [pool for pool in pools if not pool["application_metadata"]]
     holds = __salt__["cluster_cli.ask"](["df"])["pools"] if bare else []
     objects = {pool["name"]: pool["stats"]["objects"] for pool in holds}
     rules = {rule["rule_id"]: rule["rule_name"] for rule in dump}
     return {
         "tree": tree["nodes"],
-        "rules": list(rules.values()),
-        "profiles": profiles,
+        "rules": {rule["rule_name"]: _rule(rule["steps"]) for rule in dump},
+        "profiles": {name: _profile(profile) for name, profile in osdmap["erasure_code_profiles"].items()},
         "pools": [
             {
                 **{key: pool[key] for key in POOL},
@@ -136,6 +137,25 @@ def prune(hosts: Sequence[str]) -> dict[str, list[str]]:
     for name in gone:
         __salt__["cluster_cli.tell"](["osd", "crush", "rm", name])
     return {"removed": gone}
+
+
+def _rule(steps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What a rule chooses, and from where; of one with several steps all of them, which is what no rule of ours has."""
+    root, _, cls = ", ".join(step["item_name"] for step in steps if step["op"] == "take").partition("~")
+    chosen = [step for step in steps if step["op"].startswith("choose")]
+    domain = ", ".join(f"{step['num']} {step['type']}" if step["num"] else step["type"] for step in chosen)
+    return {"domain": domain, "root": root, "class": cls}
+
+
+def _profile(profile: Mapping[str, str]) -> dict[str, Any]:
+    """What an erasure-code profile says; where it says nothing, Ceph's own (src/erasure-code/ErasureCode.cc)."""
+    return {
+        "k": int(profile.get("k", 0)),
+        "m": int(profile.get("m", 0)),
+        "domain": profile.get("crush-failure-domain", "host"),
+        "root": profile.get("crush-root", "default"),
+        "class": profile.get("crush-device-class", ""),
+    }
 
 
 def _served(pool: str) -> None:

@@ -30,34 +30,37 @@ class Change:
     min_size: int | None
 
 
-def change(pool: Pool, there: Mapping, rules: list[str]) -> Change:
+def change(pool: Pool, there: Mapping) -> Change:
     """Return how an existing pool comes to what the site says.
 
     pool
         As the site has it.
     there
         Its entry of ``cluster_crush.inspect``.
-    rules
-        The names of the rules that exist.
 
-    Raises PolicyError for what no pool changes, and for one copy alone.
+    Raises PolicyError for what no pool changes, for one copy alone, and where a rule of the name that it needs places
+    otherwise.
     """
     if fixed := pool.fixed(there):
         raise PolicyError(
             f"pool {pool.name}: {fixed[0]}, and Ceph changes that of no pool: make another one, copy what is in it, "
             "then give it that name ('ceph osd pool rename')"
         )
-    rule, size = pool.rule_name(), pool.options.get("size", there["size"])
+    wrong, size = pool.placed(there), pool.options.get("size", there["size"])
+    if wrong and pool.code:
+        raise PolicyError(
+            f"pool {pool.name}: {wrong[0]}, and an erasure-coded pool keeps its rule: make another one, copy what is "
+            "in it, then give it that name ('ceph osd pool rename')"
+        )
     todo: list[list[str]] = []
     edits: list[list[str]] = []
     then: dict[str, object] = {}
-    if rule and rule != there["crush_rule"]:
-        if rule not in rules:
-            made = pool.rule()
-            if not made:
-                raise PolicyError(f"pool {pool.name}: the cluster has no rule {rule}: 'ceph osd crush rule ls' has all")
-            todo.append(made[1])
-            edits.append(_edit(made[1]))
+    if wrong:
+        pool.sure()
+        rule, command = pool.rule()
+        if rule not in pool.rules:
+            todo.append(command)
+            edits.append(_edit(command))
         todo.append(["osd", "pool", "set", pool.name, "crush_rule", rule])
         then["rule"] = rule
     if size != there["size"]:

@@ -3,10 +3,11 @@
 Nothing here asks the cluster. What changes an existing pool is ``pool_changes``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from proposals.cluster import pool_options
+from proposals.cluster import pool_options, pool_rules
 from proposals.cluster.crush import ROOT
+from proposals.cluster.pool_rules import Code, Place
 from proposals.settings import reader
 from proposals.settings.pools import CODE, PLUGINS
 from proposals.text import argument_readers
@@ -28,19 +29,20 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
     cluster
         ``cluster_crush.inspect``'s answer.
 
-    Raises PolicyError where it is not understood or cannot be: more parts than failure domains. What exists is never
+    Raises PolicyError where it is not understood or cannot be: more parts than failure domains, or a rule or profile of
+    the name that it needs which places otherwise. What exists is never
     changed here: ``pool.change`` does that, by name. An empty pool without an application is one whose making was cut
     short, and is finished; one that holds anything is another's.
     """
     wanted = read(written)
     there = {pool["pool_name"]: pool for pool in cluster["pools"]}
-    rules, profiles = set(cluster["rules"]), set(cluster["profiles"])
+    known = {*cluster["rules"], *cluster["profiles"]}
     todo: list[list[str]] = []
     differences: list[str] = []
     for name, options in sorted(wanted.items()):
         # its application is the last thing that a new pool gets: empty and without one, making it was cut short
         made = name in there and (there[name]["applications"] or there[name]["objects"] != 0)
-        pool = Pool(name, options, cluster["tree"], there[name] if made else None)
+        pool = Pool(name, options, cluster, there[name] if made else None)
         if name in there:
             if not made:
                 todo += pool.finished()
@@ -48,11 +50,12 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
                 command = f"salt-run pool.change {argument_readers.typed(name)}"
                 differences.append(f"pool {name}: {', '.join(lines)}: left as it is ('{command}')")
             continue
+        pool.sure()
         rule = pool.rule()
-        if rule and rule[0] not in rules | profiles:
+        if rule[0] not in known:
             todo.append(rule[1])
-            (profiles if pool.code else rules).add(rule[0])
-        todo += [pool.made(rule[0] if rule else None), *pool.finished()]
+            known.add(rule[0])
+        todo += [pool.made(rule[0]), *pool.finished()]
     return todo, differences
 
 
@@ -67,11 +70,13 @@ def read(written: object) -> dict[str, dict]:
 class Pool:
     """One pool with its options, and what they leave out; ``there`` is the pool of that name that exists."""
 
-    def __init__(self, name: str, options: Mapping, tree: Iterable[Mapping], there: Mapping | None = None) -> None:
+    def __init__(self, name: str, options: Mapping, cluster: Mapping, there: Mapping | None = None) -> None:
         self.name, self.options = name, options
         self.domain, self.cls = options.get("failure_domain", "host"), options.get("device_class")
         self.root = options.get("root", ROOT)
-        self.domains = _domains(list(tree), self.root, self.domain, self.cls)
+        self.place = Place(self.domain, self.root, self.cls or "")
+        self.rules, self.profiles = pool_rules.read(cluster)
+        self.domains = _domains(cluster["tree"], self.root, self.domain, self.cls)
         self.code = self._code()
         self.size = sum(self.code) if self.code else options.get("size", min(REPLICAS, self.domains))
         if not self.domains or self.domains < self.size:
@@ -94,9 +99,7 @@ class Pool:
     def differs(self, there: Mapping) -> list[str]:
         """What an existing pool of this name has otherwise, a few words each."""
         if not (lines := self.fixed(there)):
-            rule = self.rule_name()
-            if rule and there["crush_rule"] != rule:
-                lines.append(f"rule is {there['crush_rule']}, not {rule}")
+            lines += self.placed(there)
             if "size" in self.options and there["size"] != self.size:
                 lines.append(f"size is {there['size']}, not {self.size}")
             lines += [
@@ -116,19 +119,40 @@ class Pool:
             return [f"it is {'not ' if self.code else ''}erasure-coded"]
         if self.code and there["size"] != self.size:
             return [f"it has {there['size']} parts, not {self.size}"]
+        has = self.profiles.get(there["erasure_code_profile"])
+        if self.code and has and (has.k, has.m) != self.code:
+            return [f"its code is {has.k}+{has.m}, not {self.options['erasure']}"]
         return []
 
-    def rule_name(self) -> str | None:
-        """The rule that the site asks for by failure domain or class; None where it asks for none, or for a code."""
-        if self.code or not {"failure_domain", "device_class", "root"} & set(self.options):
-            return None
-        rule = self.rule()
-        return rule[0] if rule else DEFAULT_RULE
+    def placed(self, there: Mapping) -> list[str]:
+        """What an existing pool's rule does otherwise than the site says, where it says anything of that."""
+        name, has = there["crush_rule"], self.rules.get(there["crush_rule"])
+        if has == self.place or not {"failure_domain", "device_class", "root"} & set(self.options):
+            return []
+        if self.code or name == self.rule()[0]:
+            return [f"rule {name} has {has}, not {self.place}"] if has else []
+        return [f"rule is {name}{f' ({has})' if has else ''}, not {self.rule()[0]}"]
 
-    def rule(self) -> tuple[str, list[str]] | None:
-        """The rule or erasure-code profile that it needs, by name, with its command; None: Ceph's default rule."""
-        own = self.root if self.root != ROOT else None
-        ending = "_".join(filter(None, (own, self.domain, self.cls)))
+    def sure(self) -> None:
+        """Raise PolicyError where what has the name of the rule or profile that it is about to get places otherwise."""
+        name, wrong = self.rule()[0], ""
+        rule = self.name if self.code else name  # one that is called as a coded pool is what Ceph takes for it
+        if self.rules.get(rule, self.place) != self.place:
+            wrong = f"rule {rule} has {self.rules[rule]}, not {self.place}: give it another name"
+            wrong += f" ('ceph osd crush rule rename {rule} OTHER')"
+        if self.code and (has := self.profiles.get(name)) and has != (wanted := Code(*self.code, self.place)):
+            wrong = f"erasure-code profile {name} is {has}, not {wanted}: remove it where no pool has it"
+            wrong += f" ('ceph osd erasure-code-profile rm {name}')"
+        if wrong:
+            raise PolicyError(f"pools: {shown(self.name)}: {wrong}, then run this again")
+
+    def rule(self) -> tuple[str, list[str]]:
+        """The rule or erasure-code profile that it needs, by name, with its command.
+
+        A new cluster's own rule is taken only where it does what is asked for: that of a cluster which began on one
+        host may place all copies there.
+        """
+        ending = "_".join(filter(None, (self.root if self.root != ROOT else None, self.domain, self.cls)))
         if self.code:
             k, m = self.code
             plugin = self.options.get("plugin", PLUGINS[0])
@@ -136,16 +160,16 @@ class Pool:
             command = ["osd", "erasure-code-profile", "set", name, f"plugin={plugin}", f"k={k}", f"m={m}"]
             command += [f"crush-failure-domain={self.domain}", f"crush-root={self.root}"]
             return name, command + ([f"crush-device-class={self.cls}"] if self.cls else [])
-        if ending == "host":
-            return None
-        command = ["osd", "crush", "rule", "create-replicated", f"replicated_{ending}", self.root, self.domain]
-        return f"replicated_{ending}", command + ([str(self.cls)] if self.cls else [])
+        own = ending == "host" and self.rules.get(DEFAULT_RULE) == self.place
+        name = DEFAULT_RULE if own else f"replicated_{ending}"
+        command = ["osd", "crush", "rule", "create-replicated", name, self.root, self.domain]
+        return name, command + ([str(self.cls)] if self.cls else [])
 
-    def made(self, rule: str | None) -> list[str]:
+    def made(self, rule: str) -> list[str]:
         """The command that makes it."""
         first = str(self.options.get("pg_num", self.options.get("pg_num_min", 8 if self.code else 1)))
         create = ["osd", "pool", "create", self.name, first, first, "erasure" if self.code else "replicated"]
-        return create + ([rule] if rule else []) + [f"--autoscale-mode={self.options.get('autoscale', 'on')}"]
+        return [*create, rule, f"--autoscale-mode={self.options.get('autoscale', 'on')}"]
 
     def finished(self) -> list[list[str]]:
         """What a new pool gets, its application last."""

@@ -34,8 +34,8 @@ def change(opts: Mapping, name: str) -> tuple[Change, list[str], list[str]]:
     there = {pool["pool_name"]: pool for pool in found["pools"]}
     if name not in there:
         raise ArgumentError(f"the cluster has no pool {names.shown(name)} yet: deploy or its service's stage makes it")
-    pool = pools.Pool(name, wanted[name], found["tree"], there[name])
-    done = pool_changes.change(pool, there[name], found["rules"])
+    pool = pools.Pool(name, wanted[name], found, there[name])
+    done = pool_changes.change(pool, there[name])
     if not done.commands:
         return done, [], []
     moved = jobs.cluster(opts, "cluster_moves.estimate", [list(done.edits), {name: done.then}], dict)

@@ -20,7 +20,7 @@ from salt.exceptions import CommandExecutionError
 PLAIN = {
     *("auth ls", "config dump", "config ls", "df", "fs dump", "fs ls", "health", "mds metadata", "mgr dump"),
     *("mgr metadata", "mgr module ls", "mgr services", "osd crush rule dump", "osd crush rule ls", "osd dump"),
-    *("osd erasure-code-profile ls", "osd metadata", "quorum_status", "status", "versions"),
+    *("osd metadata", "quorum_status", "status", "versions"),
 }
 TAKING: dict[str, dict[str, Callable[[str], Any]]] = {
     "auth get-key": {"entity": str},

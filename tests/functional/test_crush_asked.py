@@ -2,8 +2,10 @@
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 from saltmaster import Master
@@ -98,6 +100,25 @@ def placed(tree, words):
 
 def told(log):
     return [" ".join(words) for words in log]
+
+
+CASES = yaml.safe_load((Path(__file__).parents[1] / "fixtures/crush.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", CASES["rules"], ids=lambda case: case["about"])
+def test_what_a_rule_does_is_told_whatever_its_name_is(python_module, case):
+    """A cluster that began on one host has the usual rule's name, and puts all copies on one host."""
+    rule = {"rule_id": 0, "rule_name": "replicated_rule", "steps": case["steps"]}
+    profiles = {"old": {"k": "2", "m": "1", "plugin": "jerasure"}, "odd": {"plugin": "lrc", "crush-root": "fast"}}
+    answers = [[rule], {"nodes": TREE}, {"erasure_code_profiles": profiles}, []]
+    module = python_module("cluster_crush")
+    with LoaderModuleMock({module: {"__salt__": {"cluster_cli.ask_all": lambda asked: answers}}}):
+        found = module.inspect()
+    assert found["rules"] == {"replicated_rule": case["told"]}
+    assert found["profiles"] == {
+        "old": {"k": 2, "m": 1, "domain": "host", "root": "default", "class": ""},
+        "odd": {"k": 0, "m": 0, "domain": "host", "root": "fast", "class": ""},
+    }
 
 
 def test_deploy_places_new_hosts_and_leaves_those_whose_data_would_move(master, cluster):

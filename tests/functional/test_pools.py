@@ -291,6 +291,7 @@ THERE = {
     "applications": ["rbd"], "pg_num": 32, "pg_autoscale_mode": "on", "quota_max_bytes": 0, "quota_max_objects": 0,
     "flags": [], "options": {},
 }  # fmt: skip
+RULES = {"replicated_rule": {"domain": "host", "root": "default", "class": ""}}
 NODES = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3, -4]}]
 NODES += [{"id": -2 - at, "name": f"node{at}", "type": "host", "children": [at]} for at in range(3)]
 NODES += [{"id": at, "name": f"osd.{at}", "type": "osd", "device_class": "hdd"} for at in range(3)]
@@ -302,7 +303,7 @@ def cluster(monkeypatch):
     moved = {"images": {"bytes": 3 << 30, "groups": 9, "lacking": 0, "acting": 3}}
     made = {
         "pillar": {"pools": {"images": {"application": "rbd", "size": 2}}, "ceph": {"services": {}}},
-        "found": {"tree": NODES, "rules": ["replicated_rule"], "profiles": [], "pools": [THERE]},
+        "found": {"tree": NODES, "rules": RULES, "profiles": {}, "pools": [THERE]},
         "moves": {"pools": moved, "osds": {}, "busy": 0, "limit": 0.9},
         "pools": {"images": {"bytes": 5 << 30, "objects": 7, "applications": ["rbd"], "nodelete": False,
                              "file_systems": [], "tiers": False}},

@@ -56,7 +56,8 @@ class Cluster(Minions):
 
     def cluster_crush_inspect(self, _):
         pools = [{**POOL, "pool_name": name, "applications": ["cephfs"]} for name in self.pools]
-        return {"tree": TREE, "rules": ["r", "replicated_rule"], "profiles": [], "pools": pools}
+        rules = {"replicated_rule": {"domain": "host", "root": "default", "class": ""}}
+        return {"tree": TREE, "rules": rules, "profiles": {}, "pools": pools}
 
     def cluster_cephfs_inspect(self, _):
         return {"file_systems": self.systems}

@@ -18,11 +18,16 @@ ANSWERS = {
     "mgr metadata": [{"name": "node1"}],
     "mds metadata": [],
     "config dump": [{"section": "osd", "name": "a", "value": "1", "can_update_at_runtime": False}],
-    "osd dump": {"flags": "sortbitwise", "osds": [OSD], "last_up_change": "0.000000", "last_in_change": "0.000000"},
+    "osd dump": {
+        "flags": "sortbitwise",
+        "osds": [OSD],
+        "last_up_change": "0.000000",
+        "last_in_change": "0.000000",
+        "erasure_code_profiles": {},
+    },
     "osd tree": {"nodes": NODES},
-    "osd crush rule dump": [{"rule_id": 0, "rule_name": "replicated_rule"}],
+    "osd crush rule dump": [{"rule_id": 0, "rule_name": "replicated_rule", "steps": []}],
     "osd pool ls detail": [],
-    "osd erasure-code-profile ls": ["default"],
     "config-key dump halocline/": KEPT,
     **{
         f"config-key dump {key}": {each: text for each, text in KEPT.items() if each.startswith(key)}

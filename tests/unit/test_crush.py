@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from proposals.cluster import crush, moves, pool_changes, pool_deleting, pools
-from proposals.text.errors import PolicyError
+from proposals.text.errors import InventoryError, PolicyError
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "crush.yaml").read_text())
 HOSTS = ("node1", "node2", "node3", "node4")
@@ -45,6 +45,14 @@ def judged(case, run):
     assert case.get("told", "") in "\n".join(told)
 
 
+def cluster(case, nodes):
+    """What the cluster answers: rules as a case has them, ``[domain, root, class]``, or a new cluster's own."""
+    told = case.get("rules", {"replicated_rule": ["host", "default", ""]})
+    rules = {name: dict(zip(("domain", "root", "class"), rule, strict=True)) for name, rule in told.items()}
+    default = {"k": 2, "m": 2, "domain": "host", "root": "default", "class": ""}
+    return {"tree": nodes, "rules": rules, "profiles": {"default": default, **case.get("profiles", {})}}
+
+
 @pytest.mark.parametrize("case", CASES["places"], ids=lambda case: case["about"])
 def test_places(case):
     nodes = tree(case.get("racks", {}), HOSTS[:3] if "racks" not in case else HOSTS)
@@ -57,13 +65,13 @@ def test_places(case):
 
 @pytest.mark.parametrize("case", CASES["pools"], ids=lambda case: case["about"])
 def test_pools(case):
-    found = {
-        "tree": tree(case.get("racks", {}), HOSTS, case.get("roots", {})),
-        "rules": ["replicated_rule"],
-        "profiles": ["default"],
-    }
+    found = cluster(case, tree(case.get("racks", {}), HOSTS, case.get("roots", {})))
     bare = {**THERE, "applications": []}
-    found["pools"] = [THERE, {**bare, "pool_name": "half", "objects": 0}, {**bare, "pool_name": "old", "objects": 1}]
+    found["pools"] = [
+        {**THERE, **case.get("there", {})},
+        {**bare, "pool_name": "half", "objects": 0},
+        {**bare, "pool_name": "old", "objects": 1},
+    ]
     judged(case, lambda: pools.plan(case["said"], found))
 
 
@@ -87,13 +95,13 @@ THERE = {
 @pytest.mark.parametrize("case", CASES["changes"], ids=lambda case: case["about"])
 def test_changes_of_a_pool(case):
     there, wanted = {**THERE, **case.get("there", {})}, pools.read({"there": case["said"]})["there"]
-    pool = pools.Pool("there", wanted, tree({}, HOSTS))
+    pool = pools.Pool("there", wanted, cluster(case, tree({}, HOSTS)))
     if "says" in case:
         with pytest.raises(PolicyError) as caught:
-            pool_changes.change(pool, there, ["replicated_rule"])
+            pool_changes.change(pool, there)
         assert case["says"] in str(caught.value)
         return
-    made = pool_changes.change(pool, there, ["replicated_rule"])
+    made = pool_changes.change(pool, there)
     assert [" ".join(words) for words in made.commands] == case["commands"].splitlines()
     assert (list(made.edits), dict(made.then)) == (case.get("edits", []), case.get("then", {}))
     assert made.min_size == case.get("min_size")
@@ -101,11 +109,18 @@ def test_changes_of_a_pool(case):
 
 
 def test_a_pool_that_clients_could_not_write_is_not_changed():
-    pool = pools.Pool("there", {"application": "rbd", "min_size": 3}, tree({}, HOSTS))
-    change = pool_changes.change(pool, THERE, ["replicated_rule"])
+    pool = pools.Pool("there", {"application": "rbd", "min_size": 3}, cluster({}, tree({}, HOSTS)))
+    change = pool_changes.change(pool, THERE)
     for acting, refused in ((3, False), (2, True), (None, False)):
         said = pool_changes.against(pool, change, {"pools": {"there": {"acting": acting}}})
         assert bool(said) is refused and all("some of its placement groups have 2" in line for line in said)
+
+
+@pytest.mark.parametrize("older", [{"rules": ["replicated_rule"]}, {"profiles": ["default"]}])
+def test_modules_that_tell_names_alone_are_refused(older):
+    found = {**cluster({}, tree({}, HOSTS)), "pools": [], **older}
+    with pytest.raises(InventoryError, match="run ceph.stage.prep"):
+        pools.plan({"images": {"application": "rbd"}}, found)
 
 
 DELETED = {
