@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proposals.cluster import pool_options
-from proposals.cluster.pools import Pool
+from proposals.cluster.pools import SAFE, Pool
 from proposals.text.errors import PolicyError
-
-SAFE = 2  # copies: of one alone a disk that fails takes the data along
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,10 @@ def change(pool: Pool, there: Mapping) -> Change:
         todo.append(["osd", "pool", "set", pool.name, "size", str(size)])
         then["size"] = size
     least = _min_size(pool, there, size)
+    if "size" in then and "min_size" not in pool.options:
+        todo.append(["osd", "pool", "set", pool.name, "min_size", str(least)])
     for option in pool_options.wanted(pool.name, pool.options):
-        # of another size Ceph makes another min_size too
+        # of another size Ceph makes another min_size too, as if none had been set
         if option.has(there) != option.value or (option.name == "min_size" and "size" in then):
             todo.append(["osd", "pool", *option.words])
             then |= {"pg_num": option.value} if option.name == "pg_num" else {}
@@ -97,10 +97,12 @@ def against(pool: Pool, change: Change, found: Mapping) -> list[str]:
 
 
 def _min_size(pool: Pool, there: Mapping, size: int) -> int:
-    """What min_size will be: the site's, else what Ceph makes of another size (osd_pool_default_min_size is 0)."""
+    """What min_size will be: the site's, else what it is, as far as there are so many copies, and no fewer than Ceph's
+    own of another size (osd_pool_default_min_size is 0).
+    """
     if "min_size" in pool.options:
         return int(pool.options["min_size"])
-    return int(there["min_size"]) if size == there["size"] else size - size // 2
+    return int(there["min_size"]) if size == there["size"] else max(min(there["min_size"], size), size - size // 2)
 
 
 def _edit(rule: list[str]) -> list[str]:

@@ -15,13 +15,15 @@ from proposals.text.errors import PolicyError
 from proposals.text.names import shown
 
 REPLICAS = 3
+SAFE = 2  # copies: of one alone a disk that fails takes the data along
 OVERWRITES = ("rbd", "cephfs")  # applications that overwrite: an erasure-coded pool must be told
 MADE_WITH = ("pg_num", "pg_autoscale_mode")  # what the command that makes a pool is told already
 DEFAULT_RULE = "replicated_rule"  # of a new cluster
 
 
 def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]:
-    """Return the commands that make the pools that are missing, and what existing ones have otherwise.
+    """Return the commands that make the pools that are missing, and in words what existing ones have otherwise, and
+    where clients of new ones may write a single copy.
 
     written
         The site's ``pools`` (docs/reference/settings.md), or a service's. Replicas are 3, fewer where there are fewer
@@ -29,10 +31,10 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
     cluster
         ``cluster_crush.inspect``'s answer.
 
-    Raises PolicyError where it is not understood or cannot be: more parts than failure domains, or a rule or profile of
-    the name that it needs which places otherwise. What exists is never
-    changed here: ``pool.change`` does that, by name. An empty pool without an application is one whose making was cut
-    short, and is finished; one that holds anything is another's.
+    Raises PolicyError where it is not understood or cannot be: more parts than failure domains, one copy alone, a rule
+    or profile of the name that it needs which places otherwise. What exists is never changed here: ``pool.change`` does
+    that, by name. An empty pool without an application is one whose making was cut short, and is finished; one that
+    holds anything is another's.
     """
     wanted = read(written)
     there = {pool["pool_name"]: pool for pool in cluster["pools"]}
@@ -43,6 +45,8 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
         # its application is the last thing that a new pool gets: empty and without one, making it was cut short
         made = name in there and (there[name]["applications"] or there[name]["objects"] != 0)
         pool = Pool(name, options, cluster, there[name] if made else None)
+        if not made:
+            differences += pool.risks()
         if name in there:
             if not made:
                 todo += pool.finished()
@@ -89,6 +93,20 @@ class Pool:
             raise PolicyError(
                 f"pools: {shown(name)}: min_size is {options['min_size']}: expected a number from {least} to {most}"
             )
+
+    def risks(self) -> list[str]:
+        """What a new pool of so few copies risks, in words; PolicyError for one copy alone."""
+        if self.size < SAFE:
+            raise PolicyError(
+                f"pools: {shown(self.name)}: size {self.size} leaves one copy alone, which goes with its disk: "
+                f"expected 2 or more, and as many {self.domain}s with OSDs, or another failure_domain"
+            )
+        if self.code or self.size > SAFE or "min_size" in self.options:
+            return []
+        return [
+            f"pool {self.name}: of 2 copies Ceph lets clients write while there is but one (min_size 1): say "
+            "min_size: 2 to let them wait for the other"
+        ]
 
     def _code(self) -> tuple[int, int] | None:
         found = CODE.fullmatch(self.options.get("erasure", ""))

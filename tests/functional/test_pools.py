@@ -327,13 +327,15 @@ def test_a_pool_is_changed_by_its_name_and_a_dry_run_says_what_moves(runners, cl
     assert dry.splitlines() == [
         "would run:",
         "ceph osd pool set images size 2",
+        "ceph osd pool set images min_size 2",
         "about 3 GiB of data move, in 9 copies of placement groups (images 3 GiB)",
     ]
     assert cluster["log"] == []
     done = runners["pool.change"]("images")
-    assert done["changes"] == {"ceph": ["ceph osd pool set images size 2"]}
-    assert cluster["log"] == [("cluster_crush.apply", [[["osd", "pool", "set", "images", "size", "2"]]])]
-    cluster["found"]["pools"] = [{**THERE, "size": 2, "min_size": 1}]
+    assert done["changes"] == {"ceph": ["ceph osd pool set images size 2", "ceph osd pool set images min_size 2"]}
+    words = [["osd", "pool", "set", "images", key, "2"] for key in ("size", "min_size")]
+    assert cluster["log"] == [("cluster_crush.apply", [words])]
+    cluster["found"]["pools"] = [{**THERE, "size": 2}]
     assert "nothing changed" in runners["pool.change"]("images")["text"] and len(cluster["log"]) == 1
 
 

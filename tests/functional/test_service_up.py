@@ -8,11 +8,12 @@ from saltmaster import Master
 
 from runners.engine import minions, stage_lock, taking_part
 
-TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2]}]
-TREE += [{"id": -2, "name": "node1", "type": "host", "children": [0]}, {"id": 0, "name": "osd.0", "type": "osd"}]
-POOL = {"size": 1, "min_size": 1, "erasure_code_profile": "", "pg_autoscale_mode": "on", "options": {}}
+TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
+TREE += [{"id": -2 - at, "name": f"node{at + 1}", "type": "host", "children": [at]} for at in (0, 1)]
+TREE += [{"id": at, "name": f"osd.{at}", "type": "osd"} for at in (0, 1)]
+POOL = {"size": 2, "min_size": 1, "erasure_code_profile": "", "pg_autoscale_mode": "on", "options": {}}
 POOL |= {"quota_max_bytes": 0, "quota_max_objects": 0, "crush_rule": "r", "pg_num": 8, "flags": [], "objects": None}
-POOLS = {name: {"application": "cephfs", "size": 1} for name in ("cephfs_data", "cephfs_metadata")}
+POOLS = {name: {"application": "cephfs", "size": 2} for name in ("cephfs_data", "cephfs_metadata")}
 SYSTEM = {"name": "cephfs", "data_pools": ["cephfs_data"], "max_mds": 1, "standby_replay": False}
 STEPS = {
     "cephfs": {

@@ -43,6 +43,7 @@ def judged(case, run):
     todo, told = run()
     assert [" ".join(words) for words in todo] == case["commands"].splitlines()
     assert case.get("told", "") in "\n".join(told)
+    assert "told_not" not in case or case["told_not"] not in "\n".join(told)
 
 
 def cluster(case, nodes):
