@@ -72,19 +72,24 @@ def states() -> dict[str, int]:
     return dict(Counter(group["state"] for group in _ask(["pg", "ls-by-pool", POOL])["pg_stats"]))
 
 
-def run(seconds: int) -> dict[str, dict]:
+def run(seconds: int, objects: int) -> dict[str, dict]:
     """Write and read the pool; return what ``rados bench`` measured: ``{write, seq}``.
 
     seconds
         How long to write, and at most to read.
+    objects
+        How many to write at most, of 4 MiB: it ends early rather than fill an OSD.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'saltmaster' cluster_pool_benchmark.run 10
+        salt 'saltmaster' cluster_pool_benchmark.run 10 1000
     """
-    return {"write": _bench("write", seconds, "--no-cleanup"), "seq": _bench("seq", seconds)}
+    return {
+        "write": _bench("write", seconds, "--no-cleanup", "--max-objects", str(int(objects))),
+        "seq": _bench("seq", seconds),
+    }
 
 
 def tidy() -> bool:

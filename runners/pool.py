@@ -1,20 +1,24 @@
 """``salt-run pool.*``: the cluster's pools."""
 
+from functools import partial
 from typing import Any
 
 from proposals.cluster import pool_benchmark, pool_deleting, pools
 from proposals.cluster.health import judge
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, ceph, health, jobs, minions, pooled, stage_lock, stage_log
+from runners.engine import answer, benching, ceph, health, jobs, minions, one_at_a_time, pooled, stage_lock, stage_log
 
 
 @answer.answers
 def quick_test_(seconds: int = pool_benchmark.SECONDS, pg_num: int = pool_benchmark.WANTED) -> answer.Output:
     """Test a new cluster: make a pool, write and read it with ``rados bench``, take it away again.
 
+    Refused while the cluster is not sound, beside a stage or a benchmark, and where there is too little room: it writes
+    at most half of what fits until the first OSD is full, and ends early there.
+
     seconds
-        How long it writes, and reads.
+        How long it writes, and reads; at most an hour.
     pg_num
         Placement groups of the pool; where they do not fit, the largest power of two that does.
 
@@ -25,23 +29,11 @@ def quick_test_(seconds: int = pool_benchmark.SECONDS, pg_num: int = pool_benchm
         salt-run pool.quick_test
         salt-run pool.quick_test seconds=30
     """
-    seconds, pg_num = _number("seconds", seconds), _number("pg_num", pg_num)
-    limits = jobs.cluster(__opts__, "cluster_pool_benchmark.groups")
-    groups = pool_benchmark.pg_num(limits, pg_num)
-    if not groups:
-        return answer.bad(
-            f"no pool fits: {limits['osds']} OSDs are in, at most {limits['per_osd']} placement groups each, "
-            f"{limits['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
-        )
-    try:
-        jobs.cluster(__opts__, "cluster_pool_benchmark.make", [groups], bool)
-        _until_served(groups)
-        timeout = 2 * seconds + 900
-        measured = jobs.cluster(__opts__, "cluster_pool_benchmark.run", [seconds], timeout=timeout)
-    finally:
-        jobs.cluster(__opts__, "cluster_pool_benchmark.tidy", kind=bool)
-    text = pool_benchmark.text(limits, groups, seconds, measured, pg_num)
-    return answer.Answer(text, {"pg_num": groups, "seconds": seconds, **measured})
+    seconds, pg_num = _number("seconds", seconds, pool_benchmark.LONGEST), _number("pg_num", pg_num, 65536)
+    stage_lock.free(__opts__)
+    with one_at_a_time.alone(__opts__, "pool.quick_test"):  # another one would take the pool away that this one writes
+        benching.interrupted(__opts__)
+        return _tested(seconds, pg_num)
 
 
 @answer.answers
@@ -140,6 +132,25 @@ def delete(name: str, again: str | None = None, test: bool = False) -> answer.Ou
 __func_alias__ = {"quick_test_": "quick_test"}
 
 
+def _tested(seconds: int, pg_num: int) -> answer.Output:
+    limits = benching.room(__opts__, "cluster_pool_benchmark.groups")
+    groups = pool_benchmark.pg_num(limits, pg_num)
+    verdict = health.waited(partial(health.judged, __opts__), limit=health.SETTLE)
+    against = [f"the cluster is not sound: {line}" for line in judge.lines(verdict.wrong)]
+    if against := [*against, *pool_benchmark.against(limits, groups)]:
+        return answer.bad("\n".join(["refused, nothing was changed:", *against]))
+    try:
+        jobs.cluster(__opts__, "cluster_pool_benchmark.make", [groups], bool)
+        _until_served(groups)
+        words = [seconds, pool_benchmark.objects(limits)]
+        measured = jobs.cluster(__opts__, "cluster_pool_benchmark.run", words, timeout=2 * seconds + 900)
+    finally:
+        jobs.cluster(__opts__, "cluster_pool_benchmark.tidy", kind=bool)
+    text = [pool_benchmark.text(limits, groups, seconds, measured, pg_num)]
+    text += [f"the cluster was busy, which was measured too: {line}" for line in judge.lines(verdict.moves)]
+    return answer.Answer("\n".join(text), {"pg_num": groups, "seconds": seconds, **measured})
+
+
 def _until_served(groups: int) -> None:
     """Wait until the pool's placement groups are served and settled; whatever other pools do."""
 
@@ -152,7 +163,7 @@ def _until_served(groups: int) -> None:
         raise ProposalError(f"its pool is not usable: {'; '.join(judge.lines(wrong))}; see 'ceph -s'")
 
 
-def _number(name: str, value: object) -> int:
-    if type(value) is int and value > 0:
+def _number(name: str, value: object, most: int) -> int:
+    if type(value) is int and 0 < value <= most:
         return value
-    raise ArgumentError(f"{name}={names.shown(value)}: expected a whole number from 1 on")
+    raise ArgumentError(f"{name}={names.shown(value)}: expected a whole number from 1 to {most}")

@@ -21,7 +21,7 @@ GROUPS = {
 }  # of appendix E; more where a suite asks for so many an OSD, less where room lacks
 META = 16  # placement groups of a pool of metadata
 K, M = 2, 2  # of the guide's erasure coded pools
-SHARE = 0.5  # of what fits until the first OSD is full, at most, that a benchmark fills
+SHARE = pool_benchmark.SHARE
 LEAST = 1 << 30  # bytes that rados bench may write from one load generator, at least
 LARGEST = 1500 << 30  # bytes of the images of one load generator: benchmaster's
 MIB = 1 << 20

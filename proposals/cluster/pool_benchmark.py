@@ -2,8 +2,14 @@
 
 from collections.abc import Mapping
 
+from proposals.text.sizes import rounded
+
 WANTED = 1024  # of the reference guide
 SECONDS = 300  # of the reference guide, each way
+LONGEST = 3600  # seconds each way: it tests a new cluster, a suite measures one
+SHARE = 0.5  # of what fits until the first OSD is full, at most, that is written
+OBJECT = 4 << 20  # bytes of one object, rados bench's own
+LEAST = 256  # objects, 1 GiB: so little is written in seconds
 
 
 def pg_num(groups: Mapping[str, int], wanted: int = WANTED) -> int:
@@ -16,6 +22,27 @@ def pg_num(groups: Mapping[str, int], wanted: int = WANTED) -> int:
     free = (groups["osds"] * groups["per_osd"] - groups["used"]) // groups["size"] if groups["osds"] else 0
     room = min(free, wanted)
     return 1 << (room.bit_length() - 1) if room > 0 else 0
+
+
+def objects(groups: Mapping[str, int]) -> int:
+    """Return how many objects may be written, with all copies; arguments as for ``pg_num``."""
+    return int(groups["free"] * SHARE) // max(1, groups["size"]) // OBJECT
+
+
+def against(groups: Mapping[str, int], pg_num: int) -> list[str]:
+    """Return what stands against a test: no placement groups that fit, no room."""
+    why = []
+    if not pg_num:
+        why.append(
+            f"no pool fits: {groups['osds']} OSDs are in, at most {groups['per_osd']} placement groups each, "
+            f"{groups['used']} are there: see 'ceph osd df' and mon_max_pg_per_osd"
+        )
+    if objects(groups) < LEAST:
+        why.append(
+            f"no room: of {rounded(groups['free'])} that fit until the first OSD is full it may write {SHARE:.0%}, "
+            f"with {groups['size']} copies, and {rounded(LEAST * OBJECT)} is the least: see 'ceph osd df'"
+        )
+    return why
 
 
 def text(groups: Mapping[str, int], pg_num: int, seconds: int, measured: Mapping[str, Mapping], wanted: int) -> str:

@@ -320,6 +320,13 @@ esac""",
     assert facts["size"] == 3 and facts["osds"] == 4
 
 
+def test_a_quick_test_writes_so_many_objects_at_most(cluster, program, tmp_path):
+    program("rados", f"""echo "$*" >>{tmp_path}/benches; echo '{{"bandwidth": 1, "datas": []}}'""")
+    assert cluster["cluster_pool_benchmark.run"](10, 256) == {"write": {"bandwidth": 1}, "seq": {"bandwidth": 1}}
+    told = [line.partition(" bench ")[2] for line in (tmp_path / "benches").read_text().splitlines()]
+    assert told == ["10 write --no-cleanup --max-objects 256", "10 seq"]
+
+
 def changes(tmp_path):
     asked = [line.split(" --format")[0] for line in (tmp_path / "asked").read_text().splitlines()]
     return [line for line in asked if {"set", "rm", "create", "fail", "new", "import"} & set(line.split())]

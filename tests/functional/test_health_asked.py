@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -415,20 +416,81 @@ def test_a_cluster_that_does_not_answer_holds_back_no_deploy_and_is_an_error_at_
     assert runners["health.show"]()["retcode"] == 1
 
 
-def test_a_quick_test_waits_for_its_own_pool_and_takes_it_away(runners, cluster):
-    cluster.groups(active__clean=1, active__remapped__backfilling=500, incomplete=3)  # others' business
-    made = {"peering": 64}
-    cluster.later.append((5, lambda: (made.clear(), made.update({"active+clean": 64}))))
-    cluster.cluster_pool_benchmark_groups = lambda _: {"osds": 6, "per_osd": 250, "used": 0, "size": 3}
+ROOM = {"osds": 6, "per_osd": 250, "used": 0, "size": 3, "free": 24 << 30, "host_free": {}}
+
+
+@pytest.fixture
+def tested(cluster):
+    """The states of the quick test's placement groups; ``room`` beside, and what it ``wrote``."""
+    made = SimpleNamespace(states={"active+clean": 64}, room=dict(ROOM), wrote=[], record={})
+    cluster.cluster_benchmark_record = lambda _: made.record
+    cluster.cluster_pool_benchmark_groups = lambda _: made.room
     cluster.cluster_pool_benchmark_make = lambda _, groups: groups == 64
-    cluster.cluster_pool_benchmark_states = lambda _: dict(made)
-    cluster.cluster_pool_benchmark_run = lambda _, seconds: {"write": {"bandwidth": 1}, "seq": {"bandwidth": 1}}
+    cluster.cluster_pool_benchmark_states = lambda _: dict(made.states)
     cluster.cluster_pool_benchmark_tidy = lambda _: True
-    assert "64 placement groups" in runners["pool.quick_test"](pg_num=64)["text"] and cluster.seconds == 5
-    made.update({"active+clean": 60})  # four groups that nobody has heard of
+
+    def run(_, *words):
+        made.wrote.append(words)
+        return {"write": {"bandwidth": 1}, "seq": {"bandwidth": 1}}
+
+    cluster.cluster_pool_benchmark_run = run
+    return made
+
+
+def test_a_quick_test_waits_for_its_own_pool_and_takes_it_away(runners, cluster, tested):
+    cluster.groups(active__clean=1, active__remapped__backfilling=500)  # others' business
+    tested.states = {"peering": 64}
+    cluster.later.append((5, lambda: setattr(tested, "states", {"active+clean": 64})))
+    told = runners["pool.quick_test"](pg_num=64)["text"]
+    assert "64 placement groups" in told and "the cluster was busy, which was measured too" in told
+    assert cluster.seconds == 5 and tested.wrote == [(300, 1024)], "half of 24 GiB, three copies, of 4 MiB each"
+    tested.states = {"active+clean": 60}  # four groups that nobody has heard of
     done = runners["pool.quick_test"](pg_num=64)
     assert done["retcode"] == 2 and "4 placement groups are not served: 4 unknown" in done["error"]
     assert [function for _, function, *_ in cluster.asked][-1] == "cluster_pool_benchmark.tidy"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "typed", "says"),
+    [
+        (lambda cluster, tested: cluster.groups(active__clean=1, incomplete=3), {}, "the cluster is not sound: "),
+        (
+            lambda cluster, tested: tested.room.update(free=5 << 30),
+            {},
+            "no room: of 5 GiB that fit until the first OSD",
+        ),
+        (lambda cluster, tested: tested.room.update(used=1500), {}, "no pool fits: 6 OSDs are in"),
+        (lambda cluster, tested: tested.room.pop("host_free"), {}, "run ceph.stage.prep"),
+        (lambda cluster, tested: None, {"seconds": 86400}, "expected a whole number from 1 to 3600"),
+        (
+            lambda cluster, tested: tested.record.update(
+                id="moc-1", pid=os.getpid(), born=stage_lock.born(os.getpid())
+            ),
+            {},
+            "benchmark moc-1 is running",
+        ),
+    ],
+)
+def test_a_quick_test_that_would_hurt_is_refused_and_touches_no_pool(runners, cluster, tested, spoil, typed, says):
+    spoil(cluster, tested)
+    done = runners["pool.quick_test"](pg_num=64, **typed)
+    assert done["retcode"] == 2 and says in done["error"]
+    assert not {function.rpartition(".")[2] for _, function, *_ in cluster.asked} & {"make", "run", "tidy"}
+
+
+def test_a_quick_test_beside_another_takes_its_pool_from_nobody(runners, cluster, tested, monkeypatch):
+    def run(*_):
+        done = runners["pool.quick_test"](pg_num=64)
+        assert "pool.quick_test is running on this master" in done["error"]
+        return {"write": {"bandwidth": 1}, "seq": {"bandwidth": 1}}
+
+    cluster.cluster_pool_benchmark_run = run
+    assert "64 placement groups" in runners["pool.quick_test"](pg_num=64)["text"]
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
+    assert "stage deploy is running" in runners["pool.quick_test"](pg_num=64)["error"]
+    assert [function for _, function, *_ in cluster.asked if function.endswith("tidy")] == [
+        "cluster_pool_benchmark.tidy"
+    ]
 
 
 @pytest.fixture
