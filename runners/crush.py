@@ -51,10 +51,11 @@ def place(test: bool = False) -> dict[str, Any]:
         hosts = several([words[3] for words in moving], "more")
         try:
             estimated = _estimate(commands)
-            if moves.total(estimated) < SMALL and not moves.against(estimated):
+            dragged = crush.dragged(commands, places, found["tree"])
+            if moves.total(estimated) < SMALL and not [*moves.against(estimated), *dragged]:
                 still = commands
             else:
-                told = [f"{hosts}: {KEPT}", *moves.lines(estimated)]
+                told = [f"{hosts}: {KEPT}", *moves.lines(estimated), *dragged]
         except ProposalError as err:
             told = [f"{hosts}: left where they are: how much data moves is not known yet: {err}"]
             findings = [{"severity": "warning", "hosts": [], "message": told[0], "fix": UNKNOWN}]
@@ -67,7 +68,8 @@ def move(*hosts: str, test: bool = False) -> answer.Output:
     """Move hosts with data to the places that the site's ``crush_locations`` gives them; only those that are named.
 
     Without names it says which hosts are elsewhere, and how much data moves where all of them are moved. Refused where
-    placement groups would find too few failure domains, or OSDs would be too full. Data moves by itself afterwards, at
+    placement groups would find too few failure domains, OSDs would be too full, or a bucket would take hosts along that
+    are not named. Data moves by itself afterwards, at
     the recovery settings that OSDs have, in one movement: ``norebalance`` holds it back until the last host stands at
     its place. Interrupted, the same command goes on; deploy names it.
 
@@ -93,7 +95,8 @@ def move(*hosts: str, test: bool = False) -> answer.Output:
     if not commands:
         there = f"{several(sorted(places), 'more')}: at their crush_locations: nothing changed"
         return _nothing("crush.move", hosts, there, test)
-    return _asked("crush.move", hosts, commands, _estimate(commands), test)
+    against = crush.dragged(commands, places, found["tree"])
+    return _asked("crush.move", hosts, commands, _estimate(commands), test, against)
 
 
 @answer.answers
@@ -127,12 +130,17 @@ def reclass(*hosts: str, test: bool = False) -> answer.Output:
 
 
 def _asked(
-    command: str, hosts: Sequence[str], commands: Sequence[list[str]], moved: Mapping[str, Any], test: bool
+    command: str,
+    hosts: Sequence[str],
+    commands: Sequence[list[str]],
+    moved: Mapping[str, Any],
+    test: bool,
+    against: Sequence[str] = (),
 ) -> answer.Output:
     """Run planned commands for hosts that are named; else, and in test mode, say them; refuse what would hurt."""
     told, dry = [*moves.lines(moved), *_interrupted()], test or not hosts
     log = {"command": command, "event": "moves"}
-    done = ceph.change(__opts__, commands, told, moves.against(moved), dry, _typed(command, hosts), **log)
+    done = ceph.change(__opts__, commands, told, [*moves.against(moved), *against], dry, _typed(command, hosts), **log)
     if not hosts and "text" in done:
         done["text"] += f"\nto do it, name the hosts: salt-run {command} HOST …"
     return done

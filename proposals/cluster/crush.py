@@ -98,19 +98,22 @@ def commands(wanted: Mapping[str, Mapping[str, str]], tree: Iterable[Mapping]) -
     """Return the ``ceph`` commands that bring hosts and buckets to their places; empty where they are there.
 
     A host without OSDs gets its bucket, so that its first OSD stands in the right place from the beginning.
-    What the map has beside is left alone. Raises PolicyError where a bucket would have two places.
+    What the map has beside is left alone, and so is a bucket below its root for which the site writes no level above.
+    Raises PolicyError where a bucket would have two places.
     """
     nodes = list(tree)
     parent = {child: node["name"] for node in nodes for child in node.get("children", ())}
     known = {node["name"]: (node["type"], parent.get(node["id"])) for node in nodes}
-    chains = _chains(wanted)
+    chains, below, written = _chains(wanted), _below(nodes), _written(wanted)
     todo: list[list[str]] = []
     for name, (kind, _) in chains.items():
         if known.get(name, (kind, None))[0] != kind:
             raise PolicyError(f"crush_locations: {name} is a {known[name][0]} in the CRUSH map, not a {kind}")
         if name not in known:
             todo.append(["osd", "crush", "add-bucket", name, kind])
-    for name, (_, (above_kind, above)) in chains.items():
+    for name, (kind, (above_kind, above)) in chains.items():
+        if kind != "host" and name not in written and name in below.get(above, ()):
+            continue
         if above and known.get(name, (None, None))[1] != above:
             todo.append(["osd", "crush", "move", name, f"{above_kind}={above}"])
     return todo
@@ -127,6 +130,25 @@ def still(todo: Iterable[list[str]], tree: Iterable[Mapping]) -> list[list[str]]
     return [words for words in todo if words[2] == "add-bucket" or words[3] not in named or bare(named[words[3]])]
 
 
+def dragged(todo: Iterable[list[str]], wanted: Collection[str], tree: Iterable[Mapping]) -> list[str]:
+    """Return why buckets must not be moved, a line each: they hold hosts with OSDs that are not meant.
+
+    todo, tree
+        ``commands``, and what they were made for.
+    wanted
+        The names of the hosts that are meant.
+    """
+    nodes = list(tree)
+    below, hosts = _below(nodes), {node["name"] for node in nodes if node["type"] == "host" and node.get("children")}
+    moved = [words[3] for words in todo if words[2] == "move"]
+    return [
+        f"{name} holds {', '.join(others)} too, with all data there: name them as well, with their place under "
+        "crush_locations, or leave that bucket where it is"
+        for name in moved
+        if name not in hosts and (others := sorted(below.get(name, set()) & hosts - set(wanted)))
+    ]
+
+
 def edits(todo: Iterable[list[str]]) -> list[list[str]]:
     """Return what ``commands`` do to the CRUSH map, as words for ``crushtool``."""
     return [
@@ -135,6 +157,26 @@ def edits(todo: Iterable[list[str]]) -> list[list[str]]:
         else ["--move", words[3], "--loc", *words[4].split("=")]
         for words in todo
     ]
+
+
+def _below(nodes: Iterable[Mapping]) -> dict[str, set[str]]:
+    """The names of all that stands below each bucket."""
+    named = {node["id"]: node for node in nodes}
+
+    def within(node: Mapping) -> set[str]:
+        inside = [named[child] for child in node.get("children", ()) if child in named]
+        return {each["name"] for each in inside}.union(*(within(each) for each in inside))
+
+    return {node["name"]: within(node) for node in named.values()}
+
+
+def _written(wanted: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """The buckets for which the site writes a level above."""
+    return {
+        name
+        for place in wanted.values()
+        for name in [place[kind] for kind in ("root", *reversed(TYPES)) if kind in place][1:]
+    }
 
 
 def _chains(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, tuple[str, str]]]:

@@ -254,6 +254,31 @@ def test_what_stands_right_is_not_moved_again(master, cluster):
     assert cluster["log"] == [] and cluster["edits"] == []
 
 
+def test_a_rack_moves_with_no_host_that_is_not_named(master, cluster):
+    """node2 stands in the rack already: all of its data would move along."""
+    runners = master.runners()
+    for words in (["add-bucket", "r1", "rack"], ["move", "r1", "root=default"], ["move", "node2", "rack=r1"]):
+        placed(cluster["tree"], ["osd", "crush", *words])
+    cluster["pillar"]["crush_locations"] = {"m-node[12]": {"rack": "r1", "room": "a"}}
+    cluster["moved"] = {"pools": {}, "osds": {}, "busy": 0, "limit": 0.9}  # so little that deploy would move it
+    for test in (True, False):
+        done = runners["crush.move"]("m-node1", test=test)
+        assert done["retcode"] == 2 and "r1 holds node2 too, with all data there: name them as well" in done["error"]
+    assert cluster["log"] == []
+    assert "retcode" not in runners["crush.move"]("m-node[12]")
+    assert "osd crush move r1 room=a" in told(cluster["log"])
+
+
+def test_deploy_moves_no_rack_with_hosts_that_have_no_place(master, cluster):
+    for words in (["add-bucket", "r1", "rack"], ["move", "r1", "root=default"], ["move", "node2", "rack=r1"]):
+        placed(cluster["tree"], ["osd", "crush", *words])
+    cluster["pillar"]["crush_locations"] = {"m-node1": {"rack": "r1", "room": "a"}}
+    cluster["moved"] = {"pools": {}, "osds": {}, "busy": 0, "limit": 0.9}
+    text = master.runners()["crush.place"]()["text"]
+    assert "r1, node1: left where they are" in text and "r1 holds node2 too, with all data there" in text
+    assert told(cluster["log"]) == ["osd crush add-bucket a room", "osd crush move a root=default"]
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [

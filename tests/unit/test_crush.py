@@ -34,6 +34,19 @@ def tree(racks, hosts, roots=()):
     return nodes
 
 
+def roomed(nodes, case):
+    """The same with racks in a case's rooms, or nowhere."""
+    ids, default = {node["name"]: node["id"] for node in nodes}, nodes[0]
+    for at, (room, racks) in enumerate(case.get("rooms", {}).items()):
+        inside = [ids[rack] for rack in racks]
+        nodes.append({"id": -100 - at, "name": room, "type": "room", "children": inside})
+        default["children"] = [*(set(default["children"]) - {*inside}), -100 - at]
+    default["children"] = [
+        id_ for id_ in default["children"] if id_ not in {ids[rack] for rack in case.get("nowhere", ())}
+    ]
+    return nodes
+
+
 def judged(case, run):
     if "says" in case:
         with pytest.raises(PolicyError) as caught:
@@ -42,7 +55,7 @@ def judged(case, run):
         return
     todo, told = run()
     assert [" ".join(words) for words in todo] == case["commands"].splitlines()
-    assert case.get("told", "") in "\n".join(told)
+    assert case.get("told", case.get("dragged", "")) in "\n".join(told)
     assert "told_not" not in case or case["told_not"] not in "\n".join(told)
 
 
@@ -56,8 +69,16 @@ def cluster(case, nodes):
 
 @pytest.mark.parametrize("case", CASES["places"], ids=lambda case: case["about"])
 def test_places(case):
-    nodes = tree(case.get("racks", {}), HOSTS[:3] if "racks" not in case else HOSTS)
-    judged(case, lambda: (crush.commands(crush.locations(case["said"], {host: host for host in HOSTS}), nodes), []))
+    nodes = roomed(tree(case.get("racks", {}), HOSTS[:3] if "racks" not in case else HOSTS), case)
+
+    def run():
+        places = crush.locations(case["said"], {host: host for host in HOSTS})
+        todo = crush.commands(places, nodes)
+        told = crush.dragged(todo, places, nodes)
+        assert len(told) == ("dragged" in case)
+        return todo, told
+
+    judged(case, run)
     if "still" in case:
         todo = [words.split() for words in case["commands"].splitlines()]
         assert [" ".join(words) for words in crush.still(todo, nodes)] == case["still"].splitlines()
