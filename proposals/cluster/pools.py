@@ -32,9 +32,9 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
         ``cluster_crush.inspect``'s answer.
 
     Raises PolicyError where it is not understood or cannot be: more parts than failure domains, one copy alone, a rule
-    or profile of the name that it needs which places otherwise. What exists is never changed here: ``pool.change`` does
-    that, by name. An empty pool without an application is one whose making was cut short, and is finished; one that
-    holds anything is another's.
+    or profile of the name that it needs which places otherwise. What exists is never changed here, and holds no other
+    pool back: ``pool.change`` changes it, by name. An empty pool without an application is one whose making was cut
+    short, and is finished; one that holds anything is another's.
     """
     wanted = read(written)
     there = {pool["pool_name"]: pool for pool in cluster["pools"]}
@@ -44,7 +44,13 @@ def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]
     for name, options in sorted(wanted.items()):
         # its application is the last thing that a new pool gets: empty and without one, making it was cut short
         made = name in there and (there[name]["applications"] or there[name]["objects"] != 0)
-        pool = Pool(name, options, cluster, there[name] if made else None)
+        try:
+            pool = Pool(name, options, cluster, there[name] if made else None)
+        except PolicyError as err:  # hosts may have gone since it was made: that holds nothing else back
+            if not made:
+                raise
+            differences.append(f"{err}: the pool exists, and is left as it is")
+            continue
         if not made:
             differences += pool.risks()
         if name in there:
