@@ -69,9 +69,9 @@ def move(*hosts: str, test: bool = False) -> answer.Output:
 
     Without names it says which hosts are elsewhere, and how much data moves where all of them are moved. Refused where
     placement groups would find too few failure domains, OSDs would be too full, or a bucket would take hosts along that
-    are not named. Data moves by itself afterwards, at
-    the recovery settings that OSDs have, in one movement: ``norebalance`` holds it back until the last host stands at
-    its place. Interrupted, the same command goes on; deploy names it.
+    are not named. Data moves by itself afterwards, at the recovery settings that OSDs have, in one movement:
+    ``norebalance`` holds it back until the last host stands at its place. Interrupted, the same command goes on; deploy
+    names it.
 
     hosts
         Minion ids, or globs of them.
