@@ -55,6 +55,9 @@ def estimate(
     dump = ask(["osd", "dump"])
     listed = [pool for pool in dump["pools"] if edits or devices or pool["pool_name"] in changed]
     held = _held(ask(["pg", "dump", "pgs"]), [pool["pool"] for pool in listed])
+    nodes = ask(["osd", "df"])["nodes"]
+    # On a new cluster whose OSDs wait all weights are 0, and Ceph maps groups to some of them all the same.
+    empty = {osd["id"] for osd in nodes if not osd["crush_weight"]} | {NONE}
     weights = [(osd["osd"], osd["weight"]) for osd in dump["osds"] if osd["weight"] != 1]
     gets: Counter[int] = Counter()
     loses: Counter[int] = Counter()
@@ -63,8 +66,8 @@ def estimate(
         maps = _maps(Path(folder), edits, devices or {}) if listed else ()
         for pool in listed:
             then = changed.get(pool["pool_name"], {})
-            told[pool["pool_name"]] = _moved(pool, then, maps, weights, held[pool["pool"]], (gets, loses))
-    usage = {osd["id"]: {"kb": osd["kb"], "kb_used": osd["kb_used"]} for osd in ask(["osd", "df"])["nodes"]}
+            told[pool["pool_name"]] = _moved(pool, then, maps, weights, held[pool["pool"]], empty, (gets, loses))
+    usage = {osd["id"]: {"kb": osd["kb"], "kb_used": osd["kb_used"]} for osd in nodes}
     osds = {
         str(osd): {"gets": gets[osd], "loses": loses[osd], **usage.get(osd, {"kb": 0, "kb_used": 0})}
         for osd in sorted(gets | loses)
@@ -137,9 +140,17 @@ def _bytes(stat: Mapping[str, int]) -> int:
 
 
 def _moved(
-    pool: Mapping, then: Mapping, maps: Sequence[Mapping], weights: Sequence, held: Mapping, sums: Sequence[Counter]
+    pool: Mapping,
+    then: Mapping,
+    maps: Sequence[Mapping],
+    weights: Sequence,
+    held: Mapping,
+    empty: set[int],
+    sums: Sequence[Counter],
 ) -> dict[str, Any]:
-    """What moves of a pool; counted in ``sums`` for each OSD too. Raises where nobody knows what a group holds."""
+    """What moves of a pool; counted in ``sums`` for each OSD too. Raises where nobody knows what a group holds that
+    does not lie on ``empty`` OSDs alone.
+    """
     rules = {number: name for name, number in maps[0]["rules"].items()}
     wanted = then.get("rule", rules[pool["crush_rule"]])
     sizes = pool["size"], then.get("size", pool["size"])
@@ -160,7 +171,7 @@ def _moved(
         worse = _count(before) >= sizes[0] or _count(after) < _count(before)
         lacking += worse and _count(after) < sizes[1]
         changes = list(_changes(before, after, pool["type"] == CODED, sums))
-        unknown += bool(changes and _count(before)) and parent not in held["bytes"]
+        unknown += bool(changes and set(before) - empty) and parent not in held["bytes"]
         for osd, counter in changes:
             counter[osd] += share
             if counter is sums[0]:

@@ -98,7 +98,7 @@ def played(tmp_path, monkeypatch):
     answers = {
         "dump": {"pools": POOLS, "osds": osds, "backfillfull_ratio": 0.9, "full_ratio": 0.95},
         "pgs": {"pg_ready": True, "pg_stats": groups},
-        "df": {"nodes": [{"id": number, "kb": 1 << 20, "kb_used": 1 << 19} for number in range(8)]},
+        "df": {"nodes": [{"id": n, "crush_weight": 5.5, "kb": 1 << 20, "kb_used": 1 << 19} for n in range(8)]},
         "detail": POOLS,
         "names": ["p", "e"],
         "config": [],
@@ -158,6 +158,10 @@ def test_what_a_manager_that_has_just_begun_does_not_know_is_not_nothing(modules
     (played / "pgs").write_text(json.dumps({**pgs, "pg_stats": known}))
     with pytest.raises(CommandExecutionError, match="pool p: the active manager does not know yet what"):
         modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
+    df = json.loads((played / "df").read_text())  # a new cluster, all of whose OSDs wait for their weights
+    waiting = [{**node, "crush_weight": 0} for node in df["nodes"]]
+    (played / "df").write_text(json.dumps({"nodes": waiting}))
+    assert modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})["pools"]["p"]["bytes"] == 0
 
 
 def test_groups_that_lack_a_copy_already_may_not_lose_the_others(python_module):
@@ -168,7 +172,7 @@ def test_groups_that_lack_a_copy_already_may_not_lose_the_others(python_module):
     module._mapped, mapped = (lambda *_: next(places)), module._mapped
     held = {"bytes": dict.fromkeys(range(4), 0), "acting": 2}
     try:
-        moved = module._moved(one, {}, [{"file": "", "rules": {"r": 0}}] * 2, [], held, (Counter(), Counter()))
+        moved = module._moved(one, {}, [{"file": "", "rules": {"r": 0}}] * 2, [], held, set(), (Counter(), Counter()))
     finally:
         module._mapped = mapped
     assert moved["lacking"] == 2
@@ -218,9 +222,11 @@ def test_more_placement_groups_share_what_their_parents_held(python_module):
     try:
         maps = [{"file": "", "rules": {"r": 0}}] * 2
         gets, loses = module.Counter(), module.Counter()
-        moved = module._moved(one, {"pg_num": 4}, maps, [], held, (gets, loses))
+        moved = module._moved(one, {"pg_num": 4}, maps, [], held, set(), (gets, loses))
         assert (moved["bytes"], moved["groups"], dict(gets), dict(loses)) == (2 * MIB, 1, {6: 2 * MIB}, {2: 2 * MIB})
-        moved = module._moved({**one, "pg_num": 4, "pg_placement_num": 4}, {"pg_num": 2}, maps, [], held, (gets, loses))
+        moved = module._moved(
+            {**one, "pg_num": 4, "pg_placement_num": 4}, {"pg_num": 2}, maps, [], held, set(), (gets, loses)
+        )
         assert moved["groups"] == 1
     finally:
         module._mapped = kept
