@@ -40,8 +40,9 @@ def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
 
         salt 'osdnode1' links_plan.steps '{links: {}}' '{}' '{}'
     """
-    remade = _remade(network, links, __salt__["links_kernel.differences"](network, links, before))
-    gone = [name for name in before if name not in network["links"] and name in links]
+    differences = __salt__["links_kernel.differences"](network, links, before)
+    remade = _remade(network, links, differences)
+    gone = [name for name in differences if name not in network["links"]]  # a port is nobody's to delete
     new = [name for name in network["links"] if name not in links] + remade
     created = [name for name in new if network["links"][name]["kind"] != "ethernet"]
     deleted = [*_above(links, remade + gone), *remade, *gone]
