@@ -57,6 +57,8 @@ def _unfit(nic: Nic, wanted: NetworkArguments, host: HostPorts) -> str | None:
     above = host.nics.get(nic.master or "")
     if nic.master and nic.master != wanted.bond:
         return f"member of {above.kind if above else 'another interface'} {nic.master}, which stays as it is"
+    if burden := host.burden({nic.name, wanted.bond}):
+        return f"{burden} lies on it or on {wanted.bond}, and stays as it is"
     if nic.master == wanted.bond:
         return None  # a member whose cable has fallen out is still one
     if nic.link is not True:

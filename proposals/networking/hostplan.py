@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from proposals.networking import bonding
@@ -83,7 +83,8 @@ class _Planning:
             self.roles |= {name: ("unused", why) for name, why in left.items()}
             if not ports:
                 self.warn(
-                    f"no bond: no two ports with link, of one speed and driver; its {len(left)} ports stay as they are"
+                    "no bond: no two ports with link, of one speed and driver, are free; "
+                    f"its {len(left)} ports stay as they are"
                 )
         if ports:
             self._bonded(ports)
@@ -106,7 +107,7 @@ class _Planning:
 
     def _bonded(self, ports: tuple[Nic, ...]) -> None:
         wanted, names = self.wanted, {nic.name for nic in ports}
-        absorbed = self._above(names | {wanted.bond})
+        absorbed = self.host.stack(names | {wanted.bond})
         for name in absorbed:
             self.roles[name] = (wanted.bond, None) if name in names else ("kept", None)
         by_vlan: dict[int, list[Address]] = {UNTAGGED: []}
@@ -125,11 +126,6 @@ class _Planning:
         if len({nic.card for nic in ports}) == 1:
             self.notes.append(Note(HINT, f"{wanted.bond}: all its ports are on one card, and fail with it"))
 
-    def _above(self, names: set[str]) -> list[str]:
-        """These interfaces and the VLANs on them, where the host has them."""
-        taken = {name for name in names if name in self.host.nics}
-        return sorted(taken | {nic.name for nic in self.host.nics.values() if nic.vlan and set(nic.lower) & names})
-
     def _vlan(self, address: Address, now: int) -> int:
         """Where an address belongs: its network's VLAN, where one was named, else where it lies."""
         for network, vlan in (
@@ -145,12 +141,17 @@ class _Planning:
         network = self.networks.cluster
         if not self._needs_cluster() or any(within(one, network) for each in by_vlan.values() for one in each):
             return
-        others = {name: nic for name, nic in self.host.nics.items() if name not in absorbed}
-        where = next((name for name, nic in others.items() if any(within(one, network) for one in nic.addresses)), None)
-        if where:
-            self.notes.append(Note(HINT, f"its address in the cluster network {network} stays on {where}"))
-        elif address := self._computed():
+        if not self._elsewhere(absorbed) and (address := self._computed()):
             by_vlan.setdefault(self.wanted.cluster_vlan or UNTAGGED, []).append(address)
+
+    def _elsewhere(self, taken: Collection[str]) -> bool:
+        """Whether the cluster network's address lies on an interface that is not taken: it stays there, and is said."""
+        network = self.networks.cluster
+        for name, nic in self.host.nics.items():
+            if name not in taken and any(within(one, network) for one in nic.addresses):
+                self.notes.append(Note(HINT, f"its address in the cluster network {network} stays on {name}"))
+                return True
+        return False
 
     def _needs_cluster(self) -> bool:
         """Hosts with disks for OSDs alone speak on the cluster network, or those that the admin named."""
@@ -189,43 +190,49 @@ class _Planning:
 
     def _apart(self) -> None:
         """No bond: the public network stays on its port, the cluster network gets the fastest free one."""
-        public, cluster = self.networks
-        ports = {
-            name: nic for name, nic in self.host.nics.items() if nic.kind in PORTS and not nic.reason and not nic.master
-        }
-        own = next((nic for nic in ports.values() if any(within(address, public) for address in nic.addresses)), None)
-        theirs = next(
-            (nic for nic in ports.values() if any(within(address, cluster) for address in nic.addresses)), None
-        )
+        nics = self.host.nics.values()
+        ports = [nic for nic in nics if nic.kind in PORTS and not nic.reason and not self.host.burden({nic.name})]
+        own, theirs = (next((nic for nic in ports if self._carries(nic, one)), None) for one in self.networks)
         new: Address | None = None
-        if not theirs and self._needs_cluster():
-            free = [nic for nic in ports.values() if nic.link and not nic.addresses and self._named(nic)]
+        if not theirs and self._needs_cluster() and not self._elsewhere(()):
+            free = [nic for nic in ports if nic.link and not nic.addresses and self._alone(nic) and self._named(nic)]
             theirs = max(free, key=lambda nic: nic.speed or 0, default=own if self.wanted.cluster_vlan else None)
             if theirs is None:
+                cluster = self.networks.cluster
                 self.warn(
                     f"no free port with link for the cluster network {cluster}: cluster-vlan= puts it on the public one"
                 )
             new = self._computed() if theirs else None
-        for nic in {address.name: address for address in (own, theirs) if address}.values():
+        for nic in {nic.name: nic for nic in (own, theirs) if nic}.values():
             self._plain(nic, new if nic is theirs else None)
+
+    def _carries(self, nic: Nic, network: Network | None) -> bool:
+        """Whether a port, or a VLAN on it, has an address in a network."""
+        stack = (self.host.nics[name] for name in self.host.stack({nic.name}))
+        return any(within(address, network) for one in stack for address in one.addresses)
+
+    def _alone(self, nic: Nic) -> bool:
+        return self.host.stack({nic.name}) == [nic.name]
 
     def _named(self, nic: Nic) -> bool:
         return not self.wanted.ports or any(bonding.fnmatchcase(nic.name, one) for one in self.wanted.ports)
 
     def _plain(self, nic: Nic, new: Address | None) -> None:
         mtu, vlan = self._mtu((nic,)), self.wanted.cluster_vlan
-        tagged = bool(new and vlan)
+        stack = [self.host.nics[name] for name in self.host.stack({nic.name})]
+        addresses = {one.name: list(one.addresses) for one in stack}
+        vlans = {one.vlan: one.name for one in stack if one.vlan}  # on the same port: they keep their names
+        if new:
+            name = vlans.setdefault(vlan, f"{nic.name}.{vlan}") if vlan else nic.name
+            addresses.setdefault(name, []).append(new)
         roles = (("public", self.networks.public), ("cluster", self.networks.cluster))
-        addresses = [*nic.addresses, *([new] if new and not tagged else [])]
-        inside = [
-            role
-            for role, network in roles
-            if any(within(address, network) for address in (*nic.addresses, new) if address)
-        ]
+        held = [one for each in addresses.values() for one in each]
+        inside = [role for role, network in roles if any(within(address, network) for address in held)]
+        self.roles |= {one.name: ("kept", None) for one in stack}
         self.roles[nic.name] = (" and ".join(inside) or "kept", None)
-        self.links.append(Link(nic.name, "ethernet", mtu, _texts(addresses)))
-        if tagged:
-            self.links.append(Link(f"{nic.name}.{vlan}", "vlan", mtu, (str(new),), (), nic.name, vlan))
+        self.links.append(Link(nic.name, "ethernet", mtu, _texts(addresses[nic.name])))
+        for id_, name in sorted(vlans.items()):
+            self.links.append(Link(name, "vlan", mtu, _texts(addresses[name]), (), nic.name, id_))
 
 
 def _texts(addresses: list[Address]) -> tuple[str, ...]:

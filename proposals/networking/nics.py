@@ -48,6 +48,19 @@ class HostPorts(NamedTuple):
     gateway: str | None
     disks: tuple[int, int]
 
+    def stack(self, names: Collection[str]) -> list[str]:
+        """These interfaces and the VLANs on them, where the host has them: what moves together."""
+        on = {nic.name for nic in self.nics.values() if nic.vlan and not nic.reason and set(nic.lower) & set(names)}
+        return sorted(on | {name for name in names if name in self.nics})
+
+    def burden(self, names: Collection[str]) -> str | None:
+        """What lies on these interfaces or their VLANs and would not move with them, such as ``bridge br0``."""
+        stack = self.stack(names)
+        above = {nic.name for nic in self.nics.values() if set(nic.lower) & set(stack)}
+        above |= {master for name in stack if (master := self.nics[name].master)}
+        name = min(above - {*stack, *names}, default=None)
+        return f"{self.nics[name].kind} {name}" if name and name in self.nics else name
+
 
 def read(raw: object, target: str | None = None, targets: Collection[str] | None = None) -> tuple[HostPorts, ...]:
     """The hosts of an inventory that ``target`` (a glob) or ``targets`` name, sorted by id.

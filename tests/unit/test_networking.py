@@ -117,6 +117,7 @@ nics = st.lists(
             "link": st.sampled_from([True, True, True, False, None]),
             "card": st.integers(0, 2),
             "addresses": st.integers(0, 9),
+            "vlans": st.lists(st.sampled_from([7, 30]), max_size=2, unique=True),
         }
     ),
     max_size=6,
@@ -129,13 +130,16 @@ def _names():
 
 
 def built(drawn, place):
-    """A host of drawn ports; some have an address, each its own."""
+    """A host of drawn ports; some have an address, each its own, and VLANs with one."""
     nics = []
     for at, (name, one) in enumerate(zip(_names(), drawn, strict=False)):
         has = {0: [f"10.0.0.{place * 10 + at + 1}/24"], 1: [f"10.1.0.{place * 10 + at + 1}/24"]}.get(
             one["addresses"], []
         )
         nics.append({**one, "name": name, "path": f"pci-0000:0{one['card']}:00.{at}", "addresses": has})
+        for vlan in one["vlans"]:
+            on = {"name": f"{name}.{vlan}", "kind": "vlan", "vlan": vlan, "lower": [name], "path": None}
+            nics.append({**on, "addresses": [f"10.{vlan}.{place}.{at + 1}/16"]})
     return host({"nics": nics})
 
 
@@ -149,6 +153,7 @@ def deployed(before, answer, lost):
         for name in link.get("ports", ()):
             ports[name] |= {"addresses": [], "master": link["name"], "mtu": link["mtu"]}
             ports[name] |= {} if name != lost else {"link": False, "speed": None}
+            ports = {key: nic for key, nic in ports.items() if nic.get("lower") != [name]}  # its VLANs are the bond's
         known |= {"addresses": link["addresses"], "mtu": link["mtu"], "vlan": link.get("id")}
         known["lower"] = link.get("ports") or known.get("lower")
     return {**before, "ceph_nics": list(ports.values())}
@@ -174,6 +179,9 @@ def test_what_holds_for_every_host(drawn, words, lost):
             assert len({(before[each]["speed"], before[each]["driver"]) for each in bond["ports"]}) == 1
             assert len(bond["ports"]) >= 2
             assert all(before[each]["link"] for each in bond["ports"])
+        for nic in before.values():  # a VLAN on a planned port is planned, or the port's host file would drop it
+            if nic.get("vlan") and roles[nic["lower"][0]]["role"] != "unused":
+                assert any(set(nic["addresses"]) <= set(link["addresses"]) for link in planned["links"] if "id" in link)
         # no address is lost, none comes twice, and none but the cluster network's is new
         kept = [each for one in roles.values() if one["role"] == "unused" for each in before[one["name"]]["addresses"]]
         now = kept + [each for link in planned["links"] for each in link["addresses"]]
