@@ -44,6 +44,8 @@ def differences(network: Mapping, links: Mapping, before: Mapping | None = None)
     before
         The links that were applied last: what they had and the plan has no more must be gone.
 
+    A VLAN that the plan has under another name, or on the bond that takes its port, must be gone too.
+
     CLI Example:
 
     .. code-block:: bash
@@ -57,10 +59,25 @@ def differences(network: Mapping, links: Mapping, before: Mapping | None = None)
         if there and before and name in before:
             gone = set(before[name]["addresses"]) - set(link["addresses"])
             lines[name] += [f"still has {address}" for address in sorted(gone & _addresses(there))]
-    for name, link in (before or {}).items():
-        if name not in network["links"] and name in links and link["kind"] != "ethernet":
-            lines[name] = ["is still there"]
+    was = [name for name, link in (before or {}).items() if link["kind"] != "ethernet" and name in links]
+    going = [name for name in (*was, *_taken_over(network, links)) if name not in network["links"]]
+    lines |= dict.fromkeys(going, ["is still there"])
     return {name: words for name, words in lines.items() if words}
+
+
+def _taken_over(network: Mapping, links: Mapping) -> list[str]:
+    """VLANs of the plan under other names, or still on a port of their bond: the kernel has a number once on a link,
+    and an address on both would lead nowhere.
+    """
+    planned = {(link["lower"], link["id"]) for link in network["links"].values() if link["kind"] == "vlan"}
+    bonds = {port: name for name, link in network["links"].items() for port in link.get("ports", ())}
+    found = []
+    for name, link in links.items():
+        info, lower = link.get("linkinfo", {}), link.get("link")
+        data = info.get("info_data", {})
+        if info.get("info_kind") == "vlan" and data.get("protocol", "802.1Q") == "802.1Q":
+            found += [name] if (bonds.get(lower, lower), data.get("id")) in planned else []
+    return found
 
 
 def _link(planned: Mapping, there: Mapping) -> list[str]:

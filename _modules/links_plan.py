@@ -8,13 +8,15 @@ NET = Path("/sys/class/net")
 LIVE = ("miimon", "xmit_hash_policy", "min_links")  # options that the bonding driver changes while ports are up
 
 
-def obstacles(network: Mapping, links: Mapping) -> list[str]:
+def obstacles(network: Mapping, links: Mapping, before: Mapping | None = None) -> list[str]:
     """Return what stands against applying planned links, one line each.
 
     network
         ``ceph:network`` of the pillar.
     links
         What ``links_kernel.links`` answered.
+    before
+        The links that were applied last.
 
     CLI Example:
 
@@ -22,7 +24,9 @@ def obstacles(network: Mapping, links: Mapping) -> list[str]:
 
         salt 'osdnode1' links_plan.obstacles '{links: {}, ports: {}}' '{}'
     """
-    return _ports(network, links) + _routes(network, links)
+    differences = __salt__["links_kernel.differences"](network, links, before)
+    gone = [name for name in differences if name not in network["links"]]
+    return _ports(network, links) + _upon(network, links, gone) + _routes(network, links)
 
 
 def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
@@ -61,10 +65,9 @@ def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
 
 
 def _ports(network: Mapping, links: Mapping) -> list[str]:
-    """Ports that are not there, not where the plan saw them, held by something else, or too small."""
+    """Ports that are not there, not where the plan saw them, or too small."""
     problems = []
     mtu = {port: link["mtu"] for name, link in network["links"].items() for port in link.get("ports", (name,))}
-    bonds = {port: name for name, link in network["links"].items() for port in link.get("ports", ())}
     for port, path in network["ports"].items():
         there = links.get(port)
         if not there:
@@ -75,11 +78,27 @@ def _ports(network: Mapping, links: Mapping) -> list[str]:
             problems.append(
                 f"{port} sits at {place}, the plan saw it at {path}: has its card been exchanged? Plan again"
             )
-        master = there.get("master")
-        if master and master != bonds.get(port):
-            problems.append(f"{port} is a member of {master}: take it out of there or out of the plan")
         if (planned := mtu.get(port, 0)) > there.get("max_mtu", planned):
             problems.append(f"{port} can do an MTU of {there['max_mtu']}, {planned} is planned: nothing is applied")
+    return problems
+
+
+def _upon(network: Mapping, links: Mapping, gone: Collection[str]) -> list[str]:
+    """What lies on a link that is planned, or that goes, and is not in the plan: it would be lost, at the next boot at
+    the latest, when no file of the host's own speaks of that link any more.
+    """
+    bonds = {port: name for name, link in network["links"].items() for port in link.get("ports", ())}
+    taken = {*network["ports"], *network["links"], *gone}
+    problems = []
+    for name, link in links.items():
+        master, kind = link.get("master"), link.get("linkinfo", {}).get("info_kind")
+        if name in taken and master and master != bonds.get(name):
+            problems.append(f"{name} is a member of {master}: take it out of there or out of the plan")
+        elif name not in taken and link.get("link") in taken and kind != "veth":  # whose other end is told as this
+            problems.append(
+                f"the {kind} {name} lies on {link['link']} and the plan does not have it: run ceph.stage.discovery and "
+                "networks.populate again, or take it away"
+            )
     return problems
 
 

@@ -219,6 +219,16 @@ def test_what_stands_against_a_change_is_one_line(host, network, given, told):
     assert told in line
 
 
+def test_a_vlan_that_its_own_file_would_bring_again_at_boot_is_named(host, modules):
+    """networkd's file of the bond, ours, says which VLANs lie on it; the others ask each VLAN's own file."""
+    links = {"bond0": PLANNED["links"]["bond0"], "back": PLANNED["links"]["bond0.3001"]}
+    assert host({**PLANNED, "links": links})["links.check"]() == []
+    (line,) = host({**PLANNED, "links": links}, ("networkmanager",))["links.check"]()
+    assert line.startswith("bond0.3001, which the plan has otherwise, would come again at boot by a file of its own")
+    modules["links_undo.remember"]([], PLANNED["links"])  # of ours, the file goes too
+    assert modules["links.check"]() == []
+
+
 @pytest.fixture
 def applied(host, python_module, tmp_path, monkeypatch):
     """Apply the wider plan with programs that only write down how they were called; ``networkctl`` does this too."""

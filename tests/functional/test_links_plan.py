@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from salt.exceptions import CommandExecutionError
 from saltlinks import FIXTURES
 
 CASES = yaml.safe_load((FIXTURES / "networking/changes.yaml").read_text())
@@ -35,6 +36,34 @@ def test_case(modules, name):
     assert {key: steps[key] for key in ("deleted", "created")} == {
         key: case.get(key, []) for key in ("deleted", "created")
     }
-    against = modules["links_plan.obstacles"](network, kernel)
+    against = modules["links_plan.obstacles"](network, kernel, before)
     assert len(against) == len(case.get("against", [])), against
     assert [line for line, part in zip(against, case.get("against", []), strict=True) if part not in line] == []
+
+
+def test_a_rollback_brings_up_what_was_deleted_vlans_last(python_module, monkeypatch):
+    """NetworkManager activates what was active: those that the plan has no more are among it."""
+    links, asked = python_module("links"), []
+    network = {"links": {"bond0": planned({"ports": ["eth0"]})}, "ports": {"eth0": None}}
+    kernel = {name: known(name, short) for name, short in {"guests": {"link": "bond7", "id": 7}, "bond7": {}}.items()}
+    steps = {"deleted": ["guests", "bond7"], "created": ["bond0"], "options": {}, "commands": []}
+    answers = {"changes": {"bond0": "is not there"}, "check": [], "_network": network, "_reached": []}
+    for name, answer in {**answers, "_backends": ["links_networkmanager"]}.items():
+        monkeypatch.setattr(links, name, lambda answer=answer: answer)
+
+    def arm(*_):
+        raise CommandExecutionError("far enough")
+
+    told = {
+        "links_undo.applied": lambda: {"links": {}},
+        "links_kernel.links": lambda: kernel,
+        "links_files.differences": lambda *_: {"written": {}, "removed": []},
+        "links_plan.steps": lambda *_: steps,
+        "links_networkmanager.read": list,
+        "links_networkmanager.undo": lambda ports, names: asked.extend(names) or [],
+        "links_undo.arm": arm,
+    }
+    monkeypatch.setattr(links, "__salt__", told)
+    with pytest.raises(CommandExecutionError, match="far enough"):
+        links.apply()
+    assert asked == ["bond0", "eth0", "bond7", "guests"]
