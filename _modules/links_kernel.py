@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import halocline
 
 LIMIT = 20  # seconds one command may take
+UNASKED = ("kernel", "ra", "redirect")  # protocols of routes that come with an address, or from a router
 # From the planner's words to those of `ip -d -j link`, where they differ.
 OPTIONS = {"mode": "mode", "miimon": "miimon", "lacp_rate": "ad_lacp_rate", "xmit_hash_policy": "xmit_hash_policy"}
 OPTIONS |= {"min_links": "min_links"}
@@ -15,7 +16,9 @@ SLOW = 61  # the same with the long timeout (lacp_rate slow)
 
 
 def links() -> dict[str, dict]:
-    """Return every link of this host as the kernel has it (``ip -d -j address``), by name, with its default routes.
+    """Return every link of this host as the kernel has it (``ip -d -j address``), by name.
+
+    With the ``gateways`` of its default routes, and the other ``routes`` that somebody gave to it, of all tables.
 
     CLI Example:
 
@@ -24,9 +27,14 @@ def links() -> dict[str, dict]:
         salt 'osdnode1' links_kernel.links
     """
     by_name = {link["ifname"]: link for link in _ip("-d", "-j", "address")}
-    for route in _ip("-j", "route", "show", "default") + _ip("-6", "-j", "route", "show", "default"):
-        if route.get("dev") in by_name:
-            by_name[route["dev"]].setdefault("gateways", []).append(route.get("gateway"))
+    routes = [route for family in ("-4", "-6") for route in _ip(family, "-j", "route", "show", "table", "all")]
+    for route, hop in [(each, hop) for each in routes for hop in each.get("nexthops", [each])]:
+        there = by_name.get(hop.get("dev"), {})
+        if route["dst"] == "default" and "table" not in route:
+            there.setdefault("gateways", []).append(hop.get("gateway"))
+        elif route.get("protocol") not in UNASKED:
+            told = {key: route[key] for key in ("dst", "protocol", "table") if key in route}
+            there.setdefault("routes", []).append({**told, "gateway": hop.get("gateway")})
     return by_name
 
 

@@ -26,7 +26,7 @@ def obstacles(network: Mapping, links: Mapping, before: Mapping | None = None) -
     """
     differences = __salt__["links_kernel.differences"](network, links, before)
     gone = [name for name in differences if name not in network["links"]]
-    return _ports(network, links) + _upon(network, links, gone) + _routes(network, links)
+    return _ports(network, links) + _upon(network, links, gone) + _lost(network, links, gone)
 
 
 def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
@@ -102,23 +102,44 @@ def _upon(network: Mapping, links: Mapping, gone: Collection[str]) -> list[str]:
     return problems
 
 
-def _routes(network: Mapping, links: Mapping) -> list[str]:
-    """Default routes that would be lost: they lie on what a bond takes, and the plan names no gateway, or one of the
-    other family alone. What a router advertises goes in that case without a word: planned links take none of that.
+def _lost(network: Mapping, links: Mapping, gone: Collection[str]) -> list[str]:
+    """Routes that would be lost: they lie on what a bond takes or what goes. Of default routes those for which the plan
+    names no gateway, or one of the other family alone; what a router advertises goes in that case without a word:
+    planned links take none of that.
     """
-    taken = set(network["ports"]) | set(network["links"])
+    taken = {*network["ports"], *network["links"], *gone}
     planned = {_address(link["gateway"]).version for link in network["links"].values() if link.get("gateway")}
     problems = []
     for name, link in links.items():
         gateways = link.get("gateways", ()) if name in taken else ()
-        lies = f"the default route by {', '.join(map(str, gateways))} lies on {name} and the plan names"
-        if gateways and not planned:
-            problems.append(f"{lies} no gateway: networks.populate gateway={gateways[0]} ...")
-        elif any(_other(gateway, planned) for gateway in gateways):
+        lost = [gateway for gateway in gateways if not planned or _other(gateway, planned)]
+        lies = f"the default route by {', '.join(map(str, lost))} lies on {name} and the plan names"
+        if lost and not planned:
+            problems.append(f"{lies} no gateway: networks.populate gateway={lost[0]} ...")
+        elif lost:
             problems.append(
                 f"{lies} one gateway, of the other family: let that route lie on another port, or remove it"
             )
+        for route in link.get("routes", ()) if name in taken else ():
+            if not _again(network, route):
+                by = f" by {route['gateway']}" if route["gateway"] else ""
+                by += f" in table {route['table']}" if "table" in route else ""
+                problems.append(
+                    f"the route to {route['dst']}{by} lies on {name} and would be lost: let it lie on another port, or "
+                    "remove it"
+                )
     return problems
+
+
+def _again(network: Mapping, route: Mapping) -> bool:
+    """Whether a route of a DHCP server, such as the one to its name server, leads where the plan leads anyway."""
+    if route.get("protocol") != "dhcp" or "table" in route:
+        return False
+    if route["gateway"]:
+        return any(link.get("gateway") == route["gateway"] for link in network["links"].values())
+    address = ipaddress.ip_network(route["dst"]).network_address
+    addresses = (address for link in network["links"].values() for address in link["addresses"])
+    return any(address in ipaddress.ip_interface(text).network for text in addresses)
 
 
 def _other(gateway: str | None, planned: Collection[int]) -> bool:

@@ -155,7 +155,11 @@ def host(with_pillar, python_module, tmp_path, monkeypatch):
             kernel[name] = {**kernel[name], **change}
         monkeypatch.setattr(python_module("links"), "CONTAINER", tmp_path if container else tmp_path / "none")
         monkeypatch.setattr(python_module("links_undo"), "HOME", tmp_path)
-        routes = [{"dev": name, "gateway": link.pop("via")} for name, link in kernel.items() if "via" in link]
+        routes = [
+            {"dst": "default", "dev": name, "gateway": link.pop("via")}
+            for name, link in kernel.items()
+            if "via" in link
+        ]
         monkeypatch.setattr(
             python_module("links_kernel"),
             "_ip",

@@ -1,5 +1,7 @@
 """What a change of links takes and what stands against it: every case of fixtures/networking/changes.yaml."""
 
+import json
+
 import pytest
 import yaml
 from salt.exceptions import CommandExecutionError
@@ -39,6 +41,27 @@ def test_case(modules, name):
     against = modules["links_plan.obstacles"](network, kernel, before)
     assert len(against) == len(case.get("against", [])), against
     assert [line for line, part in zip(against, case.get("against", []), strict=True) if part not in line] == []
+
+
+def test_routes_that_somebody_gave_are_told_with_their_link(modules, python_module, monkeypatch):
+    """Of all tables and families; not those of the kernel, nor what a router advertises."""
+    routes = json.loads((FIXTURES / "networking/kernel/routes.json").read_text())
+    kernel = {"-d": [{"ifname": "p1"}, {"ifname": "p2"}], **routes}
+    monkeypatch.setattr(python_module("links_kernel"), "_ip", lambda *words: kernel[words[0]])
+    assert modules["links_kernel.links"]() == {
+        "p1": {
+            "ifname": "p1",
+            "gateways": ["10.0.0.1", "10.0.0.3", "10.0.0.4", "fd00::1"],
+            "routes": [
+                {"dst": "10.60.0.0/16", "gateway": "10.0.0.1", "table": "100"},
+                {"dst": "default", "gateway": "10.0.0.7", "table": "100"},
+                {"dst": "10.50.0.0/16", "gateway": "10.0.0.2", "protocol": "static"},
+                {"dst": "fd02::/64", "gateway": "fd00::3"},
+                {"dst": "fd02::/64", "gateway": "fd00::4"},
+            ],
+        },
+        "p2": {"ifname": "p2"},
+    }
 
 
 def test_a_rollback_brings_up_what_was_deleted_vlans_last(python_module, monkeypatch):
