@@ -166,6 +166,6 @@ ARGUMENTS: dict[str, Argument] = {
         "same-host-part: 192.168.124.31 becomes 192.168.100.31; keep: no address is made",
         "same-host-part",
     ),
-    "gateway": Argument(_address, "the default route's address", "the host's own"),
+    "gateway": Argument(_address, "the default route's address", "the host's own, of a planned port"),
     "force": Argument(argument_readers.switch, "overwrite files that were edited", "off"),
 }

@@ -11,7 +11,6 @@ from proposals.networking.hostplan import HostNetwork, Link
 from proposals.networking.plan import NetworkPlan
 from proposals.policy.populate_decision import Wanted
 from proposals.settings.cluster import NETWORKS
-from proposals.text.addresses import beside
 
 Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 CLUSTER = "stack/default/ceph/cluster.yml"
@@ -34,11 +33,7 @@ def network(planned: HostNetwork, plan: NetworkPlan) -> dict:
     """What one host is told: its links, where each port must sit, its gateway."""
     links = {link.name: _link(link, plan) for link in planned.links}
     ports = {port for link in planned.links for port in link.ports or ((link.name,) if link.kind == "ethernet" else ())}
-    assigned: dict = {"links": links, "ports": {name: planned.host.nics[name].path for name in sorted(ports)}}
-    gateway = plan.arguments.gateway or planned.host.gateway
-    if gateway and (link := _toward(planned, gateway)):
-        links[link]["gateway"] = gateway
-    return assigned
+    return {"links": links, "ports": {name: planned.host.nics[name].path for name in sorted(ports)}}
 
 
 def _link(link: Link, plan: NetworkPlan) -> dict:
@@ -50,15 +45,7 @@ def _link(link: Link, plan: NetworkPlan) -> dict:
         assigned |= {"ports": list(link.ports), "mode": wanted.mode, "miimon": 100}
         if wanted.mode == "802.3ad":
             assigned |= {"lacp_rate": wanted.lacp_rate, "xmit_hash_policy": wanted.hash, "min_links": 1}
-    return assigned
-
-
-def _toward(planned: HostNetwork, gateway: str) -> str | None:
-    """The link whose network a gateway lies in."""
-    for link in planned.links:
-        if any(beside(gateway, each) for each in link.addresses):
-            return link.name
-    return None
+    return assigned | ({"gateway": link.gateway} if link.gateway else {})
 
 
 def _text(content: Mapping) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from proposals.networking import bonding
 from proposals.networking.arguments import JUMBO, NetworkArguments
 from proposals.networking.nics import PORTS, Address, HostPorts, Nic
-from proposals.text.addresses import Network, within
+from proposals.text.addresses import Network, beside, within
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note
 
@@ -26,6 +26,7 @@ class Link(NamedTuple):
     ports: tuple[str, ...] = ()
     lower: str | None = None
     id: int | None = None
+    gateway: str | None = None
 
 
 class HostNetwork(NamedTuple):
@@ -90,6 +91,7 @@ class _Planning:
             self._bonded(ports)
         elif not self.wanted.mode:
             self._apart()
+        self._routed()
         for name, nic in self.host.nics.items():
             self.roles.setdefault(name, ("unused", nic.reason or self._kept(nic)))
         return HostNetwork(self.host, tuple(self.links), dict(sorted(self.roles.items())), tuple(self.notes))
@@ -187,6 +189,18 @@ class _Planning:
         if self.wanted.mtu and self.wanted.mtu > limit:
             raise PlanError(f"{self.host.id}: mtu={self.wanted.mtu}, and {least} can do {limit} at most: mtu={limit}")
         return self.wanted.mtu or min(JUMBO, limit)
+
+    def _routed(self) -> None:
+        """The default route: the one that was asked for, else the host's own, where it lies on what the plan takes."""
+        taken = [self.host.nics[name] for name, (role, _) in self.roles.items() if role != "unused"]
+        own = sorted({gateway for nic in taken for gateway in nic.gateways})
+        if len(own) > 1 and not self.wanted.gateway:  # any of them may be the one that the master is reached by
+            self.warn(f"default routes by {', '.join(own)}, and one can be planned: gateway= says which")
+            return
+        gateway = self.wanted.gateway or next(iter(own), self.host.gateway)
+        toward = (at for at, link in enumerate(self.links) if any(beside(gateway, one) for one in link.addresses))
+        if (at := next(toward, None)) is not None:
+            self.links[at] = self.links[at]._replace(gateway=gateway)
 
     def _apart(self) -> None:
         """No bond: the public network stays on its port, the cluster network gets the fastest free one."""

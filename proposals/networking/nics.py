@@ -17,7 +17,8 @@ Address = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 class Nic(NamedTuple):
     """An interface of a host. ``speed`` in Mb/s; ``master``: the bond or bridge it is a member of; ``lower``: what a
-    bond, bridge or VLAN lies on; ``reason``: why it cannot be used, None where it can."""
+    bond, bridge or VLAN lies on; ``gateways``: of its default routes, which older inventories do not tell; ``reason``:
+    why it cannot be used, None where it can."""
 
     name: str
     kind: str
@@ -33,6 +34,7 @@ class Nic(NamedTuple):
     lower: tuple[str, ...]
     vlan: int | None
     reason: str | None
+    gateways: tuple[str, ...] = ()
 
     @property
     def card(self) -> str:
@@ -105,6 +107,10 @@ def _nic(raw: object) -> Nic:
     elif entry.get("error"):
         reason = f"cannot be read: {names.shown(entry['error'])}"
     addresses, wrong = _addresses(entry.get("addresses"))
+    listed = entry.get("gateways")
+    gateways = tuple(str(one) for one in (listed if isinstance(listed, list) else ()))
+    if odd := next((one for one in gateways if not _is_ip(one)), None):
+        gateways, reason = (), reason or f"its gateway is not an address: {names.shown(odd)}"
     for key in ("driver", "path", "master", "kind"):
         if entry.get(key) is not None and not names.is_label(entry[key]):
             reason = reason or f"its {key} is not accepted: {names.shown(entry[key])}"
@@ -121,6 +127,7 @@ def _nic(raw: object) -> Nic:
         mtu=_number(entry.get("mtu")) or 1500,
         link=entry.get("link") if isinstance(entry.get("link"), bool) else None,
         addresses=addresses,
+        gateways=gateways,
         lower=tuple(str(one) for one in entry.get("lower") or () if isinstance(one, str) and NAME.fullmatch(one)),
         reason=reason or (f"its address is not one: {wrong}" if wrong else None),
     )

@@ -6,16 +6,19 @@ bonds, bridges and VLANs are all listed, each with what it is made of.
 
 import ipaddress
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
 
 # Where the kernel and udev tell; tests point these at a machine on file.
 NET, VLANS, UDEV = Path("/sys/class/net"), Path("/proc/net/vlan/config"), Path("/run/udev/data")
+ROUTES, ROUTES6 = Path("/proc/net/route"), Path("/proc/net/ipv6_route")
 ETHERNET, INFINIBAND = "1", "32"  # ARPHRD_*, linux/if_arp.h: other types (loopback, tunnels) carry no cluster
 PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 UP = 1  # IFF_UP, linux/if.h
+GATEWAY = 2  # RTF_GATEWAY, linux/route.h
 
 
 def ceph_nics() -> dict[str, list[dict]]:
@@ -26,7 +29,8 @@ def ceph_nics() -> dict[str, list[dict]]:
     carrier; None where the kernel cannot say, as while it is not up) and ``addresses`` with prefix length, link-local
     ones left out. Where there is one: ``speed`` (Mb/s, as it runs now), ``driver``, ``path`` (``pci-0000:3b:00.0``,
     udev's ID_PATH), ``numa_node``, ``master`` (the bond or bridge it is a member of), ``lower`` (what a bond, bridge
-    or VLAN lies on), ``mode`` (of a bond), ``vlan`` (its number), ``error`` in place of what cannot be read.
+    or VLAN lies on), ``mode`` (of a bond), ``vlan`` (its number), ``gateways`` (of its default routes, IPv4 first, by
+    metric; link-local ones, which routers advertise, left out), ``error`` in place of what cannot be read.
 
     CLI Example:
 
@@ -34,7 +38,7 @@ def ceph_nics() -> dict[str, list[dict]]:
 
         salt 'osdnode1' grains.get ceph_nics
     """
-    addresses, vlans = _addresses(), _vlans()
+    addresses, vlans, gateways = _addresses(), _vlans(), _gateways()
     nics = []
     for port in sorted(NET.glob("*")):
         try:
@@ -42,7 +46,8 @@ def ceph_nics() -> dict[str, list[dict]]:
         except (OSError, ValueError) as err:
             nic = {"name": port.name, "error": str(err)}
         if nic:
-            nics.append({**nic, "addresses": addresses.get(port.name, [])})
+            known = {"gateways": gateways[port.name]} if port.name in gateways else {}
+            nics.append({**nic, "addresses": addresses.get(port.name, []), **known})
     return {"ceph_nics": nics}
 
 
@@ -125,3 +130,29 @@ def _addresses() -> dict[str, list[str]]:
             if not address.is_link_local:
                 addresses.setdefault(name.partition(":")[0], []).append(f"{address}/{mask.bit_count()}")
     return {name: sorted(listed) for name, listed in addresses.items()}
+
+
+def _gateways() -> dict[str, list[str]]:
+    """``{interface: [address]}`` of the default routes, IPv4 first, by metric."""
+    gateways: dict[str, list[str]] = {}
+    for _, name, packed in (*sorted(_ipv4_defaults()), *sorted(_ipv6_defaults())):
+        address = ipaddress.ip_address(packed)
+        if not address.is_link_local and str(address) not in gateways.setdefault(name, []):
+            gateways[name].append(str(address))
+    return {name: listed for name, listed in gateways.items() if listed}
+
+
+def _ipv4_defaults() -> Iterator[tuple[int, str, bytes]]:
+    """Metric, interface and gateway of the main table's default routes (linux/net/ipv4/fib_trie.c): an address is a
+    number as this host's processor keeps it.
+    """
+    for row in map(str.split, _text(ROUTES).splitlines()):
+        if len(row) > 7 and row[1] == row[7] == "0" * 8 and int(row[3], 16) & GATEWAY:
+            yield int(row[6]), row[0], int(row[2], 16).to_bytes(4, sys.byteorder)
+
+
+def _ipv6_defaults() -> Iterator[tuple[int, str, bytes]]:
+    """The same of IPv6 (linux/net/ipv6/route.c)."""
+    for row in map(str.split, _text(ROUTES6).splitlines()):
+        if len(row) > 9 and row[0] == "0" * 32 and row[1] == row[3] == "00" and int(row[8], 16) & GATEWAY:
+            yield int(row[5], 16), row[9], bytes.fromhex(row[4])

@@ -32,8 +32,10 @@ def grain(grain_module):
 def machine(tmp_path_factory):
     """The machine on file: where the grain finds its kernel's files, and its addresses."""
     root = tmp_path_factory.mktemp("machine")
-    places = {"NET": root / "class/net", "VLANS": root / "vlans", "UDEV": root / "udev"}
-    write(places["VLANS"], MACHINE["vlans"])
+    places = {"NET": root / "class/net", "UDEV": root / "udev"}
+    for name in ("vlans", "routes", "routes6"):
+        places[name.upper()] = root / name
+        write(root / name, MACHINE[name])
     listed = {}
     for name, port in PORTS.items():
         if "file" in port:

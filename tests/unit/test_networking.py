@@ -82,6 +82,7 @@ SHOWN = {
     "links": _equal(_links),
     "addresses": _equal(lambda found: {link["name"]: link["addresses"] for link in found["links"]}),
     "ports": _equal(lambda found: [one["name"] for one in found["ports"] if one["role"] == "bond0"]),
+    "gateways": _equal(lambda found: {one["name"]: one["gateway"] for one in found["links"] if "gateway" in one}),
     "reached_by": _equal(lambda found: found["reached_by"]),
     "reasons": _reasons,
     "warnings": _among("warnings"),
