@@ -2,11 +2,18 @@
 
 import configparser
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import halocline
 import halocline_monitors
 from salt.exceptions import CommandExecutionError
+
+CLAUSE = re.compile(r"\s*[,;]\s*")  # between two capabilities
+NAMED = re.compile(r"\b(?:pool|fsname|data)=([^\s,;]+)")  # what of the cluster a capability opens
+RECORD = ("iscsi", "gateway.conf")  # pool and object in which iSCSI gateways keep what they serve
+ABSENT = "(2) No such file or directory"  # of either, in the words of rados
 
 
 def missing() -> dict[str, str]:
@@ -21,21 +28,7 @@ def missing() -> dict[str, str]:
 
         salt 'saltmaster' cluster_auth.missing
     """
-    registered = {entry["entity"]: entry for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
-    used = any(name.startswith("osd.") for name in registered)
-    lacks, strange = {}, []
-    for name, key, caps in _sections(_keyring()):
-        entry = registered.get(name, {})
-        if entry.get("key") != key:
-            lacks[name] = "fresh key" if entry else "new"
-        elif entry["caps"] != caps:
-            lacks[name] = "capabilities"
-        # Monitors make bootstrap keys themselves with their store, so until an OSD was made nobody has used them.
-        unused = name.startswith("client.bootstrap-") and not used
-        if entry and entry["key"] != key and not unused and not _earlier(name, entry["key"]):
-            strange.append(name)
-    _refuse(strange)
-    return lacks
+    return {name: what for name, (what, _, _) in _lacking().items()}
 
 
 def register() -> bool:
@@ -50,15 +43,14 @@ def register() -> bool:
 
         salt 'saltmaster' cluster_auth.register
     """
-    lacks, imported = missing(), ""
-    own = __pillar__.get("ceph_keys") or {}
-    for name, key, caps in _sections(_keyring()):
+    imported, own = "", __pillar__.get("ceph_keys") or {}
+    for name, (what, key, caps) in _lacking().items():
         words = [name, *(word for pair in sorted(caps.items()) for word in pair)]
-        if lacks.get(name) == "new" and name in own:
+        if what == "new" and name in own:
             __salt__["cluster_cli.tell"](["auth", "add", *words, "-i", "-"], stdin=_section(name, key, {}))
-        elif lacks.get(name) == "capabilities" or (name in lacks and name in own):
+        elif what == "capabilities" or name in own:
             __salt__["cluster_cli.tell"](["auth", "caps", *words])
-        if lacks.get(name) == "fresh key" or (lacks.get(name) == "new" and name not in own):
+        if what == "fresh key" or (what == "new" and name not in own):
             imported += _section(name, key, caps)
     if imported:
         __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=imported)
@@ -132,6 +124,72 @@ def set_admin() -> bool:
     words = ["ceph", *asker.options(), "auth", "import", "-i", "-"]
     halocline.run(words, stdin=keyring[keyring.index("[client.admin]") :], limit=asker.limit)
     return True
+
+
+def _lacking() -> dict[str, tuple[str, str, Mapping[str, str]]]:
+    """What ``missing`` returns, each with its key and with what that is to open."""
+    registered = {entry["entity"]: entry for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
+    used = any(name.startswith("osd.") for name in registered)
+    lacks, strange = {}, []
+    for name, key, planned in _sections(_keyring()):
+        entry = registered.get(name, {})
+        caps = _kept(name, entry.get("caps", {}), planned)
+        if entry.get("key") != key:
+            lacks[name] = ("fresh key" if entry else "new", key, caps)
+        elif entry["caps"] != caps:
+            lacks[name] = ("capabilities", key, caps)
+        # Monitors make bootstrap keys themselves with their store, so until an OSD was made nobody has used them.
+        unused = name.startswith("client.bootstrap-") and not used
+        if entry and entry["key"] != key and not unused and not _earlier(name, entry["key"]):
+            strange.append(name)
+    _refuse(strange)
+    return lacks
+
+
+def _kept(name: str, had: Mapping[str, str], planned: Mapping[str, str]) -> Mapping[str, str]:
+    """The capabilities of a key, with those that it has for what the settings no longer name and which is there yet: a
+    gateway whose record holds an image that it may not open does not start, nor may a host lose a mounted file system.
+    """
+    still = SERVED.get(".".join(name.split(".")[:2]))
+    if still is None or name in (__pillar__.get("ceph_keys") or {}):
+        return planned
+    gone = {
+        service: [cap for cap in CLAUSE.split(had.get(service, "")) if set(NAMED.findall(cap)) - {*NAMED.findall(caps)}]
+        for service, caps in planned.items()
+    }
+    served = still() if any(gone.values()) else set()
+    return {
+        service: ", ".join([*(cap for cap in gone[service] if served.issuperset(NAMED.findall(cap))), caps])
+        for service, caps in planned.items()
+    }
+
+
+def _file_systems() -> set[str]:
+    """The file systems that there are."""
+    return {system["mdsmap"]["fs_name"] for system in __salt__["cluster_cli.ask"](["fs", "dump"])["filesystems"]}
+
+
+def _image_pools() -> set[str]:
+    """The pools of all images that iSCSI gateways serve. Their record is read as it is kept: none of them need run."""
+    pool, record = RECORD
+    try:
+        text = halocline.run(["rados", "--pool", pool, "get", record, "-"], limit=60, secret=True)
+    except CommandExecutionError as err:
+        if ABSENT in str(err):  # no gateway has begun yet
+            return set()
+        raise
+    try:
+        return {disk["pool"] for disk in json.loads(text or '{"disks": {}}')["disks"].values()}
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise CommandExecutionError(
+            f"{pool}/{record} is no record of iSCSI gateways ({err!r}): what they serve is not known, so no key was "
+            "changed; a gateway may write it just now: run it again"
+        ) from err
+
+
+# By the beginning of a key's name, what is served by it whether the settings name it or not. NFS servers serve their
+# exports alone, and what a site writes in ceph_keys is its own word.
+SERVED: Mapping[str, Callable[[], set[str]]] = {"client.cephfs": _file_systems, "client.igw": _image_pools}
 
 
 def _earlier(name: str, key: str) -> bool:

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 from salt.exceptions import CommandExecutionError
 
 KEYS = {name: f"AQB{name[-1] * 35}==" for name in ("mon.", "client.admin", "client.bootstrap-osd", "mgr.a")}
@@ -153,6 +155,36 @@ def test_how_the_cluster_is_given_what_it_lacks(with_pillar, ceph, tmp_path):
     assert asked[3].partition("\n")[2] == "".join(
         f'[{name}]\n\tkey = {OTHER}\n\tcaps mon = "allow r"\n' for name in ("client.c", "mgr.a", "mgr.b")
     )
+
+
+SERVED = yaml.safe_load((Path(__file__).parents[1] / "fixtures/keys/served.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", SERVED, ids=lambda case: case["name"])
+def test_no_key_loses_what_is_served_by_it(case, with_pillar, ceph, tmp_path):
+    """Whatever the settings name: what is there stays open, and what is gone is no longer."""
+    lines = "".join(f'\tcaps {service} = "{cap}"\n' for service, cap in case["planned"].items())
+    register = {"register": f"[{case['entity']}]\n\tkey = {OTHER}\n{lines}"}
+    modules = with_pillar(ceph_secrets=register, ceph_keys=case.get("ceph_keys", {}))
+    auth = {"auth_dump": [{"entity": case["entity"], "key": OTHER, "caps": case["had"]}]}
+    systems = [{"mdsmap": {"fs_name": name}} for name in case.get("file_systems", ())]
+    ceph(auth=json.dumps(auth), dump=json.dumps({"filesystems": systems}))
+    with (tmp_path / "ceph").open("a") as script:
+        script.write(f'case "$*" in *auth*caps*) shift 2; echo "$*" >{tmp_path}/told; esac\n')
+    record = "echo 'error: (2) No such file or directory' >&2; exit 1"
+    if "record" in case:
+        record = f"test \"$*\" = '--pool iscsi get gateway.conf -' && cat <<'EOF'\n{case['record']}\nEOF"
+    (tmp_path / "rados").write_text(f"#!/bin/sh\n{record}\n")
+    (tmp_path / "rados").chmod(0o755)
+    if "refused" in case:
+        with pytest.raises(CommandExecutionError, match=case["refused"]):
+            modules["cluster_auth.register"]()
+    else:
+        assert modules["cluster_auth.register"]()
+    assert (tmp_path / "told").exists() is ("given" in case)
+    if "given" in case:
+        words = " ".join(f"{service} {cap}" for service, cap in sorted(case["given"].items()))
+        assert (tmp_path / "told").read_text() == f"auth caps {case['entity']} {words}\n"
 
 
 def test_the_bootstrap_key_that_monitors_made_is_replaced_until_an_osd_used_it(with_pillar, ceph):
