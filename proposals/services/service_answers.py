@@ -9,6 +9,8 @@ from proposals.services.service import Service
 from proposals.stages import plan_steps
 from proposals.text.names import shown
 
+KEEPALIVED = "ceph-rgw-keepalived.service"  # moves the address of rgw_frontend among its hosts
+
 
 @dataclass(frozen=True)
 class AppliedPart:
@@ -69,7 +71,8 @@ def applied(
 
 
 def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], generation: str) -> list[str]:
-    """Return what stands against services on the hosts that answered: an old pillar, a port that another one holds.
+    """Return what stands against services on the hosts that answered: an old pillar, a port that another one holds, the
+    gateways' address on a host that is to have it no more.
 
     steps
         What the master is told, by service.
@@ -93,7 +96,20 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
                         f"{minion}: port {port}, which {name} needs for {process}, is held by {shown(holder)}: end "
                         "that, or give the service another port"
                     )
-    return lines
+    return lines + _addresses(steps, answers)
+
+
+def _addresses(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
+    """Hosts that would keep the address of ``rgw_frontend`` beside those that get it: their keepalived knows no other
+    peers than before.
+    """
+    hosts = steps.get("radosgw", {}).get("parts", {}).get("rgw-frontend", ())
+    return [
+        f"{minion}: {KEEPALIVED} runs, and rgw_frontend no longer means this host: its address would be on two hosts "
+        "at once: run ceph.stage.removal first"
+        for minion, running in sorted(answers.items())
+        if hosts and minion not in hosts and KEEPALIVED in running["units"]
+    ]
 
 
 def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:

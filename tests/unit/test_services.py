@@ -90,6 +90,17 @@ def test_what_stands_against_services_is_named():
     assert service_answers.problems({}, {"node1": RUNNING}, "g") == []
 
 
+@pytest.mark.parametrize(("front", "wrong"), [(["lb1"], 1), (["lb1", "node1"], 0), ([], 0), (None, 0)])
+def test_no_second_host_takes_the_address_of_the_gateways_front(front, wrong):
+    steps = {"radosgw": {"parts": {"rgw": ["node1"]}, "ports": {}}}
+    if front is not None:
+        steps["radosgw"]["parts"]["rgw-frontend"] = front
+    answers = {"node1": {**RUNNING, "units": ["ceph-rgw-keepalived.service"]}, "lb1": RUNNING}
+    found = service_answers.problems(steps, answers, "g")
+    assert len(found) == wrong
+    assert all(line.startswith("node1: ") and "ceph.stage.removal" in line for line in found)
+
+
 def test_daemons_of_a_role_that_went_are_named():
     answered = {"node1": RUNNING}
     assert "ceph-mds@node1.service runs" in service_answers.left(named("cephfs"), {}, answered)[0]
