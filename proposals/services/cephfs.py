@@ -55,7 +55,7 @@ def _changed(systems: Mapping[str, Mapping], theirs: Iterable[str]) -> Iterable[
 
 def _too_few(servers: list[str], systems: Mapping[str, Mapping]) -> Iterable[str]:
     """More active servers than there are."""
-    active = sum(system["max_mds"] for system in systems.values())
+    active = sum(system["max_mds"] or 1 for system in systems.values())
     if active > len(servers):
         yield f"cephfs: {active} active metadata servers are asked for, {len(servers)} minions have the role mds"
 
@@ -90,9 +90,9 @@ def commands(planned: Mapping, existing: Mapping) -> Iterable[Command]:
             yield ["fs", "new", name, f"{name}_metadata", f"{name}_data"]
         if "erasure" in system["data"] and (pool := f"{name}_data_ec") not in fs["data_pools"]:
             yield ["fs", "add_data_pool", name, pool]
-        if fs["max_mds"] != system["max_mds"]:
+        if system["max_mds"] not in (None, fs["max_mds"]):
             yield ["fs", "set", name, "max_mds", str(system["max_mds"])]
-        if fs["standby_replay"] != system["standby_replay"]:
+        if system["standby_replay"] not in (None, fs["standby_replay"]):
             yield ["fs", "set", name, "allow_standby_replay", str(system["standby_replay"]).lower()]
 
 

@@ -60,8 +60,18 @@ SYSTEM = Group(
             "data", POOL_OPTIONS, "how the data pool is made; erasure makes a second one, NAME_data_ec", default={}
         ),
         Setting("metadata", POOL_OPTIONS, "how the metadata pool is made", default={}),
-        Setting("max_mds", Whole(1), "how many metadata servers are active; the others stand by", default=1),
-        Setting("standby_replay", Flag(), "whether a standby follows each active server's journal", default=False),
+        Setting(
+            "max_mds",
+            Whole(1),
+            "how many metadata servers are active, others stand by; where nothing is said one in a new file system, "
+            "and one that exists keeps its own",
+        ),
+        Setting(
+            "standby_replay",
+            Flag(),
+            "whether a standby follows each active server's journal; where nothing is said not in a new file system, "
+            "and one that exists keeps its own",
+        ),
     )
 )
 SETTINGS = (

@@ -80,6 +80,23 @@ def test_file_systems_are_made_once():
     assert list(cephfs.commands({**told, "adopted": ["a"]}, {"file_systems": []})) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [
+        ({}, []),
+        ({"standby_replay": True}, []),
+        ({"max_mds": 2}, ["fs set old max_mds 2"]),
+        ({"standby_replay": False}, ["fs set old allow_standby_replay false"]),
+    ],
+)
+def test_a_file_system_keeps_what_the_site_does_not_say_of_it(said, runs):
+    settings = {"adopted_file_systems": ["old"], "cephfs": {"old": said}}
+    made, problems = plan({"node1": ["mds"], "node2": ["mds"]}, settings)
+    there = {"name": "old", "data_pools": ["x"], "max_mds": 3, "standby_replay": True}
+    todo = cephfs.commands(made.steps()["cephfs"]["cluster"], {"file_systems": [there]})
+    assert (problems, [" ".join(words) for words in todo]) == ([], runs)
+
+
 RUNNING = {"generation": "g", "ports": [[8080, "apache2"]], "units": ["ceph-mds@node1.service", "ssh.service"]}
 
 
