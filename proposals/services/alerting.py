@@ -71,10 +71,13 @@ def _entries(value: object) -> Iterator[tuple[str, object]]:
 
 def _plain(config: Mapping) -> Iterable[str]:
     """Secrets that stand in the configuration itself."""
+    plain = [(key, key) for key, _ in _entries(config) if key in PLAIN]
+    # Of other receivers it is the address of a service, of Slack's it is all that one needs to write there.
+    slack = [inner for key, value in _entries(config) if key == "slack_configs" for inner, _ in _entries(value)]
+    plain += [(f"slack_configs: {key}", key) for key in slack if key == "api_url"]
     return (
-        f"{KEY}: {key} holds a secret: put it into a file of {FOLDER} and write '{key}_file: NAME OF THAT FILE'"
-        for key, _ in _entries(config)
-        if key in PLAIN
+        f"{KEY}: {where} holds a secret: put it into a file of {FOLDER} and write '{key}_file: NAME OF THAT FILE'"
+        for where, key in plain
     )
 
 

@@ -45,6 +45,16 @@ def test_arguments_of_daemons_are_where_their_units_read_them(family):
 
 
 @pytest.mark.parametrize("family", KNOWN)
+def test_alertmanagers_configuration_is_read_by_its_daemon_alone_and_never_shown(show_sls, family):
+    """Receivers' addresses may be secrets, which Alertmanager knows no file for."""
+    groups = {unit: group for row in KNOWN[family] for unit, group in row.get("groups", {}).items()}
+    chunks = show_sls("ceph.service.alertmanager", family)
+    (config,) = (chunk for chunk in chunks if chunk["name"] == "/etc/prometheus/alertmanager.yml")
+    assert (config["user"], config["mode"], config["show_changes"]) == ("root", "0640", False)
+    assert config["group"] == groups[told(family)["alertmanager"]["service"]]
+
+
+@pytest.mark.parametrize("family", KNOWN)
 def test_each_name_stands_once_with_its_source_or_the_reason(family):
     for kind in ("packages", "units"):
         listed = names(family, kind)

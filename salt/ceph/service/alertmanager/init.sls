@@ -22,6 +22,10 @@ ceph-service-alertmanager-configuration:
     - dataset_pillar: ceph:services:alertmanager:config
     - serializer: yaml
     - check_cmd: amtool check-config
+    - user: root
+    - group: prometheus  # of the daemon, with every family; an address in it may be a secret
+    - mode: '0640'
+    - show_changes: False
     - require:
       - pkg: ceph-service-alertmanager-packages
 
