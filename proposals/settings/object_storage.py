@@ -45,7 +45,11 @@ USER = Group(
         Setting("display_name", SHOWN, "the user's name in full; its name where nothing is said"),
         Setting("access_key", S3_NAME, "the access key; the user's name where nothing is said"),
         Setting("max_buckets", Whole(1), "how many buckets the user may have; Ceph's default where nothing is said"),
-        Setting("caps", Named(Choice(CAPS), Choice(PERMS), "{usage: read}", "KIND"), "admin capabilities", default={}),
+        Setting(
+            "caps",
+            Named(Choice(CAPS), Choice(PERMS), "{usage: read}", "KIND"),
+            "all admin capabilities, none by {}; those that the user has stay where nothing is said",
+        ),
     )
 )
 FRONT = Group(

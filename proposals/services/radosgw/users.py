@@ -47,11 +47,12 @@ def _twins(keys: list[str]) -> Iterable[str]:
 
 def _user(name: str, written: Mapping) -> dict:
     """One user, with every key."""
+    caps = written["caps"]
     return {
         "name": name,
         "display_name": shown(written["display_name"] or name),
         "access_key": written["access_key"] or name,
         "secret": secret(name),
         "max_buckets": written["max_buckets"],
-        "caps": {kind: EVERYTHING.get(perm, perm) for kind, perm in sorted(written["caps"].items())},
+        "caps": None if caps is None else {kind: EVERYTHING.get(perm, perm) for kind, perm in sorted(caps.items())},
     }
