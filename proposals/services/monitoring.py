@@ -59,13 +59,13 @@ def plan(cluster: PlannedCluster) -> ServicePlan:
 
 def commands(planned: Mapping, existing: Mapping) -> Iterable[Command]:
     """What is still to do: Ceph's own exporter, which is a module of the managers, and how fresh its numbers are, which
-    it reads at its start.
+    it reads at its start: it goes before that is set, so that a run that ends in between is gone on with.
     """
     enabled = "prometheus" in existing["modules"]
     if other := float(existing["scrape_interval"] or INTERVAL) != planned["scrape_interval"]:
-        yield ["config", "set", "mgr", OPTION, str(planned["scrape_interval"])]
         if enabled:
             yield ["mgr", "module", "disable", "prometheus"]
+        yield ["config", "set", "mgr", OPTION, str(planned["scrape_interval"])]
     if other or not enabled:
         yield ["mgr", "module", "enable", "prometheus"]
 
@@ -117,7 +117,7 @@ def _prometheus(cluster: PlannedCluster, interval: int, rules: list[list[str]]) 
 
 def _watching(cluster: PlannedCluster, watchers: list[str], settings: Mapping) -> ServicePlan:
     """Prometheus: its configuration, our rule file and the site's own (where each lies on a host, and its source)."""
-    own = [[f"{RULES}/{source.rpartition('/')[2]}", source] for source in settings["custom_alerts"]]
+    own = [[f"{RULES}/{_name(source)}", source] for source in settings["custom_alerts"]]
     rules = [list(OWN_RULES), *own]
     kept = settings["retention"]
     part = {
@@ -125,7 +125,21 @@ def _watching(cluster: PlannedCluster, watchers: list[str], settings: Mapping) -
         "rules": rules,
         "arguments": [f"--storage.tsdb.retention.time={kept}"] if kept else [],
     }
-    return ServicePlan(parts={"prometheus": dict.fromkeys(watchers, part)})
+    problems = tuple(_twins(settings["custom_alerts"]))
+    return ServicePlan(parts={"prometheus": dict.fromkeys(watchers, part)}, problems=problems)
+
+
+def _name(source: str) -> str:
+    """By which a rule file of the site's lies on a host."""
+    return source.rpartition("/")[2]
+
+
+def _twins(sources: list[str]) -> Iterable[str]:
+    """Rule files of one name: the last would take the others' place."""
+    names = [_name(source) for source in sources]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        named = " and ".join(source for source in sources if _name(source) == name)
+        yield f"monitoring: custom_alerts: {named} are one file {name} on a host: give one of them another name"
 
 
 def _grafana(cluster: PlannedCluster, watchers: list[str]) -> ServicePlan:

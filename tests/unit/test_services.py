@@ -191,9 +191,25 @@ def test_the_exporter_of_the_managers_is_enabled_once():
     assert fresh == [option, "mgr module enable prometheus"]
     there = {"modules": ["prometheus"], "scrape_interval": "15.000000"}
     other = [" ".join(words) for words in monitoring.commands(wanted, there)]
-    assert other == [option, "mgr module disable prometheus", "mgr module enable prometheus"]
+    assert other == ["mgr module disable prometheus", option, "mgr module enable prometheus"]
     there["scrape_interval"] = "30.000000"
     assert list(monitoring.commands(wanted, there)) == []
+
+
+@pytest.mark.parametrize("ends", range(4))
+def test_an_exporter_that_a_run_left_half_way_reads_the_interval_all_the_same(ends):
+    """Which it does at its start alone."""
+    modules, interval, reads = {"prometheus"}, "15", "15"
+    for stop in (ends, None):
+        todo = monitoring.commands({"scrape_interval": 30}, {"modules": modules, "scrape_interval": interval})
+        for words in list(todo)[:stop]:
+            if words[0] == "config":
+                interval = words[-1]
+            elif words[2] == "disable":
+                modules = set()
+            elif not modules:
+                modules, reads = {"prometheus"}, interval
+    assert (modules, interval, reads) == ({"prometheus"}, "30", "30")
 
 
 @pytest.mark.parametrize("key", reader.KEYS)
