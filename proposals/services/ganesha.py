@@ -54,7 +54,7 @@ def _server(cluster: PlannedCluster, minion: str, roles: list[str], exports: lis
     return ServicePlan(
         parts={"ganesha": {minion: part}},
         entities={f"client.{user}": _caps(role, exports)},
-        secrets={minion: {"ganesha": [f"client.{user}"], **{secret: secret for secret in secrets}}},
+        secrets={minion: {"ganesha": [f"client.{user}"], **{_use(secret): secret for secret in secrets}}},
         pools={POOL: {"application": "nfs"}},
         ports={minion: {PORT: PROCESS}},
         problems=tuple(_against(minion, roles, exports)),
@@ -85,11 +85,17 @@ def _block(export: Mapping, user: str) -> dict:
     """An export as ganesha.conf has it. Where clients are named, others have no access."""
     clients = [{"clients": ", ".join(export["clients"]), "access": export["access"]}] if export["clients"] else []
     return {
-        **{key: export[key] for key in ("id", "path", "pseudo", "squash", "secrets")},
+        **{key: export[key] for key in ("id", "path", "pseudo", "squash")},
+        "secrets": {key: _use(secret) for key, secret in export["secrets"].items()},
         "access": "NONE" if clients else export["access"],
         "clients": clients,
         "fsal": {"User_Id": user, **export["fsal"]},
     }
+
+
+def _use(secret: str) -> str:
+    """By which a minion is told a secret: a site's file may have the name of a keyring."""
+    return f"ganesha/{secret}"
 
 
 def _caps(role: str, exports: Iterable[Mapping]) -> dict[str, str]:

@@ -65,21 +65,25 @@ def _gateway(cluster: PlannedCluster, minion: str, pools: list[str]) -> ServiceP
 
 def _made(cluster: PlannedCluster, gateways: list[str], written: Mapping[str, Mapping]) -> ServicePlan:
     """What the first gateway tells all of them: targets with their images, and who may use these."""
+
+    def use(access: Mapping) -> str:
+        return f"iscsi/{access['password']}"  # a site's file may have the name of a keyring
+
     targets = {
         iqn: {
             "images": target["images"],
             "initiators": {
-                name: {**access, "images": access["images"] or list(target["images"] or ())}
+                name: {**access, "images": access["images"] or list(target["images"] or ()), "password": use(access)}
                 for name, access in target["initiators"].items()
             },
         }
         for iqn, target in written.items()
     }
     part = {"targets": targets, "portals": [cluster.address(minion) for minion in gateways]}
-    passwords = {access["password"] for target in targets.values() for access in target["initiators"].values()}
+    passwords = {use(access): access["password"] for each in written.values() for access in each["initiators"].values()}
     return ServicePlan(
         parts={"iscsi-targets": {gateways[0]: part}},
-        secrets={gateways[0]: {name: name for name in sorted(filter(None, passwords))}},
+        secrets={gateways[0]: {name: file for name, file in sorted(passwords.items()) if file}},
     )
 
 

@@ -98,7 +98,7 @@ def _host(minion: str, gateways: list[Gateway], identity: keystone.Keystone) -> 
     ]
     return ServicePlan(
         parts={"rgw": {minion: {"gateways": part, "trusted": trusted}}},
-        secrets={minion: {**CRASH, **{name: name for name in trusted}}},
+        secrets={minion: {**CRASH, **{f"trusted/{name}": name for name in trusted}}},
     )
 
 

@@ -3,7 +3,7 @@
 ceph-service-rgw-trust-{{ name }}:
   host_secret.managed:
     - name: {{ pillar['ceph_os']['trust']['folder'] }}/{{ name }}.crt
-    - use: {{ name }}
+    - use: trusted/{{ name }}
     - mode: '0644'
   cmd.run:
     - name: {{ pillar['ceph_os']['trust']['command'] }}
