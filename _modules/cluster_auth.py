@@ -1,6 +1,7 @@
 """The keys that the cluster knows, brought in line with those that the master made."""
 
 import configparser
+import functools
 import hashlib
 import json
 import re
@@ -130,10 +131,11 @@ def _lacking() -> dict[str, tuple[str, str, Mapping[str, str]]]:
     """What ``missing`` returns, each with its key and with what that is to open."""
     registered = {entry["entity"]: entry for entry in __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]}
     used = any(name.startswith("osd.") for name in registered)
+    served = functools.cache(lambda beginning: SERVED[beginning]())  # one question for the keys of all hosts
     lacks, strange = {}, []
     for name, key, planned in _sections(_keyring()):
         entry = registered.get(name, {})
-        caps = _kept(name, entry.get("caps", {}), planned)
+        caps = _kept(name, entry.get("caps", {}), planned, served)
         if entry.get("key") != key:
             lacks[name] = ("fresh key" if entry else "new", key, caps)
         elif entry["caps"] != caps:
@@ -146,20 +148,22 @@ def _lacking() -> dict[str, tuple[str, str, Mapping[str, str]]]:
     return lacks
 
 
-def _kept(name: str, had: Mapping[str, str], planned: Mapping[str, str]) -> Mapping[str, str]:
+def _kept(
+    name: str, had: Mapping[str, str], planned: Mapping[str, str], served: Callable[[str], set[str]]
+) -> Mapping[str, str]:
     """The capabilities of a key, with those that it has for what the settings no longer name and which is there yet: a
     gateway whose record holds an image that it may not open does not start, nor may a host lose a mounted file system.
     """
-    still = SERVED.get(".".join(name.split(".")[:2]))
-    if still is None or name in (__pillar__.get("ceph_keys") or {}):
+    beginning = ".".join(name.split(".")[:2])
+    if beginning not in SERVED or name in (__pillar__.get("ceph_keys") or {}):
         return planned
     gone = {
         service: [cap for cap in CLAUSE.split(had.get(service, "")) if set(NAMED.findall(cap)) - {*NAMED.findall(caps)}]
         for service, caps in planned.items()
     }
-    served = still() if any(gone.values()) else set()
+    still = served(beginning) if any(gone.values()) else set()
     return {
-        service: ", ".join([*(cap for cap in gone[service] if served.issuperset(NAMED.findall(cap))), caps])
+        service: ", ".join([*(cap for cap in gone[service] if still.issuperset(NAMED.findall(cap))), caps])
         for service, caps in planned.items()
     }
 
