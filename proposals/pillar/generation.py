@@ -4,6 +4,7 @@ Nothing here opens a file. A generation is named by its content: the same choice
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -137,3 +138,13 @@ def _templates(texts: Mapping[str, str]) -> list[str]:
 def dump(content: Mapping) -> str:
     """Return a mapping as the plain YAML that a generation consists of."""
     return yaml.safe_dump(dict(content), default_flow_style=False, allow_unicode=False, width=1000)
+
+
+def dump_secrets(content: Mapping) -> str:
+    """The same of what may hold any text, such as a site's password: Salt renders it too, and must see no template."""
+    text = dump(content)
+    if not any(mark in text for mark in TEMPLATE):
+        return text
+    # All text stands in double quotes, where a brace may be written as its number; each before a mark's end is text.
+    quoted = yaml.safe_dump(dict(content), default_style='"', allow_unicode=False, width=1000)
+    return re.sub(r"\{(?=[{%#])", r"\\x7b", quoted)

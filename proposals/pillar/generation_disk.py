@@ -9,11 +9,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from proposals.files import atomic, pruning
+from proposals.files import atomic, pruning, tree
 from proposals.files.site import Site
 from proposals.pillar import key_store, secrets
 from proposals.pillar.chosen import given
-from proposals.pillar.generation import Generation, dump
+from proposals.pillar.generation import Generation, dump_secrets
+from proposals.policy import merging
+from proposals.text.errors import StoreError
 
 KEPT, FEWEST = 20, 1  # generations, beside the one that is served
 FILES = 1000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
@@ -102,7 +104,8 @@ def _link(link: Path, target: Path) -> bool:
 
 
 def tell(site: Site, generation: Generation, hosts: Collection[str] | None = None) -> list[str]:
-    """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays.
+    """Make the keys that are missing, write each minion's own; return the files that changed. What is known stays, also
+    what the generation that is served may use alone: ``forget`` takes that away.
 
     hosts
         The minions that are told anything new; None for all.
@@ -110,14 +113,15 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
     for folder in (site.keys.parent, site.given, site.secrets):
         atomic.close_folder(folder)
     existing = key_store.kept(site.keys)
-    own = _given_texts(site)
-    keys = secrets.keys(existing, generation.entities, generation.services.whole.passwords - set(own))
+    keys = secrets.keys(existing, generation.entities, generation.services.whole.passwords - given(site))
     if keys != existing:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
-    wanted = _secrets(generation, {**keys, **own}, key_store.kept(site.earlier))
-    written = [name for name, text in wanted.items() if _of(name, hosts) and _differs(site.secrets / name, text)]
-    for name in written:
-        atomic.write(site.secrets / name, wanted[name], mode=0o600)
+    written = []
+    for name, content in _told(site, generation, hosts).items():
+        path = site.secrets / name
+        if _differs(path, content) and _differs(path, both := merging.merge([_content(path), content])):
+            atomic.write(path, dump_secrets(both), mode=0o600)
+            written.append(name)
     return written
 
 
@@ -127,27 +131,39 @@ def _given_texts(site: Site) -> dict[str, str]:
 
 
 def forget(site: Site, generation: Generation, hosts: Collection[str] | None = None) -> list[str]:
-    """Take away the secrets of minions that a served generation gives none; return the files that went.
+    """Take away the secrets that a served generation does not give; return the files that went, or hold less.
 
     hosts
         As for ``tell``.
     """
-    entitled = _secrets(generation, ANY_KEY, {})
-    dropped = [path for path in site.secrets.glob("*.yml") if path.name not in entitled and _of(path.name, hosts)]
-    for path in dropped:
-        atomic.remove(path)
-    return [path.name for path in dropped]
+    told, gone = _told(site, generation, hosts), []
+    for path in site.secrets.glob("*.yml"):
+        if path.name in told and _differs(path, told[path.name]):
+            atomic.write(path, dump_secrets(told[path.name]), mode=0o600)
+        elif path.name not in told and _of(path.name, hosts):
+            atomic.remove(path)
+        else:
+            continue
+        gone.append(path.name)
+    return gone
 
 
-def _secrets(generation: Generation, keys: Mapping[str, str], earlier: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _told(site: Site, generation: Generation, hosts: Collection[str] | None) -> dict[str, dict]:
+    """What each of some minions may know, by file."""
+    keys = {**key_store.kept(site.keys), **_given_texts(site)}
+    told = _secrets(generation, keys, key_store.kept(site.earlier))
+    return {name: content for name, content in told.items() if _of(name, hosts)}
+
+
+def _secrets(generation: Generation, keys: Mapping[str, str], earlier: Mapping[str, Sequence[str]]) -> dict[str, dict]:
     """The file of each minion that may know something; who gives the cluster keys learns which ones may be replaced."""
-    texts = {}
+    contents = {}
     for minion in generation.roles:
         uses = generation.secrets(minion, keys)
         gives = {"ceph_earlier_keys": dict(earlier)} if earlier and uses.keys() & {"mon", "register"} else {}
         if uses:
-            texts[f"{minion}.yml"] = dump({"ceph_secrets": uses, **gives})
-    return texts
+            contents[f"{minion}.yml"] = {"ceph_secrets": uses, **gives}
+    return contents
 
 
 def _of(name: str, hosts: Collection[str] | None) -> bool:
@@ -155,5 +171,14 @@ def _of(name: str, hosts: Collection[str] | None) -> bool:
     return hosts is None or name.removesuffix(".yml") in hosts
 
 
-def _differs(path: Path, text: str) -> bool:
-    return not path.exists() or atomic.read_text(path) != text
+def _differs(path: Path, content: Mapping) -> bool:
+    return not path.exists() or atomic.read_text(path) != dump_secrets(content)
+
+
+def _content(path: Path) -> dict:
+    """What a file of secrets holds; nothing where there is none, or a broken one."""
+    try:
+        content = tree.read_yaml(path) if path.exists() else {}
+    except StoreError:
+        return {}
+    return content if isinstance(content, dict) else {}

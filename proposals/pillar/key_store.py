@@ -11,7 +11,7 @@ from pathlib import Path
 from proposals.files import atomic, tree
 from proposals.files.site import Site
 from proposals.pillar import secrets
-from proposals.pillar.generation import dump
+from proposals.pillar.generation import dump_secrets
 from proposals.pillar.held import Keys
 from proposals.text.errors import ArgumentError
 
@@ -80,7 +80,7 @@ def revoke(site: Site, name: str) -> bool:
     _put(site, name, fresh := secrets.new_key() if told else None)
     for path, content in told.items():
         uses = secrets.rekeyed(content["ceph_secrets"], name, old, str(fresh))
-        atomic.write(path, dump({**content, "ceph_secrets": uses}), mode=0o600)
+        atomic.write(path, dump_secrets({**content, "ceph_secrets": uses}), mode=0o600)
     return bool(told)
 
 
@@ -102,7 +102,7 @@ def lend(site: Site, minion: str, use: str, secret: str | None) -> None:
     if secret:
         uses[use] = secret
     if uses:
-        atomic.write(path, dump({**content, "ceph_secrets": uses}), mode=0o600)
+        atomic.write(path, dump_secrets({**content, "ceph_secrets": uses}), mode=0o600)
     elif content:
         atomic.remove(path)
 

@@ -11,6 +11,7 @@ from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
+from proposals.pillar import key_store
 from proposals.policy import merging, policy, store
 from proposals.text.errors import ProposalError
 from runners.engine import minions
@@ -164,6 +165,13 @@ def test_a_hostile_disk_is_never_run(opts):
     assert not Path("/tmp/pwned").exists()
     written = [path for folder in (paths.proposals, paths.generations) for path in folder.rglob("*") if path.is_file()]
     assert written and not any("{{" in path.read_text() for path in written if path.suffix not in (".cfg",))
+
+
+def test_a_password_is_text_and_never_run(opts):
+    for password in (HOSTILE, "k{#9xPq", "{% raw"):
+        key_store.lend(site(opts), "node2", "odd", password)
+        assert compile_pillar(opts, "node2")["ceph_secrets"]["odd"] == password
+    key_store.lend(site(opts), "node2", "odd", None)
 
 
 def test_a_sites_own_layer_may_think(opts):

@@ -68,7 +68,7 @@ def test_one_that_was_interrupted_ends_with_one_key_everywhere(site, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(key_store, "dump", killed)
+        patch.setattr(key_store, "dump_secrets", killed)
         with pytest.raises(KeyboardInterrupt):
             key_store.revoke(site, "client.a")
     assert told(site, "c1")["ceph_secrets"]["alone"] == KEYS["client.a"] != kept(site)["client.a"]

@@ -107,8 +107,8 @@ def test_a_rotated_key_is_remembered_by_its_hash_and_told_to_who_gives_it(site):
     roles = {"node1": ["mon"], "node2": ["storage"], "salt": ["master"]}
     built = SimpleNamespace(roles=roles, secrets=lambda minion, _: {
         "node1": {"mon": "x"}, "node2": {"bootstrap-osd": "x"}, "salt": {"register": "x"}}[minion])  # fmt: skip
-    texts = generation_disk._secrets(built, {}, mine.earlier)
-    assert {name for name, text in texts.items() if "ceph_earlier_keys" in text} == {"node1.yml", "salt.yml"}
+    told = generation_disk._secrets(built, {}, mine.earlier)
+    assert {name for name, content in told.items() if "ceph_earlier_keys" in content} == {"node1.yml", "salt.yml"}
 
 
 def test_a_rotated_password_is_no_key(site):
