@@ -9,7 +9,7 @@ from typing import Any
 from proposals.files import atomic, site, tree
 from proposals.inventory import all_hosts, existing_cluster, kept
 from proposals.pillar import chosen, retiring
-from proposals.policy import store
+from proposals.policy import merging, store
 from proposals.services import table
 from proposals.services.radosgw import frontend
 from proposals.settings import reader
@@ -36,7 +36,7 @@ def collect(**_: Any) -> dict[str, Any]:
     """
     paths = site.site(__opts__)
     expected = minions.ours(__opts__)
-    settings = reader.read(minions.pillar(__opts__) | chosen.own_settings(paths.root))
+    settings = reader.read(merging.merge([minions.pillar(__opts__), chosen.own_settings(paths.root)]))
     looked = taking_part.among(__opts__, expected)
     hosts, traces, problems = look.at(__opts__, looked, frontend.floating(settings))
     problems += [replies.Problem(minion, replies.SILENT, True) for minion in taking_part.left(__opts__)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from proposals.files import atomic
 from proposals.files.documents import parse_yaml
-from proposals.text.errors import PolicyError
+from proposals.text.errors import PolicyError, StoreError
 
 FRAGMENTS = (".sls", ".yml")
 
@@ -15,6 +15,15 @@ FRAGMENTS = (".sls", ".yml")
 def read_yaml(path: str | Path) -> Any:
     """The value of a YAML file, plain data only. Raises StoreError with the line where it is broken."""
     return parse_yaml(atomic.read_text(path), str(path))
+
+
+def mapping(path: Path) -> dict:
+    """The mapping in a YAML file that configure wrote; an empty one where there is none, or a broken one."""
+    try:
+        content = read_yaml(path) if path.exists() else {}
+    except StoreError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def matching(root: str | Path, pattern: str) -> list[str]:

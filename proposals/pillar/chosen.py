@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from proposals.files import atomic, documents
+from proposals.files import atomic, documents, tree
 from proposals.files.site import Site, minion_of
 from proposals.inventory import kept, spares
 from proposals.networking import assigned_check
@@ -51,6 +51,8 @@ class Chosen:
         Those that give minions a layout, by name.
     listed
         The paths of the files that lie where the site's own are read.
+    before
+        What policy.cfg chose of the settings when it was configured last: the pillar that is served holds that.
     """
 
     contents: Mapping[str, Mapping[str, dict]]
@@ -61,6 +63,7 @@ class Chosen:
     given: frozenset[str] = frozenset()
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     listed: tuple[str, ...] = ()
+    before: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> dict[str, dict]:
@@ -80,7 +83,7 @@ class Chosen:
     @cached_property
     def written(self) -> dict[str, object]:
         """The site's settings as they stand, merged."""
-        return _written(self.contents, self.pillar, self.own)
+        return _written(self.contents, self.pillar, self.own, self.before)
 
     @cached_property
     def settings(self) -> SiteSettings:
@@ -95,20 +98,32 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
     """
     contents = policy.resolve(site.proposals).contents
     own, layouts = own_files(site.root), profiles.read(site.proposals, profiles.chosen(contents))
-    kept_back, _ = reader.only(
-        spares.KEY, _written(contents, pillar, own).get(spares.KEY)
-    )  # what is wrong with it, ``settings`` tells
+    before = merging.merge(tree.mapping(site.current / layer) for layer in CHOSEN)
+    # What is wrong with it, ``settings`` tells.
+    kept_back, _ = reader.only(spares.KEY, _written(contents, pillar, own, before).get(spares.KEY))
     hosts = spares.reserve(kept.load_inventory(site.inventory)["hosts"], kept_back)
-    return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts, _listed(site.root))
+    return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts, _listed(site.root), before)
 
 
 def _written(
-    contents: Mapping[str, Mapping[str, dict]], pillar: Mapping[str, object], own: Mapping[str, Mapping]
+    contents: Mapping[str, Mapping[str, dict]],
+    pillar: Mapping[str, object],
+    own: Mapping[str, Mapping],
+    before: Mapping[str, object],
 ) -> dict[str, object]:
-    """The site's settings, merged: those that policy.cfg chooses first. Arguments are those of ``Chosen``."""
-    layers = [merging.merge(contents[layer].values()) for layer in CHOSEN if layer in contents]
-    chosen = {key: value for layer in layers for key, value in layer.items()}
-    return reader.merged(chosen, pillar, [own[path] for path in LAYERS if path in own])
+    """The site's settings, merged as Salt will: its pillar, what policy.cfg chooses, its own files.
+
+    What the pillar has of policy.cfg's last choice, and of the site's own files, is not taken from there: they are read
+    anew. Only what it has otherwise, a file with templates says. Arguments are those of ``Chosen``.
+    """
+    layers = [dict(own[path]) for path in LAYERS if path in own]
+    known = merging.merge([dict(before), *layers])
+    served = {key: pillar[key] for key in reader.SERVED if key in pillar}
+    other = {key: value for key, value in served.items() if key not in known or value != known[key]}
+    first = {key: value for key, value in other.items() if key not in before}
+    templated = {key: value for key, value in other.items() if key in before}
+    chosen = [content for layer in CHOSEN for content in contents.get(layer, {}).values()]
+    return merging.merge([first, *chosen, templated, *layers])
 
 
 def own_files(root: Path) -> dict[str, Mapping]:
@@ -144,7 +159,7 @@ def _listed(root: Path) -> tuple[str, ...]:
 def own_settings(root: Path) -> dict[str, object]:
     """Return the settings of the site's own layer that may not be served yet."""
     own = own_files(root)
-    return {key: value for path in LAYERS for key, value in own.get(path, {}).items()}
+    return merging.merge(dict(own[path]) for path in LAYERS if path in own)
 
 
 def given(site: Site) -> frozenset[str]:

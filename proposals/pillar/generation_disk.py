@@ -15,7 +15,6 @@ from proposals.pillar import key_store, secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump_secrets
 from proposals.policy import merging
-from proposals.text.errors import StoreError
 
 KEPT, FEWEST = 20, 1  # generations, beside the one that is served
 FILES = 1000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
@@ -119,7 +118,7 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
     written = []
     for name, content in _told(site, generation, hosts).items():
         path = site.secrets / name
-        if _differs(path, content) and _differs(path, both := merging.merge([_content(path), content])):
+        if _differs(path, content) and _differs(path, both := merging.merge([tree.mapping(path), content])):
             atomic.write(path, dump_secrets(both), mode=0o600)
             written.append(name)
     return written
@@ -173,12 +172,3 @@ def _of(name: str, hosts: Collection[str] | None) -> bool:
 
 def _differs(path: Path, content: Mapping) -> bool:
     return not path.exists() or atomic.read_text(path) != dump_secrets(content)
-
-
-def _content(path: Path) -> dict:
-    """What a file of secrets holds; nothing where there is none, or a broken one."""
-    try:
-        content = tree.read_yaml(path) if path.exists() else {}
-    except StoreError:
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -1,6 +1,6 @@
 """Reads what a site wrote: its settings, what is wrong with them, and keys that nothing reads."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,24 +52,6 @@ def read(written: Mapping[str, object]) -> SiteSettings:
 def only(key: str, value: object) -> tuple[Any, list[str]]:
     """Read one setting by itself; return what it says, or its default, and what is wrong with it."""
     return read_row(ROWS[key], {key: value}, key)
-
-
-def merged(
-    chosen: Mapping[str, object], served: Mapping[str, object], own: Iterable[Mapping[str, object]] = ()
-) -> dict[str, object]:
-    """Return a site's settings as they will be: what policy.cfg chooses, the site's pillar, its own files, in order.
-
-    chosen
-        Of the fragments that policy.cfg selects.
-    served
-        The pillar of the master, as it is served now.
-    own
-        The contents of the site's own files, which may not be served yet.
-    """
-    settings = {**chosen, **{key: served[key] for key in SERVED if key in served}}
-    for content in own:
-        settings |= content
-    return settings
 
 
 def misspelt(content: Mapping) -> list[str]:

@@ -11,7 +11,7 @@ from proposals.disks import arguments, plan
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.inventory import kept
-from proposals.pillar import key_store
+from proposals.pillar import chosen, key_store
 from proposals.policy import merging, policy, store
 from proposals.text.errors import ProposalError
 from runners.engine import minions
@@ -189,6 +189,24 @@ def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
     finally:
         own.unlink()
     assert "everywhere" not in compile_pillar(opts, "node2")
+
+
+def test_configure_goes_by_what_salt_serves(opts):
+    """Mappings of several files are one; what policy.cfg chose before is forgotten at once."""
+    path = site(opts).proposals / "config/stack/default/ceph/cluster.yml"
+    before = path.read_text()
+    for client in ("client.old", "client.new"):
+        path.write_text(f"{before}\nredundancy: 2\n{CLIENT.replace('client.app', client)}")
+        written = chosen.read(site(opts), opts["id"], minions.told(opts)).written
+        serve(opts)
+        served = compile_pillar(opts, opts["id"])
+        assert {key: written[key] for key in ("ceph_keys", "redundancy")} == {
+            key: served[key] for key in ("ceph_keys", "redundancy")
+        }
+        assert set(written["ceph_keys"]) == {"client.app", client}
+    path.write_text(before)
+    assert "redundancy" not in chosen.read(site(opts), opts["id"], minions.told(opts)).written
+    configure(opts)
 
 
 BROKEN = [

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from planning import GUIDE, apollo
+from planning import FIXTURES, GUIDE, apollo
 
 from proposals.disks import arguments, plan
 from proposals.files.site import Site
 from proposals.inventory import spares
 from proposals.pillar import chosen, strays
-from proposals.policy import store
+from proposals.pillar.chosen import Chosen
+from proposals.policy import merging, store
 from proposals.text.errors import StoreError
 from proposals.validation import judging
 
@@ -23,6 +24,7 @@ profile-apollo/cluster/*.sls
 profile-apollo/cluster/osdnode1.sls
 profile-apollo/stack/default/ceph/minions/*.yml
 """
+LAYERS = yaml.safe_load((FIXTURES / "settings-layers.yaml").read_text())
 OPENED: list[str] = []
 WATCHES: list[Path] = []  # below which folder files are counted; an audit hook cannot be taken away again
 
@@ -81,6 +83,25 @@ def test_the_sites_own_files(site):
             chosen.own_files(site.root)
     (site.root / "stack/ceph/cluster.yml").write_text("# nothing yet\n")
     assert set(chosen.own_files(site.root)) == {"site.sls", "stack/global.yml"}
+
+
+@pytest.mark.parametrize("case", LAYERS, ids=lambda case: case["name"])
+def test_where_settings_come_from(case):
+    new, own = case.get("chosen", {}), case.get("own", {})
+    for before in (case.get("before", {}), new):
+        pillar = merging.merge([case.get("sls", {}), before, case.get("templated", {}), own])  # as Salt serves it
+        choice = Chosen({chosen.CHOSEN[1]: {"one": new}}, {}, "salt", pillar, {chosen.LAYERS[1]: own}, before=before)
+        assert choice.written == case["written"]
+
+
+def test_what_is_served_of_an_earlier_choice_is_known(site):
+    path = site.current / chosen.CHOSEN[1]
+    path.parent.mkdir(parents=True)
+    path.write_text("crash_reports: false\n")
+    assert "crash_reports" not in chosen.read(site, "salt_master", {"crash_reports": False}).written
+    path.write_text("a: [")  # configure writes it again
+    assert chosen.read(site, "salt_master", {}).before == {}
+    path.unlink()
 
 
 def test_a_file_of_the_site_that_is_no_yaml_is_named(site):

@@ -51,15 +51,6 @@ def test_whatever_stands_there(key, value):
         assert (again.values[key], again.problems) == (found.values[key], {})
 
 
-def test_where_settings_come_from():
-    """policy.cfg's choice stands against the pillar that is served; the site's own files have the last word."""
-    chosen = {"public_network": "10.0.0.0/24", "small_site": False}
-    served = {"public_network": "10.9.0.0/24", "small_site": True, "ceph": {"generation": "a"}, "mine": 1}
-    assert reader.merged(chosen, served) == {"public_network": "10.0.0.0/24", "small_site": True}
-    own = reader.merged(chosen, served, [{"public_network": "10.8.0.0/24"}, {"small_site": False}])
-    assert own == {"public_network": "10.8.0.0/24", "small_site": False}
-
-
 @pytest.mark.parametrize(
     ("key", "error", "warning"),
     [
