@@ -8,7 +8,6 @@ import salt.utils.args
 import yaml
 
 from proposals.files import site
-from proposals.inventory import kept
 from proposals.networking import arguments, fragments, plan, switches, tables
 from proposals.networking import cables as cabling
 from proposals.pictures import networks as pictures
@@ -16,7 +15,7 @@ from proposals.policy import store
 from proposals.text import argument_readers, names
 from proposals.text import tables as text_tables
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, jobs, minions, network_proof, pages
+from runners.engine import answer, jobs, minions, network_proof, pages, planning
 
 
 @answer.answers
@@ -207,7 +206,6 @@ def _answer(proof: network_proof.Proof) -> answer.Answer:
 
 def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.NetworkPlan, Path]:
     """The plan for what discovery stored, and the proposals folder."""
-    paths = site.site(__opts__)
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
-    targets = minions.match(__opts__, parsed.target) if parsed.target else None
-    return plan.peek(kept.load_inventory(paths.inventory), parsed, targets), paths.proposals
+    targets = planning.minions_of(__opts__, parsed.target) if parsed.target else None
+    return plan.peek(planning.seen(__opts__), parsed, targets), site.site(__opts__).proposals

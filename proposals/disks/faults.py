@@ -1,4 +1,4 @@
-"""Disks that failed, are silent or are told badly: what is said of them, and what falls with them."""
+"""Disks that failed, are silent, shared or told badly: what is said of them, and what falls with them."""
 
 from collections import Counter
 
@@ -9,6 +9,7 @@ from proposals.text.notes import WARNING, Note, counted
 
 FAULT = "faults"
 DEAD = ("does not answer", "size 0")  # begins the reason of a disk behind which nothing runs
+SHARED = "a shared disk: "  # begins that of one which several hosts see, and its WWN ends it
 
 
 def notes(planned: PlannedHost) -> list[Note]:
@@ -25,9 +26,9 @@ def notes(planned: PlannedHost) -> list[Note]:
             behind.setdefault(device, []).append(label(origin))
     told = {device for device, _ in behind}
     counts = Counter(
-        ("disk" if disk.rotational is None else one.cls, one.reason)
+        ("disk" if disk.rotational is None else one.cls, one.reason.partition(" (wwn ")[0])
         for one, disk in zip(facts, disks, strict=True)
-        if one.reason and is_fault(one.reason) and disk.id not in told
+        if one.reason and (is_fault(one.reason) or one.reason.startswith(SHARED)) and disk.id not in told
     )
     lines = [f"{device}: {why}: with it fall {', '.join(osds)}" for (device, why), osds in sorted(behind.items())]
     for (noun, reason), count in sorted(counts.items()):

@@ -112,6 +112,19 @@ def test_what_the_inventory_does_not_tell_is_named(master):
     assert person.stdout.splitlines()[-2:] == program.data["messages"] == [missing, old]
 
 
+def test_a_host_that_is_gone_has_no_say_in_a_plan(master):
+    """Its key was deleted; the machine came back under another id, say."""
+    runners, old = master.runners(), master.pillar / "inventory/old1.json"
+    verbs = [("proposal.peek", {"ratio": 9}), ("networks.peek", {"cluster_network": "192.168.100.0/24"})]
+    before = [runners[verb](**words) for verb, words in verbs]
+    old.write_text((master.pillar / "inventory/node1.json").read_text())
+    try:
+        assert [runners[verb](**words) for verb, words in verbs] == before
+    finally:
+        old.unlink()
+    assert [set(each["hosts"]) for each in before] == [{"node1", "node2", "node3"}] * 2
+
+
 def test_a_diff_with_live_hosts_says_what_it_needs(master):
     bad = {
         ("proposal.diff", "mine", "mine", "live=true"): "live=true compares one proposal with its hosts",
