@@ -19,7 +19,7 @@ UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run sec
 
 @answer.answers
 def show(**_: Any) -> answer.Answer:
-    """Show what each line of policy.cfg matches, and what was served until now and would leave.
+    """Show what each line of policy.cfg matches, what is empty of it, and what was served until now and would leave.
 
     CLI Example:
 
@@ -29,8 +29,10 @@ def show(**_: Any) -> answer.Answer:
     """
     paths = site.site(__opts__)
     resolved = policy.resolve(paths.proposals)
-    shown = {**resolved.as_dict(), "leaves": _leaves(paths, resolved.contents)}
-    return answer.Answer("\n".join([tables.printed(tables.policy, shown).rstrip(), *shown["leaves"]]), shown)
+    shown = {**resolved.as_dict(), "warnings": list(resolved.warnings)}
+    shown["leaves"] = _leaves(paths, resolved.contents)
+    lines = [tables.printed(tables.policy, shown).rstrip(), *shown["warnings"], *shown["leaves"]]
+    return answer.Answer("\n".join(lines), shown)
 
 
 @answer.answers
@@ -98,7 +100,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
     lines += [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
-    lines += strays.found(choice)
+    lines += [*choice.warnings, *strays.found(choice)]
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += named.keyrings(named.known(paths), built.named)
     lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]

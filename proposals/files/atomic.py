@@ -4,8 +4,8 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from proposals.text.errors import StoreError
@@ -48,7 +48,7 @@ def write(path: str | Path, text: str, mode: int = 0o644) -> None:
         raise failed("write", path, error) from error
 
 
-def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fsync) -> None:
+def _write(path: Path, text: str, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:200]}.")
     try:
@@ -56,7 +56,7 @@ def _write(path: Path, text: str, mode: int, sync: Callable[[int], None] = os.fs
             file.write(text.encode("utf-8", "surrogateescape"))
             file.flush()
             os.fchmod(file.fileno(), mode)
-            sync(file.fileno())
+            os.fsync(file.fileno())
         Path(beside).replace(path)
     except OSError:
         Path(beside).unlink(missing_ok=True)
@@ -99,50 +99,56 @@ def close_folder(path: str | Path) -> None:
 
 
 def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
-    """Write many files, each whole; folders that are new come into place at once. Raises StoreError."""
-    trees: dict[Path, dict[str, str]] = {}
-    for relative, text in texts.items():
-        first, _, rest = relative.partition("/")
-        trees.setdefault(Path(root) / first, {})[rest] = text
-    for folder, files in trees.items():
-        if "" not in files and not folder.exists():
-            write_tree(folder, files, mode, sync=False)
-            continue
-        for rest, text in files.items():
-            try:
-                _write(folder / rest if rest else folder, text, mode, sync=lambda _: None)
-            except OSError as error:
-                raise failed("write", folder / rest, error) from error
-    if texts:
-        os.sync()
+    """Write many files, each whole; folders that are new come into place at once. Raises StoreError.
+
+    All are on disk before the first gets its name: a power failure leaves none of them empty.
+    """
+    if not texts:
+        return
+    root = place = Path(root)
+    first = {path: path.partition("/")[0] for path in texts}
+    new = {name for name in first.values() if not (root / name).exists()}
+    try:
+        with _tree_beside(root / "new", texts, mode) as beside:
+            for path in sorted({name if name in new else path for path, name in first.items()}):
+                place = root / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                (beside / path).replace(place)
+            os.sync()
+    except OSError as error:
+        raise failed("write", place, error) from error
 
 
-def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644, sync: bool = True) -> None:
+def write_tree(folder: str | Path, texts: Mapping[str, str], mode: int = 0o644) -> None:
     """Make a folder with these files (relative path -> text), written beside and then renamed into place.
 
     Folders of files that only root may read are closed as well. Raises StoreError where the folder exists."""
     folder = Path(folder)
     if os.path.lexists(folder):
         raise StoreError(f"{folder} exists already: it is never written over")
+    try:
+        with _tree_beside(folder, texts, mode) as beside:
+            beside.rename(folder)
+    except OSError as error:
+        raise failed("write", folder, error) from error
+
+
+@contextmanager
+def _tree_beside(folder: Path, texts: Mapping[str, str], mode: int) -> Iterator[Path]:
+    """Write a folder beside its place, on disk; what is not moved from there is gone in the end."""
     closed = 0o755 if mode & 0o044 else 0o700
+    by_folder: dict[str, dict[str, str]] = {"": {}}
+    for relative, text in texts.items():
+        parent, _, name = relative.rpartition("/")
+        by_folder.setdefault(parent, {})[name] = text
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:200]}."))
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:200]}.")
-    except OSError as error:
-        raise failed("write", folder, error) from error
-    try:
-        by_folder: dict[str, dict[str, str]] = {"": {}}
-        for relative, text in texts.items():
-            parent, _, name = relative.rpartition("/")
-            by_folder.setdefault(parent, {})[name] = text
         for parent in sorted(by_folder):
-            _folders(Path(beside), parent, closed)
+            _folders(beside, parent, closed)
             _write_new(f"{beside}/{parent}", by_folder[parent], mode)
-        if sync:
-            os.sync()
-        Path(beside).rename(folder)
-    except OSError as error:
-        raise failed("write", folder, error) from error
+        os.sync()
+        yield beside
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

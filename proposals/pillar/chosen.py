@@ -53,6 +53,8 @@ class Chosen:
         The paths of the files that lie where the site's own are read.
     before
         What policy.cfg chose of the settings when it was configured last: the pillar that is served holds that.
+    warnings
+        What of policy.cfg's choice says nothing: empty files.
     """
 
     contents: Mapping[str, Mapping[str, dict]]
@@ -64,6 +66,7 @@ class Chosen:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     listed: tuple[str, ...] = ()
     before: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def files(self) -> dict[str, dict]:
@@ -96,13 +99,15 @@ def read(site: Site, orchestrator: str, pillar: Mapping[str, object]) -> Chosen:
 
     Arguments are those of ``Chosen``.
     """
-    contents = policy.resolve(site.proposals).contents
+    resolved = policy.resolve(site.proposals)
+    contents = resolved.contents
     own, layouts = own_files(site.root), profiles.read(site.proposals, profiles.chosen(contents))
     before = merging.merge(tree.mapping(site.current / layer) for layer in CHOSEN)
     # What is wrong with it, ``settings`` tells.
     kept_back, _ = reader.only(spares.KEY, _written(contents, pillar, own, before).get(spares.KEY))
     hosts = spares.reserve(kept.load_inventory(site.inventory)["hosts"], kept_back)
-    return Chosen(contents, hosts, orchestrator, pillar, own, given(site), layouts, _listed(site.root), before)
+    more = (given(site), layouts, _listed(site.root), before, resolved.warnings)
+    return Chosen(contents, hosts, orchestrator, pillar, own, *more)
 
 
 def _written(

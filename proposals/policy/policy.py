@@ -15,6 +15,7 @@ from proposals.policy import merging, unwritten
 from proposals.policy.roles import ROLES
 from proposals.text.errors import PolicyError, StoreError
 from proposals.text.names import nearest, shown
+from proposals.text.notes import several
 
 LONGEST = 4096  # characters of a line
 LONGEST_RE = 200
@@ -149,11 +150,11 @@ def resolve(root: str | Path, text: str | None = None) -> Resolution:
         try:
             matches = tuple(select(root, line))
             for source in matches:
-                content = read[source]
-                if content is None:
-                    warnings.append(f"policy.cfg line {line.number}: {source} is empty and skipped")
-                else:
+                if (content := read[source]) is not None:
                     contents.setdefault(source.partition("/")[2] or source, {})[source] = content
+            if empty := [source for source in matches if read[source] is None]:
+                skipped = f"{several(empty, 'more files')} {'is' if len(empty) == 1 else 'are'} empty and skipped"
+                warnings.append(f"policy.cfg line {line.number}: {skipped}")
         except (PolicyError, StoreError) as error:
             _note(wrong, PolicyError(f"policy.cfg line {line.number}: {error}"))
             continue

@@ -1,7 +1,8 @@
 """What populate would change: a value that says which files are written, kept, removed, and why.
 
 For each file three contents are compared: what populate wrote last (its hash stands in proposal.json), what
-lies there, and what it would write now. An edited file is the admin's: it is written only by force."""
+lies there, and what it would write now. An edited file is the admin's: it is written only by force. An empty one says
+nothing, as after a power failure, and counts as absent."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -99,7 +100,8 @@ class _Comparison:
         self.hashes[path] = now
         if there == text:
             return
-        if there is None or self.force or digest(there) in (last, self.pending.get(path)):
+        known = (last, self.pending.get(path))
+        if there is None or not there.strip() or self.force or digest(there) in known:
             self.write[path] = text
             return
         self.kept.append(path)
@@ -116,7 +118,7 @@ class _Comparison:
         there, last = self.present.get(path), self.recorded[path]
         if there is None:
             return
-        if digest(there) == last or self.force:
+        if digest(there) == last or self.force or not there.strip():
             self.remove.append(path)
             return
         self.status, self.hashes[path] = 1, last

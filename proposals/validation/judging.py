@@ -13,6 +13,7 @@ from proposals.text.errors import ArgumentError, PolicyError
 from proposals.validation import subject, table
 from proposals.validation.check import ERROR, POLICY, SITE, WARNING, Check, Finding, run
 
+EMPTY = "run populate again, which writes its own anew, or take it away"
 # Configure's checks, which read these, wait until they are right.
 FIRST = ("unknown_role", "fsid", "network_shape", "settings", "misspelt")
 
@@ -29,6 +30,7 @@ class Judged:
 def judge(chosen: Chosen) -> Judged:
     """Return what is wrong with a choice."""
     unread = [Finding("unread_file", WARNING, (), line, "rename it, or take it away") for line in strays.found(chosen)]
+    unread += [Finding("empty_file", WARNING, (), line, EMPTY) for line in chosen.warnings]
     if odd := problems.unreadable(chosen):
         return Judged(_refused(odd) + unread, None, chosen.roles)
     findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles))

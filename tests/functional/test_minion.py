@@ -187,6 +187,15 @@ def test_a_minion_that_takes_anothers_name_is_told_nothing(minions, configured):
     assert answer.returncode != 0 and answer.data is None
 
 
+def test_configure_tells_of_a_file_that_lost_its_content(master, configured):
+    policy = master.pillar / "proposals/policy.cfg"
+    atomic.write(master.pillar / "proposals/role-admin/cluster/lost.sls", "")
+    policy.write_text(CHOSEN["policy.cfg"] + "role-admin/cluster/lost.sls\n")
+    done = master.typed("policy.push")
+    policy.write_text(CHOSEN["policy.cfg"])
+    assert done.returncode == 0 and "role-admin/cluster/lost.sls is empty and skipped" in done.stdout, done
+
+
 def test_configure_for_some_hosts_leaves_the_others_files_as_they_were(master, configured):
     current, policy = master.pillar / "current", master.pillar / "proposals/policy.cfg"
     before = {path.name: path.read_text() for path in (current / "cluster").iterdir()}

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 import yaml
-from saltmaster import Master, serve
+from saltmaster import Master, serve, side_by_side
 
 from lab.guide import guide
 from proposals.files import atomic
@@ -77,6 +77,16 @@ def test_what_one_minion_will_be_told(master, home):
     assert not (home / "secrets").exists() and not (home / "current").exists()  # it only looked
     shown = master.asked("policy.check", "osdnode1").data
     assert len(shown["pillar"]["ceph"]["storage"]["osds"]) == 54 and shown["secrets"] == ["bootstrap-osd", "crash"]
+
+
+def test_a_file_that_lost_its_content_is_told(master, home):
+    fragment = home / "proposals/cluster-ceph/cluster/osdnode1.sls"
+    before = fragment.read_text()
+    fragment.write_text("")
+    shown, checked = side_by_side(master.typed, [["policy.show"], ["policy.check"]])
+    fragment.write_text(before)
+    for done, status in ((shown, 0), (checked, 1)):
+        assert done.returncode == status and "cluster-ceph/cluster/osdnode1.sls is empty and skipped" in done.stdout
 
 
 def test_a_minion_that_policy_does_not_choose(master, home):

@@ -122,6 +122,15 @@ def test_a_spare_that_a_chosen_fragment_names_is_kept_back(site):
     assert kept == [disk["id"]]
 
 
+def test_a_file_that_lost_its_content_is_told(site):
+    fragment = site.proposals / "cluster-ceph/cluster/osdnode1.sls"
+    before = fragment.read_text()
+    fragment.write_text("")
+    warned = [each.message for each in judging.judge(chosen.read(site, "salt_master", {})).findings]
+    fragment.write_text(before)
+    assert "policy.cfg line 1: cluster-ceph/cluster/osdnode1.sls is empty and skipped" in warned
+
+
 READ = ("stack/ceph/cluster.yml", "stack/global.yml", "stack/ceph/roles/mon.yml", "stack/ceph/minions/osdnode1.yml")
 BESIDE = (
     "stack/ceph/minions/salt_master.yml",

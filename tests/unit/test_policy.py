@@ -172,6 +172,10 @@ def test_an_empty_file_is_skipped_with_a_warning(root):
     found = resolve(root, "config/stack/default/site.yml")
     assert found.targets == {}
     assert "is empty and skipped" in found.warnings[0]
+    for name in ("a", "b"):
+        (root / f"config/stack/default/{name}.yml").write_text("\n")
+    (told,) = resolve(root, "config/stack/default/[ab].yml").warnings
+    assert told.endswith("config/stack/default/a.yml, config/stack/default/b.yml are empty and skipped")
 
 
 def test_no_policy_says_how_to_get_one(tmp_path):

@@ -1,6 +1,7 @@
 """What populate writes, and the three-way rule for files that were edited."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -63,6 +64,20 @@ def test_populate_twice_is_populate_once(tmp_path):
     report = populate(tmp_path, apollo(), " ".join(GUIDE))
     assert (report.status, report.written, report.removed, report.messages) == (0, (), (), ())
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_an_empty_file_is_written_anew_or_goes(tmp_path, blank):
+    """As a power failure leaves it: it would take its host out of what is served."""
+    populate(tmp_path, inventory(**FEW))
+    whole = contents(tmp_path)
+    (tmp_path / LAYOUT).write_text(blank)
+    report = populate(tmp_path, inventory(**FEW))
+    assert (report.status, report.written) == (0, (LAYOUT.removeprefix("profile-default/"),))
+    assert contents(tmp_path) == whole
+    (tmp_path / LAYOUT).write_text(blank)
+    populate(tmp_path, inventory(node1=[{"is": "hdd6", "in_use": ["mounted"]}], node2=FEW["node2"]))
+    assert not (tmp_path / LAYOUT).exists()
 
 
 def test_an_edited_file_is_kept_where_the_plan_is_as_before(tmp_path):
@@ -202,15 +217,15 @@ def test_trees_and_links(tmp_path):
 
 def test_a_populate_that_was_killed_edited_nothing(tmp_path, monkeypatch):
     populate(tmp_path, inventory(**FEW))
-    whole, done = atomic._write, []
+    whole, done = Path.replace, []
 
-    def killed(path, *more, **named):
-        if done and "minions" in str(path):
+    def killed(path, target):
+        if done and "minions" in str(target):
             raise KeyboardInterrupt
-        done.extend([path] if "minions" in str(path) else [])
-        whole(path, *more, **named)
+        done.extend([target] if "minions" in str(target) else [])
+        whole(path, target)
 
-    monkeypatch.setattr(atomic, "_write", killed)
+    monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
         populate(tmp_path, inventory(**FEW), "encryption=dmcrypt")
     monkeypatch.undo()
@@ -228,3 +243,21 @@ def test_a_broken_proposal_is_told(tmp_path, text):
     atomic.write(tmp_path / "profile-default/proposal.json", text)
     with pytest.raises(StoreError, match=r"proposal\.json is not"):
         populate(tmp_path, inventory(**FEW))
+
+
+def test_many_files_are_on_disk_before_the_first_gets_its_name(tmp_path, monkeypatch):
+    atomic.write(tmp_path / "old/a", "old")
+    texts = {"old/a": "new", "old/b": "new", "fresh/c/d": "new", "e": "new"}
+    synced = []
+
+    def sync():
+        synced.append({path for path in texts if (tmp_path / path).exists()})
+        assert len([path for path in tmp_path.rglob("*") if path.is_file() and path.read_text() == "new"]) == len(texts)
+
+    monkeypatch.setattr(atomic.os, "sync", sync)
+    atomic.write_many(tmp_path, texts)
+    assert synced == [{"old/a"}, set(texts)]
+    monkeypatch.setattr(atomic.os, "sync", lambda: (_ for _ in ()).throw(OSError(5, "broken")))
+    with pytest.raises(StoreError, match="cannot write"):
+        atomic.write_many(tmp_path, dict.fromkeys([*texts, "other/f"], "newer"))
+    assert contents(tmp_path) == {Path(path): b"new" for path in texts}
