@@ -12,6 +12,8 @@ from proposals.settings import reader
 from proposals.settings.cluster import NETWORKS
 from proposals.text.names import shown
 
+# Roles of hosts that run no daemon: what they are told does not hang on what discovery saw of them.
+UNNAMED = {"master", "admin", "openattic", "benchmark", *(role for role in ROLES if role.startswith("client-"))}
 NEEDED = ("master", "mon", "mgr", "storage")  # without one of each there is no cluster to deploy
 
 
@@ -47,6 +49,7 @@ def found(choice: Chosen) -> list[str]:
         *_keys(choice.contents),
         *choice.settings.lines(),
         *_roles(choice),
+        *_unseen(choice),
         *_disks(choice),
         *_carriers(choice),
         *_networks(choice.files),
@@ -102,6 +105,15 @@ def _roles(choice: Chosen) -> Iterable[str]:
                 yield f"{minion}: unknown role '{role}'; known are {', '.join(sorted(known))}"
     given = {role for has in choice.roles.values() for role in has}
     yield from (f"no minion has the role {role}: add a line to policy.cfg" for role in NEEDED if role not in given)
+
+
+def _unseen(choice: Chosen) -> Iterable[str]:
+    """Hosts of daemons, which are named after them, that discovery never saw; those of monitors and OSDs are told
+    where their addresses and disks are."""
+    unseen = {minion: set(has) for minion, has in choice.roles.items() if minion not in choice.hosts}
+    for minion, has in sorted(unseen.items()):
+        if has - UNNAMED and "mon" not in has and minion not in choice.osds:
+            yield f"{minion}: no inventory of this host: start its minion, run ceph.stage.discovery again"
 
 
 def gone(choice: Chosen) -> dict[str, list[str]]:

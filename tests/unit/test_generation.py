@@ -114,6 +114,20 @@ def test_problems_are_named(chosen, message):
     assert message in str(found.value)
 
 
+@pytest.mark.parametrize("role", ["mgr", "mds", "rgw", "storage"])
+def test_a_daemons_host_that_discovery_never_saw_is_told(role):
+    """Daemons are named after their host, not after its minion."""
+    told = {**CHOSEN, "cluster/new.sls": {"cluster": "ceph", "roles": [role, "admin"]}}
+    judged = judging.judge(Chosen({target: {"one": each} for target, each in told.items()}, INVENTORY, "salt_master"))
+    line = "new: no inventory of this host: start its minion, run ceph.stage.discovery again"
+    assert judged.made is None and line in [each.message for each in judged.findings]
+
+
+@pytest.mark.parametrize("role", ["admin", "client-nfs", "benchmark"])
+def test_a_host_without_daemons_needs_no_inventory(role):
+    assert build({**CHOSEN, "cluster/new.sls": {"cluster": "ceph", "roles": [role]}}).roles["new"] == [role]
+
+
 @pytest.mark.parametrize(
     "seen",
     [
