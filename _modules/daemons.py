@@ -5,6 +5,7 @@ read now. So nothing has to be remembered, and a restart by hand is seen too.
 """
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,34 @@ def units(pattern: str) -> dict[str, str]:
     """
     shown = _shown("Id,ActiveState,UnitFileState", [pattern])
     return {unit["Id"]: unit["UnitFileState"] for unit in shown if unit["ActiveState"] == "active"}
+
+
+def seen(unit: str, files: Sequence[str] = (), reloads: bool = False) -> dict[str, Any]:
+    """Return whether a unit runs, what systemd says of its start at boot, and which files it cannot have read yet.
+
+    ``{runs: bool, boots: enabled, newer: [file]}``, by one start of ``systemctl``. A file of the future, as a clock
+    that was put back leaves it, is no newer one: no restart would change that.
+
+    unit
+        Its name.
+    files
+        What it reads at its start.
+    reloads
+        Whether a reload has it read them too: any change of its state counts, of which that is the last.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'igw1' daemons.seen rbd-target-api '[/etc/ceph/iscsi-gateway.cfg]'
+    """
+    # Since boot: systemd's other form of a time has whole seconds, in the words of the host's time zone.
+    stamp = "StateChangeTimestampMonotonic" if reloads else "InactiveExitTimestampMonotonic"
+    (told,) = _shown(f"ActiveState,UnitFileState,{stamp}", [unit])
+    now, runs = time.time(), told["ActiveState"] == "active"
+    read = now - time.monotonic() + int(told[stamp]) / 1e6
+    newer = [file for file in files if runs and Path(file).exists() and read < Path(file).stat().st_mtime <= now]
+    return {"runs": runs, "boots": told["UnitFileState"], "newer": newer}
 
 
 def _shown(properties: str, units: Sequence[str]) -> list[dict[str, str]]:

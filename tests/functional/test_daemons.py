@@ -39,16 +39,17 @@ def test_a_daemon_that_systemd_gave_up_on_is_started(python_module: Callable, te
     spec = importlib.util.spec_from_file_location("host_daemon", STATE)
     state, order = importlib.util.module_from_spec(spec), []
     spec.loader.exec_module(state)
-    units: dict[str, str] = {}
-    modules = {"daemons.forgive": order.append, "daemons.units": lambda pattern: units}
+    unit = {"runs": False, "boots": "enabled", "newer": []}
+    modules = {"daemons.forgive": order.append, "daemons.seen": lambda *_: unit}
     told = {"__opts__": {"test": test}, "__salt__": modules}
-    started = SimpleNamespace(running=lambda name, enable: order.append((name, enable)) or {"result": True})
+    answer = {"result": True, "changes": {"ceph-mon@mon1": True}}
+    started = SimpleNamespace(running=lambda name, enable: order.append((name, enable)) or answer)
     with LoaderModuleMock({state: {**told, "__states__": {"service.running": started.running}}}):
-        assert state.running("ceph-mon@mon1") == {"result": True}
+        assert state.running("ceph-mon@mon1") == answer
         assert order == [["ceph-mon@mon1"]] * (not test) + [("ceph-mon@mon1", True)]
         for boots in ("disabled", "enabled-runtime", "enabled"):  # those that run, some of which no boot starts
             order.clear()
-            units["ceph-mon@mon1.service"] = boots
+            unit |= {"runs": True, "boots": boots}
             assert state.running("ceph-mon@mon1")["result"] is True
             assert (order == []) is (boots == "enabled")
 

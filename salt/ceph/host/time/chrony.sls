@@ -18,9 +18,11 @@ ceph-host-time-chrony-settings:
       - pkg: ceph-host-time-chrony-packages
 
 ceph-host-time-chrony-running:
-  service.running:
+  host_daemon.running:
     - name: {{ pillar['ceph_os']['chrony']['service'] }}
-    - enable: True
+    - files:
+      - {{ pillar['ceph_os']['chrony']['conf'] }}
+      - {{ pillar['ceph_os']['chrony']['settings'] }}
     - watch:
       - file: ceph-host-time-chrony-include
       - host_time: ceph-host-time-chrony-settings

@@ -39,9 +39,11 @@ ceph-service-alertmanager-arguments:
       - pkg: ceph-service-alertmanager-packages
 
 ceph-service-alertmanager-running:
-  service.running:
+  host_daemon.running:
     - name: {{ pillar['ceph_os']['alertmanager']['service'] }}
-    - enable: True
+    - files:
+      - {{ pillar['ceph_os']['alertmanager']['arguments'] }}
+      - /etc/prometheus/alertmanager.yml
     - watch:
       - host_daemon: ceph-service-alertmanager-arguments
       - file: ceph-service-alertmanager-configuration

@@ -25,9 +25,11 @@ ceph-service-ganesha-grace:
       - host_secret: ceph-service-ganesha-keyring
 
 ceph-service-ganesha-running:
-  service.running:
+  host_daemon.running:
     - name: nfs-ganesha
-    - enable: True
+    - files:
+      - /etc/ganesha/ganesha.conf
+      - /etc/ceph/ceph.client.{{ pillar['ceph']['services']['ganesha']['user'] }}.keyring
     - watch:
       - host_secret: ceph-service-ganesha-conf
       - host_secret: ceph-service-ganesha-keyring
@@ -39,6 +41,6 @@ ceph-service-ganesha-exports:
   ganesha.exporting:
     - exports: {{ pillar['ceph']['services']['ganesha']['ids'] | tojson }}
     - require:
-      - service: ceph-service-ganesha-running
+      - host_daemon: ceph-service-ganesha-running
     - watch:
       - host_secret: ceph-service-ganesha-conf-exports

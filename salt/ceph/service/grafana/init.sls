@@ -12,9 +12,14 @@ ceph-service-grafana-packages:
       - sls: ceph.service.grafana.settings
 
 ceph-service-grafana-running:
-  service.running:
+  host_daemon.running:
     - name: grafana-server
-    - enable: True
+    - files:
+      - /etc/grafana/grafana.crt
+      - /etc/grafana/grafana.key
+      - /etc/grafana/grafana.ini
+      - /etc/grafana/provisioning/datasources/ceph.yml
+      - /etc/grafana/provisioning/dashboards/ceph.yml
     - watch:
       - sls: ceph.service.grafana.{{ pillar['ceph']['services']['grafana']['certificate'] }}
       - ini: ceph-service-grafana-settings

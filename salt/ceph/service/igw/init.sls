@@ -31,9 +31,11 @@ ceph-service-igw-tcmu-runner:
       - host_secret: ceph-service-igw-keyring
 
 ceph-service-igw-api:
-  service.running:
+  host_daemon.running:
     - name: rbd-target-api
-    - enable: True
+    - files:
+      - /etc/ceph/iscsi-gateway.cfg
+      - /etc/ceph/ceph.{{ pillar['ceph']['services']['igw']['client'] }}.keyring
     - watch:
       - host_secret: ceph-service-igw-conf
       - host_secret: ceph-service-igw-keyring
@@ -44,13 +46,13 @@ ceph-service-igw-api:
 ceph-service-igw-answers:
   iscsi.answers:
     - require:
-      - service: ceph-service-igw-api
+      - host_daemon: ceph-service-igw-api
 
 ceph-service-igw-exporter:
-  service.running:
+  host_daemon.running:
     - name: rbd-target-gw
-    - enable: True
+    - files: [/etc/ceph/iscsi-gateway.cfg]
     - watch:
       - host_secret: ceph-service-igw-conf
     - require:
-      - service: ceph-service-igw-api
+      - host_daemon: ceph-service-igw-api

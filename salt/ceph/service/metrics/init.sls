@@ -16,7 +16,7 @@ ceph-service-metrics-arguments:
     - require:
       - pkg: ceph-service-node-exporter-packages
     - watch_in:
-      - service: ceph-service-node-exporter-running
+      - host_daemon: ceph-service-node-exporter-running
 
 ceph-service-metrics-unit:
   file.managed:
@@ -32,9 +32,11 @@ ceph-service-metrics-timer:
     - mode: '0644'
 
 ceph-service-metrics-running:
-  service.running:
+  host_daemon.running:
     - name: halocline-metrics.timer
-    - enable: True
+    - files:
+      - /etc/systemd/system/halocline-metrics.service
+      - /etc/systemd/system/halocline-metrics.timer
     - require:
       - file: ceph-service-metrics-folder
     - watch:

@@ -3,8 +3,8 @@ ceph-service-node-exporter-packages:
     - pkgs: {{ pillar['ceph_os']['packages']['node-exporter'] | tojson }}
 
 ceph-service-node-exporter-running:
-  service.running:
+  host_daemon.running:
     - name: {{ pillar['ceph_os']['node-exporter']['service'] }}
-    - enable: True
+    - files: [{{ pillar['ceph_os']['node-exporter']['arguments'] }}]
     - require:
       - pkg: ceph-service-node-exporter-packages

@@ -15,7 +15,7 @@ ceph-service-prometheus-rules-{{ loop.index }}:
     - require_in:
       - file: ceph-service-prometheus-configuration
     - watch_in:
-      - service: ceph-service-prometheus-reloaded
+      - host_daemon: ceph-service-prometheus-reloaded
 {%- endfor %}
 
 ceph-service-prometheus-configuration:
@@ -36,12 +36,16 @@ ceph-service-prometheus-arguments:
     - require:
       - pkg: ceph-service-prometheus-packages
 
-# Salt reloads only what it did not just start: a Prometheus that is still starting ends at the signal.
+# Only what this state did not just start is reloaded: a Prometheus that is still starting ends at the signal.
 ceph-service-prometheus-reloaded:
-  service.running:
+  host_daemon.running:
     - name: {{ pillar['ceph_os']['prometheus']['service'] }}
-    - enable: True
     - reload: True
+    - files:
+      - /etc/prometheus/prometheus.yml
+{%- for path, source in pillar['ceph']['services']['prometheus']['rules'] %}
+      - {{ path }}
+{%- endfor %}
     - require:
       - host_daemon: ceph-service-prometheus-arguments
     - watch:
@@ -49,9 +53,10 @@ ceph-service-prometheus-reloaded:
 
 # It runs at the end whatever happened: a package may have started it right before the reload.
 ceph-service-prometheus-running:
-  service.running:
+  host_daemon.running:
     - name: {{ pillar['ceph_os']['prometheus']['service'] }}
+    - files: [{{ pillar['ceph_os']['prometheus']['arguments'] }}]
     - require:
-      - service: ceph-service-prometheus-reloaded
+      - host_daemon: ceph-service-prometheus-reloaded
     - watch:
       - host_daemon: ceph-service-prometheus-arguments

@@ -7,7 +7,7 @@ ceph-service-rgw-frontend-haproxy-{{ file }}:
     - require_in:
       - file: ceph-service-rgw-frontend-haproxy-conf
     - watch_in:
-      - service: ceph-service-rgw-frontend-haproxy-running
+      - host_daemon: ceph-service-rgw-frontend-haproxy-running
 {%- endfor %}
 
 ceph-service-rgw-frontend-haproxy-conf:
@@ -27,10 +27,14 @@ ceph-service-rgw-frontend-haproxy-unit:
     - mode: '0644'
 
 ceph-service-rgw-frontend-haproxy-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-rgw-haproxy
-    - enable: True
     - reload: True
+    - files:
+      - /etc/ceph/rgw-frontend/haproxy.cfg
+{%- for file in pillar['ceph']['services']['rgw-frontend']['files'] %}
+      - /etc/ceph/rgw-frontend/{{ file }}
+{%- endfor %}
     - require:
       - file: ceph-service-rgw-frontend-haproxy-unit
     - watch:
@@ -42,4 +46,4 @@ ceph-service-rgw-frontend-haproxy-answers:
     - port: {{ pillar['ceph']['services']['rgw-frontend']['port'] }}
     - unit: ceph-rgw-haproxy
     - require:
-      - service: ceph-service-rgw-frontend-haproxy-running
+      - host_daemon: ceph-service-rgw-frontend-haproxy-running

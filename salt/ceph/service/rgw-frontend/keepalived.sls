@@ -14,10 +14,10 @@ ceph-service-rgw-frontend-keepalived-unit:
     - mode: '0644'
 
 ceph-service-rgw-frontend-keepalived-running:
-  service.running:
+  host_daemon.running:
     - name: ceph-rgw-keepalived
-    - enable: True
     - reload: True
+    - files: [/etc/ceph/rgw-frontend/keepalived.conf]
     - require:
       - file: ceph-service-rgw-frontend-keepalived-unit
     - watch:
