@@ -41,18 +41,21 @@ def inspect(ask: bool = False) -> dict[str, dict[str, str]]:
     return held
 
 
-def holds(path: str, use: str) -> bool:
-    """Return whether a file is a keyring that has every key of one of this host's secrets, whatever else is in it.
+def holds(path: str, use: str, alone: bool = False) -> bool:
+    """Return whether a file is a keyring that has every key of one of this host's secrets, whatever their capabilities.
 
     path
         The file.
     use
         The secret's key in ``ceph_secrets`` of the pillar; one that is no keyring is held by no file.
+    alone
+        Whether it may have no other key.
 
     CLI Example: for the state ``host_secret.managed``.
     """
     wanted = _hashes(__pillar__.get("ceph_secrets", {}).get(use, "").splitlines())
-    return bool(wanted) and wanted.items() <= hashes(path).items()
+    held = hashes(path)
+    return bool(wanted) and (wanted == held if alone else wanted.items() <= held.items())
 
 
 def hashes(path: Path | str) -> dict[str, str]:

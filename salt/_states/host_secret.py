@@ -11,7 +11,7 @@ import halocline
 def managed(
     name: str, use: str, user: str = "root", group: str = "root", mode: str = "0600", dir_mode: str | None = None
 ) -> dict:
-    """A file holds one of this host's secrets.
+    """A file holds one of this host's secrets; a keyring with the same keys does, also with other capabilities.
 
     name
         Its path; folders that are missing are made.
@@ -26,7 +26,9 @@ def managed(
         return {"name": name, "result": False, "changes": {}, "comment": comment}
     if "adopted" in __pillar__.get("ceph", {}) and __salt__["host_keys.holds"](name, use):
         return {"name": name, "result": True, "changes": {}, "comment": "was adopted, and holds this host's keys"}
-    return _file(name, user=user, group=group, mode=mode, dir_mode=dir_mode, contents_pillar=place)
+    # The monitors say what a key may. Another text of the same keys is no reason to restart whoever reads them.
+    replace = not __salt__["host_keys.holds"](name, use, alone=True)
+    return _file(name, user=user, group=group, mode=mode, dir_mode=dir_mode, contents_pillar=place, replace=replace)
 
 
 @halocline.state

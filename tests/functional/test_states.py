@@ -60,6 +60,26 @@ def test_a_changed_secret_is_written_and_never_returned(run, template, tmp_path,
     assert shown("file.managed", pillars[0], **NAIVE) == keys  # as Salt's own state does
 
 
+def test_a_keyring_is_written_for_its_keys_alone(run, tmp_path):
+    """Daemons are restarted where theirs is newer than they, and a list of exports changes capabilities."""
+    file, key, other = tmp_path / "keyring", new_key(), new_key()
+
+    def changes(text, test=False):
+        pillar = {"ceph_secrets": {"ganesha": text}}
+        return run("host_secret.managed", file, pillar, use="ganesha", test=test)["changes"]
+
+    ring = f"[client.a]\n\tkey = {key}\n"
+    assert changes(f'{ring}\tcaps osd = "allow r"\n')
+    before = file.stat()
+    for test in (True, False):
+        assert changes(f'{ring}\tcaps osd = "allow rw"\n', test) == changes(ring, test) == {}
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    file.chmod(0o644)
+    assert changes(ring) and file.stat().st_mode & 0o777 == 0o600
+    for text in (ring.replace(key, other), f"{ring}[client.b]\n\tkey = {other}\n", ring):  # the last has one less
+        assert changes(text, test=True) and changes(text) and file.read_text() == text
+
+
 def test_a_secret_that_this_host_was_not_told(run, tmp_path):
     answer = run("host_secret.managed", tmp_path / "keyring", {"ceph_secrets": {"mgr": "x"}}, use="mds")
     assert answer["result"] is False and "no secret 'mds': run ceph.stage.configure" in answer["comment"]
