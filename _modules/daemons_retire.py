@@ -34,7 +34,7 @@ FILES = {  # {} is the daemon's name; what is secret, and what would let a daemo
     "mds": ("/var/lib/ceph/mds/ceph-{}",),
     "rgw": ("/var/lib/ceph/radosgw/ceph-{}",),
     "rgw-frontend": ("/etc/ceph/rgw-frontend",),
-    "ganesha": ("/etc/ganesha/ganesha.conf", "/etc/ganesha/exports.conf"),
+    "ganesha": ("/etc/ganesha/ganesha.conf", "/etc/ganesha/exports.conf", "/etc/ganesha/exports.read"),
     "igw": ("/etc/ceph/iscsi-gateway.cfg",),
     "client-radosgw": ("/etc/ceph/rgw-users.credentials",),
     "dashboard-access": ("/etc/ceph/dashboard.password",),

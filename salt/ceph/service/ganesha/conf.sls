@@ -4,10 +4,15 @@ ceph-service-ganesha-conf:
     - name: /etc/ganesha/ganesha.conf
     - source: salt://ceph/service/ganesha/files/ganesha.conf.j2
 
+ceph-service-ganesha-conf-read:
+  ganesha.kept
+
 ceph-service-ganesha-conf-exports:
   host_secret.rendered:
     - name: /etc/ganesha/exports.conf
     - source: salt://ceph/service/ganesha/files/exports.conf.j2
+    - require:
+      - ganesha: ceph-service-ganesha-conf-read
 
 # With a bucket exported, a server that is told to end hangs when all its exports are gone (4.3): not 90 s then.
 ceph-service-ganesha-conf-unit:
