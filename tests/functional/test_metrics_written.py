@@ -132,9 +132,15 @@ def test_a_master_that_takes_no_jobs_is_said_and_its_own_numbers_are_written(mas
     def refuses(*_):
         raise ProposalError("the Salt master takes no jobs")
 
+    with monkeypatch.context() as dead:
+        dead.setattr(jobs, "ask_apart", refuses)
+        assert "takes no jobs" in master.runners()["metrics.write"](str(tmp_path))["error"]
+        assert [path.name for path in tmp_path.iterdir()] == ["halocline.prom"]
+    master.runners()["metrics.write"](str(tmp_path))
+    before = (tmp_path / "halocline_hosts.prom").read_text()
     monkeypatch.setattr(jobs, "ask_apart", refuses)
-    assert "takes no jobs" in master.runners()["metrics.write"](str(tmp_path))["error"]
-    assert [path.name for path in tmp_path.iterdir()] == ["halocline.prom"]
+    master.runners()["metrics.write"](str(tmp_path))
+    assert (tmp_path / "halocline_hosts.prom").read_text() == before  # how old it is tells the alert
 
 
 @pytest.mark.parametrize("folder", ["relative", "/no/such/folder", ""])

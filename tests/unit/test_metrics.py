@@ -75,6 +75,15 @@ def test_alerts_are_over_what_is_told(rules):
     assert named >= {"stage_success", "host_silent", "certificate_end_timestamp_seconds", "proposal_stale"}
 
 
+def test_hosts_that_nobody_asks_any_more_are_told_unless_a_stage_runs(rules):
+    """As where salt-master is dead: the master's own numbers are written on, and no host is told to be silent."""
+    (rule,) = [rule for rule in rules if "hosts_asked" in rule["expr"]]
+    old, stage = rule["expr"].split(" unless on (instance) ")
+    assert old == "time() - halocline_hosts_asked_timestamp_seconds > 1800"
+    assert stage == "halocline_stage_running == 1"
+    assert rule["for"] == "10m"  # two runs of the timer after a long stage
+
+
 def test_every_alert_says_what_it_is_and_what_to_do(rules):
     assert len({rule["alert"] for rule in rules}) == len(rules)
     for rule in rules:
