@@ -5,6 +5,7 @@ there. So an interrupted run is completed by the next one.
 """
 
 import hashlib
+import re
 import ssl
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ STARTING = 30  # seconds until managers that start anew serve it again
 LIMIT = 120  # seconds until the managers serve it: they start anew when a module comes or goes
 STORE = "mgr/dashboard/"  # where the cluster keeps what the module shows
 OURS = "halocline/dashboard-certificate"  # in the cluster: digests of the certificates that a stage set last
-END = "-----END CERTIFICATE-----"
+PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.S)  # a site's file may say more before
 
 
 def pending(
@@ -117,7 +118,7 @@ def _digest(text: str) -> str:
 
 def _read(path: str) -> str:
     """A file's text; empty where it is not there yet, as in test mode."""
-    return Path(path).read_text(encoding="ascii").strip() if Path(path).exists() else ""
+    return Path(path).read_text(encoding="utf-8").strip() if Path(path).exists() else ""
 
 
 def _unserved(certificate: str, port: int | None, url: str | None) -> list[str]:
@@ -132,7 +133,12 @@ def _unserved(certificate: str, port: int | None, url: str | None) -> list[str]:
         shown = ssl.get_server_certificate((parts.hostname, parts.port), timeout=10)
     except OSError as err:
         return [f"{url} does not answer: {err}"]
-    first = certificate[: certificate.find(END)] + END  # the host's own, of a chain
-    if "".join(shown.split()) != "".join(first.split()):
+    if _first(shown) != _first(certificate):
         return [f"{url} shows another certificate"]
     return []
+
+
+def _first(text: str) -> str:
+    """A file's first certificate, which is the host's own of a chain, however its lines are broken."""
+    found = PEM.search(text)
+    return "".join(found[0].split()) if found else ""
