@@ -68,7 +68,7 @@ def _planned(user: Mapping, secret: str) -> dict:
     planned = {"user_id": name, "display_name": user["display_name"], "keys": [key]}
     if user["max_buckets"]:
         planned["max_buckets"] = user["max_buckets"]
-    if user["caps"] is not None:  # an empty one takes the last away
+    if user["caps"] or user.get("bare"):  # a generation of an earlier version does not tell empty ones from none said
         planned["caps"] = [{"type": kind, "perm": perm} for kind, perm in sorted(user["caps"].items())]
     return planned
 

@@ -25,7 +25,8 @@ def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, 
     (tmp_path / "radosgw-admin").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     modules = with_pillar(ceph_secrets={"rgw_users.ops": "S"})
-    user = {"name": "ops", "display_name": "ops", "access_key": "ops", "max_buckets": None, "caps": said}
+    user = {"name": "ops", "display_name": "ops", "access_key": "ops", "max_buckets": None}
+    user |= {"caps": said or {}, "bare": said == {}}
     changed = [] if said is None else ["caps"]
     assert modules["cluster_rgw_users.changes"](user, "rgw_users.ops") == changed
     assert modules["cluster_rgw_users.apply"](user, "rgw_users.ops") == changed

@@ -47,12 +47,13 @@ def _twins(keys: list[str]) -> Iterable[str]:
 
 def _user(name: str, written: Mapping) -> dict:
     """One user, with every key."""
-    caps = written["caps"]
+    caps = written["caps"] or {}
     return {
         "name": name,
         "display_name": shown(written["display_name"] or name),
         "access_key": written["access_key"] or name,
         "secret": secret(name),
         "max_buckets": written["max_buckets"],
-        "caps": None if caps is None else {kind: EVERYTHING.get(perm, perm) for kind, perm in sorted(caps.items())},
+        "caps": {kind: EVERYTHING.get(perm, perm) for kind, perm in sorted(caps.items())},
+        "bare": written["caps"] == {},  # the last capability goes
     }
