@@ -43,7 +43,7 @@ def test_a_broken_policy_changes_nothing(policy: Product, what: str) -> None:
     before = policy.written()
     assert not served(policy, "0123456789abcdef")  # the test can tell another one
     done = policy.run("saltmaster", "salt-run stage.run configure", check=False)
-    assert (done.code, done.err) == (1, "")
+    assert (done.code, done.err) == (2, "")
     for words in says:
         assert words in done.out
     assert policy.written() == before

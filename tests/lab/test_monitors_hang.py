@@ -64,7 +64,7 @@ def test_a_stage_says_who_could_not_ask_and_what_to_do(served: Product, how: str
     with hanging(served, how):
         done = run(served, stage)
     shown = done.out + done.err
-    assert done.code == 1, shown
+    assert done.code == (1 if (how, stage) == ("stopped", "deploy") else 2), shown  # there it has begun already
     for words in STEPS[how, stage]:
         assert words in shown, shown
     assert "Traceback" not in shown
