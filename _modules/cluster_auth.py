@@ -163,7 +163,9 @@ def _kept(
     }
     still = served(beginning) if any(gone.values()) else set()
     return {
-        service: ", ".join([*(cap for cap in gone[service] if still.issuperset(NAMED.findall(cap))), caps])
+        service: ", ".join(
+            filter(None, [*(cap for cap in gone[service] if still.issuperset(NAMED.findall(cap))), caps])
+        )
         for service, caps in planned.items()
     }
 

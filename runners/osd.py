@@ -156,7 +156,7 @@ def remove(*osd_ids: int, gone: str | None = None, test: bool = False) -> answer
     done: departure.Done = {}
     stage_log.note(__opts__, "osd.remove", "removes", osds=", ".join(item.name for item in chosen))
     try:
-        departure.carry_out(__opts__, look, done)
+        departure.carry_out(__opts__, look, done, command="osd.remove")
     except ProposalError as err:
         return {**answer.bad("\n".join([*departure.lines(done), str(err)]), 1), "changes": done}
     stage_log.note(__opts__, "osd.remove", "removed", done=done)

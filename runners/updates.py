@@ -7,7 +7,7 @@ cluster has to be well and to say ``ok-to-stop``; ``noout`` is set for a turn's 
 from typing import Any
 
 from proposals.cluster import maintenance
-from runners.engine import answer, minions, stage_lock, taking_part, updating
+from runners.engine import answer, minions, one_at_a_time, stage_lock, taking_part, updating
 
 NOTHING = "no host needs updates or a reboot: nothing changed"
 UNASKED = "neither updates nor reboots are asked for: nothing changed"
@@ -49,7 +49,10 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
     updated = [minion for minion in due if allowed[minion].update]
     against = maintenance.against(updated, looked) if runs else []
     if runs and not due and not test and any(seen["asks"] for seen in looked.values()):
-        updating.clean(__opts__, updating.asks(__opts__, looked))
+        try:
+            updating.clean(__opts__, updating.asks(__opts__, looked))
+        except one_at_a_time.Busy as err:  # its noout is in use
+            lines.append(str(err))
     if test or not due:
         lines.append(f"{len(due)} hosts need updates or a reboot; nothing done in test mode" if due else NOTHING)
         return {"text": "\n".join([*lines, *against])}

@@ -19,6 +19,7 @@ SAFE = 2  # copies: of one alone a disk that fails takes the data along
 OVERWRITES = ("rbd", "cephfs")  # applications that overwrite: an erasure-coded pool must be told
 MADE_WITH = ("pg_num", "pg_autoscale_mode")  # what the command that makes a pool is told already
 DEFAULT_RULE = "replicated_rule"  # of a new cluster
+PLACING = {"failure_domain", "device_class", "root"}  # options that say where copies lie
 
 
 def plan(written: object, cluster: Mapping) -> tuple[list[list[str]], list[str]]:
@@ -151,7 +152,7 @@ class Pool:
     def placed(self, there: Mapping) -> list[str]:
         """What an existing pool's rule does otherwise than the site says, where it says anything of that."""
         name, has = there["crush_rule"], self.rules.get(there["crush_rule"])
-        if has == self.place or not {"failure_domain", "device_class", "root"} & set(self.options):
+        if has == self.place or not PLACING & set(self.options):
             return []
         if self.code or name == self.rule()[0]:
             return [f"rule {name} has {has}, not {self.place}"] if has else []
@@ -160,6 +161,8 @@ class Pool:
     def sure(self) -> None:
         """Raise PolicyError where what has the name of the rule or profile that it is about to get places otherwise."""
         name, wrong = self.rule()[0], ""
+        if name == DEFAULT_RULE and not self.code:
+            return
         rule = self.name if self.code else name  # one that is called as a coded pool is what Ceph takes for it
         if self.rules.get(rule, self.place) != self.place:
             wrong = f"rule {rule} has {self.rules[rule]}, not {self.place}: give it another name"
@@ -184,7 +187,10 @@ class Pool:
             command = ["osd", "erasure-code-profile", "set", name, f"plugin={plugin}", f"k={k}", f"m={m}"]
             command += [f"crush-failure-domain={self.domain}", f"crush-root={self.root}"]
             return name, command + ([f"crush-device-class={self.cls}"] if self.cls else [])
-        own = ending == "host" and self.rules.get(DEFAULT_RULE) == self.place
+        has = self.rules.get(DEFAULT_RULE)
+        if has and not PLACING & set(self.options):  # a site that limits all its pools to a class says it in that rule
+            has = has._replace(cls="")
+        own = ending == "host" and has == self.place
         name = DEFAULT_RULE if own else f"replicated_{ending}"
         command = ["osd", "crush", "rule", "create-replicated", name, self.root, self.domain]
         return name, command + ([str(self.cls)] if self.cls else [])

@@ -113,7 +113,12 @@ def write_many(root: str | Path, texts: Mapping[str, str], mode: int = 0o644) ->
             for path in sorted({name if name in new else path for path, name in first.items()}):
                 place = root / path
                 place.parent.mkdir(parents=True, exist_ok=True)
-                (beside / path).replace(place)
+                try:
+                    (beside / path).replace(place)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    _write(place, texts[path], mode)  # its folder is another file system's
             os.sync()
     except OSError as error:
         raise failed("write", place, error) from error

@@ -118,7 +118,9 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
     written = []
     for name, content in _told(site, generation, hosts).items():
         path = site.secrets / name
-        if _differs(path, content) and _differs(path, both := merging.merge([tree.mapping(path), content])):
+        uses = merging.merge([tree.mapping(path).get("ceph_secrets") or {}, content["ceph_secrets"]])
+        both = {**content, "ceph_secrets": uses}
+        if _differs(path, content) and _differs(path, both):
             atomic.write(path, dump_secrets(both), mode=0o600)
             written.append(name)
     return written

@@ -18,7 +18,7 @@ TELLS = {"rgw": "rgw-frontend", "node-exporter": "prometheus", "alertmanager": "
 Done = dict[str, list[str]]  # what was done, by the kind and host
 
 
-def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
+def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1, command: str = "ceph.stage.removal") -> None:
     """Let everything of a list leave, in its order. Each is forgotten once it has left.
 
     opts
@@ -29,6 +29,8 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
         Gets what was done, by kind and host; it holds that too where the rest fails.
     steps
         In how many the OSDs' weights go to zero.
+    command
+        What was typed for it.
 
     Raises ProposalError with what stands against the next step; the next run goes on there.
     """
@@ -45,7 +47,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1) -> None:
             draining.drain(opts, ids, begun.weights, steps)
         for minion in dict.fromkeys(item.minion for item in listed):
             group = [item for item in listed if item.minion == minion]
-            with one_at_a_time.alone(opts, "ceph.stage.removal", one_at_a_time.STOPPING):  # not while data moves
+            with one_at_a_time.alone(opts, command, one_at_a_time.STOPPING):  # not while data moves
                 notes = LEAVES.get(kind, _part)(opts, look, group)
             if notes:
                 done.setdefault(f"{minion}, to be known", []).extend(notes)

@@ -10,6 +10,12 @@ from typing import Any, TypeVar
 from proposals.text.errors import ProposalError
 
 STOPPING = "daemons-stop"
+
+
+class Busy(ProposalError):
+    """Another one is running."""
+
+
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
@@ -24,7 +30,7 @@ def alone(opts: Mapping, command: str, among: str = "") -> Iterator[None]:
     among
         The name of a group of commands of which but one is to run; without it, the command stands for itself.
 
-    Raises ProposalError where there is another.
+    Raises Busy where there is another.
     """
     path = Path(opts["cachedir"]) / "halocline" / f"{among or command}.lock"
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -34,9 +40,7 @@ def alone(opts: Mapping, command: str, among: str = "") -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             other = file.read() or command  # empty: it has just begun
-            raise ProposalError(
-                f"{other} is running on this master: wait for its end, then run {command} again"
-            ) from None
+            raise Busy(f"{other} is running on this master: wait for its end, then run {command} again") from None
         file.truncate(0)
         file.write(command)
         file.flush()

@@ -1,5 +1,6 @@
 """What populate writes, and the three-way rule for files that were edited."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -261,3 +262,18 @@ def test_many_files_are_on_disk_before_the_first_gets_its_name(tmp_path, monkeyp
     with pytest.raises(StoreError, match="cannot write"):
         atomic.write_many(tmp_path, dict.fromkeys([*texts, "other/f"], "newer"))
     assert contents(tmp_path) == {Path(path): b"new" for path in texts}
+
+
+def test_a_folder_of_another_file_system_gets_its_files_too(tmp_path, monkeypatch):
+    """As where a folder of proposals is a link to a mount: no rename reaches there."""
+    atomic.write(tmp_path / "linked/a", "old")
+    renamed = Path.replace
+
+    def replace(path, place):
+        if path.parent.parent.name.startswith(".new."):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return renamed(path, place)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    atomic.write_many(tmp_path, {"linked/a": "new"})
+    assert contents(tmp_path) == {Path("linked/a"): b"new"}
