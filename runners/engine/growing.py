@@ -51,15 +51,23 @@ class Look:
 
 
 def started(opts: Mapping) -> None:
-    """Wait for the OSDs that deploy has made: only one that runs is seen to wait for data."""
+    """Wait for the OSDs that deploy has made: only one that runs, and whose size the managers know, gets a weight."""
     wanted = growth.minions(planned.osds(site(opts)))
     hosts = taking_part.among(opts, set(wanted.values()))
 
     def starting() -> Verdict:
-        new = growth.starting(wanted, jobs.cluster(opts, "cluster_osds.states", kind=list), hosts)
+        states = jobs.cluster(opts, stage_look.STATES, kind=list)
+        new = growth.starting(wanted, states, hosts)
+        if not new and (waiting := [item.name for item in growth.waiting(wanted, states)]):
+            sizes = jobs.cluster(opts, stage_look.FILL, [True], dict)["sizes"]
+            new = [name for name in waiting if name.removeprefix("osd.") not in sizes]
         if new:
             stage_look.keep(opts, None)  # what was seen before they have started
-        return Verdict((Complaint("osds starting", WRONG, ", ".join(new), "not up yet", len(new)),) if new else ())
+        return Verdict(
+            (Complaint("osds starting", WRONG, ", ".join(new), "not up yet, or of a size that nobody knows", len(new)),)
+            if new
+            else ()
+        )
 
     health.waited(starting, START)
 

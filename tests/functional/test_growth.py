@@ -93,12 +93,14 @@ class Cluster:
         self.weights = {0: 1.0, 1: 1.0, 2: 0, 3: 0}
         self.ran = set()  # those that were up once
         self.up, self.flags, self.kept, self.told = {0, 1, 2, 3}, {"sortbitwise"}, {}, []
+        self.unsized: set[int] = set()  # that run, and of which the managers have not heard yet
         self.kill, self.moved, self.held, self.asked = None, copy.deepcopy(MOVED), True, []
         self.refused = ""  # a command's beginning
 
     def ask(self, words):
         if words == ["osd", "df"]:
-            return {"nodes": [{"id": number, "kb": 1 << 30 if number in self.up else 0} for number in self.weights]}
+            known = self.up - self.unsized
+            return {"nodes": [{"id": number, "kb": 1 << 30 if number in known else 0} for number in self.weights]}
         if words == ["osd", "tree"]:
             return {"nodes": [{"id": n, "type": "osd", "crush_weight": w} for n, w in self.weights.items()]}
         assert words == ["osd", "dump"]
@@ -283,6 +285,14 @@ def test_deploy_waits_for_the_osds_that_it_made(runners, cluster, monkeypatch):
     cluster.up -= {2, 3}
     later = iter([{2}, set(), {3}])
     timed(monkeypatch, lambda seconds: cluster.up.update(next(later)))
+    assert "2 OSDs: weights given" in runners["osd.growth"]()["text"]
+
+
+def test_deploy_waits_until_managers_know_what_its_osds_would_weigh(runners, cluster, monkeypatch):
+    """They hear of it some seconds after an OSD came up: one of many would stay without a weight."""
+    cluster.moved["pools"]["p"] |= {"bytes": 0, "groups": 0}
+    cluster.unsized = {3}
+    timed(monkeypatch, lambda seconds: cluster.unsized.clear())
     assert "2 OSDs: weights given" in runners["osd.growth"]()["text"]
 
 
