@@ -27,7 +27,7 @@ def values(host: Host) -> dict[str, str]:
 
 def applied(host: Host, **ceph: object) -> dict:
     states = host.salt("state.apply", "ceph.host.tunings", f"pillar={json.dumps({'ceph': ceph})}", check=False)
-    return next(one for key, one in states.items() if key.startswith("tunings_"))
+    return next(one for key, one in states.items() if key.startswith("tunings_|-ceph-host-tunings-applied_"))
 
 
 @pytest.mark.big
