@@ -25,8 +25,10 @@ class _Socket(ssl.SSLSocket):
                 self.do_handshake()
             except OSError as err:
                 if getattr(err, "reason", None) == "HTTP_REQUEST":
+                    self.settimeout(0)
                     with contextlib.suppress(OSError):
                         socket.socket.send(self, PLAIN)
+                        socket.socket.recv(self, 1 << 16)  # closed with this unread, it would reset, and the answer be lost
                 raise errors.FatalSSLAlert(*err.args) from err  # by which cheroot ends a connection without a word
         return super().recv_into(*args, **more)
 

@@ -250,11 +250,12 @@ def test_who_is_silent_holds_nobody_back(served):
 def test_what_is_no_tls_leaves_no_traceback(served, odd):
     log = served.master.root / "salt-api.log"
     before = log.stat().st_size
-    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as raw, contextlib.suppress(ConnectionError):
+    said = b""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as raw, contextlib.suppress(OSError):
         raw.sendall(odd)
-        raw.shutdown(socket.SHUT_WR)
+        raw.shutdown(socket.SHUT_WR)  # fails where the page has answered and gone
         said = raw.makefile("rb").read()
-        assert odd[:3] != b"GET" or b"only HTTPS is spoken" in said
+    assert odd[:3] != b"GET" or b"only HTTPS is spoken" in said
     assert served.send("/").status == 200
     assert b"Traceback" not in log.read_bytes()[before:]
 
