@@ -1,5 +1,7 @@
 """What every tier of tests shares."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,9 @@ from salt._logging import shutdown_temp_handler
 
 pytest_plugins = ["lab.fixtures", "clusters", "busy"]  # labs, guests, clusters on labs, and load on those
 CHECKOUT = Path(__file__).parent.parent
+QUICK = (CHECKOUT / "tests/unit", CHECKOUT / "tests/functional")
+MEMORY = Path("/dev/shm")  # Linux's own tmpfs
+ROOM = 2 << 30  # bytes, far more than those tests write; in a container there may be 64 MiB
 # No test judges by a clock, of which a busy machine has its own.
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")
@@ -36,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _write_to_memory(config)
     config.addinivalue_line(
         "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
     )
@@ -45,3 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     """Drop what Salt keeps until its logging is set up, which it never is here: it would print it at the very end."""
     shutdown_temp_handler()
+
+
+def _write_to_memory(config: pytest.Config) -> None:
+    """Quick tests write into memory where there is room: interrupted at each step, they wait for a disk most of all."""
+    paths = [Path(word.partition("::")[0]).resolve() for word in config.args]
+    quick = all(any(path.is_relative_to(tier) for tier in QUICK) for path in paths)
+    if quick and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))

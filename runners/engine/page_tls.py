@@ -28,7 +28,7 @@ class _Socket(ssl.SSLSocket):
                     self.settimeout(0)
                     with contextlib.suppress(OSError):
                         socket.socket.send(self, PLAIN)
-                        socket.socket.recv(self, 1 << 16)  # closed with this unread, it would reset, and the answer be lost
+                        socket.socket.recv(self, 1 << 16)  # left unread, it would reset the connection
                 raise errors.FatalSSLAlert(*err.args) from err  # by which cheroot ends a connection without a word
         return super().recv_into(*args, **more)
 

@@ -121,7 +121,7 @@ def haproxy(tmp_path, python_module):
                 line.sendall(
                     (HEAD + "".join(rows) + "rgw,BACKEND,0,0,1,9,UP,\n\n").encode() if "show" in command else b"\n"
                 )
-                if len(told) > 6:
+                if len(told) > 4:
                     sessions["rgw.node1"] = 0
 
     threading.Thread(target=answer, daemon=True).start()

@@ -130,7 +130,7 @@ def test_a_port_that_is_switched_on_without_a_cable_is_not_up(python_module, tmp
         assert module._interfaces() == {"eth0@if7": {"mtu": 1500, "up": up, "addresses": ["10.0.0.5"]}}
 
 
-def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monkeypatch):
+def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, python_module, monkeypatch):
     """Real threads; the resolver is this process's own, made to answer at the test's end."""
     asked, ended = socket.getaddrinfo, threading.Event()
 
@@ -140,6 +140,7 @@ def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, monke
         return asked(name, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
+    monkeypatch.setattr(python_module("host"), "LIMIT", 1)
     names = {"slow.invalid": "10.0.0.1", "localhost": "127.0.0.1"}
     found = loaded["host.facts"](time.time(), "", names, [])
     ended.set()

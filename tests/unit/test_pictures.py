@@ -145,15 +145,15 @@ def test_a_picture_asks_nobody_and_is_told_to_readers(planned, form):
 
 def test_hosts_that_are_alike_are_drawn_once(planned):
     host = planned["hosts"]["osdnode1"]
-    many = {**planned, "hosts": {f"osdnode{number}": host for number in range(1000)}}
+    many = {**planned, "hosts": {f"osdnode{number}": host for number in range(200)}}
     text = drawing.rendered(disks.picture(many), "html")
-    assert text.count('role="img"') == 62 and "osdnode999" in text
+    assert text.count('role="img"') == 62 and "osdnode199" in text
     others = {
         f"n{number}": {**host, "disks": [{**disk, "size": disk["size"] + number} for disk in host["disks"]]}
-        for number in range(1000)
+        for number in range(200)
     }
     text = drawing.rendered(disks.picture({**many, "hosts": others}), "html")
-    assert text.count('role="img"') == 62_000 and len(text) < 100 << 20
+    assert text.count('role="img"') == 62 * 200 and len(text) < 20 << 20
 
 
 def test_networks_and_reports():
