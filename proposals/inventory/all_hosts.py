@@ -70,13 +70,18 @@ def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]
     """Return ``{public_network, cluster_network}`` from the hosts' addresses.
 
     Public is the network that most hosts share with the master, cluster the one that most hosts share among
-    those that the master is not in; without such a one, the public one too (DeepSea's users know this rule).
+    those that the master is not in; without such a one, the public one too (DeepSea's users know this rule). An address
+    that several hosts have counts once: bridges of Docker, Podman and libvirt have the same one on every host.
 
     master
         The minion id of the master's own host, where it is one.
     Raises ProposalError where the hosts share no network.
     """
-    shared = Counter(str(net) for each in hosts.values() for net in {_network(a) for a in each["addresses"]} if net)
+    owners: dict[str, str] = {}
+    for minion, each in sorted(hosts.items()):
+        owners |= {ip: minion for ip in map(_ip, each["addresses"]) if ip not in owners}
+    joined = ({_network(a) for a in each["addresses"] if owners[_ip(a)] == minion} for minion, each in hosts.items())
+    shared = Counter(str(net) for nets in joined for net in nets if net)
     masters = {str(_network(address)) for address in hosts.get(master or "", {}).get("addresses", [])}
     ranked = sorted(shared, key=lambda net: (-shared[net], ipaddress.ip_network(net)))
     public = [net for net in ranked if net in masters] or ranked
@@ -84,6 +89,10 @@ def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]
         raise ProposalError("no host has an address: expected one IPv4 network that the hosts share")
     private = [net for net in ranked if net not in masters and net != public[0] and shared[net] > 1]
     return {"public_network": public[0], "cluster_network": (private or public)[0]}
+
+
+def _ip(address: str) -> str:
+    return address.partition("/")[0]
 
 
 def _network(address: str) -> ipaddress.IPv4Network | None:

@@ -54,6 +54,9 @@ def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
         ({"m": ["10.0.0.1/24"], "a": ["10.0.0.2/24"], "b": ["10.0.0.3/24"]}, 0, 0),
         ({"m": ["10.0.0.1/24"], "a": ["10.0.0.2/24", "10.1.0.2/24"]}, 0, 0),  # a network of one host joins nobody
         ({"m": ["10.1.0.1/24", "127.0.0.1/8"], "a": ["10.1.0.2/24", "169.254.1.1/16"]}, 1, 1),
+        # Bridges of containers and guests, with one address on every host.
+        ({"m": ["10.1.0.1/24", "10.0.0.1/16"], "a": ["10.1.0.2/24", "10.0.0.1/16"]}, 1, 1),
+        ({"m": ["10.0.0.1/24"], "a": ["10.0.0.2/24", "10.1.0.1/24"], "b": ["10.0.0.3/24", "10.1.0.1/24"]}, 0, 0),
     ],
 )
 def test_networks(addresses, public, cluster):
