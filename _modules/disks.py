@@ -12,6 +12,7 @@ LIMIT = 10  # seconds one disk may take before it "does not answer"
 AT_ONCE = 16  # disks read side by side
 NOTHING_THERE = (2, 8)  # blkid's exit statuses where it finds nothing, or several things (blkid(8))
 TABLES = {"gpt", "PMBR", "dos"}
+GROUP = "LVM member of ceph-"  # the grain's word for a volume group of ceph-volume's, or of ours
 
 
 def inspect() -> dict:
@@ -22,7 +23,7 @@ def inspect() -> dict:
     fsid, role, id, size and offset in bytes, cluster, device; and of each logical volume that ceph-volume made),
     ``volumes`` and ``groups`` (what else LVM keeps there), ``error`` where it did not answer within its limit. A table
     or volume group that this cluster made, and that its last OSD has left, is no signature. ``waiting`` are the places
-    that ``osd_waiting.kept`` keeps.
+    that ``osd_waiting.kept`` keeps. Raises CommandExecutionError where OSDs may lie on LVM and it does not answer.
 
     CLI Example:
 
@@ -42,7 +43,9 @@ def inspect() -> dict:
                 content["error"] = str(err)
     try:
         volumes = __salt__["disks_lvm.inspect"]()
-    except CommandExecutionError:  # their signatures still say that LVM has these disks
+    except CommandExecutionError:
+        if any(_may_carry(disk, inspected.get(disk["device"], {})) for disk in answer["ceph_disks"]):
+            raise  # without it these OSDs would be gone, and a plan of what is left would leave them out
         volumes = {}
     for device in volumes.keys() & inspected.keys():
         content, on_lvm = inspected[device], volumes[device]
@@ -116,6 +119,11 @@ def _content(device: str) -> dict:
     except (OSError, CommandExecutionError) as err:
         return {"signatures": [], "partitions": 0, "osds": [], "error": str(err)}
     return {"signatures": types, "partitions": len(nodes), "osds": [label for label in labels if label]}
+
+
+def _may_carry(disk: Mapping, content: Mapping) -> bool:
+    """Whether OSDs may lie on LVM here: it has the whole disk, or a group named as ceph-volume names its own."""
+    return "LVM2_member" in content.get("signatures", ()) or any(GROUP in reason for reason in disk["in_use"])
 
 
 def _begun(device: str, labels: Sequence[Mapping]) -> list[dict]:

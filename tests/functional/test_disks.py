@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 
 from proposals.inventory import inventory_join
@@ -107,3 +108,32 @@ def test_what_the_last_osd_left_behind_is_free(python_module, tmp_path, monkeypa
     with LoaderModuleMock({module: {"__salt__": asks, "__pillar__": {"fsid": fsid} if fsid else {}}}):
         (found,) = inventory_join.host(module.inspect(), [], "node1")["ceph_disks"]
     assert found["in_use"] == reasons
+
+
+@pytest.mark.parametrize(
+    ("in_use", "signatures", "told"),
+    [
+        ([], ["LVM2_member"], False),
+        (["LVM member of ceph-9d1c", "has partitions"], ["PMBR", "gpt"], False),
+        (["LVM member of system", "has partitions"], ["PMBR", "gpt"], True),
+        ([], [], True),
+    ],
+    ids=["a whole disk", "ceph-volume's on a partition", "the system's", "no LVM"],
+)
+def test_where_lvm_is_silent_its_osds_are_not_taken_for_gone(python_module, monkeypatch, in_use, signatures, told):
+    """One disk that hangs is enough for that; the plan of what is left would have no OSD of this host any more."""
+    module, disk = python_module("disks"), {"device": "/dev/sdz", "id": "/dev/disk/by-id/wwn-1", "in_use": in_use}
+    seen = {"ceph_disks_format": 1, "ceph_disks": [disk]}
+    monkeypatch.setattr(module.salt.loader, "grain_funcs", lambda _: {"ceph_disks.ceph_disks": lambda: seen})
+    monkeypatch.setattr(module, "_content", lambda _: {"signatures": signatures, "partitions": 0, "osds": []})
+
+    def silent():
+        raise CommandExecutionError("'pvs' on node1: did not end within 10 s")
+
+    asks = {"disks_lvm.inspect": silent, "osd_waiting.kept": dict}
+    with LoaderModuleMock({module: {"__salt__": asks, "__pillar__": {}}}):
+        if told:
+            assert module.inspect()["inspected"]["/dev/sdz"]["signatures"] == signatures
+        else:
+            with pytest.raises(CommandExecutionError, match="'pvs' on node1: did not end within 10 s"):
+                module.inspect()
