@@ -75,10 +75,10 @@ def identity(device: str) -> dict:
     if database.exists():
         for line in database.read_text(errors="replace").splitlines():
             if line.startswith("E:ID_SERIAL_SHORT="):
-                serial = line.split("=", 1)[1]
-    if serial is None and (block / "device/serial").exists():
+                serial = line.split("=", 1)[1].strip()
+    if not serial and (block / "device/serial").exists():
         serial = (block / "device/serial").read_text().strip()
-    return {"size": int((block / "size").read_text()) * 512, "serial": serial}
+    return {"size": int((block / "size").read_text()) * 512, "serial": serial or None}
 
 
 def in_use() -> dict[str, list[str]]:

@@ -91,7 +91,7 @@ def _udev(block: Path) -> tuple[dict[str, str], list[str]]:
     for line in _text(UDEV / f"b{_text(block / 'dev')}").splitlines():
         if line.startswith("E:") and "=" in line:
             key, value = line[2:].split("=", 1)
-            properties[key] = value
+            properties[key] = value.strip()
         elif line.startswith("S:"):
             links.append(f"/dev/{line[2:]}")
     return properties, links

@@ -6,6 +6,8 @@ import pytest
 import yaml
 from saltfactories.utils.loader import LoaderModuleMock
 
+from proposals.inventory.disk import parse
+
 ROOT = Path(__file__).parent.parent
 MACHINE = yaml.safe_load((ROOT / "fixtures/machines/odd.yaml").read_text())
 
@@ -59,6 +61,16 @@ def test_disk(seen, name):
         assert found is None
     else:
         assert {key: found[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("name", ["sda", "sdb", "nvme0n1", "nvme1n1", "nvme2n1"])
+def test_the_serial_that_a_plan_records_is_the_one_that_deploy_reads(seen, machine, python_module, name):
+    """Where they differ by a blank, deploy takes the disk for another one."""
+    kernel = python_module("disks_kernel")
+    with LoaderModuleMock({kernel: {key: machine[key] for key in ("BLOCK", "UDEV")}}):
+        found = kernel.identity(f"/dev/{name}")
+    recorded = parse(seen[name])
+    assert (recorded.size, recorded.serial) == (found["size"], found["serial"])
 
 
 def test_a_wwn_of_zeros_is_none(seen):
