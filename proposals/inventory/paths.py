@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from proposals.inventory.disk import Disk, Resident
 
-MULTIPATH = "multipath path of"  # what makes a disk a path, and stands against no role of the disk behind it
+MULTIPATH = "multipath path of"  # what makes a disk a path, and stands against no role of the device made of them
+MAPPED = ("/dev/dm-", "/dev/mapper/")  # such devices
 
 
 def several(disks: Sequence[Disk]) -> bool:
@@ -50,12 +51,12 @@ def _rank(disk: Disk) -> tuple:
 
 def _reason(paths: Sequence[Disk]) -> str | None:
     reasons: dict[str, str] = {}
+    made = paths[0].device.startswith(MAPPED)
     for path in paths:
         for reason in (path.reason or "").split("; "):
-            if reason and not reason.startswith(MULTIPATH):
+            if reason and not (made and reason.startswith(MULTIPATH)):
                 reasons.setdefault(reason, reason if path is paths[0] else f"{reason} (by {path.device})")
-    own = [paths[0].reason] if paths[0].reason and not reasons else []  # only paths, and no device made of them
-    return "; ".join([*own, *reasons.values()]) or None
+    return "; ".join(reasons.values()) or None
 
 
 def _residents(paths: Sequence[Disk]) -> tuple[Resident, ...]:
