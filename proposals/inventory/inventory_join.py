@@ -115,7 +115,7 @@ def _disk(disk: Mapping, content: Mapping) -> dict:
         in_use.append("does not answer")
     osds, held = content.get("osds", []), set(content.get("signatures") or [])
     explained = {osd["device"] for osd in osds} - {disk.get("device")}
-    if osds and content.get("partitions", 0) <= len(explained):
+    if osds and not content.get("volumes") and content.get("partitions", 0) <= len(explained):
         in_use = [reason for reason in in_use if reason != "has partitions"]
         held -= TABLES
     if "has partitions" in in_use:

@@ -33,6 +33,12 @@ def label(role="data", cluster=OURS, **more):
         (["has partitions"], {"signatures": ["PMBR", "gpt"], "partitions": 2, "osds": []}, ["has partitions"]),
         (["has partitions"], {"signatures": ["gpt"], "partitions": 1, "osds": [label()]}, []),
         (["has partitions"], {"signatures": ["gpt"], "partitions": 2, "osds": [label()]}, ["has partitions"]),
+        # One partition for LVM, on it an OSD's volume and another one that nothing has switched on.
+        (
+            ["has partitions"],
+            {"signatures": ["gpt"], "partitions": 1, "osds": [label()], "volumes": ["vg/home"]},
+            ["has partitions"],
+        ),
         (["mounted on /"], {"error": "timed out"}, ["mounted on /", "does not answer"]),
     ],
 )
