@@ -7,8 +7,9 @@ from typing import Any
 from proposals.text import names
 from proposals.text.errors import InventoryError
 
-# Not disks that could carry data: memory, optical, network and stacked devices, as salt/_grains/ceph_disks.py skips.
-SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
+# Not disks that could carry data, as salt/_grains/ceph_disks.py skips them: memory, firmware's flash, optical, network
+# and stacked devices.
+SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "mtd", "nbd", "rbd", "drbd", "zd")
 WHOLE = ("disk", "loop")  # types of devices that are disks
 TRANSPORTS = {"ata": "sata", "sata": "sata", "sas": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
 BY_NAME = (("nvme", "nvme"), ("vd", "virtio"), ("loop", "loop"))
@@ -125,6 +126,8 @@ def _in_use(entry: Mapping, lying: list[Mapping], transport: str) -> list[str]:
         reasons.append("removable")
     if _flag(entry.get("ro")) is True:
         reasons.append("read-only")
+    if entry.get("zoned") == "host-managed":
+        reasons.append("host-managed zones")
     if transport == "loop":
         reasons.append("loop device")
     held = [entry.get("fstype"), None if parts else entry.get("pttype")]

@@ -12,8 +12,8 @@ FORMAT = 1
 # Where the kernel and udev tell; tests point these at a machine on file.
 BLOCK, DEV, UDEV, PROC = Path("/sys/block"), Path("/dev"), Path("/run/udev/data"), Path("/proc")
 SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own sector is (block/genhd.c)
-# Not disks that could carry data: memory, optical, network and stacked devices.
-SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "nbd", "rbd", "drbd", "zd")
+# Not disks that could carry data: memory, firmware's flash, optical, network and stacked devices.
+SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "mtd", "nbd", "rbd", "drbd", "zd")
 TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
 CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # names of content: udev rules 69-dm-lvm, 63-md-raid-arrays, 55-dm
 NOBODY = re.compile(r"/wwn-0x0+$")  # of every disk that has no WWN and tells zeros
@@ -147,6 +147,8 @@ def _in_use(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]
         reasons.append("removable")
     if _text(block / "ro") == "1":
         reasons.append("read-only")
+    if _text(block / "queue/zoned") == "host-managed":  # takes no partition (block/partitions/core.c), nor LVM's label
+        reasons.append("host-managed zones")
     return list(dict.fromkeys(reasons))
 
 
