@@ -4,11 +4,10 @@ from collections import Counter
 
 from proposals.disks.shape import label
 from proposals.disks.values import PlannedHost
-from proposals.inventory.disk import is_fault
+from proposals.inventory.disk import is_fault, is_silent
 from proposals.text.notes import WARNING, Note, counted
 
 FAULT = "faults"
-DEAD = ("does not answer", "size 0")  # begins the reason of a disk behind which nothing runs
 SHARED = "a shared disk: "  # begins that of one which several hosts see, and its WWN ends it
 
 
@@ -16,14 +15,11 @@ def notes(planned: PlannedHost) -> list[Note]:
     """Warnings on one host's faulty disks; equal ones of several hosts become one line."""
     disks, facts = planned.host.disks, planned.shape.disks
     behind: dict[tuple[str, str], list[str]] = {}  # dead or missing DB or WAL device -> OSDs
+    dead = {disk.id: one.reason or "" for disk, one in zip(disks, facts, strict=True) if is_silent(one.reason)}
     for osd, origin in zip(planned.shape.existing, planned.origins, strict=True):
-        dead = {
-            disks[at].id: facts[at].reason or ""
-            for at in (osd.db, osd.wal)
-            if at is not None and (facts[at].reason or "").startswith(DEAD)
-        }
-        for device in {**dead, **dict.fromkeys(origin.missing, "is not there any more")}.items():
-            behind.setdefault(device, []).append(label(origin))
+        on = {disks[at].id for at in (osd.db, osd.wal) if at is not None and disks[at].id in dead}
+        for device in sorted(on.union(origin.missing)):
+            behind.setdefault((device, dead.get(device, "is not there any more")), []).append(label(origin))
     told = {device for device, _ in behind}
     counts = Counter(
         ("disk" if disk.rotational is None else one.cls, one.reason.partition(" (wwn ")[0])

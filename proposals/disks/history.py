@@ -1,8 +1,9 @@
 """What became of what was planned or deployed before."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from proposals.disks.shape import Origin
+from proposals.disks.shape import Origin, Placed
+from proposals.inventory.disk import Disk, is_silent
 from proposals.text.argument_readers import words
 from proposals.text.notes import WARNING, Note, counted, several
 
@@ -92,22 +93,25 @@ def _osds(count: int, one: str, many: str) -> str:
     return f"1 OSD that is not deployed {one}" if count == 1 else f"{count} OSDs that are not deployed {many}"
 
 
-def recalled(origins: tuple[Origin, ...], before: Mapping, here: Collection[str]) -> tuple[Origin, ...]:
+def recalled(
+    origins: Sequence[Origin], existing: Sequence[Placed], before: Mapping, disks: Sequence[Disk]
+) -> tuple[Origin, ...]:
     """Origins of existing OSDs with what the stored proposal (``before``: its part of the host) knows of them.
 
     An inventory need not tell format and encryption; where nobody does, they are BlueStore and not encrypted. It
-    cannot tell devices that are not ``here`` any more."""
+    cannot tell what lies on devices that are not there any more, or do not answer."""
     stored = {osd["uuid"]: osd for osd in before.get("osds", ())}
-    return tuple(_recalled(origin, stored.get(origin.fsid, {}), here) for origin in origins)
+    here = {disk.id for disk in disks if disk.residents or not is_silent(disk.reason)}
+    pairs = zip(origins, existing, strict=True)
+    return tuple(_recalled(origin, osd, stored.get(origin.fsid, {}), here) for origin, osd in pairs)
 
 
-def _recalled(origin: Origin, known: Mapping, here: Collection[str]) -> Origin:
-    devices = {known.get("db"), known.get("wal"), *known.get("missing", ())} - {None}
-    missing = tuple(sorted(device for device in devices if device not in here))
-    roles = [role for role in ("db", "wal") if known.get(role) in missing]
+def _recalled(origin: Origin, osd: Placed, known: Mapping, here: Collection[str]) -> Origin:
+    """A part that lies elsewhere by now was moved there: with the device that it lay on falls nothing."""
+    roles = [role for role in ("db", "wal") if getattr(osd, role) is None and known.get(role) not in (None, *here)]
     return origin._replace(
         format=origin.format or known.get("format") or "bluestore",
         encryption=origin.encryption or known.get("encryption"),
-        missing=missing,
+        missing=tuple(sorted({known[role] for role in roles})),
         lost=tuple((key, known.get(key)) for role in roles for key in (role, f"{role}_size")),
     )

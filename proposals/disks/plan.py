@@ -111,8 +111,7 @@ def peek(
         look, origins = shape.build(host, masks, before.same(host.id))
         look, waits = waiting.settle(host, look, before.hosts.get(host.id, {}))
         if origins:
-            here = {disk.id for disk in host.disks}
-            origins = history.recalled(origins, before.hosts.get(host.id, {}), here)
+            origins = history.recalled(origins, look.existing, before.hosts.get(host.id, {}), host.disks)
             look = look._replace(fixed=moves.fixed(look, origins))
         planned.append(PlannedHost(host, look, _plan(look, arguments, host, plans), origins, waits))
     checks.layout(planned, arguments)

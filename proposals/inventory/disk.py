@@ -13,6 +13,7 @@ ROLES = {"data": "data", "db": "db", "wal": "wal", "journal": "db"}  # filestore
 LABELS = ("transport", "vendor", "model", "serial", "wwn", "path")
 RESERVED = "reserved: "
 ODD_ENTRY = "an entry of its OSDs is not understood"
+DEAD = ("does not answer", "size 0")
 _FAULT = re.compile(
     r"(^|; )(does not answer|size 0|has no (size|device)|size is not|does not say whether|an entry|entry is not)"
     r"|not (an )?acceptable"
@@ -65,6 +66,11 @@ KIND = slice(2, 8)  # of a Disk, what equal disks share: size, class, rotation, 
 def is_fault(reason: str) -> bool:
     """Whether a disk's reason says that it failed, is silent or is told badly, and not that it is in use."""
     return bool(_FAULT.search(reason))
+
+
+def is_silent(reason: str | None) -> bool:
+    """Whether a disk's reason says that nothing runs behind it."""
+    return any(part.startswith(DEAD) for part in (reason or "").split("; "))
 
 
 def parse(raw: object) -> Disk:

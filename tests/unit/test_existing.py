@@ -184,6 +184,20 @@ def test_a_failed_db_device_names_all_osds_that_fall_with_it(planned, deployed):
     assert fallen.replace("does not answer", "is not there any more") in answer["warnings"]
 
 
+def test_a_db_device_that_does_not_answer_tells_no_osds_and_keeps_those_that_it_had():
+    """Discovery reads no label from it: the kernel lists it, with its partitions, and nothing else is known."""
+    raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}])
+    first = peek(raw, "")
+    lying = machines.deployed(raw, first, FSID)
+    silent = disks(lying, "node1")[-1]
+    silent |= {"osds": [], "in_use": ["has partitions", "does not answer"]}
+    answer = peek(lying, "", stored=first)
+    told = [{**osd, "missing": [silent["id"]], "existing": True} for osd in first["hosts"]["node1"]["osds"]]
+    assert answer["hosts"]["node1"]["osds"] == told
+    (warning,) = (line for line in answer["warnings"] if "does not answer" in line)
+    assert warning == f"node1: {silent['id']}: has partitions; does not answer: with it fall OSD 0, OSD 1"
+
+
 def test_the_profile_goes_on_naming_a_db_device_that_is_gone():
     """So deploy leaves out what lay there, and takes no disk that comes for it."""
     raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800"}])

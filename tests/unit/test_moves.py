@@ -114,6 +114,19 @@ def test_a_move_to_a_device_that_is_gone_is_planned_anew(lying):
     assert peek(lying, WORDS, stored=stored)["hosts"] == peek(lying, WORDS)["hosts"]
 
 
+def test_with_a_device_that_all_dbs_have_left_falls_nothing():
+    """It was pulled before the next populate: the stored proposal still names it as their place."""
+    raw = inventory(node1=[{"is": "hdd6", "count": 2}, {"is": "ssd800", "count": 2}])
+    *_, left, new = ids(raw)
+    lying = machines.deployed(raw, peek(raw, f"db-size=40g exclude=id={new}"), FSID)
+    moving = peek(lying, f"{WORDS} exclude=id={left}")
+    pulled = machines.migrated(lying, moving)
+    del pulled["hosts"]["node1"]["ceph_disks"][2]
+    answer = peek(pulled, f"{WORDS} exclude=id={left}", stored=moving)
+    assert [(osd["db"], osd.get("missing")) for osd in answer["hosts"]["node1"]["osds"]] == [(new, None)] * 2
+    assert not [line for line in answer["warnings"] if "fall" in line]
+
+
 def test_filestore_has_nothing_to_move(lying):
     with pytest.raises(ProposalError, match="leave one of them out"):
         peek(lying, "migrate=true format=filestore")
