@@ -72,8 +72,11 @@ def gone(disk: str) -> str | None:
     except OSError as err:
         return f"{disk} cannot be read ({err.strerror})"
     try:
+        blocks = os.lseek(node, 0, os.SEEK_END) // BLOCK
+        if not blocks:
+            return f"{disk} cannot be read (it has no size)"
         with mmap.mmap(-1, BLOCK) as block:  # in whole pages, as O_DIRECT asks
-            for place in {0, max(0, os.lseek(node, 0, os.SEEK_END) // BLOCK - 1) * BLOCK}:
+            for place in {0, (blocks - 1) * BLOCK}:
                 os.preadv(node, [block], place)
     except OSError as err:
         return f"{disk} cannot be read ({err.strerror})"

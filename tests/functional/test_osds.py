@@ -196,6 +196,12 @@ def test_a_disk_whose_ends_cannot_be_read_is_gone_too(modules, disk, python_modu
     assert MIB - 4096 in asked
 
 
+def test_a_dead_disk_that_the_kernel_lists_with_no_size_is_gone_too(modules, disk):
+    path = disk("dead")
+    os.truncate(path, 0)
+    assert modules["osd_guard.gone"](path) == f"{path} cannot be read (it has no size)"
+
+
 def test_a_foreign_disk_stops_although_another_is_gone(storage, loaders, disk, tmp_path):
     """The state's word: what is gone is told and no failure; what is there and not as recorded is one."""
     here, away = disk("here"), str(tmp_path / "away")
