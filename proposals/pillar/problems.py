@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from proposals.files.site import minion_file
+from proposals.inventory.disk import is_silent
 from proposals.networking import assigned_check
 from proposals.pillar import chosen, layouts
 from proposals.pillar.chosen import Chosen
@@ -117,7 +118,7 @@ def _unseen(choice: Chosen) -> Iterable[str]:
 
 
 def gone(choice: Chosen) -> dict[str, list[str]]:
-    """Return the disks that a profile recorded and discovery did not see, by minion: pulled, or dead.
+    """Return the disks that a profile recorded and discovery did not see, or found silent, by minion: pulled, or dead.
 
     They hold back nothing: their OSDs stay planned, and deploy leaves out what is not there.
     """
@@ -127,9 +128,15 @@ def gone(choice: Chosen) -> dict[str, list[str]]:
 
 def _gone(choice: Chosen, minion: str) -> list[str]:
     """Of one minion; nothing where discovery never saw it."""
-    seen = {disk.get("id") for disk in choice.hosts.get(minion, {}).get("ceph_disks", [])}
+    listed = choice.hosts.get(minion, {}).get("ceph_disks", [])
+    seen = {disk.get("id") for disk in listed if not _silent(disk)}
     recorded = chosen.recorded(choice.files[minion_file(minion)])
-    return sorted(disk for disk in _named(choice.osds[minion]) if seen and disk not in seen and disk in recorded)
+    return sorted(disk for disk in _named(choice.osds[minion]) if listed and disk not in seen and disk in recorded)
+
+
+def _silent(disk: Mapping) -> bool:
+    """Whether discovery could read nothing of a disk."""
+    return not disk.get("osds") and (disk.get("size") == 0 or is_silent("; ".join(disk.get("in_use") or ())))
 
 
 def _disks(choice: Chosen) -> Iterable[str]:

@@ -50,11 +50,11 @@ def _refused(lines: list[str]) -> list[Finding]:
 
 
 def gone(choice: Chosen) -> list[Finding]:
-    """Return a warning for each host whose profile names disks that discovery did not see; their OSDs stay planned."""
+    """Return a warning for each host whose profile names disks that are gone or silent; their OSDs stay planned."""
     return [
         Finding(
             *("disk_gone", WARNING, (minion,)),
-            f"{', '.join(disks)}: not there when discovery looked; deploy leaves out what lies on it",
+            f"{', '.join(disks)}: not there, or silent, when discovery looked; deploy leaves out what lies on it",
             "plug it in and run ceph.stage.discovery, or replace it (salt-run osd.replace)",
         )
         for minion, disks in problems.gone(choice).items()

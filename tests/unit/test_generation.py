@@ -172,14 +172,19 @@ def test_a_key_that_is_no_text_is_told(key):
         build(change(target, key, value="x"))
 
 
+SILENT = {"in_use": ["has partitions", "does not answer"], "osds": []}
+
+
+@pytest.mark.parametrize("told", [None, SILENT, {"size": 0, "osds": []}], ids=["gone", "silent", "without a size"])
 @pytest.mark.parametrize(("disk", "at"), [(DATA, 0), (SSD, 1)])
-def test_a_disk_that_is_gone_holds_back_nothing(disk, at):
-    """One that the profile recorded and discovery did not see: its OSDs stay planned, and it is named."""
+def test_a_disk_that_is_gone_holds_back_nothing(disk, at, told):
+    """One that the profile recorded and discovery did not see, or found silent: its OSDs stay planned, it is named."""
     inventory = copy.deepcopy(INVENTORY)
     for seen in inventory["node1"]["ceph_disks"]:
         seen["rotational"] = True
     whole = build(inventory=copy.deepcopy(inventory))
-    del inventory["node1"]["ceph_disks"][at]
+    disks = inventory["node1"]["ceph_disks"]
+    disks[at : at + 1] = [disks[at] | told] if told else []
     assert build(inventory=inventory).name == whole.name
     contents = {target: {f"one/{target}": content} for target, content in CHOSEN.items()}
     assert problems.gone(Chosen(contents, inventory, "salt_master")) == {"node1": [disk]}
