@@ -111,7 +111,7 @@ def at(opts: Mapping, gone: object = None) -> Look:
     every = items.candidates(before, wanted.hosts)
     lost = _limited(opts, every)
     answers, silent = _hosts(opts, lost)
-    given_up = _given_up(opts, gone, lost, silent)
+    given_up = _given_up(opts, gone, lost, silent, wanted.hosts.keys() - every.keys())
     seen = jobs.cluster(opts, "cluster_removal.inspect", kind=dict)
     states = jobs.cluster(opts, "cluster_osds.states", kind=list)
     found = Found(states, seen["monitors"], seen["keys"], answers)
@@ -226,14 +226,21 @@ def _sound(answer: Mapping) -> bool:
     return all(isinstance(fsid, str) and type(osd_id) is int for fsid, osd_id in osds.items())
 
 
-def _given_up(opts: Mapping, gone: object, before: Mapping[str, Mapping], silent: Collection[str]) -> set[str]:
-    """The hosts that are given up, which may not answer."""
+def _given_up(
+    opts: Mapping, gone: object, before: Mapping[str, Mapping], silent: Collection[str], whole: Collection[str]
+) -> set[str]:
+    """The hosts that are given up, which may not answer; of the ``whole`` ones nothing leaves, and none was asked."""
     words = {word.strip() for word in str(gone).split(",")} if gone else set()
     for word in sorted(words):
+        if word in whole:
+            raise ArgumentError(
+                f"gone={word}: all that it has is served, so nothing of it leaves: take its lines out of policy.cfg, "
+                "run ceph.stage.configure, then this again"
+            )
         if before and word not in before:  # where nothing leaves any more, it has left
             raise ArgumentError(f"gone={names.shown(word)}: no host of ours is called so{names.nearest(word, before)}")
         if word in stage_lock.own(opts).get("maintenance", ()):
             raise ProposalError(f"gone={word}: it is in maintenance: 'salt-run maintenance.end {word}' first")
-        if word not in silent:
+        if before and word not in silent:
             raise ProposalError(f"gone={word}: it answers, so it is not gone: leave gone= out, and it leaves in order")
     return words

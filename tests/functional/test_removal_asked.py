@@ -494,6 +494,19 @@ def test_a_host_that_answers_is_not_gone(runners, cluster, configure):
     assert "it answers, so it is not gone" in runners["removal.check"](gone="node4")["error"]
 
 
+def test_a_host_of_which_nothing_leaves_is_not_said_to_answer(runners, cluster, configure):
+    """policy.cfg names all that it had, or it has left already: it was not even asked."""
+    cluster.silent = {"node4"}
+    for policy in (POLICY, POLICY.replace("node[134]", "node[14]")):  # nothing leaves, or another host's monitor
+        configure(policy)
+        refused = runners["removal.check"](gone="node4")
+        assert refused["retcode"] == 2 and "it answers" not in refused["error"], refused
+        assert "take its lines out of policy.cfg, run ceph.stage.configure" in refused["error"], refused
+    configure(POLICY)
+    assert "nothing leaves" in runners["removal.check"](gone="node9")["text"]
+    assert cluster.log == []
+
+
 def test_a_pillar_that_is_not_the_served_one_is_refused(runners, cluster, configure):
     configure(WITHOUT)
     cluster.generation = lambda: "older"
