@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proposals.stages import lines, masters, orchestrations, plan_steps, presence, progress, targets
-from proposals.text import names
+from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
 from runners.engine import (
@@ -155,9 +155,8 @@ def run(
     if log is None or end is None:
         return answer.bad(why or f"stage {stage} ended with status {status}", status or 1)
     text = [*([why] if why else []), f"stage {stage}: {lines.line(end)}"]
-    text += (
-        [f"when the cause is gone: salt-run stage.run {' '.join([stage, *_again(more)])}", f"({log})"] if status else []
-    )
+    again = " ".join([stage, *_again(only=only, **more)])
+    text += [f"when the cause is gone: salt-run stage.run {again}", f"({log})"] if status else []
     return answer.Answer("\n".join(text), {"stage": stage, "log": log, "records": records}, status)
 
 
@@ -278,8 +277,9 @@ def _removals(stage: str, **typed: Any) -> dict[str, Any]:
     return typed
 
 
-def _again(more: dict[str, Any]) -> list[str]:
-    return [f"{key}={value}" for key, value in more.items() if value is not None]
+def _again(**typed: Any) -> list[str]:
+    given = {key: value for key, value in typed.items() if value is not None}
+    return [f"{key}={argument_readers.typed(each) if type(each) is str else each}" for key, each in given.items()]
 
 
 def _waits(stage: str, jobs: str, limit: float, log: str | None) -> None:

@@ -208,3 +208,13 @@ def test_configure_for_some_hosts_leaves_the_others_files_as_they_were(master, c
     assert master.typed("state.orch", "ceph.stage.configure").returncode == 0
     refused = master.typed("policy.push", "only=nod2")
     assert refused.returncode == 2 and refused.stdout == "only=nod2: no minion is called so: did you mean node1?\n"
+
+
+def test_a_stage_for_some_hosts_that_failed_is_told_again_for_these(master, configured):
+    """Typed as it is told it must not change all others."""
+    policy = master.pillar / "proposals/policy.cfg"
+    policy.write_text("role-none/cluster/*.sls\n")
+    failed = master.typed("stage.run", "configure", "only=s[a]lt")
+    policy.write_text(CHOSEN["policy.cfg"])
+    assert failed.returncode == 2, failed
+    assert "when the cause is gone: salt-run stage.run configure only='s[a]lt'\n" in failed.stdout, failed
