@@ -34,11 +34,11 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
         salt-run master.backup /etc/halocline-backup.pub /mnt/backup test=true
         salt-run master.backup /etc/halocline-backup.pub /mnt/backup keep=30
     """
-    stage_lock.free(__opts__)
-    words, kept = age.recipients(str(recipient)), int(str(argument_readers.count("keep", keep)[0]))
-    places = backing_up.here(__opts__)
-    where = backing_up.folder(str(folder), places)
     try:
+        stage_lock.free(__opts__)
+        words, kept = age.recipients(str(recipient)), int(str(argument_readers.count("keep", keep)[0]))
+        places = backing_up.here(__opts__)
+        where = backing_up.folder(str(folder), places)
         found = backing_up.look(places)
         about = f"{len(found.entries)} files, folders and links, {_kib(sum(each.size for each in found.entries))}"
         left = [f"left out, as it is a link that leads elsewhere, or no file: {path}" for path in found.left_out]

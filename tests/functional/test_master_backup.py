@@ -260,9 +260,12 @@ def test_what_a_killed_backup_left_goes(place):
     ],
 )
 def test_what_is_not_backed_up(place, named, said):
+    """And why stands in the log: what a schedule runs nobody sees."""
     done = place.backup(**named)
     assert done["retcode"] == 2 and said in done["error"], done
     assert list(place.archives.iterdir()) == []
+    last = json.loads((place.root / "run-logs/master.backup.jsonl").read_text().splitlines()[-1])
+    assert (last["event"], last["why"]) == ("failed", done["error"])
 
 
 def test_a_private_key_is_no_recipient(place):
@@ -270,6 +273,7 @@ def test_a_private_key_is_no_recipient(place):
     for recipient in (str(place.private), secret):
         done = place.backup(recipient=recipient)
         assert "is a private key: it must not be on the master" in done["error"] and secret not in done["error"]
+    assert secret not in (place.root / "run-logs/master.backup.jsonl").read_text()
 
 
 def test_archives_are_not_packed_themselves(place):
@@ -281,6 +285,7 @@ def test_archives_are_not_packed_themselves(place):
 def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in place.backup()["error"]
+    assert "stage deploy is running" in (place.root / "run-logs/master.backup.jsonl").read_text().splitlines()[-1]
     assert "stage deploy is running" in place.restore("/nowhere")["error"]
 
 
