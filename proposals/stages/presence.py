@@ -52,5 +52,7 @@ def missing(stage: str, silent: Sequence[str], expected: Sequence[str]) -> str:
         return f"stage {stage}: no minion answers, of {len(expected)}: is salt-master running? Is their salt-minion?"
     return (
         f"stage {stage}: {len(silent)} of {len(expected)} minions do not answer: {several(silent, most=FEW)}; "
-        "start their salt-minion, or take them out of policy.cfg (or ceph_minions), and run the stage again"
+        "start their salt-minion and run the stage again\n"
+        "of one that is gone for good, once it is out of policy.cfg, delete the key ('salt-key --delete=ID'); take one "
+        "that is none of ours out of ceph_minions"
     )

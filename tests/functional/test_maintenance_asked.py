@@ -459,6 +459,8 @@ def test_a_silent_host_beside_one_in_maintenance_is_named_alone(runners, cluster
     noted.away |= {"node1", "node2"}
     said = runners["stage.begin"]("own", test=True)["error"]
     assert "1 of 4 minions do not answer: node2;" in said
+    # prep asks every minion that is accepted, whatever policy.cfg says: taken out of that alone it was refused for ever
+    assert "gone for good, once it is out of policy.cfg, delete the key ('salt-key --delete=ID')" in said
     noted.away |= {"node3", "salt"}
     assert "no minion answers" in runners["stage.begin"]("own", test=True)["error"]
 
