@@ -5,6 +5,7 @@ from typing import Any
 
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
+from proposals.validation import installation
 from runners.engine import age, answer, backing_up, one_at_a_time, restoring, stage_lock, stage_log
 
 KEPT = 14  # archives
@@ -107,7 +108,9 @@ def restore(archive: str, identity: str, silent: bool = False, test: bool = Fals
     aside = restoring.restore(Path(str(archive)), words, places, found, judged.revoked)
     stage_log.note(__opts__, "master.restore", "restored", archive=str(archive), units=found.wanted)
     told += [f"what was here before is now {path}: remove it when all is well" for path in aside]
-    told += ["restored; take the private key away, then: systemctl enable --now salt-master salt-minion"]
+    # The drop-in that the installer made here hides what the master file says that is back now: it is to copy that.
+    again = f"python3 {installation.HOME}/srv/install && systemctl enable --now salt-master salt-minion"
+    told += [f"restored; take the private key away, then: {again}"]
     return {"text": "\n".join(told)}
 
 

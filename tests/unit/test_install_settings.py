@@ -30,6 +30,18 @@ def test_the_sites_own_words_come_first_and_stay(install, tmp_path):
     assert made["log_level"] == "info"
 
 
+def test_a_main_file_that_came_back_counts_once_it_is_copied(install, tmp_path):
+    """As ``master.restore`` brings it onto a fresh host: why its guide runs the installer once more."""
+    _, wanted = install
+    (tmp_path / "master").write_text("")
+    as_salt_reads(tmp_path, wanted)
+    (tmp_path / "master").write_text("ext_pillar: [{cmd_json: echo}]\ntimeout: 60\n")
+    hidden = salt.config.master_config(str(tmp_path / "master"))
+    assert (hidden["timeout"], [next(iter(each)) for each in hidden["ext_pillar"]]) == (15, ["stack"])
+    made = as_salt_reads(tmp_path, wanted)
+    assert (made["timeout"], [next(iter(each)) for each in made["ext_pillar"]]) == (60, ["cmd_json", "stack"])
+
+
 SECRET = {"pepa": {"password": "hunter2"}}
 WHERE = {  # where the site's own words stand; whether Salt's reading asks us to say them again
     "main": ({"master": [SECRET]}, True),
