@@ -13,7 +13,8 @@ from docs.generate import commands
 from docs.generate.functions import ROOT
 
 CODE = ("proposals", "runners", "_modules", "salt", "lab", "srv", "docs", "tests")
-IN_MESSAGES = re.compile(r"salt-run (?:state\.orch )?[a-z_]+\.[a-z0-9_.]*[a-z0-9_]")
+ANY = "…"  # what is known only when a message is said
+IN_MESSAGES = re.compile(rf"salt-run (?:state\.orch )?[a-z_]+\.[a-z0-9_.]*[a-z0-9_](?: (?:[a-z_]+=[^\s';,)]*|{ANY}))*")
 
 
 class Example(NamedTuple):
@@ -42,10 +43,10 @@ def wrong() -> Iterator[tuple[Example, str]]:
 
 def of_code(place: str, text: str) -> Iterator[Example]:
     """The examples of a Python file's docstrings, and what its messages tell to type."""
-    for node in ast.walk(ast.parse(text, place)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not place.startswith("tests/"):
-            for told in IN_MESSAGES.findall(node.value):
-                yield Example(f"{place}:{node.lineno}", told, False)
+    tree = ast.parse(text, place)
+    for line, said in () if place.startswith("tests/") else _said(tree):
+        yield from (Example(f"{place}:{line}", told, False) for told in IN_MESSAGES.findall(said))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and (doc := ast.get_docstring(node)):
             here = f"{place}:{getattr(node, 'lineno', 1)}"
             shown = doc.partition("CLI Example:")[2]
@@ -54,6 +55,18 @@ def of_code(place: str, text: str) -> Iterator[Example]:
                     yield Example(here, line.strip(), True)
             for quoted in re.findall(r"``([^`]+)``", doc):
                 yield Example(here, " ".join(quoted.split()), False)
+
+
+def _said(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The texts of a file, those with values in them whole: a command may have its arguments from these."""
+    parts: set[ast.AST] = set()
+    for node in ast.walk(tree):  # what holds others comes first
+        if isinstance(node, ast.JoinedStr):
+            parts.update(node.values)
+            words = (str(each.value) if isinstance(each, ast.Constant) else ANY for each in node.values)
+            yield node.lineno, "".join(words)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
+            yield node.lineno, node.value
 
 
 def of_page(place: str, text: str) -> Iterator[Example]:

@@ -76,6 +76,10 @@ def test_examples_are_found_in_code_and_pages():
     code = '"""Do it: ``salt-run a.b``.\n\nCLI Example:\n\n.. code-block:: bash\n\n    salt-run c.d e=1\n"""'
     assert {"salt-run c.d e=1", "salt-run a.b"} <= {each.text for each in examples.of_code("x.py", code)}
     assert [each.text for each in examples.of_code("x.py", "raise Error(f'{x}: run salt-run g.h')")] == ["salt-run g.h"]
+    code = "raise Error(f\"{x}: 'salt-run disk.wipe {a} {b} sreial={c}', then salt-run i.j\")"
+    (first, second) = examples.of_code("x.py", code)
+    assert first.text == "salt-run disk.wipe … … sreial=…" and second.text == "salt-run i.j"
+    assert "takes no sreial" in str(commands.problem(first.text, first.whole))
     page = "`salt-run a.b`\n```\nsalt-run c.d\n```\n```yaml\na: salt-run e.f\n```\n"
     assert [each.text for each in examples.of_page("x.md", page)] == ["salt-run a.b", "salt-run c.d"]
 
