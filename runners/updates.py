@@ -96,7 +96,7 @@ def resume() -> answer.Output:
         return {"text": "updates are not paused: nothing changed"}
     updating.pause(__opts__, asker, False)
     runs = (stage_lock.holder(__opts__) or {}).get("stage") == "prep"
-    return {"text": "they go on" if runs else "they may go on: 'salt-run stage.run prep'"}
+    return {"text": "they go on" if runs else f"they may go on: 'salt-run stage.run prep'{updating.ONLY}"}
 
 
 @answer.answers

@@ -106,7 +106,7 @@ def resume() -> answer.Output:
         return {"text": "no upgrade is paused: nothing changed"}
     jobs.cluster(__opts__, "cluster_upgrade.pause", [None], bool)
     runs = (stage_lock.holder(__opts__) or {}).get("stage") == "upgrade"
-    return {"text": "the upgrade goes on" if runs else "it may go on: 'salt-run stage.run upgrade'"}
+    return {"text": "the upgrade goes on" if runs else f"it may go on: 'salt-run stage.run upgrade'{updating.ONLY}"}
 
 
 @answer.answers

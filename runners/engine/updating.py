@@ -14,6 +14,7 @@ INSPECT, UPDATES = "host_updates.inspect", "updates"
 TOLD = {"pending", "ceph", "reboot", "host", "daemons", "units", "foreign", "asks"}  # of its answer
 LONG = 3600  # seconds that a host's package manager may take
 POLL = 5  # seconds
+ONLY = "; with only=, where it was typed with that: without it all hosts are meant"  # of a stage that was paused
 Allowed = Mapping[str, maintenance.Allowed]
 Looked = Mapping[str, Mapping[str, Any]]
 

@@ -248,7 +248,7 @@ def test_they_pause_before_the_next_hosts_and_go_on(runners, cluster):
     shown = runners["updates.status"]()["text"]
     assert "node3: update 1 packages, reboot (a new kernel)" in shown and "node2:" not in shown and "paused by" in shown
     del cluster.state_sls
-    assert "they may go on: 'salt-run stage.run prep'" in runners["updates.resume"]()["text"]
+    assert "they may go on: 'salt-run stage.run prep'; with only=, where" in runners["updates.resume"]()["text"]
     assert "nothing changed" in runners["updates.resume"]()["text"]
     assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
 

@@ -356,7 +356,7 @@ def test_it_pauses_before_the_next_hosts_and_goes_on(runners, cluster):
     del cluster.daemons_restart
     assert "paused by" in runners["upgrade.status"]()["text"]
     assert "paused by" in runners["upgrade.carry_out"]()["error"]
-    assert "it may go on: 'salt-run stage.run upgrade'" in runners["upgrade.resume"]()["text"]
+    assert "it may go on: 'salt-run stage.run upgrade'; with only=, where" in runners["upgrade.resume"]()["text"]
     assert "nothing changed" in runners["upgrade.resume"]()["text"]
     assert runners["upgrade.carry_out"]().get("retcode", 0) == 0 and cluster.order == WHOLE_ORDER
 
