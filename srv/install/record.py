@@ -38,8 +38,14 @@ class Record:
     """
 
     def __init__(self) -> None:
-        recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {"paths": {}, "folders": []}
-        self.paths, self.folders, self.source = recorded["paths"], recorded["folders"], recorded.get("from", "")
+        try:
+            recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {"paths": {}, "folders": []}
+            self.paths, self.folders, self.source = recorded["paths"], recorded["folders"], recorded.get("from", "")
+        except (ValueError, TypeError, KeyError):
+            raise InstallError(
+                f"{RECORD} is not as it was written, so it is not known which files are ours: take it from a backup, "
+                "or move it away and install again from a checkout, which names what else to move"
+            ) from None
 
     def ours(self, path: str) -> bool:
         """Whether what lies at a path is as it was written."""

@@ -219,6 +219,16 @@ def test_only_what_is_ours_is_replaced_and_removed(install, tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("broken", ["", "{", "[]", "{}", "null"])
+def test_a_record_that_cannot_be_read_is_named(install, main, broken):
+    record, _ = install
+    record.RECORD.parent.mkdir(parents=True)
+    record.RECORD.write_text(broken)
+    with pytest.raises(record.InstallError, match="is not as it was written"):
+        main.Record()
+    assert record.RECORD.read_text() == broken
+
+
 def test_an_update_that_is_cut_off_can_be_repeated_and_undone(install, tmp_path, monkeypatch):
     record, _ = install
     files = {str(tmp_path / "etc" / name): b"1" for name in "abc"}
