@@ -12,12 +12,14 @@ import halocline
 KEY = "halocline/upgrade"  # in the monitors' key store
 PAUSE = "halocline/{}-paused"  # beside it, as another process writes it: who paused upgrade or updates, since when
 STANDBY_REPLAY = 1 << 5  # CEPH_MDSMAP_ALLOW_STANDBY_REPLAY, src/include/ceph_fs.h
-ASKED = (["versions"], ["osd", "dump"], ["mgr", "dump"], ["fs", "dump"])
+STORES = ["osd", "count-metadata", "osd_objectstore"]
+ASKED = (["versions"], ["osd", "dump"], ["mgr", "dump"], ["fs", "dump"], STORES)
 
 
 def inspect() -> dict[str, Any]:
-    """Return ``{versions, required, manager, systems, record, paused}``: what ``ceph versions`` prints, the release
-    that the OSD map requires, the active manager, file systems with their active servers, and what is kept.
+    """Return ``{versions, required, manager, systems, stores, record, paused}``: what ``ceph versions`` prints, the
+    release that the OSD map requires, the active manager, file systems with their active servers, how many OSDs have
+    which store, and what is kept.
 
     CLI Example:
 
@@ -25,7 +27,7 @@ def inspect() -> dict[str, Any]:
 
         salt 'saltmaster' cluster_upgrade.inspect
     """
-    versions, dump, managers, systems = halocline.side_by_side(
+    versions, dump, managers, systems, stores = halocline.side_by_side(
         lambda words: __salt__["cluster_cli.ask"](words), [(words,) for words in ASKED], len(ASKED)
     )
     return {
@@ -33,6 +35,7 @@ def inspect() -> dict[str, Any]:
         "required": dump["require_osd_release"],
         "manager": managers["active_name"],
         "systems": [_system(system["mdsmap"]) for system in systems["filesystems"]],
+        "stores": stores,
         "record": __salt__["cluster_cli.kept"](KEY),
         "paused": paused(),
     }

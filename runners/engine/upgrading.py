@@ -109,6 +109,7 @@ def against(opts: Mapping, look: Look) -> list[str]:
     lines = [f"paused {look.seen['paused']}: 'salt-run upgrade.resume' lets it go on"] if look.seen["paused"] else []
     runs = versions.running(look.seen["versions"])
     lines += versions.against(runs, target, look.seen["required"], begun is not None)
+    lines += versions.stores(look.seen["stores"], target)
     if begun and versions.of_package(begun.target).release != target.release:
         lines.append(f"an upgrade to {begun.target} is under way, and sources have {look.target}: end that one first")
     return lines + judge.lines(health.judged(opts, before=begun.known if begun else None).wrong)
@@ -140,7 +141,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, tell: Tell) -> list[str]:
             kept = _restored(opts, kept, tell)
     if rest := order.rest(look.part):
         _may(opts, kept, ", ".join(rest))
-        _install(opts, rest, done, tell)
+        _install(opts, kept, rest, done, tell)
     return _ended(opts, tell)
 
 
@@ -173,7 +174,7 @@ def _turn(opts: Mapping, look: Look, kept: Record, kind: str, turn: Sequence[str
     names = [look.hosts[minion].name for minion in turn]
     asker = minions.members(opts)["master"][0]
     with spared.noout(opts, names, asker) if kind == "osd" else nullcontext():
-        hosts = _install(opts, turn, done, tell)
+        hosts = _install(opts, kept, turn, done, tell)
         again = {minion: names for minion in turn if (names := hosts[minion].waiting(kind))}
         if not again:
             return
@@ -198,9 +199,12 @@ def _restart(opts: Mapping, kept: Record, kind: str, daemons: Mapping[str, Seque
     daemon_restart.restart(opts, kind, daemons, kept.known)
 
 
-def _install(opts: Mapping, turn: Sequence[str], done: Done, tell: Tell) -> dict[str, Host]:
-    """The newest packages on hosts, in one job for those of the same; return what the hosts have then."""
+def _install(opts: Mapping, kept: Record, turn: Sequence[str], done: Done, tell: Tell) -> dict[str, Host]:
+    """The packages that were checked, on hosts, in one job for those of the same; return what the hosts have then."""
     hosts = _hosts(opts, turn)
+    if other := {minion: host.next for minion, host in hosts.items() if host.next != kept.target}:
+        named = "; ".join(f"{minion}: its sources have {version}" for minion, version in other.items())
+        raise ProposalError(f"{named} by now, expected {kept.target}: none of it was installed; {AGAIN}")
     same: dict[tuple, list[str]] = {}
     for minion, host in hosts.items():
         same.setdefault(tuple(host.newer.items()), []).append(minion)
@@ -243,9 +247,11 @@ def _reduced(opts: Mapping, look: Look, kept: Record, tell: Tell) -> tuple[Recor
 def _restored(opts: Mapping, kept: Record, tell: Tell) -> Record:
     """File systems have again what they had, where no metadata server runs an older version any more."""
     every = told_hosts.read(jobs.ask(opts, minions.ours(opts), INSPECT, [False], timeout=300).answers)
-    if not kept.systems or order.of_kind(every, "mds"):
+    seen = jobs.cluster(opts, SEEN, kind=dict)  # of a host that does not answer, too
+    runs, target = versions.running(seen["versions"]), versions.of_package(kept.target)
+    if not kept.systems or order.of_kind(every, "mds") or versions.older(runs, target, ["mds"]):
         return kept
-    if commands := systems.restore(_systems(opts), kept.systems):
+    if commands := systems.restore(seen["systems"], kept.systems):
         tell(f"file systems have their active metadata servers again: {', '.join(kept.systems)}")
         jobs.cluster(opts, "cluster_crush.apply", [commands])
     return _note(opts, kept.having({}))
@@ -263,7 +269,13 @@ def _ended(opts: Mapping, tell: Tell) -> list[str]:
         open_ = [minion for minion, host in look.hosts.items() if not order.done({minion: host})]
         names = ", ".join(sorted({*open_, *look.left}))
         return [f"not ended: {names} took no part: run ceph.stage.upgrade again with them, and it goes on"]
-    if name := versions.to_require(versions.running(look.seen["versions"]), look.seen["required"]):
+    runs = versions.running(look.seen["versions"])
+    if older := versions.older(runs, versions.of_package(look.target)):
+        return [
+            f"not ended: 'ceph versions' has {', '.join(older)}, on hosts that Salt does not upgrade: bring them to "
+            f"{look.target}, then run ceph.stage.upgrade again, which lets older OSDs in no more"
+        ]
+    if name := versions.to_require(runs, look.seen["required"]):
         tell(f"OSDs older than {name} are let in no more")
         jobs.cluster(opts, "cluster_crush.apply", [[["osd", "require-osd-release", name]]])
     jobs.cluster(opts, "cluster_upgrade.forget", kind=bool)

@@ -41,6 +41,7 @@ class Cluster(Minions):
         self.systems = {"a": [2, True]}
         self.broken, self.dead, self.refused, self.down = set(), set(), [], set()
         self.order, self.required, self.release, self.epoch, self.checks = [], "pacific", {}, {}, {}
+        self.stores, self.others = {"bluestore": 6}, {}
 
     def left(self):
         now = (self.installed, self.older, self.kept, self.noout, self.systems, self.required)
@@ -74,7 +75,9 @@ class Cluster(Minions):
             {"name": name, "max_mds": most, "standby_replay": replay, "active": ["node1", "node2"][:most]}
             for name, (most, replay) in self.systems.items()
         ]
+        counts |= self.others
         asked = {"versions": counts, "required": self.required, "manager": "node1", "systems": systems}
+        asked["stores"] = self.stores
         return {**asked, "record": self.kept, "paused": self.paused}
 
     def cluster_upgrade_paused(self, _):
@@ -234,6 +237,10 @@ REFUSED = {
     "other sources": (lambda c: c.sources.update(node3=OLD), f"({OLD}: node3; {NEW}: node1, node2, node4, salt)"),
     "an OSD that is down": (lambda c: c.down.add("osd.5"), "osd.5: down"),
     "no version": (lambda c: c.sources.update(dict.fromkeys(c.sources, "x")), "'x' is no version of Ceph"),
+    "FileStore, which Reef ended": (
+        lambda c: (c.sources.update(dict.fromkeys(c.sources, "18.2.4-1")), c.stores.update(filestore=2)),
+        "2 OSDs of FileStore",
+    ),
     "a record that is none": (lambda c: setattr(c, "kept", "[]"), "what is no upgrade's record"),
     "a pause": (lambda c: setattr(c, "paused", "by root"), "paused by root: 'salt-run upgrade.resume' lets it go on"),
 }
@@ -328,16 +335,67 @@ def test_what_ceph_says_of_every_upgrade_is_no_reason_to_stop(runners, cluster):
     assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
 
 
-def test_the_new_release_is_required_at_the_end(runners, cluster):
-    cluster.sources = dict.fromkeys(cluster.sources, "17.2.7-1")
-    global NEW
-    old, NEW = NEW, "17.2.7-1"
-    try:
-        cluster.release["then"] = ("17.2.7", "quincy")
-        done = runners["upgrade.carry_out"]()
-    finally:
-        NEW = old
-    assert done.get("retcode", 0) == 0 and cluster.required == "quincy", done
+@pytest.fixture
+def quincy(cluster, monkeypatch):
+    """Sources have the next release."""
+    cluster.sources, cluster.release["then"] = dict.fromkeys(cluster.sources, "17.2.7-1"), ("17.2.7", "quincy")
+    monkeypatch.setitem(globals(), "NEW", "17.2.7-1")
+    return cluster
+
+
+def test_the_new_release_is_required_at_the_end(runners, quincy):
+    done = runners["upgrade.carry_out"]()
+    assert done.get("retcode", 0) == 0 and quincy.required == "quincy", done
+
+
+def test_the_new_release_is_required_whatever_is_still_told_of_a_gateway(runners, quincy):
+    """Managers tell of a gateway that began anew, or crashed, what was, for a while."""
+    quincy.others = {"rgw": {TEXT.format("16.2.15", "pacific"): 1}}
+    done = runners["upgrade.carry_out"]()
+    assert done.get("retcode", 0) == 0 and quincy.required == "quincy", done
+
+
+def test_it_has_not_ended_while_an_osd_of_somebody_elses_host_runs_the_old_release(runners, quincy):
+    """Such a host is none of ours, so none of its packages is known; the end was said, and nothing was required."""
+    inspect, old = quincy.cluster_upgrade_inspect, TEXT.format("16.2.15", "pacific")
+
+    def with_another(minion):
+        told = inspect(minion)
+        told["versions"]["osd"][old] = told["versions"]["osd"].get(old, 0) + 1
+        return told
+
+    quincy.cluster_upgrade_inspect = with_another
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "not ended: 'ceph versions' has 1 osd on 16.2.15" in done["error"], done
+    assert quincy.required == "pacific" and quincy.kept
+    del quincy.cluster_upgrade_inspect
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+    assert (quincy.required, quincy.kept) == ("quincy", None)
+
+
+def test_file_systems_stay_reduced_while_a_silent_host_has_an_older_metadata_server(runners, quincy, monkeypatch):
+    """That its minion does not answer says nothing of its daemons; Ceph itself tells what they run."""
+    others = ["node1", "node3", "node4", "salt"]
+    monkeypatch.setattr(taking_part, "among", lambda opts, hosts=None, limited=True: others)
+    monkeypatch.setattr(taking_part, "left", lambda opts: ["node2"])
+    quincy.silent.add("node2")
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "not ended: node2 took no part" in done["error"], done
+    assert ("mds", "node1") in quincy.order and quincy.systems == {"a": [1, False]}
+
+
+def test_a_host_whose_sources_get_another_version_on_the_way_stops_it(runners, cluster):
+    """A mirror has the next release by now, and the host has looked: nothing of it is installed."""
+    restart = cluster.daemons_restart
+
+    def moves_on(minion, names):
+        cluster.sources["node3"] = "19.2.0-1"
+        return restart(minion, names)
+
+    cluster.daemons_restart = moves_on
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and f"node3: its sources have 19.2.0-1 by now, expected {NEW}" in done["error"], done
+    assert ("packages", "node3") not in cluster.order and cluster.installed["node3"] == OLD
 
 
 def test_it_pauses_before_the_next_hosts_and_goes_on(runners, cluster):

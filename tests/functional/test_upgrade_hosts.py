@@ -145,6 +145,7 @@ def monitors(python_module):
         "osd metadata": [],
         "mgr dump": {"active_name": "x"},
         "fs dump": {"filesystems": [system]},
+        "osd count-metadata osd_objectstore": {"bluestore": 1},
         "config-key dump halocline/maintenance/": {},
         "osd tree": {"nodes": [{"id": -at, "type": "host", "name": f"n{at}", "children": [0]} for at in (1, 2)]},
         "osd ok-to-stop 0 1 --max 4": {"ok_to_stop": True, "osds": [0, 1, 2]},
@@ -182,6 +183,7 @@ def test_what_is_kept_of_an_upgrade_comes_and_goes(monitors):
         "required": "pacific",
         "manager": "x",
         "systems": [{"name": "a", "max_mds": 2, "standby_replay": True, "active": ["x", "y"]}],
+        "stores": {"bluestore": 1},
         "record": None,
         "paused": None,
     }

@@ -32,8 +32,16 @@ def test_which_step_may_be_taken(case):
 
 
 @pytest.mark.parametrize("case", FIXTURE["require"])
-def test_a_release_is_required_when_all_run_it(case):
-    assert versions.to_require(versions.running(case["versions"]), case["required"]) == case["then"]
+def test_a_release_is_required_when_all_monitors_and_osds_run_it(case):
+    runs = versions.running(case["versions"])
+    assert versions.to_require(runs, case["required"]) == case["then"]
+    assert versions.older(runs, versions.of_package(case["target"])) == case.get("older", [])
+
+
+@pytest.mark.parametrize("case", FIXTURE["stores"])
+def test_osds_that_the_new_release_does_not_start_stand_against_it(case):
+    lines = versions.stores(case["stores"], versions.of_package(case["target"]))
+    assert all(part in "\n".join(lines) for part in case.get("says", [])) and bool(lines) == ("says" in case), lines
 
 
 @pytest.mark.parametrize("case", FIXTURE["systems"])

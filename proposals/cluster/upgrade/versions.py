@@ -1,7 +1,7 @@
 """Which step from one version of Ceph to another may be taken."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from proposals.text.errors import InventoryError
@@ -13,6 +13,8 @@ STEPS = 2
 # docs.ceph.com/en/latest/releases: names of releases, which monitors and the OSD map tell in place of numbers.
 RELEASES = ("luminous", "mimic", "nautilus", "octopus", "pacific", "quincy", "reef", "squid", "tentacle")
 FIRST = 12  # luminous
+WITHOUT_FILESTORE = 18  # docs.ceph.com, rados/operations/bluestore-migration: from Reef on Ceph runs no such OSD
+CORE = ("mon", "osd")  # what Ceph looks at where a release is to be required (require-osd-release)
 PACKAGE = re.compile(r"(?:\d+:)?(?P<numbers>\d+\.\d+\.\d+)")  # an epoch before it, the distribution's own words after
 DAEMON = re.compile(r"ceph version (?P<numbers>\d+\.\d+\.\d+)\S*( \(\S*\))? (?P<name>[a-z]+) \(")
 
@@ -92,9 +94,32 @@ def against(runs: Iterable[Running], target: Version, required: str, under_way: 
     return lines
 
 
+def stores(counts: Mapping[str, int], target: Version) -> list[str]:
+    """Return what stands against an upgrade of OSDs with the stores that they have, a line: of FileStore, from Reef on.
+
+    counts
+        How many OSDs have which, as ``ceph osd count-metadata osd_objectstore`` prints it.
+    """
+    count = counts.get("filestore", 0)
+    if not count or target.release < WITHOUT_FILESTORE:
+        return []
+    return [
+        f"{counted(count, 'OSD')} of FileStore, which Ceph {target} does not start: see osd_objectstore in 'ceph osd "
+        "metadata'; let them leave first ('salt-run osd.remove', then 'salt-run disk.wipe'), and ceph.stage.deploy "
+        "makes new ones"
+    ]
+
+
+def older(runs: Iterable[Running], target: Version, kinds: Collection[str] = CORE) -> list[str]:
+    """Return the daemons of some kinds that run an older release, as a person reads them."""
+    return [_said(each) for each in runs if each.kind in kinds and each.version.release < target.release]
+
+
 def to_require(runs: Sequence[Running], required: str) -> str:
-    """Return the release that the OSD map can require now, as all daemons run it; empty where it does, or cannot."""
-    names = {each.name for each in runs}
+    """Return the release that the OSD map can require now, as all monitors and OSDs run it; empty where it does, or
+    cannot.
+    """
+    names = {each.name for each in runs if each.kind in CORE}
     osds = [each for each in runs if each.kind == "osd"]
     if len(names) != 1 or not osds or osds[0].version.release <= number(required):
         return ""
