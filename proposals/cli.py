@@ -23,7 +23,7 @@ from proposals.policy import policy, store
 from proposals.reference import machines
 from proposals.text import tables
 from proposals.text.argument_readers import Argument, described
-from proposals.text.errors import ProposalError
+from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import shown
 from proposals.text.usage import Parser
 
@@ -215,6 +215,8 @@ def _export(options: argparse.Namespace) -> int:
 
 def _page(options: argparse.Namespace) -> int:
     form = drawing.form_of(options.file)
+    if options.ports is not None and not options.networks:
+        raise ArgumentError("--ports is read with --networks alone: give both, or leave it out")
     if options.networks:
         wires = None if options.ports is None else cables.read(options.ports)
         made = network_pictures.wired(store.finished_network(options.root, options.name), wires)

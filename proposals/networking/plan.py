@@ -4,6 +4,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from proposals.networking import advice, hostplan, nics
 from proposals.networking.arguments import NetworkArguments, check_apart, network
@@ -11,7 +12,8 @@ from proposals.networking.hostplan import HostNetwork, Networks
 from proposals.settings.cluster import NETWORKS
 from proposals.text.addresses import Ip, Network
 from proposals.text.errors import PlanError
-from proposals.text.notes import HINT, WARNING, Note, merged
+from proposals.text.names import shown
+from proposals.text.notes import HINT, WARNING, Note, merged, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,11 @@ def peek(raw: Mapping, wanted: NetworkArguments, targets: Collection[str] | None
     networks = _networks(raw.get("networks") or {}, wanted, hosts)
     if wanted.cluster_vlan and not networks.cluster:
         raise PlanError("cluster-vlan needs to know the cluster network: give cluster-network=192.168.100.0/24 or so")
+    if wanted.cluster_hosts and not any(fnmatchcase(host.id, wanted.cluster_hosts) for host in hosts):
+        raise PlanError(
+            f"cluster-hosts={shown(wanted.cluster_hosts)} matches none of the hosts that are planned: "
+            f"{several([host.id for host in hosts])}; expected a glob, such as 'osdnode*'"
+        )
     planned = tuple(hostplan.plan(host, wanted, networks) for host in hosts)
     _check_addresses(planned)
     return NetworkPlan(wanted, networks, planned, tuple(advice.general(planned, wanted, networks)))

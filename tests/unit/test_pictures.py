@@ -196,6 +196,7 @@ def test_the_command_writes_a_picture(tmp_path):
         (["apollo", "policy.cfg"], "expected one that ends in .html or .svg"),
         (["nothing", "a.html"], "no proposal 'nothing'"),
         (["nothing", "a.html", "--networks"], "there is no network proposal 'nothing'"),
+        (["nothing", "a.html", "--ports", "cables.yml"], "--ports is read with --networks alone"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_message(tmp_path, words, says):
