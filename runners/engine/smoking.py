@@ -67,8 +67,11 @@ def clean(opts: Mapping, found: Served, services: Collection[str] = ()) -> tuple
     done: list[str] = []
     problems: dict[str, str] = {}
     for name in (name for name in smoke.CLEANED if name in names):
+        if not (asked := smoke.cleaning(found, name)):
+            problems[name] = smoke.UNSERVED
+            continue
         try:
-            for minion, words in smoke.cleaning(found, name):
+            for minion, words in asked:
                 done += map(str, jobs.one(opts, minion, f"smoke_{name}.clean", list(words), list, LIMIT))
         except ProposalError as err:
             problems[name] = str(err)

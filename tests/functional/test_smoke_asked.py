@@ -126,6 +126,16 @@ def test_what_a_killed_test_left_the_next_run_takes_away(runners, cluster, momen
     assert (cluster.record, cluster.made) == (None, set())
 
 
+@pytest.mark.parametrize("service", ["nfs", "iscsi"])
+def test_what_nobody_can_take_away_as_no_host_runs_the_service_any_more_is_named(runners, cluster, service):
+    cluster.record, cluster.made = [service], {service}
+    for verb in ("smoke.clean", "smoke.test"):
+        done = runners[verb]()
+        assert done["retcode"] == 1 and service in str(done), done
+        assert cluster.record and cluster.made == {service}
+    assert "no host runs it any more" in runners["smoke.clean"]()["error"]
+
+
 def test_a_cluster_whose_clients_wait_is_named_and_all_else_is_tried(runners, cluster, capsys):
     cluster.why = ["the flag pausewr is set: writes wait ('ceph osd dump')"]
     done = runners["smoke.test"]()
