@@ -9,6 +9,7 @@ from salt.exceptions import CommandExecutionError
 
 LIMIT = 660  # seconds: rbd-target-api ends what initiators have under way (its unit's TimeoutStopSec is 600)
 PROC = Path("/proc")
+MONITORS = Path("/var/lib/ceph/mon")  # in each one's folder kv_backend names its store (src/mon/MonitorDBStore.h)
 # Name, version, state and source of each package; of rpm the source's file name.
 DPKG = ["dpkg-query", "--show", "--showformat", "${Package} ${Version} ${db:Status-Status} ${source:Package}\\n"]
 RPM = ["rpm", "--query", "--all", "--queryformat", "%{NAME} %{EVR} installed %{SOURCERPM}\\n"]
@@ -21,10 +22,11 @@ REPLACED = re.compile(r"^\S+ ..x. .* /usr/.* \(deleted\)$", re.M)  # of proc(5)'
 
 
 def inspect(refresh: bool = True) -> dict:
-    """Return ``{host, packages, daemons}``; nothing is changed.
+    """Return ``{host, packages, daemons, leveldb}``; nothing is changed.
 
     ``packages`` are those of Ceph, each with the version that is installed (empty: half) and that its sources have;
-    ``daemons`` those that run, each with its kind and whether it runs from files that were replaced since.
+    ``daemons`` those that run, each with its kind and whether it runs from files that were replaced since; ``leveldb``
+    the monitors whose store is one.
 
     refresh
         Ask the package sources anew.
@@ -44,6 +46,7 @@ def inspect(refresh: bool = True) -> dict:
             name: ["" if half else version, newest.get(name) or version] for name, (version, half) in has.items()
         },
         "daemons": {name: [kind, _older(pid)] for name, kind, pid in _daemons()},
+        "leveldb": sorted(_leveldb()),
     }
 
 
@@ -110,6 +113,12 @@ def _daemons() -> Iterator[tuple[str, str, str]]:
             part = KIND.fullmatch(unit)
             kind = part["kind"].replace("radosgw", "client") if part else "gateway"
             yield (f"{kind}.{part['id']}" if part else unit.removesuffix(".service")), kind, pid
+
+
+def _leveldb() -> Iterator[str]:
+    for path in MONITORS.glob("*-*/kv_backend"):
+        if path.read_text(errors="replace").strip() == "leveldb":
+            yield f"mon.{path.parent.name.partition('-')[2]}"
 
 
 def _active(unit: str) -> bool:

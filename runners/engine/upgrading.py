@@ -109,7 +109,8 @@ def against(opts: Mapping, look: Look) -> list[str]:
     lines = [f"paused {look.seen['paused']}: 'salt-run upgrade.resume' lets it go on"] if look.seen["paused"] else []
     runs = versions.running(look.seen["versions"])
     lines += versions.against(runs, target, look.seen["required"], begun is not None)
-    lines += versions.stores(look.seen["stores"], target)
+    leveldb = sorted(name for host in look.hosts.values() for name in host.leveldb if name in host.daemons)
+    lines += versions.stores(look.seen["stores"], leveldb, target)
     if begun and versions.of_package(begun.target).release != target.release:
         lines.append(f"an upgrade to {begun.target} is under way, and sources have {look.target}: end that one first")
     return lines + judge.lines(health.judged(opts, before=begun.known if begun else None).wrong)

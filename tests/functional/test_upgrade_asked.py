@@ -41,7 +41,7 @@ class Cluster(Minions):
         self.systems = {"a": [2, True]}
         self.broken, self.dead, self.refused, self.down = set(), set(), [], set()
         self.order, self.required, self.release, self.epoch, self.checks = [], "pacific", {}, {}, {}
-        self.stores, self.others = {"bluestore": 6}, {}
+        self.stores, self.others, self.leveldb = {"bluestore": 6}, {}, {}
 
     def left(self):
         now = (self.installed, self.older, self.kept, self.noout, self.systems, self.required)
@@ -90,6 +90,7 @@ class Cluster(Minions):
             "host": minion,
             "packages": {"ceph-common": [half, self.sources[minion]]},
             "daemons": {name: [kind, name in older] for name, kind in self.hosts[minion].items()},
+            "leveldb": self.leveldb.get(minion, []),
         }
 
     def cluster_health_together(self, _, ids, most):
@@ -240,6 +241,10 @@ REFUSED = {
     "FileStore, which Reef ended": (
         lambda c: (c.sources.update(dict.fromkeys(c.sources, "18.2.4-1")), c.stores.update(filestore=2)),
         "2 OSDs of FileStore",
+    ),
+    "LevelDB, which Quincy ended": (
+        lambda c: (c.sources.update(dict.fromkeys(c.sources, "17.2.7-1")), c.leveldb.update(node2=["mon.node2"])),
+        "mon.node2: the store is a LevelDB",
     ),
     "a record that is none": (lambda c: setattr(c, "kept", "[]"), "what is no upgrade's record"),
     "a pause": (lambda c: setattr(c, "paused", "by root"), "paused by root: 'salt-run upgrade.resume' lets it go on"),

@@ -64,7 +64,11 @@ def host(tmp_path, monkeypatch, python_module):
         "iscsi.config": lambda: asked.append("iscsi"),
     }
     grains = {"host": "a", "os_family": "Debian"}
-    with LoaderModuleMock({module: {"PROC": tmp_path, "__salt__": salted, "__grains__": grains, "__pillar__": {}}}):
+    for name, store in {"a": "leveldb\n", "b": "rocksdb\n"}.items():
+        (tmp_path / f"mon/ceph-{name}").mkdir(parents=True)
+        (tmp_path / f"mon/ceph-{name}/kv_backend").write_text(store)
+    played = {"PROC": tmp_path, "MONITORS": tmp_path / "mon"}
+    with LoaderModuleMock({module: {**played, "__salt__": salted, "__grains__": grains, "__pillar__": {}}}):
         yield module, asked, tmp_path, grains
 
 
@@ -83,6 +87,7 @@ def test_a_hosts_packages_and_daemons_are_told(host):
         "client.rgw.a": ["client", True],
         "tcmu-runner": ["gateway", False],
     }
+    assert told["leveldb"] == ["mon.a"]
     assert asked == [(("ceph-common", "librados2", "ceph-osd"), True)]
 
 

@@ -39,8 +39,8 @@ def test_a_release_is_required_when_all_monitors_and_osds_run_it(case):
 
 
 @pytest.mark.parametrize("case", FIXTURE["stores"])
-def test_osds_that_the_new_release_does_not_start_stand_against_it(case):
-    lines = versions.stores(case["stores"], versions.of_package(case["target"]))
+def test_daemons_that_the_new_release_does_not_start_stand_against_it(case):
+    lines = versions.stores(case["stores"], case.get("leveldb", []), versions.of_package(case["target"]))
     assert all(part in "\n".join(lines) for part in case.get("says", [])) and bool(lines) == ("says" in case), lines
 
 
@@ -74,6 +74,7 @@ def made(answers):
                 "host": minion,
                 "packages": {"ceph-common": [now, "2.0.0"]},
                 "daemons": {KINDS[kind].format(minion): [kind, older] for kind, older in daemons.items()},
+                "leveldb": [],
             }
             for minion, (now, daemons) in answers.items()
         }
@@ -118,7 +119,7 @@ def test_an_answer_of_another_form_is_named(answer):
 
 
 def test_a_host_without_ceph_is_none_of_ours():
-    assert hosts.read({"a": {"host": "a", "packages": {"librados2": ["1", "2"]}, "daemons": {}}}) == {}
+    assert hosts.read({"a": {"host": "a", "packages": {"librados2": ["1", "2"]}, "daemons": {}, "leveldb": []}}) == {}
 
 
 def test_a_record_comes_back_as_it_was_kept():

@@ -21,11 +21,14 @@ class Host:
     daemons
         By name (``osd.3``, ``client.rgw.node1``, a unit's name for gateways that are no daemons of Ceph's): its kind,
         and whether it runs from files that were replaced since it began.
+    leveldb
+        Its monitors whose store is a LevelDB.
     """
 
     name: str
     packages: Mapping[str, tuple[str, str]]
     daemons: Mapping[str, tuple[str, bool]]
+    leveldb: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:
@@ -58,7 +61,7 @@ def read(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Host]:
         try:
             packages = {str(name): (str(now), str(then)) for name, (now, then) in told["packages"].items()}
             daemons = {str(name): (str(kind), bool(older)) for name, (kind, older) in told["daemons"].items()}
-            host = Host(str(told["host"]), packages, daemons)
+            host = Host(str(told["host"]), packages, daemons, tuple(map(str, told["leveldb"])))
         except (KeyError, TypeError, ValueError, AttributeError) as err:
             raise InventoryError(
                 f"{minion}: what it tells of its packages has not the form expected (daemons_upgrade.inspect: "

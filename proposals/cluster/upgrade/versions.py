@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from proposals.text.errors import InventoryError
 from proposals.text.names import shown
-from proposals.text.notes import counted
+from proposals.text.notes import counted, several
 
 # docs.ceph.com/en/latest/releases/general: from a release to the next or to the one after it.
 STEPS = 2
@@ -14,6 +14,7 @@ STEPS = 2
 RELEASES = ("luminous", "mimic", "nautilus", "octopus", "pacific", "quincy", "reef", "squid", "tentacle")
 FIRST = 12  # luminous
 WITHOUT_FILESTORE = 18  # docs.ceph.com, rados/operations/bluestore-migration: from Reef on Ceph runs no such OSD
+WITHOUT_LEVELDB = 17  # docs.ceph.com, releases/quincy: monitors have to be on RocksDB before
 CORE = ("mon", "osd")  # what Ceph looks at where a release is to be required (require-osd-release)
 PACKAGE = re.compile(r"(?:\d+:)?(?P<numbers>\d+\.\d+\.\d+)")  # an epoch before it, the distribution's own words after
 DAEMON = re.compile(r"ceph version (?P<numbers>\d+\.\d+\.\d+)\S*( \(\S*\))? (?P<name>[a-z]+) \(")
@@ -94,20 +95,27 @@ def against(runs: Iterable[Running], target: Version, required: str, under_way: 
     return lines
 
 
-def stores(counts: Mapping[str, int], target: Version) -> list[str]:
-    """Return what stands against an upgrade of OSDs with the stores that they have, a line: of FileStore, from Reef on.
+def stores(counts: Mapping[str, int], leveldb: Sequence[str], target: Version) -> list[str]:
+    """Return what stands against an upgrade of daemons with the stores that they have, a line each.
 
     counts
         How many OSDs have which, as ``ceph osd count-metadata osd_objectstore`` prints it.
+    leveldb
+        The monitors whose store is a LevelDB.
     """
-    count = counts.get("filestore", 0)
-    if not count or target.release < WITHOUT_FILESTORE:
-        return []
-    return [
-        f"{counted(count, 'OSD')} of FileStore, which Ceph {target} does not start: see osd_objectstore in 'ceph osd "
-        "metadata'; let them leave first ('salt-run osd.remove', then 'salt-run disk.wipe'), and ceph.stage.deploy "
-        "makes new ones"
-    ]
+    lines = []
+    if (count := counts.get("filestore", 0)) and target.release >= WITHOUT_FILESTORE:
+        lines.append(
+            f"{counted(count, 'OSD')} of FileStore, which Ceph {target} does not start: see osd_objectstore in 'ceph "
+            "osd metadata'; let them leave first ('salt-run osd.remove', then 'salt-run disk.wipe'), and "
+            "ceph.stage.deploy makes new ones"
+        )
+    if leveldb and target.release >= WITHOUT_LEVELDB:
+        lines.append(
+            f"{several(leveldb, 'more')}: the store is a LevelDB, with which Ceph {target} starts no monitor: make one "
+            "after the other anew first (docs.ceph.com, rados/operations/add-or-rm-mons), which gives it a RocksDB"
+        )
+    return lines
 
 
 def older(runs: Iterable[Running], target: Version, kinds: Collection[str] = CORE) -> list[str]:
