@@ -121,6 +121,26 @@ def test_data_that_moves_is_waited_for_only_where_it_may_mend_what_is_wrong():
     assert waited(*beside) == 180
 
 
+@pytest.mark.parametrize("wrong", ["groups not served", "groups needed 0"])
+@pytest.mark.parametrize(
+    "moves",
+    [
+        lambda second: {"groups scrubbed": 1} if second % 20 else {},
+        lambda second: {"check SLOW_OPS": 1} if second % 20 else {},
+        lambda second: {"groups moving": 5000 + second // 10 % 2},  # clients write while nothing moves
+        lambda second: {"groups moving": 3} if second % 20 else {},  # snapshots are trimmed
+    ],
+)
+def test_what_every_busy_cluster_does_is_no_progress(wrong, moves):
+    """Else Ceph's no, or groups that are down, are waited for as long as scrubs come and go: for ever."""
+    assert waited(*[(second, {wrong: 1}, moves(second)) for second in range(0, 2000, 10)]) in (100, 110, 120)
+
+
+def test_more_data_that_begins_to_move_is_waited_for_too():
+    more = [(second, {"groups not served": 2}, {"groups moving": 9000 - second}) for second in range(180, 900, 90)]
+    assert waited((0, {"groups not served": 2}, {"groups moving": 5}), (90, {"groups not served": 2}), *more) is None
+
+
 def test_data_may_move_for_days_and_is_given_a_moment():
     assert waited(*[(second, None, {"groups moving": 5000 - second}) for second in range(0, 100, 5)]) == 30
     assert waited((0, None, {"groups moving": 5}), (2,)) == 2

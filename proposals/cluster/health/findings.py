@@ -8,6 +8,7 @@ from proposals.cluster.health.checks import Meaning, meaning
 from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
+MOVING = "groups moving"  # the key of data on its way: of ``MOVES`` all that may mend what is wrong
 ERROR = "HEALTH_ERR"
 # Seconds until the monitors know what became of groups: OSDs tell the manager every 5 (mgr_stats_period), which tells
 # them every 2 (mgr_tick_period).
@@ -116,7 +117,7 @@ def _groups(seen: Seen) -> Iterator[Complaint]:
         says = "an OSD came or went a moment ago: whether data moves is not known yet"
         yield Complaint("groups reported", MOVES, "", says, passing=True)
     for finding in of_groups(seen.states):
-        more = _moved(seen) if finding.key == "groups moving" else ""
+        more = _moved(seen) if finding.key == MOVING else ""
         yield (
             replace(finding, says=f"{finding.says}; {more}", amount=seen.misplaced + seen.degraded) if more else finding
         )
@@ -134,9 +135,7 @@ def of_groups(states: Mapping[str, int]) -> Iterator[Complaint]:
             yield Complaint(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(which)}", count)
     if by_meaning.moving:
         count = sum(by_meaning.moving.values())
-        yield Complaint(
-            "groups moving", MOVES, "", f"data moves: {groups.told(by_meaning.moving)}", count, passing=True
-        )
+        yield Complaint(MOVING, MOVES, "", f"data moves: {groups.told(by_meaning.moving)}", count, passing=True)
     if by_meaning.scrubbed:
         yield Complaint(
             "groups scrubbed", MOVES, "", f"placement groups are scrubbed: {groups.told(by_meaning.scrubbed)}"

@@ -1,6 +1,6 @@
 """How long a cluster is waited for: as long as it gets better, and a limit beyond."""
 
-from proposals.cluster.health.findings import WRONG
+from proposals.cluster.health.findings import MOVING, WRONG
 from proposals.cluster.health.judge import Verdict
 
 
@@ -18,7 +18,7 @@ class Patience:
         self.limit, self.settle = limit, settle
         self.began = self.better = now
         self.least: dict[str, int] = {}
-        self.moving = 0
+        self.most = self.left = 0  # of what moves
 
     def ends(self, verdict: Verdict, now: float) -> bool:
         """Whether waiting ends with this verdict, the newest."""
@@ -33,11 +33,14 @@ class Patience:
     def _progress(self, verdict: Verdict) -> bool:
         """Whether anything wrong is less than it ever was; what comes and goes is no progress the second time.
 
-        Data that moves, less than at the look before, counts where that may mend what is wrong: groups not served.
+        Data that moves, less of it than ever since most of it moved, counts where that may mend what is wrong: groups
+        not served. Scrubs and slow requests mend nothing, and come and go for ever.
         """
         amounts = {finding.key: finding.amount for finding in verdict.wrong}
         least = self.least
         self.least = {key: min(amounts.get(key, 0), least.get(key, amounts.get(key, 0))) for key in least | amounts}
-        moving, self.moving = self.moving, sum(finding.amount for finding in verdict.moves)
+        before, moving = self.left, sum(finding.amount for finding in verdict.moves if finding.key == MOVING)
+        self.left = moving if moving > self.most else min(before, moving)
+        self.most = max(self.most, moving)
         mends = any(key.startswith("groups") for key in amounts)
-        return any(self.least[key] < amount for key, amount in least.items()) or (mends and self.moving < moving)
+        return any(self.least[key] < amount for key, amount in least.items()) or (mends and self.left < before)
