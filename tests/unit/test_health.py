@@ -64,7 +64,10 @@ ALONE = (
 def test_every_state_is_served_damaged_or_not():
     assert {word for word in SERVED.split() if groups.sorted_out({f"active+{word}": 1}).not_served} == set()
     assert all(groups.sorted_out({f"active+clean+{word}": 1}).damaged for word in BAD.split())
-    assert all(groups.sorted_out({word: 1}).not_served for word in ALONE.split())
+    alone = {word: groups.sorted_out({word: 1}) for word in ALONE.split()}
+    assert all(found.not_served or found.beginning for found in alone.values())
+    begins = {"unknown", "peering", "creating", "creating+activating"}
+    assert {word for word, found in alone.items() if found.beginning} == begins
     assert not any(groups.sorted_out({"active+clean": 33}))
 
 

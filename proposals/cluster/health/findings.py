@@ -128,6 +128,7 @@ def of_groups(states: Mapping[str, int]) -> Iterator[Complaint]:
     by_meaning = groups.sorted_out({state: count for state, count in states.items() if count})
     for key, which, says in (
         ("not served", by_meaning.not_served, "placement groups are not served"),
+        ("beginning", by_meaning.beginning, "placement groups are not served"),  # apart: that of before excuses no loss
         ("damaged", by_meaning.damaged, "placement groups are damaged"),
     ):
         if which:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 NOT_SERVED = {"down", "incomplete", "stale", "unknown"}  # and every state without ``active``
+BEGINS = {"peering", "creating", "activating", "unknown"}  # of those not served: it passes where nothing is in its way
 DAMAGED = {"inconsistent", "failed_repair", "recovery_unfound", "backfill_unfound", "snaptrim_error"}
 SCRUBBED = {"scrubbing", "deep"}
 SOUND = {"active", "clean"} | SCRUBBED
@@ -17,6 +18,7 @@ class Groups(NamedTuple):
     """How many placement groups are in each state, by what it means. One that nobody serves is in no other."""
 
     not_served: dict[str, int]  # no client reads or writes them
+    beginning: dict[str, int]  # nor these, while OSDs agree, or a manager has just begun and knows nothing
     damaged: dict[str, int]  # they serve, and have lost objects or copies
     moving: dict[str, int]  # they serve, while copies are made, moved or trimmed
     scrubbed: dict[str, int]  # sound, and being read to prove it
@@ -28,11 +30,12 @@ def sorted_out(states: Mapping[str, int]) -> Groups:
     states
         How many are in each state, as ``ceph status`` names it: ``{"active+clean": 33}``.
     """
-    by_meaning = Groups({}, {}, {}, {})
+    by_meaning = Groups({}, {}, {}, {}, {})
     for state, count in states.items():
         words = set(state.split("+"))
         if "active" not in words or words & NOT_SERVED:
-            by_meaning.not_served[state] = count
+            begins = words & BEGINS and not words & (NOT_SERVED - BEGINS)
+            (by_meaning.beginning if begins else by_meaning.not_served)[state] = count
         elif words & DAMAGED:
             by_meaning.damaged[state] = count
         elif words - SOUND or "clean" not in words:
