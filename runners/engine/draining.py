@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from proposals.cluster.health import judge
-from proposals.cluster.health.findings import MOVING, WRONG, Complaint
+from proposals.cluster.health.findings import MOVING, WAITING, WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.text.errors import ProposalError
 from proposals.text.notes import several
@@ -51,7 +51,7 @@ def _waited(opts: Mapping, ids: Sequence[int], before: Mapping[str, int], last: 
         nonlocal most, tenths
         try:
             found = judge.judge(health.look(opts), before=before)
-            moving = sum(each.amount for each in found.moves if each.key == MOVING)
+            moving = sum(each.amount for each in found.moves if each.key in (WAITING, MOVING))
             count = sum(jobs.cluster(opts, "cluster_osds.groups", [list(ids)]).values()) if last else moving
         except ProposalError as err:
             return judge.unreachable(str(err))

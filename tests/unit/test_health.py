@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proposals.cluster.health import groups, judge, seen
+from proposals.cluster.health import groups, judge, report, seen
 from proposals.cluster.health.findings import Complaint, Plan
 from proposals.cluster.health.patience import Patience
 from proposals.text.errors import InventoryError
@@ -87,6 +87,12 @@ def test_what_ceph_says_is_printed_without_what_a_terminal_obeys():
     check = {"severity": "HEALTH_WARN", "summary": {"message": "\x1b[31mred"}, "muted": False}
     (line,) = judge.lines(judge.judge(look({"status/health/checks": {"ODD_\x1b[1m": check}})).known)
     assert "\x1b" not in line and "red" in line
+
+
+def test_of_copies_that_nobody_makes_it_is_not_said_that_they_go_on_by_themselves():
+    states = {"active+undersized": 3, "active+remapped+backfilling": 2}
+    fixes = [told["fix"] for told in report.warnings(judge.of_groups(states))]
+    assert ["ceph pg dump_stuck" in fix for fix in fixes] == [True, False] and "by itself" in fixes[1]
 
 
 def verdict(wrong=None, moves=None):

@@ -8,6 +8,7 @@ from proposals.cluster.health.checks import Meaning, meaning
 from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
+WAITING = "groups waiting"  # the key of copies that nobody makes now: an OSD, room or a failure domain lacks
 MOVING = "groups moving"  # the key of data on its way: of ``MOVES`` all that may mend what is wrong
 ERROR = "HEALTH_ERR"
 # Seconds until the monitors know what became of groups: OSDs tell the manager every 5 (mgr_stats_period), which tells
@@ -116,8 +117,10 @@ def _groups(seen: Seen) -> Iterator[Complaint]:
     if seen.states and seen.changed is not None and seen.changed < REPORTED:
         says = "an OSD came or went a moment ago: whether data moves is not known yet"
         yield Complaint("groups reported", MOVES, "", says, passing=True)
-    for finding in of_groups(seen.states):
-        more = _moved(seen) if finding.key == MOVING else ""
+    found = list(of_groups(seen.states))
+    counted = MOVING if any(finding.key == MOVING for finding in found) else WAITING
+    for finding in found:
+        more = _moved(seen) if finding.key == counted else ""
         yield (
             replace(finding, says=f"{finding.says}; {more}", amount=seen.misplaced + seen.degraded) if more else finding
         )
@@ -134,6 +137,11 @@ def of_groups(states: Mapping[str, int]) -> Iterator[Complaint]:
         if which:
             count = sum(which.values())
             yield Complaint(f"groups {key}", WRONG, "", f"{count} {says}: {groups.told(which)}", count)
+    if by_meaning.waiting:
+        count, told = sum(by_meaning.waiting.values()), groups.told(by_meaning.waiting)
+        yield Complaint(
+            WAITING, MOVES, "", f"copies are to be made, and nobody makes them now: {told}", count, passing=True
+        )
     if by_meaning.moving:
         count = sum(by_meaning.moving.values())
         yield Complaint(MOVING, MOVES, "", f"data moves: {groups.told(by_meaning.moving)}", count, passing=True)

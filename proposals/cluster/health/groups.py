@@ -10,6 +10,8 @@ from typing import NamedTuple
 NOT_SERVED = {"down", "incomplete", "stale", "unknown"}  # and every state without ``active``
 BEGINS = {"peering", "creating", "activating", "unknown"}  # of those not served: it passes where nothing is in its way
 DAMAGED = {"inconsistent", "failed_repair", "recovery_unfound", "backfill_unfound", "snaptrim_error"}
+LACKING = {"undersized", "degraded", "backfill_toofull", "recovery_toofull"}
+COPYING = {"backfilling", "backfill_wait", "recovering", "recovery_wait"}  # now, or when it is their turn
 SCRUBBED = {"scrubbing", "deep"}
 SOUND = {"active", "clean"} | SCRUBBED
 
@@ -20,6 +22,7 @@ class Groups(NamedTuple):
     not_served: dict[str, int]  # no client reads or writes them
     beginning: dict[str, int]  # nor these, while OSDs agree, or a manager has just begun and knows nothing
     damaged: dict[str, int]  # they serve, and have lost objects or copies
+    waiting: dict[str, int]  # they serve, and lack copies or a place that nobody makes now
     moving: dict[str, int]  # they serve, while copies are made, moved or trimmed
     scrubbed: dict[str, int]  # sound, and being read to prove it
 
@@ -30,7 +33,7 @@ def sorted_out(states: Mapping[str, int]) -> Groups:
     states
         How many are in each state, as ``ceph status`` names it: ``{"active+clean": 33}``.
     """
-    by_meaning = Groups({}, {}, {}, {}, {})
+    by_meaning = Groups({}, {}, {}, {}, {}, {})
     for state, count in states.items():
         words = set(state.split("+"))
         if "active" not in words or words & NOT_SERVED:
@@ -38,6 +41,8 @@ def sorted_out(states: Mapping[str, int]) -> Groups:
             (by_meaning.beginning if begins else by_meaning.not_served)[state] = count
         elif words & DAMAGED:
             by_meaning.damaged[state] = count
+        elif words & LACKING and not words & COPYING:
+            by_meaning.waiting[state] = count
         elif words - SOUND or "clean" not in words:
             by_meaning.moving[state] = count
         elif words & SCRUBBED:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from proposals.cluster.health.findings import Complaint
+from proposals.cluster.health.findings import WAITING, Complaint
 from proposals.cluster.health.judge import Verdict, lines
 
 ADVICE = {  # what to do next, by a finding's noun
@@ -32,10 +32,12 @@ def advised(findings: Iterable[Complaint]) -> list[str]:
 
 def warnings(verdict: Verdict) -> list[dict]:
     """Return what moves and what was known as warnings of a stage's step: ``{severity, hosts, message, fix}``."""
+    waits = [finding for finding in verdict.moves if finding.key == WAITING]
     return [
         {"severity": "warning", "hosts": [], "message": line, "fix": fix}
         for found, fix in (
-            (verdict.moves, "it goes on by itself"),
+            (waits, f"they wait for an OSD, for room or for another failure domain: {ADVICE['groups']}"),
+            ([finding for finding in verdict.moves if finding not in waits], "it goes on by itself"),
             (verdict.known, "it was so, or no stage makes it so"),
         )
         for line in lines(found)
