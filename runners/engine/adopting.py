@@ -14,7 +14,7 @@ from proposals.adoption import conf, deepsea, found, judging, writing
 from proposals.adoption.found import Cluster, Host
 from proposals.adoption.writing import Written
 from proposals.files import atomic, documents, tree
-from proposals.files.site import Site, site
+from proposals.files.site import Site, minion_file, site
 from proposals.inventory import kept
 from proposals.pillar import chosen, generation_disk, key_store
 from proposals.policy import policy_draft
@@ -85,11 +85,12 @@ def look(opts: Mapping) -> Look:
     if asker is None:
         raise InventoryError(_no_monitor(hosts, asked.silent))
     cluster = found.cluster(asker, sealed.ask(opts, asker, "host_sealed.tell"))
-    told = writing.written(hosts, cluster, minions.master(opts))
+    theirs = [host for host in hosts if not _ours(paths, host)]
+    told = writing.written(theirs, cluster, minions.master(opts))
     against = [*judging.refusals(hosts, cluster, _known(paths)), *generation_disk.obstacles(paths)]
     notes = [f"{minion}: does not answer: what it has is not taken in; run it again" for minion in asked.silent]
     notes += [OTHERS.format(path) for path in installed.replaced(opts)]
-    notes += [*judging.notes(hosts, cluster), *told.left, *_confs(hosts, asker), *_deepsea(paths)]
+    notes += [*judging.notes(hosts, cluster), *told.left, *_confs(theirs, asker), *_deepsea(paths)]
     folder = Path(opts["file_roots"]["base"][0]) / FRAGMENTS  # the site's own root comes first
     return Look(paths, folder, hosts, cluster, told, writing.taken_keys(hosts, cluster), against, notes)
 
@@ -135,6 +136,15 @@ def _known(paths: Site) -> judging.Known:
     deployed = paths.current.is_dir() and not (paths.proposals / "adopted").is_dir()
     hosts = kept.load_inventory(paths.inventory)["hosts"]
     return judging.Known(key_store.held(paths), told.get("fsid"), deployed, told.get("public_network"), hosts)
+
+
+def _ours(paths: Site, host: Host) -> bool:
+    """Whether stages gave a host what it has: it is served, was not adopted, and its OSDs are planned."""
+    served, recorded = paths.current / minion_file(host.minion), paths.proposals / "adopted" / minion_file(host.minion)
+    if recorded.exists() or not served.exists():
+        return False
+    planned = atomic.read_text(served)
+    return all(osd.fsid in planned for osd in host.osds)
 
 
 def _confs(hosts: Sequence[Host], asked: str) -> list[str]:

@@ -9,11 +9,11 @@ from saltmaster import Master
 from proposals.files import atomic
 from proposals.files.site import MINIONS, minion_file, site
 from proposals.inventory import kept
-from proposals.pillar import chosen
+from proposals.pillar import chosen, secrets
 from proposals.policy import store
 from proposals.reference import machines
 from proposals.stages.replies import Replies
-from runners.engine import health, jobs, minions
+from runners.engine import adopting, health, jobs, minions, sealed
 
 FSID, OSD = "11111111-1111-4111-8111-111111111111", "6b0c8f3e-0000-4000-8000-000000000001"
 POLICY = """\
@@ -87,3 +87,40 @@ def test_an_adopted_osd_counts_for_health_and_what_needs_our_form_refuses(master
         assert done["retcode"] == 2 and f"(partitions): osd.{command} works on OSDs" in done["error"], done
     assert set(asked) == {"cluster_osds.states"}  # nobody was asked to do anything
     assert health.plan(master.opts()).osds == {OSD: "osdnode1"}
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
+    """A host that grew into an adopted cluster has its ceph.conf and its OSDs by our stages; one that was silent when
+    the cluster was adopted, and that policy.cfg names, has OSDs that nobody planned."""
+    paths, new = site(master.opts()), OSD.replace("01", "02")
+    osd = {"cluster": FSID, "form": "partitions", "format": "bluestore", "encrypted": False, "devices": {}}
+    bare = {"admin": False, "units": {}, "services": [], "foreign": [], "conf": "0" * 64}
+    hosts = {
+        "osdnode1": {**bare, "hostname": "osdnode1", "daemons": {"mon": ["osdnode1"]}, "osds": [{**osd, "id": 0}]},
+        "osdnode2": {**bare, "hostname": "osdnode2", "daemons": {}, "osds": [{**osd, "id": 1}]},
+    }
+    for minion, fsid in (("osdnode1", OSD), ("osdnode2", new)):
+        hosts[minion]["osds"][0]["fsid"] = fsid
+        atomic.write(paths.current / minion_file(minion), yaml.safe_dump({"uuids": [fsid] * planned}))
+    caps = {"caps": {"mon": "allow *"}}
+    monitor = {"name": "osdnode1", "public_addrs": {"addrvec": [{"type": "v2", "addr": "10.0.0.1:3300"}]}}
+    told = {
+        "mons": {"fsid": FSID, "mons": [monitor]},
+        "osds": {"require_osd_release": "pacific", "osds": [{"uuid": OSD, "osd": 0}, {"uuid": new, "osd": 1}]},
+        "managers": {"active_name": "osdnode1", "standbys": []},
+        "systems": {"filesystems": [], "standbys": []},
+        "keys": {name: {"key": secrets.new_key(), **caps} for name in ("client.admin", "client.bootstrap-osd")},
+        "monitor_keyring": f"[mon.]\n\tkey = {secrets.new_key()}\n",
+        "config": [],
+        "others": [],
+        "conf": f"[global]\nfsid = {FSID}\n",
+    }
+    monkeypatch.setattr(minions, "ours", lambda opts: sorted(hosts))
+    monkeypatch.setattr(minions, "master", lambda opts: "osdnode1")
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies(hosts, []))
+    monkeypatch.setattr(sealed, "ask", lambda *words: told)
+    written = adopting.look(master.opts()).written
+    assert f"adopted/{minion_file('osdnode1')}" in written.files
+    assert (f"adopted/{minion_file('osdnode2')}" in written.files) is not planned
+    assert any("osdnode2" in line for line in written.policy) is not planned

@@ -153,3 +153,5 @@ def test_it_grows_by_a_node(byhand: Product, load: Callable) -> None:
     now = {entry["entity"]: entry for entry in json.loads(str(after["keys"]))["auth_dump"]}
     assert {name: now[name] for name in known} == known
     assert set(now) - set(known) == {"osd.3", "osd.4"}
+    again = byhand.run("saltmaster", "salt-run ceph.adopt").out
+    assert "adopted already: nothing changed" in again and "node2.yml" not in again, again

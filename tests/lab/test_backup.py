@@ -179,3 +179,30 @@ def test_a_fresh_master_is_restored_onto_and_stages_change_nothing(lost: Product
     assert state(lost) == before
     give_public_key(lost)
     backed_up(lost, "next")
+
+
+def test_without_an_archive_a_fresh_master_adopts_the_cluster_and_stages_change_nothing(lost: Product) -> None:
+    """Its settings, proposals and secrets of services are lost; the cluster's own keys come from a monitor's host."""
+    until(lost.whole, 120, "HEALTH_OK")
+    before = state(lost)
+    fresh_master(lost)
+    lost.run(MASTER, "systemctl enable --now --no-block salt-master salt-minion")
+    for host in set(lost.session.hosts) - {MASTER}:  # minions know the key of the master that is gone
+        lost.run(host, "rm /etc/salt/pki/minion/minion_master.pub; systemctl restart --no-block salt-minion")
+    container = containers.find(daemon.needed(), find(lost.session.name), MASTER)
+    salt.wait_for_answers(container, set(lost.session.hosts), limit=300)
+    for stage in STAGES[:2]:
+        done = lost.stage(stage, check=False)
+        assert done.code == 0, (stage, done.out, done.err)
+    for words in ("test=true", ""):
+        done = lost.run(MASTER, f"salt-run ceph.adopt {words}", check=False)
+        assert done.code == 0, done.out
+    for stage in STAGES[2:]:
+        done = lost.stage(stage, check=False)
+        assert done.code == 0, (stage, done.out, done.err)
+    until(lost.whole, 120, "HEALTH_OK")
+    assert state(lost) == before
+    for stage in STAGES[1:]:
+        nothing_changed(lost, stage)
+    again = lost.run(MASTER, "salt-run ceph.adopt").out
+    assert "adopted already: nothing changed" in again
