@@ -44,7 +44,7 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
         about = f"{len(found.entries)} files, folders and links, {_kib(sum(each.size for each in found.entries))}"
         left = [f"left out, as it is a link that leads elsewhere, or no file: {path}" for path in found.left_out]
         if test:
-            age.once()
+            age.once(), backing_up.cluster(__opts__)
             return answer.Answer(
                 "\n".join([f"would pack {about}", *left]), {"would": about, "left_out": found.left_out}
             )
@@ -105,7 +105,8 @@ def restore(archive: str, identity: str, silent: bool = False, test: bool = Fals
     if test:
         return {"text": "\n".join([*told, f"would put in place: {', '.join(found.wanted)}"])}
     restoring.stopped(places)
-    aside = restoring.restore(Path(str(archive)), words, places, found, judged.revoked)
+    with one_at_a_time.alone(__opts__, "master.restore"):  # it would take the first one's files for a killed one's
+        aside = restoring.restore(Path(str(archive)), words, places, found, judged.revoked)
     stage_log.note(__opts__, "master.restore", "restored", archive=str(archive), units=found.wanted)
     told += [f"what was here before is now {path}: remove it when all is well" for path in aside]
     # The drop-in that the installer made here hides what the master file says that is back now: it is to copy that.

@@ -8,17 +8,26 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from proposals.files import atomic, tree
+from proposals.files import atomic, documents, tree
 from proposals.files.site import Site
 from proposals.pillar import secrets
 from proposals.pillar.generation import dump_secrets
 from proposals.pillar.held import Keys
-from proposals.text.errors import ArgumentError
+from proposals.text.errors import ArgumentError, StoreError
 
 
 def kept(path: Path) -> dict:
-    """Return what one of the key store's files holds; nothing where it is not there."""
-    return json.loads(atomic.read_text(path)) if path.exists() else {}
+    """Return what one of the key store's files holds; nothing where it is not there. Raises StoreError."""
+    text = atomic.read_text(path) if path.exists() else "{}"
+    try:
+        known = documents.parse_json(text, path)
+    except StoreError:
+        known = None
+    if not isinstance(known, dict):
+        raise StoreError(
+            f"{path} holds no JSON as the master wrote it: put it back, as root only, from a backup of the master"
+        )
+    return known
 
 
 def held(site: Site) -> Keys:
@@ -75,7 +84,9 @@ def revoke(site: Site, name: str) -> bool:
     """
     check_revoked(site, name)
     told = {path: tree.read_yaml(path) for path in sorted(site.secrets.glob("*.yml"))}
-    old = kept(site.keys).get(name, "")
+    known = held(site)
+    # Interrupted, a run before this one may have told a fresh key to some hosts alone.
+    old = {*known.earlier.get(name, ()), known.known.get(name, "")}
     told = {path: content for path, content in told.items() if secrets.tells(content["ceph_secrets"], name, old)}
     _put(site, name, fresh := secrets.new_key() if told else None)
     for path, content in told.items():

@@ -17,6 +17,7 @@ from proposals.text.names import shown
 
 PUBLIC = re.compile(r"age1[02-9ac-hj-np-z]{58}")
 PRIVATE = "AGE-SECRET-KEY-"
+SKIPPED = "ignoring unsupported SSH key"  # of a file with others beside it: a warning alone
 LONGEST = 1 << 16  # bytes of a file of keys
 NEXT = {  # what age says, and what to do about it
     "no identity matched": "this private key is not the one that it was encrypted to: take the other one",
@@ -34,7 +35,7 @@ def recipients(recipient: str) -> list[str]:
     """
     if PUBLIC.fullmatch(recipient):
         return ["--recipient", recipient]
-    if PRIVATE in recipient:
+    if PRIVATE in recipient.upper():
         raise _private("what was typed")
     if recipient.startswith("age1"):
         raise ArgumentError(f"{shown(recipient)} is no public key of age: expected age1 and 58 characters more")
@@ -73,7 +74,11 @@ def encrypted(words: Sequence[str], path: Path) -> Iterator[IO[bytes]]:
             process.stdin.close()
         except OSError:  # age ended, and says why below
             process.wait()
-        _end(process, path)
+        if SKIPPED in (said := _end(process, path)):
+            raise StoreError(
+                f"{path}: {shown(said.strip(), 300)}: whoever has that key could not restore; take it out of the "
+                "recipients' file, or put one there that age takes (ssh-ed25519, ssh-rsa, age1…)"
+            )
         os.fsync(handle)
 
 
@@ -114,14 +119,15 @@ def _age(words: Sequence[str], **streams: IO[bytes] | int) -> subprocess.Popen:
         raise _missing() from err
 
 
-def _end(process: subprocess.Popen, path: Path) -> None:
-    """Wait for age's end. Raises StoreError with its own words where it failed."""
+def _end(process: subprocess.Popen, path: Path) -> str:
+    """Wait for age's end; return what it said. Raises StoreError with its own words where it failed."""
     assert process.stderr
     said = process.stderr.read().decode(errors="replace")
     if process.wait():
         words = next(iter(said.splitlines()), "no word").removeprefix("age: error: ")
         told = next((told for key, told in NEXT.items() if key in said), "see age(1)")
         raise StoreError(f"{path}: age: {shown(words, 200)}: {told}")
+    return said
 
 
 def _said(words: Sequence[str]) -> str:

@@ -5,16 +5,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import salt.utils.network
 
-from proposals.files import packing, pruning, tree, unpacking
+from proposals.files import packing, pruning, unpacking
 from proposals.files import site as sites
 from proposals.files.packing import Looked
-from proposals.pillar import backup
+from proposals.pillar import backup, key_store
 from proposals.text.errors import ArgumentError, ProposalError, StoreError
-from runners.engine import age
+from runners.engine import age, minions
 
 SUFFIX = ".tar.gz.age"
 TIME = f"{'[0-9]' * 8}T{'[0-9]' * 6}"  # as a glob: another master's name may begin with this one's
@@ -98,27 +98,32 @@ def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], w
         raise StoreError(f"{path} cannot be written: {err.strerror}") from err
     finally:
         draft.unlink(missing_ok=True)
-    return Written(path, size, digest, pruning.prune(where.glob(any_time), keep))
+    older = [each for each in where.glob(any_time) if each != path]  # whatever a wrong clock gave them as time
+    return Written(path, size, digest, pruning.prune(older, keep - 1))
 
 
 def cluster(opts: Mapping) -> dict[str, str]:
-    """Return the fsid of the cluster that is served, and its monitors as Ceph takes them; empty where there is none."""
-    served = sites.site(opts).current / "stack/default/ceph"
-    if not (served / "derived.yml").exists():
+    """Return the fsid of the cluster that is served, and its monitors as Ceph takes them; empty where there is none.
+
+    Raises ProposalError where the master lacks what a restore would ask them with.
+    """
+    paths = sites.site(opts)
+    if not (paths.current / "stack/default/ceph/derived.yml").exists():
         return {"fsid": "", "mon_host": ""}
-    known = {**_read(served / "cluster.yml"), **_read(served / "derived.yml").get("ceph", {})}
-    return {key: str(known.get(key) or "") for key in ("fsid", "mon_host")}
+    told = minions.pillar(opts)  # as ceph.conf has it: the site's own files have the last word
+    if not told.get("fsid") or not told["ceph"].get("mon_host"):
+        raise ProposalError("the master's pillar names no fsid or no monitor: run ceph.stage.configure, then this")
+    if not key_store.kept(paths.keys).get("mon."):
+        raise ProposalError(
+            f"{paths.keys} has no key of the monitors of cluster {told['fsid']}: such an archive would bring no master "
+            "back; put the file back from an older one, as root only, then run this again"
+        )
+    return {"fsid": str(told["fsid"]), "mon_host": str(told["ceph"]["mon_host"])}
 
 
 def own() -> list[str]:
     """Return this host's addresses, by which another master asks whether this one still answers."""
     return sorted({*salt.utils.network.ip_addrs(), *salt.utils.network.ip_addrs6()})
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        raise ProposalError(f"{path} is gone: run 'salt-run state.orch ceph.stage.configure', then this again")
-    return tree.read_yaml(path) or {}
 
 
 def _timeless(looked: Looked) -> list:

@@ -243,6 +243,67 @@ def test_as_many_as_asked_are_kept_and_no_other_file(place):
     assert kept == sorted([other.name, newest.name, f"halocline-{name}-20200103T000000.tar.gz.age"])
 
 
+def test_what_was_just_written_stays_whatever_a_wrong_clock_gave_the_others(place):
+    name = place.opts["id"].removesuffix("_master")
+    for day in (1, 2):
+        old = place.archives / f"halocline-{name}-2090010{day}T000000.tar.gz.age"
+        old.touch()
+        os.utime(old, (4_000_000_000 + day,) * 2)
+    done = place.backup(keep=2)
+    kept = sorted(path.name for path in place.archives.iterdir())
+    assert kept == [Path(next(iter(done["text"].split(": ")))).name, f"halocline-{name}-20900102T000000.tar.gz.age"]
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", "{}"])
+def test_without_the_clusters_keys_there_is_no_backup(place, text):
+    """Or the good ones would go, one after the other, for archives that bring no master back."""
+    good = place.made()
+    place.paths.keys.unlink() if text is None else place.paths.keys.write_text(text)
+    for done in (place.backup(keep=1), place.backup(test=True)):
+        assert done["retcode"] == 2 and str(place.paths.keys) in done["error"], done
+    assert list(place.archives.iterdir()) == [good]
+    rotated = place.runners["secret.rotate"]("client.a")
+    assert rotated["retcode"] == 2, rotated
+
+
+@pytest.mark.parametrize("layer", ["stack/ceph/cluster.yml", "stack/global.yml"])
+def test_the_sites_own_files_have_the_last_word_on_the_fsid(place, layer):
+    own = FSID.replace("5", "7")
+    served = place.paths.current / ("site" if layer == "stack/global.yml" else "stack/ceph")
+    served.symlink_to((place.paths.root / layer).parent)
+    (place.paths.root / layer).parent.mkdir(parents=True, exist_ok=True)
+    (place.paths.root / layer).write_text(f"fsid: {own}\n")
+    archive = place.made()
+    place.lose()
+    place.cluster(KEYS, own)
+    assert f"of cluster {own}" in place.restore(archive)["text"]
+
+
+@pytest.mark.parametrize("named", [{"folder": "/nowhere"}, {"recipient": "/nowhere"}])
+def test_each_backup_that_fails_is_noted(place, named):
+    """A folder that is not mounted, say."""
+    said = place.backup(**named)["error"]
+    log = (place.root / "run-logs/master.backup.jsonl").read_text()
+    noted = json.loads(log.splitlines()[-1])
+    assert (noted["event"], noted["why"]) == ("failed", said)
+
+
+def test_a_key_that_age_passes_over_is_refused(place):
+    """Whoever has it would believe that the archive is for them too."""
+    lines = [place.public]
+    for kind in ("ed25519", "ecdsa"):
+        path = place.folder / kind
+        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path], check=True)
+        lines.append(path.with_suffix(".pub").read_text().strip())
+    (place.folder / "both.pub").write_text("\n".join(lines[:2]) + "\n")
+    (place.folder / "all.pub").write_text("\n".join(lines) + "\n")
+    place.made(recipient=str(place.folder / "both.pub"))
+    (good,) = place.archives.iterdir()
+    done = place.backup(recipient=str(place.folder / "all.pub"))
+    assert done["retcode"] == 2 and "ecdsa-sha2-nistp256" in done["error"] and "at line 3" in done["error"], done
+    assert list(place.archives.iterdir()) == [good]
+
+
 def test_what_a_killed_backup_left_goes(place):
     name = place.opts["id"].removesuffix("_master")
     killed = place.archives / f".halocline-{name}-20200101T000000.tar.gz.age.part"
@@ -296,6 +357,14 @@ def test_one_backup_at_a_time(place):
         assert "master.backup is running" in place.backup()["error"]
     assert list(place.archives.iterdir()) == []
     place.made()
+
+
+def test_one_restore_at_a_time(place):
+    archive = place.made()
+    place.lose()
+    with one_at_a_time.alone(place.opts, "master.restore"):
+        place.refused(archive, "master.restore is running")
+    assert "restored" in place.restore(archive)["text"]
 
 
 def test_without_age_it_is_said_what_to_install(place, monkeypatch):
