@@ -16,7 +16,10 @@ def prune(paths: Iterable[Path], keep: int) -> list[Path]:
     for path in newest[keep:]:
         try:
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path.rename(path.with_name(f".{path.name}.old")))
+                gone = path.with_name(f".{path.name}.old")
+                if gone.exists():  # of a run that was killed
+                    shutil.rmtree(gone)
+                shutil.rmtree(path.rename(gone))
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:

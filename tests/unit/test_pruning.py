@@ -44,6 +44,14 @@ def test_an_interrupted_removal_leaves_no_half_folder_under_its_name(
     assert not paths[0].exists() and paths[1].exists()
 
 
+def test_what_a_killed_removal_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    """A generation is made again under the same name, and pruned again."""
+    paths = made(tmp_path, 2)
+    made(tmp_path / ".00.old", 1)
+    assert pruning.prune(paths, 1) == [paths[0]]
+    assert list(tmp_path.iterdir()) == [paths[1]]
+
+
 def test_the_served_generation_stays_however_old_it_is(tmp_path: Path) -> None:
     site = Site(tmp_path, tmp_path)
     paths = made(site.generations, 6)
