@@ -6,7 +6,7 @@ import re
 import secrets
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from proposals.services.service import CRASH
 from proposals.text import names
@@ -111,15 +111,20 @@ def of_keyring(text: str, name: str) -> str:
     return key["key"]
 
 
-def tells(uses: Mapping[str, str], name: str, key: str) -> bool:
-    """Whether what a minion may know (``minion``'s answer) holds an entity's keyring, or its key alone."""
-    return any((key and text == key) or f"[{name}]\n" in text for text in uses.values())
+def tells(uses: Mapping[str, str], name: str, old: Collection[str]) -> bool:
+    """Whether what a minion may know (``minion``'s answer) holds an entity's keyring, or alone one of its keys, which
+    are known by their hashes.
+    """
+    return any(digest(text) in old or f"[{name}]\n" in text for text in uses.values())
 
 
-def rekeyed(uses: Mapping[str, str], name: str, old: str, new: str) -> dict[str, str]:
-    """Return what a minion may know with another key of an entity, in keyrings and where it stands alone."""
+def rekeyed(uses: Mapping[str, str], name: str, old: Collection[str], new: str) -> dict[str, str]:
+    """Return what a minion may know with another key of an entity, in keyrings and where it stands alone.
+
+    Arguments as for ``tells``.
+    """
     section = re.compile(rf"(^\[{re.escape(name)}\]\n\tkey = )\S+", re.MULTILINE)
-    return {use: new if text == old else section.sub(rf"\g<1>{new}", text) for use, text in uses.items()}
+    return {use: new if digest(text) in old else section.sub(rf"\g<1>{new}", text) for use, text in uses.items()}
 
 
 def minion(

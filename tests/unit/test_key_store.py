@@ -74,7 +74,7 @@ def test_one_that_was_interrupted_ends_with_one_key_everywhere(site, monkeypatch
     assert told(site, "c1")["ceph_secrets"]["alone"] == KEYS["client.a"] != kept(site)["client.a"]
     assert key_store.revoke(site, "client.a") is True
     ring = told(site, "c1")["ceph_secrets"]["keyring/client.a"]
-    assert secrets.of_keyring(ring, "client.a") == kept(site)["client.a"]
+    assert secrets.of_keyring(ring, "client.a") == kept(site)["client.a"] == told(site, "c1")["ceph_secrets"]["alone"]
     assert secrets.digest(KEYS["client.a"]) in json.loads(site.earlier.read_text())["client.a"]
 
 
