@@ -12,7 +12,7 @@ from proposals.text.names import shown
 FILE, FOLDER, LINK = "file", "folder", "link"
 STAGING, ASIDE = ".restore.", ".before-restore."  # what a restore writes first, and what it moves aside; in no archive
 LONGEST = 4096  # bytes of a path: Linux takes no longer one
-_OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}\$?")
+_OWNER = re.compile(r"\w[\w.@\\ +-]{0,254}\$?")  # also of a directory: joe@example.com, EXAMPLE\joe
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 

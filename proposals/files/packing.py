@@ -96,7 +96,10 @@ class _Hashed:
 
     def read(self, size: int) -> bytes:
         """Read so many bytes."""
-        content = self.file.read(size)
+        try:
+            content = self.file.read(size)
+        except OSError as error:  # to a pipe's reader it would be an error of the pipe
+            raise failed("read", self.file.name, error) from error
         self.digest.update(content)
         return content.ljust(size, b"\0")
 

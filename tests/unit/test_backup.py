@@ -1,5 +1,6 @@
 """What a backup's archive may hold, and which monitors it may be restored to. Real archives: tests/functional."""
 
+import io
 import os
 from pathlib import Path
 
@@ -63,6 +64,21 @@ def test_what_does_not_lead_out_stays_whatever_links_there_are(tmp_path_factory,
         except OSError:
             return
         assert led.is_relative_to(top)
+
+
+@pytest.mark.parametrize(
+    "name", ["root", "1005", "joe@example.com", "EXAMPLE\\joe", "domain users@example.com", "node$"]
+)
+def test_an_owner_may_come_from_a_directory(name):
+    listed = {"path": "pillar/a", "kind": "folder", "user": name, "group": name}
+    assert [entry.user for entry in entries.check([listed], ["pillar"], [])] == [name]
+
+
+def test_a_file_that_its_disk_does_not_give_is_named():
+    """And is no error of the pipe that the archive is written into: who waits for its reader then waits for ever."""
+    memory = Entry("x/mem", "file", 0o600, **OWNER, size=5, sha256="0" * 64)  # the kernel reads no page at 0
+    with pytest.raises(StoreError, match="cannot read /proc/self/mem: Input/output error"):
+        packing.pack(io.BytesIO(), "{}", [memory], {"x": Folder(Path("/proc/self"))})
 
 
 def test_what_is_written_is_read_again():
