@@ -140,10 +140,10 @@ def _known(paths: Site) -> judging.Known:
 
 def _ours(paths: Site, host: Host) -> bool:
     """Whether stages gave a host what it has: it is served, was not adopted, and its OSDs are planned."""
-    served, recorded = paths.current / minion_file(host.minion), paths.proposals / "adopted" / minion_file(host.minion)
-    if recorded.exists() or not served.exists():
+    adopted, told = paths.proposals / "adopted" / minion_file(host.minion), paths.current / minion_file(host.minion)
+    if adopted.exists() or not (paths.current / "cluster" / f"{host.minion}.sls").exists():
         return False
-    planned = atomic.read_text(served)
+    planned = atomic.read_text(told) if told.exists() else ""
     return all(osd.fsid in planned for osd in host.osds)
 
 

@@ -102,6 +102,7 @@ def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
     }
     for minion, fsid in (("osdnode1", OSD), ("osdnode2", new)):
         hosts[minion]["osds"][0]["fsid"] = fsid
+        atomic.write(paths.current / f"cluster/{minion}.sls", "cluster: ceph\n")
         atomic.write(paths.current / minion_file(minion), yaml.safe_dump({"uuids": [fsid] * planned}))
     caps = {"caps": {"mon": "allow *"}}
     monitor = {"name": "osdnode1", "public_addrs": {"addrvec": [{"type": "v2", "addr": "10.0.0.1:3300"}]}}
