@@ -12,6 +12,9 @@ from proposals.text.names import shown
 FAILS, WARNS, SOUND, UNTOLD = "fails", "warns", "sound", "not told"
 LONGEST = 120  # characters of a disk's, or smartctl's, own words
 WORN = 100  # percent of what its maker gives it to be written (NVMe's and SCSI's endurance: 100 is not yet its end)
+# SCSI's additional sense codes (SPC, as scsiGetIEString of smartmontools reads them): of warnings, heat and an enclosure
+# among them, and of a prediction that the disk itself calls false, as where somebody tests what would be said.
+WARNING, FALSE = 0x0B, (0x5D, 0xFF)
 # Bits of Critical Warning (NVM Express base specification, SMART / Health Information log); heat harms no data yet.
 CRITICAL = (
     (FAILS, "its spare blocks are used up"),
@@ -49,9 +52,10 @@ def _nvme(answer: Mapping) -> Iterator[tuple[str, str]]:
 
 def _scsi(answer: Mapping) -> Iterator[tuple[str, str]]:
     """Of SAS disks: what they report as an informational exception (scsiprint.cpp of smartmontools)."""
-    said = _mapping(_mapping(answer.get("smart_status")).get("scsi")).get("ie_string")
-    if said:
-        yield FAILS, f"it says '{shown(said, LONGEST)}'"
+    told = _mapping(_mapping(answer.get("smart_status")).get("scsi"))
+    if said := told.get("ie_string"):
+        works = told.get("asc") == WARNING or (told.get("asc"), told.get("ascq")) == FALSE
+        yield WARNS if works else FAILS, f"it says '{shown(said, LONGEST)}'"
     yield from _worn(answer.get("scsi_percentage_used_endurance_indicator"))
 
 
