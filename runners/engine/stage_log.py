@@ -72,10 +72,19 @@ def read(path: str | Path) -> list[Record]:
 
 
 def ends(path: str | Path) -> tuple[Record, Record] | None:
-    """Return the first and the last record of a log; None where it has none yet."""
+    """Return the first and the last record of a log; None where it has none yet.
+
+    A beginning that a full disk or a power failure cut off is told as far as the file's name knows it.
+    """
     lines = _lines(path)
     first, last = (next(filter(None, map(known, way)), None) for way in (lines, reversed(lines)))
-    return (first, last) if first and last else None
+    if not first or not last:
+        return None
+    if first["event"] != "stage":
+        stage = Path(path).name.rpartition("-")[0]
+        typed = [f"ceph.stage.{stage}", "(its beginning was not kept)"]
+        first = {"time": first["time"], "event": "stage", "stage": stage, "user": "not kept", "arguments": typed}
+    return first, last
 
 
 def known(line: str) -> Record | None:

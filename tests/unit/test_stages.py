@@ -13,7 +13,7 @@ from proposals.files import site as sites
 from proposals.files.site import Site
 from proposals.pillar import redaction
 from proposals.pillar.secrets import new_key
-from proposals.stages import orchestrations, plan_steps, presence
+from proposals.stages import history, metrics, orchestrations, plan_steps, presence
 from proposals.stages.lines import line
 from proposals.stages.progress import Progress
 from proposals.stages.records import LONGEST, Run
@@ -188,6 +188,20 @@ def test_a_log_that_was_cut_off_can_be_read(tmp_path):
     assert stage_log.ends(path) == ({"event": "stage"}, {"event": "end"})
     path.write_text('{"event": "st')
     assert stage_log.read(path) == [] and stage_log.ends(path) is None
+
+
+def test_a_log_whose_beginning_was_cut_off_is_told_by_its_name(tmp_path):
+    """As where the disk was full for a moment, or the power failed; one such log must not hide all other runs."""
+    path = tmp_path / "prep-20260102T000000.jsonl"
+    step = {"time": "2026-01-02T00:01:00+0000", "event": "step", "step": "a"}
+    end = {"time": "2026-01-02T00:02:00+0000", "event": "end", "result": "failed"}
+    path.write_text(f'{{"time": "2026-{json.dumps(step)}\n{json.dumps(step)}\n{json.dumps(end)}\n')
+    first, last = stage_log.ends(path)
+    assert history.lines([history.of_stage(first, last, runs=False)]) == [
+        "2026-01-02 00:01:00  not kept  state.orch ceph.stage.prep (its beginning was not kept): failed"
+    ]
+    told = {sample.metric: sample.value for sample in metrics.stages([(first, last, False)])}
+    assert told["stage_success"] == 0 and told["stage_end_timestamp_seconds"] - told["stage_begin_timestamp_seconds"] == 60
 
 
 def test_a_full_disk_ends_nothing_but_what_begins(tmp_path, monkeypatch):
