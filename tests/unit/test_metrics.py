@@ -77,11 +77,21 @@ def test_alerts_are_over_what_is_told(rules):
 
 def test_hosts_that_nobody_asks_any_more_are_told_unless_a_stage_runs(rules):
     """As where salt-master is dead: the master's own numbers are written on, and no host is told to be silent."""
-    (rule,) = [rule for rule in rules if "hosts_asked" in rule["expr"]]
+    (rule,) = [rule for rule in rules if "time() - halocline_hosts_asked" in rule["expr"]]
     old, stage = rule["expr"].split(" unless on (instance) ")
     assert old == "time() - halocline_hosts_asked_timestamp_seconds > 1800"
     assert stage == "halocline_stage_running == 1"
     assert rule["for"] == "10m"  # two runs of the timer after a long stage
+
+
+def test_numbers_that_are_gone_are_told_as_old_ones_are(rules):
+    """An age is of what is there: with the master's host, or its node exporter, dead nothing is old."""
+    every = " ".join(rule["expr"] for rule in rules)
+    aged = set(re.findall(r"time\(\) - (halocline_\w+) >", every))
+    assert aged == set(re.findall(r"absent\((\w+)\)", every)) != set()
+    (rule,) = [rule for rule in rules if "absent" in rule["expr"]]
+    assert rule["for"] == "30m"
+    assert rule["expr"].endswith("hosts_asked_timestamp_seconds) unless on () halocline_stage_running == 1)")
 
 
 def test_every_alert_says_what_it_is_and_what_to_do(rules):
