@@ -24,6 +24,9 @@ from proposals.services.service_plan import ServicePlan, join
 
 PORTS = {"ceph": 9283, "node": 9100, "prometheus": 9090, "alertmanager": 9093, "grafana": 3000}
 INTERVAL = 15  # seconds: what Ceph's module expects where nothing else is said (src/pybind/mgr/prometheus/module.py)
+# Seconds: Ceph's rules over node exporters look at one minute (rate()[1m] in ceph_default_alerts.yml), in which two
+# measurements have to lie, else CephNodeNetworkPacketDrops and CephNodeNetworkPacketErrors never fire.
+NODES = 30
 RULES = "/etc/prometheus/site"
 # Alerts of the product itself, whose numbers the master's host tells (salt/ceph/service/metrics).
 OWN_RULES = ("/etc/prometheus/halocline.yml", "salt://ceph/service/prometheus/files/halocline.yml")
@@ -98,7 +101,7 @@ def _prometheus(cluster: PlannedCluster, interval: int, rules: list[list[str]]) 
 
     jobs = [
         job("ceph", cluster.members("mgr"), honor_labels=True),
-        job("node", sorted(cluster.roles)),
+        job("node", sorted(cluster.roles), **({"scrape_interval": f"{NODES}s"} if interval > NODES else {})),
         job("prometheus", cluster.members("prometheus")),
         job("alertmanager", cluster.members("alertmanager")),
     ]
