@@ -63,7 +63,10 @@ def _access(minion: str) -> ServicePlan:
 def _links(cluster: PlannedCluster) -> dict[str, str]:
     """Where the dashboard finds what watches the cluster (docs.ceph.com, mgr/dashboard: monitoring)."""
     known = {"prometheus": "PROMETHEUS_API_HOST", "alertmanager": "ALERTMANAGER_API_HOST", "grafana": "GRAFANA_API_URL"}
-    return {known[what]: url for what, url in monitoring.urls(cluster).items()}
+    urls = monitoring.urls(cluster)
+    # The managers ask Grafana for each picture first, and nobody they trust has signed a certificate of a host's own.
+    unsigned = "grafana" in urls and not given.certificate("grafana", cluster)[0]
+    return {known[what]: url for what, url in urls.items()} | ({"GRAFANA_API_SSL_VERIFY": "false"} if unsigned else {})
 
 
 def _gateways(cluster: PlannedCluster) -> dict[str, list[str]]:
