@@ -5,7 +5,7 @@ Why own code and no library: docs/contributing/decisions.md.
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -149,7 +149,14 @@ class Own(Single):
     proof: Callable[[object], object]
 
     def read(self, key: str, value: object) -> Read:
-        return (value, []) if self.proof(value) else (None, [wrong(key, value, self.expected)])
+        return (value, []) if self.proof(value) else (None, [wrong(key, _bare(value), self.expected)])
+
+
+def _bare(value: object) -> object:
+    """Of another program's words what a message may say: of mappings their keys, a value may be a password."""
+    if isinstance(value, Mapping):
+        return list(value)
+    return [_bare(one) for one in value] if isinstance(value, list) else value
 
 
 def wrong(key: str, value: object, expected: str) -> str:
