@@ -12,8 +12,8 @@ from proposals.text.names import shown
 FAILS, WARNS, SOUND, UNTOLD = "fails", "warns", "sound", "not told"
 LONGEST = 120  # characters of a disk's, or smartctl's, own words
 WORN = 100  # percent of what its maker gives it to be written (NVMe's and SCSI's endurance: 100 is not yet its end)
-# SCSI's additional sense codes (SPC, as scsiGetIEString of smartmontools reads them): of warnings, heat and an enclosure
-# among them, and of a prediction that the disk itself calls false, as where somebody tests what would be said.
+# SCSI's additional sense codes (SPC, as scsiGetIEString of smartmontools reads them): of warnings, as of heat or the
+# enclosure, and of a prediction that the disk itself calls false, as where somebody tests what would be said.
 WARNING, FALSE = 0x0B, (0x5D, 0xFF)
 # Bits of Critical Warning (NVM Express base specification, SMART / Health Information log); heat harms no data yet.
 CRITICAL = (
