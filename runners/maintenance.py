@@ -39,7 +39,7 @@ def begin(host: str, without: str | None = None, hours: int = 4, test: bool = Fa
         return {"text": "\n".join([*maintained.lines({host: look.record}), "nothing changed"])}
     if against := hosts.against(__opts__, look, spared):
         return answer.bad("\n".join([f"{host}: refused, nothing was changed:", *against]))
-    if (look.record is None or test) and (refused := hosts.refusals(__opts__, look, spared)):
+    if (look.record is None or test) and (refused := hosts.needed(__opts__, look, spared)):
         return answer.bad("\n".join([f"{host}: refused, nothing was changed: Ceph needs it now:", *refused]))
     if test:
         units = jobs.one(__opts__, look.minion, "daemons_maintenance.units", kind=dict)

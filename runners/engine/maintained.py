@@ -10,10 +10,13 @@ from proposals.pillar import named, served
 from proposals.stages.replies import Question, Replies, lines
 from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import daemon_restart, health, jobs, minions, spared, stage_look
+from runners.engine.waiting import until_none
 
 ASKED = stage_look.MAINTAINED
 BY_MONITOR = "cluster_maintenance.hosts_by_monitor"
 HANGS = "no monitor answered"  # salt/_utils/halocline.py, of a cluster that is there
+UNKNOWN = "pgs have unknown state"  # Ceph's no where it cannot tell yet (src/mgr/DaemonServer.cc)
+PAUSE = 2  # seconds
 NO_CONF = "error calling conf_read_file"  # librados, on a host without ceph.conf: no cluster was deployed yet
 
 
@@ -148,3 +151,17 @@ def refusals(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
     names = {f"mds.{unit.removesuffix('.service').partition('@')[2]}" for unit in units if unit.startswith("ceph-mds@")}
     servers = sorted(names & health.look(opts).running)
     return [*refused, *(daemon_restart.refusals(opts, "mds", servers) if servers else [])]
+
+
+def needed(opts: Mapping, look: Look, without: Collection[str]) -> list[str]:
+    """Return ``refusals``, once Ceph knows: of a pool that was just made, or after another manager has become active,
+    it does not for some seconds.
+    """
+    refused: list[str] = []
+
+    def unknown() -> bool:
+        refused[:] = refusals(opts, look, without)
+        return any(UNKNOWN in line for line in refused)
+
+    until_none(unknown, health.SETTLE, PAUSE)
+    return refused

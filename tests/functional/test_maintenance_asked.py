@@ -11,7 +11,7 @@ from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
 from proposals.text.errors import ProposalError
-from runners.engine import early, health, minions, stage_jobs, stage_lock, waiting
+from runners.engine import early, health, maintained, minions, spared, stage_jobs, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -219,6 +219,20 @@ def test_a_dry_run_changes_nothing(runners, cluster):
     assert "would start ceph-osd@4" in runners["maintenance.end"]("node3", test=True)["text"]
     assert "node3: in maintenance since" in runners["maintenance.begin"]("node1", test=True)["text"]
     assert cluster.left() == before and cluster.log == []
+
+
+def test_a_no_that_says_that_ceph_does_not_know_yet_is_waited_out(cluster, runners, monkeypatch):
+    """As just after a pool was made, or another manager became active."""
+    asked = []
+
+    def refused(opts, host, asker):
+        asked.append(host)
+        return ["Error EAGAIN: 4 pgs have unknown state; cannot draw any conclusions"] if len(asked) < 3 else []
+
+    monkeypatch.setattr(spared, "refused", refused)
+    monkeypatch.setattr(maintained, "PAUSE", 0.01)
+    assert "Ceph allows it" in runners["maintenance.begin"]("node1", test=True)["text"]
+    assert asked == ["node1"] * 3
 
 
 def other_server(cluster):
