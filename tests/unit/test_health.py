@@ -150,6 +150,33 @@ def test_more_data_that_begins_to_move_is_waited_for_too():
     assert waited((0, {"groups not served": 2}, {"groups moving": 5}), (90, {"groups not served": 2}), *more) is None
 
 
+MOVING = "active+remapped+backfilling"
+PEERED = "undersized+degraded+remapped+backfilling+peered"
+
+
+@pytest.mark.parametrize(
+    ("states", "copies"),
+    [
+        ({MOVING: 20}, lambda second: 9000 - second % 600),  # the balancer adds some each time that few are left
+        ({MOVING: 20}, lambda second: (9000 if second < 1500 else 10300) - second),  # another OSD is lost
+        ({MOVING: 20}, lambda second: 0 if second == 300 else 9000 - second),  # a manager that has just begun
+        ({PEERED: 3}, lambda second: 9000 - second),  # of a pool of which more is lost than it can serve without
+    ],
+)
+def test_data_that_ceph_recovers_is_waited_for_though_more_begins_to_move(states, copies):
+    """Else a removal ends in its first night: the balancer moves data all the time, up to a twentieth of it."""
+
+    def verdict(second, rate):
+        counts = [{"state_name": state, "count": count} for state, count in {"active+clean": 10, **states}.items()]
+        told = {"pgs_by_state": counts, "misplaced_objects": copies(second), "recovering_objects_per_sec": rate}
+        found = judge.judge(look({f"status/pgmap/{key}": value for key, value in told.items()}))
+        return judge.Verdict((Complaint("groups drain", "wrong", "", "", 7), *found.wrong), found.moves)
+
+    patience, stuck = Patience(100, 0, 0), Patience(100, 0, 0)
+    assert not any(patience.ends(verdict(second, 50), second) for second in range(0, 3000, 10))
+    assert any(stuck.ends(verdict(0, 0), second) for second in range(0, 200, 10))
+
+
 def test_data_may_move_for_days_and_is_given_a_moment():
     assert waited(*[(second, None, {"groups moving": 5000 - second}) for second in range(0, 100, 5)]) == 30
     assert waited((0, None, {"groups moving": 5}), (2,)) == 2

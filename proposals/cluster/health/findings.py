@@ -27,6 +27,8 @@ class Complaint:
         What a person reads of whom it is about, and of its host; the same of several is one line.
     amount
         How much of it: less is better.
+    speed
+        Of placement groups: objects a second that Ceph recovers.
     strict
         That it was there before is no excuse: a stage was to make it right.
     passing
@@ -38,6 +40,7 @@ class Complaint:
     who: str
     says: str
     amount: int = 1
+    speed: int = 0
     where: str = ""
     strict: bool = False
     passing: bool = False
@@ -121,9 +124,8 @@ def _groups(seen: Seen) -> Iterator[Complaint]:
     counted = MOVING if any(finding.key == MOVING for finding in found) else WAITING
     for finding in found:
         more = _moved(seen) if finding.key == counted else ""
-        yield (
-            replace(finding, says=f"{finding.says}; {more}", amount=seen.misplaced + seen.degraded) if more else finding
-        )
+        said = replace(finding, speed=seen.rate)
+        yield replace(said, says=f"{said.says}; {more}", amount=seen.misplaced + seen.degraded) if more else said
 
 
 def of_groups(states: Mapping[str, int]) -> Iterator[Complaint]:

@@ -33,8 +33,10 @@ class Patience:
     def _progress(self, verdict: Verdict) -> bool:
         """Whether anything wrong is less than it ever was; what comes and goes is no progress the second time.
 
-        Data that moves, less of it than ever since most of it moved, counts where that may mend what is wrong: groups
-        not served. Scrubs and slow requests mend nothing, and come and go for ever.
+        Data that moves counts where that may mend what is wrong: groups not served. It moves where Ceph recovers
+        objects, though more is to move each time that the balancer, a pool's new groups or another OSD's loss add some;
+        else where less of it is left than ever since most of it moved, as of objects that take minutes each. Scrubs and
+        slow requests mend nothing, and come and go for ever.
         """
         amounts = {finding.key: finding.amount for finding in verdict.wrong}
         least = self.least
@@ -42,5 +44,6 @@ class Patience:
         before, moving = self.left, sum(finding.amount for finding in verdict.moves if finding.key == MOVING)
         self.left = moving if moving > self.most else min(before, moving)
         self.most = max(self.most, moving)
+        moves = self.left < before or any(finding.speed for finding in (*verdict.wrong, *verdict.moves))
         mends = any(key.startswith("groups") for key in amounts)
-        return any(self.least[key] < amount for key, amount in least.items()) or (mends and self.left < before)
+        return any(self.least[key] < amount for key, amount in least.items()) or (mends and moves)
