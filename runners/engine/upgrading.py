@@ -143,7 +143,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, tell: Tell) -> list[str]:
     if rest := order.rest(look.part):
         _may(opts, kept, ", ".join(rest))
         _install(opts, kept, rest, done, tell)
-    return _ended(opts, tell)
+    return _ended(opts, kept, tell)
 
 
 def _begun(opts: Mapping, look: Look) -> Record:
@@ -263,18 +263,20 @@ def _systems(opts: Mapping) -> list[dict[str, Any]]:
     return list(jobs.cluster(opts, SEEN, kind=dict)["systems"])
 
 
-def _ended(opts: Mapping, tell: Tell) -> list[str]:
+def _ended(opts: Mapping, kept: Record, tell: Tell) -> list[str]:
     """Require the new release of OSDs and forget the record where all is done; else say what is left."""
+    reduced = bool(kept.systems) and bool(_restored(opts, kept, tell).systems)  # with the record this would be lost
     look = at(opts, refresh=False)
     if look.left or not order.done(look.hosts):
         open_ = [minion for minion, host in look.hosts.items() if not order.done({minion: host})]
         names = ", ".join(sorted({*open_, *look.left}))
         return [f"not ended: {names} took no part: run ceph.stage.upgrade again with them, and it goes on"]
     runs = versions.running(look.seen["versions"])
-    if older := versions.older(runs, versions.of_package(look.target)):
+    kinds = (*versions.CORE, "mds") if reduced else versions.CORE
+    if older := versions.older(runs, versions.of_package(look.target), kinds):
         return [
             f"not ended: 'ceph versions' has {', '.join(older)}, on hosts that Salt does not upgrade: bring them to "
-            f"{look.target}, then run ceph.stage.upgrade again, which lets older OSDs in no more"
+            f"{look.target}, then run ceph.stage.upgrade again, which ends it"
         ]
     if name := versions.to_require(runs, look.seen["required"]):
         tell(f"OSDs older than {name} are let in no more")

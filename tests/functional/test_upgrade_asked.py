@@ -389,6 +389,24 @@ def test_file_systems_stay_reduced_while_a_silent_host_has_an_older_metadata_ser
     assert ("mds", "node1") in quincy.order and quincy.systems == {"a": [1, False]}
 
 
+def test_it_has_not_ended_while_file_systems_are_reduced_for_a_metadata_server_of_somebody_elses_host(runners, quincy):
+    """The end forgets what they had: nobody would give it back to them any more."""
+    inspect, old = quincy.cluster_upgrade_inspect, TEXT.format("16.2.15", "pacific")
+
+    def with_another(minion):
+        told = inspect(minion)
+        told["versions"]["mds"][old] = told["versions"]["mds"].get(old, 0) + 1
+        return told
+
+    quincy.cluster_upgrade_inspect = with_another
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "not ended: 'ceph versions' has 1 mds on 16.2.15" in done["error"], done
+    assert quincy.systems == {"a": [1, False]} and quincy.kept
+    del quincy.cluster_upgrade_inspect
+    assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
+    assert (quincy.systems, quincy.required, quincy.kept) == ({"a": [2, True]}, "quincy", None)
+
+
 def test_a_host_whose_sources_get_another_version_on_the_way_stops_it(runners, cluster):
     """A mirror has the next release by now, and the host has looked: nothing of it is installed."""
     restart = cluster.daemons_restart
