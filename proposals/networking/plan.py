@@ -79,10 +79,11 @@ def peek(raw: Mapping, wanted: NetworkArguments, targets: Collection[str] | None
     networks = _networks(raw.get("networks") or {}, wanted, hosts)
     if wanted.cluster_vlan and not networks.cluster:
         raise PlanError("cluster-vlan needs to know the cluster network: give cluster-network=192.168.100.0/24 or so")
-    if wanted.cluster_hosts and not any(fnmatchcase(host.id, wanted.cluster_hosts) for host in hosts):
+    every = sorted(map(str, raw["hosts"]))  # a plan of monitors alone may name the others' hosts
+    if wanted.cluster_hosts and not any(fnmatchcase(host, wanted.cluster_hosts) for host in every):
         raise PlanError(
-            f"cluster-hosts={shown(wanted.cluster_hosts)} matches none of the hosts that are planned: "
-            f"{several([host.id for host in hosts])}; expected a glob, such as 'osdnode*'"
+            f"cluster-hosts={shown(wanted.cluster_hosts)} matches none of the hosts that discovery saw: "
+            f"{several(every)}; expected a glob, such as 'osdnode*'"
         )
     planned = tuple(hostplan.plan(host, wanted, networks) for host in hosts)
     _check_addresses(planned)

@@ -362,6 +362,11 @@ def test_populate_keeps_what_was_edited(tmp_path):
     assert "slow" in edited.read_text()
 
 
+def test_a_plan_of_some_hosts_may_give_the_cluster_network_to_others_alone():
+    answer = peek(machines.inventory("apollo"), f"{GUIDE} target=osdnode1 cluster-hosts=osdnode2")
+    assert "bond0.3001" not in {link["name"] for link in answer["hosts"]["osdnode1"]["links"]}
+
+
 @pytest.mark.parametrize("system", switches.SYSTEMS)
 def test_the_guides_switches_are_told(system):
     told_ = switches.text(peek(machines.inventory("apollo"), GUIDE), system)
