@@ -62,8 +62,9 @@ class Cluster(Minions):
         self.epoch = dict.fromkeys(range(6), 10)
 
     def left(self):
-        """All that maintenance changes."""
-        now = (self.runs, self.records, self.noout, self.silences, self.drained, self.active)
+        """All that maintenance changes, but for the minute in which it did."""
+        records = {host: {**record, "since": ""} for host, record in self.records.items()}
+        now = (self.runs, records, self.noout, self.silences, self.drained, self.active)
         return copy.deepcopy(now)
 
     def up(self, kind):
