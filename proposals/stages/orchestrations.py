@@ -119,24 +119,37 @@ def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     A DB that is being moved counts as one: its OSD is stopped meanwhile, and a stage would take its ``noout`` away.
     """
     return [
-        {"jid": job["jid"], "fun": function, "what": " ".join(map(str, words[:1]))}
+        {"jid": str(job.get("jid")), "fun": function, "what": what}
         for job in running
-        for function, words in _calls(job)
+        if isinstance(job, Mapping)
+        for function, what in _calls(job)
         if function.startswith(("state.", MOVE))
     ]
 
 
-def _calls(job: Mapping[str, Any]) -> list[tuple[str, list]]:
-    """A job's functions with their arguments: of a job of several Salt has a list of each."""
-    if isinstance(job["fun"], list):
-        return [(str(function), list(words)) for function, words in zip(job["fun"], job["arg"], strict=False)]
-    return [(str(job["fun"]), job["arg"])]
+def _calls(job: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """A job's functions, each with what it was told first: of a job of several Salt has a list of each. One of a
+    minion's own schedule, such as the mine's, has ``fun_args`` in place of ``arg``.
+    """
+    function, words = job.get("fun"), job.get("arg", job.get("fun_args"))
+    if isinstance(function, list) and isinstance(words, list):
+        return [(str(each), _first(own)) for each, own in zip(function, words, strict=False)]
+    return [(str(function), _first(words))]
+
+
+def _first(words: object) -> str:
+    """The first argument as typed; of named ones, among them an inline pillar, nothing: they may be secrets."""
+    first = words[0] if isinstance(words, list) and words else ""
+    return "" if isinstance(first, Mapping) else str(first)
 
 
 def named(jobs: Jobs) -> str:
     """Return state runs by minion in words, the first of each."""
     first = {minion: runs[0] for minion, runs in sorted(jobs.items())}
-    told = [f"{minion} ({run['fun']} {run['what']}, job {run['jid']})" for minion, run in first.items()]
+    told = [
+        f"{minion} ({' '.join(filter(None, [run['fun'], run['what']]))}, job {run['jid']})"
+        for minion, run in first.items()
+    ]
     return several(told, most=FEW)
 
 

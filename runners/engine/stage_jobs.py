@@ -8,7 +8,7 @@ from proposals.stages.orchestrations import Jobs, named, state_runs
 from proposals.stages.replies import Question
 from proposals.text.errors import ArgumentError
 from proposals.text.form import has
-from runners.engine import early, facts, jobs, maintained, parts, stage_look
+from runners.engine import early, facts, jobs, maintained, parts, stage_look, taking_part
 from runners.engine.waiting import until_none
 
 PATIENCE = 15  # seconds for a minion to answer, then Salt asks once more (gather_job_timeout)
@@ -59,7 +59,8 @@ def begun(opts: Mapping, minions: Collection[str], asked: Sequence[Question]) ->
 
 
 def wait(opts: Mapping, begun: Jobs, limit: float, tell: Callable[[str], None]) -> Jobs:
-    """Wait until no state runs on any minion; return what still does after the limit.
+    """Wait until no state runs on any minion; return what still does after the limit. Of one that stops to answer
+    meanwhile nobody knows that it has ended: it is waited for too.
 
     opts
         The master's options.
@@ -70,18 +71,24 @@ def wait(opts: Mapping, begun: Jobs, limit: float, tell: Callable[[str], None]) 
     tell
         Is called with what is waited for, in words, where that changes.
     """
-    busy = [minion for minion, runs in begun.items() if runs]
+    busy = taking_part.among(opts, [minion for minion, runs in begun.items() if runs], limited=False)
     shown = ""
 
     def left() -> Jobs:
         nonlocal shown
-        still = {minion: runs for minion, runs in running(opts, busy).items() if runs}
+        told = running(opts, busy)
+        still = {minion: runs for minion in busy if (runs := told.get(minion, _unsaid(begun[minion])))}
         if still and named(still) != shown:
             shown = named(still)
             tell(shown)
         return still
 
     return until_none(left, limit, 2) if busy else {}
+
+
+def _unsaid(runs: list[dict[str, str]]) -> list[dict[str, str]]:
+    """What ran on a minion that does not answer any more, and says so."""
+    return [{**run, "what": f"{run['what']}, does not answer now".removeprefix(", ")} for run in runs]
 
 
 def end(opts: Mapping, jids: Collection[str], minions: Sequence[str], patience: float = 10) -> dict[str, str]:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import salt.exceptions
 import salt.payload
 
 from proposals.files.site import site
@@ -175,13 +176,23 @@ def noted(opts: Mapping) -> Job | None:
 
 
 def _job(opts: Mapping) -> Job | None:
-    """The orchestration of this process, as Salt's job tracker has it: who, what, which job."""
-    for path in (Path(opts["cachedir"]) / "proc").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # others' end while we look
-            written = path.read_bytes()
-            job = salt.payload.loads(written) if written else {}
-            if job.get("pid") != os.getpid() or job.get("fun") not in ORCHESTRATIONS:
-                continue
-            check(job["fun_args"])
-            return {"jid": job["jid"], "pid": job["pid"], "user": job["user"], "arguments": typed(job["fun_args"])}
-    return None
+    """The orchestration of this process, as Salt's job tracker has it: who, what, which job. What a killed one left
+    there may have the same process id: the newest counts.
+    """
+    tracked = map(_tracked, (Path(opts["cachedir"]) / "proc").iterdir())
+    own = [job for job in tracked if job.get("pid") == os.getpid() and job.get("fun") in ORCHESTRATIONS]
+    if not own:
+        return None
+    job = max(own, key=lambda job: str(job["jid"]))
+    check(job["fun_args"])
+    return {"jid": job["jid"], "pid": job["pid"], "user": job["user"], "arguments": typed(job["fun_args"])}
+
+
+def _tracked(path: Path) -> Job:
+    """What a file of Salt's job tracker holds; nothing where its job ended while we look, or where a full disk or a
+    power failure left half of it.
+    """
+    with contextlib.suppress(FileNotFoundError, salt.exceptions.SaltDeserializationError):
+        job = salt.payload.loads(written) if (written := path.read_bytes()) else {}
+        return job if isinstance(job, dict) else {}
+    return {}

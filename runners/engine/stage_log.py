@@ -1,6 +1,7 @@
 """What each run of a stage leaves, ``STAGE-TIME.jsonl``, one record a line (``proposals/stages/records.py``)."""
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ def new(opts: Mapping, job: Job) -> Path:
         told = ("stage", "jid", "pid", "user", "arguments", *(key for key in ("only", "steps") if job.get(key)))
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o640))
-            pruning.prune(paths(opts), KEPT)
+            pruning.prune(set(paths(opts)) - {path}, KEPT - 1)  # where the clock went back, others are newer
             append(path, record("stage", **{key: job[key] for key in told}))
         except FileExistsError:
             continue
@@ -54,9 +55,12 @@ def append(path: str | Path, line: Record, hide: Callable[[str], str] = str) -> 
     hide
         Masks secrets in each of its texts.
     """
+    text = (json.dumps(redaction.every(line, hide)) + "\n").encode()
     fd = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        os.write(fd, (json.dumps(redaction.every(line, hide)) + "\n").encode())
+        if (written := os.write(fd, text)) < len(text):  # a full disk took a part, which the next would be joined to
+            os.ftruncate(fd, os.fstat(fd).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(fd)
 

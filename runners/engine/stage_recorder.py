@@ -4,6 +4,7 @@ It outlives a stage that is killed, and says so in the log. The site's webhook i
 neither.
 """
 
+import contextlib
 import logging
 import os
 import signal
@@ -66,26 +67,44 @@ def _recorder(opts: Mapping, path: Path, job: stage_lock.Job, tell: int) -> None
         with salt.utils.event.get_event("master", opts=opts, listen=True) as bus:
             os.close(tell)
             began = stage_webhook.tell(opts, webhook.told(job), hide)
-            _follow(bus, job, path, lambda line: stage_log.append(path, line, hide))
+            end = _follow(bus, job, path, hide)
         began.join(stage_webhook.LIMIT)
-        stage_webhook.tell(opts, webhook.told(job, stage_log.read(path)[-1]), hide).join(stage_webhook.LIMIT)
+        stage_webhook.tell(opts, webhook.told(job, end), hide).join(stage_webhook.LIMIT)
     finally:
         if failed := sys.exception() is not None:
             logger.error("the run log %s ends here", path, exc_info=True)
         os._exit(failed)  # nothing of the parent's is cleaned up here
 
 
-def _follow(bus: salt.utils.event.SaltEvent, job: stage_lock.Job, path: Path, write: Callable[[Record], None]) -> None:
-    """Write what the bus tells of a job until it ends, or its process does."""
+def _follow(bus: salt.utils.event.SaltEvent, job: stage_lock.Job, path: Path, hide: Callable[[str], str]) -> Record:
+    """Write what the bus tells of a job until it ends, or its process does; return how it ended. A disk that is full
+    meanwhile costs what was to be written then, and nothing after it.
+    """
     run = Run(job["jid"])
+
+    def write(line: Record) -> None:
+        with contextlib.suppress(OSError):
+            stage_log.append(path, line, hide)
+
     gone = None
     while gone is None or time.monotonic() < gone + LINGER:
         event = bus.get_event(wait=0.5, full=True)
-        for line in run.records(event["tag"].split("/"), event["data"]) if event else ():
+        for line in _told(run, event) if event else ():
             write(line)
             if line["event"] == "end":
-                return
+                return line
         if gone is None and not stage_lock.runs(job):
             gone = time.monotonic()
     stopped = any(line["event"] == "stop" for line in stage_log.read(path))
-    write(record("end", result="stopped" if stopped else "interrupted", reason="its process has gone"))
+    end = record("end", result="stopped" if stopped else "interrupted", reason="its process has gone")
+    write(end)
+    return end
+
+
+def _told(run: Run, event: Mapping) -> list[Record]:
+    """The records that an event makes; none where it is not as Salt makes it: any minion may send one."""
+    try:
+        return run.records(event["tag"].split("/"), event["data"])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        logger.warning("an event that nothing can be made of: %s", event["tag"], exc_info=True)
+        return []
