@@ -152,9 +152,9 @@ def run(
     records = stage_log.read(log) if log else []
     status = orchestrations.status(child.returncode, records)
     why = orchestrations.failure(*printed) if end is None or end["result"] == "interrupted" else ""
-    if log is None or end is None:
+    if log is None or (end is None and status):
         return answer.bad(why or f"stage {stage} ended with status {status}", status or 1)
-    text = [*([why] if why else []), f"stage {stage}: {lines.line(end)}"]
+    text = [*([why] if why else []), f"stage {stage}: {lines.line(lines.done(end, status))}"]
     again = " ".join([stage, *_again(only=only, **more)])
     text += [f"when the cause is gone: salt-run stage.run {again}", f"({log})"] if status else []
     return answer.Answer("\n".join(text), {"stage": stage, "log": log, "records": records}, status)
@@ -183,7 +183,7 @@ def plan(name: str, only: str | None = None, gone: str | None = None, steps: int
     more = _removals(stage, gone=gone, steps=steps)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = stage_child.start(__opts__, stage, out, err, "test=True", *orchestrations.told(only=only, **more))
-        child.wait()
+        stage_child.wait(child)
         printed = stage_child.printed(out), stage_child.printed(err)
     states = orchestrations.states(printed[0])
     if states is None:
@@ -239,9 +239,9 @@ def last(stage: str | None = None) -> answer.Output:
     if log is None:
         return {"text": "no stage has run yet" if stage is None else f"stage {_known(stage)} has not run yet"}
     records = stage_log.read(log)
-    end = [line] if (line := lines.line(records[-1])) and records[-1]["event"] == "end" else []
-    text = [*map(names.printable, progress.told(records)), *end]
-    status = 0 if records[-1].get("result") == "done" else 1
+    end = records[-1] if records[-1]["event"] == "end" else lines.unended(stage_lock.holder(__opts__), log)
+    text = [*map(names.printable, progress.told(records)), lines.line(end) or ""]
+    status = 0 if end["result"] == "done" else 1
     return answer.Answer("\n".join([*text, f"({log})"]), {"log": log, "records": records}, status)
 
 

@@ -4,6 +4,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+CUT = "its disk was full, or the master lost power or was killed"
+AGAIN = "run the stage again, it goes on"
+
 
 def line(record: Mapping[str, Any]) -> str | None:
     """Return what a person reads of one record of a run's log; None where that is nothing."""
@@ -28,6 +31,26 @@ def line(record: Mapping[str, Any]) -> str | None:
         case "end":
             return _end(record)
     return None
+
+
+def unended(holder: Mapping[str, Any] | None, log: str) -> dict[str, Any]:
+    """Return an end for a run whose log has none: it goes on, or the log was cut.
+
+    holder
+        Who runs a stage now.
+    log
+        The run's log.
+    """
+    if holder and holder.get("log") == log:
+        return {"event": "end", "result": "running", "reason": "'salt-run stage.watch' shows it"}
+    return {"event": "end", "result": "its log has no end", "reason": f"{CUT}: {AGAIN}"}
+
+
+def done(end: Mapping[str, Any] | None, status: int) -> Mapping[str, Any]:
+    """Return how a run ended, by its log, or where that missed the end of one that went well, by its exit status."""
+    if end and (status or end["result"] == "done"):
+        return end
+    return {"event": "end", "result": "done, which its log does not tell", "reason": CUT}
 
 
 def reason(record: Mapping[str, Any]) -> str:

@@ -66,6 +66,15 @@ def log(opts: Mapping, child: subprocess.Popen) -> str | None:
         time.sleep(0.1)
 
 
+def wait(child: subprocess.Popen) -> None:
+    """Wait until a stage has ended; Ctrl-C ends it too: nobody would see what it says, and it holds the lock."""
+    try:
+        child.wait()
+    except (KeyboardInterrupt, SystemExit):
+        child.terminate()
+        raise
+
+
 def guard(stage: str, interrupted: str) -> None:
     """Let Ctrl-C, a polite kill and a lost master end this process with one line; Salt's way is a traceback.
 

@@ -1,0 +1,96 @@
+"""What is said of a run whose log has no end, and what Ctrl-C ends: the runner `stage`, with processes that play it."""
+
+import json
+import subprocess
+
+import pytest
+from saltmaster import Master
+
+from runners.engine import stage_child, stage_lock, stage_show
+
+AT = {"time": "2026-01-01T00:00:09+0000"}
+BEGUN = [
+    {**AT, "event": "stage", "stage": "deploy", "user": "root", "jid": "1", "arguments": []},
+    {**AT, "event": "minion", "step": "a", "job": "8", "minion": "node1", "start": "2026-01-01T00:00:01",
+     "end": "2026-01-01T00:00:09", "result": "done", "changes": 1},
+]  # fmt: skip
+GONE = {**AT, "event": "end", "result": "interrupted", "reason": "its process has gone"}
+DONE = {**AT, "event": "end", "result": "done", "changed": True}
+
+
+@pytest.fixture(scope="module")
+def master(salt_factories):
+    return salt_factories.salt_master_daemon("ends", factory_class=Master)
+
+
+@pytest.fixture(scope="module")
+def runners(master):
+    return master.runners()
+
+
+@pytest.fixture
+def log(master):
+    folder = master.root / "run-logs"
+    folder.mkdir(exist_ok=True)
+    return folder / "deploy-20260101T000000.jsonl"
+
+
+def written(log, *more):
+    log.write_text("".join(json.dumps(each) + "\n" for each in [*BEGUN, *more]))
+
+
+@pytest.mark.parametrize(
+    ("more", "runs", "status", "says"),
+    [
+        ([DONE], False, 0, "\ndone, changed\n"),
+        ([GONE], False, 1, "\ninterrupted: its process has gone\n"),
+        (
+            [],
+            False,
+            1,
+            "\nits log has no end: its disk was full, or the master lost power or was killed: run the stage",
+        ),
+        ([], True, 1, "\nrunning: 'salt-run stage.watch' shows it\n"),
+    ],
+)
+def test_a_run_without_an_end_did_not_end_well(runners, log, monkeypatch, more, runs, status, says):
+    written(log, *more)
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy", "log": str(log)} if runs else None)
+    said = runners["stage.last"]()
+    assert (said.get("retcode", 0), says in said["text"]) == (status, True), said
+
+
+@pytest.mark.parametrize("more", [[], [GONE]])
+def test_a_stage_that_ended_well_did_so_whatever_its_log_missed(runners, log, monkeypatch, more):
+    written(log, *more)
+    monkeypatch.setattr(stage_child, "start", lambda *_, **__: subprocess.Popen(["true"]))
+    monkeypatch.setattr(stage_child, "log", lambda *_: str(log))
+    monkeypatch.setattr(stage_show, "LAST_WORDS", 0)
+    said = runners["stage.run"]("deploy")
+    assert (
+        "retcode" not in said and "stage deploy: done, which its log does not tell: its disk was full" in said["text"]
+    )
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
+def test_ctrl_c_ends_a_plan_too(runners, monkeypatch, ends):
+    class Child(subprocess.Popen):
+        """One that is interrupted while it is waited for."""
+
+        interrupted = False
+
+        def wait(self, timeout=None):
+            if not self.interrupted:
+                self.interrupted = True
+                raise ends
+            return super().wait(timeout)
+
+    children = []
+    monkeypatch.setattr(stage_child, "start", lambda *_, **__: children.append(Child(["sleep", "60"])) or children[0])
+    try:
+        with pytest.raises(ends):
+            runners["stage.plan"]("deploy")
+        assert children[0].wait(10) == -15
+    finally:
+        children[0].kill()
+        children[0].wait()
