@@ -80,21 +80,41 @@ def _osds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
         osd_id, here = leaving.number(item), not item.given_up
         if here and item.fsid:
             jobs.one(opts, minion, "osd_retire.retire", [osd_id, item.fsid])
-        if present := look.present([item]):
-            _allowed(opts, minion, present)  # of one that stopped, what it said last is not known
-            jobs.cluster(opts, "cluster_osds.purge", [osd_id, item.fsid])
+        if look.present([item]):
+            _purge(opts, minion, osd_id, item.fsid)
         if here:  # of one that was destroyed the place that waits for it
             jobs.one(opts, minion, "osd_retire.free", [osd_id], dict)
 
 
 def _allowed(opts: Mapping, minion: str, ids: Sequence[int]) -> None:
-    """Wait for Ceph's leave as long as data moves that may bring it; raise ProposalError with its no."""
+    """Wait for Ceph's leave to stop OSDs and give them up."""
 
     def refusals() -> list[str]:
         refused: list[str] = jobs.cluster(opts, "cluster_osds.stoppable", [list(ids)])["refused"]
         return refused
 
-    if ids and (why := spared.leave(opts, refusals, LEAVE)):
+    if ids:
+        _left(opts, minion, refusals)
+
+
+def _purge(opts: Mapping, minion: str, osd_id: int, fsid: str) -> None:
+    """Purge an OSD that has stopped, by Ceph's leave. Ceph may take that back for a while, between two questions too:
+    once it forgets what the OSD said last, all groups have to be clean.
+    """
+
+    def refusals() -> list[str]:
+        try:
+            jobs.cluster(opts, "cluster_osds.purge", [osd_id, fsid])
+        except ProposalError as err:
+            return [str(err)]
+        return []
+
+    _left(opts, minion, refusals)
+
+
+def _left(opts: Mapping, minion: str, refusals: Callable[[], Sequence[str]]) -> None:
+    """Wait for a yes as long as data moves that may bring it; raise ProposalError with Ceph's no."""
+    if why := spared.leave(opts, refusals, LEAVE):
         verdict = health.judged(opts)
         lines = [f"{minion}: its data would be at risk: {why}", *judge.lines((*verdict.wrong, *verdict.moves))]
         raise ProposalError("\n".join([*lines, draining.AGAIN]))

@@ -13,6 +13,7 @@ from proposals.cluster.health import seen
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import named
+from proposals.text.errors import ProposalError
 from runners.engine import draining, health, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
@@ -275,6 +276,25 @@ def test_a_host_leaves_in_order_and_a_second_run_changes_nothing(runners, cluste
     before, cluster.log = cluster.left(), []
     assert "nothing leaves" in typed(runners, confirm=confirm)["text"]
     assert cluster.left() == before and cluster.log == []
+
+
+def test_leave_that_ceph_takes_back_when_an_osd_has_stopped_is_waited_for_again(
+    runners, cluster, configure, monkeypatch
+):
+    """Once it has forgotten what the OSD said last, all groups have to be clean."""
+    configure(WITHOUT)
+    purge, noes = cluster.cluster_osds_purge, ["OSD(s) 6 have no reported stats"] * 2
+
+    def asked(asker, number, fsid):
+        if noes:
+            raise ProposalError(noes.pop())
+        return purge(asker, number, fsid)
+
+    monkeypatch.setattr(cluster, "cluster_osds_purge", asked)
+    confirm = runners["removal.check"](test=True)["hash"]
+    done = typed(runners, confirm=confirm)
+    assert done.get("retcode", 0) == 0, done
+    ended(cluster)
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
