@@ -14,6 +14,7 @@ from runners.engine import draining, health, jobs, leaving, nfs_ended, one_at_a_
 from runners.engine.leaving import Look
 
 LEAVE = 120  # seconds without progress after which Ceph's no stands
+STOPPABLE = "cluster_health.stoppable"
 TELLS = {"rgw": "rgw-frontend", "node-exporter": "prometheus", "alertmanager": "prometheus"}  # who must not ask it more
 Done = dict[str, list[str]]  # what was done, by the kind and host
 
@@ -94,25 +95,17 @@ def _allowed(opts: Mapping, minion: str, ids: Sequence[int]) -> None:
         return refused
 
     if ids:
-        _left(opts, minion, refusals)
+        _by_leave(opts, minion, refusals)
 
 
 def _purge(opts: Mapping, minion: str, osd_id: int, fsid: str) -> None:
     """Purge an OSD that has stopped, by Ceph's leave. Ceph may take that back for a while, between two questions too:
     once it forgets what the OSD said last, all groups have to be clean.
     """
-
-    def refusals() -> list[str]:
-        try:
-            jobs.cluster(opts, "cluster_osds.purge", [osd_id, fsid])
-        except ProposalError as err:
-            return [str(err)]
-        return []
-
-    _left(opts, minion, refusals)
+    _by_leave(opts, minion, lambda: spared.no(lambda: jobs.cluster(opts, "cluster_osds.purge", [osd_id, fsid])))
 
 
-def _left(opts: Mapping, minion: str, refusals: Callable[[], Sequence[str]]) -> None:
+def _by_leave(opts: Mapping, minion: str, refusals: Callable[[], Sequence[str]]) -> None:
     """Wait for a yes as long as data moves that may bring it; raise ProposalError with Ceph's no."""
     if why := spared.leave(opts, refusals, LEAVE):
         verdict = health.judged(opts)
@@ -146,15 +139,8 @@ def _mds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
     name = listed[0].name.removeprefix("mds.")
     running = {server for system in look.seen["file_systems"] for server in system["servers"]}
     if name in running:
-
-        def refusals() -> list[str]:
-            try:
-                jobs.cluster(opts, "cluster_health.stoppable", ["mds", [name]])
-            except ProposalError as err:
-                return [str(err)]
-            return []
-
-        if why := spared.leave(opts, refusals, LEAVE):
+        words = ["mds", [name]]
+        if why := spared.leave(opts, lambda: spared.no(lambda: jobs.cluster(opts, STOPPABLE, words)), LEAVE):
             raise ProposalError(f"mds.{name}: {why}; {draining.AGAIN}")
         if listed[0].given_up:
             jobs.cluster(opts, "cluster_crush.apply", [[["mds", "fail", name]]])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from proposals.cluster import shared_device
@@ -186,7 +187,10 @@ def carry_out(opts: Mapping, look: Look) -> list[str]:
     if why := spared.leave(opts, lambda: _refused(opts, look), LEAVE):
         raise ProposalError("\n".join([*_not_safe(opts, look, why), STOPPED]))
     for osd in (osd for osd in look.osds if osd.alive):
-        jobs.cluster(opts, "cluster_osds.destroy", [osd.id, osd.fsid])
+        destroy = partial(jobs.cluster, opts, "cluster_osds.destroy", [osd.id, osd.fsid])
+        # Ceph may take its leave back for a while, once it forgets what an OSD that has stopped said last.
+        if why := spared.leave(opts, partial(spared.no, destroy), LEAVE):
+            raise ProposalError("\n".join([*_not_safe(opts, look, why), STOPPED]))
     freed: list[str] = []
     for osd in look.osds:
         words = [osd.id] if osd.place is None else [osd.id, osd.place]

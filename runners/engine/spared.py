@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
+from proposals.text.errors import ProposalError
 from runners.engine import health, jobs
 
 
@@ -47,6 +48,17 @@ def leave(opts: Mapping, refusals: Callable[[], Sequence[str]], limit: float) ->
 
     health.waited(look, limit)
     return "; ".join(last)
+
+
+def no(ask: Callable[[], object]) -> list[str]:
+    """Return why Ceph says no to a question, or to a change that is made by its leave alone, for ``leave``; empty for
+    yes.
+    """
+    try:
+        ask()
+    except ProposalError as err:
+        return [str(err)]
+    return []
 
 
 @contextmanager
