@@ -38,7 +38,9 @@ def inspect(refresh: bool = True) -> dict:
         salt 'osdnode1' daemons_upgrade.inspect
     """
     has = _packages()
-    found = __salt__["pkg.latest_version"](*has, refresh=refresh) if has else {}
+    if refresh and has:
+        __salt__["host_updates.sources"]()
+    found = __salt__["pkg.latest_version"](*has, refresh=False) if has else {}
     newest = found if isinstance(found, dict) else dict.fromkeys(has, found)  # of a single package a text
     return {
         "host": __grains__["host"],

@@ -57,6 +57,7 @@ def host(tmp_path, monkeypatch, python_module):
         return {name: NEW if name == "ceph-common" else "" for name in names} if len(names) > 1 else "2:18.2.0-0.el9"
 
     salted = {
+        "host_updates.sources": lambda: asked.append("sources"),
         "pkg.latest_version": latest,
         "daemons_maintenance.units": lambda: {f"{unit}.service": "enabled" for unit in [*PIDS, "ceph-volume@lvm-3-x"]},
         "daemons.forgive": lambda units: None,
@@ -88,7 +89,7 @@ def test_a_hosts_packages_and_daemons_are_told(host):
         "tcmu-runner": ["gateway", False],
     }
     assert told["leveldb"] == ["mon.a"]
-    assert asked == [(("ceph-common", "librados2", "ceph-osd"), True)]
+    assert asked == ["sources", (("ceph-common", "librados2", "ceph-osd"), False)]
 
 
 def test_packages_of_rpm_are_told(host):

@@ -1,0 +1,81 @@
+"""Package sources that do not answer, asked by Salt's own modules: apt itself, and dnf as a program of this test."""
+
+import shutil
+
+import pytest
+import salt.modules.aptpkg
+import salt.modules.cmdmod
+import salt.modules.yumpkg
+from salt.exceptions import CommandExecutionError
+from saltfactories.utils.loader import LoaderModuleMock
+
+APT = """Dir "{folder}"; Dir::State::status "{folder}/status"; Dir::Bin::methods "/usr/lib/apt/methods";
+Dir::Etc::trusted "/dev/null"; Acquire::http::Proxy "DIRECT"; Acquire::Retries "0";
+"""
+DNF = """#!/bin/sh
+case "$*" in
+*clean*) ;;
+*check-update*) {answer} ;;
+*"list --upgrades"*) {lists} ;;
+esac
+"""
+FAILS = "echo \"Error: Failed to download metadata for repo 'site'\" >&2; exit 1"
+NEWER = "echo 'vim-minimal.x86_64  2:9.1-1.el9  baseos'"
+
+
+@pytest.fixture
+def asked(modules, python_module):
+    """A function: what a host is due, by one of Salt's package modules."""
+
+    def ask(package, family):
+        salted = {name: modules[name] for name in ("cmd.run_all", "config.get")}
+        ours = {
+            "pkg.refresh_db": package.refresh_db,
+            "pkg.list_upgrades": package.list_upgrades,
+            "pkg.version_cmp": lambda one, other: 0,
+            "daemons_upgrade.packages": list,
+            "daemons_maintenance.units": dict,
+        }
+        grains = {**modules.pack["__grains__"], "os_family": family, "osarch": "x86_64"}
+        told = {"__opts__": modules.opts, "__grains__": grains, "__context__": {}}
+        updates = python_module("host_updates")
+        with LoaderModuleMock(
+            {package: {**told, "__salt__": salted}, updates: {"__salt__": ours, "__grains__": grains}}
+        ):
+            return updates.inspect()["pending"]
+
+    return ask
+
+
+@pytest.mark.skipif(not shutil.which("apt-get"), reason="needs apt")
+def test_a_source_that_apt_does_not_reach_is_no_host_without_updates(asked, tmp_path, monkeypatch):
+    for name in ("var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "etc/apt", "var/lib/dpkg"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "status").touch()
+    (tmp_path / "etc/apt/sources.list").write_text("deb http://127.0.0.1:9/debian bookworm main\n")
+    (tmp_path / "apt.conf").write_text(APT.format(folder=tmp_path))
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    with pytest.raises(
+        CommandExecutionError, match=r"a package source .* http://127\.0\.0\.1:9/debian .*; mend it, or"
+    ):
+        asked(salt.modules.aptpkg, "Debian")
+    (tmp_path / "etc/apt/sources.list").write_text("")
+    assert asked(salt.modules.aptpkg, "Debian") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "lists", "pending"),
+    [(FAILS, FAILS, None), ("exit 100", NEWER, ["vim-minimal"])],
+    ids=["does not answer", "answers"],
+)
+def test_a_source_that_dnf_does_not_reach_is_no_host_without_updates(
+    asked, tmp_path, monkeypatch, answer, lists, pending
+):
+    (tmp_path / "dnf").write_text(DNF.format(answer=answer, lists=lists))
+    (tmp_path / "dnf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    if pending is None:
+        with pytest.raises(CommandExecutionError, match="did not answer: 'dnf check-update' there says which"):
+            asked(salt.modules.yumpkg, "RedHat")
+    else:
+        assert asked(salt.modules.yumpkg, "RedHat") == pending
