@@ -30,8 +30,9 @@ def wanted() -> str | None:
 def settings(name: str | None = None) -> list[dict]:
     """Return every setting of the profile as this host would have it, in the table's order.
 
-    Each has ``id``, ``on`` (the key, path, port or disk), ``value`` and, where it is left out, why: ``left``. What a
-    list has to name has its ``identity`` too (``tunings_hardware.identity``).
+    Each has ``id``, ``on`` (the key, path, port or disk), ``value`` and, where it is left out, why: ``left``; ``more``
+    says whether that is only because the host has more now. What a list has to name has its ``identity`` too
+    (``tunings_hardware.identity``).
 
     CLI Example:
 
@@ -42,7 +43,7 @@ def settings(name: str | None = None) -> list[dict]:
     name = name or wanted()
     rows = __pillar__.get("ceph_tunings", {}).get(name, {}).get("settings", ()) if name else ()
     expanded = [_fitted(setting) for row in rows for setting in _expanded(dict(row))]
-    return [{**setting, "left": setting.get("left") or _left(setting)} for setting in expanded]
+    return [_judged(setting) for setting in expanded]
 
 
 def _expanded(row: Mapping) -> list[dict]:
@@ -70,7 +71,7 @@ def _fitted(setting: dict) -> dict:
     if setting.get("least"):
         now = __salt__["tunings_hardware.real"](setting) or ""
         if now.isdecimal() and int(now) > int(setting["value"]):
-            setting["left"] = f"this host has {now} already"
+            setting["more"] = f"this host has {now} already"
     if setting["kind"] in LISTED:
         setting["identity"] = __salt__["tunings_hardware.identity"](setting)
     return setting
@@ -87,6 +88,12 @@ def _placed(kind: str, place: str, value: str) -> dict:
         path = SYS / "block" / place / "queue" / kind
         return {"kind": "sysfs", "on": f"{place} {kind}", "path": str(path), "value": value}
     return {"kind": kind, "on": place, "value": value}
+
+
+def _judged(setting: Mapping) -> dict:
+    """A setting with why it is left out, if it is, and whether that is only because the host has more now."""
+    left, more = setting.get("left") or _left(setting), setting.get("more")
+    return {**setting, "left": left or more, "more": bool(more and not left)}
 
 
 def _left(setting: Mapping) -> str | None:

@@ -3,6 +3,7 @@
 Sources: tuned.conf(5), tuned-adm(8), tuned-profiles(7).
 """
 
+import re
 import shlex
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 import halocline
 
 FOLDER, HOME = Path("/etc/tuned"), Path("/var/lib/halocline/tunings")
+MAIN, SHIPPED = Path("/etc/tuned/tuned-main.conf"), Path("/usr/lib/tuned/profiles")
 CONTAINER = Path("/run/systemd/container")
 LIMIT = 120  # seconds one command may take
 COMMANDS = {  # a setting that TuneD has no plugin for, as a shell command
@@ -32,7 +34,8 @@ def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | No
     name
         The profile's, in the pillar's table.
     settings
-        As ``tunings.settings`` gives them; those left out are left out.
+        As ``tunings.settings`` gives them; those left out are left out, but not what is left at more for now: without
+        it TuneD would put back the value from before, which is less.
     before
         ``{on kind: value}`` that the script puts back, of what no plugin of TuneD restores.
 
@@ -43,7 +46,7 @@ def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | No
         salt 'osdnode1' tunings_tuned.files ceph-latency '[]'
     """
     table = __pillar__["ceph_tunings"][name]
-    use = [setting for setting in settings if not setting["left"]]
+    use = [setting for setting in settings if not setting["left"] or setting["more"]]
     sections = {
         "main": [f"summary={table['summary']}"] + ([f"include={table['include']}"] if table.get("include") else [])
     }
@@ -110,13 +113,13 @@ def apply(name: str, texts: Mapping[str, str]) -> None:
     _run("systemctl", "enable", "--now", "tuned")
     runs = active()
     if not (HOME / "before").exists():
-        (HOME / "before").write_text(runs or "")
+        halocline.write(HOME / "before", runs or "")
     if runs == name:
         _run("tuned-adm", "off")
-    shutil.rmtree(FOLDER / name, ignore_errors=True)
-    (FOLDER / name).mkdir(parents=True)
+    _forget(name)
+    (_folder() / name).mkdir(parents=True)
     for file, text in texts.items():
-        path = FOLDER / name / file
+        path = _folder() / name / file
         path.write_text(text)
         path.chmod(0o755 if file.endswith(".sh") else 0o644)
     _run("tuned-adm", "profile", name)
@@ -135,7 +138,7 @@ def remove() -> None:
     ours = list(__pillar__["ceph_tunings"])
     _run("tuned-adm", *(("profile", before) if before and before not in ours else ("off",)))
     for name in ours:
-        shutil.rmtree(FOLDER / name, ignore_errors=True)
+        _forget(name)
     shutil.rmtree(HOME, ignore_errors=True)
 
 
@@ -148,8 +151,22 @@ def there(name: str) -> dict[str, str]:
 
         salt 'osdnode1' tunings_tuned.there ceph-latency
     """
-    folder = FOLDER / name
+    folder = _folder() / name
     return {path.name: path.read_text() for path in folder.iterdir()} if folder.is_dir() else {}
+
+
+def _folder() -> Path:
+    """Where this host's TuneD finds the profiles of a site: since 2.23 in a folder of their own, unless it says so."""
+    text = MAIN.read_text() if MAIN.exists() else ""
+    if named := re.findall(r"^[ \t]*profile_dirs[ \t]*=[ \t]*(\S.*)$", text, re.MULTILINE):
+        return Path(re.split("[,;]", named[-1])[-1].strip())  # the last is preferred
+    return FOLDER / "profiles" if SHIPPED.is_dir() else FOLDER
+
+
+def _forget(name: str) -> None:
+    """Take a profile's files away, also where an older TuneD had them."""
+    for folder in {FOLDER, _folder()}:
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _run(*words: str, ok: Collection[int] | None = (0,)) -> str:

@@ -34,7 +34,7 @@ def applied(name: str) -> dict:
     if not profile:
         return _taken_away(name, active, "no profile is planned for this host")
     settings = __salt__["tunings.settings"]()
-    if all(setting["left"] for setting in settings):
+    if all(setting["left"] and not setting["more"] for setting in settings):
         return _taken_away(name, active, f"{profile}: nothing of it can be set here: {_left(settings)}")
     texts = __salt__["tunings_tuned.files"](profile, settings, _before(settings))
     drifted = [setting for setting in __salt__["tunings.check"]() if setting["state"] == "drift"]
@@ -59,7 +59,7 @@ def _before(settings: Sequence[Mapping]) -> dict[str, str]:
     }
     if new and not __opts__["test"]:
         BEFORE.parent.mkdir(parents=True, exist_ok=True)
-        BEFORE.write_text(json.dumps({**kept, **new}))
+        halocline.write(BEFORE, json.dumps({**kept, **new}))
     return {**kept, **new}
 
 

@@ -5,6 +5,7 @@ register a device, a drive's flags, and a line of what was written. `tuned-adm` 
 """
 
 import importlib.util
+import resource
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -190,6 +191,21 @@ def test_what_is_asked_for_no_longer_goes_back(node: Callable, applied: Callable
     assert applied()["changes"]
     assert registers(tmp_path) == was and (tmp_path / "drives/sdb").read_text() == "-W0 -A1\n"
     assert applied()["changes"] == {}
+
+
+def test_the_values_from_before_are_kept_whole_or_not_at_all(node: Callable, applied: Callable, tmp_path: Path) -> None:
+    was = registers(tmp_path)
+    node(**ASKED)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))  # as on a full disk: the file is made, and stays empty
+    try:
+        with pytest.raises(OSError, match="too large"):
+            applied()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert applied()["result"] is True
+    node(allowed=[], drives=[])
+    assert applied()["changes"] and registers(tmp_path) == was
 
 
 def test_what_is_left_alone_says_why(node: Callable) -> None:
