@@ -5,7 +5,8 @@ def settings() -> list[str]:
     """Return the lines that chrony's own configuration is to have more: sources, or how to be one.
 
     Sources are the pillar's ``time_server``; without one the Salt master's host. A host that is a source itself keeps
-    those that its distribution or site gave it, and serves its own clock where none of them answers.
+    those that its distribution or site gave it, takes the others of the list besides, and serves its own clock where
+    none of them answers.
 
     CLI Example:
 
@@ -15,9 +16,15 @@ def settings() -> list[str]:
     """
     servers = __pillar__.get("time_server") or __grains__["master"]
     sources = [servers] if isinstance(servers, str) else list(servers)
-    if any(_here(source) for source in sources):
-        # 10: any source with a clock of its own is preferred (chrony.conf(5), local).
-        return ["local stratum 10", "allow"]
+    others = [source for source in sources if not _here(source)]
+    if len(others) < len(sources):
+        # 10: any source with a clock of its own is preferred; orphan: where none has, hosts that name each other follow
+        # one of them (chrony.conf(5), local).
+        return [
+            *(f"server {source} iburst" for source in others),
+            f"local stratum 10{' orphan' if others else ''}",
+            "allow",
+        ]
     return [f"server {source} iburst prefer" for source in sources]
 
 

@@ -43,6 +43,7 @@ TOLD = [  # time_server, what the master is to this minion, its address; the lin
     ("10.0.0.1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
     ("ntp.example", "admin", "10.0.0.1", ["server ntp.example iburst prefer"]),
     (["a.example", "b.example"], "admin", "10.0.0.9", [f"server {n}.example iburst prefer" for n in "ab"]),
+    (["node1", "ntp.example"], "admin", "10.0.0.9", ["server ntp.example iburst", "local stratum 10 orphan", "allow"]),
 ]
 
 
@@ -117,6 +118,7 @@ def test_what_a_host_is_due_and_has_of_ceph_is_told(python_module, tmp_path):
     for name in ("mon/ceph-a", "mgr/ceph-a", "osd/ceph-11", "radosgw/ceph-rgw.a", "0a-1-2-3-4/mon.a"):
         (tmp_path / name).mkdir(parents=True)
     salted = {
+        "pkg.refresh_db": lambda failhard: {},
         "pkg.list_upgrades": lambda refresh, dist_upgrade: {"vim": "2", "ceph-osd": "16"},
         "daemons_upgrade.packages": lambda: ["ceph-common", "ceph-osd"],
         "daemons_maintenance.units": lambda: {"ceph-osd@11.service": "enabled"},
