@@ -106,6 +106,8 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
         The minion that asks the cluster, where one runs.
     """
     if updated := [minion for minion in hosts if allowed[minion].update]:
+        if asker:  # hours may have passed since sources were asked, and Ceph's packages come in its order
+            _without_ceph(opts, updated)
         applied = ask(opts, updated, "state.sls", ["ceph.host.updates"], timeout=LONG)
         failed = {minion: words for minion, states in applied.items() if (words := _failed(states))}
         if failed:
@@ -115,6 +117,12 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
         if asker:  # much may have happened since Ceph was asked: an update takes up to an hour
             _until_well(opts, asker, limit, {minion: looked[minion] for minion in reboots}, "not rebooted: ")
         _await(opts, ask(opts, reboots, "host_updates.reboot", kind=str), limit)
+
+
+def _without_ceph(opts: Mapping, hosts: Sequence[str]) -> None:
+    """Raise ProposalError where an update would bring packages of Ceph now."""
+    if lines := maintenance.against(hosts, look(opts, hosts, refresh=True)):
+        raise ProposalError("\n".join([*lines, "nothing else is touched"]))
 
 
 def ask(

@@ -35,6 +35,12 @@ def test_package_sources_are_the_pillars_alone(show_sls, modules):
     assert [chunk["__id__"] for chunk in unasked] == ["ceph-host-time-disabled"]
 
 
+def test_an_update_brings_what_was_seen_and_nothing_newer(show_sls):
+    """Which packages come is looked at right before, by sources asked anew: Ceph's are left to the upgrade."""
+    (chunk,) = show_sls("ceph.host.updates")
+    assert (chunk["fun"], chunk["refresh"], chunk["dist_upgrade"]) == ("uptodate", False, False)
+
+
 TOLD = [  # time_server, what the master is to this minion, its address; the lines
     (None, "admin", "10.0.0.9", ["server admin iburst prefer"]),
     (None, "admin", "10.0.0.1", ["local stratum 10", "allow"]),

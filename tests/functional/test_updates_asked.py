@@ -149,6 +149,15 @@ def test_hosts_go_in_turns_the_masters_at_last(runners, cluster):
     assert "nothing changed" in again["text"] and "changes" not in again and cluster.turns == ORDER
 
 
+def test_packages_of_ceph_that_come_meanwhile_are_left_to_the_upgrade(runners, cluster):
+    """A run of many turns takes hours: what sources had at its beginning is not what a later host would get."""
+    meanwhile(cluster, "node2", lambda: cluster.ceph.update(node4=["ceph-osd"]))
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and "node4: updates hold ceph-osd of Ceph, which come in Ceph's order" in done["error"]
+    assert cluster.turns == ORDER[:3] and cluster.pending["node3"] and cluster.pending["node4"]
+    assert (cluster.boots["node3"], cluster.noout) == (1, set())
+
+
 def test_a_dry_run_changes_nothing(runners, cluster):
     before = cluster.left()
     cluster.ceph = {"node2": ["ceph-osd"]}
