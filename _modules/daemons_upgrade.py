@@ -39,7 +39,7 @@ def inspect(refresh: bool = True) -> dict:
     """
     has = _packages()
     if refresh and has:
-        __salt__["host_updates.sources"]()
+        sources()
     found = __salt__["pkg.latest_version"](*has, refresh=False) if has else {}
     newest = found if isinstance(found, dict) else dict.fromkeys(has, found)  # of a single package a text
     return {
@@ -62,6 +62,29 @@ def packages() -> list[str]:
         salt 'osdnode1' daemons_upgrade.packages
     """
     return sorted(_packages())
+
+
+def sources() -> bool:
+    """Ask this host's package sources anew; raise where one does not answer: nobody knows what it has newer.
+
+    Salt's own modules go on with what was read before (apt) or with nothing (dnf), as if nothing were newer.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' daemons_upgrade.sources
+    """
+    try:
+        # False is dnf's failure; of zypper's sources, which are told one by one, it says that nothing was new.
+        why = "" if __salt__["pkg.refresh_db"](failhard=True) is not False else "'dnf check-update' there says which"
+    except CommandExecutionError as err:
+        why = str(err)
+    if why:
+        raise CommandExecutionError(
+            f"a package source of this host did not answer: {why}; mend it, or take it out there, then run it again"
+        )
+    return True
 
 
 def restart(names: Sequence[str]) -> dict:

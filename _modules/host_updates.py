@@ -34,7 +34,7 @@ def inspect(refresh: bool = True) -> dict:
         salt 'node1' host_updates.inspect
     """
     if refresh:
-        sources()
+        __salt__["daemons_upgrade.sources"]()
     pending = sorted(__salt__["pkg.list_upgrades"](refresh=False, dist_upgrade=False))
     return {
         "pending": pending,
@@ -46,29 +46,6 @@ def inspect(refresh: bool = True) -> dict:
         "foreign": sorted(path.name for path in CEPH.glob("*-*-*-*-*")),  # cephadm's, by fsid
         "asks": KEYRING.exists(),
     }
-
-
-def sources() -> bool:
-    """Ask this host's package sources anew; raise where one does not answer: nobody knows what it has newer.
-
-    Salt's own modules go on with what was read before (apt) or with nothing (dnf), as if nothing were newer.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'node1' host_updates.sources
-    """
-    try:
-        # False is dnf's failure; of zypper's sources, which are told one by one, it says that nothing was new.
-        why = "" if __salt__["pkg.refresh_db"](failhard=True) is not False else "'dnf check-update' there says which"
-    except CommandExecutionError as err:
-        why = str(err)
-    if why:
-        raise CommandExecutionError(
-            f"a package source of this host did not answer: {why}; mend it, or take it out there, then run it again"
-        )
-    return True
 
 
 def _named(path: Path) -> str:

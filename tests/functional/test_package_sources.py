@@ -28,20 +28,20 @@ def asked(modules, python_module):
     """A function: what a host is due, by one of Salt's package modules."""
 
     def ask(package, family):
+        updates, upgrade = python_module("host_updates"), python_module("daemons_upgrade")
         salted = {name: modules[name] for name in ("cmd.run_all", "config.get")}
         ours = {
             "pkg.refresh_db": package.refresh_db,
             "pkg.list_upgrades": package.list_upgrades,
             "pkg.version_cmp": lambda one, other: 0,
             "daemons_upgrade.packages": list,
+            "daemons_upgrade.sources": upgrade.sources,
             "daemons_maintenance.units": dict,
         }
         grains = {**modules.pack["__grains__"], "os_family": family, "osarch": "x86_64"}
         told = {"__opts__": modules.opts, "__grains__": grains, "__context__": {}}
-        updates = python_module("host_updates")
-        with LoaderModuleMock(
-            {package: {**told, "__salt__": salted}, updates: {"__salt__": ours, "__grains__": grains}}
-        ):
+        played = {module: {"__salt__": ours, "__grains__": grains} for module in (updates, upgrade)}
+        with LoaderModuleMock({package: {**told, "__salt__": salted}, **played}):
             return updates.inspect()["pending"]
 
     return ask

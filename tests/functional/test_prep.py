@@ -124,7 +124,7 @@ def test_what_a_host_is_due_and_has_of_ceph_is_told(python_module, tmp_path):
     for name in ("mon/ceph-a", "mgr/ceph-a", "osd/ceph-11", "radosgw/ceph-rgw.a", "0a-1-2-3-4/mon.a"):
         (tmp_path / name).mkdir(parents=True)
     salted = {
-        "pkg.refresh_db": lambda failhard: {},
+        "daemons_upgrade.sources": lambda: True,
         "pkg.list_upgrades": lambda refresh, dist_upgrade: {"vim": "2", "ceph-osd": "16"},
         "daemons_upgrade.packages": lambda: ["ceph-common", "ceph-osd"],
         "daemons_maintenance.units": lambda: {"ceph-osd@11.service": "enabled"},

@@ -57,7 +57,7 @@ def host(tmp_path, monkeypatch, python_module):
         return {name: NEW if name == "ceph-common" else "" for name in names} if len(names) > 1 else "2:18.2.0-0.el9"
 
     salted = {
-        "host_updates.sources": lambda: asked.append("sources"),
+        "pkg.refresh_db": lambda failhard: asked.append("sources"),
         "pkg.latest_version": latest,
         "daemons_maintenance.units": lambda: {f"{unit}.service": "enabled" for unit in [*PIDS, "ceph-volume@lvm-3-x"]},
         "daemons.forgive": lambda units: None,
