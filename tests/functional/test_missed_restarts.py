@@ -116,9 +116,9 @@ def test_a_reload_is_no_restart(running: Callable, systemd: Systemd, written: Ca
 def test_what_the_same_run_has_started_has_read_what_it_wrote(
     running: Callable, systemd: Systemd, written: Callable
 ) -> None:
-    systemd.active = "inactive"
-    assert running([written(0)])["comment"] == "started"
-    assert (running([written(0.001)])["changes"], systemd.did) == ({}, [])
+    systemd.active, file = "inactive", written(0)
+    assert running([file])["comment"] == "started"
+    assert (running([file])["changes"], systemd.did) == ({}, [])
 
 
 def test_a_file_that_is_missing_or_of_the_future_restarts_nothing(
