@@ -360,16 +360,21 @@ def test_the_new_release_is_required_whatever_is_still_told_of_a_gateway(runners
     assert done.get("retcode", 0) == 0 and quincy.required == "quincy", done
 
 
-def test_it_has_not_ended_while_an_osd_of_somebody_elses_host_runs_the_old_release(runners, quincy):
-    """Such a host is none of ours, so none of its packages is known; the end was said, and nothing was required."""
-    inspect, old = quincy.cluster_upgrade_inspect, TEXT.format("16.2.15", "pacific")
+def one_older(cluster, kind):
+    """Ceph tells of one more daemon, which runs the old release on a host that is none of ours."""
+    inspect, old = cluster.cluster_upgrade_inspect, TEXT.format("16.2.15", "pacific")
 
     def with_another(minion):
         told = inspect(minion)
-        told["versions"]["osd"][old] = told["versions"]["osd"].get(old, 0) + 1
+        told["versions"][kind][old] = told["versions"][kind].get(old, 0) + 1
         return told
 
-    quincy.cluster_upgrade_inspect = with_another
+    cluster.cluster_upgrade_inspect = with_another
+
+
+def test_it_has_not_ended_while_an_osd_of_somebody_elses_host_runs_the_old_release(runners, quincy):
+    """Such a host is none of ours, so none of its packages is known; the end was said, and nothing was required."""
+    one_older(quincy, "osd")
     done = runners["upgrade.carry_out"]()
     assert done["retcode"] == 1 and "not ended: 'ceph versions' has 1 osd on 16.2.15" in done["error"], done
     assert quincy.required == "pacific" and quincy.kept
@@ -391,14 +396,7 @@ def test_file_systems_stay_reduced_while_a_silent_host_has_an_older_metadata_ser
 
 def test_it_has_not_ended_while_file_systems_are_reduced_for_a_metadata_server_of_somebody_elses_host(runners, quincy):
     """The end forgets what they had: nobody would give it back to them any more."""
-    inspect, old = quincy.cluster_upgrade_inspect, TEXT.format("16.2.15", "pacific")
-
-    def with_another(minion):
-        told = inspect(minion)
-        told["versions"]["mds"][old] = told["versions"]["mds"].get(old, 0) + 1
-        return told
-
-    quincy.cluster_upgrade_inspect = with_another
+    one_older(quincy, "mds")
     done = runners["upgrade.carry_out"]()
     assert done["retcode"] == 1 and "not ended: 'ceph versions' has 1 mds on 16.2.15" in done["error"], done
     assert quincy.systems == {"a": [1, False]} and quincy.kept
