@@ -65,6 +65,8 @@ def test_disks_have_their_size_and_one_comes_while_it_runs(alone: Guest) -> None
     said = kernel("disk", "alone", "500G")
     name = said.stderr.split("/dev/")[1].strip()
     assert alone.run(f"cat /sys/block/{name}/size").out.strip() == str(500 * 10**9 // 512)
+    for disk in ("ubdb", name):  # nor do they take discards, which take an hour for a whole disk
+        assert alone.run(f"blkdiscard -l 32768 /dev/{disk}", check=False).code != 0
 
 
 def test_a_logical_volume_and_its_data_survive_a_restart(alone: Guest) -> None:
