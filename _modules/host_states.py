@@ -37,7 +37,8 @@ def differing(
 
         salt 'osdnode1' host_states.differing '[[[ceph.cluster.osd], [osdnode1]]]'
     """
-    wanted = [name for sls, minions in groups if minions is None or __opts__["id"] in minions for name in sls]
+    own = [sls for sls, minions in groups if minions is None or __opts__["id"] in minions]
+    wanted = list(dict.fromkeys(name for sls in own for name in sls))
     if DAEMONS in wanted and not any(path for folder in FOLDERS for path in folder.glob("*")):
         return [BARE]  # no need to ask each state
     read = salt.loader.grain_funcs(__opts__)["grain_sources.grain_sources"] if anew else dict

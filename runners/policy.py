@@ -12,7 +12,7 @@ from proposals.text.errors import PolicyError
 from proposals.text.notes import by_host
 from proposals.validation import check as checks
 from proposals.validation import judging
-from runners.engine import answer, compiled, jobs, keys, minions, stage_lock
+from runners.engine import answer, compiled, early, jobs, keys, minions, parts, stage_lock
 
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
@@ -97,7 +97,7 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
         changes["secrets taken away"] = gone
     generation_disk.prune(paths, generation_disk.kept(built))
     gone_disks = judging.gone(choice)
-    lines = [*_roles(built.roles), *unseen, *_refresh(paths, built)]
+    lines = [*_roles(built.roles), *unseen, *_refresh(paths, built, bool(changes))]
     lines += [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     lines += [*choice.warnings, *strays.found(choice)]
@@ -132,10 +132,13 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
     return chosen.read(paths, __opts__["id"], minions.told(__opts__))
 
 
-def _refresh(paths: site.Site, built: generation.Generation) -> list[str]:
-    """Let the minions fetch their pillar, those too that lost their place in it, in one job; say which did not."""
+def _refresh(paths: site.Site, built: generation.Generation, changed: bool) -> list[str]:
+    """Let the minions fetch their pillar, those too that lost their place in it, in one job; say which did not. Where
+    nothing changed they have done so in the stage's first step, which asks for it.
+    """
     lost = set(named.known(paths)) & set(minions.ours(__opts__))
     asked = sorted({*built.members["all"], *lost})
-    refreshed = jobs.ask(__opts__, asked, "saltutil.refresh_pillar", [True, 30], object)
+    done = None if changed else early.told(__opts__, asked, parts.REFRESH.function)
+    refreshed = done or jobs.ask(__opts__, asked, parts.REFRESH.function, [True, 30], object)
     lines = by_host((minion, "does not answer; it fetches its pillar when it starts") for minion in refreshed.silent)
     return [*lines, *replies.lines(refreshed.failed)]

@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from proposals.cluster import pools
-from proposals.services import service_answers, table
+from proposals.services import service_answers
 from proposals.services.service import Service
 from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, ceph, jobs, minions, stage_lock, stage_look, taking_part
+from runners.engine import answer, ceph, early, jobs, service_look, stage_lock, stage_look, taking_part
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
-RUNNING, KEYS = "host_services.running", "ceph.cluster.keys"
 NOTHING = "no minion of this run has a role of these services: nothing to do"
 
 
@@ -35,29 +34,32 @@ def check(services: str | Sequence[str] | None = None, test: bool = False) -> di
 
         salt-run service.check '[cephfs]'
     """
-    chosen, steps, pillar = _steps(services)
-    if not steps:
+    run = service_look.run(__opts__, services)
+    if not run.steps:
         return {"text": NOTHING}
-    wanted, groups = _of_run(chosen, steps, pillar)
+    taking = taking_part.among(__opts__, run.pillar["members"]["all"])
+    told = None if test else service_look.told(__opts__, run, taking)
     try:
-        cluster = None if test else _cluster(wanted)
+        cluster = None if test else _cluster(run, told)
     except ProposalError:
         cluster = None
     found = cluster[stage_look.CRUSH] if cluster else ceph.found(__opts__, test)
     if found is not None:
-        for step in steps.values():
+        for step in run.steps.values():
             pools.plan(step["pools"], found)
-    taking = taking_part.among(__opts__, pillar["members"]["all"])
-    look = cluster is not None and bool(stage_lock.own(__opts__)) and not _lacking(wanted, steps, cluster)
-    questions = [jobs.Question(RUNNING)]
-    questions += [jobs.Question(stage_look.DIFFERING, [groups, {}], list)] if look else []  # for the next step
-    replied = jobs.ask_apart(__opts__, sorted({*taking, *(stage_look.hosts(groups) if look else ())}), questions)
+    look = cluster is not None and bool(stage_lock.own(__opts__)) and not service_look.lacking(run, cluster)
+    replied = dict(told.replies) if told else service_look.hosts(__opts__, run, taking, look)
+    if look:  # for the next step
+        replied[stage_look.DIFFERING] = replied[stage_look.DIFFERING].of(stage_look.hosts(run.groups()))
     stage_look.keep(__opts__, stage_look.Look(cluster, replied) if look and cluster else None)
-    running = replied[RUNNING].of(taking)
+    running = replied[service_look.RUNNING].of(taking)
     problems = replies.lines(running.failed)
-    if problems := problems + service_answers.problems(steps, running.answers, pillar["generation"]):
+    if problems := problems + service_answers.problems(run.steps, running.answers, run.pillar["generation"]):
         return answer.bad("\n".join(problems))
-    lines = [f"{', '.join(steps)}: can be brought up", *service_answers.left(chosen, steps, running.answers)]
+    lines = [
+        f"{', '.join(run.steps)}: can be brought up",
+        *service_answers.left(run.chosen, run.steps, running.answers),
+    ]
     return {"text": "\n".join(lines)}
 
 
@@ -81,18 +83,16 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     """
     if not test:
         stage_lock.free(__opts__)
-    chosen, steps, pillar = _steps(services)
-    if not steps:
+    run = service_look.run(__opts__, services)
+    if not run.steps:
         return {"text": NOTHING}
-    master = pillar["members"]["master"]
-    wanted, groups = _of_run(chosen, steps, pillar)
-    differ = [] if test else _differ(wanted, steps, groups)
+    differ = [] if test else _differ(run)
     if not test and not differ:
-        return {"text": f"{len(stage_look.hosts(groups))} hosts are as told: nothing changed"}
+        return {"text": f"{len(stage_look.hosts(run.groups()))} hosts are as told: nothing changed"}
     stage_look.keep(__opts__, None)
-    done = [_apply("keys", KEYS, master, test)]
-    for service in wanted:
-        done += _bring(service, steps[service.name], master, test)
+    done = [_apply("keys", service_look.KEYS, run.master, test)]
+    for service in run.wanted:
+        done += _bring(service, run.steps[service.name], run.master, test)
     text = "\n".join([*([stage_look.LINE, *differ] if differ else []), *(part.text() for part in done)])
     more: dict[str, Any] = {"changes": {part.what: part.changes for part in done if part.changes}}
     more |= {"plan": [part.as_step() for part in done]} if test else {}
@@ -101,15 +101,16 @@ def up(services: str | Sequence[str] | None = None, test: bool = False) -> dict[
     return {"text": text, **more}
 
 
-def _of_run(
-    chosen: Sequence[Service], steps: Mapping[str, Mapping], pillar: Mapping
-) -> tuple[list[Service], list[stage_look.Group]]:
-    """The services of this run, and all SLS of theirs, each with its hosts."""
-    master, wanted = pillar["members"]["master"], [service for service in chosen if service.name in steps]
-    return wanted, [([KEYS], master), *(group for service in wanted for group in _groups(service, steps, master))]
+def _cluster(run: service_look.Run, told: early.Told | None) -> Mapping[str, Any]:
+    """What the cluster has for services, as the stage's first step was told, or as it says now."""
+    if told is None:
+        return service_look.cluster(__opts__, run)
+    (master,) = run.master
+    answer: Mapping[str, Any] = told.replies[stage_look.TOGETHER].of([master]).whole()[master]
+    return answer
 
 
-def _differ(services: Sequence[Service], steps: Mapping[str, Mapping], groups: Sequence[stage_look.Group]) -> list[str]:
+def _differ(run: service_look.Run) -> list[str]:
     """What is not as services say, a line each: as ``check`` has just seen it in the same stage, or looked at now.
 
     Where the cluster lacks something, as before they first come up, no host need be looked at.
@@ -117,43 +118,10 @@ def _differ(services: Sequence[Service], steps: Mapping[str, Mapping], groups: S
     if seen := stage_look.kept(__opts__):
         return seen.differing()
     try:
-        cluster = _cluster(services)
+        cluster = service_look.cluster(__opts__, run)
     except ProposalError as err:
         return [str(err)]
-    return _lacking(services, steps, cluster) or stage_look.differing(__opts__, groups)
-
-
-def _cluster(services: Sequence[Service]) -> dict[str, Any]:
-    """What the cluster has for services, seen at once."""
-    asked: dict[str, list] = {_inspect(service): [] for service in services if service.commands}
-    return jobs.cluster(__opts__, stage_look.TOGETHER, [{stage_look.CRUSH: [], **asked}], dict)
-
-
-def _lacking(services: Sequence[Service], steps: Mapping[str, Mapping], cluster: Mapping[str, Any]) -> list[str]:
-    """What the cluster lacks of services, a line each."""
-    try:
-        todo = [each for step in steps.values() for each in pools.plan(step["pools"], cluster[stage_look.CRUSH])[0]]
-        for service in services:
-            if service.commands:
-                todo += service.commands(steps[service.name]["cluster"], cluster[_inspect(service)])
-    except ProposalError as err:
-        return [str(err)]
-    return [ceph.typed(command) for command in todo]
-
-
-def _inspect(service: Service) -> str:
-    return f"cluster_{service.name}.inspect"
-
-
-def _groups(service: Service, steps: Mapping[str, Mapping], master: Sequence[str]) -> list[stage_look.Group]:
-    """The SLS of a service, each with its hosts."""
-    step = steps[service.name]
-    first = [([service.on_master], master)] if service.on_master and step["cluster"] else []
-    return [*first, *(([_sls(part)], step["parts"][part]) for part in service.parts if step["parts"].get(part))]
-
-
-def _sls(part: str) -> str:
-    return f"ceph.service.{part}"
+    return service_look.lacking(run, cluster) or stage_look.differing(__opts__, run.groups())
 
 
 def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], test: bool) -> list[AppliedPart]:
@@ -170,7 +138,13 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
             return done
     parts = [part for part in service.parts if step["parts"].get(part)]
     return done + [
-        _apply(f"{service.name}: {part}", _sls(part), step["parts"][part], test, in_turns=part in service.in_turns)
+        _apply(
+            f"{service.name}: {part}",
+            service_look.sls(part),
+            step["parts"][part],
+            test,
+            in_turns=part in service.in_turns,
+        )
         for part in parts
     ]
 
@@ -194,7 +168,7 @@ def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test:
 
     def plan() -> list[list[str]]:
         assert service.commands  # only such a service is asked for them
-        return list(service.commands(step["cluster"], jobs.cluster(__opts__, _inspect(service))))
+        return list(service.commands(step["cluster"], jobs.cluster(__opts__, service_look.inspect(service))))
 
     return _ceph(f"{service.name}: cluster", test, plan)
 
@@ -225,18 +199,3 @@ def _apply(what: str, sls: str, hosts: Sequence[str], test: bool, in_turns: bool
     problems = replies.lines(told.problems)
     problems += [f"{', '.join(left)}: left as they are, one after the other restarts"] if left else []
     return service_answers.applied(what, told.answers, problems, test)
-
-
-def _steps(services: str | Sequence[str] | None) -> tuple[list[Service], dict[str, Any], dict[str, Any]]:
-    """The chosen services, the master's pillar of those that any host runs, and all of its pillar."""
-    pillar = minions.pillar(__opts__)["ceph"]
-    minions.members(__opts__)  # says so where nothing is configured yet
-    chosen, planned = table.named(services), pillar.get("services", {})
-    steps = {service.name: _wanted(planned[service.name]) for service in chosen if service.name in planned}
-    return chosen, {name: step for name, step in steps.items() if step}, pillar
-
-
-def _wanted(step: Mapping[str, Any]) -> dict[str, Any]:
-    """A service's step with those of its hosts that the run is to change; empty where that is none of several."""
-    parts = {part: taking_part.wanted(__opts__, hosts) for part, hosts in step["parts"].items()}
-    return {**step, "parts": parts} if any(parts.values()) or not any(step["parts"].values()) else {}

@@ -7,31 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from proposals.stages import lines, masters, orchestrations, plan_steps, presence, progress, targets
+from proposals.stages import lines, orchestrations, plan_steps, progress
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
-from runners.engine import (
-    answer,
-    early,
-    maintained,
-    minions,
-    stage_child,
-    stage_jobs,
-    stage_lock,
-    stage_log,
-    stage_look,
-    stage_recorder,
-    stage_show,
-    taking_part,
-)
+from runners.engine import answer, stage_begin, stage_child, stage_jobs, stage_lock, stage_log, stage_show
 
-WAIT = 600  # seconds for jobs that an interrupted run left on its minions
 RECENT = 20  # run logs that stage.stop looks into for jobs that may still run
-INTERRUPTED = (
-    "stage {}: interrupted; its jobs on minions go on: 'salt-run stage.stop' ends them, running the stage again waits "
-    "for them"
-)
 
 
 @answer.answers
@@ -42,8 +24,10 @@ def begin(
     must: Sequence[str] = (),
     only: str | None = None,
     steps: Sequence[str] = (),
+    stages: Sequence[str] = (),
+    changes: int = 0,
     look: Mapping[str, Any] | None = None,
-    wait: float = WAIT,
+    wait: float = stage_begin.WAIT,
     test: bool = False,
 ) -> answer.Output:
     """Begin a stage, as its first step: take the lock, see who answers, wait for what an interrupted run left.
@@ -59,7 +43,12 @@ def begin(
     only
         Salt's glob: the minions that this run changes, such as ``osdnode[1-4]*``; without it, all.
     steps
-        The names of the stage's steps, for its run log (``step.begin`` tells them).
+        The names of the run's steps, for its log (``step.begin`` tells them).
+    stages
+        This stage and those behind it in the same run.
+    changes
+        How many steps of the run have changed anything: where none has since a stage before asked the same, nobody is
+        asked again.
     look
         What a run for all hosts looks at in the same job, as ``step.begin`` tells it.
     wait
@@ -73,41 +62,8 @@ def begin(
 
         salt-run stage.begin prep
     """
-    job, log = stage_lock.take(__opts__, stage), None
-    stage_lock.whole(__opts__)
-    expected = minions.addressed(__opts__, stage, members)
-    hosts, ours = targets.named(only, expected), {"ours": expected} if members is None else {}
-    note: dict[str, Any] = {"only": only, "hosts": hosts, "must": list(must), **ours}
-    if job and not test:
-        log = str(stage_recorder.start(__opts__, {**job, **note, "steps": list(steps)}))
-        job = stage_lock.note(__opts__, {**job, "log": log})
-        stage_child.guard(stage, INTERRUPTED.format(stage))
-    look = look if hosts == expected else None
-    asked = stage_jobs.questions(__opts__, stage, hosts == expected, test, look)
-    answered, told = stage_jobs.begun(__opts__, expected, asked)
-    masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
-    if masters_ and minions.pillar(__opts__).get(masters.SETTING) is not True:
-        masters.refuse(stage, masters_)
-    note["silent"] = sorted(set(expected) - set(answered))
-    away, unknown = maintained.known(__opts__, told.replies)
-    note |= taking_part.left_at_first(note, away)
-    if job:
-        stage_lock.note(__opts__, {**job, **note})
-    if set(note["hosts"]) <= note["maintenance"].keys():
-        return answer.bad(f"stage {stage}: all of its hosts are in maintenance: see 'salt-run maintenance.show'")
-    if missing := presence.absent(presence.needed(needs, note["hosts"], must), note, answered):
-        return answer.bad(presence.missing(stage, missing, expected))
-    if left := stage_jobs.wait(__opts__, answered, wait, lambda jobs: _waits(stage, jobs, wait, log)):
-        return answer.bad(
-            f"stage {stage}: after {wait} s these jobs of an interrupted run still run: "
-            f"{orchestrations.named(left)}; {orchestrations.ended(left)}"
-        )
-    busy = any(answered.values())  # what was waited for has changed hosts since
-    early.keep(__opts__, None if busy else told)
-    if look is not None and not busy:
-        stage_look.keep(__opts__, stage_look.seen(__opts__, told, targets.groups(note, look["groups"], expected)))
-    began = targets.began(note, expected, len(answered))
-    return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
+    told = stage_begin.Told(stage, tuple(stages or [stage]), needs, members, must, only, steps, look, changes)
+    return stage_begin.begin(__opts__, told, wait, test)
 
 
 @answer.answers
@@ -147,7 +103,7 @@ def run(
             child.wait()
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or salt-run told to end
             child.terminate()
-            return answer.bad(INTERRUPTED.format(stage), 1)
+            return answer.bad(stage_begin.INTERRUPTED.format(stage), 1)
         printed = stage_child.printed(out), stage_child.printed(err)
     records = stage_log.read(log) if log else []
     status = orchestrations.status(child.returncode, records)
@@ -280,14 +236,6 @@ def _removals(stage: str, **typed: Any) -> dict[str, Any]:
 def _again(**typed: Any) -> list[str]:
     given = {key: value for key, value in typed.items() if value is not None}
     return [f"{key}={argument_readers.typed(each) if type(each) is str else each}" for key, each in given.items()]
-
-
-def _waits(stage: str, jobs: str, limit: float, log: str | None) -> None:
-    """Say what a stage waits for; a program that named its ``--out`` gets the answer alone."""
-    if log:
-        stage_log.add(log, "waits", jobs=jobs, limit=limit)
-    if not __opts__.get("output"):
-        print(f"stage {stage}: waits up to {limit} s for jobs of an interrupted run: {jobs}", flush=True)
 
 
 def _known(name: object) -> str:

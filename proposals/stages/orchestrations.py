@@ -15,7 +15,8 @@ GIVEN = ("only", "confirm", "gone", "steps", "suite", "target", "size", "label")
 SITE = ("health", "minions", "os", "repos", "tunings", "upgrade")  # those that are the site's, or a stage's own
 Jobs = dict[str, list[dict[str, str]]]  # by minion: the state runs on it, each with jid, fun, what
 NOTHING_BEGUN = 2  # a stage's exit status
-CHECKS = {  # the steps that leave all as it was where they refuse; only such stand before them, but for prep's sync
+BEFORE = "minions.sync"  # what may stand before a check and change something
+CHECKS = {  # the steps that leave all as it was where they refuse
     *("stage.begin", "validate.prep", "validate.deploy", "targets.same", "ceph-stage-deploy-check", "health.before"),
     *("policy.push", "service.check", "removal.check", "upgrade.check"),
 }
@@ -109,8 +110,10 @@ def status(ended: int, records: Sequence[Mapping[str, Any]]) -> int:
         return 128 - ended if ended else 0  # as a shell has it
     if records and records[-1].get("result") != "failed":
         return ended
-    failed = {each["step"] for each in records if each["event"] == "result" and each["result"] == "failed"}
-    return NOTHING_BEGUN if failed <= CHECKS else ended
+    results = [each for each in records if each["event"] == "result"]
+    failed = {each["step"] for each in results if each["result"] == "failed"}
+    began = {each["step"] for each in results if each.get("changed")} - {BEFORE, *failed}
+    return NOTHING_BEGUN if failed <= CHECKS and not began else ended
 
 
 def state_runs(running: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -32,6 +32,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
+        self.at = 0  # of them, counted from 1: several may have one name
         self.since = 0.0
         self._begin("")
 
@@ -58,10 +59,12 @@ class Progress:
                 folded = self._fold(_time(record))
                 self._begin(record["step"])
                 self.since = _time(record)
+                further = range(self.at, len(self.steps))
+                self.at = next((at + 1 for at in further if self.steps[at] == self.step), self.at)
                 at, of = self.place()
                 return [*folded, f"step {at} of {of}: {self.step}" if of else self.step]
             case "stage":
-                self.since, self.steps = _time(record), list(record.get("steps", ()))
+                self.since, self.steps, self.at = _time(record), list(record.get("steps", ())), 0
         folded = self._fold(_time(record)) if record["event"] in ("result", "end") else []
         if record["event"] == "end":
             return [*folded, *record.get("summary", ())]
@@ -70,7 +73,7 @@ class Progress:
 
     def place(self) -> tuple[int, int]:
         """Which step this is, counted from 1, and of how many; 0 where that is not known."""
-        return (self.steps.index(self.step) + 1, len(self.steps)) if self.step in self.steps else (0, 0)
+        return (self.at, len(self.steps)) if self.steps[self.at - 1 : self.at] == [self.step] else (0, 0)
 
     def share(self) -> float:
         """How many steps are through, and which share of this one."""

@@ -114,8 +114,8 @@ def _end(answer: Any) -> Iterator[Record]:
     if not isinstance(states, dict):
         yield record("end", result="failed", reason="; ".join(map(str, states)))
         return
-    failed = None
-    for tag, state in sorted(states.items(), key=lambda item: item[1]["__run_num__"]):
+    failed, ran = None, list(_ran(states))
+    for tag, state in ran:
         more: Record = {} if state["result"] or "summary" in state else {"reason": str(state["comment"])}
         warnings = [_warning(finding) for finding in state.get("findings", ()) if finding["severity"] == "warning"]
         more |= {"warnings": warnings} if warnings and "summary" not in state else {}
@@ -125,21 +125,31 @@ def _end(answer: Any) -> Iterator[Record]:
         yield record("result", step=name, result=word, seconds=seconds, changed=bool(state["changes"]), **more)
         failed = name if state["result"] is False else failed
     reason = {"reason": f"in step {failed}"} if failed else {}
-    changed = any(state["changes"] for state in states.values())
-    yield record("end", result="failed" if failed else "done", changed=changed, summary=_summary(states), **reason)
+    changed = any(state["changes"] for _, state in ran)
+    summary_ = _summary([state for _, state in ran])
+    yield record("end", result="failed" if failed else "done", changed=changed, summary=summary_, **reason)
 
 
-def _summary(states: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What the last step says that the run did; of one that did not come so far, what its steps changed and who was
-    left out from its beginning.
+def _ran(states: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The states of an orchestration in their order, each with its tag; in place of one that ran stages of its own
+    (``step.rest``) theirs.
     """
-    for state in states.values():
-        if "summary" in state:
-            return list(state["summary"])
-    ran = sorted(states.values(), key=lambda state: state["__run_num__"])
-    did = [state for state in ran if state.get("changed", state["changes"])]
-    left: Mapping[str, str] = next((state["left"] for state in ran if "left" in state), {})
-    return summary.lines({state["name"]: state.get("changed", ()) for state in did}, left_out.judged(left, (), None))
+    for tag, state in sorted(states.items(), key=lambda item: item[1]["__run_num__"]):
+        if "states" in state:
+            yield from _ran(state["states"])
+        else:
+            yield tag, state
+
+
+def _summary(ran: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the last step says that the run did; of one that did not come so far, what its steps changed and who was
+    left out from the beginning of its last stage.
+    """
+    did = {state["name"]: state.get("changed", ()) for state in ran if state.get("changed", state["changes"])}
+    if "summary" in ran[-1]:
+        return [*summary.lines(did), *(text for text in ran[-1]["summary"] if not summary.of_changes(text))]
+    left: Mapping[str, str] = next((state["left"] for state in reversed(ran) if "left" in state), {})
+    return summary.lines(did, left_out.judged(left, (), None))
 
 
 def _warning(finding: Mapping[str, Any]) -> str:

@@ -129,6 +129,23 @@ def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapp
     return Replies(answers, problems)
 
 
+def together(apart: Mapping[str, Replies], questions: Sequence[Question]) -> Replies:
+    """Return the replies to some questions, each by its function, as ``judged`` has them: an answer is ``{function:
+    answer}``, and a minion that fails in one of them is a problem."""
+    own = [apart[question.function] for question in questions]
+    problems: dict[str, list[Problem]] = {}
+    for problem in (problem for replies in own for problem in replies.problems):
+        problems.setdefault(problem.minion, []).append(problem)
+    answers = {
+        minion: {question.function: replies.answers[minion] for question, replies in zip(questions, own, strict=True)}
+        for minion in sorted(own[0].answers)
+        if minion not in problems
+    }
+    told = {minion: list(dict.fromkeys(each.text for each in wrong)) for minion, wrong in sorted(problems.items())}
+    silent = {minion for minion, wrong in problems.items() if any(each.silent for each in wrong)}
+    return Replies(answers, [Problem(minion, _together(texts), minion in silent) for minion, texts in told.items()])
+
+
 def _together(told: Sequence[str]) -> str:
     """Several texts as one; what to do, where more than one says it, once at the end."""
     end = f": {SYNC}"

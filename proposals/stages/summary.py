@@ -6,6 +6,7 @@ from proposals.stages.left_out import Left
 from proposals.text.notes import counted, several
 
 MANY = 10  # lines of one kind
+CHANGED, NOTHING = "changed: ", "nothing changed"
 RESTART = "'salt-run state.orch ceph.stage.restart' restarts them, host by host"
 
 
@@ -21,8 +22,8 @@ def lines(
     waiting
         By minion: the daemons that run with an older configuration than they would start with.
     """
-    texts = [f"changed: {step}: {several(list(names), 'more')}".rstrip(": ") for step, names in changed.items()]
-    texts = texts or ["nothing changed"]
+    texts = [f"{CHANGED}{step}: {several(list(names), 'more')}".rstrip(": ") for step, names in changed.items()]
+    texts = texts or [NOTHING]
     texts += [line.text() for line in left[:MANY]]
     if more := left[MANY:]:
         texts.append(f"{counted(len({host for line in more for host in line.hosts}), 'more host')}: left out too")
@@ -30,3 +31,8 @@ def lines(
         hosts = counted(len(waiting or {}), "host")
         texts.append(f"waits for a restart: {several(daemons, 'more daemons')} of {hosts}; {RESTART}")
     return texts
+
+
+def of_changes(text: str) -> bool:
+    """Return whether a line of a summary says what changed."""
+    return text == NOTHING or text.startswith(CHANGED)

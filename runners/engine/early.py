@@ -22,6 +22,7 @@ class Told(NamedTuple):
 
 
 _TOLD: Memory[Told] = Memory()
+_RUN: Memory[tuple[int, Told]] = Memory()  # what the first of several stages was told, with how much had changed then
 
 
 def ask(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Told:
@@ -29,9 +30,35 @@ def ask(opts: Mapping, asked: Collection[str], questions: Sequence[Question], ti
     return Told(jobs.ask_apart(opts, asked, questions, timeout), questions, time.time())
 
 
+def once(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float, changes: int) -> Told:
+    """Ask as ``ask`` does, but where a stage before in the same run has asked for all, and nothing changed since.
+
+    changes
+        How many steps of the run have changed anything.
+    """
+    before, told = _RUN.kept(opts) or (None, None)
+    if told is None or before != changes:
+        told = ask(opts, asked, questions, timeout)
+        _RUN.keep(opts, (changes, told))
+    return told._replace(replies={name: _of(replies, asked, asked) for name, replies in told.replies.items()})
+
+
+def told(opts: Mapping, asked: Collection[str], function: str) -> Replies | None:
+    """Return what some minions replied to a function in the stage's first step, for a step that knows that nothing has
+    changed since; None where it was not asked.
+    """
+    _, told = _RUN.kept(opts) or (None, None)
+    if told is None or function not in told.replies:
+        return None
+    return _of(told.replies[function], asked, set(taking_part.among(opts, asked, limited=False)))
+
+
 def keep(opts: Mapping, told: Told | None) -> None:
-    """Keep what was told for a later step of the stage that this process runs; None: nothing of it holds any more."""
+    """Keep what was told for a later step of the stage that this process runs; None: nothing of it holds any more, for
+    no later stage of the run either."""
     _TOLD.keep(opts, told)
+    if told is None:
+        _RUN.keep(opts, None)
 
 
 def taken(opts: Mapping, asked: Collection[str], function: str) -> Told | None:

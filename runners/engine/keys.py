@@ -8,25 +8,28 @@ from proposals.inventory import existing_cluster
 from proposals.pillar import held, key_store
 from proposals.pillar.generation import Generation
 from proposals.stages import replies
+from proposals.stages.replies import Question
 from proposals.text.errors import PolicyError
 from proposals.validation import check, subject
 from proposals.validation import keys as rows
-from runners.engine import jobs, minions
+from runners.engine import early, jobs, minions
 
 ASKED = "host_keys.inspect"
+QUESTION = Question(ASKED, [False])  # without the monitors: nobody waits for one that hangs
 Found = Mapping[str, held.Held]
 
 
 def look(opts: Mapping, asked: Collection[str]) -> tuple[Found, list[replies.Problem]]:
-    """Return what minions hold, by hash, and the problems of those of which that is not known. Monitors are not asked:
-    nobody waits for one that hangs.
+    """Return what minions hold, by hash, and the problems of those of which that is not known: as the running stage's
+    first step was told, or as they say now.
 
     opts
         The master's options.
     asked
         Their ids.
     """
-    return read(jobs.ask(opts, asked, ASKED, [False]))
+    told = early.taken(opts, asked, ASKED)
+    return read(told.replies[ASKED] if told else jobs.ask(opts, asked, ASKED, QUESTION.arguments))
 
 
 def read(replied: replies.Replies) -> tuple[Found, list[replies.Problem]]:

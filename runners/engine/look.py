@@ -8,10 +8,10 @@ import salt.cache
 
 from proposals.files.site import site
 from proposals.inventory import all_hosts, existing_cluster, inventory_join, kept
-from proposals.stages.replies import Problem
+from proposals.stages.replies import Problem, together
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_minion_id
-from runners.engine import jobs
+from runners.engine import early, jobs
 
 TRACES = "host_ceph.inspect"  # what on a host tells of a cluster
 QUESTIONS = (
@@ -35,7 +35,7 @@ class Looked(NamedTuple):
 
 
 def at(opts: Mapping, minions: Sequence[str], floating: Collection[str] = ()) -> Looked:
-    """Ask minions, in one job, what they are.
+    """Ask minions, in one job, what they are; the running stage's first step has asked already, where it asks.
 
     opts
         The master's options.
@@ -44,7 +44,8 @@ def at(opts: Mapping, minions: Sequence[str], floating: Collection[str] = ()) ->
     floating
         Addresses of services, which move from host to host.
     """
-    replies = jobs.ask_several(opts, minions, QUESTIONS)
+    told = early.taken(opts, minions, TRACES)
+    replies = together(told.replies, QUESTIONS) if told else jobs.ask_several(opts, minions, QUESTIONS)
     hosts, traces, problems = {}, {}, list(replies.problems)
     for minion, answer in replies.answers.items():
         try:

@@ -37,7 +37,7 @@ def ours(opts: Mapping) -> list[str]:
     return match(opts, target)
 
 
-def addressed(opts: Mapping, stage: str, members: Sequence[str] | None) -> list[str]:
+def addressed(opts: Mapping, stage: str, members: Sequence[str] | None, changes: int = 0) -> list[str]:
     """Return the minions that a stage addresses; ProposalError where there are none.
 
     Its steps share the pillar that Salt has compiled for its SLS, until one of them changes anything.
@@ -48,8 +48,10 @@ def addressed(opts: Mapping, stage: str, members: Sequence[str] | None) -> list[
         Its name, for the message.
     members
         Their ids; None for every minion of ours.
+    changes
+        How many steps of its run, before it, have changed anything.
     """
-    if TARGET in opts.get("pillar", ()):
+    if not changes and TARGET in opts.get("pillar", ()):
         _PILLAR.keep(opts, dict(opts["pillar"]))
     if members is not None and not members:
         raise ProposalError(f"stage {stage}: nothing is configured yet: run 'salt-run state.orch ceph.stage.configure'")

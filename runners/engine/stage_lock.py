@@ -71,7 +71,8 @@ def whole(opts: Mapping) -> None:
 
 
 def take(opts: Mapping, stage: str) -> Job | None:
-    """Take the lock for the orchestration that this process runs; return its job.
+    """Take the lock for the orchestration that this process runs; return its job: of several stages that are run as one
+    since when and with which log the first began.
 
     Without an orchestration (a runner typed by hand) there is nothing to lock: None. Raises ProposalError that says
     who has the lock where another process does, and ArgumentError where its pillar tells what no stage reads.
@@ -85,8 +86,10 @@ def take(opts: Mapping, stage: str) -> Job | None:
     holding = holder(opts)
     if not (holding and holding["pid"] == os.getpid()) and not _lock(opts):
         raise ProposalError(f"stage {stage}: {_held(noted(opts))}")
+    before = own(opts)
     now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    return note(opts, {**job, "stage": stage, "since": now, "born": born(os.getpid())})
+    goes_on: Job = {key: before[key] for key in ("since", "log") if key in before and before["jid"] == job["jid"]}
+    return note(opts, {**job, "stage": stage, "since": now, "born": born(os.getpid()), **goes_on})
 
 
 def note(opts: Mapping, job: Job) -> Job:

@@ -44,7 +44,7 @@ class Look(NamedTuple):
 _KEPT: Memory[Look] = Memory()
 
 
-def questions(opts: Mapping, look: Mapping, cluster: bool) -> list[Question]:
+def questions(opts: Mapping, look: Mapping, cluster: Mapping[str, Sequence], anew: bool) -> list[Question]:
     """Return what a stage that begins asks for its look, in its job to all hosts.
 
     opts
@@ -52,10 +52,13 @@ def questions(opts: Mapping, look: Mapping, cluster: bool) -> list[Question]:
     look
         SLS with their hosts (``groups``, None for all), and more ``pillar`` for them.
     cluster
-        Whether more than states is looked at. Where not, a host reads its grains anew in the same job.
+        What the cluster is asked: functions with their arguments; of ``CLUSTER``, hosts are asked more than states too.
+    anew
+        Whether a host reads its grains anew in the same job.
     """
-    states = Question(DIFFERING, [look["groups"], look["pillar"], False, not cluster], list)
-    return [_asked_together(opts), *HOSTS, states] if cluster else [states]
+    states = Question(DIFFERING, [look["groups"], look["pillar"], False, anew], list)
+    asked = [Question(TOGETHER, [dict(cluster), _asker(opts)])] if cluster else []
+    return [*asked, *(HOSTS if HEALTH in cluster else ()), states]
 
 
 def seen(opts: Mapping, told: early.Told, groups: Sequence[Group]) -> Look:
@@ -70,7 +73,7 @@ def seen(opts: Mapping, told: early.Told, groups: Sequence[Group]) -> Look:
     """
     replied = dict(told.replies)
     replied[DIFFERING] = replied[DIFFERING].of(hosts(groups))
-    if TOGETHER not in replied:
+    if SETTINGS not in replied:
         return Look({}, replied)
     replied |= _of_hosts(opts, replied)
     try:
@@ -84,7 +87,7 @@ def look(opts: Mapping) -> Look:
     the master takes no job.
     """
     asked = {*taking_part.among(opts, minions.members(opts)["all"]), _asker(opts)}
-    seen = jobs.ask_apart(opts, asked, [_asked_together(opts), *HOSTS])
+    seen = jobs.ask_apart(opts, asked, [Question(TOGETHER, [CLUSTER, _asker(opts)]), *HOSTS])
     return Look(_of_cluster(opts, seen), seen | _of_hosts(opts, seen))
 
 
@@ -95,10 +98,6 @@ def part(together: Replies, function: str) -> Replies:
 
 def _asker(opts: Mapping) -> str:
     return minions.members(opts)["master"][0]
-
-
-def _asked_together(opts: Mapping) -> Question:
-    return Question(TOGETHER, [CLUSTER, _asker(opts)])
 
 
 def _of_cluster(opts: Mapping, seen: Mapping[str, Replies]) -> Mapping[str, Any]:

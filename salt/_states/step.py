@@ -15,17 +15,42 @@ from salt.exceptions import SaltClientError, SaltReqTimeoutError
 def begin(name: str, **kwargs: object) -> dict:
     """Run the runner ``name``, in test mode too, and tell it the names of all steps of the stage: its first step.
 
-    What the stage will look at (``look``) it sees in the job that asks who answers.
+    What the stage will look at (``look``) it sees in the job that asks who answers. Where stages are run as one
+    (``ceph.stage.all``) the first of them asks for all, and the others take that, until a step changes anything. Once
+    configure serves another pillar than they were compiled with, they are left to ``rest``.
     """
+    if any(state.get("name") == PUSH and state["changes"].get("generation") for state in __running__.values()):
+        return _unchanged(name, LATER) | {"later": True}
     look = None if __opts__["test"] else _looked_at()  # in test mode the steps themselves say it
-    return runner(name, check=name, steps=[str(step["name"]) for step in __lowstate__], look=look, **kwargs)
+    stages = [step["stage"] for step in __lowstate__ if step["fun"] == "begin"]
+    told = {"steps": [str(step["name"]) for step in __lowstate__], "look": look, "changes": len(_changing())}
+    return runner(name, check=name, stages=stages[stages.index(kwargs["stage"]) :], **told, **kwargs)
+
+
+def rest(name: str, sls: Sequence[str], only: str | None = None) -> dict:
+    """Run the stages that ``begin`` left for it, with the pillar that is served now: the last step of several stages.
+
+    name
+        Of the step.
+    sls
+        These stages.
+    only
+        As they take it.
+    """
+    if not _later():
+        return _unchanged(name, "each stage before was compiled with what is served: nothing left")
+    told = {"pillar": {"ceph_only": only} if only else None, "orchestration_jid": __orchestration_jid__}
+    answer = _runners()["state.orchestrate"](mods=list(sls), **told)
+    states = next(iter(answer["data"].values()))
+    well = answer["retcode"] == 0 and isinstance(states, Mapping)
+    said = {"states": states} if isinstance(states, Mapping) else {}
+    comment = "ended well" if well else "did not end well" if said else "\n".join(map(str, states))
+    return _unchanged(name, comment) | {"result": well, **said}
 
 
 def end(name: str, **kwargs: object) -> dict:
     """Run the runner ``name``, in test mode too, and tell it what each step changed: the last step of a stage."""
-    done = sorted(__running__.values(), key=lambda state: state["__run_num__"])
-    did = [state for state in done if state.get("changed", state["changes"])]  # Salt has failures in changes too
-    changed = {state["name"]: list(state.get("changed", ())) for state in did}
+    changed = {state["name"]: list(state.get("changed", ())) for state in _changing()}
     return runner(name, check=name, changed=changed, **kwargs)
 
 
@@ -70,6 +95,8 @@ def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
     ret = {"name": name, "result": True, "changes": {}, "comment": ""}
     arguments = {key: value for key, value in kwargs.items() if not key.startswith("__") and key not in RESERVED}
     runs = name
+    if _later():
+        return _unchanged(name, LATER)
     if __opts__["test"]:
         if not check:
             ret["comment"] = "runs on the master when the stage does"
@@ -101,6 +128,8 @@ def state(
     go_on
         Whether the stage goes on without a host that fails here: it is left out of what follows, and named at the end.
     """
+    if _later():
+        return _unchanged(name, LATER)
     taking, why = _taking(hosts, limited)
     if why:
         return {"name": name, "result": False, "changes": {}, "comment": why}
@@ -153,7 +182,18 @@ def _as_told() -> bool:
 
     if __opts__["test"] or stage_lock.kept(__opts__, "as_told") is not True:
         return False
-    return not any(state.get("changed", state["changes"]) for state in __running__.values())
+    return not _changing()
+
+
+def _changing() -> list[Mapping[str, Any]]:
+    """The steps so far that changed anything, in their order; Salt has failures in changes too."""
+    return [state for state in __running__.values() if state.get("changed", state["changes"])]
+
+
+def _later() -> bool:
+    """Whether the stage that began last is left to ``rest``."""
+    begun = [state for tag, state in __running__.items() if tag.endswith("_|-begin")]  # in the order of running
+    return bool(begun) and "later" in begun[-1]
 
 
 def _look_anew() -> None:
@@ -211,6 +251,7 @@ BUSY = (
     "the Salt master is too busy with {} minions, or gone ({}): 'salt-run halocline.doctor' says what it needs; run "
     "the stage again, which waits for what still runs"
 )
+PUSH, LATER = "policy.push", "another pillar is served now: left to the last step, which takes that"
 RUNNERS = "halocline_runners"  # in __context__
 FEW = 10  # hosts that a comment names
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from proposals.stages.replies import SILENT, Problem, Replies
+from proposals.stages.replies import SILENT, Problem, Replies, together
 from proposals.validation.subject import Subject
-from runners.engine import early, facts, jobs, parts, stage_jobs, stage_lock
+from runners.engine import early, facts, jobs, look, parts, stage_jobs, stage_lock
 
 ROLES = {"node1": ["mon"], "node2": ["storage"], "node3": ["storage"]}
 CHOSEN = Subject(ROLES, {"public_network": "10.0.0.0/24"}, {})
@@ -40,10 +40,10 @@ def stage(monkeypatch):
     early.keep(OPTS, None)
 
 
-def begin(questions):
-    runs, told = stage_jobs.begun(OPTS, ROLES, [*questions, stage_jobs.RUNNING])
+def begin(questions, changes=0):
+    told = early.once(OPTS, ROLES, [*questions, stage_jobs.RUNNING], 15, changes)
     early.keep(OPTS, told)
-    return runs
+    return told.replies[stage_jobs.RUNNING.function].answers
 
 
 @pytest.mark.parametrize("refresh", [False, True])
@@ -54,6 +54,29 @@ def test_preps_first_job_tells_who_has_other_files_and_no_second_one_is_needed(s
     stage.digest = "drifted"
     assert parts.lacking(OPTS, ROLES, refresh) == (["node1", "node2", "node3"], [])  # taken once, then asked anew
     assert len(stage.asked) == 2
+
+
+def test_stages_that_run_as_one_ask_once_until_a_step_changes_anything(stage):
+    begin([*parts.questions(True), *look.QUESTIONS])
+    assert parts.lacking(OPTS, ROLES, True)[0] == ["node3"]
+    begin(look.QUESTIONS)  # the next stage
+    assert early.taken(OPTS, ROLES, look.TRACES) and len(stage.asked) == 1
+    assert early.told(OPTS, ["node1"], parts.REFRESH.function).answers == {"node1": True}
+    assert early.told(OPTS, ["node1"], "test.ping") is None
+    begin([], changes=1)
+    begin([], changes=1)
+    assert len(stage.asked) == 2 and early.told(OPTS, ["node1"], parts.REFRESH.function) is None
+    early.keep(OPTS, None)  # somebody's job ran there meanwhile
+    begin([], changes=1)
+    assert len(stage.asked) == 3
+
+
+def test_what_was_asked_with_others_is_joined_as_one_job_answers_it(stage):
+    begin(look.QUESTIONS)
+    told = early.taken(OPTS, [*ROLES, "node4"], look.TRACES).replies
+    replies = together(told, look.QUESTIONS)
+    assert list(replies.answers) == ["node1", "node2"] and len(replies.answers["node1"]) == 4
+    assert replies.problems == [Problem("node3", "answered [], expected dict"), Problem("node4", SILENT, True)]
 
 
 def test_who_was_left_out_since_is_silent(stage):

@@ -545,7 +545,7 @@ GROUPS = [[["ceph.cluster.osd"], list(NODES)]]
 
 def begun(groups):
     """As a stage's first step looks."""
-    asked = stage_look.questions({}, {"groups": groups, "pillar": {}}, cluster=True)
+    asked = stage_look.questions({}, {"groups": groups, "pillar": {}}, stage_look.CLUSTER, anew=False)
     stage_look.keep({}, stage_look.seen({}, early.ask({}, [*NODES, "salt"], asked), groups))
 
 

@@ -11,7 +11,7 @@ from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
 from proposals.text.errors import ProposalError
-from runners.engine import early, health, maintained, minions, spared, stage_jobs, stage_lock, waiting
+from runners.engine import early, health, maintained, minions, spared, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -424,8 +424,9 @@ def noted(monkeypatch):
     monkeypatch.setattr(stage_lock, "note", lambda opts, job: notes.update(job) or job)
     monkeypatch.setattr(stage_lock, "own", lambda opts: notes)
     away = set()
-    begun = stage_jobs.begun
-    monkeypatch.setattr(stage_jobs, "begun", lambda opts, asked, also: begun(opts, set(asked) - away, also))
+    ask = early.ask
+    monkeypatch.setattr(early, "ask", lambda opts, asked, *more: ask(opts, set(asked) - away, *more))
+    early.keep({}, None)  # what another test's stage was told
     return SimpleNamespace(job=notes, away=away)
 
 

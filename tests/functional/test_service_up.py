@@ -6,7 +6,8 @@ import pytest
 from played import Minions
 from saltmaster import Master
 
-from runners.engine import minions, stage_lock, taking_part
+from proposals.text.errors import ProposalError
+from runners.engine import early, minions, stage_jobs, stage_lock, taking_part
 
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
 TREE += [{"id": -2 - at, "name": f"node{at + 1}", "type": "host", "children": [at]} for at in (0, 1)]
@@ -48,9 +49,17 @@ class Cluster(Minions):
         self.together, self.jobs, self.fails = 0, [], set()
         self.pools, self.systems, self.modules = list(POOLS), [SYSTEM], ["prometheus"]
 
-    def cluster_cli_together(self, minion, functions):
+    def cluster_cli_together(self, minion, functions, asker="salt"):
+        if minion != asker:
+            return {}
         self.together += 1
         return super().cluster_cli_together(minion, functions)
+
+    def saltutil_running(self, _):
+        return []
+
+    def cluster_maintenance_hosts(self, _):
+        return {}
 
     def host_services_running(self, _):
         return {"generation": "g", "ports": [], "units": [], "keyrings": []}
@@ -70,7 +79,7 @@ class Cluster(Minions):
         self.made += commands
         return {}
 
-    def host_states_differing(self, minion, groups, pillar):
+    def host_states_differing(self, minion, groups, pillar, *_):
         assert pillar == {}
         self.looked.append((minion, [list(map(list, group)) for group in groups]))
         return self.differ.get(minion, [])
@@ -125,6 +134,52 @@ def test_a_stages_check_looks_for_the_next_step_too(runners, cluster, monkeypatc
     cluster.looked, cluster.pools = [], []
     runners["service.check"]()
     assert cluster.looked == [] and "ceph osd pool create" in runners["service.up"]()["text"]
+
+
+@pytest.fixture
+def begin(cluster, monkeypatch):
+    """A function: ask as the first step of the stage does; hosts that are silent or differ are said before."""
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "1", "stage": "services"})
+    early.keep({}, None)
+
+    def asked():
+        early.keep({}, None)
+        questions = stage_jobs.questions({}, ["services"], True, False, None)
+        early.keep({}, early.once({}, ["node1", "node2", "salt"], questions, 15, 0))
+        cluster.asked_before = (len(cluster.looked), cluster.together)
+
+    return asked
+
+
+def test_a_stages_first_step_has_asked_for_both_that_follow(runners, cluster, begin):
+    begin()
+    assert cluster.asked_before == (3, 1) and cluster.looked == [(host, ASKED) for host in ("node1", "node2", "salt")]
+    assert "can be brought up" in runners["service.check"]()["text"]
+    assert runners["service.up"]()["text"] == "3 hosts are as told: nothing changed"
+    cluster.differ = {"node1": ["x: would change"]}
+    begin()
+    runners["service.check"]()
+    assert cluster.asked_before == (len(cluster.looked), cluster.together)
+    assert "node1: x: would change" in runners["service.up"]()["text"] and cluster.applied == APPLIED
+
+
+@pytest.mark.parametrize(
+    ("lost", "says"),
+    [("a pool", "ceph osd pool create"), ("a host", "node2: "), ("a moment", "3 hosts are as told: nothing changed")],
+)
+def test_what_the_first_step_was_not_told_is_not_taken_for_well(runners, cluster, begin, monkeypatch, lost, says):
+    def hangs(*_):
+        raise ProposalError("no monitor answers")
+
+    cluster.pools = [] if lost == "a pool" else cluster.pools
+    cluster.silent = {"node2"} if lost == "a host" else set()
+    with monkeypatch.context() as then:
+        if lost == "a moment":  # in which the cluster did not answer: asked again
+            then.setattr(cluster, "cluster_crush_inspect", hangs)
+        begin()
+    runners["service.check"]()
+    done = runners["service.up"]()
+    assert says in done.get("text", done.get("error"))
 
 
 def test_a_service_alone_looks_at_its_own_hosts(runners, cluster):

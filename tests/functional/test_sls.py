@@ -14,7 +14,8 @@ SLS = sorted(
     ".".join(path.relative_to(CHECKOUT / "salt").with_suffix("").parts).removesuffix(".init")
     for path in (CHECKOUT / "salt" / "ceph").rglob("*.sls")
 )
-STAGES = [name for name in SLS if name.startswith("ceph.stage.") and not name[-1].isdigit()]
+AT_ONCE = "ceph.stage.all"
+STAGES = [name for name in SLS if name.startswith("ceph.stage.") and not name[-1].isdigit() and name != AT_ONCE]
 THINKS = re.compile(
     r"\{%-? *(?:if|set|do|macro|import|from|call)\b|salt\[|salt\.[a-z_]+\.[a-z_]+\(|__salt__|split\("
     r"|\{\{[^}]* if |\{\{[^}]* \+ |\{%-? *for [^%]* if "
@@ -106,6 +107,16 @@ def test_nothing_changes_before_the_last_check(show_sls, stage):
     steps = [chunk["name"] for chunk in show_sls(stage)]
     looks = [step in CHECKS for step in steps if step not in SYNC]
     assert looks == sorted(looks, reverse=True), steps
+
+
+def test_all_stages_at_once_are_each_as_it_is_alone_in_their_order(show_sls):
+    stages = [f"ceph.stage.{name}" for name in ("prep", "discovery", "configure", "deploy", "services")]
+    own = ("__id__", "fun", "name", "only", "failhard", "sls", "hosts", "members", "stage")
+    alone = [chunk for stage in stages for chunk in show_sls(stage)]
+    begin, *steps, rest = show_sls(AT_ONCE)
+    assert [[step.get(key) for key in own] for step in steps] == [[step.get(key) for key in own] for step in alone]
+    assert (begin["fun"], begin["stage"], rest["fun"], rest["sls"]) == ("begin", "all", "rest", stages[3:])
+    assert begin["only"] == rest["only"] == "node[1-4]*" and begin["failhard"] is rest["failhard"] is True
 
 
 def test_numbers_are_names(checkout):

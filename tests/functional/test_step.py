@@ -31,7 +31,7 @@ def state(checkout, monkeypatch):
                 raise answers
             return {"name": name, **(answers(told) if callable(answers) else answers)}
 
-        step.__globals__.update(__opts__=OPTS, __context__={}, __states__={"salt.state": applied})
+        step.__globals__.update(__opts__=OPTS, __context__={}, __running__={}, __states__={"salt.state": applied})
         return step("tunings", "ceph.host.tunings", hosts, **more)
 
     return run
@@ -150,7 +150,7 @@ def test_all_steps_of_a_stage_share_runners_that_are_loaded_once(checkout, monke
     monkeypatch.setattr(salt.loader, "runner", lambda _: made.append(1) or Runners([], changes={"a": 1}))
     monkeypatch.setattr(salt.utils.event, "fire_args", lambda _, jid, said, **__: told.append((jid, said["name"])))
     step = runpy.run_path(str(checkout / "salt/_states/step.py"))["runner"]
-    step.__globals__.update(__opts__=OPTS, __context__={}, __orchestration_jid__="1")
+    step.__globals__.update(__opts__=OPTS, __context__={}, __running__={}, __orchestration_jid__="1")
     answers = [step(name) for name in ("validate.deploy", "health.before")]
     assert [(answer["comment"], answer["changed"]) for answer in answers] == [
         ("validate.deploy", ["a"]),
@@ -178,7 +178,9 @@ def test_steps_of_a_stage_share_the_masters_pillar_until_one_changes_anything(ch
 
 
 NOP = {"result": True, "changes": {}, "comment": "States ran successfully."}
+BEGIN = {"fun": "begin", "state": "step", "name": "stage.begin", "stage": "deploy"}
 STAGE = [  # as Salt's compiler has it
+    BEGIN,
     {"fun": "state", "state": "step", "name": "before", "sls": "ceph.host.check", "hosts": ["a", "b", "c"]},
     {"fun": "look", "state": "step", "name": "targets.same"},
     {"fun": "state", "state": "step", "name": "conf", "sls": ["packages", "conf"], "hosts": ["a", "b", "c"]},
@@ -211,15 +213,16 @@ def test_the_first_step_is_told_all_that_the_steps_behind_the_look_apply_and_on_
     groups = [[["packages", "conf", "check"], ["a"]], [["packages", "conf", "osd"], ["b", "c"]]]
     look = {"groups": groups, "pillar": {"more": 1}}
     names = [each["name"] for each in STAGE]
-    assert asked == [("stage.begin", {"steps": names, "look": look, "stage": "deploy"})]
+    told = {"steps": names, "look": look, "stages": ["deploy"], "changes": 0, "stage": "deploy"}
+    assert asked == [("stage.begin", told)]
     assert step["look"]("targets.same")["result"] is True and asked[1:] == [("targets.same", {})]
 
 
 def test_a_stage_for_all_minions_of_ours_looks_at_these(stage):
     step, asked, _, _ = stage
-    every = [*STAGE[1:2], {"fun": "state", "name": "packages", "sls": ["repo", "packages"]}]
+    every = [BEGIN, *STAGE[2:3], {"fun": "state", "name": "packages", "sls": ["repo", "packages"]}]
     step["begin"].__globals__["__lowstate__"] = every
-    step["begin"]("stage.begin")
+    step["begin"]("stage.begin", stage="deploy")
     assert asked[0][1]["look"] == {"groups": [[["repo", "packages"], None]], "pillar": {}}
 
 
@@ -227,8 +230,8 @@ def test_a_stage_for_all_minions_of_ours_looks_at_these(stage):
 def test_nothing_is_looked_at_where_the_steps_say_it_themselves(stage, why):
     step, asked, _, _ = stage
     step["begin"].__globals__["__opts__"]["test"] = why == "in test mode"
-    step["begin"].__globals__["__lowstate__"] = STAGE if why == "in test mode" else STAGE[:1]
-    step["begin"]("stage.begin")
+    step["begin"].__globals__["__lowstate__"] = STAGE if why == "in test mode" else STAGE[:2]
+    step["begin"]("stage.begin", stage="deploy")
     assert asked[0][1]["look"] is None
     assert (step["look"]("targets.same")["comment"] == "looks at once where the stage runs") is (why == "in test mode")
 
@@ -248,3 +251,55 @@ def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stag
     step["state"].__globals__["__opts__"]["test"] = True
     step["state"]("planned", "osd", ["a"])
     assert applied == ["after a change", "seen False", "seen None", "seen yes", "planned"]
+
+
+SEVERAL = [{**BEGIN, "stage": stage} for stage in ("all", "configure", "deploy")]
+PUSHED = {"name": "policy.push", "changes": {"generation": "b"}, "changed": ["generation"], "__run_num__": 3}
+
+
+def test_stages_that_run_as_one_are_told_which_and_how_much_has_changed(stage):
+    step, asked, _, _ = stage
+    step["begin"].__globals__.update(__lowstate__=SEVERAL)
+    step["begin"]("stage.begin", stage="all")
+    step["begin"].__globals__.update(__running__={"a": {**PUSHED, "changes": {"secrets": ["x"]}}})
+    step["begin"]("stage.begin", stage="deploy")
+    told = [{key: each[key] for key in ("stages", "changes")} for _, each in asked]
+    assert told == [{"stages": ["all", "configure", "deploy"], "changes": 0}, {"stages": ["deploy"], "changes": 1}]
+
+
+def ran(step, states, retcode=0):
+    """What ``step.rest`` answers and was asked, behind a stage that began after configure had served a generation."""
+    asked = []
+    runners = {"state.orchestrate": lambda **told: asked.append(told) or {"data": {"m": states}, "retcode": retcode}}
+    context = {step["begin"].__globals__["RUNNERS"]: runners}
+    step["begin"].__globals__.update(__lowstate__=SEVERAL, __running__={"push": PUSHED}, __context__=context)
+    later = step["begin"]("stage.begin", stage="deploy") | {"__run_num__": 4}
+    step["begin"].__globals__["__running__"]["step_|-x_|-stage.begin_|-begin"] = later
+    return step["rest"]("rest", ["ceph.stage.deploy"], only="a*"), asked
+
+
+def test_where_configure_serves_another_generation_stages_compiled_before_do_nothing_and_run_at_the_end(stage):
+    step, others, applied, seen = stage
+    seen["as_told"] = False
+    states = {"step_|-x_|-x_|-runner": {"name": "x", "result": True, "changes": {}, "__run_num__": 0}}
+    rest, asked = ran(step, states)
+    told = {"mods": ["ceph.stage.deploy"], "pillar": {"ceph_only": "a*"}, "orchestration_jid": "1"}
+    assert asked == [told] and rest["states"] == states and rest["result"] is True
+    quiet = [step["runner"]("validate.deploy"), step["end"]("targets.left"), step["look"]("targets.same")]
+    quiet += [step["state"]("osd", "osd", ["a"])]
+    assert {each["comment"] for each in quiet} == {step["begin"].__globals__["LATER"]}
+    assert not others and not applied and not any(each["changes"] for each in quiet)
+
+
+@pytest.mark.parametrize("states", [["Rendering SLS failed"], {"a": {"result": False, "changes": {}}}])
+def test_what_fails_in_them_fails_there(stage, states):
+    rest, _ = ran(stage[0], states, 1)
+    assert rest["result"] is False and ("Rendering SLS failed" in rest["comment"] or rest["states"] == states)
+
+
+def test_where_it_serves_what_it_did_nothing_is_left_to_the_end(stage):
+    step, asked, _, _ = stage
+    running = {"push": {**PUSHED, "changes": {}}, "b_|-begin": {"changes": {}, "__run_num__": 0}}
+    step["begin"].__globals__.update(__lowstate__=SEVERAL, __running__=running)
+    assert step["begin"]("stage.begin", stage="deploy")["comment"] == "stage.begin"
+    assert "nothing left" in step["rest"]("rest", ["ceph.stage.deploy"])["comment"] and len(asked) == 1

@@ -11,7 +11,7 @@ from proposals.files.site import Site
 from proposals.pillar import generation_disk, held, key_store, secrets
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import InventoryError, PolicyError
-from runners.engine import jobs, keys
+from runners.engine import early, jobs, keys
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures/keys/cases.yaml").read_text())
 STORE = "/var/lib/ceph/mon/ceph-node1/keyring"
@@ -52,6 +52,7 @@ def refuse(site, monkeypatch):
     monkeypatch.setattr(keys, "site", lambda opts: site)
 
     def ask(answers, problems=(), hosts=None):
+        monkeypatch.setattr(early, "taken", lambda *_: None)
         monkeypatch.setattr(jobs, "ask", lambda *words: Replies(answers, list(problems)))
         return keys.refuse({}, BUILT, hosts or {}, FSID)
 

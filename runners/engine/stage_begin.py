@@ -1,0 +1,106 @@
+"""A stage's first step: the lock and the run log, who answers, who is left out, what an interrupted run left."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from proposals.stages import masters, orchestrations, presence, targets
+from runners.engine import (
+    answer,
+    early,
+    maintained,
+    minions,
+    stage_child,
+    stage_jobs,
+    stage_lock,
+    stage_log,
+    stage_look,
+    stage_recorder,
+    taking_part,
+)
+
+WAIT = 600  # seconds for jobs that an interrupted run left on its minions
+INTERRUPTED = (
+    "stage {}: interrupted; its jobs on minions go on: 'salt-run stage.stop' ends them, running the stage again waits "
+    "for them"
+)
+
+
+class Told(NamedTuple):
+    """What the stage says of itself: arguments of the runner ``stage.begin``."""
+
+    stage: str
+    stages: Sequence[str]
+    needs: str
+    members: Sequence[str] | None
+    must: Sequence[str]
+    only: str | None
+    steps: Sequence[str]
+    look: Mapping[str, Any] | None
+    changes: int
+
+
+def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
+    """Begin it.
+
+    opts
+        The master's options.
+    of
+        What it says of itself.
+    wait
+        Seconds to wait for jobs of an interrupted run.
+    test
+        Only look (test mode): no run log.
+    """
+    job, log = stage_lock.take(opts, of.stage) or {}, None
+    stage_lock.whole(opts)
+    expected = minions.addressed(opts, of.stage, of.members, of.changes)
+    hosts, ours = targets.named(of.only, expected), {"ours": expected} if of.members is None else {}
+    note: dict[str, Any] = {"only": of.only, "hosts": hosts, "must": list(of.must), **ours}
+    if job and not test:
+        job = _recorded(opts, job, note, of)
+        log = job["log"]
+    whole = hosts == expected
+    look = of.look if whole else None
+    asked = stage_jobs.questions(opts, of.stages, whole, test, look)
+    told = early.once(opts, expected, asked, stage_jobs.PATIENCE, of.changes)
+    running = told.replies[stage_jobs.RUNNING.function].answers
+    answered = {minion: orchestrations.state_runs(answer) for minion, answer in running.items()}
+    masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
+    if masters_ and minions.pillar(opts).get(masters.SETTING) is not True:
+        masters.refuse(of.stage, masters_)
+    note["silent"] = sorted(set(expected) - set(answered))
+    away, unknown = maintained.known(opts, told.replies)
+    note |= taking_part.left_at_first(note, away)
+    if job:
+        stage_lock.note(opts, {**job, **note})
+    if set(note["hosts"]) <= note["maintenance"].keys():
+        return answer.bad(f"stage {of.stage}: all of its hosts are in maintenance: see 'salt-run maintenance.show'")
+    if missing := presence.absent(presence.needed(of.needs, note["hosts"], of.must), note, answered):
+        return answer.bad(presence.missing(of.stage, missing, expected))
+    if left := stage_jobs.wait(opts, answered, wait, lambda jobs: _waits(opts, of.stage, jobs, wait, log)):
+        return answer.bad(
+            f"stage {of.stage}: after {wait} s these jobs of an interrupted run still run: "
+            f"{orchestrations.named(left)}; {orchestrations.ended(left)}"
+        )
+    busy = any(answered.values())  # what was waited for has changed hosts since
+    early.keep(opts, None if busy else told)
+    if look is not None and stage_look.DIFFERING in told.replies and not busy:
+        stage_look.keep(opts, stage_look.seen(opts, told, targets.groups(note, look["groups"], expected)))
+    began = targets.began(note, expected, len(answered))
+    return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
+
+
+def _recorded(opts: Mapping, job: stage_lock.Job, note: Mapping[str, Any], of: Told) -> stage_lock.Job:
+    """The job with its run log: that of the stage before in the same run, or a new one."""
+    if "log" not in job:
+        job = {**job, "log": str(stage_recorder.start(opts, {**job, **note, "steps": list(of.steps)}))}
+        stage_child.guard(of.stage, INTERRUPTED.format(of.stage))
+    return stage_lock.note(opts, job)
+
+
+def _waits(opts: Mapping, stage: str, jobs: str, limit: float, log: str | None) -> None:
+    """Say what a stage waits for; a program that named its ``--out`` gets the answer alone."""
+    if log:
+        stage_log.add(log, "waits", jobs=jobs, limit=limit)
+    if not opts.get("output"):
+        print(f"stage {stage}: waits up to {limit} s for jobs of an interrupted run: {jobs}", flush=True)

@@ -1,0 +1,106 @@
+"""Stages 0 to 4 as one: one look where nothing is to be done; what drifted of any stage is found, and what policy.cfg
+says now is deployed in the same run."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from bus import cost
+from product import PILLAR, Product, until
+from saltcli import salt_run
+
+from lab.guide import POLICY
+
+pytestmark = pytest.mark.big
+ALL, JOBS = "ceph.stage.all", 1
+CONF, RULES = "/etc/chrony/conf.d/halocline.conf", "/var/cache/salt/minion/extmods/modules/disks.py"
+KEYRING = "/etc/ceph/ceph.client.admin.keyring"
+FIRST_OSD = "ceph-osd@$(ls /var/lib/ceph/osd | head -1 | cut -d- -f2)"
+# Host, what somebody did there, what shows that it is mended, the steps that change anything.
+DRIFTS: Mapping[str, tuple[str, str, str, set[str]]] = {
+    "prep: a stopped time server": (
+        "node1",
+        "systemctl stop chrony",
+        "systemctl is-active chrony",
+        {"ceph-stage-prep-packages"},
+    ),
+    "prep: a module of a host": ("node2", f"echo '# mine' >>{RULES}", f"! grep mine {RULES}", {"ceph-stage-prep-sync"}),
+    "discovery: what was stored": (
+        "saltmaster",
+        f"rm {PILLAR}/inventory/node3.json",
+        f"test -s {PILLAR}/inventory/node3.json",
+        {"ceph-stage-discovery-collect"},
+    ),
+    "configure: what is served": (
+        "saltmaster",
+        f"echo '# mine' >>$(readlink -f {PILLAR}/current)/stack/default/ceph/minions/node1.yml",
+        f"! grep mine {PILLAR}/current/stack/default/ceph/minions/node1.yml",
+        {"ceph-stage-configure-push"},
+    ),
+    "deploy: a stopped OSD": (
+        "node3",
+        f"systemctl stop {FIRST_OSD}",
+        f"systemctl is-active {FIRST_OSD}",
+        {"ceph-stage-deploy-daemons"},
+    ),
+}
+
+
+def ran(cluster: Product) -> dict[str, dict]:
+    """What each step of a run that ends well answers, by its id; those of stages compiled anew among them."""
+    (steps,) = salt_run(cluster.session, "state.orch", ALL).data["data"].values()
+    nested = [step["states"] for step in steps.values() if "states" in step]
+    told = {step["__id__"]: step for each in [steps, *nested] for step in each.values()}
+    assert all(step["result"] is True for step in told.values()), told
+    return told
+
+
+def changed(steps: Mapping[str, dict]) -> set[str]:
+    return {name for name, step in steps.items() if step["changes"]}
+
+
+@pytest.fixture(autouse=True)
+def well(cluster: Product) -> Iterator[None]:
+    until(cluster.whole, 120, "HEALTH_OK")
+    yield
+    until(cluster.whole, 120, "HEALTH_OK afterwards")
+
+
+def test_where_nothing_is_to_be_done_all_stages_cost_little_more_than_one(cluster: Product) -> None:
+    ran(cluster)
+    spent = cost(cluster.session, f"salt-run stage.run {ALL.rpartition('.')[2]}")
+    assert spent.done.out.splitlines()[-1].startswith("(/var/log/halocline/all-") or "nothing changed" in spent.done.out
+    assert len(spent.jobs) <= JOBS, [(job["fun"], job["minions"]) for job in spent.jobs]
+    assert changed(ran(cluster)) == set()
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+def test_what_drifted_is_found_and_mended_whichever_stage_is_for_it(cluster: Product, drift: str) -> None:
+    host, spoil, mended, steps = DRIFTS[drift]
+    cluster.run(host, spoil)
+    assert changed(ran(cluster)) == steps
+    assert cluster.run(host, mended, check=False).code == 0
+    assert changed(ran(cluster)) == set()
+
+
+def test_what_policy_cfg_says_now_is_deployed_in_the_same_run(cluster: Product) -> None:
+    line = "role-admin/cluster/node1.sls"
+    cluster.run("saltmaster", f"echo {line} >>{POLICY}")
+    try:
+        steps = ran(cluster)
+        assert changed(steps) >= {"ceph-stage-configure-push", "ceph-stage-deploy-admin"}, changed(steps)
+        assert "left to the last step" in steps["ceph-stage-deploy-begin"]["comment"] or steps["ceph-stage-all-rest"]
+        assert cluster.run("node1", f"test -s {KEYRING}", check=False).code == 0
+        assert changed(ran(cluster)) == set()
+    finally:
+        cluster.run("saltmaster", f"sed -i '\\#{line}#d' {POLICY}")
+        ran(cluster)
+        cluster.run("node1", f"rm -f {KEYRING}")
+
+
+def test_a_policy_that_means_nothing_stops_before_anything_is_deployed(cluster: Product) -> None:
+    cluster.run("saltmaster", f"cp {POLICY} /root/policy.kept && echo nonsense/ >>{POLICY}")
+    try:
+        done = cluster.run("saltmaster", "salt-run stage.run all", check=False)
+        assert done.code == 2 and "policy.cfg" in done.out and "deploy" not in done.out.partition("stage all:")[2], done
+    finally:
+        cluster.run("saltmaster", f"mv /root/policy.kept {POLICY}")
