@@ -134,7 +134,7 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
 
 def _refresh(paths: site.Site, built: generation.Generation, changed: bool) -> list[str]:
     """Let the minions fetch their pillar, those too that lost their place in it, in one job; say which did not. Where
-    nothing changed they have done so in the stage's first step, which asks for it.
+    nothing changed and prep is a stage of the same run, they have done so in its first step.
     """
     lost = set(named.known(paths)) & set(minions.ours(__opts__))
     asked = sorted({*built.members["all"], *lost})

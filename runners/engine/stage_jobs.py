@@ -47,7 +47,7 @@ def questions(
     asked = facts.questions(opts) if deploys else []  # first: they tell the time
     if whole and not test:
         asked += look.QUESTIONS if "discovery" in stages else []
-        asked += [keys.QUESTION, parts.REFRESH] if "configure" in stages else []
+        asked += [keys.QUESTION] if "configure" in stages else []
     asked += parts.questions(refresh=not test) if preps and whole else []
     asked += [RUNNING, masters.ACTIVE]
     more, cluster, groups = service_look.early_questions(opts) if services and whole and not test else ([], {}, [])

@@ -7,7 +7,19 @@ import pytest
 
 from proposals.stages.replies import SILENT, Problem, Replies, together
 from proposals.validation.subject import Subject
-from runners.engine import early, facts, jobs, look, parts, stage_jobs, stage_lock
+from runners.engine import (
+    early,
+    facts,
+    jobs,
+    keys,
+    look,
+    minions,
+    parts,
+    service_look,
+    stage_jobs,
+    stage_lock,
+    stage_look,
+)
 
 ROLES = {"node1": ["mon"], "node2": ["storage"], "node3": ["storage"]}
 CHOSEN = Subject(ROLES, {"public_network": "10.0.0.0/24"}, {})
@@ -120,3 +132,62 @@ def test_facts_are_asked_anew_where_they_would_say_less(stage, why):
     stage.now = time.time()
     stage.words = [{"names": "b"}] if why == "another question" else stage.words
     assert facts.ask(OPTS, CHOSEN)[1]["node1"] < facts.EARLY and len(stage.asked) == 2
+
+
+LOOKED = {"groups": [[["ceph.cluster.osd"], ["node2"]]], "pillar": {}}
+DISCOVERY, PREP = {each.function for each in look.QUESTIONS}, {parts.DIGEST.function, parts.REFRESH.function}
+CONFIGURE, HOSTS = {keys.ASKED}, {each.function for each in stage_look.HOSTS}
+CLUSTER, STATES, AWAY = stage_look.TOGETHER, stage_look.DIFFERING, stage_look.MAINTAINED
+DEPLOY = {
+    facts.ASKED,
+    facts.SINCE.function,
+    CLUSTER,
+    STATES,
+    *HOSTS,
+    *(each.function for each in facts.BESIDE.values()),
+}
+SERVICES = {service_look.RUNNING, CLUSTER, STATES}
+EVERY = ["prep", "discovery", "configure", "deploy", "services"]
+
+
+@pytest.mark.parametrize(
+    ("stages", "looked", "whole", "more"),
+    [
+        (["prep"], LOOKED, True, {*PREP, STATES, AWAY}),
+        (["discovery"], None, True, {*DISCOVERY, AWAY}),
+        (["configure"], None, True, {*CONFIGURE, AWAY}),
+        (["deploy"], LOOKED, True, DEPLOY),
+        (["services"], None, True, SERVICES),
+        (["cephfs"], None, True, {AWAY}),
+        (["all", *EVERY], LOOKED, True, {*PREP, *DISCOVERY, *CONFIGURE, *DEPLOY, *SERVICES}),
+        (["all", *EVERY], None, False, {AWAY, facts.ASKED}),  # for some hosts only
+    ],
+)
+@pytest.mark.parametrize("test", [False, True])
+def test_each_stage_asks_first_what_its_steps_want_to_know(stage, monkeypatch, stages, looked, whole, more, test):
+    members = {"all": list(ROLES), "master": ["node1"]}
+    step = {"ports": {}, "parts": {"mds": ["node2"]}, "pools": {}, "cluster": {}}
+    monkeypatch.setattr(minions, "members", lambda _: members)
+    monkeypatch.setattr(minions, "pillar", lambda _: {"ceph": {"members": members, "services": {"cephfs": step}}})
+    asked = stage_jobs.questions(OPTS, stages, whole, test, None if test else looked)
+    functions = [each.function for each in asked]
+    assert len(functions) == len(set(functions))
+    if not test:
+        assert set(functions) == {"saltutil.running", "host_masters.active", *more}
+        assert not {"deploy"} & set(stages) or functions[0] == facts.ASKED  # they tell the time
+        if looked and "prep" in stages:  # what is new is read before states are looked at
+            assert functions.index(STATES) > functions.index(parts.REFRESH.function)
+    else:  # the steps ask themselves, and nobody reads anything anew
+        assert not {parts.REFRESH.function, STATES, CLUSTER, *DISCOVERY} & set(functions)
+
+
+def test_services_look_at_the_hosts_of_their_own_and_ask_the_cluster_for_them(stage, monkeypatch):
+    members = {"all": list(ROLES), "master": ["node1"]}
+    step = {"ports": {}, "parts": {"mds": ["node2"]}, "pools": {}, "cluster": {}}
+    monkeypatch.setattr(minions, "members", lambda _: members)
+    monkeypatch.setattr(minions, "pillar", lambda _: {"ceph": {"members": members, "services": {"cephfs": step}}})
+    asked = {each.function: each.arguments for each in stage_jobs.questions(OPTS, EVERY, True, False, LOOKED)}
+    own = [(["ceph.cluster.keys"], ["node1"]), (["ceph.service.mds"], ["node2"])]
+    assert asked[STATES] == [[*LOOKED["groups"], *own], {}, False, True]
+    assert asked[CLUSTER][0] == {**stage_look.CLUSTER, "cluster_cephfs.inspect": []}
+    assert asked[keys.ASKED] == [True]  # deploy's: with what monitors know
