@@ -32,7 +32,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
-        self.at = 0  # of them, counted from 1: several may have one name
+        self.at = 0  # of them, counted from 1: several may have one name; a log begins in the first
         self.since = 0.0
         self._begin("")
 
@@ -64,7 +64,7 @@ class Progress:
                 at, of = self.place()
                 return [*folded, f"step {at} of {of}: {self.step}" if of else self.step]
             case "stage":
-                self.since, self.steps, self.at = _time(record), list(record.get("steps", ())), 0
+                self.since, self.steps, self.at = _time(record), list(record.get("steps", ())), 1
         folded = self._fold(_time(record)) if record["event"] in ("result", "end") else []
         if record["event"] == "end":
             return [*folded, *record.get("summary", ())]
@@ -87,10 +87,9 @@ class Progress:
 
     def text(self, now: float) -> str:
         """What a person reads of the step while it goes on, below its name."""
-        if not self.step:
-            return f"sees who answers, {self.seconds(now):.0f} s"
         osds = self._all()
-        words = [f"{len(self.asked) - len(self.left)} of {len(self.asked)}"] if self.asked else []
+        words = [] if self.step else ["sees who answers"]
+        words += [f"{len(self.asked) - len(self.left)} of {len(self.asked)}"] if self.asked else []
         words += [f"{failed} failed"] if (failed := len(_failed(self.folded))) else []
         words += [_counts(osds)] if osds.of else []
         words.append(f"{self.seconds(now):.0f} s")
@@ -124,6 +123,8 @@ class Progress:
 
     def _minion(self, record: Record) -> list[str]:
         self.left.discard(record["minion"])
+        if not self.step:  # the first, which is about who answers
+            return []
         if len(self.asked) <= MANY:
             return [line(record) or ""]
         self.folded.append(record)

@@ -19,6 +19,7 @@ MOST = 10_000  # OSDs of one host: no number above this is believed
 OSD = ["halocline", "osd"]  # the tag of _modules/osd.py, split
 NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
 COUNTS = ("made", "failed", "of")  # what its events carry
+BEGIN = "stage.begin"  # the first step: the log begins in it, behind its own event
 Record = dict[str, Any]
 
 
@@ -32,7 +33,7 @@ class Run:
 
     def __init__(self, jid: str) -> None:
         self.jid = jid
-        self.step: dict[str, Any] = {}
+        self.step: dict[str, Any] = {"step": BEGIN, "runner": True}
         self.jobs: dict[str, dict[str, str]] = {}
         self.through: dict[str, int] = {}  # of those that the step waits for: how many OSDs each told of, -1 at first
 
@@ -68,7 +69,7 @@ class Run:
             if self.step.get("runner")
             else data["fun"] == "state.sls" and data["arg"][:1] == [self.step.get("what")]
         )
-        if not ours or not self.step:
+        if not ours or (self.step["step"] == BEGIN and self.jobs):  # it asks who is still busy, again and again
             return []
         self.jobs[data["jid"]] = {"step": self.step["step"], "start": data["_stamp"]}
         self.through |= dict.fromkeys(data["minions"], -1)
@@ -89,8 +90,8 @@ class Run:
 
 
 def _minion(data: Mapping[str, Any], job: Mapping[str, str]) -> Record:
-    """What one minion returned to a job of a step."""
-    reason, changes = _outcome(data["return"], data.get("success", True))
+    """What one minion returned to a job of a step. What the first asks may fail: the step that takes it says so."""
+    reason, changes = ("", 0) if job["step"] == BEGIN else _outcome(data["return"], data.get("success", True))
     return record(
         "minion",
         step=job["step"],

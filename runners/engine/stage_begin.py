@@ -1,14 +1,22 @@
 """A stage's first step: the lock and the run log, who answers, who is left out, what an interrupted run left."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from proposals.stages import masters, orchestrations, presence, targets
+from proposals.stages.replies import Question
+from proposals.text.errors import ArgumentError, PolicyError
+from proposals.text.form import has
 from runners.engine import (
     answer,
     early,
+    facts,
+    keys,
+    look,
     maintained,
     minions,
+    parts,
+    service_look,
     stage_child,
     stage_jobs,
     stage_lock,
@@ -18,6 +26,7 @@ from runners.engine import (
     taking_part,
 )
 
+LOOK = {"groups": [[object]], "pillar": {"*": object}}
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
 INTERRUPTED = (
     "stage {}: interrupted; its jobs on minions go on: 'salt-run stage.stop' ends them, running the stage again waits "
@@ -60,8 +69,8 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
         job = _recorded(opts, job, note, of)
         log = job["log"]
     whole = hosts == expected
-    look = of.look if whole else None
-    asked = stage_jobs.questions(opts, of.stages, whole, test, look)
+    looked = of.look if whole else None
+    asked = questions(opts, of.stages, whole, test, looked)
     told = early.once(opts, expected, asked, stage_jobs.PATIENCE, of.changes)
     running = told.replies[stage_jobs.RUNNING.function].answers
     answered = {minion: orchestrations.state_runs(answer) for minion, answer in running.items()}
@@ -84,10 +93,61 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
         )
     busy = any(answered.values())  # what was waited for has changed hosts since
     early.keep(opts, None if busy else told)
-    if look is not None and stage_look.DIFFERING in told.replies and not busy:
-        stage_look.keep(opts, stage_look.seen(opts, told, targets.groups(note, look["groups"], expected)))
+    if looked is not None and stage_look.DIFFERING in told.replies and not busy:
+        stage_look.keep(opts, stage_look.seen(opts, told, targets.groups(note, looked["groups"], expected)))
     began = targets.began(note, expected, len(answered))
     return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
+
+
+def questions(
+    opts: Mapping, stages: Collection[str], whole: bool, test: bool, looked: Mapping | None
+) -> list[Question]:
+    """Return what stages that begin ask all hosts: what runs there, what their next steps ask them, which masters they
+    have, one of them who is in maintenance; and their look.
+
+    opts
+        The master's options.
+    stages
+        The names of those that are run as one; of a stage by itself its own.
+    whole
+        Whether the run is for all hosts: a minion that it is not for reads nothing anew.
+    test
+        Whether it is in test mode.
+    looked
+        Their look: SLS with their hosts (``groups``), and more ``pillar`` for them; None where they have none.
+
+    Raises ArgumentError for a look of another form.
+    """
+    if looked is not None and not (has(looked, LOOK) and all(len(group) == 2 for group in looked["groups"])):
+        raise ArgumentError("look= is what a stage's own first step tells (step.begin): leave it out")
+    preps = "prep" in stages
+    deploys, services = ("deploy" in stages, "services" in stages) if _configured(opts) else (False, False)
+    asked = facts.questions(opts) if deploys else []  # first: they tell the time
+    if whole and not test:
+        asked += look.QUESTIONS if "discovery" in stages else []
+        asked += [keys.QUESTION] if "configure" in stages else []
+    asked += parts.questions(refresh=not test) if preps and whole else []
+    asked += [stage_jobs.RUNNING, masters.ACTIVE]
+    more, cluster, groups = service_look.early_questions(opts) if services and whole and not test else ([], {}, [])
+    if looked is None and not groups:
+        return _each([*asked, *maintained.questions(opts)])
+    looked = {"groups": [*(looked["groups"] if looked else ()), *groups], "pillar": looked["pillar"] if looked else {}}
+    cluster |= stage_look.CLUSTER if deploys else {stage_look.MAINTAINED: []} if cluster else {}
+    asked += facts.BESIDE.values() if deploys else [] if cluster else maintained.questions(opts)
+    asked += [*more, *stage_look.questions(opts, looked, cluster, anew=preps)]
+    return _each([*asked, *([facts.SINCE] if deploys else [])])
+
+
+def _configured(opts: Mapping) -> bool:
+    try:
+        return bool(minions.members(opts))
+    except PolicyError:
+        return False
+
+
+def _each(questions: Iterable[Question]) -> list[Question]:
+    """Each function once, as its last question has it: of two stages the later one asks for more."""
+    return list({question.function: question for question in questions}.values())
 
 
 def _recorded(opts: Mapping, job: stage_lock.Job, note: Mapping[str, Any], of: Told) -> stage_lock.Job:

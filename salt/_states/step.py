@@ -74,7 +74,7 @@ def _looked_at() -> dict[str, Any] | None:
     wanted: dict[str | None, list[str]] = {}
     for step in (step for step in __lowstate__[at + 1 :] if step["fun"] == "state"):
         pillar |= step.get("pillar") or {}
-        for host in step.get("hosts") or [None]:
+        for host in [None] if step.get("hosts") is None else step["hosts"]:
             wanted.setdefault(host, []).extend([step["sls"]] if isinstance(step["sls"], str) else step["sls"])
     groups: dict[tuple[str, ...], list[str | None]] = {}
     for host, sls in wanted.items():
@@ -243,7 +243,7 @@ def _runners() -> Mapping[str, Any]:
     cache, and ``saltutil.runner`` makes a client for each: a second of a processor for what the run log says already.
     """
     if RUNNERS not in __context__:
-        __context__[RUNNERS] = salt.loader.runner(__opts__)
+        __context__[RUNNERS] = salt.loader.runner(__opts__, utils=salt.loader.utils(__opts__))
     return __context__[RUNNERS]
 
 

@@ -16,6 +16,7 @@ from runners.engine import (
     minions,
     parts,
     service_look,
+    stage_begin,
     stage_jobs,
     stage_lock,
     stage_look,
@@ -169,7 +170,7 @@ def test_each_stage_asks_first_what_its_steps_want_to_know(stage, monkeypatch, s
     step = {"ports": {}, "parts": {"mds": ["node2"]}, "pools": {}, "cluster": {}}
     monkeypatch.setattr(minions, "members", lambda _: members)
     monkeypatch.setattr(minions, "pillar", lambda _: {"ceph": {"members": members, "services": {"cephfs": step}}})
-    asked = stage_jobs.questions(OPTS, stages, whole, test, None if test else looked)
+    asked = stage_begin.questions(OPTS, stages, whole, test, None if test else looked)
     functions = [each.function for each in asked]
     assert len(functions) == len(set(functions))
     if not test:
@@ -186,7 +187,7 @@ def test_services_look_at_the_hosts_of_their_own_and_ask_the_cluster_for_them(st
     step = {"ports": {}, "parts": {"mds": ["node2"]}, "pools": {}, "cluster": {}}
     monkeypatch.setattr(minions, "members", lambda _: members)
     monkeypatch.setattr(minions, "pillar", lambda _: {"ceph": {"members": members, "services": {"cephfs": step}}})
-    asked = {each.function: each.arguments for each in stage_jobs.questions(OPTS, EVERY, True, False, LOOKED)}
+    asked = {each.function: each.arguments for each in stage_begin.questions(OPTS, EVERY, True, False, LOOKED)}
     own = [(["ceph.cluster.keys"], ["node1"]), (["ceph.service.mds"], ["node2"])]
     assert asked[STATES] == [[*LOOKED["groups"], *own], {}, False, True]
     assert asked[CLUSTER][0] == {**stage_look.CLUSTER, "cluster_cephfs.inspect": []}

@@ -7,7 +7,7 @@ from played import Minions
 from saltmaster import Master
 
 from proposals.text.errors import ProposalError
-from runners.engine import early, minions, stage_jobs, stage_lock, taking_part
+from runners.engine import early, minions, stage_begin, stage_lock, taking_part
 
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
 TREE += [{"id": -2 - at, "name": f"node{at + 1}", "type": "host", "children": [at]} for at in (0, 1)]
@@ -144,7 +144,7 @@ def begin(cluster, monkeypatch):
 
     def asked():
         early.keep({}, None)
-        questions = stage_jobs.questions({}, ["services"], True, False, None)
+        questions = stage_begin.questions({}, ["services"], True, False, None)
         early.keep({}, early.once({}, ["node1", "node2", "salt"], questions, 15, 0))
         cluster.asked_before = (len(cluster.looked), cluster.together)
 

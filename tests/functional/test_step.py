@@ -119,7 +119,7 @@ def test_a_host_that_failed_is_left_out_by_name_or_the_step_has_failed(state, mo
             return {"error": str(err)}
         return {"text": targets.left_from_here(noted)}
 
-    monkeypatch.setattr(salt.loader, "runner", lambda _: {"targets.leave": leave})
+    monkeypatch.setattr(salt.loader, "runner", lambda _, **__: {"targets.leave": leave})
     answer = {"result": False, "changes": {"ret": answers} if answers else {}, "comment": "Run failed"}
     ret = state(HOSTS[:3], answer, go_on=True)
     assert (noted, ret["result"]) == (left, result), ret
@@ -147,7 +147,7 @@ class Runners(dict):
 
 def test_all_steps_of_a_stage_share_runners_that_are_loaded_once(checkout, monkeypatch):
     made, told = [], []
-    monkeypatch.setattr(salt.loader, "runner", lambda _: made.append(1) or Runners([], changes={"a": 1}))
+    monkeypatch.setattr(salt.loader, "runner", lambda _, **__: made.append(1) or Runners([], changes={"a": 1}))
     monkeypatch.setattr(salt.utils.event, "fire_args", lambda _, jid, said, **__: told.append((jid, said["name"])))
     step = runpy.run_path(str(checkout / "salt/_states/step.py"))["runner"]
     step.__globals__.update(__opts__=OPTS, __context__={}, __running__={}, __orchestration_jid__="1")
@@ -196,7 +196,7 @@ def stage(checkout, monkeypatch):
     asked, applied = [], []
     seen: dict[str, object] = {"as_told": True}
 
-    monkeypatch.setattr(salt.loader, "runner", lambda _: Runners(asked))
+    monkeypatch.setattr(salt.loader, "runner", lambda _, **__: Runners(asked))
     monkeypatch.setattr(salt.utils.event, "fire_args", lambda *_, **__: None)
     monkeypatch.setattr(taking_part, "among", lambda _, hosts, __: hosts)
     monkeypatch.setattr(stage_lock, "kept", lambda _, key: seen.get(key))

@@ -11,7 +11,8 @@ from saltcli import salt_run
 from lab.guide import POLICY
 
 pytestmark = pytest.mark.big
-ALL, JOBS = "ceph.stage.all", 1
+ALL = "ceph.stage.all"
+JOBS = 2  # who answers, with all that stages look at; which OSDs are destroyed (discovery)
 CONF, RULES = "/etc/chrony/conf.d/halocline.conf", "/var/cache/salt/minion/extmods/modules/disks.py"
 KEYRING = "/etc/ceph/ceph.client.admin.keyring"
 FIRST_OSD = "ceph-osd@$(ls /var/lib/ceph/osd | head -1 | cut -d- -f2)"
@@ -68,7 +69,7 @@ def well(cluster: Product) -> Iterator[None]:
 def test_where_nothing_is_to_be_done_all_stages_cost_little_more_than_one(cluster: Product) -> None:
     ran(cluster)
     spent = cost(cluster.session, f"salt-run stage.run {ALL.rpartition('.')[2]}")
-    assert spent.done.out.splitlines()[-1].startswith("(/var/log/halocline/all-") or "nothing changed" in spent.done.out
+    assert "nothing changed\nstage all: done, nothing changed" in spent.done.out
     assert len(spent.jobs) <= JOBS, [(job["fun"], job["minions"]) for job in spent.jobs]
     assert changed(ran(cluster)) == set()
 
@@ -88,7 +89,6 @@ def test_what_policy_cfg_says_now_is_deployed_in_the_same_run(cluster: Product) 
     try:
         steps = ran(cluster)
         assert changed(steps) >= {"ceph-stage-configure-push", "ceph-stage-deploy-admin"}, changed(steps)
-        assert "left to the last step" in steps["ceph-stage-deploy-begin"]["comment"] or steps["ceph-stage-all-rest"]
         assert cluster.run("node1", f"test -s {KEYRING}", check=False).code == 0
         assert changed(ran(cluster)) == set()
     finally:
@@ -101,6 +101,6 @@ def test_a_policy_that_means_nothing_stops_before_anything_is_deployed(cluster: 
     cluster.run("saltmaster", f"cp {POLICY} /root/policy.kept && echo nonsense/ >>{POLICY}")
     try:
         done = cluster.run("saltmaster", "salt-run stage.run all", check=False)
-        assert done.code == 2 and "policy.cfg" in done.out and "deploy" not in done.out.partition("stage all:")[2], done
+        assert done.code != 0 and "policy.cfg line 10: 'nonsense/'" in done.out and "stage-deploy" not in done.out, done
     finally:
         cluster.run("saltmaster", f"mv /root/policy.kept {POLICY}")

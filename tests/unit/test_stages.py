@@ -95,9 +95,12 @@ def test_an_orchestration_for_some_hosts_is_told_by_its_pillar():
     assert line(record) == "deploy: begun by root, job 1, only osdnode[1-4]*"
 
 
+CHANGED = {"event": "result", "step": "ceph-stage-prep-packages", "result": "done", "changed": True}
+
+
 def results(*failed, last="failed"):
     """The end of a run log: a step that was done, those that failed, how the run ended."""
-    done = {"event": "result", "step": "links.deploy", "result": "done"}
+    done = {"event": "result", "step": "links.deploy", "result": "done", "changed": False}
     steps = [{"event": "result", "step": step, "result": "failed"} for step in failed]
     return [{"event": "stage"}, done, *steps, {"event": "end", "result": last}]
 
@@ -109,6 +112,8 @@ def results(*failed, last="failed"):
         (1, results("validate.deploy"), 2),
         (1, results("ceph-stage-deploy-check"), 2),
         (1, results("policy.push"), 2),
+        (1, [CHANGED, *results("validate.deploy")], 1),  # by a stage before, in the same run
+        (1, [{**CHANGED, "step": "minions.sync"}, *results("targets.same")], 2),
         (1, results("ceph-stage-deploy-mon"), 1),
         (1, results("targets.left"), 1),  # something asked for was not made
         (1, results("health.before", "crush.place"), 1),
