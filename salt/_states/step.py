@@ -198,8 +198,9 @@ def _later() -> bool:
 
 def _look_anew() -> None:
     """What was seen before a change holds no more."""
-    from runners.engine import minions, stage_look
+    from runners.engine import early, minions, stage_look
 
+    early.keep(__opts__, None)
     minions.anew(__opts__)
     stage_look.keep(__opts__, None)
 

@@ -10,7 +10,7 @@ from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
 from proposals.stages import targets
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import minions, stage_lock, taking_part
+from runners.engine import early, jobs, minions, stage_lock, taking_part
 
 HOSTS = [f"osd{number:03}" for number in range(300)]
 WELL = {"result": True, "changes": {}, "comment": ""}
@@ -167,7 +167,13 @@ def test_steps_of_a_stage_share_the_masters_pillar_until_one_changes_anything(ch
     assert minions.pillar(OPTS) == {"pools": {"a": 1}} and len(made) == 1
     look_anew = runpy.run_path(str(checkout / "salt/_states/step.py"))["_look_anew"]
     look_anew.__globals__["__opts__"] = OPTS
+    monkeypatch.setattr(jobs, "ask_apart", lambda *_: made.append(2) or {})
+    asked = [early.once(OPTS, [], [], 15, 0) for _ in range(2)]
     look_anew()
+    asked.append(early.once(OPTS, [], [], 15, 0))  # stages behind it look again, also those that `rest` runs
+    assert len(asked) == 3 and made == [1, 2, 2]
+    made[1:] = []
+    early.keep(OPTS, None)
     assert minions.pillar(OPTS) == {"pools": {"a": 2}}
     minions.addressed({**OPTS, "pillar": {"ceph_minions": "*", "pools": {}}}, "prep", ["a"])  # as Salt has compiled it
     assert minions.pillar(OPTS) == {"ceph_minions": "*", "pools": {}} and len(made) == 2
