@@ -45,6 +45,18 @@ def test_stages_that_ended_well_failed_run_and_have_no_end():
     }
 
 
+@pytest.mark.parametrize(("result", "success"), [("done", "1"), ("failed", "0")])
+def test_a_stage_that_failed_has_ended_well_since_where_all_at_once_did(result, success):
+    runs = [
+        (*run("prep", "2026-11-23T08:00:00+0000", result="failed"), False),
+        (*run("removal", "2026-11-23T08:00:00+0000", result="failed"), False),
+        (*run("all", "2026-11-23T09:00:00+0000", result=result), False),
+    ]
+    found = told(metrics.stages(runs))
+    names = {stage: found.get(f'halocline_stage_success{{stage="{stage}"}}') for stage in ("prep", "removal", "deploy")}
+    assert names == {"prep": success, "removal": "0", "deploy": None}
+
+
 def test_hosts_that_are_silent_in_maintenance_and_wait():
     found = told(metrics.hosts(["a", "b", "c"], ["b", "c"], {"c"}, {"a": {"osd.1": {}, "osd.2": {}}}))
     assert found == {
