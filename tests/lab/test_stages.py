@@ -174,7 +174,7 @@ def test_stage_run_shows_each_minion_and_ends_as_the_stage(master: Master) -> No
     good = master.run("salt-run stage.run prep")
     assert (good.code, good.err) == (0, "")
     assert good.out.splitlines()[-1].startswith("stage prep: done, changed"), good.out  # by the test's own step
-    assert f"\nstep 4 of 6: {STEP}\n" in good.out
+    assert f"\nstep 5 of 7: {STEP}\n" in good.out
     assert f"\nchanged: {STEP}: client1, node1 and 3 more\n" in good.out
     for minion in MINIONS:
         assert any(line.startswith("  done") and minion in line for line in good.out.splitlines())
