@@ -108,8 +108,8 @@ def status(ended: int, records: Sequence[Mapping[str, Any]]) -> int:
     """
     if ended <= 0:
         return 128 - ended if ended else 0  # as a shell has it
-    if records and records[-1].get("result") != "failed":
-        return ended
+    if records and records[-1].get("result") != "failed":  # as where there is no master to take the first job
+        return NOTHING_BEGUN if ended == 1 and not {"step", "result"} & {each["event"] for each in records} else ended
     results = [each for each in records if each["event"] == "result"]
     failed = {each["step"] for each in results if each["result"] == "failed"}
     began = {each["step"] for each in results if each.get("changed")} - {BEFORE, *failed}

@@ -120,6 +120,8 @@ def results(*failed, last="failed"):
         (1, [], 2),  # without a log: it did not come so far
         (1, results(), 2),  # SLS that Salt cannot read
         (1, results(last="interrupted"), 1),
+        (1, [{"event": "stage"}, {"event": "end", "result": "interrupted"}], 2),  # no master takes its first job
+        (130, [{"event": "stage"}, {"event": "end", "result": "interrupted"}], 130),
         (1, results()[:-1], 1),  # cut by a power failure
         (-9, [], 137),
     ],
