@@ -21,6 +21,7 @@ class Told(NamedTuple):
     ended: float
 
 
+FRESH = 60  # seconds for which a later stage takes what one before was told: to look for updates may take longer
 _TOLD: Memory[Told] = Memory()
 _RUN: Memory[tuple[int, Told]] = Memory()  # what the first of several stages was told, with how much had changed then
 
@@ -31,13 +32,13 @@ def ask(opts: Mapping, asked: Collection[str], questions: Sequence[Question], ti
 
 
 def once(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float, changes: int) -> Told:
-    """Ask as ``ask`` does, but where a stage before in the same run has asked for all, and nothing changed since.
+    """Ask as ``ask`` does, but where a stage before in the same run has just asked for all, and nothing changed since.
 
     changes
         How many steps of the run have changed anything.
     """
     before, told = _RUN.kept(opts) or (None, None)
-    if told is None or before != changes:
+    if told is None or before != changes or time.time() - told.ended > FRESH:
         told = ask(opts, asked, questions, timeout)
         _RUN.keep(opts, (changes, told))
     return told._replace(replies={name: _of(replies, asked, asked) for name, replies in told.replies.items()})

@@ -70,7 +70,7 @@ def test_preps_first_job_tells_who_has_other_files_and_no_second_one_is_needed(s
     assert len(stage.asked) == 2
 
 
-def test_stages_that_run_as_one_ask_once_until_a_step_changes_anything(stage):
+def test_stages_that_run_as_one_ask_once_until_a_step_changes_anything(stage, monkeypatch):
     begin([*parts.questions(True), *look.QUESTIONS])
     assert parts.lacking(OPTS, ROLES, True)[0] == ["node3"]
     begin(look.QUESTIONS)  # the next stage
@@ -83,6 +83,9 @@ def test_stages_that_run_as_one_ask_once_until_a_step_changes_anything(stage):
     early.keep(OPTS, None)  # somebody's job ran there meanwhile
     begin([], changes=1)
     assert len(stage.asked) == 3
+    monkeypatch.setattr(early, "FRESH", -1)  # long ago
+    begin([], changes=1)
+    assert len(stage.asked) == 4
 
 
 def test_what_was_asked_with_others_is_joined_as_one_job_answers_it(stage):
