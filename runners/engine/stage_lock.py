@@ -178,17 +178,28 @@ def noted(opts: Mapping) -> Job | None:
         return None
 
 
+def inline(opts: Mapping) -> dict[str, Any]:
+    """Return the pillar that was typed for the orchestration that this process runs (``pillar=``)."""
+    words = (_orchestration(opts) or {}).get("fun_args", [])
+    typed = [word.get("pillar") for word in words if isinstance(word, dict)]
+    return {key: value for pillar in typed if isinstance(pillar, dict) for key, value in pillar.items()}
+
+
 def _job(opts: Mapping) -> Job | None:
-    """The orchestration of this process, as Salt's job tracker has it: who, what, which job. What a killed one left
-    there may have the same process id: the newest counts.
+    """The orchestration of this process: who, what, which job."""
+    if (job := _orchestration(opts)) is None:
+        return None
+    check(job["fun_args"])
+    return {"jid": job["jid"], "pid": job["pid"], "user": job["user"], "arguments": typed(job["fun_args"])}
+
+
+def _orchestration(opts: Mapping) -> Job | None:
+    """That of this process, as Salt's job tracker has it. What a killed one left there may have the same process id:
+    the newest counts.
     """
     tracked = map(_tracked, (Path(opts["cachedir"]) / "proc").iterdir())
     own = [job for job in tracked if job.get("pid") == os.getpid() and job.get("fun") in ORCHESTRATIONS]
-    if not own:
-        return None
-    job = max(own, key=lambda job: str(job["jid"]))
-    check(job["fun_args"])
-    return {"jid": job["jid"], "pid": job["pid"], "user": job["user"], "arguments": typed(job["fun_args"])}
+    return max(own, key=lambda job: str(job["jid"]), default=None)
 
 
 def _tracked(path: Path) -> Job:

@@ -27,19 +27,19 @@ def begin(name: str, **kwargs: object) -> dict:
     return runner(name, check=name, stages=stages[stages.index(kwargs["stage"]) :], **told, **kwargs)
 
 
-def rest(name: str, sls: Sequence[str], only: str | None = None) -> dict:
+def rest(name: str, sls: Sequence[str]) -> dict:
     """Run the stages that ``begin`` left for it, with the pillar that is served now: the last step of several stages.
 
     name
         Of the step.
     sls
-        These stages.
-    only
-        As they take it.
+        These stages. They are told what was typed for this run, as those before them were.
     """
     if not _later():
         return _unchanged(name, "each stage before was compiled with what is served: nothing left")
-    told = {"pillar": {"ceph_only": only} if only else None, "orchestration_jid": __orchestration_jid__}
+    from runners.engine import stage_lock
+
+    told = {"pillar": stage_lock.inline(__opts__) or None, "orchestration_jid": __orchestration_jid__}
     answer = _runners()["state.orchestrate"](mods=list(sls), **told)
     states = next(iter(answer["data"].values()))
     well = answer["retcode"] == 0 and isinstance(states, Mapping)

@@ -5,6 +5,7 @@ import runpy
 
 import pytest
 import salt.loader
+import salt.payload
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
@@ -273,7 +274,17 @@ def test_stages_that_run_as_one_are_told_which_and_how_much_has_changed(stage):
     assert told == [{"stages": ["all", "configure", "deploy"], "changes": 0}, {"stages": ["deploy"], "changes": 1}]
 
 
-def ran(step, states, retcode=0):
+@pytest.fixture
+def typed(tmp_path):
+    """What was typed for this run, as Salt's job tracker has it."""
+    (tmp_path / "proc").mkdir()
+    words = ["ceph.stage.all", {"__kwarg__": True, "pillar": {"ceph_only": "a*", "site_key": 1}}]
+    job = {"pid": os.getpid(), "fun": "runner.state.orch", "jid": "1", "fun_args": words}
+    (tmp_path / "proc/1").write_bytes(salt.payload.dumps(job))
+    return tmp_path
+
+
+def ran(step, cachedir, states, retcode=0):
     """What ``step.rest`` answers and was asked, behind a stage that began after configure had served a generation."""
     asked = []
     runners = {"state.orchestrate": lambda **told: asked.append(told) or {"data": {"m": states}, "retcode": retcode}}
@@ -281,15 +292,16 @@ def ran(step, states, retcode=0):
     step["begin"].__globals__.update(__lowstate__=SEVERAL, __running__={"push": PUSHED}, __context__=context)
     later = step["begin"]("stage.begin", stage="deploy") | {"__run_num__": 4}
     step["begin"].__globals__["__running__"]["step_|-x_|-stage.begin_|-begin"] = later
-    return step["rest"]("rest", ["ceph.stage.deploy"], only="a*"), asked
+    step["begin"].__globals__["__opts__"]["cachedir"] = str(cachedir)
+    return step["rest"]("rest", ["ceph.stage.deploy"]), asked
 
 
-def test_where_configure_serves_another_generation_stages_compiled_before_do_nothing_and_run_at_the_end(stage):
+def test_where_configure_serves_another_generation_stages_compiled_before_do_nothing_and_run_at_the_end(stage, typed):
     step, others, applied, seen = stage
     seen["as_told"] = False
     states = {"step_|-x_|-x_|-runner": {"name": "x", "result": True, "changes": {}, "__run_num__": 0}}
-    rest, asked = ran(step, states)
-    told = {"mods": ["ceph.stage.deploy"], "pillar": {"ceph_only": "a*"}, "orchestration_jid": "1"}
+    rest, asked = ran(step, typed, states)
+    told = {"mods": ["ceph.stage.deploy"], "pillar": {"ceph_only": "a*", "site_key": 1}, "orchestration_jid": "1"}
     assert asked == [told] and rest["states"] == states and rest["result"] is True
     quiet = [step["runner"]("validate.deploy"), step["end"]("targets.left"), step["look"]("targets.same")]
     quiet += [step["state"]("osd", "osd", ["a"])]
@@ -298,8 +310,8 @@ def test_where_configure_serves_another_generation_stages_compiled_before_do_not
 
 
 @pytest.mark.parametrize("states", [["Rendering SLS failed"], {"a": {"result": False, "changes": {}}}])
-def test_what_fails_in_them_fails_there(stage, states):
-    rest, _ = ran(stage[0], states, 1)
+def test_what_fails_in_them_fails_there(stage, typed, states):
+    rest, _ = ran(stage[0], typed, states, 1)
     assert rest["result"] is False and ("Rendering SLS failed" in rest["comment"] or rest["states"] == states)
 
 

@@ -1,10 +1,11 @@
 """Stages 0 to 4 as one: one look where nothing is to be done; what drifted of any stage is found, and what policy.cfg
 says now is deployed in the same run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from bus import cost
+from busy import until_seen
 from product import PILLAR, Product, until
 from saltcli import salt_run
 
@@ -12,6 +13,8 @@ from lab.guide import POLICY
 
 pytestmark = pytest.mark.big
 ALL = "ceph.stage.all"
+RUN = f"nohup salt-run state.orch {ALL} >/tmp/all.out 2>&1 & echo $!"
+LOGS = "/var/log/halocline"
 JOBS = 2  # who answers, with all that stages look at; which OSDs are destroyed (discovery)
 CONF, RULES = "/etc/chrony/conf.d/halocline.conf", "/var/cache/salt/minion/extmods/modules/disks.py"
 KEYRING = "/etc/ceph/ceph.client.admin.keyring"
@@ -97,10 +100,31 @@ def test_what_policy_cfg_says_now_is_deployed_in_the_same_run(cluster: Product) 
         cluster.run("node1", f"rm -f {KEYRING}")
 
 
+@pytest.mark.parametrize("step", ["minions.sync", "discovery.collect", "ceph-stage-deploy-daemons"])
+def test_killed_under_load_the_same_command_again_makes_it_whole(cluster: Product, load: Callable, step: str) -> None:
+    """Three stages have something to mend while clients write, and the run is killed as its log comes to a step."""
+    drifts = [DRIFTS[drift] for drift in DRIFTS if drift.partition(":")[0] in ("prep", "discovery", "deploy")]
+    with load(cluster, until_seen(cluster), least=20) as busy, busy.fault():
+        for host, spoil, _, _ in drifts:
+            cluster.run(host, spoil)
+        cluster.run("saltmaster", f"rm -f {LOGS}/all-*.jsonl")
+        begun = cluster.run("saltmaster", RUN).out.strip()
+        at = f"grep -q '\"step\": \"{step}\"' {LOGS}/all-*.jsonl"
+        until(lambda: cluster.run("saltmaster", at, check=False).code == 0, 120, f"{step} begins")
+        cluster.run("saltmaster", f"kill -KILL {begun}")
+        busy.goes_on(10)
+        cluster.run("saltmaster", "salt-run stage.run all")
+        busy.goes_on(10)
+    for host, _, mended, _ in drifts:
+        assert cluster.run(host, mended, check=False).code == 0, mended
+    until(cluster.whole, 60, "HEALTH_OK")
+    assert changed(ran(cluster)) == set()
+
+
 def test_a_policy_that_means_nothing_stops_before_anything_is_deployed(cluster: Product) -> None:
-    cluster.run("saltmaster", f"cp {POLICY} /root/policy.kept && echo nonsense/ >>{POLICY}")
+    cluster.run("saltmaster", f"cp {POLICY} {POLICY}.kept && echo nonsense/ >>{POLICY}")
     try:
         done = cluster.run("saltmaster", "salt-run stage.run all", check=False)
         assert done.code != 0 and "policy.cfg line 10: 'nonsense/'" in done.out and "stage-deploy" not in done.out, done
     finally:
-        cluster.run("saltmaster", f"mv /root/policy.kept {POLICY}")
+        cluster.run("saltmaster", f"mv {POLICY}.kept {POLICY}")

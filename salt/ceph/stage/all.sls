@@ -19,6 +19,5 @@ ceph-stage-all-begin:
 ceph-stage-all-rest:
   step.rest:
     - sls: [ceph.stage.deploy, ceph.stage.services]
-    - only: {{ pillar['ceph_only'] | tojson }}
     - order: last
     - failhard: True
