@@ -109,7 +109,7 @@ def test_killed_under_load_the_same_command_again_makes_it_whole(cluster: Produc
             cluster.run(host, spoil)
         cluster.run("saltmaster", f"rm -f {LOGS}/all-*.jsonl")
         begun = cluster.run("saltmaster", RUN).out.strip()
-        at = f"grep -q '\"step\": \"{step}\"' {LOGS}/all-*.jsonl"
+        at = f'grep -q \'"step": "{step}"\' {LOGS}/all-*.jsonl'
         until(lambda: cluster.run("saltmaster", at, check=False).code == 0, 120, f"{step} begins")
         cluster.run("saltmaster", f"kill -KILL {begun}")
         busy.goes_on(10)
