@@ -49,7 +49,7 @@ def differing(
         return [str(line) for line in found]
     states = sorted(found.values(), key=lambda state: state["__run_num__"])
     return [
-        f"{state['__id__']}: {state['comment']}"
+        f"{state.get('__id__') or state['name']}: {state['comment']}"  # without an id where its module is missing
         for state in states
         if state["result"] is not True or state["changes"] or state.get("warnings")
     ]

@@ -111,7 +111,9 @@ def sync(test: bool = False) -> answer.Output:
     problems = replies.lines(silent)
     if test or not lacking:
         text = f"modules: {several(lacking, 'more', FEW)} would be synced" if lacking else SAME
-        return answer.bad("\n".join([text, *problems]), 1) if problems else {"text": text}
+        would = {minion: [{"state": "modules", "comment": "synced", "fails": False}] for minion in lacking}
+        plan = {"plan": [{"step": "minions.sync", "comment": text, "fails": False, "minions": would}]} if would else {}
+        return answer.bad("\n".join([text, *problems]), 1) if problems else {"text": text, **plan}
     replied = jobs.ask(__opts__, lacking, "state.apply", ["ceph.host.sync"], timeout=LIMIT)
     part = service_answers.applied("modules", replied.answers, [*problems, *replies.lines(replied.problems)])
     changes = {"changes": part.changes} if part.changes else {}

@@ -58,7 +58,7 @@ def applied(
     changes, failed, warned = {}, list(problems), []
     for minion, states in sorted(answers.items()):
         failed += [
-            f"{minion}: {state.get('__id__')}: {str(state.get('comment')).strip()}"
+            f"{minion}: {state.get('__id__', state.get('name'))}: {str(state.get('comment')).strip()}"
             for state in sorted(states.values(), key=lambda state: state["__run_num__"])
             if state["result"] is False and not state.get("comment", "").startswith("One or more requisite failed")
         ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proposals.stages.replies import lacks
 from proposals.text.notes import FEW, by_host
 
 
@@ -22,20 +23,27 @@ def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def by_minion(answers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return for each minion the states that would change something or fail: ``{state, comment, fails}``.
+    """Return for each minion the states that would change something or fail: ``{state, comment, fails}``. A state whose
+    module a minion lacks has a name and no id (``State.call`` of Salt).
 
     answers
         What an SLS in test mode returned of each minion; one that returned no states is left out.
     """
     return {
-        minion: [
-            {"state": state["__id__"], "comment": state["comment"], "fails": state["result"] is False}
-            for state in sorted(states.values(), key=lambda state: state["__run_num__"])
-            if state["result"] is not True
-        ]
+        minion: [_told(state) for state in sorted(states.values(), key=_order) if state["result"] is not True]
         for minion, states in sorted(answers.items())
         if isinstance(states, dict)
     }
+
+
+def _told(state: Mapping[str, Any]) -> dict[str, Any]:
+    comment = str(state["comment"])
+    name = state.get("__id__") or state["name"]
+    return {"state": name, "comment": lacks(comment) or comment, "fails": state["result"] is False}
+
+
+def _order(state: Mapping[str, Any]) -> int:
+    return state["__run_num__"]
 
 
 def skipped(state: Mapping[str, Any]) -> bool:

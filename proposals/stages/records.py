@@ -5,19 +5,17 @@ end, result, reason), ``result`` (of a step), ``stop``, ``end``. What minions re
 failures.
 """
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proposals.stages import left_out, summary
-from proposals.stages.replies import SYNC, words
+from proposals.stages.replies import lacks, words
 from proposals.text.notes import several
 
 LONGEST = 2000  # characters of one text; whoever writes it cuts it, once no secret is in it
 MOST = 10_000  # OSDs of one host: no number above this is believed
 OSD = ["halocline", "osd"]  # the tag of _modules/osd.py, split
-NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
 COUNTS = ("made", "failed", "of")  # what its events carry
 BEGIN = "stage.begin"  # the first step: the log begins in it, behind its own event
 Record = dict[str, Any]
@@ -174,10 +172,8 @@ def _outcome(returned: Any, success: Any, function: str = "") -> tuple[str, int]
 
 
 def _failed(state: Mapping[str, Any]) -> str:
-    """Why a state failed; one that its minion does not have yet has no name either."""
-    if missing := NO_STATE.match(str(state.get("comment"))):
-        return f"it has no state {missing['name']}: {SYNC}"
-    return f"{state.get('__id__')}: {state.get('comment')}"
+    """Why a state failed; one that its minion does not have yet has no id."""
+    return lacks(str(state.get("comment"))) or f"{state.get('__id__', state.get('name'))}: {state.get('comment')}"
 
 
 def _warnings(returned: Any) -> list[str]:

@@ -10,6 +10,7 @@ from proposals.text.notes import FEW, by_host, several
 
 SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
 SYNC = "run ceph.stage.prep, which brings its modules up to date"
+NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
 MISSING = "\nTypeError: 'str' object is not callable"  # Salt, of a job of several functions: there is no such function
 LONGEST = 2000  # characters of one line of what a minion says
 OTHER = 60  # characters of an answer of another kind than was asked for
@@ -170,6 +171,12 @@ def _wrong(question: Question, reply: Mapping) -> str:
 def _part(part: Any, function: str) -> Any:
     """What a reply holds for a function; a minion that could not begin the job has words alone."""
     return part.get(function) if isinstance(part, Mapping) else part
+
+
+def lacks(comment: str) -> str:
+    """Return which state a minion lacks, by a state's comment, and what brings it; empty where it lacks none."""
+    missing = NO_STATE.match(comment)
+    return f"it has no state {missing['name']}: {SYNC}" if missing else ""
 
 
 def words(function: str, text: str) -> str:

@@ -21,9 +21,9 @@ def begin(name: str, **kwargs: object) -> dict:
     """
     if any(state.get("name") == PUSH and state["changes"].get("generation") for state in __running__.values()):
         return _unchanged(name, LATER) | {"later": True}
-    look = None if __opts__["test"] else _looked_at()  # in test mode the steps themselves say it
     stages = [step["stage"] for step in __lowstate__ if step["fun"] == "begin"]
-    told = {"steps": [str(step["name"]) for step in __lowstate__], "look": look, "changes": len(_changing())}
+    steps = [str(step["name"]) for step in __lowstate__]
+    told = {"steps": steps, "look": _looked_at(), "changes": len(_changing())}
     return runner(name, check=name, stages=stages[stages.index(kwargs["stage"]) :], **told, **kwargs)
 
 
@@ -58,10 +58,10 @@ def look(name: str) -> dict:
     """Say, by the runner ``name``, whether any SLS of the steps behind it would change or say anything, as the stage's
     first step has seen it.
 
-    Where none would on any host they are not applied, unless a step between changes something: a run with nothing to do
-    costs one job in place of one a step. Each state looks for itself, now, as it does where a stage is planned.
+    Where none would on any host they are not applied, nor planned, unless a step between changes something: a run with
+    nothing to do costs one job in place of one a step. Each state looks for itself, now, in Salt's test mode.
     """
-    return _unchanged(name, "looks at once where the stage runs") if __opts__["test"] else runner(name)
+    return _unchanged(name, LATER) if _later() else _taken(_unchanged(name, ""), name, {})
 
 
 def _looked_at() -> dict[str, Any] | None:
@@ -180,9 +180,7 @@ def _as_told() -> bool:
     """Whether this run saw that nothing is to be done (``look``), and has changed nothing since."""
     from runners.engine import stage_lock
 
-    if __opts__["test"] or stage_lock.kept(__opts__, "as_told") is not True:
-        return False
-    return not _changing()
+    return stage_lock.kept(__opts__, "as_told") is True and not _changing()
 
 
 def _changing() -> list[Mapping[str, Any]]:

@@ -71,11 +71,13 @@ def test_what_cannot_be_read_is_told_as_salt_tells_it(modules, folder):
 )
 def test_what_would_change_fails_or_warns_is_a_line(python_module, state):
     whole = {"result": True, "changes": {}, "__id__": "well", "comment": "", "__run_num__": 0}
-    odd = {**state, "__id__": "odd", "comment": "why", "__run_num__": 1}
+    odd = {**state, "__id__": "odd", "name": "/odd", "comment": "why", "__run_num__": 1}
     module = python_module("host_states")
     mocks = {"__salt__": {"state.sls": lambda *_, **__: {"a": odd, "b": whole}}, "__opts__": {"id": "node1"}}
     with LoaderModuleMock({module: mocks}):
         assert module.differing([[["a"], ["node1"]]]) == ["odd: why"]
+        del odd["__id__"]  # its module is missing
+        assert module.differing([[["a"], ["node1"]]]) == ["/odd: why"]
 
 
 @pytest.fixture

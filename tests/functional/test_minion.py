@@ -80,8 +80,11 @@ def test_a_minion_whose_files_drifted_is_synced_and_nobody_else(master, minions,
     folder = Path(minions["node1"].config["extension_modules"])
     before = {path.name: path.read_text() for path in folder.glob("*/*.py")}
     DRIFTS[drift](folder)
-    planned, done, again = (master.typed("minions.sync", *words) for words in (["test=True"], [], []))
-    assert "node1 would be synced" in planned.stdout and "salt" not in planned.stdout, planned
+    planned, done, again = (
+        master.typed(*words) for words in (["stage.plan", "prep"], ["minions.sync"], ["minions.sync"])
+    )
+    assert "minions.sync\n  would  node1: modules: synced\n" in planned.stdout, planned
+    assert "would change nothing" not in planned.stdout, planned
     assert (done.returncode, again.returncode) == (0, 0), (done, again)
     assert "salt" not in done.stdout and "every minion has what the master serves" in again.stdout, (done, again)
     assert {path.name: path.read_text() for path in folder.glob("*/*.py")} == before

@@ -233,14 +233,20 @@ def test_a_stage_for_all_minions_of_ours_looks_at_these(stage):
     assert asked[0][1]["look"] == {"groups": [[["repo", "packages"], None]], "pillar": {}}
 
 
-@pytest.mark.parametrize("why", ["in test mode", "without a look"])
-def test_nothing_is_looked_at_where_the_steps_say_it_themselves(stage, why):
+def test_a_stage_without_a_look_looks_at_nothing(stage):
     step, asked, _, _ = stage
-    step["begin"].__globals__["__opts__"]["test"] = why == "in test mode"
-    step["begin"].__globals__["__lowstate__"] = STAGE if why == "in test mode" else STAGE[:2]
+    step["begin"].__globals__["__lowstate__"] = STAGE[:2]
     step["begin"]("stage.begin", stage="deploy")
     assert asked[0][1]["look"] is None
-    assert (step["look"]("targets.same")["comment"] == "looks at once where the stage runs") is (why == "in test mode")
+
+
+def test_a_plan_looks_as_the_stage_does(stage):
+    step, asked, _, _ = stage
+    step["begin"].__globals__["__opts__"]["test"] = True
+    step["begin"]("stage.begin", stage="deploy")
+    step["look"]("targets.same")
+    assert [name for name, _ in asked] == ["stage.begin", "targets.same"]
+    assert asked[0][1]["test"] is True and asked[0][1]["look"]["pillar"] == {"more": 1}
 
 
 def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stage):
@@ -254,10 +260,7 @@ def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stag
     running.clear()
     for seen["as_told"] in (False, None, "yes"):
         step["state"](f"seen {seen['as_told']}", "osd", ["a"])
-    seen["as_told"] = True
-    step["state"].__globals__["__opts__"]["test"] = True
-    step["state"]("planned", "osd", ["a"])
-    assert applied == ["after a change", "seen False", "seen None", "seen yes", "planned"]
+    assert applied == ["after a change", "seen False", "seen None", "seen yes"]
 
 
 SEVERAL = [{**BEGIN, "stage": stage} for stage in ("all", "configure", "deploy")]

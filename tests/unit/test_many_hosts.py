@@ -36,6 +36,15 @@ def test_hosts_that_say_the_same_share_a_line(said, expected):
     assert said == expected
 
 
+def test_a_state_whose_module_a_host_lacks_is_planned_by_its_name():
+    comment = "State 'host_time.rendered' was not found in SLS 'a'\nReason: 'host_time' __virtual__ returned False\n"
+    states = {"a": {"result": False, "name": "/etc/x", "changes": {}, "comment": comment, "__run_num__": 0}}
+    assert steps(plan_steps.by_minion({"node1": states})) == [
+        "s",
+        f"  fails  node1: /etc/x: it has no state host_time.rendered: {replies.SYNC}",
+    ]
+
+
 @pytest.mark.parametrize(
     "said",
     [
