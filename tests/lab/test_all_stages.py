@@ -77,6 +77,22 @@ def test_where_nothing_is_to_be_done_all_stages_cost_little_more_than_one(cluste
     assert changed(ran(cluster)) == set()
 
 
+def test_a_plan_is_one_look_and_finds_what_drifted(cluster: Product) -> None:
+    ran(cluster)
+    spent = cost(cluster.session, "salt-run stage.plan deploy")
+    assert "stage deploy would change nothing on the minions" in spent.done.out
+    assert len(spent.jobs) <= JOBS, [(job["fun"], job["minions"]) for job in spent.jobs]
+    host, spoil, mended, _ = DRIFTS["deploy: a stopped OSD"]
+    osd = cluster.run(host, f"echo {FIRST_OSD}").out.strip()
+    cluster.run(host, spoil)
+    try:
+        planned = cluster.run("saltmaster", "salt-run stage.plan deploy").out
+        assert f"  would  {host}: " in planned and "would change nothing" not in planned, planned
+        assert cluster.run(host, mended, check=False).code != 0
+    finally:
+        cluster.run(host, f"systemctl start {osd}")
+
+
 @pytest.mark.parametrize("drift", DRIFTS)
 def test_what_drifted_is_found_and_mended_whichever_stage_is_for_it(cluster: Product, drift: str) -> None:
     host, spoil, mended, steps = DRIFTS[drift]
