@@ -6,7 +6,7 @@ from fnmatch import fnmatch
 
 from proposals.services import client_keys
 from proposals.services.service import Service
-from proposals.stages import plan_steps
+from proposals.stages import plan_steps, replies
 from proposals.text.names import shown
 
 KEEPALIVED = "ceph-rgw-keepalived.service"  # moves the address of rgw_frontend among its hosts
@@ -58,7 +58,7 @@ def applied(
     changes, failed, warned = {}, list(problems), []
     for minion, states in sorted(answers.items()):
         failed += [
-            f"{minion}: {state.get('__id__', state.get('name'))}: {str(state.get('comment')).strip()}"
+            f"{minion}: {replies.failure(state)}"
             for state in sorted(states.values(), key=lambda state: state["__run_num__"])
             if state["result"] is False and not state.get("comment", "").startswith("One or more requisite failed")
         ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from proposals.stages.replies import lacks
+from proposals.stages.replies import told
 from proposals.text.notes import FEW, by_host
 
 
@@ -23,8 +23,7 @@ def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def by_minion(answers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return for each minion the states that would change something or fail: ``{state, comment, fails}``. A state whose
-    module a minion lacks has a name and no id (``State.call`` of Salt).
+    """Return for each minion the states that would change something or fail: ``{state, comment, fails}``.
 
     answers
         What an SLS in test mode returned of each minion; one that returned no states is left out.
@@ -37,9 +36,8 @@ def by_minion(answers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _told(state: Mapping[str, Any]) -> dict[str, Any]:
-    comment = str(state["comment"])
-    name = state.get("__id__") or state["name"]
-    return {"state": name, "comment": lacks(comment) or comment, "fails": state["result"] is False}
+    name, comment = told(state)
+    return {"state": name, "comment": comment, "fails": state["result"] is False}
 
 
 def _order(state: Mapping[str, Any]) -> int:

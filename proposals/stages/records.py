@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proposals.stages import left_out, summary
-from proposals.stages.replies import lacks, words
+from proposals.stages.replies import failure, words
 from proposals.text.notes import several
 
 LONGEST = 2000  # characters of one text; whoever writes it cuts it, once no secret is in it
@@ -164,16 +164,11 @@ def _outcome(returned: Any, success: Any, function: str = "") -> tuple[str, int]
         return "; ".join(reason for reason, _ in outcomes if reason), sum(changes for _, changes in outcomes)
     if isinstance(returned, dict) and all(isinstance(state, dict) and "result" in state for state in returned.values()):
         wrong = [state for state in returned.values() if state["result"] is False]
-        reason = "; ".join(_failed(state) for state in wrong)
+        reason = "; ".join(failure(state) for state in wrong)
         return reason, sum(1 for state in returned.values() if state.get("changes"))
     if success:
         return "", 0
     return "; ".join(map(str, returned)) if isinstance(returned, list) else words(function, str(returned)), 0
-
-
-def _failed(state: Mapping[str, Any]) -> str:
-    """Why a state failed; one that its minion does not have yet has no id."""
-    return lacks(str(state.get("comment"))) or f"{state.get('__id__', state.get('name'))}: {state.get('comment')}"
 
 
 def _warnings(returned: Any) -> list[str]:

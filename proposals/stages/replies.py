@@ -173,10 +173,20 @@ def _part(part: Any, function: str) -> Any:
     return part.get(function) if isinstance(part, Mapping) else part
 
 
-def lacks(comment: str) -> str:
-    """Return which state a minion lacks, by a state's comment, and what brings it; empty where it lacks none."""
+def told(state: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a state's id and what Salt says of it; where its minion lacks its module, what brings that.
+
+    Such a state has a name and no id (``State.call`` of Salt).
+    """
+    comment = str(state.get("comment")).strip()
     missing = NO_STATE.match(comment)
-    return f"it has no state {missing['name']}: {SYNC}" if missing else ""
+    said = f"it has no state {missing['name']}: {SYNC}" if missing else comment
+    return str(state.get("__id__") or state.get("name") or ""), said
+
+
+def failure(state: Mapping[str, Any]) -> str:
+    """Return why a state failed, in a line."""
+    return ": ".join(filter(None, told(state)))
 
 
 def words(function: str, text: str) -> str:

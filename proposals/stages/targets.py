@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from fnmatch import filter as glob  # what Salt's own glob target is (salt/utils/minions.py)
 from typing import Any
 
+from proposals.stages import replies
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import nearest, shown
 from proposals.text.notes import several
@@ -119,7 +120,7 @@ def _reason(answer: Any) -> str:
     """Why one failed; empty where it did not."""
     if isinstance(answer, Mapping):
         failed = [state for state in answer.values() if isinstance(state, Mapping) and state.get("result") is False]
-        told = [f"{state.get('__id__', state.get('name'))}: {str(state.get('comment')).strip()}" for state in failed]
+        told = [replies.failure(state) for state in failed]
         return "; ".join(text for text in told if "One or more requisite failed" not in text)
     if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
         return "; ".join(map(str, answer))
