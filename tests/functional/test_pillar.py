@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import salt.fileclient
 import salt.pillar
 from saltmaster import Master, serve
 
@@ -14,6 +15,7 @@ from proposals.inventory import kept
 from proposals.pillar import chosen, key_store
 from proposals.policy import merging, policy, store
 from proposals.text.errors import ProposalError
+from runners.engine import compiled as pillars
 from runners.engine import minions
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
@@ -111,6 +113,20 @@ def test_each_minion_is_told_its_roles_and_disks(compiled):
     assert len(generations) == 1 and None not in generations
     assert len(compiled["node3.lab"]["ceph"]["storage"]["osds"]) == 2
     assert "storage" not in compiled["salt"]["ceph"]
+
+
+def test_configure_compiles_what_salt_does_and_lists_the_roots_once(opts, monkeypatch):
+    saw_none = [told(compile_pillar(opts, minion, grains={"id": minion})) for minion in HOSTS]
+    found, listed = [], []
+    real, listing = salt.pillar.Pillar.compile_pillar, salt.fileclient.PillarClient.list_states
+    monkeypatch.setattr(salt.pillar.Pillar, "compile_pillar", lambda self: found.append(real(self)) or found[-1])
+    monkeypatch.setattr(
+        salt.fileclient.PillarClient, "list_states", lambda self, env: listed.append(env) or listing(self, env)
+    )
+    folder = site(opts).current.resolve()
+    pillars.check(opts, folder, folder.name, HOSTS)  # too few for a further process
+    assert [told(each) for each in found] == saw_none
+    assert sorted(listed) == sorted(opts["pillar_roots"])
 
 
 @pytest.mark.parametrize("minion", HOSTS)
