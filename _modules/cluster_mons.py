@@ -1,5 +1,10 @@
 """The monitors' map, on a host with the admin's key."""
 
+import halocline
+from salt.exceptions import CommandExecutionError
+
+LIMIT = 60  # seconds: a monitor that was stopped is missed within 10, an election ends within 5
+
 
 def monitors() -> dict[str, list[str]]:
     """Return ``{names, quorum}``: the monitors of the map, and those of them in quorum.
@@ -40,5 +45,16 @@ def remove(name: str) -> dict[str, list[str]]:
         salt 'saltmaster' cluster_mons.remove monnode3
     """
     removable(name)
-    __salt__["cluster_cli.tell"](["mon", "rm", name])
-    return monitors()
+
+    def without() -> dict[str, list[str]]:
+        # Ceph answers before it writes the map (src/mon/MonmapMonitor.cc, "mon rm"). An election that begins in
+        # between, as one does where a monitor was just stopped, can lose what was to be written.
+        __salt__["cluster_cli.tell"](["mon", "rm", name])
+        left = monitors()
+        if name in left["names"]:
+            raise CommandExecutionError(
+                f"the monitors were told to remove mon.{name} and have it still: run this again"
+            )
+        return left
+
+    return halocline.until(without, LIMIT)
