@@ -74,10 +74,9 @@ def restart(test: bool = False) -> dict[str, Any]:
     if not test:
         stage_lock.free(__opts__)
         return _restarted(__opts__)
-    lines = [
-        f"would restart {', '.join(names)} of {minion}" for own in _steps().values() for minion, names in own.items()
-    ]
-    return {"text": "\n".join(lines) or NOTHING}
+    steps = _steps()
+    lines = [f"would restart {', '.join(names)} of {minion}" for own in steps.values() for minion, names in own.items()]
+    return {"text": "\n".join(lines) or NOTHING, "changes": steps}
 
 
 @one_at_a_time.stops_daemons("daemon.restart")

@@ -58,7 +58,7 @@ def check(minion: str | None = None, **_: Any) -> answer.Answer:
 
 
 @answer.answers
-def push(only: str | None = None, **_: Any) -> dict[str, Any]:
+def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any]:
     """Make a new generation of the pillar from policy.cfg, check it, then serve it: the configure stage.
 
     The same choice makes the same generation, and nothing changes. The old generation is served until the new one
@@ -67,6 +67,8 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     only
         Salt's glob, such as ``osdnode[1-4]*``: all of policy.cfg is made, as a check, and what is served of the other
         hosts is carried over unchanged. What is told to all hosts alike is new for all.
+    test
+        Only say whether another generation would be served.
 
     CLI Example:
 
@@ -74,8 +76,10 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
 
         salt-run policy.push
         salt-run policy.push only='osdnode[1-4]*'
+        salt-run policy.push test=True
     """
-    stage_lock.free(__opts__)
+    if not test:
+        stage_lock.free(__opts__)
     only, paths = targets.pattern(only), site.site(__opts__)
     if against := generation_disk.obstacles(paths):
         raise PolicyError("\n".join(against))
@@ -83,6 +87,8 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     before = {} if only is None else _served(paths)
     hosts = None if only is None else targets.named(only, {*choice.roles, *carried.minions(before)})
     built = generation.build(choice) if hosts is None else carried.build(choice, before, hosts)
+    if test:
+        return _would(paths, built)
     unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
     written = generation_disk.tell(paths, built, hosts)
     changes: dict[str, Any] = {"secrets": written} if written else {}
@@ -109,6 +115,15 @@ def push(only: str | None = None, **_: Any) -> dict[str, Any]:
     state += "" if changes else ", nothing changed"
     text = "\n".join([*lines, f"generation {built.name} {state}"])
     return {"text": text, "changes": changes, "findings": [each.as_dict() for each in gone_disks]}
+
+
+def _would(paths: site.Site, built: generation.Generation) -> dict[str, Any]:
+    """What configure would serve, as a step of a plan."""
+    if paths.current.is_dir() and paths.current.resolve().name == built.name:
+        return {"text": f"generation {built.name} is served already"}
+    text = f"generation {built.name} would be served"
+    step = {"step": "policy.push", "comment": text, "fails": False, "minions": {}, "serves": built.name}
+    return {"text": text, "plan": [step]}
 
 
 def _leaves(paths: site.Site, contents: Mapping[str, Mapping[str, dict]]) -> list[str]:

@@ -145,10 +145,10 @@ def plan(name: str, only: str | None = None, gone: str | None = None, steps: int
     if states is None:
         why = orchestrations.failure(*printed)
         return answer.bad(why or f"stage {stage} cannot be planned", child.returncode or 1)
-    planned = [step for state in states if not plan_steps.skipped(state) for step in plan_steps.steps(state)]
+    tried = [state for state in states if not plan_steps.skipped(state)]
+    planned = [step for state in tried for step in plan_steps.steps(state)]
     text = [line for step in planned for line in plan_steps.lines(step)]
-    if not any(step["minions"] for step in planned) and not child.returncode:
-        text.append(f"stage {stage} would change nothing on the minions")
+    text += [] if child.returncode else plan_steps.end(stage, tried)
     return answer.Answer("\n".join(text), {"stage": stage, "steps": planned}, child.returncode)
 
 

@@ -53,9 +53,11 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
             updating.clean(__opts__, updating.asks(__opts__, looked))
         except one_at_a_time.Busy as err:  # its noout is in use
             lines.append(str(err))
-    if test or not due:
-        lines.append(f"{len(due)} hosts need updates or a reboot; nothing done in test mode" if due else NOTHING)
-        return {"text": "\n".join([*lines, *against])}
+    if not due:
+        return {"text": "\n".join([*lines, NOTHING, *against])}
+    if test:
+        lines.append(f"{len(due)} hosts need updates or a reboot; nothing done in test mode")
+        return {"text": "\n".join([*lines, *against]), "changes": due}
     if against:
         return answer.bad("\n".join(["refused, nothing was changed:", *against]))
     limit = pillar["ready_timeout"]

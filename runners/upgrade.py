@@ -54,7 +54,8 @@ def carry_out(test: bool = False) -> answer.Output:
         salt-run upgrade.carry_out test=true
     """
     if test:
-        return check(test=True)
+        said = check(test=True)
+        return said if said.get("text") == told.NOTHING else {**said, "changes": said.get("hosts", {})}
     stage_lock.free(__opts__)
     look = upgrading.at(__opts__, refresh=False)
     if look.done:

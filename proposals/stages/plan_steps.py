@@ -1,10 +1,13 @@
 """What an orchestration in Salt's test mode says that it would do, step by step."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from proposals.stages.replies import told
 from proposals.text.notes import FEW, by_host
+
+NOTHING = "would change nothing on the minions"
+NEXT = "after ceph.stage.configure 'salt-run stage.plan deploy' says what that changes on the minions"
 
 
 def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -20,6 +23,23 @@ def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
     changes = state["changes"].get("ret", {}) if isinstance(state["changes"], dict) else {}
     about = {"step": state["__id__"], "comment": state["comment"], "fails": state["result"] is False}
     return [{**about, "minions": by_minion(changes)}]
+
+
+def end(stage: str, states: Collection[Mapping[str, Any]]) -> list[str]:
+    """Return the last line of a plan that met nothing wrong, if any: what it does not know, or that nothing changes.
+
+    stage
+        The stage's name.
+    states
+        Its steps, as for ``steps``.
+    """
+    parts = [step for state in states for step in steps(state)]
+    if any("serves" in step for step in parts):
+        return [f"stage {stage} would serve another generation: {NEXT}"]
+    # What a runner would change itself stands in its step's changes; of an SLS all answers do, under ``ret``.
+    own = [set(state["changes"]) - {"ret"} for state in states if isinstance(state["changes"], dict)]
+    would = any(told for step in parts for told in step["minions"].values())
+    return [] if would or any(own) else [f"stage {stage} {NOTHING}"]
 
 
 def by_minion(answers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -38,10 +38,16 @@ def once(opts: Mapping, asked: Collection[str], questions: Sequence[Question], t
         How many steps of the run have changed anything.
     """
     before, told = _RUN.kept(opts) or (None, None)
-    if told is None or before != changes or time.time() - told.ended > FRESH:
+    if told is None or before != changes or time.time() - told.ended > FRESH or not _asked(told) >= set(asked):
         told = ask(opts, asked, questions, timeout)
         _RUN.keep(opts, (changes, told))
     return told._replace(replies={name: _of(replies, asked, asked) for name, replies in told.replies.items()})
+
+
+def _asked(told: Told) -> set[str]:
+    """Who was asked: each has answered, or is one of the problems."""
+    every = told.replies.values()
+    return {name for each in every for name in (*each.answers, *(one.minion for one in each.problems))}
 
 
 def told(opts: Mapping, asked: Collection[str], function: str) -> Replies | None:

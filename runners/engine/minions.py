@@ -12,12 +12,15 @@ import salt.utils.minions
 from proposals.files import tree
 from proposals.files.site import site
 from proposals.text.errors import PolicyError, ProposalError
+from proposals.text.form import has
 from proposals.text.notes import FEW, several
+from runners.engine import stage_lock
 from runners.engine.stage_memory import Memory
 
 TARGET, SHIPPED = "ceph_minions", "*"  # of pillar/ceph/minions.sls
 BROKEN = re.compile(r" error in (?P<path>/.+):$")  # of Salt's pillar module `stack`
 PROBLEM = re.compile(r'^(.+)\n  in "<unicode string>", line (\d+), column \d+$', re.MULTILINE)  # of PyYAML, the last
+NEEDED = {"all", "master"}  # of the members that configure names
 _PILLAR: Memory[dict[str, Any]] = Memory()
 
 
@@ -126,7 +129,8 @@ def anew(opts: Mapping) -> None:
 
 
 def _compiled(opts: Mapping) -> dict[str, Any]:
-    own = salt.pillar.get_pillar(opts, {}, opts["id"], "base").compile_pillar()
+    typed = stage_lock.inline(opts) if stage_lock.own(opts) else None  # has the last word, as where Salt compiles it
+    own = salt.pillar.get_pillar(opts, {}, opts["id"], "base", pillar_override=typed).compile_pillar()
     if TARGET not in own:
         raise ProposalError(
             f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): run "
@@ -136,11 +140,17 @@ def _compiled(opts: Mapping) -> dict[str, Any]:
 
 
 def members(opts: Mapping) -> dict[str, list[str]]:
-    """Return the minions of each role in the generation that is served; PolicyError where there is none."""
+    """Return the minions of each role in the generation that is served; PolicyError where there is none, or where its
+    file was damaged since: configure writes it anew.
+    """
     assigned = site(opts).current / "stack" / "default" / "ceph" / "minions" / f"{opts['id']}.yml"
     if not assigned.exists():
         raise PolicyError("nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first")
-    return tree.read_yaml(assigned)["ceph"]["members"]
+    found = tree.mapping(assigned)
+    if not has(found, {"ceph": {"members": {"*": [str]}}}) or not found["ceph"]["members"].keys() >= NEEDED:
+        raise PolicyError(f"{assigned} is not as configure wrote it: run 'salt-run state.orch ceph.stage.configure'")
+    every: dict[str, list[str]] = found["ceph"]["members"]
+    return every
 
 
 def _roots(opts: Mapping, kind: str) -> list[Path]:

@@ -93,8 +93,10 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
         )
     busy = any(answered.values())  # what was waited for has changed hosts since
     early.keep(opts, None if busy else told)
+    seen = None  # nor does what a stage before in the same run has seen
     if looked is not None and stage_look.DIFFERING in told.replies and not busy:
-        stage_look.keep(opts, stage_look.seen(opts, told, targets.groups(note, looked["groups"], expected)))
+        seen = stage_look.seen(opts, told, targets.groups(note, looked["groups"], expected))
+    stage_look.keep(opts, seen)
     began = targets.began(note, expected, len(answered))
     return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
 

@@ -19,7 +19,7 @@ def begin(name: str, **kwargs: object) -> dict:
     (``ceph.stage.all``) the first of them asks for all, and the others take that, until a step changes anything. Once
     configure serves another pillar than they were compiled with, they are left to ``rest``.
     """
-    if any(state.get("name") == PUSH and state["changes"].get("generation") for state in __running__.values()):
+    if any(state.get("name") == PUSH and SERVED & set(state["changes"]) for state in __running__.values()):
         return _unchanged(name, LATER) | {"later": True}
     stages = [step["stage"] for step in __lowstate__ if step["fun"] == "begin"]
     steps = [str(step["name"]) for step in __lowstate__]
@@ -251,6 +251,7 @@ BUSY = (
     "the stage again, which waits for what still runs"
 )
 PUSH, LATER = "policy.push", "another pillar is served now: left to the last step, which takes that"
+SERVED = {"generation", "written again"}  # of its changes, those by which a pillar is another one
 RUNNERS = "halocline_runners"  # in __context__
 FEW = 10  # hosts that a comment names
 # What Salt's compiler adds to every state's arguments (salt.state.STATE_INTERNAL_KEYWORDS holds more).

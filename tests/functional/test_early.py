@@ -88,6 +88,14 @@ def test_stages_that_run_as_one_ask_once_until_a_step_changes_anything(stage, mo
     assert len(stage.asked) == 4
 
 
+def test_who_was_not_asked_is_asked_and_not_taken_for_silent(stage):
+    begin([])
+    some = early.once(OPTS, ["node1"], [stage_jobs.RUNNING], 15, 0)
+    assert not some.replies["saltutil.running"].problems and len(stage.asked) == 1
+    more = early.once(OPTS, [*ROLES, "node4"], [stage_jobs.RUNNING], 15, 0)  # its key was accepted meanwhile
+    assert "node4" in more.replies["saltutil.running"].answers and len(stage.asked) == 2
+
+
 def test_what_was_asked_with_others_is_joined_as_one_job_answers_it(stage):
     begin(look.QUESTIONS)
     told = early.taken(OPTS, [*ROLES, "node4"], look.TRACES).replies
@@ -137,6 +145,32 @@ def test_facts_are_asked_anew_where_they_would_say_less(stage, why):
     stage.now = time.time()
     stage.words = [{"names": "b"}] if why == "another question" else stage.words
     assert facts.ask(OPTS, CHOSEN)[1]["node1"] < facts.EARLY and len(stage.asked) == 2
+
+
+def test_a_stage_behind_others_does_not_go_by_their_look_where_it_waited_for_a_host(stage, monkeypatch):
+    """What it was told counts no more then, and what the stages before had seen still less."""
+    members, look = {"all": list(ROLES), "master": ["node1"]}, {"groups": [[["ceph.cluster.osd"], None]], "pillar": {}}
+    monkeypatch.setattr(stage_lock, "take", lambda *_: stage.note)
+    monkeypatch.setattr(stage_lock, "note", lambda _, job: stage.note.update(job))
+    monkeypatch.setattr(stage_lock, "whole", lambda _: None)
+    monkeypatch.setattr(stage_begin, "_recorded", lambda _, job, note, __: {**job, **note, "log": ""})
+    monkeypatch.setattr(minions, "addressed", lambda *_: list(ROLES))
+    monkeypatch.setattr(minions, "members", lambda _: members)
+    monkeypatch.setattr(minions, "pillar", lambda _: {"ceph": {"members": members, "services": {}}})
+    monkeypatch.setattr(stage_begin.maintained, "known", lambda *_: (None, ""))
+    monkeypatch.setattr(stage_jobs, "wait", lambda *_: {})
+    monkeypatch.setattr(facts, "questions", lambda _: [])
+
+    def begins(*stages):
+        told = stage_begin.Told(stages[0], stages, "answering", None, (), None, (), look, 0)
+        assert "error" not in stage_begin.begin(OPTS, told, 600, False)
+
+    begins(*EVERY)
+    assert stage_look.kept(OPTS)
+    monkeypatch.setattr(early, "FRESH", -1)  # configure took its time
+    stage.runs = [{"jid": "9", "fun": "state.apply", "pid": 1}]
+    begins("deploy", "services")
+    assert len(stage.asked) == 2 and stage_look.kept(OPTS) is None
 
 
 LOOKED = {"groups": [[["ceph.cluster.osd"], ["node2"]]], "pillar": {}}

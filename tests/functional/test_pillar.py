@@ -10,13 +10,13 @@ from saltmaster import Master, serve
 
 from proposals.disks import arguments, plan
 from proposals.files import atomic
-from proposals.files.site import site
+from proposals.files.site import minion_file, site
 from proposals.inventory import kept
 from proposals.pillar import chosen, key_store
 from proposals.policy import merging, policy, store
-from proposals.text.errors import ProposalError
+from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import compiled as pillars
-from runners.engine import minions
+from runners.engine import minions, stage_begin
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\
@@ -53,9 +53,14 @@ def host(number: int, name: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def opts(salt_factories):
-    """A master's options over a site of its own, with a generation that is served."""
-    master = salt_factories.salt_master_daemon("salt", factory_class=Master)
+def master(salt_factories):
+    """A master over a site of its own; it does not run."""
+    return salt_factories.salt_master_daemon("salt", factory_class=Master)
+
+
+@pytest.fixture(scope="module")
+def opts(master):
+    """Its options, with a generation that is served."""
     opts = {**master.opts(), "file_client": "local"}
     atomic.write(site(opts).root / "stack/ceph/cluster.yml", CLIENT)
     configure(opts)
@@ -183,6 +188,22 @@ def test_a_hostile_disk_is_never_run(opts):
     assert written and not any("{{" in path.read_text() for path in written if path.suffix not in (".cfg",))
 
 
+@pytest.mark.parametrize(
+    "text", ["", "\0\0", "ceph:\n", "ceph: {generation: x}\n", "ceph: {members: {all: [salt]}}\n", "{"]
+)
+def test_a_damaged_file_of_the_masters_own_does_not_keep_configure_from_mending_it(opts, text):
+    path = site(opts).current.resolve() / minion_file(opts["id"])
+    whole = path.read_text()
+    path.write_text(text)
+    try:
+        with pytest.raises(PolicyError, match="is not as configure wrote it: run 'salt-run state.orch ceph.stage"):
+            minions.members(opts)
+        assert stage_begin.questions(opts, ["configure"], True, False, None)  # it begins
+    finally:
+        path.write_text(whole)
+    assert minions.members(opts)["master"] == ["salt"]
+
+
 def test_a_password_is_text_and_never_run(opts):
     for password in (HOSTILE, "k{#9xPq", "{% raw"):
         key_store.lend(site(opts), "node2", "odd", password)
@@ -205,6 +226,22 @@ def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
     finally:
         own.unlink()
     assert "everywhere" not in compile_pillar(opts, "node2")
+
+
+def test_a_plan_says_whether_another_generation_would_be_served_and_serves_none(master, opts):
+    push, policy_cfg = master.runners()["policy.push"], site(opts).proposals / "policy.cfg"
+    served = site(opts).current.resolve().name
+    assert push(test=True)["text"] == f"generation {served} is served already"
+    written, there = policy_cfg.read_text(), sorted(site(opts).generations.iterdir())
+    policy_cfg.write_text(written.replace("role-mgr/cluster/node1.sls", "role-mgr/cluster/node2.sls"))
+    try:
+        told = push(test=True)
+        assert told["plan"][0]["serves"] != served and "changes" not in told
+        policy_cfg.write_text("nonsense\n")
+        assert "error" in push(test=True)
+    finally:
+        policy_cfg.write_text(written)
+    assert site(opts).current.resolve().name == served and sorted(site(opts).generations.iterdir()) == there
 
 
 def test_configure_goes_by_what_salt_serves(opts):

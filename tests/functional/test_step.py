@@ -6,6 +6,7 @@ import runpy
 import pytest
 import salt.loader
 import salt.payload
+import salt.pillar
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
@@ -184,6 +185,30 @@ def test_steps_of_a_stage_share_the_masters_pillar_until_one_changes_anything(ch
     assert minions.pillar(OPTS) != minions.pillar(OPTS)
 
 
+def test_what_was_typed_has_the_last_word_also_after_a_step_changed_something(monkeypatch, tmp_path):
+    """`pillar='{"stage_prep_minion": "default-no-update-no-reboot"}'` holds for all of the run: no host is rebooted."""
+    made = []
+
+    class Compiled:
+        def __init__(self, *_, pillar_override=None):
+            made.append(pillar_override)
+
+        def compile_pillar(self):
+            return {"ceph_minions": "*", "reboots": True, **(made[-1] or {})}
+
+    monkeypatch.setattr(salt.pillar, "get_pillar", Compiled)
+    monkeypatch.setattr(stage_lock, "inline", lambda _: {"reboots": False})
+    own = {"jid": "1"}
+    monkeypatch.setattr(stage_lock, "own", lambda _: own)
+    opts = {**OPTS, "id": "salt", "pillar": {"ceph_minions": "*", "reboots": False}}
+    minions.addressed(opts, "prep", ["a"])
+    assert minions.pillar(opts)["reboots"] is False and not made
+    minions.anew(opts)
+    assert minions.pillar(opts)["reboots"] is False and made == [{"reboots": False}]
+    own.clear()  # typed by hand, beside no stage
+    assert minions.pillar(opts)["reboots"] is True
+
+
 NOP = {"result": True, "changes": {}, "comment": "States ran successfully."}
 BEGIN = {"fun": "begin", "state": "step", "name": "stage.begin", "stage": "deploy"}
 STAGE = [  # as Salt's compiler has it
@@ -287,23 +312,27 @@ def typed(tmp_path):
     return tmp_path
 
 
-def ran(step, cachedir, states, retcode=0):
+def ran(step, cachedir, states, retcode=0, changes=PUSHED["changes"]):
     """What ``step.rest`` answers and was asked, behind a stage that began after configure had served a generation."""
     asked = []
     runners = {"state.orchestrate": lambda **told: asked.append(told) or {"data": {"m": states}, "retcode": retcode}}
     context = {step["begin"].__globals__["RUNNERS"]: runners}
-    step["begin"].__globals__.update(__lowstate__=SEVERAL, __running__={"push": PUSHED}, __context__=context)
+    running = {"push": {**PUSHED, "changes": changes}}
+    step["begin"].__globals__.update(__lowstate__=SEVERAL, __running__=running, __context__=context)
     later = step["begin"]("stage.begin", stage="deploy") | {"__run_num__": 4}
     step["begin"].__globals__["__running__"]["step_|-x_|-stage.begin_|-begin"] = later
     step["begin"].__globals__["__opts__"]["cachedir"] = str(cachedir)
     return step["rest"]("rest", ["ceph.stage.deploy"]), asked
 
 
-def test_where_configure_serves_another_generation_stages_compiled_before_do_nothing_and_run_at_the_end(stage, typed):
+@pytest.mark.parametrize("changes", [{"generation": "b"}, {"written again": ["cluster/a.sls"]}])
+def test_where_configure_serves_another_pillar_stages_compiled_before_do_nothing_and_run_at_the_end(
+    stage, typed, changes
+):
     step, others, applied, seen = stage
     seen["as_told"] = False
     states = {"step_|-x_|-x_|-runner": {"name": "x", "result": True, "changes": {}, "__run_num__": 0}}
-    rest, asked = ran(step, typed, states)
+    rest, asked = ran(step, typed, states, changes=changes)
     told = {"mods": ["ceph.stage.deploy"], "pillar": {"ceph_only": "a*", "site_key": 1}, "orchestration_jid": "1"}
     assert asked == [told] and rest["states"] == states and rest["result"] is True
     quiet = [step["runner"]("validate.deploy"), step["end"]("targets.left"), step["look"]("targets.same")]

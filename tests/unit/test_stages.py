@@ -83,6 +83,28 @@ def test_what_an_orchestration_printed_is_read(case):
     assert orchestrations.failure(case["printed"], "noise of Salt\n") == case["failure"]
 
 
+STEP = {"__id__": "s", "comment": "", "result": True, "changes": {}}
+AS_IT_IS = {"ret": {"node1": {"a": {"result": True, "__run_num__": 0}}}}
+WOULD = {"ret": {"node1": {"pkg_|-a_|-a_|-x": {"result": None, "comment": "", "__run_num__": 0}}}}
+SERVES = [{"step": "policy.push", "comment": "", "fails": False, "minions": {}, "serves": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        ([STEP, {**STEP, "changes": AS_IT_IS}], plan_steps.NOTHING),
+        ([{**STEP, "changes": "nonsense"}], plan_steps.NOTHING),
+        ([STEP, {**STEP, "changes": WOULD}], None),
+        ([{**STEP, "changes": {"node1": {"bond0": "mtu 1500 -> 9000"}}}, STEP], None),  # a runner's own: a network
+        ([{**STEP, "plan": SERVES}, {**STEP, "changes": AS_IT_IS}], plan_steps.NEXT),
+        ([{**STEP, "plan": SERVES}, {**STEP, "changes": WOULD}], plan_steps.NEXT),
+    ],
+)
+def test_a_plan_says_that_nothing_changes_only_where_no_step_would_and_it_knows_the_pillar(states, said):
+    end = plan_steps.end("all", states)
+    assert len(end) == (said is not None) and all(line.startswith("stage all ") and said in line for line in end)
+
+
 def test_of_an_inline_pillar_the_keys_alone_are_kept():
     words = ["ceph.stage.deploy", {"pillar": {"key": "hush"}, "test": True, "orchestration_jid": "1"}]
     assert orchestrations.typed(words) == ["ceph.stage.deploy", "test=True", "pillar=['key']"]

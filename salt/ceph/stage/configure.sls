@@ -10,6 +10,7 @@ ceph-stage-configure-begin:
 ceph-stage-configure-push:
   step.runner:
     - name: policy.push
+    - check: policy.push
     - only: {{ pillar['ceph_only'] | tojson }}
     - failhard: True
     - require:
