@@ -14,7 +14,7 @@ from lab.guide import POLICY
 pytestmark = pytest.mark.big
 ALL = "ceph.stage.all"
 RUN = f"nohup salt-run state.orch {ALL} >/tmp/all.out 2>&1 & echo $!"
-LOGS = "/var/log/halocline"
+LOGS, SERVED = "/var/log/halocline", f"{PILLAR}/current/stack/default/ceph/minions"
 JOBS = 2  # who answers, with all that stages look at; which OSDs are destroyed (discovery)
 CONF, RULES = "/etc/chrony/conf.d/halocline.conf", "/var/cache/salt/minion/extmods/modules/disks.py"
 KEYRING = "/etc/ceph/ceph.client.admin.keyring"
@@ -36,8 +36,14 @@ DRIFTS: Mapping[str, tuple[str, str, str, set[str]]] = {
     ),
     "configure: what is served": (
         "saltmaster",
-        f"echo '# mine' >>$(readlink -f {PILLAR}/current)/stack/default/ceph/minions/node1.yml",
-        f"! grep mine {PILLAR}/current/stack/default/ceph/minions/node1.yml",
+        f"echo '# mine' >>{SERVED}/node1.yml",
+        f"! grep mine {SERVED}/node1.yml",
+        {"ceph-stage-configure-push"},
+    ),
+    "configure: who is what": (  # deploy is compiled with that, so it is left to the end
+        "saltmaster",
+        f"truncate --size 0 {SERVED}/saltmaster*.yml",
+        f"grep -q members: {SERVED}/saltmaster*.yml",
         {"ceph-stage-configure-push"},
     ),
     "deploy: a stopped OSD": (
@@ -106,6 +112,8 @@ def test_what_policy_cfg_says_now_is_deployed_in_the_same_run(cluster: Product) 
     line = "role-admin/cluster/node1.sls"
     cluster.run("saltmaster", f"echo {line} >>{POLICY}")
     try:
+        planned = cluster.run("saltmaster", "salt-run stage.plan all").out
+        assert "stage all would serve another generation" in planned, planned
         steps = ran(cluster)
         assert changed(steps) >= {"ceph-stage-configure-push", "ceph-stage-deploy-admin"}, changed(steps)
         assert cluster.run("node1", f"test -s {KEYRING}", check=False).code == 0
