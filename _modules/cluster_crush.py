@@ -14,6 +14,7 @@ SERVED = 120  # seconds until the placement groups of a new pool are active: rbd
 INIT = 60  # seconds for rbd then
 HELD = "halocline/move"  # whose norebalance is, and what was typed, while a move is under way
 FLAG = "norebalance"
+WAITS = f"{FLAG} is set since, and data waits: the same command goes on, and takes the flag back"
 OURS, THEIRS = "ours", "theirs"
 ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "dump"], ["osd", "pool", "ls", "detail"]]
 POOL = ["pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options"]
@@ -96,7 +97,8 @@ def move(commands: Sequence[Sequence[str]], typed: str) -> dict[str, list[str]]:
     """Run commands that move data, so that none moves before the last one: ``norebalance`` is set meanwhile.
 
     That the flag is ours is kept in the monitors (``ceph config-key``) before it is set: interrupted, the next run
-    takes it back, also one without commands. One that was set before stays. Where a command fails it goes too.
+    takes it back, also one without commands. So it is where a command fails: data of half a plan may not fit where it
+    goes, and one that did not end in our time may still be carried out. One that was set before stays.
 
     commands
         As for ``apply``.
@@ -113,9 +115,10 @@ def move(commands: Sequence[Sequence[str]], typed: str) -> dict[str, list[str]]:
     before, after = [["osd", "set", FLAG]], [["osd", "unset", FLAG]] if kept.split()[0] == OURS else []
     try:
         apply([*before, *commands])
-    finally:
-        apply(after)
-        tell(["config-key", "rm", HELD])
+    except CommandExecutionError as err:
+        raise CommandExecutionError(f"{err}; {WAITS}") from err
+    apply(after)
+    tell(["config-key", "rm", HELD])
     return {"run": [" ".join(words) for words in (*before, *commands, *after)]}
 
 

@@ -14,9 +14,9 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import adopted
 from proposals.stages import replies
-from proposals.stages.orchestrations import MOVE
+from proposals.stages.orchestrations import MOVE, Jobs, named
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, health, jobs, minions, one_at_a_time, planned, spared, stage_lock
+from runners.engine import daemon_restart, health, jobs, minions, one_at_a_time, planned, spared, stage_jobs, stage_lock
 
 Found = list[tuple[str, Mapping[str, Any]]]  # minion, and what its ``osd_migrate.inspect`` says of one OSD
 
@@ -48,6 +48,8 @@ def dry(opts: Mapping, osds: Found) -> list[str]:
 def every(opts: Mapping, osds: Found, done: dict[str, list[str]], at_once: int) -> None:
     """Move OSDs host by host, so many of one at once where Ceph lets them stop together; ``done`` gets what was done of
     each, also where the rest fails."""
+    if copies := _copies(opts):  # whose noout would go
+        raise ProposalError(f"{named(copies)} is an interrupted run's: wait until it has copied, then run this again")
     jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # noout of an interrupted run with but slots to free
     rest = list(osds)
     while rest:
@@ -56,6 +58,13 @@ def every(opts: Mapping, osds: Found, done: dict[str, list[str]], at_once: int) 
         several = _together(opts, rest, at_once)
         done |= carry_out(opts, minion, several)
         rest = rest[len(several) :]
+
+
+def _copies(opts: Mapping) -> Jobs:
+    """Jobs that go on moving OSDs, though the run that began them has ended, by minion."""
+    runs = stage_jobs.running(opts, minions.members(opts)["storage"])
+    copies = {minion: [run for run in own if run["fun"] == MOVE] for minion, own in runs.items()}
+    return {minion: own for minion, own in copies.items() if own}
 
 
 def _together(opts: Mapping, rest: Found, at_once: int) -> list[Mapping[str, Any]]:

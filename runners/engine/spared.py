@@ -1,12 +1,15 @@
 """A host that the running cluster is to do without for a moment: Ceph's leave before, ``noout`` meanwhile."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.text.errors import ProposalError
+from proposals.text.notes import several
 from runners.engine import health, jobs
+
+STAYS = "noout stays set for {} ({} down): the next run takes it away"
 
 
 def refused(opts: Mapping, host: str, asker: str) -> list[str]:
@@ -65,12 +68,29 @@ def no(ask: Callable[[], object]) -> list[str]:
 def noout(opts: Mapping, hosts: Sequence[str], asker: str) -> Iterator[None]:
     """Set ``noout`` for hosts while something is done to them; that of an interrupted run is taken away before.
 
-    Arguments as for ``refused``.
+    Where what is done fails, or is interrupted, and OSDs of theirs are down, it stays until the next run: a host that
+    is away for long, or an OSD that is copied still, is no reason to rebuild what it has. Arguments as for ``refused``.
     """
     jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
+    theirs: set[int] = set()
     try:
         for host in hosts:
-            jobs.one(opts, asker, "cluster_maintenance.begin", [host], list)
+            theirs |= set(jobs.one(opts, asker, "cluster_maintenance.begin", [host], list))
         yield
-    finally:
-        jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
+    except BaseException as err:
+        down = _down(opts, theirs, asker)
+        if not down:
+            jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
+        elif isinstance(err, ProposalError):
+            raise ProposalError(f"{err}; {STAYS.format(', '.join(hosts), several(down, 'more'))}") from err
+        raise
+    jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
+
+
+def _down(opts: Mapping, osds: Collection[int], asker: str) -> list[str]:
+    """Which of some OSDs do not run by the cluster's word; all where it says nothing."""
+    try:
+        up = {osd.id for osd in health.look(opts, asker).osds if osd.up} if osds else set()
+    except ProposalError:
+        up = set()
+    return [f"osd.{osd_id}" for osd_id in sorted(set(osds) - up)]

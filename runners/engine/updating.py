@@ -8,6 +8,7 @@ from typing import Any
 from proposals.cluster import maintenance
 from proposals.cluster.health import judge
 from proposals.text.errors import PolicyError, ProposalError
+from proposals.text.notes import several
 from runners.engine import daemon_restart, gateways, health, jobs, minions, one_at_a_time, spared, stage_log, waiting
 
 INSPECT, UPDATES = "host_updates.inspect", "updates"
@@ -53,6 +54,7 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
         daemons = [name.replace("radosgw.", "client.") for minion in turn for name in looked[minion]["daemons"]]
         with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, daemons, turn):
             maintain(opts, turn, allowed, limit, asker)
+            _osds_up(opts, turn, looked, asker, limit)
     _until_well(opts, asker, limit, {})
 
 
@@ -116,7 +118,26 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
     if reboots := [minion for minion in hosts if allowed[minion].reboot and looked[minion]["reboot"]]:
         if asker:  # much may have happened since Ceph was asked: an update takes up to an hour
             _until_well(opts, asker, limit, {minion: looked[minion] for minion in reboots}, "not rebooted: ")
-        _await(opts, ask(opts, reboots, "host_updates.reboot", kind=str), limit)
+        asked = jobs.ask(opts, reboots, "host_updates.reboot", kind=str)
+        _await(opts, asked.answers, limit)  # those that do it, before the others are told of
+        asked.whole()
+
+
+def _osds_up(opts: Mapping, hosts: Sequence[str], looked: Looked, asker: str, limit: float) -> None:
+    """Wait until the cluster says of the OSDs of hosts that they run again, as long as their ``noout`` is there."""
+    wanted = {name for minion in hosts for name in looked[minion]["daemons"] if name.startswith("osd.")}
+
+    def down() -> set[str]:
+        try:
+            return wanted - {f"osd.{osd.id}" for osd in health.look(opts, asker).osds if osd.up}
+        except ProposalError:  # its monitors are among them
+            return wanted
+
+    if left := waiting.until_none(down, limit, POLL):
+        raise ProposalError(
+            f"{', '.join(hosts)}: back, and since then {several(sorted(left), 'more')} down for {limit} s "
+            "(ready_timeout): see its log, then run the stage again"
+        )
 
 
 def _without_ceph(opts: Mapping, hosts: Sequence[str]) -> None:

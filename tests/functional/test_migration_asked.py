@@ -114,7 +114,7 @@ class Cluster(Minions):
 
     def cluster_maintenance_begin(self, _, host):
         self.noout = host
-        return []
+        return [number for number, osd in self.osds.items() if osd["minion"] == host]
 
     def cluster_maintenance_end(self, _):
         self.noout = None
@@ -260,6 +260,27 @@ def test_only_those_that_are_named(runners, cluster):
 def test_what_is_no_number_is_refused(runners, cluster, typed):
     assert runners["osd.migrate"](*typed)["retcode"] == 2 and cluster.log == []
     assert runners["osd.migrate"](1, test="yes")["retcode"] == 2 and cluster.log == []
+
+
+def test_the_copy_of_a_run_that_was_killed_keeps_its_noout(runners, cluster):
+    """Its job goes on on the host, for hours: the OSD is stopped, and would be marked out."""
+    cluster.osds[0] |= {"new": True, "running": False, "moving": "db", "mark": True}
+    cluster.noout = "node1"
+    job = {"jid": "9", "fun": "osd_migrate.together", "arg": [["fsid-0"], ["fsid-0"]]}
+    cluster.saltutil_running = lambda minion: [job] if minion == "node1" else []
+    done = runners["osd.migrate"](1)
+    assert done["retcode"] == 1 and "wait until it has copied, then run this again" in done["error"], done
+    assert cluster.noout == "node1" and cluster.log == []
+
+
+def test_noout_stays_where_a_host_that_copies_falls_silent(runners, cluster):
+    def silent(minion, fsids, may_stop):
+        cluster.osds[0] |= {"running": False, "moving": "db", "mark": True}
+        raise ProposalError(f"{minion}: does not answer")
+
+    cluster.osd_migrate_together = silent
+    assert "noout stays set for node1 (osd.0 down)" in runners["osd.migrate"](0)["error"]
+    assert cluster.noout == "node1"
 
 
 def test_without_cephs_leave_nothing_stops(runners, cluster):

@@ -26,6 +26,11 @@ ORDER = [["node1"], ["node5"], ["node2"], ["node3", "node4"], ["salt"]]
 CANARY_AGAIN = [*ORDER[:3], ["node3"], ["node4"], ["salt"]]  # of a run that goes on after a stop
 
 
+def osds(minion):
+    """The OSDs of a host."""
+    return [int(name.removeprefix("osd.")) for name in DAEMONS[minion][0] if name.startswith("osd.")]
+
+
 class Cluster(Minions):
     """What minions answer. What must not be is asserted where it would happen."""
 
@@ -85,7 +90,7 @@ class Cluster(Minions):
 
     def cluster_maintenance_begin(self, _, host):
         self.noout.add(host)
-        return [0]
+        return osds(host)
 
     def cluster_maintenance_end(self, _):
         self.noout = set()
@@ -209,10 +214,73 @@ def test_a_canary_that_does_not_come_back_stops_everything(runners, cluster):
     assert cluster.turns == ORDER[:1] and cluster.noout == set()
 
 
+@pytest.fixture
+def rebooting(cluster, monkeypatch):
+    """The cluster, whose OSDs start a while after their minion is back from a reboot: when ``noout`` went, what was
+    down then."""
+    cluster.ends, cluster.takes = [], {}
+    reboot, end, sleep = cluster.host_updates_reboot, cluster.cluster_maintenance_end, cluster.sleep
+
+    def reboots(minion):
+        cluster.down |= set(osds(minion))
+        cluster.takes[minion] = cluster.seconds + 60
+        return reboot(minion)
+
+    def ends(salt):
+        cluster.ends += [(sorted(cluster.noout), sorted(cluster.down))] if cluster.noout else []
+        return end(salt)
+
+    def sleeps(seconds):
+        sleep(seconds)
+        for minion in [each for each, until in cluster.takes.items() if until <= cluster.seconds]:
+            cluster.down -= set(osds(minion))
+
+    cluster.host_updates_reboot, cluster.cluster_maintenance_end, cluster.sleep = reboots, ends, sleeps
+    cluster.play(monkeypatch, health, waiting)
+    return cluster
+
+
+def test_noout_is_there_until_the_osds_of_rebooted_hosts_run_again(runners, rebooting):
+    done = runners["updates.apply"]()
+    assert done.get("retcode", 0) == 0 and rebooting.turns == ORDER, done
+    assert rebooting.ends and not any(down for _, down in rebooting.ends)
+
+
+def test_noout_stays_where_a_host_does_not_come_back_until_the_next_run(runners, rebooting):
+    reboots = rebooting.host_updates_reboot
+
+    def dies(minion):
+        rebooting.gone |= {minion} & {"node3"}
+        answer = reboots(minion)
+        rebooting.takes.pop(minion) if minion == "node3" else None
+        return answer
+
+    rebooting.host_updates_reboot = dies
+    done = runners["updates.apply"]()
+    assert "node3: rebooted, and not back after 600 s" in done["error"]
+    assert "noout stays set for node3, node4 (osd.2, osd.3 down): the next run takes it away" in done["error"]
+    assert rebooting.noout == {"node3", "node4"} and not any(down for _, down in rebooting.ends)
+    rebooting.gone, rebooting.down = set(), set()
+    assert runners["updates.apply"]().get("retcode", 0) == 0 and rebooting.noout == set()
+
+
+def test_hosts_that_reboot_are_waited_for_where_another_does_not_say_that_it_will(runners, rebooting):
+    reboots = rebooting.host_updates_reboot
+
+    def asked(minion):
+        if minion == "node4":
+            raise ProposalError("the minion does not answer")
+        return reboots(minion)
+
+    rebooting.host_updates_reboot = asked
+    assert "node4" in runners["updates.apply"]()["error"]
+    assert rebooting.boots["node3"] == 2 and rebooting.noout == {"node3", "node4"}  # its OSDs are not up yet
+
+
 def test_what_is_newly_wrong_stops_it_and_it_goes_on_when_mended(runners, cluster):
     meanwhile(cluster, "node2", lambda: cluster.down.add(0))
     done = runners["updates.apply"]()
-    assert done["retcode"] == 2 and "osd.0: down" in done["error"] and cluster.turns == ORDER[:3], done
+    assert done["retcode"] == 2 and "osd.0 down" in done["error"] and cluster.turns == ORDER[:3], done
     assert "osd.0: down" in runners["updates.apply"]()["error"] and cluster.turns == ORDER[:3]
     del cluster.state_sls
     cluster.down = set()
