@@ -13,7 +13,7 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 300  # seconds, as for daemons_retire
+LIMIT = 660  # seconds, as for daemons_retire
 ETC, LIB, UNITS = Path("/etc/ceph"), Path("/var/lib/ceph"), Path("/etc/systemd/system")
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DAEMONS = ("mon", "mgr", "mds", "radosgw")
@@ -44,7 +44,8 @@ def look(fsid: str, hosts: Mapping[str, Mapping], keys: Collection[str]) -> dict
 
 
 def stop(fsid: str, hosts: Mapping[str, Mapping], keys: Collection[str], parts: Mapping[str, Sequence[str]]) -> list:
-    """Stop the daemons of some parts for good; return the units that ran. Done before, there is none.
+    """Stop the daemons of some parts for good; return the units that ran. Done before, there is none. One that is still
+    stopping is waited for.
 
     fsid, hosts, keys
         As for ``look``.
@@ -57,8 +58,9 @@ def stop(fsid: str, hosts: Mapping[str, Mapping], keys: Collection[str], parts: 
     own = hosts[__grains__["id"]]["parts"]
     units = [unit for part in parts[__grains__["id"]] for unit in _running(part, own[part], keys)]
     if units:
-        halocline.run(["systemctl", "disable", "--quiet", "--now", *units], limit=LIMIT)
-    if left := [unit for unit in units if halocline.status(["systemctl", "--quiet", "is-active", unit]) == 0]:
+        halocline.run(["systemctl", "disable", "--quiet", *units], limit=LIMIT)
+        halocline.run(["systemctl", "stop", *units], limit=LIMIT)
+    if left := __salt__["daemons_retire.running"](units, boots=False):
         raise CommandExecutionError(f"{', '.join(left)} runs still: look at 'systemctl status {left[0]}' there")
     return units
 
@@ -106,15 +108,14 @@ def _conf() -> str | None:
 
 
 def _running(part: str, told: Mapping, keys: Collection[str]) -> list[str]:
-    """The units of a part that run, or would at the next boot; none where another cluster's key lies there."""
+    """The units of a part that have not ended, or would run at the next boot; none where another cluster's key lies
+    there.
+    """
     paths = [Path(path) for path in __salt__["daemons_retire.paths"](part, told)]
     if any(_strange(path, keys) for path in paths):
         return []
-    return [
-        unit
-        for unit in __salt__["daemons_retire.units"](part, told)
-        if any(halocline.status(["systemctl", "--quiet", word, unit]) == 0 for word in ("is-active", "is-enabled"))
-    ]
+    units: list[str] = __salt__["daemons_retire.running"](__salt__["daemons_retire.units"](part, told))
+    return units
 
 
 def _files(own: Mapping[str, Mapping], fsid: str, keys: Collection[str]) -> list[Path]:

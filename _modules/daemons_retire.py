@@ -12,7 +12,8 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 300  # seconds: a gateway ends what it was asked before (rgw_exit_timeout_secs is 120)
+LIMIT = 660  # seconds: rbd-target-api ends what initiators have under way (its unit's TimeoutStopSec is 600)
+ENDED = ("inactive", "failed")  # of systemd's ActiveState: of any other a process may use its key and its files
 NAME = re.compile(r"(?!\.)[A-Za-z0-9._-]+")  # of a daemon or an entity: it becomes part of a path
 UNITS = {  # by part; {} is the daemon's name
     "mon": ("ceph-mon@{}",),
@@ -85,7 +86,7 @@ def retire(part: str, told: Mapping) -> dict[str, list[str]]:
         What the host was told of it once: ``{daemons: [node1], keys: [mds.node1]}``.
 
     Refused where this host's pillar still has the part, and for a monitor, whose store ``mon.retire`` moves aside.
-    Logs, packages and what a daemon keeps elsewhere stay.
+    Logs, packages and what a daemon keeps elsewhere stay; its files too where a daemon has not ended.
 
     CLI Example: for ``ceph.stage.removal``.
     """
@@ -93,11 +94,15 @@ def retire(part: str, told: Mapping) -> dict[str, list[str]]:
         raise CommandExecutionError("a monitor's store is not removed: mon.retire moves it aside")
     if _planned(part, told):
         raise CommandExecutionError(f"{part} is still planned on this host: nothing was stopped")
-    units = [unit for unit in _units(part, told) if _runs(unit)]
+    own = _units(part, told)
+    units = running(own)
     if units:
-        halocline.run(["systemctl", "disable", "--quiet", "--now", *units], limit=LIMIT)
+        halocline.run(["systemctl", "disable", "--quiet", *units], limit=LIMIT)
+        halocline.run(["systemctl", "stop", *units], limit=LIMIT)  # one that stops already is waited for
     for unit in BESIDE.get(part, ()):
         halocline.status(["systemctl", "stop", "--quiet", unit], limit=LIMIT)
+    if left := running(own, boots=False):
+        raise CommandExecutionError(f"{', '.join(left)} runs still: look at 'systemctl status {left[0]}' there")
     if "grace" in told and any(path.exists() for path in _keyrings(part, told)):
         __salt__["ganesha_grace.leave"](told["daemons"][0], **told["grace"])
     gone = []
@@ -115,6 +120,25 @@ def units(part: str, told: Mapping) -> list[str]:
     return _units(part, told)
 
 
+def running(units: Sequence[str], boots: bool = True) -> list[str]:
+    """Return which of some units have not ended, in their order. One that is still stopping has not, be it disabled.
+
+    units
+        Their names.
+    boots
+        With those that would run at the next boot.
+
+    CLI Example: for ``daemons_purge.look``.
+    """
+    words = ["systemctl", "show", "--property", "ActiveState", "--value"]  # a line for each, empty ones between
+    states = halocline.run([*words, *units]).split() if units else []
+    return [
+        unit
+        for unit, state in zip(units, states, strict=True)
+        if state not in ENDED or (boots and halocline.status(["systemctl", "--quiet", "is-enabled", unit]) == 0)
+    ]
+
+
 def paths(part: str, told: Mapping) -> list[str]:
     """Return where a part's files are, its key last. Arguments as for ``retire``.
 
@@ -125,7 +149,7 @@ def paths(part: str, told: Mapping) -> list[str]:
 
 def _has(part: str, told: Mapping) -> bool:
     return not _planned(part, told) and (
-        any(map(_runs, _units(part, told))) or any(path.exists() for path in _paths(part, told))
+        any(path.exists() for path in _paths(part, told)) or bool(running(_units(part, told)))
     )
 
 
@@ -173,8 +197,3 @@ def _names(told: Mapping, key: str) -> list[str]:
     if wrong := [name for name in names if not NAME.fullmatch(name)]:
         raise CommandExecutionError(f"{', '.join(map(ascii, wrong))}: no daemon is called so: nothing was stopped")
     return names
-
-
-def _runs(unit: str) -> bool:
-    """Whether a unit runs, or would at the next boot."""
-    return any(halocline.status(["systemctl", "--quiet", word, unit]) == 0 for word in ("is-active", "is-enabled"))

@@ -8,6 +8,7 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 660  # seconds: rbd-target-api ends what initiators have under way (its unit's TimeoutStopSec is 600)
+START = 60  # seconds until one runs by one process: systemd may start it more than once
 PROC = Path("/proc")
 MONITORS = Path("/var/lib/ceph/mon")  # in each one's folder kv_backend names its store (src/mon/MonitorDBStore.h)
 # Name, version, state and source of each package; of rpm the source's file name.
@@ -109,6 +110,7 @@ def restart(names: Sequence[str]) -> dict:
     halocline.run(["systemctl", "restart", *units], limit=LIMIT)
     if dead := [unit for unit in units if not _active(unit)]:
         raise CommandExecutionError(f"{', '.join(dead)}: restarted, and does not run: see 'systemctl status' there")
+    __salt__["daemons_started.steady"](units, START)
     if "nfs-ganesha.service" in units:
         __salt__["ganesha.missing"]([])  # it answers when it has read its exports
     if "rbd-target-api.service" in units and "igw" in __pillar__.get("ceph", {}).get("services", {}):

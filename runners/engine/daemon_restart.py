@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Any
 
 from proposals.cluster.health import judge, seen
-from proposals.cluster.health.findings import WRONG, Complaint
+from proposals.cluster.health.findings import REPORTED, WRONG, Complaint
 from proposals.cluster.health.judge import Before, Verdict
 from proposals.cluster.upgrade import order
 from proposals.cluster.upgrade.order import Waiting
@@ -106,12 +106,15 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
     Raises ProposalError with what is wrong.
     """
     first = health.look(opts)
+    managers = _managers(opts) if kind == "mgr" else None
     with gateways.drained(opts, [name for names in daemons.values() for name in names]):
         for minion, names in daemons.items():
             jobs.one(opts, minion, "daemons.restart", [names])
             if kind == "mon":  # the others see a moment late that it was gone
                 jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
-        verdict = back(opts, daemons, first, known)
+            if kind == "client":  # the cluster misses one a minute late (mgr_service_beacon_grace)
+                jobs.one(opts, minion, "daemons_started.serving", [names, health.LIMIT], bool)
+        verdict = back(opts, daemons, first, known, managers)
     for minion, names in daemons.items():
         if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
             raise ProposalError(
@@ -120,8 +123,16 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
     return verdict
 
 
-def back(opts: Mapping, daemons: Waiting, first: seen.Seen, known: Before | None = None) -> Verdict:
+def back(
+    opts: Mapping,
+    daemons: Waiting,
+    first: seen.Seen,
+    known: Before | None = None,
+    managers: Mapping[str, int] | None = None,
+) -> Verdict:
     """Wait until daemons are back and nothing new is wrong; return the verdict then.
+
+    After OSDs it is known what they lack: by what the managers know, Ceph gives its leave for the next ones.
 
     opts, daemons
         As above.
@@ -129,11 +140,18 @@ def back(opts: Mapping, daemons: Waiting, first: seen.Seen, known: Before | None
         What the cluster said before they went.
     known
         More that is no reason to stop, with its amounts.
+    managers
+        The processes of those that went, as ``daemons_started.managers`` told them.
 
     Raises ProposalError with what is wrong.
     """
     before, names = {**judge.remembered(first), **(known or {})}, [name for own in daemons.values() for name in own]
-    verdict = health.since(opts, before, lambda now: _gone(names, first, now) or _stopped(opts, daemons))
+    settle = REPORTED if any(name.startswith("osd.") for name in names) else 0
+
+    def lacking(now: seen.Seen) -> list[Complaint]:
+        return _gone(names, first, now) or _same(opts, names, managers) or _stopped(opts, daemons)
+
+    verdict = health.since(opts, before, lacking, settle)
     if verdict.wrong:
         raise ProposalError(f"restarted, and since then: {'; '.join(judge.lines(verdict.wrong))}")
     return verdict
@@ -145,6 +163,24 @@ def _stopped(opts: Mapping, daemons: Waiting) -> list[Complaint]:
         Complaint(f"runs {name}", WRONG, name, "does not run")
         for minion, names in daemons.items()
         for name in sorted(set(names) - set(jobs.one(opts, minion, "daemons.running")))
+    ]
+
+
+def _managers(opts: Mapping) -> dict[str, int]:
+    told: dict[str, int] = jobs.cluster(opts, "daemons_started.managers", kind=dict)
+    return {f"mgr.{name}": gid for name, gid in told.items()}
+
+
+def _same(opts: Mapping, names: Sequence[str], before: Mapping[str, int] | None) -> list[Complaint]:
+    """The managers that are not in the map by another process: one that is dead stays there for 30 s
+    (mon_mgr_beacon_grace)."""
+    if before is None:
+        return []
+    now = _managers(opts)
+    return [
+        Complaint(f"mgr begins {name}", WRONG, name, "has not come up again", strict=True)
+        for name in names
+        if now.get(name) in (None, before.get(name))
     ]
 
 

@@ -135,15 +135,19 @@ def _mgr(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
 
 
 def _mds(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
-    """A metadata server ends when Ceph says ``ok-to-stop``; of a host that is gone another one takes over."""
+    """A metadata server ends when Ceph says ``ok-to-stop``; of a host that is gone another one takes over.
+
+    The one before may have left it its place. A standby is asked of too: Ceph says no while any takes over.
+    """
     name = listed[0].name.removeprefix("mds.")
-    running = {server for system in look.seen["file_systems"] for server in system["servers"]}
-    if name in running:
+    now = jobs.cluster(opts, "cluster_removal.inspect", kind=dict)
+    serving = {server for system in now["file_systems"] for server in system["servers"]}
+    if name in {*serving, *now["standbys"]}:
         words = ["mds", [name]]
         if why := spared.leave(opts, lambda: spared.no(lambda: jobs.cluster(opts, STOPPABLE, words)), LEAVE):
             raise ProposalError(f"mds.{name}: {why}; {draining.AGAIN}")
-        if listed[0].given_up:
-            jobs.cluster(opts, "cluster_crush.apply", [[["mds", "fail", name]]])
+    if name in serving and listed[0].given_up:
+        jobs.cluster(opts, "cluster_crush.apply", [[["mds", "fail", name]]])
     _part(opts, look, listed)
 
 

@@ -71,7 +71,9 @@ def waited(judged: Callable[[], Verdict], limit: float = LIMIT, settle: float = 
     return verdict
 
 
-def since(opts: Mapping, before: Before, lacking: Callable[[seen.Seen], Iterable[Complaint]]) -> Verdict:
+def since(
+    opts: Mapping, before: Before, lacking: Callable[[seen.Seen], Iterable[Complaint]], settle: float = 0
+) -> Verdict:
     """Wait until nothing is wrong that was not before and nothing lacks; return the verdict then.
 
     opts
@@ -80,6 +82,8 @@ def since(opts: Mapping, before: Before, lacking: Callable[[seen.Seen], Iterable
         What was known, as ``judge`` takes it.
     lacking
         What is to be back and is not, of what the cluster says.
+    settle
+        Seconds from then on that are given to what ends by itself.
     """
 
     def judged() -> Verdict:
@@ -90,7 +94,8 @@ def since(opts: Mapping, before: Before, lacking: Callable[[seen.Seen], Iterable
         found = judge.judge(now, before=before)
         return Verdict((*lacking(now), *found.wrong), found.moves, found.known)
 
-    return waited(judged)
+    verdict = waited(judged)
+    return waited(judged, settle=settle) if settle and not verdict.wrong else verdict
 
 
 def plan(opts: Mapping, gone: Collection[str] = ()) -> Plan:

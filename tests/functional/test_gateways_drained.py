@@ -8,6 +8,7 @@ import pytest
 from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
 
+from proposals.text.errors import ProposalError
 from runners.engine import gateways, health, minions, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
@@ -25,6 +26,7 @@ class Cluster(Minions):
         self.waits, self.noted = {f"client.{name}" for name in GATEWAYS}, []
         self.states = {front: dict.fromkeys(GATEWAYS, "up") for front in FRONTS}
         self.dead, self.drained_when = set(), []
+        self.gids, self.fails = dict.fromkeys(FRONTS, 10), set()  # managers; daemons that do not come up
 
     def left(self):
         return copy.deepcopy((self.waits, self.noted, self.states))
@@ -54,6 +56,15 @@ class Cluster(Minions):
     def daemons_running(self, minion):
         return {f"client.rgw.{minion}": {}}
 
+    def daemons_started_managers(self, _):
+        return dict(self.gids)
+
+    def daemons_started_serving(self, minion, names, limit):
+        assert limit == health.LIMIT
+        if failed := self.fails & set(names):
+            raise ProposalError(f"{', '.join(failed)} does not listen")
+        return True
+
     def cluster_maintenance_drained(self, _):
         return list(self.noted)
 
@@ -76,6 +87,7 @@ class Cluster(Minions):
     def daemons_restart(self, minion, names):
         self.drained_when.append((minion, [self.states[front][f"rgw.{minion}"] for front in FRONTS]))
         self.waits -= set(names)
+        self.gids |= {name[4:]: self.seconds + 11 for name in names if name[:4] == "mgr." and name not in self.fails}
         return {"restarted": names}
 
 
@@ -110,6 +122,38 @@ def test_active_managers_and_metadata_servers_come_last(runners, cluster):
     assert runners["daemon.restart"]().get("retcode", 0) == 0
     order = [minion for minion, function in cluster.log if function == "daemons.restart"]
     assert order == ["node2", "node1", "node2", "node1"]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["still known", "known no more"])
+def test_a_manager_that_the_cluster_has_not_anew_holds_back_the_next_one(runners, cluster, known):
+    """Its admin socket answers before it has loaded anything, and the manager map keeps a dead one for 30 s."""
+    cluster.waits = {f"mgr.{node}" for node in FRONTS}
+    cluster.daemons_running = lambda minion: {f"mgr.{minion}": {}}
+    cluster.fails = {"mgr.node2"}
+    if not known:
+        del cluster.gids["node2"]
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and "mgr.node2: has not come up again" in done["error"], done
+    assert [minion for minion, _ in cluster.drained_when] == ["node2"] and 300 <= cluster.seconds < 400
+
+
+def test_a_manager_that_takes_its_time_is_waited_for(runners, cluster):
+    cluster.waits, cluster.fails = {f"mgr.{node}" for node in FRONTS}, {"mgr.node2"}
+    cluster.daemons_running = lambda minion: {f"mgr.{minion}": {}}
+    told = cluster.daemons_started_managers
+    cluster.daemons_started_managers = lambda _: told(_) | ({"node2": 99} if cluster.seconds >= 20 else {})
+    assert runners["daemon.restart"]().get("retcode", 0) == 0
+    assert [minion for minion, _ in cluster.drained_when] == ["node2", "node1"] and 20 <= cluster.seconds < 30
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_a_gateway_that_does_not_serve_holds_back_the_next_one(runners, cluster, monkeypatch, balanced):
+    if not balanced:
+        monkeypatch.setattr(gateways, "_fronts", lambda opts: [])
+    cluster.fails = {"client.rgw.node1"}
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and "client.rgw.node1 does not listen" in done["error"], done
+    assert [minion for minion, _ in cluster.drained_when] == ["node1"] and cluster.noted == []
 
 
 def test_the_only_gateway_that_is_up_is_not_drained(runners, cluster):
@@ -153,6 +197,34 @@ def test_a_balancer_that_does_not_answer_is_told_by_the_next_run(runners, cluste
     cluster.silent = set()
     runners["daemon.restart"]()
     assert (cluster.noted, cluster.states["node2"]["rgw.node1"]) == ([], "up")
+
+
+@pytest.fixture
+def left_out(cluster, master, monkeypatch):  # noqa: F811
+    """node2 is in maintenance: the run leaves it out, and no job of it is sent there."""
+    monkeypatch.setattr(stage_lock, "own", lambda opts: {"left": {"node2": "is in maintenance"}})
+    cluster.silent = {"node2"}
+    return master.opts()
+
+
+def test_a_balancer_that_the_run_leaves_out_is_told_by_the_next_one(cluster, left_out, monkeypatch):
+    cluster.noted = ["rgw.node1"]
+    for front in FRONTS:
+        cluster.states[front]["rgw.node1"] = "drain"
+    gateways.back(left_out)
+    assert (cluster.noted, cluster.states["node1"]["rgw.node1"]) == (["rgw.node1"], "up")
+    monkeypatch.setattr(stage_lock, "own", lambda opts: {})
+    cluster.silent = set()
+    gateways.back(left_out)
+    assert (cluster.noted, cluster.states["node2"]["rgw.node1"]) == ([], "up")
+
+
+def test_what_it_was_not_told_is_kept_while_other_gateways_are_drained(cluster, left_out):
+    cluster.noted = ["rgw.node2"]
+    cluster.states["node2"]["rgw.node2"] = "drain"
+    with gateways.drained(left_out, ["client.rgw.node1"]):
+        assert cluster.states["node1"]["rgw.node1"] == "drain" and cluster.noted == ["rgw.node1", "rgw.node2"]
+    assert (cluster.noted, cluster.states["node1"]) == (["rgw.node2"], dict.fromkeys(GATEWAYS, "up"))
 
 
 def test_nothing_is_restarted_while_another_command_stops_daemons(runners, cluster):

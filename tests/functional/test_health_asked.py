@@ -10,7 +10,7 @@ import pytest
 from played import BUSY, another_stops_daemons
 from saltmaster import Master
 
-from proposals.cluster.health.findings import Plan
+from proposals.cluster.health.findings import REPORTED, Plan
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
@@ -211,6 +211,39 @@ def test_osds_are_restarted_as_many_hosts_at_once_as_ceph_allows(runners, cluste
     assert "retcode" not in runners["daemon.restart"]()
     leave = [ids for _, function, kind, ids in (one for one in cluster.asked if "stoppable" in one[1])]
     assert leave == ["['0', '1']", "['2', '3']", "['4', '5']"]
+
+
+@pytest.mark.parametrize("boot", [3, 20])
+@pytest.mark.parametrize("moves", [False, True])
+def test_leave_is_asked_for_when_the_groups_of_the_last_host_are_reported(runners, cluster, boot, moves):
+    """Until then ok-to-stop knows nothing of what its OSDs lack, however long they took to come up."""
+    inspect, allowed, came, asked = cluster.cluster_health_inspect, cluster.cluster_health_stoppable, [], []
+
+    def booted(names):
+        came.append(cluster.seconds)
+        for name in names:
+            cluster.osd(int(name[4:]), up_from=20)
+
+    def seen(_):
+        cluster.now["osd_dump"]["changed"] = cluster.seconds - came[-1] if came else None
+        return inspect(_)
+
+    def stoppable(*words):
+        asked.append(cluster.seconds)
+        return allowed(*words)
+
+    def restart(minion, names):
+        cluster.waiting.pop(minion)
+        cluster.later.append((cluster.seconds + boot, lambda: booted(names)))
+
+    if moves:  # as after any restart of an OSD that is written to
+        cluster.groups(active__clean=30, active__recovering__degraded=3)
+    cluster.cluster_health_inspect, cluster.cluster_health_stoppable = seen, stoppable
+    cluster.daemons_restart = restart
+    assert "retcode" not in runners["daemon.restart"]() and len(came) == len(NODES)
+    waited = [begins - up for up, begins in zip(came[:-1], asked[1:], strict=True)]
+    assert all(REPORTED <= seconds <= REPORTED + 2 for seconds in waited)
+    assert cluster.seconds < 3 * (boot + 10)
 
 
 def test_leave_is_waited_for_as_long_as_data_moves(runners, cluster):

@@ -29,15 +29,21 @@ class Systemd:
     """``halocline.run`` and ``status`` as systemctl answers them; what else was run."""
 
     def __init__(self, *running):
-        self.running, self.ran, self.stubborn = set(running), [], set()
+        self.running, self.ran, self.stubborn, self.ending = set(running), [], set(), set()
 
     def run(self, command, *, limit=0, ok=(0,), **_):
+        if command[1] == "show":
+            return "\n\n".join(self._state(unit) for unit in command[5:]) + "\n"
         self.ran.append(list(command))
         if command[1] == "list-units":
             return "".join(f"{unit}.service loaded active running x\n" for unit in sorted(self.running))
         if command[1] == "stop" or "--now" in command:
             self.running -= set(command) - self.stubborn
+            self.ending -= set(command) - self.stubborn
         return ""
+
+    def _state(self, unit):
+        return "active" if unit in self.running else "deactivating" if unit in self.ending else "inactive"
 
     def status(self, command, *, limit=0):
         return 0 if command[-1] in self.running else 3
@@ -70,6 +76,7 @@ def daemons(python_module, tmp_path, monkeypatch):
     asks = {
         "daemons_retire.units": retire.units,
         "daemons_retire.paths": retire.paths,
+        "daemons_retire.running": retire.running,
         "host_keys.hashes": keys.hashes,
         "host_ceph.inspect": ceph.inspect,
     }
@@ -155,6 +162,23 @@ def test_a_daemon_that_runs_keeps_its_files(daemons):
     with pytest.raises(CommandExecutionError, match="ceph-mgr@node1 runs still"):
         module.stop(FSID, HOSTS, HASHES, {"node1": ["mgr"]})
     assert files(root) == before
+
+
+def test_a_daemon_that_is_still_ending_keeps_its_files_and_is_waited_for(daemons):
+    """A stop that took too long was given up; its unit does not run, and would not at the next boot."""
+    module, systemd, _, root = daemons
+    before = files(root)
+    systemd.running, systemd.ending = set(), {"ceph-mgr@node1"}
+    assert module.look(FSID, HOSTS, HASHES)["units"] == {"mgr": ["ceph-mgr@node1"]}
+    with pytest.raises(CommandExecutionError, match="ceph-mgr@node1 runs again: its files are not removed"):
+        module.remove(FSID, HOSTS, HASHES)
+    systemd.stubborn = {"ceph-mgr@node1"}
+    with pytest.raises(CommandExecutionError, match="ceph-mgr@node1 runs still"):
+        module.stop(FSID, HOSTS, HASHES, {"node1": ["mgr"]})
+    assert files(root) == before
+    systemd.stubborn = set()
+    assert module.stop(FSID, HOSTS, HASHES, {"node1": ["mgr"]}) == ["ceph-mgr@node1"] and systemd.ending == set()
+    assert module.remove(FSID, HOSTS, HASHES)
 
 
 class Osds:

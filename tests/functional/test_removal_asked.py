@@ -3,6 +3,7 @@
 import copy
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from played import BUSY, Killed, Minions, another_stops_daemons
@@ -10,11 +11,12 @@ from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
 from proposals.cluster.health import seen
+from proposals.cluster.removal.items import Item
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import named
 from proposals.text.errors import ProposalError
-from runners.engine import draining, health, minions, stage_lock
+from runners.engine import departure, draining, health, minions, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
@@ -629,6 +631,29 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
     done = runners["policy.push"]()
     assert done["changes"] == {"written again": ["cluster/node1.sls"]} and "nothing changed" not in done["text"]
     assert "/cluster/node1.sls: was not as configure had written it: written again" in done["text"]
+
+
+def test_a_standby_that_has_taken_over_stops_by_cephs_leave_too(master, cluster, monkeypatch):
+    """node1 serves and leaves first, node3 takes over and leaves too: it is asked of as it is by then."""
+    cluster.servers, done = ["node1", "node3", "node4"], []
+    look = SimpleNamespace(seen=cluster.cluster_removal_inspect("salt"), before={})  # before the first change
+
+    def stoppable(asker, kind, names):
+        if names == ["node3"] and done[-1] == "node1 stops":
+            done.append("node3 takes over")
+            raise ProposalError("Error EBUSY: one or more filesystems is currently degraded")
+        done.append(f"{names[0]} may stop")
+        return {"ok": names}
+
+    def retire(minion, part, told):
+        cluster.servers.remove(minion)
+        done.append(f"{minion} stops")
+
+    monkeypatch.setattr(cluster, "cluster_health_stoppable", stoppable)
+    monkeypatch.setattr(cluster, "daemons_retire_retire", retire)
+    for node in ("node1", "node3"):
+        departure._mds(master.opts(), look, [Item("mds", f"mds.{node}", node)])
+    assert done == ["node1 may stop", "node1 stops", "node3 takes over", "node3 may stop", "node3 stops"]
 
 
 def test_nothing_stops_while_another_command_stops_daemons_and_it_goes_on(runners, cluster, configure):

@@ -134,32 +134,58 @@ def test_volumes_that_are_left_are_found_and_the_data_alone_is_not(host):
     assert module.left([OTHER]) == {OTHER: 4}
 
 
+class Systemd:
+    """``halocline.run`` and ``status`` as systemctl answers them; ``ran``: what changes something."""
+
+    def __init__(self, **states):
+        self.states, self.enabled, self.ran, self.stubborn = dict(states), set(), [], set()
+
+    def run(self, command, limit=0):
+        if command[1] == "show":
+            return "\n\n".join(self.states.get(unit, "inactive") for unit in command[5:]) + "\n"
+        self.ran.append(list(command))
+        if command[1] == "disable":
+            self.enabled -= set(command)
+        if command[1] == "stop" or "--now" in command:
+            self.states.update(dict.fromkeys(set(command) & self.states.keys() - self.stubborn, "inactive"))
+        return ""
+
+    def status(self, command, limit=0):
+        if "is-active" in command:
+            return 0 if self.states.get(command[-1]) == "active" else 3
+        if "is-enabled" in command:
+            return 0 if command[-1] in self.enabled else 1
+        self.ran.append(list(command))
+        return 0
+
+
 @pytest.fixture
-def daemons(python_module, tmp_path):
-    """The module of daemons that leave, below a root of its own; units that run, and what was run."""
+def systemd():
+    """A host on which a metadata server runs."""
+    made = Systemd(**{"ceph-mds@node1": "active"})
+    made.enabled.add("ceph-mds@node1")
+    return made
+
+
+@pytest.fixture
+def daemons(python_module, tmp_path, monkeypatch, systemd):
+    """The module of daemons that leave, below a root of its own; the pillar, and what was run."""
     module = python_module("daemons_retire")
-    running, ran = {"ceph-mds@node1"}, []
     pillar = {"ceph_os": {"prometheus": {"service": "prometheus"}}}
     folder = tmp_path / "var/lib/ceph/mds/ceph-node1"
     folder.mkdir(parents=True)
     (folder / "keyring").write_text("secret")
-
-    def run(command, limit):
-        ran.append(command)
-        running.difference_update(command)
-
-    mocks = {"__pillar__": pillar, "ROOT": tmp_path, "_runs": running.__contains__, "__salt__": {}}
-    mocks["__grains__"] = {"id": "node1"}
-    with LoaderModuleMock({module: mocks}):
-        before, module.halocline.run = module.halocline.run, run
-        yield module, pillar, ran, tmp_path
-        module.halocline.run = before
+    monkeypatch.setattr(module.halocline, "run", systemd.run)
+    monkeypatch.setattr(module.halocline, "status", systemd.status)
+    with LoaderModuleMock(
+        {module: {"__pillar__": pillar, "ROOT": tmp_path, "__salt__": {}, "__grains__": {"id": "node1"}}}
+    ):
+        yield module, pillar, systemd.ran, tmp_path
 
 
-def test_what_a_daemon_starts_beside_goes_too(daemons, monkeypatch):
+def test_what_a_daemon_starts_beside_goes_too(daemons):
     """systemd leaves it running, where nothing but its daemon wanted it."""
     module, _, ran, _ = daemons
-    monkeypatch.setattr(module.halocline, "status", lambda command, limit: ran.append(command))
     module.retire("ganesha", {"daemons": ["node1"], "keys": ["client.ganesha.node1"]})
     assert ran == [["systemctl", "stop", "--quiet", "nfs-ganesha-lock"]]
 
@@ -168,8 +194,34 @@ def test_a_daemon_that_has_no_role_any_more_goes_with_its_key(daemons):
     module, _, ran, root = daemons
     gone = module.retire("mds", MDS)
     assert gone == {"stopped": ["ceph-mds@node1"], "removed": [str(root / "var/lib/ceph/mds/ceph-node1")]}
-    assert ran == [["systemctl", "disable", "--quiet", "--now", "ceph-mds@node1"]]
-    assert module.retire("mds", MDS) == {"stopped": [], "removed": []} and len(ran) == 1
+    assert ran == [["systemctl", "disable", "--quiet", "ceph-mds@node1"], ["systemctl", "stop", "ceph-mds@node1"]]
+    assert module.retire("mds", MDS) == {"stopped": [], "removed": []} and len(ran) == 2
+
+
+@pytest.mark.parametrize("state", ["deactivating", "activating", "reloading"])
+def test_a_daemon_that_has_not_ended_is_waited_for(daemons, systemd, state):
+    """A stop that takes long was given up: the unit is disabled by then, and still ends what it has under way."""
+    module, _, ran, root = daemons
+    systemd.states["ceph-mds@node1"], systemd.enabled = state, set()
+    assert module.left({"node1": {"parts": {"mds": MDS}, "osds": []}})["parts"] == ["mds"]
+    assert module.retire("mds", MDS)["stopped"] == ["ceph-mds@node1"]
+    assert ["systemctl", "stop", "ceph-mds@node1"] in ran and systemd.states == {"ceph-mds@node1": "inactive"}
+    assert not (root / "var/lib/ceph/mds/ceph-node1").exists()
+
+
+def test_a_daemon_that_does_not_end_keeps_its_files_and_its_key(daemons, systemd):
+    module, _, _, root = daemons
+    systemd.states["ceph-mds@node1"], systemd.stubborn = "deactivating", {"ceph-mds@node1"}
+    with pytest.raises(CommandExecutionError, match="ceph-mds@node1 runs still"):
+        module.retire("mds", MDS)
+    assert (root / "var/lib/ceph/mds/ceph-node1/keyring").exists()
+
+
+def test_a_unit_that_failed_or_is_not_there_has_ended(daemons, systemd):
+    module, _, ran, root = daemons
+    systemd.states["ceph-mds@node1"], systemd.enabled = "failed", set()
+    assert module.retire("mds", MDS) == {"stopped": [], "removed": [str(root / "var/lib/ceph/mds/ceph-node1")]}
+    assert ran == []
 
 
 @pytest.mark.parametrize(

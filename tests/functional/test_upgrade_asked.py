@@ -42,6 +42,7 @@ class Cluster(Minions):
         self.broken, self.dead, self.refused, self.down = set(), set(), [], set()
         self.order, self.required, self.release, self.epoch, self.checks = [], "pacific", {}, {}, {}
         self.stores, self.others, self.leveldb = {"bluestore": 6}, {}, {}
+        self.gids, self.hangs = {"node1": 10, "node2": 10}, set()  # managers, and those that do not come up
 
     def left(self):
         now = (self.installed, self.older, self.kept, self.noout, self.systems, self.required)
@@ -110,6 +111,9 @@ class Cluster(Minions):
     def mon_joined(self, minion, _):
         return True
 
+    def daemons_started_managers(self, _):
+        return dict(self.gids)
+
     # What is changed.
 
     def cluster_upgrade_note(self, _, record):
@@ -166,6 +170,8 @@ class Cluster(Minions):
         self.older[minion] -= set(names)
         self.epoch |= dict.fromkeys(set(names) - self.dead, 20)
         self.down |= set(names) & self.dead
+        again = {name[4:] for name in set(names) - self.hangs if name[:4] == "mgr."}
+        self.gids |= {name: gid + 1 for name, gid in self.gids.items() if name in again}
         self.release |= dict.fromkeys(names, self.release.get("then", ("16.2.15", "pacific")))
         return {"restarted": names}
 
@@ -288,6 +294,13 @@ def test_a_monitor_that_the_others_do_not_miss_yet_holds_back_the_next_one(runne
     assert done["retcode"] == 1, done
     assert "mon.node2: not restarted: mon.node1: does not run, and the monitors have not seen it yet" in done["error"]
     assert ("mon", "node2") not in cluster.order
+
+
+def test_a_manager_that_has_not_come_up_again_holds_back_the_next_one(runners, cluster):
+    cluster.hangs.add("mgr.node2")
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "mgr.node2: has not come up again" in done["error"], done
+    assert cluster.order == WHOLE_ORDER[:7]
 
 
 def test_a_package_that_is_broken_stops_by_name_and_goes_on_when_mended(runners, cluster):
