@@ -73,6 +73,8 @@ def served(cluster: Product) -> Product:
     )
     cluster.write(f"{PILLAR}/keys/given/hook", f"{secrets.token_hex(8)}\n")
     cluster.run("saltmaster", f"chmod -R go= {PILLAR}/keys/given")
+    # All their pools of three copies are more than six OSDs may have by default, with those of a load.
+    cluster.run("saltmaster", "ceph config set global mon_max_pg_per_osd 500")
     cluster.stage("ceph.stage.configure")
     cluster.answers["services"] = cluster.stage("ceph.stage.services", check=False)
     return cluster
