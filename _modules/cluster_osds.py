@@ -177,7 +177,8 @@ def purge(osd_id: int, fsid: str) -> dict[str, bool]:
 
 
 def destroy(osd_id: int, fsid: str) -> dict[str, int]:
-    """Destroy a stopped OSD: its key goes, its id waits for another disk. Refused unless Ceph calls it safe.
+    """Destroy a stopped OSD: its key goes, its id waits for another disk. Refused unless Ceph calls it safe. Destroyed
+    before, as where Ceph's answer was lost, nothing is left to do.
 
     osd_id
         The OSD's number.
@@ -190,7 +191,11 @@ def destroy(osd_id: int, fsid: str) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    _may_go(osd_id, fsid, states())
+    known = states()
+    destroyed = any((osd["id"], osd["state"]) == (osd_id, "destroyed") for osd in known)
+    if destroyed and all(osd["fsid"] != fsid for osd in known):
+        return {"destroyed": osd_id}
+    _may_go(osd_id, fsid, known)
     __salt__["cluster_cli.tell"](["osd", "destroy", str(osd_id), "--yes-i-really-mean-it"])
     return {"destroyed": osd_id}
 

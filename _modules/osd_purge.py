@@ -74,7 +74,7 @@ def stop(fsid: str) -> list[str]:
         halocline.run(["systemctl", "disable", "--quiet", *daemons, *boots], limit=LIMIT)
         halocline.run(["systemctl", "stop", *daemons], limit=LIMIT)
         halocline.run(["systemctl", "stop", *(f"osd-devices@{number}" for number in numbers)], ok=None, limit=LIMIT)
-    if left := [unit for unit in daemons if halocline.status(["systemctl", "--quiet", "is-active", unit]) == 0]:
+    if left := __salt__["daemons_retire.running"](daemons, boots=False):
         raise CommandExecutionError(f"{', '.join(left)} runs still: look at 'systemctl status {left[0]}' there")
     return [f"osd.{number}" for number in numbers]
 
@@ -90,8 +90,8 @@ def release(fsid: str) -> list[str]:
     """
     own = _own(fsid)
     units = [f"ceph-osd@{osd['id']}" for osd in own]
-    if running := [unit for unit in units if halocline.status(["systemctl", "--quiet", "is-active", unit]) == 0]:
-        raise CommandExecutionError(f"{', '.join(running)} runs again: nothing of it was removed")
+    if running := __salt__["daemons_retire.running"](units, boots=False):
+        raise CommandExecutionError(f"{', '.join(running)} runs, or is stopping: nothing of it was removed")
     gone = []
     for osd in own:
         folder = DATA / f"ceph-{osd['id']}"

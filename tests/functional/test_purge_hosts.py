@@ -206,7 +206,7 @@ class Osds:
 
 @pytest.fixture
 def osds(python_module, tmp_path, monkeypatch):
-    module, record = python_module("osd_purge"), python_module("osd_record")
+    module, record, retire = (python_module(name) for name in ("osd_purge", "osd_record", "daemons_retire"))
     host = Osds(tmp_path)
     disks = [{"device": f"/dev/sd{letter}", "id": letter} for letter in "abcde"]
     clean = {"signatures": [], "osds": []}
@@ -219,6 +219,7 @@ def osds(python_module, tmp_path, monkeypatch):
         "osd_names.pv_uuid": "pv-{}".format,
         "osd_names.slots": lambda fsid, role: [f"slot-{fsid}", "second"],
         "osd_record.read": record.read,
+        "daemons_retire.running": retire.running,
         "osd_lvm_parts.close": lambda volume: host.closed.append(volume["name"]),
     }
     systemd = Systemd(*(f"ceph-osd@{number}" for number in (1, 2, 3, 4, 9)))
@@ -255,7 +256,7 @@ def test_an_osd_that_two_clusters_claim_is_not_ours(osds):
 
 def test_its_own_osds_are_stopped_and_let_go_of_and_no_others(osds, tmp_path):
     module, systemd, host, _ = osds
-    with pytest.raises(CommandExecutionError, match="ceph-osd@1, ceph-osd@2 runs again"):
+    with pytest.raises(CommandExecutionError, match="ceph-osd@1, ceph-osd@2 runs, or is stopping"):
         module.release(FSID)
     assert host.left() == ["1", "ceph-1", "ceph-2", "ceph-3", "ceph-4"]
     assert module.stop(FSID) == ["osd.1", "osd.2"] == module.stop(FSID)
@@ -274,6 +275,14 @@ def test_a_host_that_is_told_of_another_cluster_keeps_its_osds(osds):
         with pytest.raises(CommandExecutionError, match="nothing was touched"):
             what(FSID)
     assert len(systemd.running) == 5 and len(host.left()) == 5
+
+
+def test_an_osd_that_is_still_stopping_keeps_its_disk(osds):
+    module, systemd, host, _ = osds
+    systemd.running, systemd.ending = {"ceph-osd@3"}, {"ceph-osd@1"}
+    with pytest.raises(CommandExecutionError, match="ceph-osd@1 runs, or is stopping: nothing of it was removed"):
+        module.release(FSID)
+    assert "ceph-1" in host.left()
 
 
 def test_an_osd_that_does_not_stop_is_named(osds):

@@ -1,5 +1,7 @@
 """What a host and the cluster refuse to give up, whoever asks: OSDs that are needed, daemons that are planned, keys."""
 
+from contextlib import nullcontext
+
 import pytest
 from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
@@ -384,6 +386,21 @@ def test_an_osd_that_is_needed_is_not_purged(asked, there, refuses, why):
             with pytest.raises(CommandExecutionError, match=why):
                 module.purge(3, FSID)
     assert not any(words[:2] == ["osd", "purge"] for words in told)
+
+
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        ([osd(state=["exists", "destroyed", "new"])], None),  # its answer was lost
+        ([osd(uuid=OTHER)], "is not the OSD with fsid"),
+        ([osd(state=["exists", "destroyed"]), osd(osd=4)], "is not the OSD with fsid"),  # it has another number
+    ],
+)
+def test_one_that_is_destroyed_already_is_no_refusal(asked, there, why):
+    mock, module, told = asked("cluster_osds", dump={"osds": there})
+    with mock, pytest.raises(CommandExecutionError, match=why) if why else nullcontext():
+        assert module.destroy(3, FSID) == {"destroyed": 3}
+    assert not any(words[:2] == ["osd", "destroy"] for words in told)
 
 
 def test_with_an_osd_goes_what_the_configuration_says_of_it_alone(asked):
