@@ -14,7 +14,7 @@ SERVED = 120  # seconds until the placement groups of a new pool are active: rbd
 INIT = 60  # seconds for rbd then
 HELD = "halocline/move"  # whose norebalance is, and what was typed, while a move is under way
 FLAG = "norebalance"
-WAITS = f"{FLAG} is set since, and data waits: the same command goes on, and takes the flag back"
+WAITS = "data waits: the same command goes on"
 OURS, THEIRS = "ours", "theirs"
 ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "dump"], ["osd", "pool", "ls", "detail"]]
 POOL = ["pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options"]
@@ -116,7 +116,8 @@ def move(commands: Sequence[Sequence[str]], typed: str) -> dict[str, list[str]]:
     try:
         apply([*before, *commands])
     except CommandExecutionError as err:
-        raise CommandExecutionError(f"{err}; {WAITS}") from err
+        flag = f"{FLAG} stays until then" if after else f"{FLAG} was set before, and stays"
+        raise CommandExecutionError(f"{err}; {WAITS}; {flag}") from err
     apply(after)
     tell(["config-key", "rm", HELD])
     return {"run": [" ".join(words) for words in (*before, *commands, *after)]}

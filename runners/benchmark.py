@@ -55,7 +55,9 @@ def run(
         return answer.bad("\n".join([f"{suite}: refused, nothing was made:", *against]))
     about = "\n".join(benching.about(plan))
     if test:
-        return {"text": f"{about}\nwould make pools {', '.join(plan.made.record['pools'])}, and take them away again"}
+        made = list(plan.made.record["pools"])
+        text = f"{about}\nwould make pools {', '.join(made)}, and take them away again"
+        return {"text": text, "changes": {"pools": made}}
     stage_log.note(__opts__, "benchmark.run", "begins", suite=suite, size=size, targets=list(targets))
     _tell(about)
     result = benching.run(__opts__, plan, _tell)

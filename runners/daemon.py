@@ -76,7 +76,11 @@ def restart(test: bool = False) -> dict[str, Any]:
         return _restarted(__opts__)
     steps = _steps()
     lines = [f"would restart {', '.join(names)} of {minion}" for own in steps.values() for minion, names in own.items()]
-    return {"text": "\n".join(lines) or NOTHING, "changes": steps}
+    changes: dict[str, list[str]] = {}
+    for own in steps.values():
+        for minion, names in own.items():
+            changes.setdefault(minion, []).extend(names)
+    return {"text": "\n".join(lines) or NOTHING, "changes": changes}
 
 
 @one_at_a_time.stops_daemons("daemon.restart")

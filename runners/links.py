@@ -75,8 +75,13 @@ def _spared(group: Sequence[str], host: str) -> list[str]:
     asker = minions_.master(__opts__)
     if why := spared.leave(__opts__, lambda: spared.refused(__opts__, host, asker), LIMIT):
         return [f"{group[0]}: its links are left as they are, the cluster cannot do without it now: {why}"]
-    with spared.noout(__opts__, [host], asker):
-        return _apply(group)
+    try:
+        with spared.noout(__opts__, [host], asker):
+            if failures := _apply(group):
+                raise ProposalError("\n".join(failures))  # a host that is cut off keeps its noout
+    except ProposalError as err:
+        return [str(err)]
+    return []
 
 
 def _apply(group: Sequence[str]) -> list[str]:

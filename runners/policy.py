@@ -9,7 +9,7 @@ from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
 from proposals.text.errors import PolicyError
-from proposals.text.notes import by_host
+from proposals.text.notes import by_host, several
 from proposals.validation import check as checks
 from proposals.validation import judging
 from runners.engine import answer, compiled, early, jobs, keys, minions, parts, stage_lock
@@ -119,9 +119,11 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
 
 def _would(paths: site.Site, built: generation.Generation) -> dict[str, Any]:
     """What configure would serve, as a step of a plan."""
-    if paths.current.is_dir() and paths.current.resolve().name == built.name:
-        return {"text": f"generation {built.name} is served already"}
     text = f"generation {built.name} would be served"
+    if paths.current.is_dir() and paths.current.resolve().name == built.name:
+        if not (odd := generation_disk.odd(paths.current, built)):
+            return {"text": f"generation {built.name} is served already"}
+        text = f"of generation {built.name} would be written again: {several(odd, 'more')}"
     step = {"step": "policy.push", "comment": text, "fails": False, "minions": {}, "serves": built.name}
     return {"text": text, "plan": [step]}
 

@@ -71,7 +71,8 @@ def carry_out(confirm: str | None = None, gone: str | None = None, steps: int = 
     look = leaving.at(__opts__, gone)
     if test:
         plan = told.dry(look.items, steps)
-        return {"text": _lines(plan), "plan": plan} if plan else {"text": told.NOTHING}
+        changes = {step["step"]: step["comment"] for step in plan}  # of a key no minion has any part
+        return {"text": _lines(plan), "plan": plan, "changes": changes} if plan else {"text": told.NOTHING}
     if against := leaving.against(__opts__, look):
         return answer.bad("\n".join(["refused, nothing was changed:", *against]))
     if look.items and confirm != look.hash:

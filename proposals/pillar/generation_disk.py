@@ -59,9 +59,14 @@ def mend(folder: Path, generation: Generation) -> list[str]:
 
     Return their paths.
     """
-    odd = {path: text for path, text in generation.files.items() if not _holds(folder / path, text)}
-    atomic.write_many(folder, odd)
-    return sorted(odd)
+    changed = odd(folder, generation)
+    atomic.write_many(folder, {path: generation.files[path] for path in changed})
+    return changed
+
+
+def odd(folder: Path, generation: Generation) -> list[str]:
+    """Return the paths of the files of a prepared generation that are not as it says."""
+    return sorted(path for path, text in generation.files.items() if not _holds(folder / path, text))
 
 
 def _holds(path: Path, text: str) -> bool:

@@ -7,6 +7,8 @@ from proposals.stages.replies import told
 from proposals.text.notes import FEW, by_host
 
 NOTHING = "would change nothing on the minions"
+FOLLOWS = {"discovery.collect", "policy.push"}  # what discovery sees, configure goes by
+UNSEEN = ", as long as discovery finds nothing new"
 NEXT = "after ceph.stage.configure 'salt-run stage.plan deploy' says what that changes on the minions"
 
 
@@ -16,7 +18,8 @@ def steps(state: Mapping[str, Any]) -> list[dict[str, Any]]:
     state
         The step's state of the orchestration, as Salt returns it.
 
-    Each is ``{step, comment, fails, minions}``; ``minions`` as ``by_minion`` returns it.
+    Each is ``{step, comment, fails, minions}``; ``minions`` as ``by_minion`` returns it. With ``serves``, a generation,
+    it is the one that would serve another pillar than the plan knows.
     """
     if parts := state.get("plan"):
         return parts
@@ -35,11 +38,12 @@ def end(stage: str, states: Collection[Mapping[str, Any]]) -> list[str]:
     """
     parts = [step for state in states for step in steps(state)]
     if any("serves" in step for step in parts):
-        return [f"stage {stage} would serve another generation: {NEXT}"]
+        return [f"stage {stage} would serve another pillar: {NEXT}"]
     # What a runner would change itself stands in its step's changes; of an SLS all answers do, under ``ret``.
     own = [set(state["changes"]) - {"ret"} for state in states if isinstance(state["changes"], dict)]
     would = any(told for step in parts for told in step["minions"].values())
-    return [] if would or any(own) else [f"stage {stage} {NOTHING}"]
+    unseen = UNSEEN if {state.get("name") for state in states} >= FOLLOWS else ""
+    return [] if would or any(own) else [f"stage {stage} {NOTHING}{unseen}"]
 
 
 def by_minion(answers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

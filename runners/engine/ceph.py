@@ -42,7 +42,7 @@ def run(opts: Mapping, commands: Sequence[Sequence[str]], test: bool, steady: st
     if not commands:
         return {"text": f"{steady}: nothing changed"}
     if test:
-        return {"text": "\n".join(["would run:", *lines])}
+        return {"text": "\n".join(["would run:", *lines]), "changes": {"ceph": lines}}
     stage_look.keep(opts, None)
     jobs.cluster(opts, "cluster_crush.apply", [commands])
     return {"text": "\n".join(lines), "changes": {"ceph": lines}}

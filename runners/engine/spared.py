@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
+from proposals.cluster.health.seen import Seen
 from proposals.text.errors import ProposalError
 from proposals.text.notes import several
 from runners.engine import health, jobs
@@ -78,19 +79,24 @@ def noout(opts: Mapping, hosts: Sequence[str], asker: str) -> Iterator[None]:
             theirs |= set(jobs.one(opts, asker, "cluster_maintenance.begin", [host], list))
         yield
     except BaseException as err:
-        down = _down(opts, theirs, asker)
-        if not down:
+        lost = _lost(opts, theirs, asker)
+        if not lost:
             jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
         elif isinstance(err, ProposalError):
-            raise ProposalError(f"{err}; {STAYS.format(', '.join(hosts), several(down, 'more'))}") from err
+            raise ProposalError(f"{err}; {STAYS.format(', '.join(hosts), several(lost, 'more'))}") from err
         raise
     jobs.one(opts, asker, "cluster_maintenance.end", kind=list)
 
 
-def _down(opts: Mapping, osds: Collection[int], asker: str) -> list[str]:
-    """Which of some OSDs do not run by the cluster's word; all where it says nothing."""
+def down(now: Seen) -> set[int]:
+    """Return the OSDs that do not run and would be marked out: of one that is out already ``noout`` holds nothing."""
+    return {osd.id for osd in now.osds if osd.is_in and not osd.up}
+
+
+def _lost(opts: Mapping, osds: Collection[int], asker: str) -> list[str]:
+    """Which of some OSDs ``noout`` is still for; all where the cluster says nothing."""
     try:
-        up = {osd.id for osd in health.look(opts, asker).osds if osd.up} if osds else set()
+        left = set(osds) & down(health.look(opts, asker)) if osds else set()
     except ProposalError:
-        up = set()
-    return [f"osd.{osd_id}" for osd_id in sorted(set(osds) - up)]
+        left = set(osds)
+    return [f"osd.{osd_id}" for osd_id in sorted(left)]

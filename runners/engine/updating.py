@@ -125,18 +125,18 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
 
 def _osds_up(opts: Mapping, hosts: Sequence[str], looked: Looked, asker: str, limit: float) -> None:
     """Wait until the cluster says of the OSDs of hosts that they run again, as long as their ``noout`` is there."""
-    wanted = {name for minion in hosts for name in looked[minion]["daemons"] if name.startswith("osd.")}
+    theirs = {name for minion in hosts for name in looked[minion]["daemons"] if name.startswith("osd.")}
 
     def down() -> set[str]:
         try:
-            return wanted - {f"osd.{osd.id}" for osd in health.look(opts, asker).osds if osd.up}
+            return theirs & {f"osd.{osd_id}" for osd_id in spared.down(health.look(opts, asker))}
         except ProposalError:  # its monitors are among them
-            return wanted
+            return theirs
 
     if left := waiting.until_none(down, limit, POLL):
         raise ProposalError(
-            f"{', '.join(hosts)}: back, and since then {several(sorted(left), 'more')} down for {limit} s "
-            "(ready_timeout): see its log, then run the stage again"
+            f"{', '.join(hosts)}: {several(sorted(left), 'more')} still down after {limit} s (ready_timeout): see "
+            "'journalctl -u ceph-osd@*' there, then run the stage again"
         )
 
 

@@ -244,7 +244,9 @@ def test_where_a_command_fails_no_data_of_half_a_plan_moves_and_the_same_command
     """It may have run into our own limit, and be carried out later."""
     cluster["fails"] = ["osd", "crush", "move", "node2"]
     runners, hosts = master.runners(), ("m-node1", "m-node2")
-    with pytest.raises(CommandExecutionError, match="EINVAL; norebalance is set since, and data waits: "):
+    with pytest.raises(
+        CommandExecutionError, match="EINVAL; data waits: the same command goes on; norebalance stays until then"
+    ):
         runners["crush.move"](*hosts)
     assert "osd crush move node1 rack=r1" in told(cluster["log"]) and "norebalance" in cluster["flags"]
     cluster["fails"] = None

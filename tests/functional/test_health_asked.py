@@ -75,7 +75,7 @@ class Cluster:
 
     def cluster_maintenance_begin(self, _, host):
         self.flagged.append(host)
-        return [0]
+        return [osd["osd"] for osd in self.now["osd_dump"]["osds"] if OSDS.get(osd["uuid"]) == host]
 
     def cluster_maintenance_end(self, _):
         self.flagged = []
@@ -348,6 +348,19 @@ def test_noout_is_taken_away_where_the_links_of_a_host_fail(runners, cluster):
 
     networks(cluster, failing)
     assert runners["links.deploy"](list(NODES))["retcode"] == 2 and cluster.flagged == []
+
+
+def test_noout_stays_where_its_links_cut_a_host_off(runners, cluster):
+    def cut_off(minion):
+        cluster.osd(0, **DOWN)
+        raise ProposalError("the minion does not answer")
+
+    networks(cluster, cut_off)
+    done = runners["links.deploy"](list(NODES))
+    assert (
+        done["retcode"] == 2 and "noout stays set for node1 (osd.0 down): the next run takes it away" in done["error"]
+    )
+    assert cluster.flagged == ["node1"]
 
 
 def test_links_are_changed_on_all_hosts_of_a_cluster_that_they_cut_off(runners, cluster):

@@ -232,6 +232,11 @@ def test_a_plan_says_whether_another_generation_would_be_served_and_serves_none(
     push, policy_cfg = master.runners()["policy.push"], site(opts).proposals / "policy.cfg"
     served = site(opts).current.resolve().name
     assert push(test=True)["text"] == f"generation {served} is served already"
+    path = site(opts).current.resolve() / minion_file("node1")
+    whole = path.read_text()
+    path.write_text(f"{whole}# mine\n")
+    assert "would be written again: stack/default/ceph/minions/node1.yml" in push(test=True)["text"]
+    path.write_text(whole)
     written, there = policy_cfg.read_text(), sorted(site(opts).generations.iterdir())
     policy_cfg.write_text(written.replace("role-mgr/cluster/node1.sls", "role-mgr/cluster/node2.sls"))
     try:

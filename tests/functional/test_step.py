@@ -302,6 +302,19 @@ def test_stages_that_run_as_one_are_told_which_and_how_much_has_changed(stage):
     assert told == [{"stages": ["all", "configure", "deploy"], "changes": 0}, {"stages": ["deploy"], "changes": 1}]
 
 
+@pytest.mark.parametrize("behind", [True, False])
+def test_where_discovery_comes_first_a_policy_that_is_ahead_of_it_does_not_end_a_plan(stage, behind):
+    step, _, _, _ = stage
+    push = {"fun": "runner", "state": "step", "name": "policy.push"}
+    lowstate = [BEGIN, *([{**push, "name": "discovery.collect"}] if behind else []), push]
+    answers = {"policy.push": lambda **_: {"error": "node9.sls matches no file", "retcode": 2}}
+    told = {"__lowstate__": lowstate, "__context__": {step["runner"].__globals__["RUNNERS"]: answers}}
+    step["runner"].__globals__.update(told)
+    step["runner"].__globals__["__opts__"]["test"] = True
+    ret = step["runner"]("policy.push", check="policy.push")
+    assert ret["result"] is behind and "matches no file" in ret["comment"]
+
+
 @pytest.fixture
 def typed(tmp_path):
     """What was typed for this run, as Salt's job tracker has it."""

@@ -246,6 +246,22 @@ def test_noout_is_there_until_the_osds_of_rebooted_hosts_run_again(runners, rebo
     assert rebooting.ends and not any(down for _, down in rebooting.ends)
 
 
+def test_an_osd_that_was_given_up_long_ago_is_not_waited_for(runners, rebooting, monkeypatch):
+    """Its disk died, it is out, and the cluster is whole without it: noout holds nothing of it."""
+    inspect = rebooting.cluster_health_inspect
+
+    def seen(salt):
+        told = inspect(salt)
+        told["osd_dump"]["osds"][2] |= {"up": 0, "in": 0}
+        return told
+
+    rebooting.cluster_health_inspect = seen
+    done = runners["updates.apply"]()
+    assert done.get("retcode", 0) == 0 and rebooting.turns == ORDER, done
+    rebooting.pending["node3"], rebooting.broken = True, {"node3"}
+    assert "noout stays" not in runners["updates.apply"]()["error"] and rebooting.noout == set()
+
+
 def test_noout_stays_where_a_host_does_not_come_back_until_the_next_run(runners, rebooting):
     reboots = rebooting.host_updates_reboot
 

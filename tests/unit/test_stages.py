@@ -98,6 +98,7 @@ SERVES = [{"step": "policy.push", "comment": "", "fails": False, "minions": {}, 
         ([{**STEP, "changes": {"node1": {"bond0": "mtu 1500 -> 9000"}}}, STEP], None),  # a runner's own: a network
         ([{**STEP, "plan": SERVES}, {**STEP, "changes": AS_IT_IS}], plan_steps.NEXT),
         ([{**STEP, "plan": SERVES}, {**STEP, "changes": WOULD}], plan_steps.NEXT),
+        ([{**STEP, "name": "discovery.collect"}, {**STEP, "name": "policy.push"}], plan_steps.UNSEEN),
     ],
 )
 def test_a_plan_says_that_nothing_changes_only_where_no_step_would_and_it_knows_the_pillar(states, said):
