@@ -37,6 +37,8 @@ def end(stage: str, states: Collection[Mapping[str, Any]]) -> list[str]:
         Its steps, as for ``steps``.
     """
     parts = [step for state in states for step in steps(state)]
+    if any(step["fails"] for step in parts):  # told already
+        return []
     if any("serves" in step for step in parts):
         return [f"stage {stage} would serve another pillar: {NEXT}"]
     # What a runner would change itself stands in its step's changes; of an SLS all answers do, under ``ret``.

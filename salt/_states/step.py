@@ -103,8 +103,10 @@ def runner(name: str, check: str | None = None, **kwargs: object) -> dict:
             return ret
         runs, arguments = check, {**arguments, "test": True} if check == name else {}
     ret = _taken(ret, runs, arguments)
-    if __opts__["test"] and name == PUSH and any(step["name"] == DISCOVERY for step in __lowstate__):
-        ret["result"] = True  # what policy.cfg names may be what discovery will find
+    behind = name == PUSH and any(step["name"] == DISCOVERY for step in __lowstate__)
+    if __opts__["test"] and not ret["result"] and behind:  # what policy.cfg names may be what discovery will find
+        told = {"step": name, "comment": ret["comment"], "fails": True, "minions": {}}
+        return ret | {"result": True, "plan": [told]}
     return ret
 
 

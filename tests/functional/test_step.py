@@ -10,7 +10,7 @@ import salt.pillar
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
-from proposals.stages import targets
+from proposals.stages import plan_steps, targets
 from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import early, jobs, minions, stage_lock, taking_part
 
@@ -313,6 +313,7 @@ def test_where_discovery_comes_first_a_policy_that_is_ahead_of_it_does_not_end_a
     step["runner"].__globals__["__opts__"]["test"] = True
     ret = step["runner"]("policy.push", check="policy.push")
     assert ret["result"] is behind and "matches no file" in ret["comment"]
+    assert plan_steps.end("all", [{**ret, "__id__": "push"}]) == []  # nor does it say that nothing changes
 
 
 @pytest.fixture
