@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from proposals.stages import lines, orchestrations, plan_steps, progress
+from proposals.stages.metrics import ALL, AS_ONE
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
@@ -189,16 +190,17 @@ def last(stage: str | None = None) -> answer.Output:
         salt-run stage.last
     """
     logs = stage_log.paths(__opts__)
-    if stage is not None:
-        logs = [path for path in logs if path.name.rpartition("-")[0] == _known(stage)]
-    log = next((str(path) for path in reversed(logs) if stage_log.ends(path)), None)  # one that begins is empty yet
+    log = _newest(logs, None if stage is None else _known(stage))
+    since = _newest(logs[logs.index(log) + 1 :] if log else logs, ALL) if stage and _known(stage) in AS_ONE else None
+    more = [f"stages were run as one since: salt-run stage.last {ALL}"] if since else []
     if log is None:
-        return {"text": "no stage has run yet" if stage is None else f"stage {_known(stage)} has not run yet"}
+        said = "no stage has run yet" if stage is None else f"stage {_known(stage)} has not run yet"
+        return {"text": "\n".join([said, *more])}
     records = stage_log.read(log)
-    end = records[-1] if records[-1]["event"] == "end" else lines.unended(stage_lock.holder(__opts__), log)
+    end = records[-1] if records[-1]["event"] == "end" else lines.unended(stage_lock.holder(__opts__), str(log))
     text = [*map(names.printable, progress.told(records)), lines.line(end) or ""]
     status = 0 if end["result"] == "done" else 1
-    return answer.Answer("\n".join([*text, f"({log})"]), {"log": log, "records": records}, status)
+    return answer.Answer("\n".join([*text, *more, f"({log})"]), {"log": str(log), "records": records}, status)
 
 
 @answer.answers
@@ -223,6 +225,12 @@ def stop() -> answer.Output:
     ended = stage_jobs.end(__opts__, steps, asked)
     text += by_host((minion, f"stopped in step {steps[jid]['step']}") for minion, jid in sorted(ended.items()))
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
+
+
+def _newest(logs: Sequence[Path], stage: str | None) -> Path | None:
+    """The newest of some logs, of this stage where one is named; one that begins is empty yet."""
+    of = [path for path in logs if stage in (None, path.name.rpartition("-")[0])]
+    return next((path for path in reversed(of) if stage_log.ends(path)), None)
 
 
 def _removals(stage: str, **typed: Any) -> dict[str, Any]:

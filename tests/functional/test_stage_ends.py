@@ -60,6 +60,27 @@ def test_a_run_without_an_end_did_not_end_well(runners, log, monkeypatch, more, 
     assert (said.get("retcode", 0), says in said["text"]) == (status, True), said
 
 
+@pytest.mark.parametrize(
+    ("also", "stage", "says"),
+    [
+        ("all-20260102T000000", "deploy", "since: salt-run stage.last all"),
+        ("all-20251231T000000", "deploy", ""),
+        ("all-20260102T000000", "all", ""),
+        ("all-20260102T000000", "prep", "stage prep has not run yet\nstages were run as one since: salt-run"),
+        ("all-20251231T000000", "removal", "stage removal has not run yet"),
+    ],
+)
+def test_of_one_stage_it_is_said_that_it_ran_with_others_since(runners, log, also, stage, says):
+    written(log, DONE)
+    other = log.with_name(f"{also}.jsonl")
+    other.write_text(log.read_text())
+    try:
+        text = runners["stage.last"](stage)["text"]
+    finally:
+        other.unlink()
+    assert (says in text, "since" in text) == (True, "since" in says), text
+
+
 @pytest.mark.parametrize("more", [[], [GONE]])
 def test_a_stage_that_ended_well_did_so_whatever_its_log_missed(runners, log, monkeypatch, more):
     written(log, *more)
