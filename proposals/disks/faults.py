@@ -13,18 +13,20 @@ SHARED = "a shared disk: "  # begins that of one which several hosts see, and it
 
 def notes(planned: PlannedHost) -> list[Note]:
     """Warnings on one host's faulty disks; equal ones of several hosts become one line."""
-    disks, facts = planned.host.disks, planned.shape.disks
+    disks = planned.host.disks
+    pairs = zip(disks, planned.shape.disks, strict=True)
+    odd = [(disk, "disk" if disk.rotational is None else one.cls, one.reason) for disk, one in pairs if one.reason]
     behind: dict[tuple[str, str], list[str]] = {}  # dead or missing DB or WAL device -> OSDs
-    dead = {disk.id: one.reason or "" for disk, one in zip(disks, facts, strict=True) if is_silent(one.reason)}
+    dead = {disk.id: reason for disk, _, reason in odd if is_silent(reason)}
     for osd, origin in zip(planned.shape.existing, planned.origins, strict=True):
         on = {disks[at].id for at in (osd.db, osd.wal) if at is not None and disks[at].id in dead}
         for device in sorted(on.union(origin.missing)):
             behind.setdefault((device, dead.get(device, "is not there any more")), []).append(label(origin))
     told = {device for device, _ in behind}
     counts = Counter(
-        ("disk" if disk.rotational is None else one.cls, one.reason.partition(" (wwn ")[0])
-        for one, disk in zip(facts, disks, strict=True)
-        if one.reason and (is_fault(one.reason) or one.reason.startswith(SHARED)) and disk.id not in told
+        (noun, reason.partition(" (wwn ")[0])
+        for disk, noun, reason in odd
+        if (is_fault(reason) or reason.startswith(SHARED)) and disk.id not in told
     )
     lines = [f"{device}: {why}: with it fall {', '.join(osds)}" for (device, why), osds in sorted(behind.items())]
     for (noun, reason), count in sorted(counts.items()):
