@@ -13,6 +13,7 @@ from proposals.policy import merging, store
 from proposals.services import table
 from proposals.services.radosgw import frontend
 from proposals.settings import reader
+from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
 from proposals.text.errors import ProposalError, StoreError
 from proposals.text.notes import FEW, by_host, several
@@ -49,7 +50,7 @@ def collect(**_: Any) -> dict[str, Any]:
     fsid, messages = existing_cluster.cluster(everyone, traces, _kept(paths).get("fsid"), retiring.fsids(paths))
     asker = _asker(paths, traces, fsid, looked)
     messages += _settle(hosts, fsid, asker)
-    config = _settings(paths, everyone, fsid, traces, asker)
+    config = _settings(paths, everyone, fsid, traces, asker, settings)
     written = _store(paths, stored, hosts)
     messages += store.fragments(paths.proposals, sorted(everyone), roles=table.roles(settings), **config)
     lines = _lines(hosts)
@@ -120,17 +121,23 @@ def _store(paths: site.Site, stored: Hosts, hosts: Hosts) -> list[str]:
 
 
 def _settings(
-    paths: site.Site, hosts: Hosts, fsid: str | None, traces: Mapping[str, Mapping], asker: str | None
+    paths: site.Site,
+    hosts: Hosts,
+    fsid: str | None,
+    traces: Mapping[str, Mapping],
+    asker: str | None,
+    settings: reader.SiteSettings,
 ) -> dict[str, Any]:
     """What the config fragments say: an existing cluster's fsid and networks, else what the hosts' addresses tell."""
     master = minions.master(__opts__)
     here = master if master in hosts else None
+    known = {key: settings[key] or _kept(paths).get(key) for key in NETWORKS}
     networks = existing_cluster.networks(traces, fsid)
     if networks is None and asker and not _kept(paths):
         networks = existing_cluster.configured(jobs.one(__opts__, asker, "cluster_cli.ask", [["config", "dump"]]))
     return {
         "fsid": fsid or str(uuid.uuid4()),
-        "networks": networks or all_hosts.networks(hosts, here),
+        "networks": networks or all_hosts.networks(hosts, here, known),
         "time_server": here,
     }
 

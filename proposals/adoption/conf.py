@@ -12,7 +12,8 @@ from proposals.text.names import shown
 
 # What deploy writes into [global] by itself.
 OURS = {
-    *("fsid", "mon_initial_members", "mon_host", "public_network", "cluster_network", "ms_bind_msgr2"),
+    *("fsid", "mon_initial_members", "mon_host", "public_network", "cluster_network"),
+    *("ms_bind_msgr2", "ms_bind_ipv4", "ms_bind_ipv6"),
 }
 FRAGMENTS = ("global", "mon", "mgr", "osd", "mds", "client")
 SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|key)(_|$)")  # in an option's name

@@ -7,6 +7,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from proposals.text import addresses
 from proposals.text.errors import ProposalError
 
 DAY = 86400  # seconds
@@ -66,38 +67,50 @@ def stale(
     return [f"{why}: {', '.join(who)}: run ceph.stage.discovery" for why, who in reasons.items() if who]
 
 
-def networks(hosts: Mapping[str, Mapping], master: str | None) -> dict[str, str]:
+def networks(
+    hosts: Mapping[str, Mapping], master: str | None, known: Mapping[str, str | None] | None = None
+) -> dict[str, str]:
     """Return ``{public_network, cluster_network}`` from the hosts' addresses.
 
     Public is the network that most hosts share with the master, cluster the one that most hosts share among
     those that the master is not in; without such a one, the public one too (DeepSea's users know this rule). An address
-    that several hosts have counts once: bridges of Docker, Podman and libvirt have the same one on every host.
+    that several hosts have counts once: bridges of Docker, Podman and libvirt have the same one on every host. IPv6
+    counts where no host has IPv4.
 
     master
         The minion id of the master's own host, where it is one.
-    Raises ProposalError where the hosts share no network.
+    known
+        What the site says, or an earlier discovery, under the same names: taken where the hosts share no network, as
+        where each has its own behind a router.
+    Raises ProposalError where the hosts share no network, and none is known.
     """
     owners: dict[str, str] = {}
     for minion, each in sorted(hosts.items()):
         owners |= {ip: minion for ip in map(_ip, each["addresses"]) if ip not in owners}
     joined = ({_network(a) for a in each["addresses"] if owners[_ip(a)] == minion} for minion, each in hosts.items())
-    shared = Counter(str(net) for nets in joined for net in nets if net)
-    masters = {str(_network(address)) for address in hosts.get(master or "", {}).get("addresses", [])}
-    ranked = sorted(shared, key=lambda net: (-shared[net], ipaddress.ip_network(net)))
+    shared = Counter(net for nets in joined for net in nets if net)
+    version = min((net.version for net in shared), default=4)
+    masters = {_network(address) for address in hosts.get(master or "", {}).get("addresses", [])}
+    found = [net for net in shared if net.version == version]
+    ranked = sorted(found, key=lambda net: (-shared[net], int(net.network_address), net.prefixlen))
     public = [net for net in ranked if net in masters] or ranked
+    if not public and known and (told := known.get("public_network")):
+        return {"public_network": told, "cluster_network": known.get("cluster_network") or told}
     if not public:
-        raise ProposalError("no host has an address: expected one IPv4 network that the hosts share")
+        raise ProposalError(
+            "no host has an address in a network that others could share: give the hosts theirs, or set public_network "
+            "in stack/ceph/cluster.yml"
+        )
     private = [net for net in ranked if net not in masters and net != public[0] and shared[net] > 1]
-    return {"public_network": public[0], "cluster_network": (private or public)[0]}
+    return {"public_network": str(public[0]), "cluster_network": str((private or public)[0])}
 
 
 def _ip(address: str) -> str:
     return address.partition("/")[0]
 
 
-def _network(address: str) -> ipaddress.IPv4Network | None:
-    """The IPv4 network of an address with prefix length; None for loopback and link-local ones."""
+def _network(address: str) -> addresses.Network | None:
+    """The network of an address with prefix length; None for loopback and link-local ones, and those of one or two."""
     interface = ipaddress.ip_interface(address)
-    if interface.version != 4 or interface.is_loopback or interface.is_link_local or interface.network.prefixlen > 30:
-        return None
-    return interface.network
+    few = interface.network.prefixlen > interface.max_prefixlen - 2
+    return None if few or interface.is_loopback or interface.is_link_local else interface.network

@@ -6,6 +6,8 @@ from proposals.settings.reader import SiteSettings
 from proposals.text import addresses
 
 MSGR2 = "ms_bind_msgr2"  # Ceph's option: false where a site's clients know the first protocol alone
+# Ceph's daemons bind IPv4 unless told; with both, each needs an address of both (Ceph's src/common/pick_address.cc).
+BIND_6 = {"ms_bind_ipv4": "false", "ms_bind_ipv6": "true"}
 
 
 def derived(mons: list[str], inventory: Mapping, settings: SiteSettings) -> tuple[dict, list]:
@@ -19,17 +21,20 @@ def derived(mons: list[str], inventory: Mapping, settings: SiteSettings) -> tupl
         The site's, of which ``public_network`` and ``ms_bind_msgr2`` count.
     """
     msgr2 = settings[MSGR2]
-    monitors, problems = _monitors(mons, inventory, settings["public_network"], msgr2)
+    network = addresses.network(settings["public_network"])
+    monitors, problems = _monitors(mons, inventory, network, msgr2)
     derived_settings = {
         "monitors": monitors,
         "mon_initial_members": ", ".join(each["name"] for each in monitors),
-        "mon_host": ",".join(each["addrs"] if msgr2 else each["address"] for each in monitors),
-        "global": {} if msgr2 else {MSGR2: "false"},
+        "mon_host": ",".join(each["addrs"] if msgr2 else addresses.bracketed(each["address"]) for each in monitors),
+        "global": ({} if msgr2 else {MSGR2: "false"}) | (BIND_6 if network and network.version == 6 else {}),
     }
     return derived_settings, problems
 
 
-def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: bool) -> tuple[list[dict], list[str]]:
+def _monitors(
+    mons: list[str], inventory: Mapping, network: addresses.Network | None, msgr2: bool
+) -> tuple[list[dict], list[str]]:
     """Name and addresses of each monitor, and what stands against it."""
     monitors, problems = [], []
     for minion in mons:
@@ -37,10 +42,12 @@ def _monitors(mons: list[str], inventory: Mapping, network: str | None, msgr2: b
             problems.append(f"{minion}: no inventory of this monitor: start its minion, run ceph.stage.discovery again")
             continue
         has = inventory[minion].get("addresses", [])
-        address = min(addresses.inside(has, addresses.network(network)), default=None)
-        if network and not address:
-            problems.append(f"{minion}: no address in public_network {network}; it has {has or 'none'}")
+        address = min(addresses.inside(has, network), default=None)
+        if not address:
+            if network:  # without one, the check network_shape says so
+                problems.append(f"{minion}: no address in public_network {network}; it has {has or 'none'}")
             continue
-        addrs = f"[v2:{address}:3300,v1:{address}:6789]" if msgr2 else f"[v1:{address}:6789]"
+        at = addresses.bracketed(address)
+        addrs = f"[v2:{at}:3300,v1:{at}:6789]" if msgr2 else f"[v1:{at}:6789]"
         monitors.append({"name": inventory[minion]["hostname"], "address": address, "addrs": addrs})
     return monitors, problems

@@ -47,7 +47,7 @@ class PlannedCluster:
     def target(self, minion: str, port: int) -> str:
         """``HOST:PORT`` by which others reach a minion: its address, else its host name."""
         host = self.address(minion) or self.hostname(minion)
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return f"{addresses.bracketed(host)}:{port}"
 
     def names(self, minions: Iterable[str]) -> str:
         """Whom a certificate of these minions is for, as openssl's x509v3_config(5) writes subjectAltName."""

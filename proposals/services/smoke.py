@@ -205,7 +205,7 @@ def _endpoints(served: Served) -> dict[str, str]:
     found = {}
     gateways = served.having("rgw")
     for front in list(served.having("rgw-frontend").values())[:1]:
-        host = f"[{front['address']}]" if ":" in front["address"] else front["address"]
+        host = addresses.bracketed(front["address"])
         passed_on = front["mode"] == "tcp"  # HAProxy passes the gateways' TLS on unread
         found["the virtual address"] = f"{_scheme(passed_on or ' ssl ' in front['bind'])}://{host}:{front['port']}"
     for minion, part in gateways.items():

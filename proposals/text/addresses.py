@@ -23,6 +23,11 @@ def ip(text: object) -> Ip | None:
         return None
 
 
+def bracketed(host: str) -> str:
+    """Return an address or a name as it stands before a colon and a port: IPv6 in brackets (RFC 3986, 3.2.2)."""
+    return f"[{host}]" if ":" in host else host
+
+
 def within(address: Ip | None, net: Network | None) -> bool:
     """Return whether an address lies in a network; neither need be there."""
     return address is not None and net is not None and address in net

@@ -19,6 +19,13 @@ def network_shape(subject: Subject) -> Iterable[Found]:
             yield at(key=key, found=subject.settings.get(key) or "not set")
 
 
+def network_family(subject: Subject) -> Iterable[Found]:
+    """One network of IPv4 and one of IPv6."""
+    public, cluster = (subject.network(key) for key in NETWORKS)
+    if public and cluster and public.version != cluster.version:
+        yield at(public=public, cluster=cluster)
+
+
 def network_overlap(subject: Subject) -> Iterable[Found]:
     """Two networks that share addresses and are not the same one."""
     public, cluster = (subject.network(key) for key in NETWORKS)
@@ -97,6 +104,12 @@ CHECKS = (
         "{key} is {found}, expected one network such as 192.168.124.0/24",
         f"correct it in {CLUSTER_YML} and run ceph.stage.configure",
         network_shape,
+    ),
+    Check(
+        *("network_family", ERROR, POLICY, "the two networks are both of IPv4 or both of IPv6"),
+        "public_network {public} and cluster_network {cluster} are of two kinds: Ceph's daemons bind one of them",
+        f"choose both of IPv4 or both of IPv6 in {CLUSTER_YML}",
+        network_family,
     ),
     Check(
         *("network_overlap", ERROR, POLICY, "the two networks are the same or share no address"),

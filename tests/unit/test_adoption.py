@@ -99,9 +99,10 @@ def look(case):
     hosts, told, knows = changed(case)
     listed = [found.host(minion, answer) for minion, answer in sorted(hosts.items())]
     digests = {name: secrets.digest("another") for name in knows.get("keys", ())}
-    seen = {name: {"hostname": name, "addresses": [f"10.0.0.{at}/24"]} for at, name in enumerate(hosts, 1)}
+    has = {name: [f"10.0.0.{at}/24", f"fd00::{at}/64"] for at, name in enumerate(hosts, 1)}
+    seen = {name: {"hostname": name, "addresses": own} for name, own in has.items()}
     fsid, deployed = knows.get("fsid", FSID), knows.get("deployed", False)
-    known = judging.Known(held.Keys(digests), fsid, deployed, "10.0.0.0/24", seen)
+    known = judging.Known(held.Keys(digests), fsid, deployed, knows.get("network", "10.0.0.0/24"), seen)
     return listed, found.cluster("node1", told), known
 
 

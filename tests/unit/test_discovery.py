@@ -71,6 +71,21 @@ def test_networks(addresses, public, cluster):
     assert found == {"public_network": f"10.{public}.0.0/24", "cluster_network": f"10.{cluster}.0.0/24"}
 
 
+def test_networks_of_ipv6_count_where_no_host_has_ipv4():
+    hosts = {"m": {"addresses": ["fd00::1/64", "fe80::1/64"]}, "a": {"addresses": ["fd00::2/64", "fd01::2/64", "::1/128"]}}
+    assert all_hosts.networks(hosts, "m")["public_network"] == "fd00::/64"
+    hosts["m"]["addresses"].append("10.0.0.1/24")
+    assert all_hosts.networks(hosts, "m")["public_network"] == "10.0.0.0/24"
+
+
+def test_what_the_site_says_is_taken_where_hosts_share_no_network():
+    hosts = {"a": {"addresses": ["10.0.0.1/32"]}, "b": {"addresses": ["10.0.0.2/32"]}}
+    known = {"public_network": "10.0.0.0/24", "cluster_network": None}
+    assert all_hosts.networks(hosts, None, known) == {key: "10.0.0.0/24" for key in known}
+    with pytest.raises(ProposalError, match="or set public_network in"):
+        all_hosts.networks(hosts, None, {"public_network": None, "cluster_network": None})
+
+
 def test_no_network_is_said():
     with pytest.raises(ProposalError, match="no host has an address"):
         all_hosts.networks({"a": {"addresses": ["127.0.0.1/8"]}}, None)
