@@ -1,6 +1,6 @@
 """``salt-run mon.*``: the cluster's monitors. New ones come by policy.cfg, configure and deploy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proposals.files import site
@@ -32,23 +32,24 @@ def remove(name: str) -> dict[str, Any]:
     if name not in monitors:
         raise ArgumentError(f"the cluster has no monitor '{names.shown(name)}'{names.nearest(name, monitors)}")
     hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
-    minion = next((minion for minion, host in hosts.items() if host.get("hostname") == name), "")
-    if minion in minions.members(__opts__)["mon"]:
+    named = {minion for minion, host in hosts.items() if host.get("hostname") == name}
+    if named.intersection(minions.members(__opts__)["mon"]):
         return answer.bad(
             f"{name} has the role mon: take its line out of policy.cfg and run ceph.stage.configure first, "
             "or the next deploy would make it again"
         )
-    return _removed(__opts__, name, minion)
+    return _removed(__opts__, name, sorted(named.intersection(minions.ours(__opts__))))  # not an id that it had before
 
 
 @one_at_a_time.stops_daemons("mon.remove")
-def _removed(opts: Mapping, name: str, minion: str) -> dict[str, Any]:
-    """Take it out, where the others can do without it; the runner's answer."""
+def _removed(opts: Mapping, name: str, hosts: Sequence[str]) -> dict[str, Any]:
+    """Take it out, where the others can do without it; the runner's answer. Each minion of its host's name is asked."""
     jobs.cluster(opts, "cluster_mons.removable", [name], bool)
     stage_log.note(opts, "mon.remove", "removes", monitor=name)
-    retired = jobs.ask(opts, [minion] if minion else [], "mon.retire", kind=str)
+    retired = jobs.ask(opts, hosts, "mon.retire", kind=str)
     if retired.failed:  # it may run still: the others are not told to do without it
         return answer.bad("\n".join([*replies.lines(retired.failed), f"mon.{name} stays in the map"]))
     left = jobs.cluster(opts, "cluster_mons.remove", [name], dict)["names"]
-    store = retired.answers.get(minion) or "; ".join(["its store is still there", *replies.lines(retired.problems)])
+    lost = ["its store is still there"] if not retired.answers else []
+    store = "; ".join([*dict.fromkeys(retired.answers.values()), *lost, *replies.lines(retired.problems)])
     return {"text": f"mon.{name} is out of the map, left are {', '.join(left)}; {store}"}

@@ -208,4 +208,4 @@ def _plan(kwargs: Mapping[str, Any]) -> tuple[plan.NetworkPlan, Path]:
     """The plan for what discovery stored, and the proposals folder."""
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**kwargs))
     targets = planning.minions_of(__opts__, parsed.target) if parsed.target else None
-    return plan.peek(planning.seen(__opts__), parsed, targets), site.site(__opts__).proposals
+    return plan.peek(minions.seen(__opts__), parsed, targets), site.site(__opts__).proposals

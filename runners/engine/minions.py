@@ -11,6 +11,7 @@ import salt.utils.minions
 
 from proposals.files import tree
 from proposals.files.site import site
+from proposals.inventory import kept
 from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.form import has
 from proposals.text.notes import FEW, several
@@ -38,6 +39,12 @@ def ours(opts: Mapping) -> list[str]:
             f"for example \"ceph_minions: 'osd*'\" into {own_file}; accepted are {accepted}"
         )
     return match(opts, target)
+
+
+def seen(opts: Mapping) -> dict[str, Any]:
+    """Return the inventory of our minions alone: a host that is gone for good, or has another id now, has no say."""
+    inventory, own = kept.load_inventory(site(opts).inventory), set(ours(opts))
+    return {**inventory, "hosts": {minion: host for minion, host in inventory["hosts"].items() if minion in own}}
 
 
 def addressed(opts: Mapping, stage: str, members: Sequence[str] | None, changes: int = 0) -> list[str]:

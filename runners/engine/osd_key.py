@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from proposals.files.site import site
 from proposals.pillar import secrets
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import daemon_restart, jobs, lent, minions, one_at_a_time, planned, stage_log
@@ -36,7 +35,7 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
         Only say what would be done.
     """
     name, osd = f"osd.{osd_id}", _osd(opts, osd_id)
-    minion = planned.minion_of(site(opts), osd)
+    minion = planned.minion_of(opts, osd)
     jobs.one(opts, minion, "osd_keyring.check", [osd_id, osd["fsid"]], bool)
     if osd["up"] and (why := daemon_restart.needed(opts, "osd", [name])):
         raise ProposalError(f"{name}: its key is not rotated, as it cannot be restarted now: {why}")

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from proposals.files import tree
-from proposals.files.site import MINIONS, Site
-from proposals.inventory import kept
+from proposals.files.site import MINIONS, Site, site
 from proposals.pillar import adopted, chosen
 from proposals.text.errors import ProposalError
+from runners.engine import minions
 
 
 def osds(paths: Site) -> dict[str, dict]:
@@ -37,13 +37,16 @@ def disks(paths: Site, minion: str) -> Mapping[str, Mapping]:
     return chosen.recorded(tree.read_yaml(path)) if path.exists() else {}
 
 
-def minion_of(paths: Site, osd: Mapping[str, Any]) -> str:
-    """Return the minion on whose host an OSD of ``cluster_osds.states`` lives, by the host name that discovery saw."""
-    hosts = kept.load_inventory(paths.inventory)["hosts"]
-    named = [minion for minion, host in hosts.items() if host.get("hostname") == osd["host"]]
-    if len(named) != 1:
+def minion_of(opts: Mapping, osd: Mapping[str, Any]) -> str:
+    """Return the minion on whose host an OSD of ``cluster_osds.states`` lives, by the host name that discovery saw.
+
+    Of several with that name it is the one that has OSDs. Raises ProposalError where that is not one.
+    """
+    named = {minion for minion, host in minions.seen(opts)["hosts"].items() if host.get("hostname") == osd["host"]}
+    having = named & {*osds(site(opts)), *adopted_osds(site(opts))} or named
+    if len(having) != 1:
         raise ProposalError(
-            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(named)} "
+            f"osd.{osd['id']} lies below host '{osd['host']}' in the CRUSH map, which is the name of {len(having)} "
             "minions that discovery saw: expected one; run ceph.stage.discovery with that host up"
         )
-    return named[0]
+    return having.pop()

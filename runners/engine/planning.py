@@ -10,7 +10,7 @@ import salt.utils.args
 from proposals.disks import arguments
 from proposals.disks import plan as planner
 from proposals.files import site
-from proposals.inventory import compare, kept, spares
+from proposals.inventory import compare, spares
 from proposals.pillar import adopted
 from proposals.policy import store
 from proposals.text import argument_readers
@@ -42,19 +42,13 @@ def plan(opts: Mapping[str, Any], typed: Mapping[str, Any]) -> Planned:
     """
     paths = site.site(opts)
     parsed = arguments.parse(salt.utils.args.clean_kwargs(**typed))
-    inventory, kept_back = seen(opts), spares.wanted(minions.pillar(opts).get(spares.KEY))
+    inventory, kept_back = minions.seen(opts), spares.wanted(minions.pillar(opts).get(spares.KEY))
     told = spares.notes(inventory["hosts"], kept_back)
     inventory["hosts"] = adopted.reserve(spares.reserve(inventory["hosts"], kept_back), served.proposed_adopted(paths))
     targets = minions_of(opts, parsed.target)
     stored = store.stored_proposal(paths.proposals, parsed.name)
     planned = planner.peek(inventory, parsed, stored=stored, targets=targets)
     return Planned(planned, parsed, paths.proposals, [*told, *look.stale(opts, targets, inventory["hosts"])])
-
-
-def seen(opts: Mapping[str, Any]) -> dict[str, Any]:
-    """The inventory of our minions alone: a host that is gone for good, or has another id now, has no say in a plan."""
-    inventory, ours = kept.load_inventory(site.site(opts).inventory), set(minions.ours(opts))
-    return {**inventory, "hosts": {minion: host for minion, host in inventory["hosts"].items() if minion in ours}}
 
 
 def discovered(opts: Mapping[str, Any]) -> Path:

@@ -60,12 +60,12 @@ def one(opts: Mapping, osd_id: int) -> Look:
         return _purged(opts, osd_id)
     adopted.refuse(planned.adopted_osds(site(opts)), osd["fsid"], "osd.replace")
     alive = osd["state"] != "destroyed"
-    return Look(planned.minion_of(site(opts), osd), (Osd(osd_id, osd["fsid"] or "", alive),))
+    return Look(planned.minion_of(opts, osd), (Osd(osd_id, osd["fsid"] or "", alive),))
 
 
 def _purged(opts: Mapping, osd_id: int) -> Look:
     """An OSD whose number somebody purged while its host keeps its place, as discovery saw it."""
-    for minion, host in kept.load_inventory(site(opts).inventory)["hosts"].items():
+    for minion, host in minions.seen(opts)["hosts"].items():
         for place in waiting.read(minion, host.get("waiting")):
             if place.osd_id == osd_id:
                 return Look(minion, (Osd(osd_id, place.fsid, False),))

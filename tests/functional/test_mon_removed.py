@@ -64,6 +64,7 @@ def cluster(monkeypatch):
     made = Cluster()
     made.play(monkeypatch)
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "mon": ["node1", "node2"]})
+    monkeypatch.setattr(minions, "ours", lambda opts: ["salt", *NODES])
     return made
 
 
@@ -108,6 +109,28 @@ def test_what_is_planned_and_what_there_is_not_stays(cluster, remove):
     assert "node1 has the role mon" in remove("node1")["error"]
     assert "did you mean 'node3'?" in remove("nod3")["error"]
     assert cluster.log == []
+
+
+@pytest.fixture
+def renamed(master):
+    """The inventory keeps what the minions of node1 and node3 were named before."""
+    kept = [site(master.opts()).inventory / f"a-{name}.json" for name in ("node1", "node3")]
+    for path in kept:
+        path.write_text((path.parent / path.name.removeprefix("a-")).read_text())
+    yield
+    for path in kept:
+        path.unlink()
+
+
+def test_a_host_whose_minion_has_another_id_now_is_itself(cluster, remove, renamed, monkeypatch):
+    assert "node1 has the role mon" in remove("node1")["error"] and cluster.log == []
+    assert "its store lies in .ceph-node3.removed" in remove("node3")["text"]
+    assert cluster.log == [("node3", "mon.retire"), ("salt", "cluster_mons.remove")]
+
+
+def test_a_planned_monitor_stays_though_its_minion_is_not_accepted(cluster, remove, monkeypatch):
+    monkeypatch.setattr(minions, "ours", lambda opts: ["salt", "node2", "node3"])
+    assert "node1 has the role mon" in remove("node1")["error"] and cluster.log == []
 
 
 def test_a_stage_that_runs_holds_it_back(cluster, remove, monkeypatch):

@@ -14,6 +14,7 @@ from proposals.cluster.health import seen
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import named
+from proposals.text.errors import ProposalError
 from runners.engine import health, jobs, minions, planned, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
@@ -161,6 +162,20 @@ def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_perso
         *["cluster_osds.destroy"] * 2,
         *["osd_retire.free"] * 2,
     ]
+
+
+def test_an_osd_lives_on_its_hosts_minion_as_that_is_named_now(master, cluster, monkeypatch):
+    """The inventory keeps the id that a minion had before; of two with one host name, it is the one with OSDs."""
+    path = site(master.opts()).inventory / "a-node2.json"
+    path.write_text((path.parent / "node2.json").read_text())
+    try:
+        for ours in ([*NODES, "salt"], [*NODES, "a-node2"]):
+            monkeypatch.setattr(minions, "ours", lambda opts, ours=ours: ours)
+            assert planned.minion_of(master.opts(), {"id": 2, "host": "node2"}) == "node2"
+        with pytest.raises(ProposalError, match="is the name of 0 minions that discovery saw"):
+            planned.minion_of(master.opts(), {"id": 2, "host": "node9"})
+    finally:
+        path.unlink()
 
 
 NEW = "/dev/disk/by-id/wwn-0x2e"

@@ -79,6 +79,7 @@ def played(paths, monkeypatch):
     monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: made.one(opts, "salt", *words, **named))
     monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies({}, []))
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"]})
+    monkeypatch.setattr(minions, "ours", lambda opts: ["node1", "salt"])
     monkeypatch.setattr(daemon_restart, "needed", lambda opts, kind, names: made.leave)
     monkeypatch.setattr(daemon_restart, "restart", lambda opts, *words: made.restarted.append(words))
     return made
