@@ -48,6 +48,7 @@ def facts(reference: float, network: str = "", names: Mapping | None = None, pro
     answer = {
         "format": FORMAT,
         "hostname": __grains__["host"],
+        "nodename": os.uname().nodename.partition(".")[0],
         "salt": __grains__["saltversion"],
         "ceph": {name: version for name, version in __salt__["pkg.version"](*PACKAGES).items() if version},
         "generation": __pillar__.get("ceph", {}).get("generation"),

@@ -40,6 +40,13 @@ def hostname(subject: Subject) -> Iterable[Found]:
             yield at(minion, found=facts.hostname, seen=seen)
 
 
+def nodename(subject: Subject) -> Iterable[Found]:
+    """Hosts that Salt and Ceph call by two names: what one asks of a host, the other would not know."""
+    for minion, facts in sorted(subject.hosts.items()):
+        if facts.nodename != facts.hostname:
+            yield at(minion, found=facts.nodename, seen=facts.hostname)
+
+
 def clock_far(subject: Subject) -> Iterable[Found]:
     """Clocks that a quorum cannot live with."""
     yield from (at(minion, off=_off(off)) for minion, off in _offsets(subject) if abs(off) >= LEASE)
@@ -164,6 +171,13 @@ CHECKS = (
         "is named {found} now, discovery saw {seen}: daemons carry the host's name",
         "rename it back ('hostnamectl set-hostname {seen}'), or run discovery and configure again",
         hostname,
+    ),
+    Check(
+        *("nodename", ERROR, HOSTS, "a host's name is the same to the kernel and to the resolver"),
+        "Ceph would call it {found}, as the kernel does, and Salt calls it {seen}, as the resolver does",
+        "make 'hostname' and the first name of its address in /etc/hosts equal, then run discovery and configure again",
+        nodename,
+        "Ceph's src/crush/CrushLocation.cc; Salt's grain host",
     ),
     Check(
         *("clock_far", ERROR, HOSTS, f"clocks are less than {LEASE:.0f} s apart"),

@@ -87,6 +87,7 @@ class Host:
         return {
             "format": 1,
             "hostname": self.name,
+            "nodename": self.name,
             "salt": self.grains["saltversion"],
             "ceph": dict.fromkeys(("ceph-common", "ceph-mon", "ceph-mgr", "ceph-osd"), VERSION),
             "generation": self.pillar.get("ceph", {}).get("generation"),

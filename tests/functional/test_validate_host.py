@@ -1,6 +1,7 @@
 """What host.facts sees: of this machine, and of firewall rules as nft and iptables print them."""
 
 import json
+import platform
 import shutil
 import socket
 import threading
@@ -75,6 +76,7 @@ def test_facts_of_this_machine_have_the_form(loaded, holder):
     }
     assert 5 <= host.clock[0] <= host.clock[1] < 60
     assert (host.generation, host.salt, host.hostname) == ("abc", salt.version.__version__, "node1")
+    assert host.nodename == platform.node().partition(".")[0]
     assert host.memory > 1 << 28
     assert 0 < host.space["free"] <= host.space["total"] == shutil.disk_usage(host.space["path"]).total
     assert host.interfaces and all(one["mtu"] >= 576 for one in host.interfaces.values())
