@@ -1,5 +1,7 @@
 """Where this host's chrony takes the time from."""
 
+import ipaddress
+
 
 def settings() -> list[str]:
     """Return the lines that chrony's own configuration is to have more: sources, or how to be one.
@@ -30,7 +32,15 @@ def settings() -> list[str]:
 
 def _here(source: str) -> bool:
     """Whether a name or address is this host's."""
-    own = {__grains__[key] for key in ("id", "host", "fqdn")}
-    own |= {*__grains__.get("ipv4", ()), *__grains__.get("ipv6", ())}
-    by_name = {__grains__["master"]: __opts__.get("master_ip"), "localhost": "127.0.0.1"}
-    return source in own or by_name.get(source) in own
+    own = {__grains__[key].lower() for key in ("id", "host", "fqdn")}
+    own |= {_plain(address) for address in (*__grains__.get("ipv4", ()), *__grains__.get("ipv6", ()))}
+    by_name = {_plain(__grains__["master"]): _plain(__opts__.get("master_ip") or ""), "localhost": "127.0.0.1"}
+    return _plain(source) in own or by_name.get(_plain(source)) in own
+
+
+def _plain(name: str) -> str:
+    """A name or address as any other form of it: Salt writes IPv6 in brackets, and people write it in several ways."""
+    try:
+        return str(ipaddress.ip_address(name.strip("[]")))
+    except ValueError:
+        return name.lower()

@@ -33,7 +33,7 @@ def wipe(host: str, device: str, serial: str | int | None = None, yes: bool = Fa
         salt-run disk.wipe osdnode1 /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 serial=ZAD0A1B2
         salt-run disk.wipe osdnode1 /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 serial=ZAD0A1B2 yes=true
     """
-    host, device, serial = names.check_minion_id(host), _device(device), _serial(serial)
+    host, device, serial = names.check_minion_id(argument_readers.text("host", host)), _device(device), _serial(serial)
     stage_lock.free(__opts__)
     seen = jobs.one(__opts__, host, "disks_wipe.inspect", [device], kind=dict)
     states, silent = _states() if seen["fsids"] else ([], "")

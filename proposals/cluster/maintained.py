@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from proposals.text.argument_readers import text
 from proposals.text.errors import ArgumentError, InventoryError
 from proposals.text.names import nearest, shown
 from proposals.text.notes import several
@@ -88,9 +89,10 @@ def read(kept: Mapping[str, Any]) -> dict[str, Record]:
 
 def chosen(host: object, known: Collection[str]) -> str:
     """Return the minion that was typed; ArgumentError where there is none of that name."""
-    if not isinstance(host, str) or host not in known:
-        raise ArgumentError(f"'{shown(host)}' is no host of the generation that is served{nearest(str(host), known)}")
-    return host
+    minion = text("host", host)
+    if minion not in known:
+        raise ArgumentError(f"'{shown(minion)}' is no host of the generation that is served{nearest(minion, known)}")
+    return minion
 
 
 def without(words: object) -> set[str]:

@@ -83,7 +83,7 @@ SETTINGS = (
         "hot_spares",
         Named(
             Text("a minion id or a glob", bool),
-            Many(Text("a disk's serial, WWN or name below /dev/disk/by-id", _is_spare)),
+            Many(Text("a disk's serial, WWN or name below /dev/disk/by-id, in quotes", _is_spare, numbers=False)),
             "{'osdnode*': [ZA1B2C3D]}",
             "MINION",
         ),

@@ -69,9 +69,10 @@ class Text(Single):
 
     expected: str
     proof: Callable[[str], object]
+    numbers: bool = True  # YAML reads 0123 as 83 and 0x5000 as 20480: where a text may look so, it has to be quoted
 
     def read(self, key: str, value: object) -> Read:
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
+        if isinstance(value, str | int | float if self.numbers else str) and not isinstance(value, bool):
             try:
                 if self.proof(str(value)):
                     return str(value), []
@@ -181,5 +182,15 @@ def is_name(text: str) -> bool:
 NAME = Text("a name of letters, digits, '.', '_', '-'", is_name)
 GIVEN = Text("the name of a file in <pillar_root>/ceph/keys/given", is_name)
 PORT = Whole(1, 65535, "a TCP port")
-ADDRESS = Text("an address such as 192.168.124.100", ipaddress.ip_address)
+
+
+class Address(Text):
+    """An address, read in its one form: ``FD00::64`` is ``fd00::64``, as the kernel writes it."""
+
+    def read(self, key: str, value: object) -> Read:
+        text, problems = super().read(key, value)
+        return text and str(ipaddress.ip_address(str(text))), problems
+
+
+ADDRESS = Address("an address such as 192.168.124.100", ipaddress.ip_address)
 NETWORK = Text("a network such as 192.168.124.0/24", ipaddress.ip_network)

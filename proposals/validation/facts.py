@@ -34,9 +34,10 @@ FORM: Mapping = {
 
 @dataclass(frozen=True)
 class HostFacts:
-    """One host. ``nodename`` is its name by the kernel, without domain. Bytes and seconds; ``clock`` is how far ahead of the reference it stood, first and last; ``monitor``:
-    whether a monitor's store is there; ``monitor_at``: where it listens; ``monitor_quorum``: whether it is in a quorum;
-    ``osds``: whether there are folders of OSDs of this cluster."""
+    """One host. ``nodename`` is its name by the kernel, without domain. Bytes and seconds; ``clock`` is how far ahead
+    of the reference it stood, first and last; ``monitor``: whether a monitor's store is there; ``monitor_at``: where it
+    listens; ``monitor_quorum``: whether it is in a quorum; ``osds``: whether there are folders of OSDs of this
+    cluster."""
 
     hostname: str
     nodename: str

@@ -13,7 +13,7 @@ from proposals.files.site import site
 from proposals.inventory import inventory, kept, waiting
 from proposals.inventory import spares as hot_spares
 from proposals.pillar import adopted, named
-from proposals.text import form, names
+from proposals.text import argument_readers, form, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
 from proposals.text.sizes import rounded
@@ -77,7 +77,7 @@ def behind(opts: Mapping, host: object, device: object) -> Look:
 
     Raises ArgumentError for a host or device that is not one of ours, ProposalError where the host does not answer.
     """
-    paths, minion = site(opts), names.check_minion_id(host)
+    paths, minion = site(opts), names.check_minion_id(argument_readers.text("host", host))
     served = planned.osds(paths)
     numbers = {osd["fsid"]: osd["id"] for osd in _states(opts) if osd["fsid"]}
     told = jobs.one(opts, minion, "osd_waiting.kept", kind=dict)

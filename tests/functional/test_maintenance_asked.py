@@ -269,7 +269,7 @@ REFUSED = {
     ),
     "a silent host": (lambda cluster: cluster.silent.add("node1"), {"test": True}, "node1: does not answer"),
     "another host of that name": (None, {"host": "node9"}, "'node9' is no host of the generation that is served: did"),
-    "no name": (None, {"host": 7}, "'7' is no host"),
+    "no name": (None, {"host": 7}, "host: the command line was read as YAML and gave 7 (int)"),
     "the host of the master": (None, {"host": "salt"}, "salt asks the cluster for all stages (role master)"),
     "a part that is none": (None, {"without": "osd"}, "without=osd: expected some of rgw, rgw-frontend"),
     "a switch that is none": (None, {"test": "perhaps"}, "test=perhaps: expected true or false"),

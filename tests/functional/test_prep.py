@@ -48,6 +48,9 @@ TOLD = [  # time_server, what the master is to this minion, its address; the lin
     ("node1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
     ("10.0.0.1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
     ("ntp.example", "admin", "10.0.0.1", ["server ntp.example iburst prefer"]),
+    (None, "salt.lab", "[fd00::1]", ["local stratum 10", "allow"]),  # as Salt writes it
+    ("FD00:0::1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
+    ("Node1", "admin", "10.0.0.9", ["local stratum 10", "allow"]),
     (["a.example", "b.example"], "admin", "10.0.0.9", [f"server {n}.example iburst prefer" for n in "ab"]),
     (["node1", "ntp.example"], "admin", "10.0.0.9", ["server ntp.example iburst", "local stratum 10 orphan", "allow"]),
 ]
@@ -56,7 +59,7 @@ TOLD = [  # time_server, what the master is to this minion, its address; the lin
 @pytest.mark.parametrize(("server", "master", "address", "lines"), TOLD)
 def test_where_chrony_takes_the_time_from(loaders, python_module, server, master, address, lines):
     mocks = {"__pillar__": {"time_server": server}, "__opts__": {"master_ip": address}}
-    grains = {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"]}
+    grains = {"master": master, "fqdn": "node1.example", "ipv4": ["127.0.0.1", "10.0.0.1"], "ipv6": ["fd00::1"]}
     module = python_module("host_time")
     with LoaderModuleMock({module: {**mocks, "__grains__": {**loaders.grains, **grains}}}):
         assert module.settings() == lines

@@ -72,7 +72,10 @@ def test_networks(addresses, public, cluster):
 
 
 def test_networks_of_ipv6_count_where_no_host_has_ipv4():
-    hosts = {"m": {"addresses": ["fd00::1/64", "fe80::1/64"]}, "a": {"addresses": ["fd00::2/64", "fd01::2/64", "::1/128"]}}
+    hosts = {
+        "m": {"addresses": ["fd00::1/64", "fe80::1/64"]},
+        "a": {"addresses": ["fd00::2/64", "fd01::2/64", "::1/128"]},
+    }
     assert all_hosts.networks(hosts, "m")["public_network"] == "fd00::/64"
     hosts["m"]["addresses"].append("10.0.0.1/24")
     assert all_hosts.networks(hosts, "m")["public_network"] == "10.0.0.0/24"
@@ -81,7 +84,7 @@ def test_networks_of_ipv6_count_where_no_host_has_ipv4():
 def test_what_the_site_says_is_taken_where_hosts_share_no_network():
     hosts = {"a": {"addresses": ["10.0.0.1/32"]}, "b": {"addresses": ["10.0.0.2/32"]}}
     known = {"public_network": "10.0.0.0/24", "cluster_network": None}
-    assert all_hosts.networks(hosts, None, known) == {key: "10.0.0.0/24" for key in known}
+    assert all_hosts.networks(hosts, None, known) == dict.fromkeys(known, "10.0.0.0/24")
     with pytest.raises(ProposalError, match="or set public_network in"):
         all_hosts.networks(hosts, None, {"public_network": None, "cluster_network": None})
 

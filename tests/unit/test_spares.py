@@ -147,5 +147,8 @@ def test_the_kernels_names_are_no_names(said, wrong):
     assert wrong in str(caught.value)
 
 
-def test_one_alone_is_a_list_of_one_and_a_number_is_a_serial():
-    assert spares.wanted({"osdnode1": 12345}) == {"osdnode1": ["12345"]} and spares.wanted(None) == {}
+def test_one_alone_is_a_list_of_one_and_a_number_has_to_be_quoted():
+    """A WWN or a serial such as 0123 is another number to YAML: the spare would be a disk like any other."""
+    assert spares.wanted({"osdnode1": "12345"}) == {"osdnode1": ["12345"]} and spares.wanted(None) == {}
+    with pytest.raises(PolicyError, match="osdnode1 is 83: expected a disk's serial, .* in quotes"):
+        spares.wanted({"osdnode1": 0o123})

@@ -28,7 +28,13 @@ def raw(name):
     }
     for one in names.values():
         one["back_addresses"] = one["addresses"]
-    own = {"hostname": name, "nodename": name, "machine_id": f"id{number}", "serial": f"S{number}", "interfaces": interfaces}
+    own = {
+        "hostname": name,
+        "nodename": name,
+        "machine_id": f"id{number}",
+        "serial": f"S{number}",
+        "interfaces": interfaces,
+    }
     return copy.deepcopy({**SITE["host"], **own, "names": names})
 
 

@@ -17,10 +17,10 @@ ceph-service-ganesha-keyring:
 
 ceph-service-ganesha-grace:
   ganesha_grace.member:
-    - name: {{ pillar['ceph']['services']['ganesha']['name'] }}
-    - user: {{ pillar['ceph']['services']['ganesha']['user'] }}
-    - pool: {{ pillar['ceph']['services']['ganesha']['pool'] }}
-    - namespace: {{ pillar['ceph']['services']['ganesha']['namespace'] }}
+    - name: {{ pillar['ceph']['services']['ganesha']['name'] | tojson }}
+    - user: {{ pillar['ceph']['services']['ganesha']['user'] | tojson }}
+    - pool: {{ pillar['ceph']['services']['ganesha']['pool'] | tojson }}
+    - namespace: {{ pillar['ceph']['services']['ganesha']['namespace'] | tojson }}
     - require:
       - host_secret: ceph-service-ganesha-keyring
 
