@@ -40,7 +40,7 @@ def inspect() -> dict[str, Any]:
     holds = __salt__["cluster_cli.ask"](["df"])["pools"] if bare else []
     objects = {pool["name"]: pool["stats"]["objects"] for pool in holds}
     rules = {rule["rule_id"]: rule["rule_name"] for rule in dump}
-    return {
+    told = {
         "tree": tree["nodes"],
         "rules": {rule["rule_name"]: _rule(rule["steps"]) for rule in dump},
         "profiles": {name: _profile(profile) for name, profile in osdmap["erasure_code_profiles"].items()},
@@ -56,6 +56,7 @@ def inspect() -> dict[str, Any]:
             for pool in pools
         ],
     }
+    return halocline.packed(told)
 
 
 def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:

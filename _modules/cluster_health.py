@@ -6,6 +6,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+import halocline
+
 STATUS = ("health", "quorum_names", "monmap", "mgrmap", "pgmap", "servicemap")
 OSD = ("osd", "uuid", "up", "in", "state", "up_from")
 CHANGES = ("last_up_change", "last_in_change")  # of the OSD map: when an OSD came or went
@@ -24,7 +26,7 @@ def inspect() -> dict[str, Any]:
     asked = [["status"], ["osd", "dump"], ["mgr", "metadata"], ["mds", "metadata"]]
     status, dump, *daemons = __salt__["cluster_cli.ask_all"](asked)
     mgr, mds = ([daemon.get("name") for daemon in each or ()] for each in daemons)
-    return {
+    told = {
         "status": {key: status[key] for key in STATUS if key in status},
         "osd_dump": {
             "flags": dump["flags"],
@@ -34,6 +36,7 @@ def inspect() -> dict[str, Any]:
         "mgr": mgr,
         "mds": mds,
     }
+    return halocline.packed(told)
 
 
 def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:

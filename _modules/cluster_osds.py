@@ -9,7 +9,7 @@ NOBODY = 0x7FFFFFFF  # where a placement group lacks an OSD (CRUSH_ITEM_NONE, sr
 DOWN = 30  # seconds until the map shows that an OSD stopped, which it tells the monitors itself
 
 
-def states() -> list[dict]:
+def states() -> list[dict] | dict[str, list[str]]:
     """Return each OSD that the cluster knows: ``[{id, fsid, host, state, new, up, in, weight, class}]``;
     ``new``: it never was up; ``weight``: in the CRUSH map, ``None`` where it has no place there; ``class``: its device
     class, ``None`` where it has none.
@@ -23,6 +23,10 @@ def states() -> list[dict]:
 
         salt 'saltmaster' cluster_osds.states
     """
+    return halocline.packed(_states())
+
+
+def _states() -> list[dict]:
     hosts = {}
     weights, classes = {}, {}
     tree, dump = __salt__["cluster_cli.ask_all"]([["osd", "tree"], ["osd", "dump"]])
@@ -48,16 +52,21 @@ def states() -> list[dict]:
     ]
 
 
-def metadata() -> list[dict]:
-    """Return what every OSD reported of itself to the cluster (``ceph osd metadata``).
+def metadata(osd_id: int | None = None) -> list[dict] | dict[str, list[str]]:
+    """Return what every OSD reported of itself to the cluster (``ceph osd metadata``), or one.
+
+    osd_id
+        Its number.
 
     CLI Example:
 
     .. code-block:: bash
 
-        salt 'saltmaster' cluster_osds.metadata
+        salt 'saltmaster' cluster_osds.metadata 3
     """
-    return __salt__["cluster_cli.ask"](["osd", "metadata"])
+    if osd_id is not None:
+        return [__salt__["cluster_cli.ask"](["osd", "metadata", str(osd_id)])]
+    return halocline.packed(__salt__["cluster_cli.ask"](["osd", "metadata"]))
 
 
 def unsafe(osd_id: int) -> dict[str, str | None]:
@@ -72,7 +81,7 @@ def unsafe(osd_id: int) -> dict[str, str | None]:
     return {"unsafe": __salt__["cluster_cli.refused"](["osd", "safe-to-destroy", str(osd_id)]) or None}
 
 
-def at_risk(osd_ids: Sequence[int]) -> list[dict]:
+def at_risk(osd_ids: Sequence[int]) -> list[dict] | dict[str, list[str]]:
     """Return the placement groups that lie on some OSDs, or wait for one of them:
     ``[{group, pool, state, osds, waits_for}]``, where ``osds`` are those that hold it now.
 
@@ -86,7 +95,8 @@ def at_risk(osd_ids: Sequence[int]) -> list[dict]:
     pools = {str(pool["pool"]): pool["pool_name"] for pool in ask(["osd", "dump"])["pools"]}
     stuck = ask(["pg", "ls", "down", "incomplete", "stale"]).get("pg_stats", [])
     waits = {group["pgid"]: group["blocked_by"] for group in stuck}
-    return [
+    wanted = set(osd_ids)
+    found = [
         {
             "group": group["pgid"],
             "pool": pools.get(group["pgid"].partition(".")[0]),
@@ -95,8 +105,9 @@ def at_risk(osd_ids: Sequence[int]) -> list[dict]:
             "waits_for": waits.get(group["pgid"], []),
         }
         for group in ask(["pg", "dump", "pgs_brief"])["pg_stats"]
-        if {*group["up"], *group["acting"], *waits.get(group["pgid"], [])} & set(osd_ids)
+        if {*group["up"], *group["acting"], *waits.get(group["pgid"], [])} & wanted
     ]
+    return halocline.packed(found)
 
 
 def groups(osd_ids: Sequence[int]) -> dict[str, int]:
@@ -108,11 +119,8 @@ def groups(osd_ids: Sequence[int]) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.groups '[3, 4]'
     """
-    return {
-        str(osd["id"]): osd["pgs"]
-        for osd in __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
-        if osd["id"] in osd_ids
-    }
+    wanted, nodes = set(osd_ids), __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
+    return {str(osd["id"]): osd["pgs"] for osd in nodes if osd["id"] in wanted}
 
 
 def metadata_bytes(osd_ids: Sequence[int]) -> dict[str, int]:
@@ -124,11 +132,8 @@ def metadata_bytes(osd_ids: Sequence[int]) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.metadata_bytes '[3, 4]'
     """
-    return {
-        str(osd["id"]): (osd["kb_used_omap"] + osd["kb_used_meta"]) * 1024
-        for osd in __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
-        if osd["id"] in osd_ids
-    }
+    wanted, nodes = set(osd_ids), __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
+    return {str(osd["id"]): (osd["kb_used_omap"] + osd["kb_used_meta"]) * 1024 for osd in nodes if osd["id"] in wanted}
 
 
 def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
@@ -141,7 +146,7 @@ def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
 
         salt 'saltmaster' cluster_osds.stoppable '[3, 4]'
     """
-    known = {osd["id"]: osd for osd in states() if osd["id"] in osd_ids}
+    known = {osd["id"]: osd for osd in _states() if osd["id"] in osd_ids}
     running = [str(osd_id) for osd_id, osd in known.items() if osd["up"]]
     asked = [["osd", "ok-to-stop", *running]] if running else []
     asked += [["osd", "safe-to-destroy", *map(str, known)]] if known else []
@@ -164,7 +169,7 @@ def purge(osd_id: int, fsid: str) -> dict[str, bool]:
 
         salt 'saltmaster' cluster_osds.purge 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    known = states()
+    known = _states()
     if fsid and all(osd["fsid"] != fsid for osd in known):
         return {"purged": False}
     _may_go(osd_id, fsid or None, known)
@@ -191,7 +196,7 @@ def destroy(osd_id: int, fsid: str) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.destroy 3 6b0c1f2e-0000-4000-8000-000000000000
     """
-    known = states()
+    known = _states()
     destroyed = any((osd["id"], osd["state"]) == (osd_id, "destroyed") for osd in known)
     if destroyed and all(osd["fsid"] != fsid for osd in known):
         return {"destroyed": osd_id}
@@ -211,5 +216,5 @@ def _may_go(osd_id: int, fsid: str | None, known: Sequence[Mapping]) -> None:
 
 
 def _down(osd_id: int) -> None:
-    if any(osd["id"] == osd_id and osd["up"] for osd in states()):
+    if any(osd["id"] == osd_id and osd["up"] for osd in _states()):
         raise CommandExecutionError(f"osd.{osd_id} still runs: stop it first")

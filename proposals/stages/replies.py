@@ -5,10 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Any, NamedTuple
 
+from proposals.stages import packed
 from proposals.text.errors import InventoryError, ProposalError
 from proposals.text.notes import FEW, by_host, several
 
 SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
+LONGER = "raise max_event_size in the configuration of the master and of this minion, and restart both"
 SYNC = "run ceph.stage.prep, which brings its modules up to date"
 NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
 MISSING = "\nTypeError: 'str' object is not callable"  # Salt, of a job of several functions: there is no such function
@@ -121,6 +123,11 @@ def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapp
         if not isinstance(reply, Mapping) or reply.get("out") == "no_return":
             problems.append(Problem(minion, SILENT, silent=True))
             continue
+        try:
+            reply = {**reply, "ret": packed.unpacked(reply.get("ret"), 2)}
+        except ValueError as err:
+            problems.append(Problem(minion, f"its answer cannot be unpacked ({_shown(str(err))}): {SYNC}"))
+            continue
         wrong = {question.function: text for question in questions if (text := _wrong(question, reply))}
         if told := [wrong[each.function] for each in questions if each.function in wrong and not each.optional]:
             problems.append(Problem(minion, _together(told)))
@@ -160,6 +167,8 @@ def _wrong(question: Question, reply: Mapping) -> str:
     answer, status = (_part(reply.get(key), question.function) for key in ("ret", "retcode"))
     if isinstance(answer, str) and status != 0:
         return words(question.function, answer)
+    if packed.trimmed(answer):
+        return f"{question.function}'s answer is longer than Salt carries: {LONGER}"
     if isinstance(answer, question.kind):
         return ""
     if isinstance(answer, list) and answer and all(isinstance(line, str) for line in answer):

@@ -165,7 +165,7 @@ def _now(opts: Mapping, minion: str, fsid: str) -> Mapping[str, Any]:
 
 
 def _metadata(opts: Mapping, osd_id: int) -> Mapping[str, str]:
-    told = jobs.cluster(opts, "cluster_osds.metadata", kind=list)
+    told = jobs.cluster(opts, "cluster_osds.metadata", [osd_id], list)
     return next((each for each in told if each["id"] == osd_id), {})
 
 

@@ -34,6 +34,7 @@ SUBNETS = {
     "tutorial": 214,
     "paged": 216,
     "packed": 218,
+    "six": 220,
 }
 
 
