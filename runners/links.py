@@ -97,17 +97,12 @@ def _apply(group: Sequence[str]) -> list[str]:
     lost = waiting.until_none(unknown, LIMIT, 2)
     failures = [f"{minion}: does not answer any more: it rolls back by itself; see its console" for minion, *_ in lost]
     why = {problem.minion: problem.text for problem in applied.failed}
-    why |= {host: _failed(states) for host, states in applied.answers.items()}
+    why |= {host: "; ".join(replies.failures(states)) for host, states in applied.answers.items()}
     for host, report in reports.answers.items():
         if changes := report["changes"]:
             reason = report["undone"] or why.get(host) or _words(changes)
             failures.append(f"{host}: the new links failed and were rolled back: {reason}")
     return failures
-
-
-def _failed(states: Mapping[str, Mapping]) -> str:
-    """The comments of the states that failed."""
-    return "; ".join(state["comment"] for state in states.values() if state.get("result") is False)
 
 
 def _reports(minions: Sequence[str]) -> replies.Replies:

@@ -57,11 +57,7 @@ def applied(
     """
     changes, failed, warned = {}, list(problems), []
     for minion, states in sorted(answers.items()):
-        failed += [
-            f"{minion}: {replies.failure(state)}"
-            for state in sorted(states.values(), key=lambda state: state["__run_num__"])
-            if state["result"] is False and not state.get("comment", "").startswith("One or more requisite failed")
-        ]
+        failed += [f"{minion}: {line}" for line in replies.failures(states, test)]
         warned += [f"{minion}: {line}" for state in states.values() for line in state.get("warnings", ())]
         if changed := {state["__id__"] for state in states.values() if state["changes"]}:
             changes[minion] = sorted(changed)

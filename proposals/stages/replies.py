@@ -10,10 +10,14 @@ from proposals.text.errors import InventoryError, ProposalError
 from proposals.text.notes import FEW, by_host, several
 
 SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
+TRIED = (
+    "ran in test mode ('test: True' in its configuration): nothing was changed; take that out, restart its salt-minion"
+)
 LONGER = "raise max_event_size in the configuration of the master and of this minion, and restart both"
 SYNC = "run ceph.stage.prep, which brings its modules up to date"
 NO_STATE = re.compile(r"State '(?P<name>[\w.]+)' was not found in SLS ")  # Salt, where a minion lacks a state's module
 MISSING = "\nTypeError: 'str' object is not callable"  # Salt, of a job of several functions: there is no such function
+HELD_BACK = "One or more requisite failed"  # Salt, of a state behind one that failed
 LONGEST = 2000  # characters of one line of what a minion says
 OTHER = 60  # characters of an answer of another kind than was asked for
 # A traceback: below its last frame, the exception's name and words.
@@ -196,6 +200,27 @@ def told(state: Mapping[str, Any]) -> tuple[str, str]:
 def failure(state: Mapping[str, Any]) -> str:
     """Return why a state failed, in a line."""
     return ": ".join(filter(None, told(state)))
+
+
+def tried(states: Any) -> bool:
+    """Return whether states, run to change what is to be changed, only said what they would do: their minion's own
+    configuration has it so."""
+    if not isinstance(states, Mapping):
+        return False
+    return any(isinstance(state, Mapping) and state.get("result", True) is None for state in states.values())
+
+
+def failures(states: Mapping[str, Mapping], test: bool = False) -> list[str]:
+    """Return why states of a minion failed, a line each: in their order, without those that one of them held back.
+
+    test
+        Whether they were run to say what they would do.
+    """
+    if tried(states) and not test:
+        return [TRIED]
+    failed = [state for state in states.values() if state.get("result") is False]
+    said = map(failure, sorted(failed, key=lambda state: state.get("__run_num__", 0)))
+    return [text for text in said if HELD_BACK not in text]
 
 
 def words(function: str, text: str) -> str:

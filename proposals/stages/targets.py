@@ -119,9 +119,8 @@ def failures(answers: Mapping[str, Any]) -> dict[str, str]:
 def _reason(answer: Any) -> str:
     """Why one failed; empty where it did not."""
     if isinstance(answer, Mapping):
-        failed = [state for state in answer.values() if isinstance(state, Mapping) and state.get("result") is False]
-        told = [replies.failure(state) for state in failed]
-        return "; ".join(text for text in told if "One or more requisite failed" not in text)
+        states = {name: state for name, state in answer.items() if isinstance(state, Mapping)}
+        return "; ".join(replies.failures(states))
     if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
         return "; ".join(map(str, answer))
     if isinstance(answer, str) and answer.strip():  # the function itself failed, before or behind its states

@@ -7,6 +7,7 @@ from typing import Any
 
 from proposals.cluster import maintenance
 from proposals.cluster.health import judge
+from proposals.stages import replies
 from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.notes import several
 from runners.engine import daemon_restart, gateways, health, jobs, minions, one_at_a_time, spared, stage_log, waiting
@@ -111,7 +112,7 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
         if asker:  # hours may have passed since sources were asked, and Ceph's packages come in its order
             _without_ceph(opts, updated)
         applied = ask(opts, updated, "state.sls", ["ceph.host.updates"], timeout=LONG)
-        failed = {minion: words for minion, states in applied.items() if (words := _failed(states))}
+        failed = {minion: words for minion, states in applied.items() if (words := "; ".join(replies.failures(states)))}
         if failed:
             raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))
     looked = look(opts, hosts, refresh=False)
@@ -227,8 +228,3 @@ def _configured(opts: Mapping) -> bool:
     except PolicyError:
         return False
     return True
-
-
-def _failed(states: Mapping[str, Mapping]) -> str:
-    """What failed of a state run, in words."""
-    return "; ".join(str(state["comment"]) for state in states.values() if state["result"] is False)

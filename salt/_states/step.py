@@ -147,6 +147,8 @@ def state(
     except (SaltClientError, SaltReqTimeoutError) as err:  # it runs on the minions; the next stage waits for it
         why = BUSY.format(len(taking), str(err).partition(". ")[0])
         return {"name": name, "result": False, "changes": {}, "comment": why}
+    if not __opts__["test"]:
+        _refuse_test_mode(ret)
     ret["changed"] = _changed(ret["changes"].get("ret", {}))
     if len(taking) > FEW and ret["comment"].startswith("States ran successfully"):  # and on which, each by name
         ret["comment"] = f"{len(taking)} hosts, {len(ret['changed'])} changed"
@@ -175,6 +177,17 @@ def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar:
     result = next(each for each in (False, None, True) if each in [ret["result"] for ret in rets])
     said = dict.fromkeys(ret["comment"] for ret in rets if ret["result"] is result)
     return {**rets[0], "result": result, "changes": {"ret": answers} if answers else {}, "comment": "\n".join(said)}
+
+
+def _refuse_test_mode(ret: dict) -> None:
+    """A minion whose own configuration says ``test: True`` has changed nothing, which Salt takes for success."""
+    from proposals.stages import replies
+    from proposals.text.notes import several
+
+    answers = ret["changes"].get("ret", {})
+    if tried := [minion for minion, states in answers.items() if replies.tried(states)]:
+        answers |= dict.fromkeys(tried, replies.TRIED)
+        ret |= {"result": False, "comment": f"{several(tried, 'more', FEW)}: {replies.TRIED}"}
 
 
 def _unchanged(name: str, comment: str) -> dict:

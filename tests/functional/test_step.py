@@ -10,7 +10,8 @@ import salt.pillar
 import salt.utils.event
 from salt.exceptions import SaltClientError, SaltReqTimeoutError
 
-from proposals.stages import plan_steps, targets
+from proposals.services import service_answers
+from proposals.stages import plan_steps, replies, targets
 from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import early, jobs, minions, stage_lock, taking_part
 
@@ -45,6 +46,18 @@ def test_a_master_that_is_too_busy_is_told_in_one_line(state, error):
     assert ret["result"] is False and ret["changes"] == {}
     assert ret["comment"].startswith("the Salt master is too busy with 300 minions, or gone (")
     assert "salt-run halocline.doctor" in ret["comment"] and "\n" not in ret["comment"]
+
+
+def test_a_minion_whose_own_configuration_says_test_mode_has_failed(state):
+    """Salt takes what a state would do for success."""
+    would = {"x": {"result": None, "changes": {"new": 1}, "comment": "", "__run_num__": 0, "__id__": "x"}}
+    answers = {"result": True, "changes": {"ret": {"osd001": would, "osd002": {"x": {**WELL, "changes": {"a": 1}}}}}}
+    ret = state(HOSTS[:3], {**answers, "comment": "States ran successfully. Updating osd001, osd002."})
+    assert ret["result"] is False and ret["comment"].startswith("osd001: ran in test mode ('test: True' in")
+    assert ret["changed"] == ["osd002"]
+    assert targets.failures(ret["changes"]["ret"]) == {"osd001": replies.TRIED}
+    assert service_answers.applied("rgw", {"osd001": would}, []).failed == [f"osd001: {replies.TRIED}"]
+    assert service_answers.applied("rgw", {"osd001": would}, [], test=True).failed == []
 
 
 @pytest.mark.parametrize(("hosts", "said"), [(HOSTS, "300 hosts, 1 changed"), (HOSTS[:3], "States ran successfully.")])

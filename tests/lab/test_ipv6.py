@@ -68,6 +68,8 @@ def test_the_clocks_follow_the_masters_host(six: Product) -> None:
     "stage", ["ceph.stage.prep", "ceph.stage.discovery", "ceph.stage.configure", "ceph.stage.deploy"]
 )
 def test_a_second_run_changes_nothing(six: Product, stage: str) -> None:
+    if stage == "ceph.stage.discovery":
+        six.stage(stage)  # it sees the OSDs on the disks
     nothing_changed(six, stage)
 
 
