@@ -115,8 +115,9 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
             if kind == "client":  # the cluster misses one a minute late (mgr_service_beacon_grace)
                 jobs.one(opts, minion, "daemons_started.serving", [names, health.LIMIT], bool)
         verdict = back(opts, daemons, first, known, managers)
+    pending = jobs.ask(opts, daemons, "daemons.pending", kind=dict | list).whole()
     for minion, names in daemons.items():
-        if left := sorted(set(names) & set(jobs.one(opts, minion, "daemons.pending"))):
+        if left := sorted(set(names).intersection(pending[minion])):
             raise ProposalError(
                 f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
             )
@@ -159,10 +160,11 @@ def back(
 
 def _stopped(opts: Mapping, daemons: Waiting) -> list[Complaint]:
     """The daemons that do not run on their hosts, whatever the monitors still believe."""
+    runs = jobs.ask(opts, daemons, "daemons.running", kind=dict | list).whole()
     return [
         Complaint(f"runs {name}", WRONG, name, "does not run")
         for minion, names in daemons.items()
-        for name in sorted(set(names) - set(jobs.one(opts, minion, "daemons.running")))
+        for name in sorted(set(names).difference(runs[minion]))
     ]
 
 
@@ -186,9 +188,9 @@ def _same(opts: Mapping, names: Sequence[str], before: Mapping[str, int] | None)
 
 def _gone(names: Sequence[str], first: seen.Seen, now: seen.Seen) -> list[Complaint]:
     """The OSDs that have not come up since: the monitors may not have seen yet that they went."""
-    since = {osd.id: osd.up_from for osd in first.osds}
+    since, asked = {osd.id: osd.up_from for osd in first.osds}, set(names)
     return [
         Complaint(f"osd boots {osd.id}", WRONG, f"osd.{osd.id}", "has not come up again", strict=True)
         for osd in now.osds
-        if f"osd.{osd.id}" in names and osd.up_from <= since.get(osd.id, 0)
+        if f"osd.{osd.id}" in asked and osd.up_from <= since.get(osd.id, 0)
     ]
