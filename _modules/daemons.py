@@ -161,11 +161,11 @@ def _daemon(unit: str) -> bool:
     return not unit.startswith("ceph-volume@")
 
 
-def restart(names: Sequence[str]) -> dict[str, list[str]]:
+def restart(names: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Restart daemons of this host, by their names as ``running`` gives them.
 
     names
-        A list such as ``[osd.3, osd.4]``.
+        A list such as ``[osd.3, osd.4]``; in a job to several hosts such lists by minion id.
 
     CLI Example:
 
@@ -173,6 +173,7 @@ def restart(names: Sequence[str]) -> dict[str, list[str]]:
 
         salt 'osdnode1' daemons.restart '[osd.3]'
     """
+    names = names[__opts__["id"]] if isinstance(names, Mapping) else names
     daemons = running()
     if strange := [name for name in names if name not in daemons]:
         raise CommandExecutionError(f"{', '.join(strange)}: not running on this host; there are {', '.join(daemons)}")

@@ -108,12 +108,7 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
     first = health.look(opts)
     managers = _managers(opts) if kind == "mgr" else None
     with gateways.drained(opts, [name for names in daemons.values() for name in names]):
-        for minion, names in daemons.items():
-            jobs.one(opts, minion, "daemons.restart", [names])
-            if kind == "mon":  # the others see a moment late that it was gone
-                jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
-            if kind == "client":  # the cluster misses one a minute late (mgr_service_beacon_grace)
-                jobs.one(opts, minion, "daemons_started.serving", [names, health.LIMIT], bool)
+        _restarted(opts, kind, daemons)
         verdict = back(opts, daemons, first, known, managers)
     pending = jobs.ask(opts, daemons, "daemons.pending", kind=dict | list).whole()
     for minion, names in daemons.items():
@@ -122,6 +117,19 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
                 f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
             )
     return verdict
+
+
+def _restarted(opts: Mapping, kind: str, daemons: Waiting) -> None:
+    """Restart daemons: OSDs of several hosts side by side, as Ceph has allowed them together."""
+    if kind == "osd" and len(daemons) > 1:
+        jobs.ask(opts, daemons, "daemons.restart", [dict(daemons)], timeout=300).whole()
+        return
+    for minion, names in daemons.items():
+        jobs.one(opts, minion, "daemons.restart", [names])
+        if kind == "mon":  # the others see a moment late that it was gone
+            jobs.one(opts, minion, "mon.joined", [QUORUM], bool)
+        if kind == "client":  # the cluster misses one a minute late (mgr_service_beacon_grace)
+            jobs.one(opts, minion, "daemons_started.serving", [names, health.LIMIT], bool)
 
 
 def back(

@@ -161,6 +161,7 @@ class Cluster(Minions):
         return {"pkg_|-x": {"result": True, "comment": "", "changes": {}}}
 
     def daemons_restart(self, minion, names):
+        names = names[minion] if isinstance(names, dict) else names
         kinds = {self.hosts[minion][name] for name in names}
         assert self.installed[minion] == NEW and len(kinds) == 1
         assert "osd" not in kinds or minion in self.noout
