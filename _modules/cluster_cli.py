@@ -1,9 +1,12 @@
 """Ask the cluster, on a host with the admin's key: one way for every module here that does."""
 
+import base64
 import copy
+import hashlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import halocline
@@ -19,6 +22,9 @@ TOGETHER += [["osd", "dump"], ["osd", "tree"], ["osd", "crush", "rule", "dump"],
 TOGETHER += [["config-key", "dump", "halocline/"]]
 STARTING = 120  # seconds until managers know a module: they start anew when one comes or goes
 SEEN = "cluster_cli.seen"  # in __context__, which all of Salt's loaders share; with the thread that runs the job
+LONGEST = 65536  # bytes that the monitors take for a value (mon_config_key_max_entry_size)
+PARTS = "halocline-parts"  # a kept text begins so where it names its parts: how many, and below which name they lie
+AT_ONCE = 500  # commands by one connection: the monitors may take 0.1 s for each change of a large map
 
 
 def ask(words: Sequence[str], stdin: str | None = None) -> Any:
@@ -100,6 +106,23 @@ def tell(words: Sequence[str], stdin: str | None = None) -> str:
     return halocline.run(["ceph", *CLIENT.options(), *words], stdin=stdin, limit=CLIENT.limit)
 
 
+def tell_all(commands: Sequence[Sequence[str]]) -> bool:
+    """Run ``ceph`` commands, many by one connection and several at once: their order must not matter.
+
+    All are tried, also where one fails; then the first error is raised, in Ceph's own words.
+
+    commands
+        Lists of words. No secret may be among them.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.tell_all '[[osd, crush, reweight, osd.3, "0"]]'
+    """
+    return _tell_all([(words, "") for words in commands])
+
+
 def refused(words: Sequence[str]) -> str:
     """Return Ceph's own words where it says no to a command, by its exit status; an empty text where it says yes.
 
@@ -137,10 +160,93 @@ def kept(key: str) -> str | None:
 
         salt 'saltmaster' cluster_cli.kept halocline/config
     """
-    text = (ask(["config-key", "dump", key]) or {}).get(key)  # of all that begin so
+    found = ask(["config-key", "dump", key]) or {}  # of all that begin so
+    text = found.get(key)
     if text is not None and text.startswith(BINARY):
         text = tell(["config-key", "get", key])
+    if text is not None and text.startswith(f"{PARTS} "):
+        return _whole(key, text, found)
     return text if text is None else text.strip()
+
+
+def kept_pieces(key: str) -> list[str] | None:
+    """Return what ``kept`` does in pieces, in their order, none longer than what the monitors take for a value: of an
+    answer that is long Salt's master cuts out long texts (``max_event_size``).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_cli.kept_pieces halocline/removal
+    """
+    text = kept(key)
+    return text if text is None else [text[at : at + LONGEST] for at in range(0, len(text), LONGEST)]
+
+
+def keep(key: str, text: str) -> bool:
+    """Keep a text in the monitors (``ceph config-key``), in place of the one before.
+
+    One that is longer than they take is packed and lies in parts, which the text under the key names. They are written
+    first, and those of the text before go last: whatever interrupts it, ``kept`` answers either text whole.
+
+    key
+        Such as ``halocline/removal``; what begins with it and a slash is its parts.
+    text
+        Of any length; no secret.
+
+    CLI Example: for ``ceph.stage.removal``.
+    """
+    parts: dict[str, str] = {}
+    if len(text.encode()) > LONGEST:
+        packed = base64.b64encode(zlib.compress(text.encode())).decode()
+        name = _name(packed)
+        pieces = [packed[at : at + LONGEST] for at in range(0, len(packed), LONGEST)]
+        parts = {f"{key}/{name}/{number}": piece for number, piece in enumerate(pieces)}
+        text = f"{PARTS} {len(parts)} {name}"
+    _tell_all([(["config-key", "set", part], piece) for part, piece in parts.items()])
+    _tell_all([(["config-key", "set", key], text)])
+    return _clean(key, parts)
+
+
+def forget(key: str) -> bool:
+    """Keep nothing under a key any more, nor parts of what was kept there.
+
+    CLI Example: for ``salt-run removal.cancel``.
+    """
+    if key in (ask(["config-key", "dump", key]) or {}):
+        _tell_all([(["config-key", "rm", key], "")])
+    return _clean(key, ())
+
+
+def _whole(key: str, head: str, found: Mapping[str, str]) -> str:
+    """The text whose parts a head names."""
+    _, count, name = head.split()
+    packed = "".join(found.get(f"{key}/{name}/{number}", "") for number in range(int(count)))
+    if _name(packed) != name:
+        raise CommandExecutionError(
+            f"the monitors keep at {key} the names of {count} parts, and not all of these are there: look at 'ceph "
+            f"config-key ls', put back what is missing below {key}/{name}, or remove {key} by 'ceph config-key rm'"
+        )
+    return zlib.decompress(base64.b64decode(packed)).decode()
+
+
+def _name(packed: str) -> str:
+    """What parts are called, by what is in them: those of one text never take the place of another one's."""
+    return hashlib.sha256(packed.encode()).hexdigest()[:16]
+
+
+def _clean(key: str, needed: Collection[str]) -> bool:
+    """Remove parts that no head names."""
+    stale = [part for part in ask(["config-key", "dump", f"{key}/"]) or {} if part not in needed]
+    return _tell_all([(["config-key", "rm", part], "") for part in stale])
+
+
+def _tell_all(commands: Sequence[halocline_monitors.Question]) -> bool:
+    for at in range(0, len(commands), AT_ONCE):
+        for answer in halocline_monitors.attempt(commands[at : at + AT_ONCE], CLIENT):
+            if isinstance(answer, CommandExecutionError):
+                raise answer
+    return True
 
 
 def _known(words: Sequence[str]) -> Any:

@@ -1,8 +1,9 @@
 """New OSDs that wait for data get their CRUSH weights, all in one movement; with the admin's key.
 
 They came with ``osd_crush_initial_weight`` 0: they stand in the CRUSH map, no placement group is theirs, nothing is
-remapped. While weights are set, one command each, ``norebalance`` keeps data from following the first of them. That it
-is ours is kept in the monitors (``ceph config-key``) before it is set, so that the next run takes it back.
+remapped. While weights are set, one command each, several at once, ``norebalance`` keeps data from following the first
+of them. That it is ours is kept in the monitors (``ceph config-key``) before it is set, so that the next run takes it
+back.
 """
 
 from collections.abc import Mapping
@@ -20,8 +21,8 @@ OURS, THEIRS = "ours", "theirs"
 
 def inspect(sizes: bool = True) -> dict[str, Any]:
     """Return ``{begun, removal, sizes}``: a fill that was interrupted (``{hash, osds}``), what the monitors keep of a
-    removal (``None`` where there is neither), and what each running OSD would weigh: TiB, as it says itself when it
-    starts.
+    removal, in pieces (``None`` where there is neither), and what each running OSD would weigh: TiB, as it says itself
+    when it starts.
 
     sizes
         Whether weights are wanted: managers tell them, the rest is the monitors'.
@@ -36,7 +37,7 @@ def inspect(sizes: bool = True) -> dict[str, Any]:
     nodes = __salt__["cluster_cli.ask"](["osd", "df"])["nodes"] if sizes else ()
     return {
         "begun": {"hash": kept.split()[0], "osds": kept.split()[2].split(",")} if kept else None,
-        "removal": __salt__["cluster_cli.kept"](REMOVAL),
+        "removal": __salt__["cluster_cli.kept_pieces"](REMOVAL),
         "sizes": {str(osd["id"]): round(osd["kb"] / KIB_OF_TIB, 5) for osd in nodes if osd["kb"]},
     }
 
@@ -89,19 +90,19 @@ def fill(weights: Mapping[str, float], confirmed: str) -> dict[str, list[str]]:
     if kept is None:
         flags = __salt__["cluster_cli.ask"](["osd", "dump"])["flags_set"]
         kept = f"{confirmed} {THEIRS if FLAG in flags else OURS} {','.join(weights)}"
-        tell(["config-key", "set", KEPT, kept])
-    commands = [["osd", "set", FLAG]]
-    commands += [
-        ["osd", "crush", "reweight", f"osd.{osd}", str(weight)] for osd, weight in weights.items() if not now[osd]
-    ]
-    commands += [["osd", "unset", FLAG]] if kept.split()[1] == OURS else []
+        __salt__["cluster_cli.keep"](KEPT, kept)
+    todo = {osd: weight for osd, weight in weights.items() if not now[osd]}
+    weighs = [["osd", "crush", "reweight", f"osd.{osd}", str(weight)] for osd, weight in todo.items()]
+    after = [["osd", "unset", FLAG]] if kept.split()[1] == OURS else []
     try:
-        for words in commands:
+        tell(["osd", "set", FLAG])
+        __salt__["cluster_cli.tell_all"](weighs)
+        for words in after:
             tell(words)
     except CommandExecutionError as err:
         raise CommandExecutionError(f"{err}; {WAITS}") from err
-    tell(["config-key", "rm", KEPT])
-    return {"run": [" ".join(words) for words in commands]}
+    __salt__["cluster_cli.forget"](KEPT)
+    return {"run": [" ".join(words) for words in (["osd", "set", FLAG], *weighs, *after)]}
 
 
 def _module(words: list[str]) -> Any:

@@ -30,7 +30,8 @@ ASKED = {
 
 def inspect() -> dict[str, Any]:
     """Return what is judged before a removal: ``{weights, crush, inside, usage, pools, limits, monitors, quorum,
-    managers, active, file_systems, standbys, keys, record}``; ``keys`` are the entities' names alone.
+    managers, active, file_systems, standbys, keys, record}``; ``keys`` are the entities' names alone, ``record`` is in
+    pieces.
 
     CLI Example:
 
@@ -63,17 +64,16 @@ def inspect() -> dict[str, Any]:
         "file_systems": [_system(system["mdsmap"]) for system in seen["systems"]["filesystems"]],
         "standbys": [standby["name"] for standby in seen["systems"]["standbys"]],
         "keys": sorted(entry["entity"] for entry in seen["auth"]["auth_dump"]),
-        "record": __salt__["cluster_cli.kept"](KEY),
+        "record": __salt__["cluster_cli.kept_pieces"](KEY),
     }
 
 
 def note(record: Sequence) -> bool:
-    """Keep in the monitors what was confirmed, as JSON (mon_config_key_max_entry_size: 64 KiB); no secret is in it.
+    """Keep in the monitors what was confirmed, as JSON, however long; no secret is in it.
 
     CLI Example: for ``ceph.stage.removal``.
     """
-    __salt__["cluster_cli.tell"](["config-key", "set", KEY, "-i", "-"], stdin=json.dumps(record, separators=(",", ":")))
-    return True
+    return __salt__["cluster_cli.keep"](KEY, json.dumps(record, separators=(",", ":")))
 
 
 def forget() -> bool:
@@ -81,9 +81,7 @@ def forget() -> bool:
 
     CLI Example: for ``salt-run removal.cancel``.
     """
-    if __salt__["cluster_cli.kept"](KEY) is not None:
-        __salt__["cluster_cli.tell"](["config-key", "rm", KEY])
-    return True
+    return __salt__["cluster_cli.forget"](KEY)
 
 
 def weigh(weights: Mapping[str, float]) -> dict[str, list[str]]:
@@ -111,8 +109,7 @@ def weigh(weights: Mapping[str, float]) -> dict[str, list[str]]:
             commands.append(["osd", "crush", "reweight-subtree", host["name"], "0"])
             todo = {osd: weight for osd, weight in todo.items() if osd not in inside}
     commands += [["osd", "crush", "reweight", f"osd.{osd}", str(weight)] for osd, weight in sorted(todo.items())]
-    for words in commands:
-        __salt__["cluster_cli.tell"](words)
+    __salt__["cluster_cli.tell_all"](commands)
     return {"run": [" ".join(words) for words in commands]}
 
 

@@ -25,12 +25,17 @@ PLAIN = {
 TAKING: dict[str, dict[str, Callable[[str], Any]]] = {
     "auth get-key": {"entity": str},
     "config-key dump": {"key": str},
+    "config-key rm": {"key": str},
+    "config-key set": {"key": str},
+    "osd crush reweight": {"name": str, "weight": float},
+    "osd crush reweight-subtree": {"name": str, "weight": float},
     "osd new": {"uuid": str, "id": int},
     "osd pool ls": {"detail": str},
     "osd tree": {"states": lambda state: [state]},
 }
 Question = tuple[Sequence[str], str]  # words, and what the command reads from its standard input
 ADMIN = "client.admin"
+SHOWN = 10  # commands that an error of all names
 
 
 class Client(NamedTuple):
@@ -111,12 +116,18 @@ def _together(questions: Sequence[Question], client: Client) -> list[Any] | None
         ok=(0, halocline_rados.NO_BINDING),
         limit=client.connect + client.limit,
         secret=True,
-        shown=["ceph", *client.options(), ", ".join(" ".join(words) for words, _ in questions)],
+        shown=["ceph", *client.options(), _shown(questions)],
     )
     if not out:
         return None
     answers = zip(questions, json.loads(out), strict=True)
     return [_read(words, given, client, *answer) for (words, given), answer in answers]
+
+
+def _shown(questions: Sequence[Question]) -> str:
+    """What a person would type for questions; of many the first ones."""
+    rest = len(questions) - SHOWN
+    return ", ".join(" ".join(words) for words, _ in questions[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _attempted(words: Sequence[str], given: str, client: Client) -> Any:

@@ -17,8 +17,23 @@ print("Error EINVAL: no such command", file=sys.stderr)
 sys.exit(22)
 """
 RADOS = """
-import json, pathlib
-FOLDER = pathlib.Path({folder!r})
+import json, os, pathlib, threading
+FOLDER, STORE, LOCK = pathlib.Path({folder!r}), pathlib.Path({folder!r}, "store"), threading.Lock()
+
+def kept(prefix, key, given):
+    texts, left = json.loads(STORE.read_text())
+    if prefix == "config-key dump":
+        return 0, json.dumps({{name: text for name, text in texts.items() if name.startswith(key)}}).encode(), ""
+    if len(given) > 65536:
+        return -27, b"", "File too large"
+    if not left:
+        os._exit(1)
+    if prefix == "config-key set":
+        texts[key] = given.decode()
+    else:
+        del texts[key]
+    STORE.write_text(json.dumps([texts, left - 1]))
+    return 0, b"", "set"
 
 class Error(Exception):
     pass
@@ -37,6 +52,9 @@ class Rados:
     def mon_command(self, command, given):
         command = json.loads(command)
         assert command.pop("format") == "json"
+        if STORE.exists() and command["prefix"].startswith("config-key"):
+            with LOCK:
+                return kept(command["prefix"], command["key"], given)
         for told, answer in json.loads((FOLDER / "answers").read_text()):
             if told == command:
                 status, output, words = answer
@@ -68,6 +86,15 @@ class Monitors:
         text = "" if document is None else f"\n{json.dumps(document)}\n"
         self.answers.append([dict(command), [status, text, words]])
         (self.folder / "answers").write_text(json.dumps(self.answers))
+
+    def store(self, texts: Mapping[str, str], changes: int = -1) -> None:
+        """Keep texts (``config-key``), as long as Ceph takes; who asks for a change after so many more is killed."""
+        (self.folder / "store").write_text(json.dumps([texts, changes]))
+
+    def stored(self) -> tuple[dict[str, str], int]:
+        """The texts that are kept, and how many changes are left."""
+        texts, changes = json.loads((self.folder / "store").read_text())
+        return texts, changes
 
     def silence(self) -> None:
         """No monitor answers."""

@@ -128,6 +128,10 @@ class Cluster:
                 raise AssertionError(words)
         return ""
 
+    def tell_all(self, commands):
+        for words in commands:
+            self.tell(words)
+
     def states(self):
         new = set(self.weights) - self.up - self.ran
         return [state(n, f"f{n}", weight=w, up=n in self.up, new=n in new) for n, w in self.weights.items()]
@@ -158,7 +162,11 @@ def cluster(python_module, monkeypatch):
     asks = {
         "cluster_cli.ask": lambda words: made.ask(words),
         "cluster_cli.tell": made.tell,
+        "cluster_cli.tell_all": made.tell_all,
         "cluster_cli.kept": made.kept.get,
+        "cluster_cli.kept_pieces": made.kept.get,
+        "cluster_cli.keep": lambda key, text: made.tell(["config-key", "set", key, text]),
+        "cluster_cli.forget": lambda key: made.tell(["config-key", "rm", key]),
     }
     with LoaderModuleMock({module: {"__salt__": asks}}):
         yield made

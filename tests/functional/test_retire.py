@@ -348,6 +348,7 @@ def asked(python_module, monkeypatch):
             "cluster_cli.ask": lambda words: more.get("config", []) if words[0] == "config" else answers[words[1]],
             "cluster_cli.ask_all": lambda questions: [answers[words[1]] for words in questions],
             "cluster_cli.tell": tell,
+            "cluster_cli.tell_all": lambda commands: list(map(tell, commands)),
             "cluster_cli.refused": cli.refused,
             "cluster_cli.kept": lambda key: more.get("record"),
         }
@@ -494,7 +495,8 @@ def test_what_is_judged_is_read_and_no_key_is_in_it(python_module):
     def ask(words):
         return next(answer for start, answer in CEPH.items() if " ".join(words).startswith(start))
 
-    asks = {"cluster_cli.ask": ask, "cluster_cli.tell": lambda words: "250\n", "cluster_cli.kept": lambda key: None}
+    asks = {"cluster_cli.ask": ask, "cluster_cli.tell": lambda words: "250\n"}
+    asks["cluster_cli.kept_pieces"] = lambda key: None
     module = python_module("cluster_removal")
     with LoaderModuleMock({module: {"__salt__": asks}}):
         seen = module.inspect()

@@ -27,7 +27,7 @@ class Record:
     others: Mapping[str, str] = field(default_factory=dict)
 
     def as_list(self) -> list:
-        """It as the monitors keep it; lists, which take the least room: they have 64 KiB for a value."""
+        """It as the monitors keep it; lists, which take the least room."""
         items = [list(item) for item in self.items]
         return [self.hash, items, dict(self.weights), list(self.hosts), dict(self.others)]
 
@@ -42,12 +42,16 @@ class Record:
         return {osd: weight for osd, weight in self.weights.items() if (osd, fsids.get(osd)) in known}
 
 
-def read(text: str | None) -> Record | None:
-    """Return what the monitors keep; None where nothing is under way. Raises InventoryError for another form."""
-    if text is None:
+def read(pieces: str | Sequence[str] | None) -> Record | None:
+    """Return what the monitors keep; None where nothing is under way. Raises InventoryError for another form.
+
+    pieces
+        The text, whole or in pieces (``cluster_cli.kept_pieces``).
+    """
+    if pieces is None:
         return None
     try:
-        name, items, weights, hosts, *others = json.loads(text)  # older ones know no others
+        name, items, weights, hosts, *others = json.loads("".join(pieces))  # older ones know no others
         kept = {osd: float(old) for osd, old in weights.items()}
         return Record(name, tuple(Item(*item) for item in items), kept, tuple(hosts), dict(*others))
     except (ValueError, TypeError, AttributeError) as err:
