@@ -1,4 +1,4 @@
-"""The only file here that opens files: read whole, written whole or not at all."""
+"""The only file here that opens files: read whole, written whole or not at all; to one, a line is added."""
 
 import errno
 import os
@@ -61,6 +61,21 @@ def _write(path: Path, text: str, mode: int) -> None:
     except OSError:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def append(path: str | Path, line: str, mode: int = 0o644) -> None:
+    """Add a line to a file, which is made where it is absent; on disk when this returns. Raises StoreError.
+
+    A power failure may leave a part of it, without its end.
+    """
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(f"{line}\n".encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(handle)
+    except OSError as error:
+        raise failed("write", path, error) from error
 
 
 def touch(path: str | Path) -> None:

@@ -31,14 +31,12 @@ Tell = Callable[[str], None]
 
 def kept(opts: Mapping) -> Record | None:
     """Return the record of the cluster that is being taken apart; None where none is. Raises StoreError."""
-    path = site(opts).purge
-    return record.read(atomic.read_text(path), str(path)) if path.exists() else None
+    return _read(site(opts).purge)
 
 
 def ended(opts: Mapping, fsid: str) -> Record | None:
     """Return the record of a cluster that was taken apart; None where there is none. Raises StoreError."""
-    path = _archived(opts, fsid)
-    return record.read(atomic.read_text(path), str(path)) if path.exists() else None
+    return _read(_archived(opts, fsid))
 
 
 def begin(opts: Mapping, look: Look) -> Record:
@@ -87,7 +85,7 @@ def carry_out(opts: Mapping, begun: Record, wipe: bool, tell: Tell) -> list[str]
             tell("disks are let go of")
             _ask(opts, begun, list(begun.hosts), "osd_purge.release", [begun.fsid])
         elif step == record.WIPE:
-            begun = _wipe(opts, begun, lambda now: _note(opts, now), tell)
+            begun = _wipe(opts, begun, site(opts).purge, tell)
         elif step == record.FILES:
             tell("keyrings, folders and ceph.conf are removed")
             words = [begun.fsid, dict(begun.hosts), purge_look.keys(opts)]
@@ -99,7 +97,9 @@ def carry_out(opts: Mapping, begun: Record, wipe: bool, tell: Tell) -> list[str]
 
 def wipe_later(opts: Mapping, begun: Record, tell: Tell) -> None:
     """Wipe the disks of a cluster that was taken apart before. Arguments and errors as for ``carry_out``."""
-    _wipe(opts, begun, lambda now: atomic.write(_archived(opts, now.fsid), now.text(), mode=0o600), tell)
+    path = _archived(opts, begun.fsid)
+    _write(path, begun)
+    _write(path, _wipe(opts, begun, path, tell))
 
 
 def _stop(opts: Mapping, begun: Record, step: str, tell: Tell) -> None:
@@ -127,9 +127,12 @@ def _ask(opts: Mapping, begun: Record, asked: Sequence[str], function: str, word
         raise ProposalError("\n".join(lines))
 
 
-def _wipe(opts: Mapping, begun: Record, note: Callable[[Record], None], tell: Tell) -> Record:
-    """Wipe the disks that are not wiped yet, one after the other; what one refuses holds back no other."""
-    against = []
+def _wipe(opts: Mapping, begun: Record, path: Path, tell: Tell) -> Record:
+    """Wipe the disks that are not wiped yet, one after the other; what one refuses holds back no other.
+
+    Each one that is wiped is a line beside the record: that has thousands of disks, and is not written for each.
+    """
+    against, wiped = [], []
     for minion, disk in begun.whole:
         try:
             _wipe_one(opts, begun.fsid, minion, disk)
@@ -137,12 +140,12 @@ def _wipe(opts: Mapping, begun: Record, note: Callable[[Record], None], tell: Te
             against.append(f"{minion} {disk.id}: {err}")
             continue
         tell(f"{minion} {disk.id} serial {disk.serial} is wiped")
-        begun = replace(begun, wiped=(*begun.wiped, record.key(minion, disk)))
-        note(begun)
+        wiped.append(record.key(minion, disk))
+        atomic.append(_wiped(path, begun.fsid), wiped[-1], mode=0o600)
     if against:
         again = f"{AGAIN.format(begun.fsid)}, with wipe=true; without it these disks stay as they are"
         raise ProposalError("\n".join([*against, again]))
-    return begun
+    return replace(begun, wiped=(*begun.wiped, *wiped))
 
 
 def _wipe_one(opts: Mapping, fsid: str, minion: str, disk: Disk) -> None:
@@ -172,5 +175,25 @@ def _archived(opts: Mapping, fsid: str) -> Path:
 
 
 def _note(opts: Mapping, begun: Record) -> None:
-    atomic.write(site(opts).purge, begun.text(), mode=0o600)
+    _write(site(opts).purge, begun)
     stage_log.note(opts, "ceph.purge", begun.step, fsid=begun.fsid)
+
+
+def _read(path: Path) -> Record | None:
+    """A record with the disks that were wiped since it was written; None where there is none."""
+    if not path.exists():
+        return None
+    begun = record.read(atomic.read_text(path), str(path))
+    lines = _wiped(path, begun.fsid)
+    return begun.since_then(atomic.read_text(lines)) if lines.exists() else begun
+
+
+def _write(path: Path, begun: Record) -> None:
+    """A record with all disks that were wiped; only then the lines beside it go."""
+    atomic.write(path, begun.text(), mode=0o600)
+    atomic.remove(_wiped(path, begun.fsid))
+
+
+def _wiped(path: Path, fsid: str) -> Path:
+    """Where the disks stand that were wiped since a record was written."""
+    return path.with_name(f"purge-{fsid}.wiped")

@@ -336,6 +336,32 @@ def test_a_disk_that_is_not_the_one_any_more_holds_back_no_other(runners, cluste
     assert not any(cluster.files.values()) and not paths.purge.exists()
 
 
+@pytest.mark.parametrize("later", [False, True], ids=["with the rest", "after the end"])
+def test_a_disk_that_is_wiped_is_a_line_beside_the_record(runners, cluster, paths, monkeypatch, later):
+    if later:
+        purge(runners)
+    normal, asked = cluster.disks_wipe_wipe, []
+
+    def wipe(minion, device, seen):
+        asked.append(minion)
+        if minion == "node3" and asked.count("node3") == 1:
+            raise Killed
+        return normal(minion, device, seen)
+
+    cluster.disks_wipe_wipe = wipe
+    with pytest.raises(Killed):
+        purge(runners, wipe=True)
+    kept = paths.purged / FSID / "purge.json" if later else paths.purge
+    lines = kept.with_name(f"purge-{FSID}.wiped")
+    assert json.loads(kept.read_text())["wiped"] == [] and lines.read_text() == f"node1 {MINE}\nnode2 {MINE}\n"
+    assert lines.stat().st_mode & 0o777 == 0o600
+    lines.write_text(f"{lines.read_text()}node3 {MINE}")  # as a power failure may leave it
+    assert purge(runners, wipe=True).get("retcode", 0) == 0
+    assert asked == ["node1", "node2", "node3", "node3"] and cluster.wiped == set(NODES)
+    whole = json.loads((paths.purged / FSID / "purge.json").read_text())
+    assert whole["wiped"] == [f"{node} {MINE}" for node in NODES] and not list(paths.root.rglob("*.wiped"))
+
+
 def test_until_the_first_daemon_was_stopped_it_is_called_off(runners, cluster, paths, master):
     before = cluster.left()
     cluster.kill = (1, True)
@@ -361,7 +387,7 @@ class Files:
 
     def __init__(self, monkeypatch, at, before):
         self.count = 0
-        for name in ("write", "move", "remove"):
+        for name in ("write", "append", "move", "remove"):
             monkeypatch.setattr(atomic, name, self.ending(getattr(atomic, name), at, before))
 
     def ending(self, function, at, before):

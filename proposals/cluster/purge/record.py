@@ -56,13 +56,16 @@ class Record:
         hosts = {minion: host for minion, host in self.hosts.items() if minion not in minions}
         return replace(self, hosts=hosts, left=tuple(sorted({*self.left, *minions})))
 
+    def since_then(self, lines: str) -> "Record":
+        """It with the disks that were wiped since it was written, a line each; one that was cut off is none."""
+        return replace(self, wiped=tuple(dict.fromkeys((*self.wiped, *lines.split("\n")[:-1]))))
+
     @property
     def whole(self) -> list[tuple[str, Disk]]:
         """The disks that were not wiped, of hosts that are not left."""
         every = [(minion, disk) for minion, disks in sorted(self.disks.items()) for disk in disks]
-        return [
-            (minion, disk) for minion, disk in every if minion in self.hosts and key(minion, disk) not in self.wiped
-        ]
+        wiped = set(self.wiped)
+        return [(minion, disk) for minion, disk in every if minion in self.hosts and key(minion, disk) not in wiped]
 
     def text(self) -> str:
         """It as it is kept: JSON."""
