@@ -110,6 +110,16 @@ def findings(problems: Iterable[Problem], fix: str) -> list[dict[str, Any]]:
     return [*told[:FEW], *more]
 
 
+def joined(several: Iterable[Replies]) -> Replies:
+    """Return the replies to several jobs, each to other minions, as those to one."""
+    answers: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for replied in several:
+        answers |= replied.answers
+        problems += replied.problems
+    return Replies(dict(sorted(answers.items())), sorted(problems))
+
+
 def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapping[str, Any]) -> Replies:
     """Return the replies to a job; each answer is ``{function: answer}``.
 

@@ -4,9 +4,10 @@ Like all of ``runners/engine`` this is plain Python that no ``salt-run`` command
 without ``__init__.py``. Functions take the master's options first, a runner's ``__opts__``.
 """
 
+import json
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import UnionType
 from typing import Any
 
@@ -15,7 +16,7 @@ import salt.config
 import salt.exceptions
 
 from proposals.stages import masters
-from proposals.stages.replies import Question, Replies, judged
+from proposals.stages.replies import Question, Replies, joined, judged
 from proposals.text.errors import ProposalError
 from runners.engine import minions, taking_part
 
@@ -25,6 +26,8 @@ FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply", "host_states.diffe
 # A minion that has waited so many seconds for its pillar asks again, and the master compiles both: of its
 # request_channel_timeout, 60 (salt/config/__init__.py), two thirds.
 WAITING = 40
+# Bytes of what one job says of its hosts: all of them get it, and Salt repeats it in the return of each.
+SAID = 1 << 16
 # What Salt's client raises where no master takes a job, or not this user's.
 REFUSED = (
     salt.exceptions.SaltClientError,
@@ -58,6 +61,40 @@ def ask(
     """
     replies = ask_several(opts, asked, [Question(function, arguments, kind)], timeout)
     return Replies({minion: answer[function] for minion, answer in replies.answers.items()}, replies.problems)
+
+
+def ask_own(
+    opts: Mapping,
+    said: Mapping[str, Any],
+    function: str,
+    arguments: Callable[[Mapping], Sequence[Any]],
+    kind: type | UnionType = dict,
+    timeout: float = 60,
+) -> Replies:
+    """Run a function on minions of which each is told something of its own, in a job for each share. Else as ``ask``.
+
+    said
+        What is said to each, by minion.
+    arguments
+        Makes of a share of it the function's arguments.
+    """
+    return joined([ask(opts, list(share), function, arguments(share), kind, timeout) for share in apart(said)])
+
+
+def apart(said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what is said to minions, by minion, in shares of some ``SAID`` bytes or one minion: the master sends twice
+    as much to twice as many hosts, and not four times.
+    """
+    shares: list[dict[str, Any]] = [{}]
+    size = 0
+    for minion, own in sorted(said.items()):
+        long = len(json.dumps(own))
+        if shares[-1] and size + long > SAID:
+            shares.append({})
+            size = 0
+        shares[-1][minion] = own
+        size += long
+    return shares
 
 
 def ask_several(opts: Mapping, asked: Collection[str], questions: Sequence[Question], timeout: float = 60) -> Replies:

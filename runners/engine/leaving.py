@@ -211,8 +211,8 @@ def _limited(opts: Mapping, lost: Mapping[str, dict]) -> dict[str, dict]:
 
 def _hosts(opts: Mapping, lost: Mapping[str, dict]) -> tuple[dict[str, dict], set[str]]:
     """What is left on each host that answers, and who does not."""
-    ours = sorted(set(lost) & set(minions.ours(opts)))
-    asked = jobs.ask(opts, ours, LEFT, [{minion: lost[minion] for minion in ours}])
+    ours = set(minions.ours(opts))
+    asked = jobs.ask_own(opts, {each: own for each, own in lost.items() if each in ours}, LEFT, lambda own: [own])
     wrong = [replies.Problem(each, FORM) for each, answer in asked.answers.items() if not _sound(answer)]
     if wrong or asked.failed:
         raise ProposalError("\n".join(replies.lines([*asked.failed, *wrong])))

@@ -96,11 +96,21 @@ def at(opts: Mapping, fsid: str, despite: Collection[str], left: Collection[str]
     )
 
 
+def said(hosts: Mapping[str, Mapping], asked: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return what hosts are told of themselves: their parts. OSDs they find by what lies there."""
+    return {minion: {"parts": hosts[minion]["parts"]} for minion in asked}
+
+
 def _hosts(
     opts: Mapping, asked: Sequence[str], hosts: Mapping[str, Mapping], fsid: str
 ) -> tuple[dict[str, dict], list[replies.Problem]]:
-    questions = [Question(HOST, [fsid, dict(hosts), keys(opts)], dict), Question(OSDS, [fsid], dict)]
-    replied = jobs.ask_several(opts, asked, questions, LIMIT)
+    held, osds = keys(opts), Question(OSDS, [fsid], dict)
+    replied = replies.joined(
+        [
+            jobs.ask_several(opts, list(share), [Question(HOST, [fsid, share, held], dict), osds], LIMIT)
+            for share in jobs.apart(said(hosts, asked))
+        ]
+    )
     answers = {minion: {**answer[OSDS], **answer[HOST]} for minion, answer in replied.answers.items()}
     return answers, replied.problems
 

@@ -6,7 +6,7 @@ before it begins, so what is noted as ``begun`` has stopped nothing.
 
 import datetime
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import retiring
 from proposals.stages import replies
+from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
 from runners.engine import jobs, purge_look, stage_lock, stage_log
 from runners.engine.purge_look import Look
@@ -83,13 +84,12 @@ def carry_out(opts: Mapping, begun: Record, wipe: bool, tell: Tell) -> list[str]
             _stop(opts, begun, step, tell)
         elif step == record.RELEASE:
             tell("disks are let go of")
-            _ask(opts, begun, list(begun.hosts), "osd_purge.release", [begun.fsid])
+            _sure(begun, jobs.ask(opts, list(begun.hosts), "osd_purge.release", [begun.fsid], list, timeout=LIMIT))
         elif step == record.WIPE:
             begun = _wipe(opts, begun, site(opts).purge, tell)
         elif step == record.FILES:
             tell("keyrings, folders and ceph.conf are removed")
-            words = [begun.fsid, dict(begun.hosts), purge_look.keys(opts)]
-            _ask(opts, begun, list(begun.hosts), "daemons_purge.remove", words)
+            _sure(begun, _told(opts, begun, list(begun.hosts), "daemons_purge.remove"))
         else:
             notes += _archive(opts, begun, tell)
     return notes
@@ -105,21 +105,28 @@ def wipe_later(opts: Mapping, begun: Record, tell: Tell) -> None:
 def _stop(opts: Mapping, begun: Record, step: str, tell: Tell) -> None:
     """Stop one kind of daemons on all hosts, side by side."""
     parts = {minion: record.parts(host, step) for minion, host in begun.hosts.items()}
-    words: list[Any]
+    asked = [minion for minion, listed in parts.items() if listed or step == "osd"]
+    if not asked:
+        return
+    tell(f"{step if step == 'services' else f'{step} daemons'} stop on {len(asked)} hosts")
     if step == "osd":
-        asked, function, words = list(begun.hosts), "osd_purge.stop", [begun.fsid]
+        _sure(begun, jobs.ask(opts, asked, "osd_purge.stop", [begun.fsid], list, timeout=LIMIT))
     else:
-        asked = [minion for minion, listed in parts.items() if listed]
-        function = "daemons_purge.stop"
-        words = [begun.fsid, dict(begun.hosts), purge_look.keys(opts), parts]
-    if asked:
-        tell(f"{step if step == 'services' else f'{step} daemons'} stop on {len(asked)} hosts")
-        _ask(opts, begun, asked, function, words)
+        _sure(begun, _told(opts, begun, asked, "daemons_purge.stop", parts))
 
 
-def _ask(opts: Mapping, begun: Record, asked: Sequence[str], function: str, words: list[Any]) -> None:
-    """Let hosts do a step; ProposalError that names those that did not."""
-    done = jobs.ask(opts, asked, function, words, list, timeout=LIMIT)
+def _told(opts: Mapping, begun: Record, asked: Collection[str], function: str, *more: Mapping[str, Any]) -> Replies:
+    """What hosts answer that are told what was theirs, and of ``more`` what is."""
+    keys = purge_look.keys(opts)
+
+    def words(own: Mapping[str, Any]) -> list[Any]:
+        return [begun.fsid, own, keys, *({minion: each[minion] for minion in own} for each in more)]
+
+    return jobs.ask_own(opts, purge_look.said(begun.hosts, asked), function, words, list, timeout=LIMIT)
+
+
+def _sure(begun: Record, done: Replies) -> None:
+    """Raise ProposalError that names the hosts that did not do a step."""
     if done.problems:
         silent = sorted(problem.minion for problem in done.problems if problem.silent)
         leave = f"; a host that is gone, or is to keep what it has: add left={','.join(silent)}" if silent else ""

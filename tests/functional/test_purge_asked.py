@@ -99,7 +99,7 @@ class Cluster(Minions):
         return True
 
     def daemons_purge_stop(self, minion, fsid, hosts, keys, parts):
-        assert fsid == FSID and keys and self.conf[minion] == FSID and minion in hosts
+        assert fsid == FSID and keys and self.conf[minion] == FSID and hosts[minion].keys() == {"parts"}
         step = next(step for step in ORDER if set(record.parts(hosts[minion], step)) == set(parts[minion]) != set())
         later = {"osd", "mon"} if step in ("mds", "mgr", "services") else {"mon"}
         assert step == "mon" or all(later & self.runs[node] == later for node in NODES if node not in self.silent)

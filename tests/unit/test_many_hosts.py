@@ -1,6 +1,7 @@
 """What a thousand hosts say is read on a screen: those that say the same share a line, and none is a line by itself."""
 
 import contextlib
+import json
 
 import pytest
 
@@ -127,3 +128,27 @@ def test_what_several_jobs_return_is_one_answer(monkeypatch):
     replies = jobs.ask(opts, hosts, "saltutil.refresh_pillar", kind=bool)
     assert asked == [(200, 40)] * 3
     assert len(replies.answers) == 597 and replies.silent == ["osd0000", "osd0001", "osd0002"]
+
+
+@pytest.mark.parametrize("count", [1, 20, 1000, 2000])
+def test_a_job_says_to_hosts_what_is_theirs_and_little_of_others(count, monkeypatch):
+    """All of a job's hosts get its arguments, and Salt repeats them in the return of each."""
+    osds, sent = ["6b0c8f3e-1d7a-4c53-9f2e-5d1f0c9ab001"] * 60, []
+    said = {f"osd{number:04}": {"osds": osds} for number in range(count)}
+
+    def ask(opts, asked, function, arguments, kind, timeout):
+        sent.append(len(asked) * len(json.dumps(arguments)))
+        wrong = [Problem(host, "no") for host in asked[:1]]
+        return replies.Replies({host: arguments[0][host] for host in asked[1:]}, wrong)
+
+    monkeypatch.setattr(jobs, "ask", ask)
+    told = jobs.ask_own({}, dict(reversed(said.items())), "daemons_retire.left", lambda own: [own])
+    assert sum(sent) < count * 70_000
+    assert sorted({*told.answers, *(problem.minion for problem in told.problems)}) == sorted(said)
+    assert list(told.answers) == sorted(told.answers) and told.problems == sorted(told.problems)
+    assert all(answer == said[host] for host, answer in told.answers.items())
+
+
+def test_where_nobody_is_told_anything_nobody_answers(monkeypatch):
+    monkeypatch.setattr(jobs.taking_part, "among", lambda _, hosts, **__: list(hosts))
+    assert jobs.ask_own({}, {}, "daemons_retire.left", lambda own: [own]) == ({}, [])
