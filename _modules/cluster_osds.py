@@ -95,7 +95,7 @@ def at_risk(osd_ids: Sequence[int]) -> list[dict] | dict[str, list[str]]:
     pools = {str(pool["pool"]): pool["pool_name"] for pool in ask(["osd", "dump"])["pools"]}
     stuck = ask(["pg", "ls", "down", "incomplete", "stale"]).get("pg_stats", [])
     waits = {group["pgid"]: group["blocked_by"] for group in stuck}
-    wanted = set(osd_ids)
+    asked = set(osd_ids)
     found = [
         {
             "group": group["pgid"],
@@ -105,7 +105,7 @@ def at_risk(osd_ids: Sequence[int]) -> list[dict] | dict[str, list[str]]:
             "waits_for": waits.get(group["pgid"], []),
         }
         for group in ask(["pg", "dump", "pgs_brief"])["pg_stats"]
-        if {*group["up"], *group["acting"], *waits.get(group["pgid"], [])} & wanted
+        if not asked.isdisjoint([*group["up"], *group["acting"], *waits.get(group["pgid"], [])])
     ]
     return halocline.packed(found)
 
@@ -119,8 +119,7 @@ def groups(osd_ids: Sequence[int]) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.groups '[3, 4]'
     """
-    wanted, nodes = set(osd_ids), __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
-    return {str(osd["id"]): osd["pgs"] for osd in nodes if osd["id"] in wanted}
+    return {str(osd["id"]): osd["pgs"] for osd in _used(osd_ids)}
 
 
 def metadata_bytes(osd_ids: Sequence[int]) -> dict[str, int]:
@@ -132,8 +131,13 @@ def metadata_bytes(osd_ids: Sequence[int]) -> dict[str, int]:
 
         salt 'saltmaster' cluster_osds.metadata_bytes '[3, 4]'
     """
-    wanted, nodes = set(osd_ids), __salt__["cluster_cli.ask"](["osd", "df"])["nodes"]
-    return {str(osd["id"]): (osd["kb_used_omap"] + osd["kb_used_meta"]) * 1024 for osd in nodes if osd["id"] in wanted}
+    return {str(osd["id"]): (osd["kb_used_omap"] + osd["kb_used_meta"]) * 1024 for osd in _used(osd_ids)}
+
+
+def _used(osd_ids: Sequence[int]) -> list[Mapping]:
+    """What ``ceph osd df`` says of some OSDs."""
+    asked = set(osd_ids)
+    return [osd for osd in __salt__["cluster_cli.ask"](["osd", "df"])["nodes"] if osd["id"] in asked]
 
 
 def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ def look(fsid: str, hosts: Mapping[str, Mapping], keys: Collection[str]) -> dict
     fsid
         The cluster's that is taken apart.
     hosts
-        What each host was told: ``{node1: {hostname: node1, osds: [], parts: {mds: {daemons: [node1]}}}}``.
+        What each host was told: ``{node1: {parts: {mds: {daemons: [node1]}}}}``.
     keys
         Hashes of all keys that the master has or had.
 

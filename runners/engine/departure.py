@@ -46,8 +46,10 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1, command: st
             _tell(opts, look, TELLS[kind])
         if ids := look.present(listed):
             draining.drain(opts, ids, begun.weights, steps)
-        for minion in dict.fromkeys(item.minion for item in listed):
-            group = [item for item in listed if item.minion == minion]
+        groups: dict[str, list[Item]] = {}
+        for item in listed:
+            groups.setdefault(item.minion, []).append(item)
+        for minion, group in groups.items():
             with one_at_a_time.alone(opts, command, one_at_a_time.STOPPING):  # not while data moves
                 notes = LEAVES.get(kind, _part)(opts, look, group)
             if notes:

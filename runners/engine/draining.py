@@ -28,13 +28,11 @@ def drain(opts: Mapping, ids: Sequence[int], weights: Mapping[str, float], steps
 
     Raises ProposalError where data does not leave any further, or something else is wrong since.
     """
-    before = judge.remembered(health.look(opts))
+    before, drained = judge.remembered(health.look(opts)), set(map(str, ids))
     for step in range(1, steps + 1):
         now = jobs.cluster(opts, "cluster_removal.inspect", kind=dict)["weights"]
         share = 1 - step / steps
-        lighter = {
-            osd: min(round(weights.get(osd, own) * share, 5), own) for osd, own in now.items() if int(osd) in ids
-        }
+        lighter = {osd: min(round(weights.get(osd, own) * share, 5), own) for osd, own in now.items() if osd in drained}
         jobs.cluster(opts, "cluster_removal.weigh", [lighter])
         if step < steps:
             time.sleep(SEEN)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from proposals.cluster import migrating
@@ -76,9 +77,13 @@ class Look:
 
     def present(self, listed: Iterable[Item]) -> list[int]:
         """The numbers of some OSDs in the cluster, by their fsids: what a host calls one may be another's by now."""
-        has = {(osd["id"], osd["fsid"] or "") for osd in self.states}
         osds = [(number(item), item.fsid) for item in listed if item.kind == "osd"]
-        return [osd_id for osd_id, fsid in osds if (osd_id, fsid) in has]
+        return [osd_id for osd_id, fsid in osds if (osd_id, fsid) in self._has]
+
+    @cached_property
+    def _has(self) -> set[tuple[int, str]]:
+        """The cluster's OSDs, each with its fsid."""
+        return {(osd["id"], osd["fsid"] or "") for osd in self.states}
 
     @property
     def back(self) -> dict[str, float]:
@@ -137,11 +142,11 @@ def number(item: Item) -> int:
 
 def against(opts: Mapping, look: Look) -> list[str]:
     """Return what stands against carrying a list out, a line each; of one that goes on, no more than still can."""
-    generation = served_name(opts)
+    generation, leave = served_name(opts), {item.minion for item in look.items}
     stale = [
         f"{minion}: its pillar is of generation {has or 'none'}, served is {generation}: run ceph.stage.configure again"
         for minion, has in sorted(look.generations.items())
-        if has != generation and any(item.minion == minion for item in look.items)
+        if has != generation and minion in leave
     ]
     lines = [*stale, *roles.against(look.items, look.seen, minions.members(opts))]
     if not look.osds:

@@ -90,25 +90,33 @@ def lacking(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list
         The numbers of the OSDs that leave.
     """
     lines = []
+    lacks: dict[tuple[int, int], list[tuple[int, str, int]]] = {}  # by rule and size: many pools have the same
     for pool in pools:
-        for block in crush.blocks(pool["crush_rule"], pool["size"]):
-            if not set(crush.weights(block.take)) & set(away):
-                continue
-            found, (needed, kind) = _found(crush, block.take, block.steps, away), block.steps[0]
-            if found < needed:
-                rule = crush.rules[pool["crush_rule"]]["rule_name"]
-                lines.append(
-                    f"pool {pool['pool_name']} has {pool['size']} copies, and its rule {rule} needs {needed} of type "
-                    f"{kind}: {found} would be left; add one first, or give the pool another size or rule"
-                )
+        like = pool["crush_rule"], pool["size"]
+        if like not in lacks:
+            lacks[like] = list(_lacks(crush, *like, away))
+        for needed, kind, found in lacks[like]:
+            rule = crush.rules[pool["crush_rule"]]["rule_name"]
+            lines.append(
+                f"pool {pool['pool_name']} has {pool['size']} copies, and its rule {rule} needs {needed} of type "
+                f"{kind}: {found} would be left; add one first, or give the pool another size or rule"
+            )
     return lines
+
+
+def _lacks(crush: Map, rule: int, size: int, away: Collection[int]) -> Iterator[tuple[int, str, int]]:
+    """How many domains of which type blocks of a rule need that would find fewer, and how many those would find."""
+    for block in crush.blocks(rule, size):
+        (needed, kind), within = block.steps[0], crush.weights(block.take)
+        if not within.keys().isdisjoint(away) and (found := _found(crush, block.take, block.steps, away)) < needed:
+            yield needed, kind, found
 
 
 def emptied(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list[str]:
     """Return a line for each rule of which more than one failure domain would be left without an OSD."""
     kinds: dict[tuple[str, ...], str] = {}
-    for pool in pools:
-        for block in crush.blocks(pool["crush_rule"], pool["size"]):
+    for rule, size in dict.fromkeys((pool["crush_rule"], pool["size"]) for pool in pools):
+        for block in crush.blocks(rule, size):
             kind = next((kind for _, kind in reversed(block.steps) if kind != "osd"), None)
             within = crush.below(block.take, kind) if kind else ()
             names = [crush.name(each) for each in within if crush.weights(each) and not crush.weights(each, away)]

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 # Who needs another leaves before it: gateways before file systems, daemons of data before those that keep the maps.
@@ -51,6 +52,21 @@ class Found:
     keys: Collection[str] = ()
     hosts: Hosts = field(default_factory=dict)
 
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each OSD, by its fsid."""
+        return {osd["fsid"]: osd["id"] for osd in self.osds if osd["fsid"]}
+
+    @cached_property
+    def destroyed(self) -> list[Mapping]:
+        """The OSDs that were destroyed."""
+        return [osd for osd in self.osds if osd["state"] == "destroyed"]
+
+    @cached_property
+    def entities(self) -> frozenset[str]:
+        """The keys, to look some up."""
+        return frozenset(self.keys)
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -96,14 +112,15 @@ def leaving(
         The minions that are given up.
     """
     listed: list[Item] = []
+    ours, stay = set(made), set(wanted.keys)
     for minion, lost in candidates(before, wanted.hosts).items():
         listed += _osds(minion, lost["osds"], before[minion], wanted.hosts.get(minion), found)
-        listed += _parts(minion, lost["parts"], wanted.keys, found)
+        listed += _parts(minion, lost["parts"], stay, found)
     held = {key for host in before.values() for known in host["parts"].values() for key in known.get("keys", ())}
     listed += [
         Item("key", key)
         for key in found.keys
-        if key in made and key not in wanted.keys and key not in held and not key.startswith(CORE)
+        if key in ours and key not in stay and key not in held and not key.startswith(CORE)
     ]
     listed = [item._replace(given_up=item.minion in gone) for item in listed]
     return sorted(set(listed), key=lambda item: (ORDER.index(item.kind), item.minion, len(item.name), item.name))
@@ -185,14 +202,13 @@ def _of(known: Mapping, names: Collection[str]) -> dict:
 
 def _osds(minion: str, lost: Collection[str], host: Mapping, now: Mapping | None, found: Found) -> Iterator[Item]:
     """OSDs that no profile names now; of a host that keeps none, also its destroyed ones."""
-    known = {osd["fsid"]: osd["id"] for osd in found.osds if osd["fsid"]}
     left = found.hosts.get(minion, {}).get("osds", {})
     for fsid in lost:
-        if (osd_id := known.get(fsid, left.get(fsid))) is not None:
+        if (osd_id := found.numbers.get(fsid, left.get(fsid))) is not None:
             yield Item("osd", f"osd.{osd_id}", minion, fsid)
     if lost and not (now and now["osds"]):
-        for osd in found.osds:
-            if osd["state"] == "destroyed" and osd["host"] == host["hostname"]:
+        for osd in found.destroyed:
+            if osd["host"] == host["hostname"]:
                 yield Item("osd", f"osd.{osd['id']}", minion)
 
 
@@ -200,7 +216,7 @@ def _parts(minion: str, lost: Mapping[str, Mapping], wanted: Collection[str], fo
     """Daemons and files of which the host, or the cluster, still has something."""
     for part, known in lost.items():
         there = part in found.hosts.get(minion, {}).get("parts", ())
-        there |= any(key in found.keys and key not in wanted for key in known.get("keys", ()))
+        there |= any(key in found.entities and key not in wanted for key in known.get("keys", ()))
         there |= part == "mon" and bool(set(known["daemons"]) & set(found.monitors))
         if there:
             yield Item(part, _name(part, known), minion)

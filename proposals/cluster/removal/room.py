@@ -92,11 +92,15 @@ def _groups(
 
 def _shares(crush: Map, pools: Sequence[Mapping], away: Collection[int], key: str) -> dict[int, float]:
     """What each OSD holds of all pools' copies, in bytes."""
-    shares: dict[int, float] = {}
+    held: dict[tuple[int, int], float] = {}  # of the pools that one rule places alike, by rule and size
     for pool in pools:
-        for block in crush.blocks(pool["crush_rule"], pool["size"]):
+        like = pool["crush_rule"], pool["size"]
+        held[like] = held.get(like, 0) + pool[key] / max(1, pool["size"])
+    shares: dict[int, float] = {}
+    for (rule, size), each in held.items():
+        for block in crush.blocks(rule, size):
             for osd, copies in _copies(crush, block, away).items():
-                shares[osd] = shares.get(osd, 0) + copies * pool[key] / max(1, pool["size"])
+                shares[osd] = shares.get(osd, 0) + copies * each
     return shares
 
 

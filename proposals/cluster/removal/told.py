@@ -43,7 +43,10 @@ def _named(kind: str, names: Sequence[str]) -> str:
 
 def held_back(items: Iterable[Item], silent: Iterable[str]) -> list[str]:
     """Return a line for each host that does not answer and whose things stay therefore."""
-    counts = {minion: [item.name for item in items if item.minion == minion] for minion in silent}
+    counts: dict[str, list[str]] = {minion: [] for minion in silent}
+    for item in items:
+        if item.minion in counts:
+            counts[item.minion].append(item.name)
     return [
         f"{minion}: does not answer, or is in maintenance: {several(names, 'more')} stay; start its salt-minion, or "
         f"end its maintenance; where that host is gone for good: gone={minion}"
@@ -55,8 +58,10 @@ def held_back(items: Iterable[Item], silent: Iterable[str]) -> list[str]:
 def past(items: Sequence[Item]) -> list[str]:
     """Return a line for each host of what has left already, by hand; ``policy.show`` names it until it is forgotten."""
     lines = []
-    for minion in dict.fromkeys(item.minion for item in items):
-        own = [item for item in items if item.minion == minion]
+    hosts: dict[str, list[Item]] = {}
+    for item in items:
+        hosts.setdefault(item.minion, []).append(item)
+    for minion, own in hosts.items():
         osds = sum(item.kind == "osd" for item in own)
         words = [*([counted(osds, "OSD")] if osds else []), *_others(own)]
         lines.append(f"{minion}: has left already, by hand, and the stage removal forgets it: {', '.join(words)}")
