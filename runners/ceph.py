@@ -119,7 +119,8 @@ def purge(
     left
         Minions that do not answer and are left as they are, with commas between.
     test
-        Only say what would go, host by host, and what stands against it.
+        Only say what would go, host by host, and what stands against it. Of more than ten hosts it says how many of
+        what; ``--out json`` names each.
 
     CLI Example:
 
@@ -146,13 +147,13 @@ def purge(
                 return answer.bad("\n".join(["refused, nothing was changed:", *look.against]))
             begun = purging.begin(__opts__, look)
         elif test:
-            return {"text": "\n".join(told.rest(begun, wipe))}
+            return {"text": "\n".join(told.rest(begun, wipe, purging.place(__opts__, fsid)))}
         elif wrong := sorted(away - begun.hosts.keys() - set(begun.left)):
             return answer.bad(f"left={names.shown(wrong[0])}: no host of this cluster is called so")
         else:
             begun = begun.without(away)
         notes = purging.carry_out(__opts__, begun, wipe, partial(answer.tell, __opts__))
-    stayed = [] if wipe else told.stayed(begun)
+    stayed = [] if wipe else told.stayed(begun, purging.place(__opts__, fsid))
     done = f"cluster {fsid} is taken apart: what was kept of it lies in {site(__opts__).purged / fsid}"
     again = "a new cluster begins with 'salt-run state.orch ceph.stage.prep'"
     return {"text": "\n".join([done, *stayed, *notes, again]), "changes": {"cluster": f"{fsid} is taken apart"}}
@@ -172,18 +173,20 @@ def _begun(fsid: str) -> Record | None:
 
 
 def _dry(look: purge_look.Look, wipe: bool) -> answer.Output:
-    text = "\n".join(look.lines(wipe))
+    text, data = "\n".join(look.lines(wipe)), told.data(look.plan(wipe))
     if look.against:
-        return answer.bad("\n".join([text, "would be refused:", *look.against]))
-    return {"text": f"{text}\nnothing stands against it; nothing was changed"}
+        return {**answer.bad("\n".join([text, "would be refused:", *look.against])), **data}
+    return {"text": f"{text}\nnothing stands against it; nothing was changed", **data}
 
 
 def _later(past: Record, wipe: bool, test: bool) -> answer.Output:
     """Disks of a cluster that was taken apart before."""
+    path = purging.place(__opts__, past.fsid)
     if not wipe or not past.whole:
-        return {"text": "\n".join([f"cluster {past.fsid} is taken apart already: nothing changed", *told.stayed(past)])}
+        stayed = told.stayed(past, path)
+        return {"text": "\n".join([f"cluster {past.fsid} is taken apart already: nothing changed", *stayed])}
     if test:
-        return {"text": "\n".join(told.disks(past))}
+        return {"text": "\n".join(told.disks(past, path))}
     disengaged.take(__opts__)
     purging.wipe_later(__opts__, past, partial(answer.tell, __opts__))
     looks = "'salt-run state.orch ceph.stage.discovery' looks at them"

@@ -6,6 +6,7 @@ from proposals.pillar import named
 from proposals.stages import plan_steps
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.notes import FEW
 from runners.engine import answer, departure, jobs, leaving, stage_lock, stage_log
 
 STEPS = 20  # at most: more smaller movements only take longer
@@ -36,7 +37,7 @@ def check(confirm: str | None = None, gone: str | None = None, steps: int = 1, t
     _steps(steps)
     look = leaving.at(__opts__, gone)
     text = "\n".join(leaving.plan(look, _typed(gone, steps)))
-    data = {"hash": look.hash, "items": [item._asdict() for item in look.items]}
+    data = leaving.data(look)
     if against := leaving.against(__opts__, look):
         return {**answer.bad("\n".join([text, "refused, nothing was changed:", *against])), **data}
     if look.items and not test and confirm != look.hash:
@@ -110,16 +111,17 @@ def cancel(test: bool = False) -> answer.Output:
         return {"text": "no removal is under way: nothing changed"}
     fsids = record.fsids(jobs.cluster(__opts__, "cluster_osds.states", kind=list))
     weights = record.back(begun, seen["weights"], fsids)
-    lines = [f"osd.{osd}: its CRUSH weight is {weight} again" for osd, weight in weights.items()]
+    lines = told.weights(weights, "{osds}: its CRUSH weight is {weight} again")
+    lines += [told.LATER if test else told.LOG] if len(weights) > FEW else []
     if test:
-        return {"text": "\n".join(["would be called off:", *lines])}
+        return {"text": "\n".join(["would be called off:", *lines]), "weights": weights}
     if weights:
         jobs.cluster(__opts__, "cluster_removal.weigh", [weights])
     jobs.cluster(__opts__, "cluster_removal.forget", kind=bool)
     stage_log.note(__opts__, "removal.cancel", "cancelled", hash=begun.hash, weights=weights)
     again = "to keep what policy.cfg no longer names, give it its lines back and run ceph.stage.configure, then "
     again += "ceph.stage.deploy, which starts what was stopped; else the stage lists it as before"
-    return {"text": "\n".join([f"removal {begun.hash} is called off", *lines, again])}
+    return {"text": "\n".join([f"removal {begun.hash} is called off", *lines, again]), "weights": weights}
 
 
 def _done(look: leaving.Look, done: departure.Done) -> answer.Output:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from proposals.cluster.health import judge
-from proposals.cluster.removal import items, record
+from proposals.cluster.removal import items, record, told
 from proposals.cluster.removal.items import Item
 from proposals.files.site import site
 from proposals.pillar import named
 from proposals.services import service_answers
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, several
 from runners.engine import draining, health, jobs, leaving, nfs_ended, one_at_a_time, spared
 from runners.engine.leaving import Look
 
@@ -66,8 +67,23 @@ def carry_out(opts: Mapping, look: Look, done: Done, steps: int = 1, command: st
 
 
 def lines(done: Done) -> list[str]:
-    """Return what a person reads of what was done."""
-    return [f"{who}: {', '.join(what)}" for who, what in done.items()]
+    """Return what a person reads of what was done: a line for each host and kind, of many hosts one for a kind; each is
+    in the answer's ``changes``.
+    """
+    kinds: dict[str, dict[str, list[str]]] = {}
+    for who, what in done.items():
+        kind, _, minion = who.partition(" of ")
+        kinds.setdefault(kind, {})[minion] = what
+    said, folded = [], False
+    for kind, hosts in kinds.items():
+        names = [name for what in hosts.values() for name in what]
+        if len(hosts) > FEW or kind == "back":
+            of = f" of {several(list(hosts))}" if len(hosts) > 1 else ""
+            said.append(f"{kind}{of}: {several(names, 'more', most=FEW)}")
+            folded |= len(names) > FEW
+        else:
+            said += [f"{kind}{f' of {minion}' if minion else ''}: {', '.join(what)}" for minion, what in hosts.items()]
+    return [*said, *([told.CHANGES] if folded else [])]
 
 
 def _keeps(look: Look, minion: str) -> bool:
@@ -199,6 +215,6 @@ def _tell(opts: Mapping, look: Look, part: str) -> None:
     """Those who send requests to what leaves are told of it first, as the stage services does."""
     stay = [minion for minion, host in look.wanted.hosts.items() if part in host["parts"]]
     if stay:
-        told = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60)
-        if failed := service_answers.applied(part, told.answers, replies.lines(told.failed)).failed:
+        asked = jobs.ask(opts, stay, "state.apply", [f"ceph.service.{part}"], timeout=60)
+        if failed := service_answers.applied(part, asked.answers, replies.lines(asked.failed)).failed:
             raise ProposalError("\n".join([*failed, draining.AGAIN]))

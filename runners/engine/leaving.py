@@ -15,6 +15,7 @@ from proposals.pillar import named, served
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.notes import FEW, several
 from runners.engine import gone_hosts, jobs, minions, stage_lock
 
 LEFT = "daemons_retire.left"  # what a host still has of what it lost
@@ -194,9 +195,24 @@ def plan(look: Look, typed: Mapping[str, str | int]) -> list[str]:
     lines = [] if nothing else told.plan(look.items, look.hash, look.room(), typed, look.goes_on)
     lines += told.held_back(look.silent, sorted({item.minion for item in look.silent}))
     lines += told.past(look.past)
-    lines += [f"named again, and gets its weight {weight} back: osd.{osd}" for osd, weight in look.back.items()]
+    lines += told.weights(look.back, "named again, and gets its weight {weight} back: {osds}")
     strangers = items.strangers(look.before, look.wanted, look.states)
-    return [*lines, *([f"left alone, in no profile of ours: {', '.join(strangers)}"] if strangers else [])]
+    named = several(strangers, "more", most=FEW)
+    lines += [f"left alone, in no profile of ours: {named}"] if strangers else []
+    many = [Item("osd", "", osd) for osd in (*look.back, *strangers)]
+    return lines + told.each(typed, look.items, look.silent, look.past, many)
+
+
+def data(look: Look) -> dict[str, Any]:
+    """Return the same for programs, with everything by its name."""
+    return {
+        "hash": look.hash,
+        "items": [item._asdict() for item in look.items],
+        "silent": [item._asdict() for item in look.silent],
+        "past": [item._asdict() for item in look.past],
+        "back": dict(look.back),
+        "strangers": items.strangers(look.before, look.wanted, look.states),
+    }
 
 
 def crush(seen: Mapping) -> domains.Map:

@@ -11,6 +11,7 @@ from proposals.pillar import key_store, named, served
 from proposals.stages import replies
 from proposals.stages.replies import Question
 from proposals.text.errors import ProposalError
+from proposals.text.notes import by_host
 from runners.engine import jobs, minions
 
 HOST, OSDS, CLUSTER = "daemons_purge.look", "osd_purge.look", "cluster_purge.look"
@@ -43,14 +44,17 @@ class Look:
     notes: Mapping[str, Sequence[str]]
     against: tuple[str, ...]
 
-    def lines(self, wipe: bool) -> list[str]:
-        """What would go, host by host."""
-        plans = [
-            told.plan(minion, host, self.seen[minion], self.disks[minion], self.notes[minion], wipe)
+    def plan(self, wipe: bool) -> dict[str, list[told.Said]]:
+        """What is said of each host: what would go, what stays."""
+        return {
+            minion: told.plan(host, self.seen[minion], self.disks[minion], self.notes[minion], wipe)
             for minion, host in sorted(self.hosts.items())
             if minion in self.seen
-        ]
-        return [line for lines in plans for line in lines] + [f"{minion}: left as it is" for minion in self.left]
+        }
+
+    def lines(self, wipe: bool) -> list[str]:
+        """The same for a person."""
+        return [*told.lines(self.plan(wipe)), *by_host((minion, "left as it is") for minion in self.left)]
 
 
 def keys(opts: Mapping) -> list[str]:

@@ -56,6 +56,11 @@ def begin(opts: Mapping, look: Look) -> Record:
     return begun
 
 
+def place(opts: Mapping, fsid: str) -> Path:
+    """Return where the record lies of a cluster that is being taken apart, or was."""
+    return path if (path := site(opts).purge).exists() else _archived(opts, fsid)
+
+
 def forget(opts: Mapping) -> None:
     """Take the record away of a cluster of which nothing was stopped."""
     atomic.remove(site(opts).purge)

@@ -5,10 +5,15 @@ import json
 
 import pytest
 
+from proposals.cluster.purge import told as purge_told
+from proposals.cluster.purge.disks import Disk
+from proposals.cluster.purge.record import Record
+from proposals.cluster.removal import told as removal_told
+from proposals.cluster.removal.items import Item
 from proposals.stages import orchestrations, plan_steps, presence, replies
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
-from runners.engine import jobs, minions
+from runners.engine import departure, jobs, minions
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 SAME = "osd0000, osd0001 and 998 more hosts"
@@ -152,3 +157,85 @@ def test_a_job_says_to_hosts_what_is_theirs_and_little_of_others(count, monkeypa
 def test_where_nobody_is_told_anything_nobody_answers(monkeypatch):
     monkeypatch.setattr(jobs.taking_part, "among", lambda _, hosts, **__: list(hosts))
     assert jobs.ask_own({}, {}, "daemons_retire.left", lambda own: [own]) == ({}, [])
+
+
+def leave(count, given_up=False):
+    """Three OSDs and a monitor of each of some hosts."""
+    osds = [Item("osd", f"osd.{3 * at + slot}", HOSTS[at], f"f{at}-{slot}", given_up and not at)
+            for at in range(count) for slot in range(3)]  # fmt: skip
+    return [*osds, *(Item("mon", f"mon.{host}", host) for host in HOSTS[:count])]
+
+
+def done(count):
+    """What a removal did."""
+    did = {"back": [f"reweight osd.{at} 5.5" for at in range(1000)]}
+    for item in leave(count):
+        did.setdefault(f"{item.kind} of {item.minion}", []).append(item.name)
+    return did | {"key": ["client.app"]}
+
+
+def whole_purge(count, wipe=True):
+    """What would go of a cluster of so many hosts, with what stays."""
+    said = {}
+    for at, host in enumerate(HOSTS[:count]):
+        osds = [{"id": 3 * at + slot, "fsid": f"f{at}-{slot}", "cluster": "ours"} for slot in range(3)]
+        units = {"mon": [f"ceph-mon@{host}"], "crash": [f"ceph-crash@{host}"], "rgw": [f"ceph-radosgw@rgw.{host}"]}
+        seen = {"osds": osds, "units": units, "cluster": "ours", "files": ["/etc/ceph/ceph.conf", f"/var/{host}"]}
+        notes = [f"osd.9{at}: nothing says of which cluster it is: neither stopped nor wiped", f"/dev/x{at}: {at}: odd"]
+        parts = dict.fromkeys(units, {})
+        said[host] = purge_told.plan({"parts": parts}, {**seen, "others": [f"/o/{host}"]}, DISKS[host], notes, wipe)
+    return said
+
+
+DISKS = {host: tuple(Disk(f"/dev/{host}{slot}", "/dev/sda", f"S{at}{slot}", 1, ("f",), (), 1) for slot in "abc")
+         for at, host in enumerate(HOSTS)}  # fmt: skip
+RECORD = Record("ours", "now", "root", "wipe", dict.fromkeys(HOSTS, {}), (), DISKS)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (removal_told.listed(leave(1000)),
+         [f"  {SAME}: 3000 OSDs: osd.0, osd.1 and 2998 more",
+          f"  {SAME}: 1000 mons: mon.osd0000, mon.osd0001 and 998 more"]),
+        (removal_told.listed(leave(11, given_up=True))[:2],
+         ["  osd0001, osd0002 and 8 more hosts: 30 OSDs: osd.3, osd.4 and 28 more",
+          "  osd0000: 3 OSDs: osd.0, osd.1, osd.2 (its host is given up)"]),
+        (removal_told.past([item for item in leave(1000) if item.kind == "osd"]),
+         [f"{SAME}: has left already, by hand, and the stage removal forgets it: 3 OSDs"]),
+        (removal_told.past(leave(1000)), ["and 990 more lines of 990 hosts"]),
+        (removal_told.held_back(leave(1000), HOSTS),
+         [f"{SAME}: do not answer, or are in maintenance: osd.0, osd.1 and 3998 more stay; start their "
+          "salt-minion, or end their maintenance; where one is gone for good: gone=MINION"]),
+        (removal_told.weights(dict.fromkeys(map(str, range(99)), 5.5), "{osds}: {weight}"),
+         ["osd.0, osd.1 and 97 more OSDs: 5.5"]),
+        (removal_told.each({"gone": "a"}, leave(11)),
+         ["each of them by its name: salt-run removal.check gone='a' --out json"]),
+        (departure.lines(done(1000)),
+         ["back: reweight osd.0 5.5, reweight osd.1 5.5 and 998 more", f"osd of {SAME}: osd.0, osd.1 and 2998 more",
+          f"mon of {SAME}: mon.osd0000, mon.osd0001 and 998 more", "key: client.app", removal_told.CHANGES]),
+        (purge_told.disks(RECORD, "/p.json"),
+         [f"{SAME}: 3000 disks: /dev/osd0000a serial S0a, /dev/osd0000b serial S0b and 2998 more: would be wiped",
+          "each of them stands in /p.json"]),
+        (purge_told.lines(whole_purge(1000)),
+         [f"{SAME}: would stop 2000 units (mon): ceph-crash@osd0000, ceph-mon@osd0000 and 1998 more",
+          f"{SAME}: would stop 3000 OSDs: osd.0, osd.1 and 2998 more",
+          f"{SAME}: 3000 disks: /dev/osd0000a serial S0a, /dev/osd0000b serial S0b and 2998 more: would be wiped",
+          f"{SAME}: osd.90, osd.91 and 998 more: nothing says of which cluster it is: neither stopped nor wiped",
+          "and 991 more notes of 991 hosts", purge_told.EACH]),
+    ],
+    ids=["leaves", "given up", "past", "past apart", "silent", "weights", "where", "has left", "disks", "purge"],
+)  # fmt: skip
+def test_many_things_that_go_are_counted(said, expected):
+    assert [line for line in expected if line not in said] == [] and len(said) <= 25, said
+    assert max(map(len, said)) <= WIDE
+
+
+def test_few_things_that_go_are_named():
+    assert len(removal_told.listed(leave(10))) == 20 and removal_told.each({}, leave(10)) == []
+    assert departure.lines({"osd of a": ["osd.1"], "key": ["x"]}) == ["osd of a: osd.1", "key: x"]
+    few = purge_told.lines(whole_purge(10, wipe=False))
+    assert "osd0000: would stop ceph-crash@osd0000, ceph-mon@osd0000" in few and len(few) == 110
+    assert "osd0001: /dev/osd0001a serial S1a, 1 OSDs: would stay as it is (wipe=true wipes it)" in few
+    told = purge_told.data(whole_purge(1000))["hosts"]
+    assert sum(map(len, told.values())) == 11_000 and "would stop osd.0, osd.1, osd.2" in told["osd0000"]
