@@ -169,20 +169,6 @@ def kept(key: str) -> str | None:
     return text if text is None else text.strip()
 
 
-def kept_pieces(key: str) -> list[str] | None:
-    """Return what ``kept`` does in pieces, in their order, none longer than what the monitors take for a value: of an
-    answer that is long Salt's master cuts out long texts (``max_event_size``).
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'saltmaster' cluster_cli.kept_pieces halocline/removal
-    """
-    text = kept(key)
-    return text if text is None else [text[at : at + LONGEST] for at in range(0, len(text), LONGEST)]
-
-
 def keep(key: str, text: str) -> bool:
     """Keep a text in the monitors (``ceph config-key``), in place of the one before.
 

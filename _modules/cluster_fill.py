@@ -9,6 +9,7 @@ back.
 from collections.abc import Mapping
 from typing import Any
 
+import halocline
 from salt.exceptions import CommandExecutionError
 
 KEPT = "halocline/fill"  # a fill that has begun: by which hash, whose the flag is, of which OSDs
@@ -21,8 +22,8 @@ OURS, THEIRS = "ours", "theirs"
 
 def inspect(sizes: bool = True) -> dict[str, Any]:
     """Return ``{begun, removal, sizes}``: a fill that was interrupted (``{hash, osds}``), what the monitors keep of a
-    removal, in pieces (``None`` where there is neither), and what each running OSD would weigh: TiB, as it says itself
-    when it starts.
+    removal (``None`` where there is neither), and what each running OSD would weigh: TiB, as it says itself when it
+    starts.
 
     sizes
         Whether weights are wanted: managers tell them, the rest is the monitors'.
@@ -35,11 +36,12 @@ def inspect(sizes: bool = True) -> dict[str, Any]:
     """
     kept = __salt__["cluster_cli.kept"](KEPT)
     nodes = __salt__["cluster_cli.ask"](["osd", "df"])["nodes"] if sizes else ()
-    return {
+    told = {
         "begun": {"hash": kept.split()[0], "osds": kept.split()[2].split(",")} if kept else None,
-        "removal": __salt__["cluster_cli.kept_pieces"](REMOVAL),
+        "removal": __salt__["cluster_cli.kept"](REMOVAL),
         "sizes": {str(osd["id"]): round(osd["kb"] / KIB_OF_TIB, 5) for osd in nodes if osd["kb"]},
     }
+    return halocline.packed(told)
 
 
 def movers() -> dict[str, Any]:
@@ -102,7 +104,7 @@ def fill(weights: Mapping[str, float], confirmed: str) -> dict[str, list[str]]:
     except CommandExecutionError as err:
         raise CommandExecutionError(f"{err}; {WAITS}") from err
     __salt__["cluster_cli.forget"](KEPT)
-    return {"run": [" ".join(words) for words in (["osd", "set", FLAG], *weighs, *after)]}
+    return halocline.packed({"run": [" ".join(words) for words in (["osd", "set", FLAG], *weighs, *after)]})
 
 
 def _module(words: list[str]) -> Any:

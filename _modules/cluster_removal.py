@@ -30,8 +30,7 @@ ASKED = {
 
 def inspect() -> dict[str, Any]:
     """Return what is judged before a removal: ``{weights, crush, inside, usage, pools, limits, monitors, quorum,
-    managers, active, file_systems, standbys, keys, record}``; ``keys`` are the entities' names alone, ``record`` is in
-    pieces.
+    managers, active, file_systems, standbys, keys, record}``; ``keys`` are the entities' names alone.
 
     CLI Example:
 
@@ -48,7 +47,7 @@ def inspect() -> dict[str, Any]:
     most = __salt__["cluster_cli.tell"](["config", "get", "mon", "mon_max_pg_per_osd"])
     manager = seen["managers"]
     running = [manager["active_name"], *(standby["name"] for standby in manager["standbys"])]
-    return {
+    told = {
         "weights": {str(node["id"]): node["crush_weight"] for node in seen["tree"]["nodes"] if node["type"] == "osd"},
         "crush": {key: seen["crush"][key] for key in ("buckets", "rules")},
         "inside": {str(osd["osd"]): osd["weight"] for osd in seen["dump"]["osds"]},
@@ -64,8 +63,9 @@ def inspect() -> dict[str, Any]:
         "file_systems": [_system(system["mdsmap"]) for system in seen["systems"]["filesystems"]],
         "standbys": [standby["name"] for standby in seen["systems"]["standbys"]],
         "keys": sorted(entry["entity"] for entry in seen["auth"]["auth_dump"]),
-        "record": __salt__["cluster_cli.kept_pieces"](KEY),
+        "record": __salt__["cluster_cli.kept"](KEY),
     }
+    return halocline.packed(told)
 
 
 def note(record: Sequence) -> bool:
@@ -110,7 +110,7 @@ def weigh(weights: Mapping[str, float]) -> dict[str, list[str]]:
             todo = {osd: weight for osd, weight in todo.items() if osd not in inside}
     commands += [["osd", "crush", "reweight", f"osd.{osd}", str(weight)] for osd, weight in sorted(todo.items())]
     __salt__["cluster_cli.tell_all"](commands)
-    return {"run": [" ".join(words) for words in commands]}
+    return halocline.packed({"run": [" ".join(words) for words in commands]})
 
 
 def _system(system: Mapping) -> dict[str, Any]:

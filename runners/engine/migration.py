@@ -5,6 +5,7 @@ ones freed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from proposals.cluster import migrating
@@ -16,11 +17,23 @@ from proposals.pillar import adopted
 from proposals.stages import replies
 from proposals.stages.orchestrations import MOVE, Jobs, named
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, health, jobs, minions, one_at_a_time, planned, spared, stage_jobs, stage_lock
+from runners.engine import (
+    answer,
+    daemon_restart,
+    health,
+    jobs,
+    minions,
+    one_at_a_time,
+    planned,
+    spared,
+    stage_jobs,
+    stage_lock,
+)
 
 Found = list[tuple[str, Mapping[str, Any]]]  # minion, and what its ``osd_migrate.inspect`` says of one OSD
 
 SEEN = 60  # seconds until the cluster knows the devices of an OSD that booted
+COPY = 3600  # seconds that are waited for what an interrupted run still copies
 WAIT = 300  # seconds for a minion to answer; one that still copies is waited for
 AGAIN = "mend that, and the same command goes on"
 
@@ -48,8 +61,8 @@ def dry(opts: Mapping, osds: Found) -> list[str]:
 def every(opts: Mapping, osds: Found, done: dict[str, list[str]], at_once: int) -> None:
     """Move OSDs host by host, so many of one at once where Ceph lets them stop together; ``done`` gets what was done of
     each, also where the rest fails."""
-    if copies := _copies(opts):  # whose noout would go
-        raise ProposalError(f"{named(copies)} is an interrupted run's: wait until it has copied, then run this again")
+    if left := stage_jobs.wait(opts, _copies(opts), COPY, partial(_tell, opts)):  # whose noout would go
+        raise ProposalError(f"{named(left)} is an interrupted run's: wait until it has copied, then run this again")
     jobs.cluster(opts, "cluster_maintenance.end", kind=list)  # noout of an interrupted run with but slots to free
     rest = list(osds)
     while rest:
@@ -58,6 +71,10 @@ def every(opts: Mapping, osds: Found, done: dict[str, list[str]], at_once: int) 
         several = _together(opts, rest, at_once)
         done |= carry_out(opts, minion, several)
         rest = rest[len(several) :]
+
+
+def _tell(opts: Mapping, copies: str) -> None:
+    answer.tell(opts, f"waits for {copies}, which an interrupted run began")
 
 
 def _copies(opts: Mapping) -> Jobs:

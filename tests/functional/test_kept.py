@@ -32,8 +32,6 @@ def test_a_text_is_kept_in_as_many_keys_as_it_needs(modules, monitors, length, k
     found, _ = monitors.stored()
     assert len(found) == keys + len(OTHERS) and (found[KEY] == text(2, length)) is (keys == 1)
     assert modules["cluster_cli.kept"](KEY) == text(2, length)
-    pieces = modules["cluster_cli.kept_pieces"](KEY)
-    assert "".join(pieces) == text(2, length) and max(map(len, pieces)) <= LONG
     assert modules["cluster_cli.forget"](KEY) and modules["cluster_cli.kept"](KEY) is None
     assert monitors.stored()[0] == OTHERS and monitors.typed() == []
 
@@ -88,7 +86,7 @@ def test_three_thousand_osds_leave_at_once(modules, monitors):  # noqa: F811
     assert len(json.dumps(begun.as_list())) > 4 * LONG
     monitors.store({})
     assert modules["cluster_removal.note"](begun.as_list()) is True
-    assert record.read(modules["cluster_cli.kept_pieces"](KEY)) == begun
+    assert record.read(modules["cluster_cli.kept"](KEY)) == begun
     assert modules["cluster_removal.forget"]() is True and monitors.stored()[0] == {}
 
 

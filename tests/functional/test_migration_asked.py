@@ -11,7 +11,7 @@ from saltmaster import Master
 from proposals.cluster.health import seen
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, minions, stage_lock
+from runners.engine import health, migration, minions, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 GIB = 1 << 30
@@ -148,7 +148,7 @@ def master(salt_factories):
 @pytest.fixture
 def cluster(monkeypatch):
     made = Cluster()
-    made.play(monkeypatch, health)
+    made.play(monkeypatch, health, waiting)
     monkeypatch.setattr(minions, "members", lambda opts: {"master": ["salt"], "storage": ["node1", "node2"]})
     hosts = {"hosts": {name: {"hostname": name} for name in ("node1", "node2")}}
     monkeypatch.setattr(kept, "load_inventory", lambda path: hosts)
@@ -269,7 +269,24 @@ def test_the_copy_of_a_run_that_was_killed_keeps_its_noout(runners, cluster):
     cluster.saltutil_running = lambda minion: [job] if minion == "node1" else []
     done = runners["osd.migrate"](1)
     assert done["retcode"] == 1 and "wait until it has copied, then run this again" in done["error"], done
-    assert cluster.noout == "node1" and cluster.log == []
+    assert cluster.noout == "node1" and cluster.log == [] and cluster.seconds >= migration.COPY
+
+
+def test_the_copy_of_a_run_that_was_killed_is_waited_for(runners, cluster, capsys):
+    cluster.osds[0] |= {"new": True, "running": False, "moving": "db", "mark": True}
+    cluster.noout = "node1"
+    job = {"jid": "9", "fun": "osd_migrate.together", "arg": [["fsid-0"], ["fsid-0"]]}
+
+    def running(minion):
+        if cluster.seconds < 100:
+            assert cluster.log == [], "nothing is begun beside it"
+            return [job] if minion == "node1" else []
+        return []
+
+    cluster.saltutil_running = running
+    assert runners["osd.migrate"]().get("retcode", 0) == 0
+    assert cluster.seconds >= 100 and cluster.done()
+    assert "waits for node1 (osd_migrate.together" in capsys.readouterr().out
 
 
 def test_noout_stays_where_a_host_that_copies_falls_silent(runners, cluster):

@@ -115,7 +115,7 @@ def test_waiting_ends_with_an_answer_or_the_last_error():
 def test_nobody_can_name_the_function_that_runs_programs(loaders, checkout):
     ours = salt.loader.LazyLoader([str(checkout / "_modules")], loaders.opts, loaded_base_name="ours")
     names = {name for name in ours if name.startswith(("cluster_cli.", "halocline."))}
-    asks = ("ask", "ask_all", "together", "tell", "tell_mgr", "refused", "kept")
+    asks = ("ask", "ask_all", "together", "tell", "tell_all", "tell_mgr", "refused", "kept", "keep", "forget")
     assert names == {f"cluster_cli.{name}" for name in asks}
 
 

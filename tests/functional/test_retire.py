@@ -509,7 +509,7 @@ def test_what_is_judged_is_read_and_no_key_is_in_it(python_module):
         return next(answer for start, answer in CEPH.items() if " ".join(words).startswith(start))
 
     asks = {"cluster_cli.ask": ask, "cluster_cli.tell": lambda words: "250\n"}
-    asks["cluster_cli.kept_pieces"] = lambda key: None
+    asks["cluster_cli.kept"] = lambda key: None
     module = python_module("cluster_removal")
     with LoaderModuleMock({module: {"__salt__": asks}}):
         seen = module.inspect()

@@ -42,16 +42,12 @@ class Record:
         return {osd: weight for osd, weight in self.weights.items() if (osd, fsids.get(osd)) in known}
 
 
-def read(pieces: str | Sequence[str] | None) -> Record | None:
-    """Return what the monitors keep; None where nothing is under way. Raises InventoryError for another form.
-
-    pieces
-        The text, whole or in pieces (``cluster_cli.kept_pieces``).
-    """
-    if pieces is None:
+def read(text: str | None) -> Record | None:
+    """Return what the monitors keep; None where nothing is under way. Raises InventoryError for another form."""
+    if text is None:
         return None
     try:
-        name, items, weights, hosts, *others = json.loads("".join(pieces))  # older ones know no others
+        name, items, weights, hosts, *others = json.loads(text)  # older ones know no others
         kept = {osd: float(old) for osd, old in weights.items()}
         return Record(name, tuple(Item(*item) for item in items), kept, tuple(hosts), dict(*others))
     except (ValueError, TypeError, AttributeError) as err:
