@@ -1,16 +1,19 @@
 """Which disks of which hosts fail, and what to type then. Nothing here opens a file or asks a minion."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proposals.cluster import smart
 from proposals.cluster.smart import FAILS, SOUND, UNTOLD, WARNS
 from proposals.text.names import shown
-from proposals.text.notes import counted, several
+from proposals.text.notes import FEW, counted, several
 
 STATES = (FAILS, WARNS, SOUND, UNTOLD)
 OSD = "osd."
 HOWTO = "docs/howto/replace-a-disk.md"
+WORKS = f"it still works; see {HOWTO}"
+REPLACED = f"they are replaced one after the other: see {HOWTO}"
+EACH = "'salt-run disk.health --out json' names each"
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class JudgedDisk:
     def fix(self) -> str:
         """What to type, or to read."""
         if self.state == WARNS:
-            return f"it still works; see {HOWTO}"
+            return WORKS
         if not self.osds:
             return f"see there with 'lsblk {self.device}' what else is on it, and change it"
         names = {name for held in self.osds.values() for name in held}
@@ -102,18 +105,43 @@ def _disk(host: str, device: str, disk: Mapping, osds: Mapping[str, Mapping]) ->
 
 
 def findings(disks: Iterable[JudgedDisk]) -> list[dict]:
-    """Return disks that fail or warn as warnings of a stage's step: ``{severity, hosts, message, fix}``."""
-    return [
-        {"severity": "warning", "hosts": [disk.host], "message": disk.line(), "fix": disk.fix()}
-        for disk in disks
-        if disk.state in (FAILS, WARNS)
-    ]
+    """Return disks that fail or warn as warnings of a stage's step: ``{severity, hosts, message, fix}``. Of more than
+    ``FEW`` hosts, more than ``FEW`` that warn are one for each reason; of those that fail the further ones are one.
+    """
+    disks = list(disks)
+    fails, warns = ([disk for disk in disks if disk.state == state] for state in (FAILS, WARNS))
+    if len({disk.host for disk in (*fails, *warns)}) <= FEW:
+        return [*map(_finding, fails), *map(_finding, warns)]
+    told = [*map(_finding, fails[:FEW]), *_together(fails[FEW:], "more disk", "fail", REPLACED)]
+    if len(warns) <= FEW:
+        return [*told, *map(_finding, warns)]
+    reasons: dict[str, list[JudgedDisk]] = {}
+    for disk in warns:
+        reasons.setdefault(disk.why, []).append(disk)
+    first, rest = list(reasons.items())[:FEW], list(reasons.values())[FEW:]
+    told += [line for why, alike in first for line in _together(alike, "disk", f"warn: {why}", WORKS)]
+    return told + _together([disk for alike in rest for disk in alike], "more disk", "warn for other reasons", WORKS)
+
+
+def _finding(disk: JudgedDisk) -> dict:
+    return {"severity": "warning", "hosts": [disk.host], "message": disk.line(), "fix": disk.fix()}
+
+
+def _together(disks: Sequence[JudgedDisk], noun: str, says: str, fix: str) -> list[dict]:
+    """One warning of several disks, a disk's own where it is one, none where there is none."""
+    if len(disks) < 2:
+        return [*map(_finding, disks)]
+    hosts, message = sorted({disk.host for disk in disks}), f"{counted(len(disks), noun)} {says}"
+    return [{"severity": "warning", "hosts": hosts, "message": message, "fix": f"{fix}; {EACH}"}]
 
 
 def text(disks: Iterable[JudgedDisk]) -> list[str]:
-    """Return what disks told, line by line: each that fails or warns with what to do, the others counted."""
+    """Return what disks told, line by line: those that fail or warn with what to do, the others counted."""
     disks = list(disks)
-    lines = [f"{each['hosts'][0]} {each['message']}\n  -> {each['fix']}" for each in findings(disks)]
+    lines = [
+        f"{several(each['hosts'])}{':' if each['hosts'][1:] else ''} {each['message']}\n  -> {each['fix']}"
+        for each in findings(disks)
+    ]
     states = [disk.state for disk in disks]
     counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
     return [*lines, *_untold(disks), f"{counted(len(disks), 'disk')}: {counts}" if disks else "no disk was told of"]

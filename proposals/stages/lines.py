@@ -1,10 +1,13 @@
 """A run's records as lines for a person, each by itself; ``progress`` tells them in their order."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from proposals.text.notes import FEW, SCREEN
+
 CUT = "its disk was full, or the master lost power or was killed"
+KIND = 3  # warnings of one kind, where there are many
 AGAIN = "run the stage again, it goes on"
 
 
@@ -23,7 +26,7 @@ def line(record: Mapping[str, Any]) -> str | None:
         case "result" if record["result"] == "failed" and reason(record):
             return f"{record['step']}: {reason(record)}"
         case "result" if warnings := record.get("warnings"):
-            return "\n".join(f"{record['step']}: warning: {warning}" for warning in warnings)
+            return "\n".join(f"{record['step']}: warning: {warning}" for warning in _folded(warnings))
         case "drain":
             return f"  {record['left']} of {record['of']} {record['what']} are still to leave"
         case "stop":
@@ -31,6 +34,18 @@ def line(record: Mapping[str, Any]) -> str | None:
         case "end":
             return _end(record)
     return None
+
+
+def _folded(warnings: Sequence[str]) -> list[str]:
+    """A step's warnings; of more than a screen ``KIND`` with the same thing to do, the others counted."""
+    if len(warnings) <= SCREEN:
+        return list(warnings)
+    kinds: dict[str, list[str]] = {}
+    for warning in warnings:
+        kinds.setdefault(warning.rpartition("; ")[2], []).append(warning)
+    told = [warning for alike in list(kinds.values())[:FEW] for warning in alike[:KIND]]
+    rest = len(warnings) - len(told)
+    return [*told, *([f"and {rest} more, which the run log names"] if rest else [])]
 
 
 def unended(holder: Mapping[str, Any] | None, log: str) -> dict[str, Any]:

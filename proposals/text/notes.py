@@ -6,6 +6,7 @@ from typing import NamedTuple
 WARNING, HINT = "warning", "hint"
 NAMED = 4  # hosts named in one line; of more the number is told
 FEW = 10  # hosts that have a line each
+SCREEN = 50  # lines that are read without paging
 
 
 class Way(NamedTuple):
@@ -49,21 +50,62 @@ def several(names: Sequence[str], more: str = "more hosts", most: int = NAMED) -
     return f"{', '.join(names[:2])} and {len(names) - 2} {more}"
 
 
-def by_host(pairs: Iterable[tuple[str, str]]) -> list[str]:
+def by_host(pairs: Iterable[tuple[str, str]], where: str = "") -> list[str]:
     """A line for each host and text; of more than ``FEW`` those of the same text share one, and further lines are
-    counted."""
+    counted.
+
+    where
+        Where each host is named, told in a last line of its own where lines are shared or counted."""
     listed = list(pairs)
     if len(listed) <= FEW:
         return [f"{host}: {text}" for host, text in listed]
     hosts: dict[str, list[str]] = {}
     for host, text in listed:
         hosts.setdefault(text, []).append(host)
-    said = [f"{several(names)}: {text}" for text, names in hosts.items()]
-    rest = {host for names in list(hosts.values())[FEW:] for host in names}
-    return [
-        *said[:FEW],
-        *([f"and {counted(len(said) - FEW, 'more line')} of {counted(len(rest), 'host')}"] if rest else []),
-    ]
+    return _cut([(f"{several(names)}: {text}", names) for text, names in hosts.items()], where)
+
+
+def by_name(
+    told: Iterable[tuple[str, Iterable[str], str]],
+    form: str = "{who}: {names}: {text}",
+    where: str = "",
+    noun: str = "daemon",
+) -> list[str]:
+    """A line for each host and what it names; of more than ``FEW`` hosts those of the same text share one, and further
+    lines are counted: ``osdnode1, osdnode2 and 118 more hosts: osd.0, osd.1 and 7078 more: down``.
+
+    told
+        A host, the names of its daemons, units or disks, what is said of them.
+    form
+        Of a line, with ``who``, ``names``, ``text`` and ``count``: how many of a ``noun`` are named.
+    where
+        As for ``by_host``."""
+    listed = [(host, list(names), text) for host, names, text in told]
+    if len({host for host, *_ in listed}) <= FEW:
+        return [
+            form.format(who=host, names=", ".join(names), text=text, count=counted(len(names), noun))
+            for host, names, text in listed
+        ]
+    hosts: dict[str, dict[str, None]] = {}
+    named: dict[str, dict[str, None]] = {}
+    for host, names, text in listed:
+        hosts.setdefault(text, {})[host] = None
+        named.setdefault(text, {}).update(dict.fromkeys(names))
+    said = [
+        form.format(
+            who=several(list(who)), names=several(list(named[text]), "more"), text=text,
+            count=counted(len(named[text]), noun),
+        )
+        for text, who in hosts.items()
+    ]  # fmt: skip
+    return _cut(list(zip(said, hosts.values(), strict=True)), where)
+
+
+def _cut(said: Sequence[tuple[str, Iterable[str]]], where: str) -> list[str]:
+    """The first ``FEW`` lines, each given with its hosts; the others counted."""
+    rest = {host for _, hosts in said[FEW:] for host in hosts}
+    more = [f"and {counted(len(said) - FEW, 'more line')} of {counted(len(rest), 'host')}"] if rest else []
+    return [*(line for line, _ in said[:FEW]), *more, *([where] if where else [])]
 
 
 def merged(by_host: Mapping[str, Iterable[Note]], level: str, order: Sequence[str] = ()) -> list[str]:

@@ -10,13 +10,12 @@ from rich.table import Table
 from proposals.text import glance
 from proposals.text.argument_readers import words
 from proposals.text.console import console, row, table, text
-from proposals.text.notes import counted, several
+from proposals.text.notes import SCREEN, counted, several
 from proposals.text.sizes import gib, terabytes
 
 TRIED = ("layout", "osds", "data_disks", "behind_bytes", "lost_at_most", "why_not", "chosen")  # of a candidate
 LOST = ("raw", "of host", "of cluster")
 BY_ID = "/dev/disk/by-id/"
-SCREEN = 50  # lines
 
 
 def printed(show: Callable, *arguments: object) -> str:

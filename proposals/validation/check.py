@@ -1,10 +1,10 @@
 """One check: a row of data and the function that looks. One finding: what it says of some hosts."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proposals.text.names import shown
-from proposals.text.notes import several
+from proposals.text.notes import FEW, SCREEN, counted, several
 from proposals.validation.subject import Subject
 
 ERROR, WARNING, ALLOWED = "error", "warning", "allowed"
@@ -112,15 +112,32 @@ def status(findings: Iterable[Finding]) -> int:
     return 2 if ERROR in severities else 1 if WARNING in severities else 0
 
 
+def _line(finding: Finding) -> str:
+    """A finding, and below it what to do."""
+    who = f"{several(list(finding.hosts))}: " if finding.hosts else ""
+    line = f"{finding.severity:<8} {who}{finding.message}  [{finding.check}]"
+    return line if finding.severity == ALLOWED else f"{line}\n         -> {finding.fix}"
+
+
+def _lines(row: Sequence[Finding]) -> Iterator[str]:
+    """The findings of a check; of many hosts, or beyond a screen, the first ones and how many more there are."""
+    many = len(row) > SCREEN or len({host for finding in row for host in finding.hosts}) > FEW
+    most = FEW if many else len(row)
+    yield from map(_line, row[:most])
+    if rest := row[most:]:
+        hosts = {host for finding in rest for host in finding.hosts}
+        of = counted(len(hosts), "more host") if hosts else f"{len(rest)} more"
+        each = f"'salt-run validate.show {rest[0].check} --out json' names each"
+        yield f"{rest[0].severity:<8} and {of}: {each}  [{rest[0].check}]"
+
+
 def text(findings: Iterable[Finding], looked: str) -> str:
     """Return findings as a person reads them; ``looked`` says what was looked at, for the last line."""
     findings = list(findings)
-    lines = []
+    rows: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        who = f"{several(list(finding.hosts))}: " if finding.hosts else ""
-        lines.append(f"{finding.severity:<8} {who}{finding.message}  [{finding.check}]")
-        if finding.severity != ALLOWED:
-            lines.append(f"         -> {finding.fix}")
+        rows.setdefault((finding.severity, finding.check), []).append(finding)
+    lines = [line for row in rows.values() for line in _lines(row)]
     count = {
         severity: sum(finding.severity == severity for finding in findings) for severity in (ERROR, WARNING, ALLOWED)
     }

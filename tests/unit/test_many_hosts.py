@@ -1,23 +1,31 @@
 """What a thousand hosts say is read on a screen: those that say the same share a line, and none is a line by itself."""
 
 import contextlib
+import dataclasses
 import json
 
 import pytest
 
+from proposals.cluster import failing
 from proposals.cluster.purge import told as purge_told
 from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
-from proposals.stages import orchestrations, plan_steps, presence, replies
+from proposals.stages import lines, orchestrations, plan_steps, presence, replies
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
+from proposals.validation import check
 from runners.engine import departure, jobs, minions
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 SAME = "osd0000, osd0001 and 998 more hosts"
 WIDE = 200  # characters of a line
+WORN = [
+    failing.JudgedDisk(host, f"/dev/sd{slot}", "ST, serial X", failing.WARNS, "it is old", {}, f"/dev/sd{slot}")
+    for host in HOSTS
+    for slot in "abc"
+]
 
 
 def steps(states):
@@ -55,6 +63,10 @@ def test_a_state_whose_module_a_host_lacks_is_planned_by_its_name():
     "said",
     [
         notes.by_host((host, f"{host} is odd") for host in HOSTS),
+        notes.by_name((host, [f"osd.{host}"], f"{host} is odd") for host in HOSTS),
+        failing.text(WORN),
+        [finding["message"] for finding in failing.findings(WORN)],
+        (lines.line({"event": "result", "step": "a", "result": "done", "warnings": HOSTS}) or "").splitlines(),
         replies.lines(Problem(host, f"{host} is odd") for host in HOSTS),
         steps({host: [state(f"{host} is made")] for host in HOSTS}),
         presence.missing("prep", HOSTS[1:], HOSTS).splitlines(),
@@ -65,7 +77,19 @@ def test_a_state_whose_module_a_host_lacks_is_planned_by_its_name():
             {"lines": [], "targets": {f"cluster/{host}.sls": {f"role-a/cluster/{host}.sls": {}} for host in HOSTS}},
         ).splitlines(),
     ],
-    ids=["texts", "problems", "plan", "silent", "left jobs", "managed", "policy"],
+    ids=[
+        "texts",
+        "names",
+        "disks",
+        "disks warned of",
+        "warnings",
+        "problems",
+        "plan",
+        "silent",
+        "left jobs",
+        "managed",
+        "policy",
+    ],
 )
 def test_no_answer_is_longer_than_a_screen(said):
     assert len(said) <= 15 and max(map(len, said)) <= WIDE, said
@@ -76,6 +100,32 @@ def test_few_hosts_are_told_one_by_one():
     assert notes.by_host((host, "storage") for host in few) == [f"{host}: storage" for host in few]
     assert replies.lines(Problem(host, "x") for host in few) == [f"{', '.join(few)}: x"]
     assert steps({host: [state("is made")] for host in few})[1:] == [f"  would  {host}: x: is made" for host in few]
+
+
+def test_each_disk_that_fails_is_named_as_long_as_they_are_few():
+    disks = WORN[::3]
+    fails = [dataclasses.replace(disk, state=failing.FAILS) for disk in disks[:12]]
+    told = failing.findings([*fails, *disks[:10]])
+    assert [len(finding["hosts"]) for finding in told] == [1] * 10 + [2] + [1] * 10
+    assert len(failing.findings(WORN[:30])) == 30  # of ten hosts
+    assert told[10]["message"] == "2 more disks fail" and "disk.health --out json" in told[10]["fix"]
+    assert failing.text(WORN)[0].startswith(f"{SAME}: 3000 disks warn: it is old\n")
+
+
+def test_of_warnings_some_of_every_kind_are_told():
+    warnings = [*(f"{host} is odd; mend it" for host in HOSTS), "a; b"]
+    said = lines.line({"event": "result", "step": "s", "result": "done", "warnings": warnings}).splitlines()
+    assert said[3:] == ["s: warning: a; b", "s: warning: and 997 more, which the run log names"]
+    warnings = warnings[:50]
+    assert len(lines.line({"event": "result", "step": "s", "result": "done", "warnings": warnings}).splitlines()) == 50
+
+
+def test_findings_of_a_check_that_have_no_line_are_counted():
+    findings = [check.Finding("facts", "error", (host,), f"{host} is odd", "mend it") for host in HOSTS]
+    assert len(check.text(findings[:10] * 2, "all").splitlines()) == 41  # of ten hosts
+    said = check.text([*findings, check.Finding("mtu", "error", (), "x", "y")], "all").splitlines()
+    assert len(said) == 24 and said[21] == "error    x  [mtu]"
+    assert said[20] == "error    and 990 more hosts: 'salt-run validate.show facts --out json' names each  [facts]"
 
 
 def test_lines_that_are_left_out_are_counted():
