@@ -11,6 +11,7 @@ from proposals.cluster.upgrade import order
 from proposals.stages import replies
 from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, by_name, several
 from runners.engine import (
     answer,
     daemon_restart,
@@ -25,6 +26,7 @@ from runners.engine import (
 )
 
 NOTHING = "no daemon waits for a restart: nothing changed"
+EACH = "'salt-run daemon.pending --out json' names each"
 
 
 @answer.answers
@@ -39,15 +41,19 @@ def pending(**_: Any) -> dict[str, Any]:
     """
     waiting, down = _seen() if stage_lock.own(__opts__) else _looked()
     stage_lock.keep(__opts__, daemon_restart.WAITING, {minion: sorted(daemons) for minion, daemons in waiting.items()})
-    lines = [
-        f"{minion}: {name}: {option} is {_shown(now)}, would be {_shown(then)}"
+    lines = by_name(
+        (minion, [name], f"{option} is {_shown(now)}, would be {_shown(then)}")
         for minion, daemons in waiting.items()
         for name, options in daemons.items()
         for option, (now, then) in options.items()
-    ]
+    )
     lines += ["'salt-run state.orch ceph.stage.restart' restarts them, host by host"] if lines else []
-    stopped = [f"{minion}: down: {', '.join(units)}; see 'systemctl status' there" for minion, units in down.items()]
-    text = "\n".join([*(lines or ["no daemon waits for a restart"]), *stopped])
+    stopped = by_name(
+        ((minion, units, "down") for minion, units in down.items()),
+        "{who}: {text}: {names}; see 'systemctl status' there",
+    )
+    folded = [EACH] if max(len(waiting), len(down)) > FEW else []
+    text = "\n".join([*(lines or ["no daemon waits for a restart"]), *stopped, *folded])
     return {"text": text, "daemons": waiting, "down": down, "findings": [_warning(line) for line in stopped]}
 
 
@@ -75,7 +81,12 @@ def restart(test: bool = False) -> dict[str, Any]:
         stage_lock.free(__opts__)
         return _restarted(__opts__)
     steps = _steps()
-    lines = [f"would restart {', '.join(names)} of {minion}" for own in steps.values() for minion, names in own.items()]
+    lines = [
+        line
+        for own in steps.values()
+        for line in by_name(((minion, names, "") for minion, names in own.items()), "would restart {names} of {who}")
+    ]
+    lines += [EACH] if any(len(own) > FEW for own in steps.values()) else []
     changes: dict[str, list[str]] = {}
     for own in steps.values():
         for minion, names in own.items():
@@ -95,18 +106,19 @@ def _restarted(opts: Mapping) -> dict[str, Any]:
     verdict = Verdict()
     for kind, turn in _turns(steps):
         names = [name for own in turn.values() for name in own]
-        who = ", ".join(turn)
+        who, listed = several(list(turn), most=FEW), several(names, "more", FEW * FEW)
         if why := daemon_restart.needed(opts, kind, names):
-            left.append(f"{who}: not restarted {', '.join(names)}: {why}")
+            left.append(f"{who}: not restarted {listed}: {why}")
             continue
         try:
             verdict = daemon_restart.restart(opts, kind, turn)
         except ProposalError as err:
-            left.append(f"{who}: {', '.join(names)}: {err}")
+            left.append(f"{who}: {listed}: {err}")
             break
         for minion, restarted in turn.items():
             done.setdefault(minion, []).extend(restarted)
-    lines = [f"{minion}: restarted {', '.join(names)}" for minion, names in done.items()] + report.text(verdict)
+    lines = by_name(((minion, names, "restarted") for minion, names in done.items()), "{who}: {text} {names}")
+    lines += report.text(verdict)
     if left:
         text = "\n".join([*left, *lines, "run it again when the cause is gone"])
         return {**answer.bad(text), "changes": done}

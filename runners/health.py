@@ -7,6 +7,8 @@ from proposals.cluster.maintained import excused
 from proposals.text.errors import ProposalError
 from runners.engine import answer, health, jobs, maintained, minions, stage_lock, stage_look, taking_part
 
+EACH = "'salt-run health.show --out json' names each"
+
 
 @answer.answers
 def show() -> answer.Answer:
@@ -24,8 +26,11 @@ def show() -> answer.Answer:
     """
     plan = health.plan(__opts__)
     verdict = health.judged(__opts__, plan, excused=_excused())
-    data = {kind: judge.lines(getattr(verdict, kind)) for kind in ("wrong", "moves", "known")}
-    text = "\n".join(report.text(verdict)) or "nothing is wrong, nothing moves"
+    data = {kind: judge.lines(getattr(verdict, kind), every=True) for kind in ("wrong", "moves", "known")}
+    lines = report.text(verdict)
+    if any(len(judge.lines(getattr(verdict, kind))) < len(own) for kind, own in data.items()):
+        lines.append(EACH)
+    text = "\n".join(lines) or "nothing is wrong, nothing moves"
     return answer.Answer(text, data, status=1 if verdict.wrong else 0)
 
 

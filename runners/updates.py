@@ -42,7 +42,7 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
     asks = set(taking_part.among(__opts__, limited=False)) & {master}
     looked = updating.look(__opts__, sorted({*allowed, *asks}), refresh=not test)
     due = maintenance.due(allowed, {minion: looked[minion] for minion in allowed})
-    lines = [f"{minion}: {', '.join(words)}" for minion, words in due.items()]
+    lines = maintenance.lines(due, maintenance.EACH if test else "")
     if why := looked.get(master, {}).get("reboot"):
         lines.append(f"{master}: needs a reboot ({why}): reboot it when no stage is running")
     runs = maintenance.runs(looked.values())
@@ -114,7 +114,7 @@ def status() -> answer.Output:
     looked = updating.look(__opts__, taking_part.among(__opts__), refresh=False)
     every = dict.fromkeys(looked, maintenance.Allowed(update=True, reboot=True))
     due = maintenance.due(every, looked)
-    lines = [f"{minion}: {', '.join(words)}" for minion, words in due.items()] or ["no host is due any"]
+    lines = maintenance.lines(due, maintenance.EACH) or ["no host is due any"]
     asks = any(seen["asks"] for seen in looked.values())
     why = updating.paused(__opts__, updating.asks(__opts__, looked)) if asks else None
     lines += [f"paused {why}: 'salt-run updates.resume' lets them go on"] if why else []

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from proposals.cluster.upgrade import told
+from proposals.cluster.upgrade import order, told
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, several
 from runners.engine import answer, jobs, minions, stage_lock, updating, upgrading
 
 
@@ -66,12 +67,12 @@ def carry_out(test: bool = False) -> answer.Output:
     try:
         notes = upgrading.carry_out(__opts__, look, done, _tell)
     except ProposalError as err:
-        return {**answer.bad("\n".join([*_lines(done), str(err)]), 1), "changes": done}
+        return {**answer.bad("\n".join([*told.done(done), str(err)]), 1), "changes": done}
     if notes:
-        return {**answer.bad("\n".join([*_lines(done), *notes]), 1), "changes": done}
+        return {**answer.bad("\n".join([*told.done(done), *notes]), 1), "changes": done}
     ended = f"all hosts have Ceph's packages {look.target}, and all daemons run from them"
     ended += "; 'salt-run smoke.test' tries every service"
-    return {"text": "\n".join([*_lines(done), ended]), "changes": done or {"ceph": ["upgrade ended"]}}
+    return {"text": "\n".join([*told.done(done), ended]), "changes": done or {"ceph": ["upgrade ended"]}}
 
 
 @answer.answers
@@ -123,22 +124,25 @@ def status() -> answer.Output:
     look = upgrading.at(__opts__, refresh=False)
     lines = told.status(look.hosts, look.record, look.seen["paused"])
     if look.left:
-        lines.append(f"does not answer, or is left out: {', '.join(look.left)}")
+        lines.append(f"does not answer, or is left out: {several(look.left, most=FEW)}")
     return answer.Answer("\n".join(lines), _data(look))
 
 
 def _data(look: upgrading.Look) -> dict[str, Any]:
-    hosts = {m: {"version": host.version, "next": host.next} for m, host in look.hosts.items()}
-    return {"hosts": hosts, "record": look.record.as_dict() if look.record else None}
+    hosts = {
+        minion: {
+            "version": host.version,
+            "next": host.next,
+            "anew": [name for kind in order.KINDS for name in host.waiting(kind)],
+        }
+        for minion, host in look.hosts.items()
+    }
+    return {"hosts": hosts, "left": [*look.left], "record": look.record.as_dict() if look.record else None}
 
 
 def _seen() -> dict[str, Any]:
     minions.members(__opts__)  # says so where nothing is configured yet
     return jobs.cluster(__opts__, upgrading.SEEN, kind=dict)
-
-
-def _lines(done: upgrading.Done) -> list[str]:
-    return [f"{minion}: {'; '.join(what)}" for minion, what in done.items()]
 
 
 def _tell(line: str) -> None:

@@ -1,14 +1,15 @@
 """What the prep stage is to do to hosts, in DeepSea's words, and in which order. Nothing is asked or opened here."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proposals.settings import reader
 from proposals.settings.hosts import PREP
 from proposals.text.errors import ArgumentError
-from proposals.text.notes import several
+from proposals.text.notes import by_host, several
 
+EACH = "'salt-run updates.status --out json' names each"
 KEYS = ("stage_prep_master", "stage_prep_minion", "ready_timeout")
 
 
@@ -67,12 +68,20 @@ def runs(looked: Collection[Mapping]) -> bool:
 
 def against(updated: Iterable[str], looked: Mapping[str, Mapping]) -> list[str]:
     """Return why the updates of a running cluster may not begin: they hold Ceph's packages, which have an order."""
-    return [
-        f"{minion}: updates hold {several(looked[minion]['ceph'], 'more packages')} of Ceph, which come in Ceph's "
-        "order: run ceph.stage.upgrade, then this again"
+    return by_host(
+        (
+            minion,
+            f"updates hold {several(looked[minion]['ceph'], 'more packages')} of Ceph, which come in Ceph's order: run "
+            "ceph.stage.upgrade, then this again",
+        )
         for minion in updated
         if looked[minion]["ceph"]
-    ]
+    )
+
+
+def lines(due: Mapping[str, Sequence[str]], where: str = "") -> list[str]:
+    """Return what ``due`` returned as a person reads it; of many hosts the same is told once, and ``where`` each is."""
+    return by_host(((minion, ", ".join(words)) for minion, words in due.items()), where)
 
 
 def osds(due: Iterable[str], looked: Mapping[str, Mapping]) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from proposals.cluster import maintenance
 from proposals.cluster.health import judge
 from proposals.stages import replies
 from proposals.text.errors import PolicyError, ProposalError
-from proposals.text.notes import several
+from proposals.text.notes import FEW, by_host, several
 from runners.engine import daemon_restart, gateways, health, jobs, minions, one_at_a_time, spared, stage_log, waiting
 
 INSPECT, UPDATES = "host_updates.inspect", "updates"
@@ -25,7 +25,9 @@ def look(opts: Mapping, hosts: Sequence[str], refresh: bool) -> dict[str, Any]:
     """Return what each host is due, and has of Ceph; ProposalError where one does not say."""
     looked = ask(opts, hosts, INSPECT, [refresh], timeout=LONG)
     if older := sorted(minion for minion, told in looked.items() if TOLD - told.keys()):
-        raise ProposalError(f"{', '.join(older)}: older modules: run ceph.stage.prep, which brings them up to date")
+        raise ProposalError(
+            f"{several(older, most=FEW)}: older modules: run ceph.stage.prep, which brings them up to date"
+        )
     return looked
 
 
@@ -50,7 +52,9 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
     _clean(opts, asker)
     for turn in _turns(opts, due, looked, asker):
         if why := paused(opts, asker):
-            raise ProposalError(f"paused {why}, before {', '.join(turn)}: 'salt-run updates.resume' lets it go on")
+            raise ProposalError(
+                f"paused {why}, before {several(turn, most=FEW)}: 'salt-run updates.resume' lets it go on"
+            )
         _until_well(opts, asker, limit, {minion: looked[minion] for minion in turn})
         daemons = [name.replace("radosgw.", "client.") for minion in turn for name in looked[minion]["daemons"]]
         with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, daemons, turn):
@@ -95,9 +99,9 @@ def asks(opts: Mapping, looked: Looked) -> str:
     if not may:
         daemons = [minion for minion, seen in sorted(looked.items()) if seen["daemons"] or seen["foreign"]]
         raise ProposalError(
-            f"{', '.join(daemons)}: daemons of Ceph are here, and no minion of ours has the admin key to ask their "
-            "cluster: nothing was updated. Maintain these hosts with the tool that deployed them, or take them out "
-            "of ceph_minions"
+            f"{several(daemons, most=FEW)}: daemons of Ceph are here, and no minion of ours has the admin key to ask "
+            "their cluster: nothing was updated. Maintain these hosts with the tool that deployed them, or take them "
+            "out of ceph_minions"
         )
     return may[0]
 
@@ -114,7 +118,8 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
         applied = ask(opts, updated, "state.sls", ["ceph.host.updates"], timeout=LONG)
         failed = {minion: words for minion, states in applied.items() if (words := "; ".join(replies.failures(states)))}
         if failed:
-            raise ProposalError("\n".join(f"{minion}: its update failed: {words}" for minion, words in failed.items()))
+            lines = by_host((minion, f"its update failed: {words}") for minion, words in failed.items())
+            raise ProposalError("\n".join(lines))
     looked = look(opts, hosts, refresh=False)
     if reboots := [minion for minion in hosts if allowed[minion].reboot and looked[minion]["reboot"]]:
         if asker:  # much may have happened since Ceph was asked: an update takes up to an hour
@@ -136,8 +141,8 @@ def _osds_up(opts: Mapping, hosts: Sequence[str], looked: Looked, asker: str, li
 
     if left := waiting.until_none(down, limit, POLL):
         raise ProposalError(
-            f"{', '.join(hosts)}: {several(sorted(left), 'more')} still down after {limit} s (ready_timeout): see "
-            "'journalctl -u ceph-osd@*' there, then run the stage again"
+            f"{several(hosts, most=FEW)}: {several(sorted(left), 'more')} still down after {limit} s (ready_timeout): "
+            "see 'journalctl -u ceph-osd@*' there, then run the stage again"
         )
 
 
@@ -184,7 +189,7 @@ def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked, what: str
 
     if wrong := health.waited(seen, limit).wrong:
         why = "; ".join(judge.lines(wrong))
-        who = ", ".join(one["host"] for one in turn.values()) or "the cluster"
+        who = several([one["host"] for one in turn.values()], most=FEW) or "the cluster"
         raise ProposalError(f"{who}: {what}{why}; nothing else is touched; when the cause is gone, run the stage again")
 
 
@@ -216,7 +221,7 @@ def _await(opts: Mapping, booted: Mapping[str, str], limit: float) -> None:
 
     if left := waiting.until_none(away, limit, POLL):
         raise ProposalError(
-            f"{', '.join(sorted(left))}: rebooted, and not back after {limit} s (ready_timeout): look at the "
+            f"{several(sorted(left), most=FEW)}: rebooted, and not back after {limit} s (ready_timeout): look at the "
             "console, then run the stage again"
         )
 

@@ -17,6 +17,7 @@ from proposals.cluster.upgrade.hosts import Host
 from proposals.cluster.upgrade.record import Record
 from proposals.stages import targets
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, SCREEN, by_host, several
 from runners.engine import (
     daemon_restart,
     gateways,
@@ -91,7 +92,7 @@ def at(opts: Mapping, refresh: bool) -> Look:
     part = taking_part.among(opts)
     found = jobs.ask(opts, minions.ours(opts), INSPECT, [refresh], timeout=LONG)
     if failed := [problem for problem in found.problems if problem.minion in part]:
-        raise ProposalError("\n".join(f"{problem.minion}: {problem.text}" for problem in failed))
+        raise ProposalError("\n".join(by_host((problem.minion, problem.text) for problem in failed)))
     every = told_hosts.read(found.answers)
     seen = jobs.cluster(opts, SEEN, kind=dict)
     left = sorted({*taking_part.left(opts), *(problem.minion for problem in found.problems)})
@@ -136,12 +137,12 @@ def carry_out(opts: Mapping, look: Look, done: Done, tell: Tell) -> list[str]:
             kept, active = _reduced(opts, look, kept, tell)
             waiting = order.of_kind(look.part, kind, active)
         for turn in daemon_restart.turns(opts, kind, waiting):
-            _may(opts, kept, ", ".join(turn))
+            _may(opts, kept, several(list(turn), most=FEW))
             _turn(opts, look, kept, kind, list(turn), done, tell)
         if kind == "mds":
             kept = _restored(opts, kept, tell)
     if rest := order.rest(look.part):
-        _may(opts, kept, ", ".join(rest))
+        _may(opts, kept, several(rest, most=FEW))
         _install(opts, kept, rest, done, tell)
     return _ended(opts, kept, tell)
 
@@ -179,11 +180,12 @@ def _turn(opts: Mapping, look: Look, kept: Record, kind: str, turn: Sequence[str
         again = {minion: names for minion in turn if (names := hosts[minion].waiting(kind))}
         if not again:
             return
-        tell(f"{', '.join(again)}: {', '.join(name for own in again.values() for name in own)} begin anew")
+        who, listed = several(list(again), most=FEW), [name for own in again.values() for name in own]
+        tell(f"{who}: {several(listed, 'more', SCREEN)} begin anew")
         try:
             _restart(opts, kept, kind, again)
         except ProposalError as err:
-            raise ProposalError(f"{', '.join(again)}: {err}; {AGAIN}") from err
+            raise ProposalError(f"{who}: {err}; {AGAIN}") from err
     for minion, own in again.items():
         done.setdefault(minion, []).append(f"restarted {', '.join(own)}")
 
@@ -196,7 +198,7 @@ def _restart(opts: Mapping, kept: Record, kind: str, daemons: Mapping[str, Seque
         return
     names = [name for own in daemons.values() for name in own]
     if why := daemon_restart.needed(opts, kind, names):
-        raise ProposalError(f"{', '.join(names)}: not restarted: {why}")
+        raise ProposalError(f"{several(names, 'more', SCREEN)}: not restarted: {why}")
     daemon_restart.restart(opts, kind, daemons, kept.known)
 
 
@@ -204,7 +206,7 @@ def _install(opts: Mapping, kept: Record, turn: Sequence[str], done: Done, tell:
     """The packages that were checked, on hosts, in one job for those of the same; return what the hosts have then."""
     hosts = _hosts(opts, turn)
     if other := {minion: host.next for minion, host in hosts.items() if host.next != kept.target}:
-        named = "; ".join(f"{minion}: its sources have {version}" for minion, version in other.items())
+        named = "; ".join(by_host((minion, f"its sources have {version}") for minion, version in other.items()))
         raise ProposalError(f"{named} by now, expected {kept.target}: none of it was installed; {AGAIN}")
     same: dict[tuple, list[str]] = {}
     for minion, host in hosts.items():
@@ -212,7 +214,7 @@ def _install(opts: Mapping, kept: Record, turn: Sequence[str], done: Done, tell:
     for packages, asked in same.items():
         if not packages:
             continue
-        tell(f"{', '.join(asked)}: packages {hosts[asked[0]].next}")
+        tell(f"{several(asked, most=FEW)}: packages {hosts[asked[0]].next}")
         pillar = {"ceph_upgrade": [{name: version} for name, version in packages]}
         arguments = ["ceph.host.upgrade", {"__kwarg__": True, "pillar": pillar}]
         found = jobs.ask(opts, asked, "state.apply", arguments, timeout=LONG)
@@ -220,7 +222,7 @@ def _install(opts: Mapping, kept: Record, turn: Sequence[str], done: Done, tell:
         for minion in set(asked) - failed.keys():
             done.setdefault(minion, []).append(f"packages {hosts[minion].next}")
         if failed:
-            lines = [f"{minion}: its packages: {why}" for minion, why in sorted(failed.items())]
+            lines = by_host((minion, f"its packages: {why}") for minion, why in sorted(failed.items()))
             raise ProposalError("\n".join([*lines, AGAIN]))
     return _hosts(opts, turn)
 
@@ -269,7 +271,7 @@ def _ended(opts: Mapping, kept: Record, tell: Tell) -> list[str]:
     look = at(opts, refresh=False)
     if look.left or not order.done(look.hosts):
         open_ = [minion for minion, host in look.hosts.items() if not order.done({minion: host})]
-        names = ", ".join(sorted({*open_, *look.left}))
+        names = several(sorted({*open_, *look.left}), most=FEW)
         return [f"not ended: {names} took no part: run ceph.stage.upgrade again with them, and it goes on"]
     runs = versions.running(look.seen["versions"])
     kinds = (*versions.CORE, "mds") if reduced else versions.CORE

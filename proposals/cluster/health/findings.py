@@ -10,6 +10,7 @@ from proposals.cluster.health.seen import HealthCheck, Seen
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
 WAITING = "groups waiting"  # the key of copies that nobody makes now: an OSD, room or a failure domain lacks
 MOVING = "groups moving"  # the key of data on its way: of ``MOVES`` all that may mend what is wrong
+LACKING = "osd made "  # how the key begins of a host that has fewer OSDs than planned
 ERROR = "HEALTH_ERR"
 # Seconds until the monitors know what became of groups: OSDs tell the manager every 5 (mgr_stats_period), which tells
 # them every 2 (mgr_tick_period).
@@ -101,7 +102,7 @@ def _osds(seen: Seen, plan: Plan | None) -> Iterator[Complaint]:
         if uuid not in known or (known[uuid].fresh and not known[uuid].up):
             lacking[minion] = lacking.get(minion, 0) + 1
     for minion, count in sorted(lacking.items()):
-        yield Complaint(f"osd made {minion}", WRONG, minion, f"{count} OSDs fewer than planned", count, strict=True)
+        yield Complaint(f"{LACKING}{minion}", WRONG, minion, f"{count} OSDs fewer than planned", count, strict=True)
     for osd in seen.osds:
         name, host = f"osd.{osd.id}", planned.get(osd.uuid, "")
         if not osd.up and not osd.fresh and (osd.is_in or host):

@@ -3,13 +3,14 @@
 Every stage and command that asks whether a cluster is well asks here. Nothing here asks a minion or opens a file.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from proposals.cluster.health import findings
-from proposals.cluster.health.findings import KNOWN, MOVES, WRONG, Complaint, Plan, found
+from proposals.cluster.health.findings import KNOWN, LACKING, MOVES, WRONG, Complaint, Plan, found
 from proposals.cluster.health.seen import Seen
-from proposals.text.notes import several
+from proposals.text.glance import ranged
+from proposals.text.notes import FEW, several
 
 Before = Mapping[str, int]  # what a look found, by key, with its amount; and ``runs NAME`` for each daemon
 
@@ -59,15 +60,43 @@ def unreachable(why: str) -> Verdict:
     return Verdict(wrong=(Complaint("answer", WRONG, "", why, strict=True),))
 
 
-def lines(told: Iterable[Complaint]) -> list[str]:
-    """Return findings as a person reads them: ``osd.3, osd.4 of node2: down``."""
+def lines(told: Iterable[Complaint], every: bool = False) -> list[str]:
+    """Return findings as a person reads them: ``osd.3, osd.4 of node2: down``; what is said of more than ``FEW`` hosts
+    is one line.
+
+    every
+        A line for each host and every name, however many there are: for a program.
+    """
+    found = list(told)
+    if not every:
+        found = _of_many(_alike(found))
     named: dict[tuple[str, str], list[str]] = {}
-    for finding in told:
+    for finding in found:
         named.setdefault((finding.where, finding.says), []).append(finding.who)
     return [
-        f"{several(names, 'others')}{f' of {where}' if where else ''}: {says}" if any(names) else says
+        f"{', '.join(names) if every else several(names, 'others')}{f' of {where}' if where else ''}: {says}"
+        if any(names)
+        else says
         for (where, says), names in named.items()
     ]
+
+
+def _alike(found: Sequence[Complaint]) -> list[Complaint]:
+    """Hosts that lack OSDs say the same where they lack more than ``FEW`` different numbers of them."""
+    lacking = dict.fromkeys(finding.says for finding in found if finding.key.startswith(LACKING))
+    if len(lacking) <= FEW:
+        return list(found)
+    same = ranged(list(lacking)) or ""
+    return [replace(finding, says=same) if finding.key.startswith(LACKING) else finding for finding in found]
+
+
+def _of_many(found: Sequence[Complaint]) -> list[Complaint]:
+    """Findings that say the same of more than ``FEW`` hosts are of all of these."""
+    hosts: dict[str, dict[str, None]] = {}
+    for finding in found:
+        hosts.setdefault(finding.says, {})[finding.where] = None
+    many = {says: several(list(wheres)) for says, wheres in hosts.items() if len(wheres) > FEW}
+    return [replace(finding, where=many.get(finding.says, finding.where)) for finding in found]
 
 
 def _kind(finding: Complaint, before: Before | None) -> str:

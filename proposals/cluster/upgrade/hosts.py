@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proposals.text import notes
 from proposals.text.errors import InventoryError
 from proposals.text.names import shown
 
@@ -82,7 +83,9 @@ def targets(hosts: Mapping[str, Host]) -> dict[str, list[str]]:
 
 def several(found: Mapping[str, Sequence[str]]) -> str:
     """Return what is said of hosts whose sources have different versions."""
-    each = "; ".join(f"{version}: {', '.join(minions)}" for version, minions in sorted(found.items()))
+    each = "; ".join(
+        f"{version}: {notes.several(minions, most=notes.FEW)}" for version, minions in sorted(found.items())
+    )
     return (
         f"hosts' package sources have different versions of {MAIN} ({each}): give all of them the same, then run again"
     )

@@ -6,8 +6,9 @@ from proposals.cluster.upgrade import order
 from proposals.cluster.upgrade.hosts import Host
 from proposals.cluster.upgrade.record import Record
 from proposals.text.names import shown
-from proposals.text.notes import counted, several
+from proposals.text.notes import FEW, by_name, counted, several
 
+EACH = "'salt-run upgrade.status --out json' names each"
 NOTHING = "all hosts have the newest packages of Ceph that their sources have, and all daemons run from them"
 
 
@@ -28,7 +29,7 @@ def plan(hosts: Mapping[str, Host], last: set[str], systems: Sequence[str]) -> l
         first, *others = waiting
         if kind == "mds" and systems:
             lines.append(f"mds: one active server alone in {', '.join(systems)}, restored afterwards")
-        then = f", then {', '.join(others)}" if others else ""
+        then = f", then {several(others, most=FEW)}" if others else ""
         how = ", as many at once as Ceph allows (ok-to-stop --max)" if kind == "osd" and len(others) > 1 else ""
         count = counted(sum(map(len, waiting.values())), "daemon")
         lines.append(f"{kind}: {first} alone at first{then}{how}: {count}")
@@ -60,5 +61,20 @@ def status(hosts: Mapping[str, Host], record: Record | None, paused: str | None)
         lines.append(f"paused {shown(paused, 200)}: 'salt-run upgrade.resume' lets it go on")
     lines += versions(hosts)
     older = {minion: [n for kind in order.KINDS for n in host.waiting(kind)] for minion, host in hosts.items()}
-    lines += [f"{minion}: to begin anew: {', '.join(map(shown, names))}" for minion, names in older.items() if names]
-    return lines
+    anew = [(minion, map(shown, names), "to begin anew") for minion, names in older.items() if names]
+    return [*lines, *by_name(anew, "{who}: {text}: {names}", EACH)]
+
+
+def done(what: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what was done, a line for each host: ``node1: packages 16.2.15; restarted osd.1, osd.2``; of more than
+    ``FEW`` hosts a line for each thing.
+
+    what
+        By minion, each a verb and what it was done to.
+    """
+    if len(what) <= FEW:
+        return [f"{minion}: {'; '.join(told)}" for minion, told in what.items()]
+    parts = [(minion, each.partition(" ")) for minion, told in what.items() for each in told]
+    return by_name(
+        ((minion, names.split(", "), verb) for minion, (verb, _, names) in parts), "{who}: {text} {names}", EACH
+    )

@@ -1,0 +1,140 @@
+"""What runners answer for a thousand hosts is read on a screen, and ``--out json`` has all of it."""
+
+import pytest
+
+import runners.daemon
+import runners.health
+import runners.updates
+import runners.upgrade
+from proposals.cluster import maintenance
+from proposals.cluster.health import judge
+from proposals.cluster.health.findings import WRONG, Complaint
+from proposals.cluster.upgrade import hosts as upgraded
+from runners.engine import health, minions, stage_lock, taking_part, updating, upgrading
+
+HOSTS = [f"osd{number:04}" for number in range(1000)]
+OSDS = {host: [f"osd.{60 * number + slot}" for slot in range(60)] for number, host in enumerate(HOSTS)}
+WIDE = 200  # characters of a line
+OPTION = {"osd_memory_target": ["4294967296", "6442450944"]}
+WAITING = {host: dict.fromkeys(names, OPTION) for host, names in OSDS.items()}
+UNITS = {host: [name.replace("osd.", "ceph-osd@") for name in names] for host, names in OSDS.items()}
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch):
+    """Runners as Salt's loader leaves them, for whom nobody has to be asked."""
+    for module in (runners.daemon, runners.health, runners.updates, runners.upgrade):
+        monkeypatch.setattr(module, "__opts__", {"output": None}, raising=False)
+    for name in ("own", "free", "keep", "kept"):
+        monkeypatch.setattr(stage_lock, name, lambda *_: None)
+    monkeypatch.setattr(taking_part, "among", lambda opts, hosts=HOSTS, **_: list(hosts))
+    monkeypatch.setattr(minions, "ours", lambda opts: HOSTS)
+    monkeypatch.setattr(minions, "master", lambda opts: "salt")
+    monkeypatch.setattr(runners.daemon, "_looked", lambda: (WAITING, UNITS))
+    monkeypatch.setattr(health, "plan", lambda opts: None)
+
+
+def screen(answer):
+    """The lines of an answer, which a screen holds."""
+    lines = (answer.get("text") or answer["error"]).splitlines()
+    assert len(lines) <= 15 and max(map(len, lines)) <= WIDE, lines
+    return lines
+
+
+def test_what_waits_for_a_restart(monkeypatch):
+    told = runners.daemon.pending()
+    who, what = "osd0000, osd0001 and 998 more hosts", "osd.0, osd.1 and 59998 more"
+    assert screen(told) == [
+        f"{who}: {what}: osd_memory_target is 4294967296, would be 6442450944",
+        "'salt-run state.orch ceph.stage.restart' restarts them, host by host",
+        f"{who}: down: ceph-osd@0, ceph-osd@1 and 59998 more; see 'systemctl status' there",
+        "'salt-run daemon.pending --out json' names each",
+    ]
+    assert [finding["message"] for finding in told["findings"]] == [screen(told)[2]]
+    assert told["daemons"] == WAITING and told["down"] == UNITS
+    dry = runners.daemon.restart(test=True)
+    assert screen(dry)[0] == f"would restart {what} of {who}" and dry["changes"]["osd0999"] == OSDS["osd0999"]
+    few = {host: {"mon.a": OPTION} for host in HOSTS[:10]}
+    monkeypatch.setattr(runners.daemon, "_looked", lambda: (few, {}))
+    assert len(runners.daemon.pending()["text"].splitlines()) == 11
+
+
+def down(hosts):
+    return judge.Verdict(
+        tuple(Complaint(f"osd down {osd}", WRONG, osd, "down", where=host) for host in hosts for osd in OSDS[host][:3])
+    )
+
+
+def test_osds_that_are_down(monkeypatch):
+    monkeypatch.setattr(health, "judged", lambda *_, **__: down(HOSTS))
+    monkeypatch.setattr(runners.health, "_excused", set)
+    first, *_, last = screen(runners.health.show())
+    assert first == "wrong  osd.0, osd.1 and 2998 others of osd0000, osd0001 and 998 more hosts: down"
+    assert last == "'salt-run health.show --out json' names each"
+    told = runners.health.show(__out="json")["wrong"]
+    assert len(told) == 1000 and told[0] == "osd.0, osd.1, osd.2 of osd0000: down"
+    assert len("; ".join(judge.lines(down(HOSTS).wrong))) < WIDE
+    assert len(judge.lines(down(HOSTS[:10]).wrong)) == 10
+
+
+def test_hosts_that_lack_osds_share_a_line():
+    lacking = [Complaint(f"osd made {host}", WRONG, host, f"{number % 60 + 1} OSDs fewer than planned")
+               for number, host in enumerate(HOSTS)]  # fmt: skip
+    assert judge.lines(lacking) == ["osd0000, osd0001 and 998 others: 1 to 60 OSDs fewer than planned"]
+    assert judge.lines(lacking[:2]) == ["osd0000: 1 OSDs fewer than planned", "osd0001: 2 OSDs fewer than planned"]
+
+
+def newer(host, then="2"):
+    packages = {"ceph-common": ["1", then]}
+    return {"host": host, "packages": packages, "daemons": {name: ["osd", True] for name in OSDS[host]}, "leveldb": []}
+
+
+def look(then=lambda number: "2"):
+    every = upgraded.read({host: newer(host, then(number)) for number, host in enumerate(HOSTS)})
+    seen = {"manager": "a", "systems": [], "paused": None}
+    return upgrading.Look(every, every, HOSTS, seen, None)
+
+
+def test_an_upgrade(monkeypatch):
+    monkeypatch.setattr(upgrading, "at", lambda opts, refresh: look())
+    monkeypatch.setattr(upgrading, "against", lambda opts, look: [])
+    screen(runners.upgrade.check())
+    text = screen(runners.upgrade.status())
+    assert "osd0000, osd0001 and 998 more hosts: to begin anew: osd.0, osd.1 and 59998 more" in text
+    data = runners.upgrade.status(__out="json")
+    assert data["hosts"]["osd0999"]["anew"] == sorted(OSDS["osd0999"]) and data["left"] == HOSTS
+    monkeypatch.setattr(stage_lock, "own", lambda opts: {"stage": "upgrade"})
+    made = {host: ["packages 2", f"restarted {', '.join(names)}"] for host, names in OSDS.items()}
+    monkeypatch.setattr(upgrading, "carry_out", lambda opts, look, done, tell: done.update(made) or [])
+    done = runners.upgrade.carry_out()
+    assert screen(done)[:2] == [
+        "osd0000, osd0001 and 998 more hosts: packages 2",
+        "osd0000, osd0001 and 998 more hosts: restarted osd.0, osd.1 and 59998 more",
+    ]
+    assert done["changes"] == made
+
+
+def test_sources_that_differ():
+    found = upgraded.targets(look(lambda number: str(2 + number % 2)).hosts)
+    assert len(upgraded.several(found)) < 2 * WIDE
+
+
+def updated(ceph=()):
+    return {"pending": ["a", *ceph], "ceph": list(ceph), "reboot": "kernel", "daemons": ["osd.1"], "units": [],
+            "foreign": [], "asks": False, "host": "a"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ceph", "test"), [([], True), (["ceph-common"], True), (["ceph-common"], False)])
+def test_updates(monkeypatch, ceph, test):
+    monkeypatch.setattr(updating, "look", lambda *_, **__: {host: updated(ceph) for host in HOSTS})
+    monkeypatch.setattr(maintenance, "wanted", lambda *_: dict.fromkeys(HOSTS, maintenance.Allowed(True, True)))
+    monkeypatch.setattr(minions, "pillar", lambda opts: {"ready_timeout": 600})
+    told = runners.updates.apply(test=test)
+    assert any("osd0000, osd0001 and 998 more hosts: update" in line for line in screen(told))
+    assert len(runners.updates.status(__out="json")["due"]) == 1000
+    assert screen(runners.updates.status())[-1] == "'salt-run updates.status --out json' names each"
+
+
+def test_nobody_who_may_ask(monkeypatch):
+    with pytest.raises(Exception, match="osd0000, osd0001 and 998 more hosts: daemons of Ceph are here"):
+        updating.asks({}, {host: updated() for host in HOSTS})
