@@ -7,10 +7,12 @@ from proposals.cluster.health import judge
 from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from proposals.text.notes import counted
+from proposals.text.notes import FEW, by_host, by_name, counted, several
 from runners.engine import answer, health, jobs, one_at_a_time, spared, stage_lock, taking_part, waiting
 from runners.engine import minions as minions_
 
+EACH = "--out json has each host"
+OF_ONE = "'salt HOST links.report' tells of one"
 LIMIT = 180  # seconds one host may take to apply its links, the rollback included, and the cluster without progress
 
 
@@ -39,7 +41,8 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
         stage_lock.free(__opts__)
     reports = _reports(taking_part.among(__opts__, minions))
     problems = replies.lines(reports.problems)
-    problems += [f"{host}: {line}" for host, report in reports.answers.items() for line in report["problems"]]
+    lacks = [(host, (), line) for host, report in reports.answers.items() for line in report["problems"]]
+    problems += by_name(lacks, "{who}: {text}", OF_ONE)
     if problems:
         return answer.bad("\n".join(problems))
     differ = {host: report["changes"] for host, report in reports.answers.items() if report["changes"]}
@@ -47,7 +50,8 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
         told = f"the links of {counted(len(reports.answers), 'host')} are as planned"
         return {"text": told if reports.answers else "no host that takes part has planned links"}
     if test:
-        return {"text": "\n".join(f"{host}: {_words(changes)}" for host, changes in differ.items()), "changes": differ}
+        lines = by_host(((host, _words(changes)) for host, changes in differ.items()), EACH)
+        return {"text": "\n".join(lines), "changes": differ}
     return _changed(__opts__, differ, reports.answers)
 
 
@@ -55,19 +59,19 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
 def _changed(opts: Mapping, differ: Mapping[str, Mapping], told: Mapping[str, Mapping]) -> dict[str, Any]:
     """Apply what differs, turn by turn, as far as the cluster is as well as before; the runner's answer."""
     running = any(report["daemons"] for report in told.values())
-    lines: list[str] = []
+    done: dict[str, str] = {}
     for group in proof.turns(sorted(differ), minions_.master(opts), running):
         before = _before() if running else None
         # Of a cluster that does not answer, the change may be what mends it.
         if failures := _apply(group) if before is None else _spared(group, told[group[0]]["host"]):
-            return answer.bad("\n".join([*lines, *failures]))
-        lines += [f"{host}: {_words(differ[host])}" for host in group]
+            return answer.bad("\n".join([*by_host(done.items()), *failures]))
+        done |= {host: _words(differ[host]) for host in group}
         # One that did not answer before and does not now may be what the change is to mend: that is no reason to stop.
         judged = running and (before is not None or _before() is not None)
         if judged and (worse := _worse(before)):
-            text = f"stopped after {', '.join(group)}, the cluster is worse: {'; '.join(worse)}"
-            return answer.bad("\n".join([*lines, text]))
-    return {"text": "\n".join(lines), "changes": differ}
+            text = f"stopped after {several(group, most=FEW)}, the cluster is worse: {'; '.join(worse)}"
+            return answer.bad("\n".join([*by_host(done.items()), text]))
+    return {"text": "\n".join(by_host(done.items())), "changes": differ}
 
 
 def _spared(group: Sequence[str], host: str) -> list[str]:
@@ -95,14 +99,14 @@ def _apply(group: Sequence[str]) -> list[str]:
         return reports.problems
 
     lost = waiting.until_none(unknown, LIMIT, 2)
-    failures = [f"{minion}: does not answer any more: it rolls back by itself; see its console" for minion, *_ in lost]
+    failures = [(minion, "does not answer any more: it rolls back by itself; see its console") for minion, *_ in lost]
     why = {problem.minion: problem.text for problem in applied.failed}
     why |= {host: "; ".join(replies.failures(states)) for host, states in applied.answers.items()}
     for host, report in reports.answers.items():
         if changes := report["changes"]:
             reason = report["undone"] or why.get(host) or _words(changes)
-            failures.append(f"{host}: the new links failed and were rolled back: {reason}")
-    return failures
+            failures.append((host, f"the new links failed and were rolled back: {reason}"))
+    return by_host(failures)
 
 
 def _reports(minions: Sequence[str]) -> replies.Replies:

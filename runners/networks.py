@@ -15,6 +15,7 @@ from proposals.policy import store
 from proposals.text import argument_readers, names
 from proposals.text import tables as text_tables
 from proposals.text.errors import ArgumentError
+from proposals.text.notes import cut
 from runners.engine import answer, jobs, minions, network_proof, pages, planning
 
 
@@ -48,7 +49,7 @@ def populate(**kwargs: Any) -> answer.Answer:
     planned, root = _plan(kwargs)
     report = store.populate_network(root, fragments.wanted(planned), planned.arguments.force)
     shown = planned.as_dict()
-    text = "\n".join([text_tables.printed(tables.proposal, shown), *report.messages])
+    text = "\n".join([text_tables.printed(tables.proposal, shown), *cut(report.messages, "--out json has each")])
     return answer.Answer(text, {**shown, "messages": report.messages}, report.status)
 
 

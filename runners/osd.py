@@ -29,11 +29,13 @@ from runners.engine import (
 
 
 @answer.answers
-def report_(*, page: str | None = None, **_: Any) -> answer.Output:
+def report_(*, page: str | None = None, all: bool = False, **_: Any) -> answer.Output:
     """Show every planned OSD's real data, DB and WAL beside the plan; exit status 1 where one differs.
 
     page
         A file, ``.html`` or ``.svg``: the same as a picture is written there too.
+    all
+        Tell of each OSD; else, where hosts are many, of those that are not as planned.
 
     CLI Example:
 
@@ -42,16 +44,15 @@ def report_(*, page: str | None = None, **_: Any) -> answer.Output:
         salt-run osd.report
         salt-run osd.report page=/srv/osds.html
     """
-    form = drawing.form_of(page) if page else ""
-    planned_osds, members = planned.osds(site.site(__opts__)), minions.members(__opts__)
+    form, members = drawing.form_of(page) if page else "", minions.members(__opts__)
     hosts = jobs.ask(__opts__, members["storage"], "osd.report")
     metadata = jobs.ask(__opts__, members["master"], "cluster_osds.metadata", kind=list).whole()
-    osds = report.report(planned_osds, hosts.answers, next(iter(metadata.values())))
+    osds = report.report(planned.osds(site.site(__opts__)), hosts.answers, next(iter(metadata.values())))
     good = sum(not osd["problems"] for osd in osds)
     silent = replies.lines(hosts.problems)
     if page:
         atomic.write(str(page), drawing.rendered(pictures.picture(osds, silent), form))
-    text = "\n".join([*map(report.text, osds), *silent, f"{good} of {len(osds)} OSDs are as planned"])
+    text = "\n".join([*report.lines(osds, all), *silent, f"{good} of {len(osds)} OSDs are as planned"])
     return answer.Answer(text, {"osds": osds, "messages": silent}, status=int(good != len(osds)))
 
 
@@ -228,8 +229,7 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
         return {"text": "no OSD waits for data: nothing changed"}
     found, told = look.moves(__opts__), jobs.cluster(__opts__, "cluster_fill.movers", kind=dict)
     lines = growth.plan(look.items, found, told, look.absent)
-    if look.begun:
-        lines.append(growth.goes_on(look.begun))
+    lines += [growth.goes_on(look.begun)] if look.begun else []
     if against := moves.against(found):
         return answer.bad("\n".join([*lines, "refused, nothing was changed:", *against]))
     if test:

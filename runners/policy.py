@@ -9,11 +9,12 @@ from proposals.policy import merging, policy
 from proposals.stages import replies, targets
 from proposals.text import tables
 from proposals.text.errors import PolicyError
-from proposals.text.notes import by_host, several
+from proposals.text.notes import by_host, cut, several
 from proposals.validation import check as checks
 from proposals.validation import judging
 from runners.engine import answer, compiled, early, jobs, keys, minions, parts, stage_lock
 
+GONE = "'salt-run policy.check --out json' names each disk that is gone"
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
 
@@ -104,12 +105,13 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     generation_disk.prune(paths, generation_disk.kept(built))
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built, bool(changes))]
-    lines += [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
+    again = [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
+    lines += cut(again, "--out json has each")
     lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
     lines += [*choice.warnings, *strays.found(choice)]
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += named.keyrings(named.known(paths), built.named)
-    lines += [f"{each.hosts[0]}: {each.message}; {each.fix}" for each in gone_disks]
+    lines += by_host(((each.hosts[0], f"{each.message}; {each.fix}") for each in gone_disks), GONE)
     lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
     state = "is served now" if "generation" in changes else "was served already"
     state += "" if changes else ", nothing changed"

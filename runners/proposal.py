@@ -13,7 +13,10 @@ from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
 from proposals.text.errors import ArgumentError, PlanError
+from proposals.text.notes import cut
 from runners.engine import answer, look, pages, planning
+
+AGAIN = "'salt-run proposal.populate --out json' has each"
 
 
 @answer.answers
@@ -50,7 +53,8 @@ def populate(**kwargs: Any) -> answer.Answer:
     planned, parsed, root, stale = planning.plan(__opts__, kwargs)
     report = store.populate(root, planned, force=parsed.force)
     shown, messages = planned.as_dict(), [*stale, *report.messages]
-    text = "\n".join([tables.printed(tables.proposal, shown, everything), *messages])
+    told = tables.messages(messages, everything)
+    text = "\n".join([tables.printed(tables.proposal, shown, everything), *told])
     return answer.Answer(text, {**shown, "messages": messages}, report.status)
 
 
@@ -76,7 +80,7 @@ def default(**_: Any) -> dict[str, Any]:
         report = store.populate(planned.root, planned.plan, propose_policy=False)
     except PlanError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
-    lines = ["warning: " + message for message in report.messages] if report.status else []
+    lines = cut(["warning: " + message for message in report.messages] if report.status else [], AGAIN)
     total = planned.plan.as_dict()["summary"]
     lines.append(f"proposal 'default': {total['osds']} OSDs on {total['hosts']} hosts (salt-run proposal.show)")
     changes = {key: list(files) for key in ("written", "removed") if (files := getattr(report, key))}

@@ -12,7 +12,7 @@ from proposals.cluster import moves
 from proposals.cluster.crush import ROOT
 from proposals.cluster.removal.items import Item, digest
 from proposals.settings.pools import TYPES
-from proposals.text.notes import counted, several
+from proposals.text.notes import by_name, several
 from proposals.text.sizes import TIB
 
 WAIT = "'salt-run osd.fill' says how much would move, and gives it to them"
@@ -136,13 +136,12 @@ def goes_on(begun: Mapping) -> str:
 
 
 def listed(items: Sequence[Item]) -> list[str]:
-    """Return a line for each host of OSDs that wait."""
+    """Return a line for each host of OSDs that wait; of many hosts one for all."""
     by_minion: dict[str, list[str]] = {}
     for item in items:
         by_minion.setdefault(item.minion, []).append(item.name)
-    return [
-        f"  {minion}: {counted(len(names), 'OSD')}: {', '.join(names)}" for minion, names in sorted(by_minion.items())
-    ]
+    told = ((minion, names, "") for minion, names in sorted(by_minion.items()))
+    return by_name(told, "  {who}: {count}: {names}", noun="OSD")
 
 
 def movers(told: Mapping) -> list[str]:

@@ -1,7 +1,11 @@
 """Every OSD as it is beside what was planned, line by line. Nothing here opens a file or asks a minion."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from proposals.text.notes import FEW, SCREEN, by_name
+
+PLANNED = "as planned"
+EACH = "all=true tells of each OSD, --out json too"
 SILENT: Mapping[str, Mapping] = {"osds": {}, "names": {}}  # in place of a host's answer
 LABELS = {"data": "bluestore_bdev", "db": "bluefs_db", "wal": "bluefs_wal"}  # of `ceph osd metadata`
 
@@ -32,14 +36,38 @@ def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadat
     return lines
 
 
+def lines(osds: Sequence[Mapping], every: bool = False) -> list[str]:
+    """Return what a person reads of all OSDs of ``report``: each; of more than ``FEW`` hosts and a screen those that
+    are not as planned, or are to move, where they are alike.
+
+    every
+        Each, however many there are.
+    """
+    if every or len(osds) <= SCREEN or len({osd["host"] for osd in osds}) <= FEW:
+        return [text(osd) for osd in osds]
+    odd: dict[tuple[str, str], list[str]] = {}
+    for osd in osds:
+        if (state := _state(osd)) != PLANNED:
+            odd.setdefault((osd["host"], state), []).append(_name(osd))
+    return [*by_name(((host, names, state) for (host, state), names in odd.items()), few=0), EACH]
+
+
 def text(line: Mapping) -> str:
     """Return what a person reads of one OSD of ``report``."""
     where = " ".join(
         f"{role} {line[role]} {_size(line[f'{role}_size'])}" for role in ("data", "db", "wal") if line[role]
     )
+    return f"osd.{line['id']} {line['host']} {where}: {_state(line)}"
+
+
+def _name(line: Mapping) -> str:
+    """The OSD's name; where it is not known, the disk that it is planned on."""
+    return str(line["data"]) if line["id"] is None else f"osd.{line['id']}"
+
+
+def _state(line: Mapping) -> str:
     waits = f", its {' and '.join(line['waits'])} waits for osd.migrate" if line["waits"] else ""
-    state = "; ".join(line["problems"]) or f"as planned{waits}"
-    return f"osd.{line['id']} {line['host']} {where}: {state}"
+    return "; ".join(line["problems"]) or f"{PLANNED}{waits}"
 
 
 def _now(wanted: Mapping, moves: Mapping, lies: Mapping, names: Mapping) -> tuple[dict, list[str]]:

@@ -7,6 +7,7 @@ from proposals.text.notes import NAMED, counted, several
 
 ROWS = 8  # of one table; where there are more, rows that differ in numbers alone become one
 LINES = 3  # of warnings or hints that differ in numbers alone
+EACH = "--all tells each (with salt-run: all=true)"
 ALL = "--all shows each host and device (with salt-run: all=true)"
 _NUMBER = r"\d+(?:\.\d+)?"
 _VARIES = re.compile(rf"/dev/[^\s,;:]+|{_NUMBER}(?: to {_NUMBER})?")

@@ -70,8 +70,9 @@ def by_name(
     form: str = "{who}: {names}: {text}",
     where: str = "",
     noun: str = "daemon",
+    few: int = FEW,
 ) -> list[str]:
-    """A line for each host and what it names; of more than ``FEW`` hosts those of the same text share one, and further
+    """A line for each host and what it names; of more than ``few`` hosts those of the same text share one, and further
     lines are counted: ``osdnode1, osdnode2 and 118 more hosts: osd.0, osd.1 and 7078 more: down``.
 
     told
@@ -81,7 +82,7 @@ def by_name(
     where
         As for ``by_host``."""
     listed = [(host, list(names), text) for host, names, text in told]
-    if len({host for host, *_ in listed}) <= FEW:
+    if len({host for host, *_ in listed}) <= few:
         return [
             form.format(who=host, names=", ".join(names), text=text, count=counted(len(names), noun))
             for host, names, text in listed
@@ -99,6 +100,13 @@ def by_name(
         for text, who in hosts.items()
     ]  # fmt: skip
     return _cut(list(zip(said, hosts.values(), strict=True)), where)
+
+
+def cut(lines: Sequence[str], where: str) -> list[str]:
+    """Lines; beyond a screen the first ``FEW``, how many more there are, and ``where`` they are told."""
+    if len(lines) <= SCREEN:
+        return list(lines)
+    return [*lines[:FEW], f"and {len(lines) - FEW} more: {where}"]
 
 
 def _cut(said: Sequence[tuple[str, Iterable[str]]], where: str) -> list[str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from proposals.text import glance
 from proposals.text.argument_readers import words
 from proposals.text.console import console, row, table, text
-from proposals.text.notes import SCREEN, counted, several
+from proposals.text.notes import SCREEN, counted, cut, several
 from proposals.text.sizes import gib, terabytes
 
 TRIED = ("layout", "osds", "data_disks", "behind_bytes", "lost_at_most", "why_not", "chosen")  # of a candidate
@@ -208,17 +208,23 @@ def report(answer: Mapping, everything: bool = False) -> None:
     """What populate did to files."""
     out = console()
     for word in ("written", "kept", "removed"):
-        for line in _files(answer[word], everything or word == "kept"):
+        # Of files that somebody edited a person may look for each: all of a screen are named.
+        for line in _files(answer[word], everything, SCREEN if word == "kept" else glance.ROWS):
             out.print(text(f"{word:8} {line}"))
-    for message in answer["messages"]:
+    for message in messages(answer["messages"], everything):
         out.print(text(message))
     if not (answer["written"] or answer["removed"] or answer["kept"]):
         out.print("nothing to write: all files are as planned")
 
 
-def _files(paths: Sequence[str], each: bool) -> list[str]:
-    """Paths by name, or where there are many, how many lie in each folder."""
-    if each or len(paths) <= glance.ROWS:
+def messages(told: Sequence[str], everything: bool = False) -> list[str]:
+    """What populate said of files that were edited; beyond a screen the first ones. ``everything``: all."""
+    return list(told) if everything else cut(told, glance.EACH)
+
+
+def _files(paths: Sequence[str], each: bool, few: int) -> list[str]:
+    """Paths by name, or of more than ``few`` how many lie in each folder."""
+    if each or len(paths) <= few:
         return list(paths)
     folders = Counter(path.rpartition("/")[0] for path in paths)
     return [f"{folder}/: {counted(count, 'file')}" for folder, count in folders.items()]

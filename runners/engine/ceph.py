@@ -1,9 +1,11 @@
 """What the running cluster is asked and told by planned ``ceph`` commands, through the host with the role master."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, NAMED, SCREEN
 from runners.engine import answer, jobs, stage_log, stage_look
 
 LATER = "looked at when the cluster runs"  # what a step says where ``found`` is None
@@ -42,10 +44,19 @@ def run(opts: Mapping, commands: Sequence[Sequence[str]], test: bool, steady: st
     if not commands:
         return {"text": f"{steady}: nothing changed"}
     if test:
-        return {"text": "\n".join(["would run:", *lines]), "changes": {"ceph": lines}}
+        return {"text": "\n".join(["would run:", *_folded(lines)]), "changes": {"ceph": lines}}
     stage_look.keep(opts, None)
     jobs.cluster(opts, "cluster_crush.apply", [commands])
-    return {"text": "\n".join(lines), "changes": {"ceph": lines}}
+    return {"text": "\n".join(_folded(lines)), "changes": {"ceph": lines}}
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """Commands for a person: beyond a screen the first ones, and how many more of each kind there are."""
+    if len(lines) <= SCREEN:
+        return list(lines)
+    kinds = Counter(" ".join(line.split()[:4]) for line in lines[FEW:])
+    more = ", ".join(f"{count} of '{kind}'" for kind, count in kinds.most_common(NAMED))
+    return [*lines[:FEW], f"and {len(lines) - FEW} more, {more}: --out json has each"]
 
 
 def change(
@@ -72,13 +83,13 @@ def change(
     """
     lines = [typed(command) for command in commands]
     if against:
-        return answer.bad("\n".join([*lines, *moves, "refused, nothing was changed:", *against]))
+        return answer.bad("\n".join([*_folded(lines), *moves, "refused, nothing was changed:", *against]))
     if test:
-        return {"text": "\n".join(["would run:", *lines, *moves])}
+        return {"text": "\n".join(["would run:", *_folded(lines), *moves]), "changes": {"ceph": lines}}
     stage_log.note(opts, **log, commands=list(commands))
     if typed_as:
         ran = jobs.cluster(opts, "cluster_crush.move", [list(commands), typed_as], dict)["run"]
         lines = [typed(command.split()) for command in ran]
     else:
         jobs.cluster(opts, "cluster_crush.apply", [list(commands)])
-    return {"text": "\n".join([*lines, *moves]), "changes": {"ceph": lines}}
+    return {"text": "\n".join([*_folded(lines), *moves]), "changes": {"ceph": lines}}

@@ -196,6 +196,7 @@ def test_a_host_that_does_not_answer_is_named_and_its_osds_are_not_called_unmade
     monkeypatch.setattr(planned, "osds", lambda _: {f"node{n}": {disk: {"uuids": [f"u{n}"]}} for n in (1, 2)})
     monkeypatch.setattr(jobs, "ask", lambda _, __, function, **___: said[function])
     text, shown = runners["osd.report"]()["text"], runners["view.osds"]()
+    assert runners["osd.report"](all=True)["text"] == text
     assert "osd.0 node1" in text and "node2 data /dev/disk/by-id/d -: is not known: its host did not answer" in text
     assert "run ceph.stage.deploy" not in text + str(shown) and "node2: does not answer" in text
     assert shown["summary"] == "1 of 2 OSDs as planned" and shown["lines"][0].startswith("node2: does not answer")

@@ -4,13 +4,18 @@ import pytest
 
 import runners.daemon
 import runners.health
+import runners.links
+import runners.tuning
 import runners.updates
 import runners.upgrade
-from proposals.cluster import maintenance
+from proposals.cluster import growth, maintenance, report
 from proposals.cluster.health import judge
 from proposals.cluster.health.findings import WRONG, Complaint
+from proposals.cluster.removal.items import Item
 from proposals.cluster.upgrade import hosts as upgraded
-from runners.engine import health, minions, stage_lock, taking_part, updating, upgrading
+from proposals.stages.replies import Replies
+from proposals.text import tables
+from runners.engine import ceph, health, jobs, minions, stage_lock, taking_part, updating, upgrading
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 OSDS = {host: [f"osd.{60 * number + slot}" for slot in range(60)] for number, host in enumerate(HOSTS)}
@@ -23,7 +28,8 @@ UNITS = {host: [name.replace("osd.", "ceph-osd@") for name in names] for host, n
 @pytest.fixture(autouse=True)
 def asked(monkeypatch):
     """Runners as Salt's loader leaves them, for whom nobody has to be asked."""
-    for module in (runners.daemon, runners.health, runners.updates, runners.upgrade):
+    for name in ("daemon", "health", "links", "tuning", "updates", "upgrade"):
+        module = getattr(runners, name)
         monkeypatch.setattr(module, "__opts__", {"output": None}, raising=False)
     for name in ("own", "free", "keep", "kept"):
         monkeypatch.setattr(stage_lock, name, lambda *_: None)
@@ -138,3 +144,77 @@ def test_updates(monkeypatch, ceph, test):
 def test_nobody_who_may_ask(monkeypatch):
     with pytest.raises(Exception, match="osd0000, osd0001 and 998 more hosts: daemons of Ceph are here"):
         updating.asks({}, {host: updated() for host in HOSTS})
+
+
+def osds(differ=lambda number: True):
+    return [
+        {"id": None, "host": host, "data": f"/dev/disk/by-id/{name}", "data_size": 1, "db": None, "wal": None,
+         "problems": ["is not known: its host did not answer"] * differ(number), "waits": []}
+        for number, (host, names) in enumerate(OSDS.items()) for name in names
+    ]  # fmt: skip
+
+
+def test_osds_beside_their_plan():
+    who = "osd0000, osd0001 and 998 more hosts"
+    assert report.lines(osds()) == [
+        f"{who}: /dev/disk/by-id/osd.0, /dev/disk/by-id/osd.1 and 59998 more: is not known: its host did not answer",
+        report.EACH,
+    ]
+    assert report.lines(osds(lambda number: False)) == [report.EACH]
+    one, _ = report.lines(osds(lambda number: not number))
+    assert one.startswith("osd0000: /dev/disk/by-id/osd.0, /dev/disk/by-id/osd.1 and 58 more: is not known")
+    assert len(report.lines(osds(), every=True)) == 60000 and len(report.lines(osds()[:600])) == 600
+
+
+def test_osds_that_wait_for_data():
+    items = [Item("osd", name, host, name) for host, names in OSDS.items() for name in names]
+    assert growth.listed(items) == ["  osd0000, osd0001 and 998 more hosts: 60000 OSDs: osd.0, osd.1 and 59998 more"]
+    assert growth.listed(items[:1]) == ["  osd0000: 1 OSD: osd.0"]
+
+
+SETTING = {"id": "swappiness", "on": "vm.swappiness", "found": 60, "wanted": 10, "why": ""}
+
+
+@pytest.mark.parametrize(
+    "odd", [[], [{**SETTING, "state": "left", "why": "no such disk"}, {**SETTING, "state": "drift"}]]
+)
+def test_kernel_settings(monkeypatch, odd):
+    checked = {"tunings.wanted": "throughput", "tunings.check": [*odd, {"state": "ok"}]}
+    monkeypatch.setattr(jobs, "ask_several", lambda *_: Replies(dict.fromkeys(HOSTS, checked), []))
+    who = "osd0000, osd0001 and 998 more hosts"
+    settings = [f"  {who}: DRIFT: swappiness: is 60, wanted 10 (vm.swappiness)",
+                f"  {who}: left out: swappiness: no such disk (vm.swappiness)"]  # fmt: skip
+    assert screen(runners.tuning.check()) == [
+        f"{who}: throughput, 1 of {1 + len(odd)} settings hold", *settings[: len(odd)], runners.tuning.EACH,
+    ]  # fmt: skip
+    assert len(runners.tuning.check(__out="json")) >= 1000
+    monkeypatch.setattr(jobs, "ask_several", lambda *_: Replies(dict.fromkeys(HOSTS[:10], checked), []))
+    assert len(runners.tuning.check()["text"].splitlines()) == 10 * (1 + len(odd))
+
+
+def test_commands_for_the_cluster(monkeypatch):
+    commands = [["osd", "crush", "add-bucket", f"r{n}", "rack"] for n in range(1000)]
+    told = ceph.run({}, commands, True, "")
+    assert screen(told)[-1] == "and 990 more, 990 of 'ceph osd crush add-bucket': --out json has each"
+    assert len(told["changes"]["ceph"]) == 1000
+    refused = ceph.change({}, commands, [], ["too full"], False)
+    assert screen(refused)[-1] == "too full"
+    assert len(ceph.change({}, commands, [], [], True)["changes"]["ceph"]) == 1000
+    assert len(ceph.run({}, commands[:50], True, "")["text"].splitlines()) == 51
+
+
+@pytest.mark.parametrize("problems", [[], ["eno2 has no link"]])
+def test_links(monkeypatch, problems):
+    told = {"changes": {"bond0": "would be made"}, "problems": problems, "daemons": [], "host": "a", "undone": ""}
+    monkeypatch.setattr(runners.links, "_reports", lambda hosts: Replies(dict.fromkeys(hosts, told), []))
+    said = "eno2 has no link" if problems else "bond0 would be made"
+    assert screen(runners.links.deploy(HOSTS, test=True))[0] == f"osd0000, osd0001 and 998 more hosts: {said}"
+
+
+def test_files_that_are_kept():
+    kept = [f"profile-a/cluster/{host}.sls" for host in HOSTS]
+    answer = {"written": [], "removed": [], "kept": kept, "messages": [f"{path} was edited" for path in kept]}
+    text = tables.printed(tables.report, answer)
+    assert text.startswith("kept     profile-a/cluster/: 1000 files\n")
+    assert screen({"text": text})[-1] == "and 990 more: --all tells each (with salt-run: all=true)"
+    assert len(tables.printed(tables.report, answer, True).splitlines()) == 2000
