@@ -1,14 +1,16 @@
 """Network answers as tables for people."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from proposals.networking.bonding import gbits
 from proposals.text.argument_readers import words
 from proposals.text.console import console, row, table, text
-from proposals.text.notes import counted, several
+from proposals.text.notes import FEW, SCREEN, counted, several
 from proposals.text.tables import printed
 
-MANY = 24  # hosts; of more, equal ones share a line
+MANY = 24  # hosts; of more, equal ones share a line, and no square of all with all is shown
+EACH = "--out json has each"
 
 
 def proposal(answer: Mapping) -> None:
@@ -58,7 +60,15 @@ def _ports(host: Mapping) -> Iterator[tuple]:
 
 
 def matrix(title: str, hosts: Sequence[str], answers: Mapping[str, Mapping[str, bool]]) -> str:
-    """Who reaches whom, as text: ``.`` answered, ``X`` did not, ``?`` was not asked."""
+    """Who reaches whom, as text: ``.`` answered, ``X`` did not, ``?`` was not asked; of more than ``MANY`` hosts how
+    many pairs did."""
+    if len(hosts) > MANY:
+        good = [answers.get(one, {}).get(other) for one in hosts for other in hosts if one != other]
+        if all(good):
+            return f"{title}: all {len(hosts)} hosts reach all"
+        told = {"answered": True, "did not": False, "were not asked": None}
+        counts = [f"{count} {word}" for word, which in told.items() if (count := good.count(which))]
+        return f"{title}: of {len(good)} pairs of {len(hosts)} hosts {', '.join(counts)}"
 
     def cell(one: str, other: str) -> str:
         return "-" if one == other else {True: ".", False: "X", None: "?"}[answers.get(one, {}).get(other)]
@@ -67,7 +77,17 @@ def matrix(title: str, hosts: Sequence[str], answers: Mapping[str, Mapping[str, 
 
 
 def rates(title: str, hosts: Sequence[str], found: Mapping[tuple[str, str], float]) -> str:
-    """What each pair carries, in Mb/s."""
+    """What each pair carries, in Mb/s; of more than ``MANY`` hosts the least, the usual and the most, and the slowest
+    pairs."""
+    if len(hosts) > MANY:
+        pairs = len(hosts) * (len(hosts) - 1) // 2
+        if not found:
+            return f"{title}: none of {pairs} pairs was measured"
+        least, usual, most = min(found.values()), median(found.values()), max(found.values())
+        rate = f"least {least:.0f}, median {usual:.0f}, largest {most:.0f}; the slowest pairs:"
+        slowest = sorted(found.items(), key=lambda pair: pair[1])[:FEW]
+        lines = [f"  {one} to {other}: {rate:.0f}" for (one, other), rate in slowest]
+        return "\n".join([f"{title}, Mb/s of {len(found)} of {pairs} pairs: {rate}", *lines])
 
     def cell(one: str, other: str) -> str:
         rate = found.get((one, other), found.get((other, one)))
@@ -87,17 +107,26 @@ def _square(title: str, hosts: Sequence[str], cell: Callable[[str, str], str]) -
 
 
 def bonds(hosts: Mapping[str, Mapping]) -> str:
-    """Every bond's ports as text."""
+    """Every bond's ports as text; of more than ``MANY`` hosts equal ones in one line, and what a screen does not hold
+    counted."""
+    rows = _grouped(_bonds(hosts))
+    most = SCREEN if len(hosts) > MANY else len(rows)
 
     def show(_: object) -> None:
         ports = table("", "host", "bond", "mode", "port", "link", "speed", "LACP", "partner", "errors")
-        for host, mine in hosts.items():
-            for name, bond in mine.items():
-                for port, one in bond["ports"].items():
-                    speed = gbits(one["speed"]) if one["speed"] else None
-                    link = "yes" if one["link"] else "no"
-                    more = one["lacp"], bond["partner"], one["errors"]
-                    row(ports, host, name, bond["mode"], port, link, speed, *more)
+        for cells, names in rows[:most]:
+            row(ports, names, *cells)
         console().print(ports)
+        if rows[most:]:
+            console().print(f"and {counted(len(rows) - most, 'more line')}: {EACH}")
 
     return printed(show, None)
+
+
+def _bonds(hosts: Mapping[str, Mapping]) -> Iterator[tuple[str, tuple]]:
+    for host, mine in hosts.items():
+        for name, bond in mine.items():
+            for port, one in bond["ports"].items():
+                speed = gbits(one["speed"]) if one["speed"] else None
+                link = "yes" if one["link"] else "no"
+                yield host, (name, bond["mode"], port, link, speed, one["lacp"], bond["partner"], one["errors"])

@@ -50,19 +50,21 @@ def several(names: Sequence[str], more: str = "more hosts", most: int = NAMED) -
     return f"{', '.join(names[:2])} and {len(names) - 2} {more}"
 
 
-def by_host(pairs: Iterable[tuple[str, str]], where: str = "") -> list[str]:
+def by_host(pairs: Iterable[tuple[str, str]], where: str = "", noun: str = "host") -> list[str]:
     """A line for each host and text; of more than ``FEW`` those of the same text share one, and further lines are
     counted.
 
     where
-        Where each host is named, told in a last line of its own where lines are shared or counted."""
+        Where each host is named, told in a last line of its own where lines are shared or counted.
+    noun
+        What they are in place of hosts."""
     listed = list(pairs)
     if len(listed) <= FEW:
         return [f"{host}: {text}" for host, text in listed]
     hosts: dict[str, list[str]] = {}
     for host, text in listed:
         hosts.setdefault(text, []).append(host)
-    return _cut([(f"{several(names)}: {text}", names) for text, names in hosts.items()], where)
+    return _cut([(f"{several(names, f'more {noun}s')}: {text}", names) for text, names in hosts.items()], where, noun)
 
 
 def by_name(
@@ -109,10 +111,10 @@ def cut(lines: Sequence[str], where: str) -> list[str]:
     return [*lines[:FEW], f"and {len(lines) - FEW} more: {where}"]
 
 
-def _cut(said: Sequence[tuple[str, Iterable[str]]], where: str) -> list[str]:
+def _cut(said: Sequence[tuple[str, Iterable[str]]], where: str, noun: str = "host") -> list[str]:
     """The first ``FEW`` lines, each given with its hosts; the others counted."""
     rest = {host for _, hosts in said[FEW:] for host in hosts}
-    more = [f"and {counted(len(said) - FEW, 'more line')} of {counted(len(rest), 'host')}"] if rest else []
+    more = [f"and {counted(len(said) - FEW, 'more line')} of {counted(len(rest), noun)}"] if rest else []
     return [*(line for line, _ in said[:FEW]), *more, *([where] if where else [])]
 
 

@@ -8,6 +8,7 @@ from proposals.inventory import kept
 from proposals.networking import proof, tables
 from proposals.stages import replies
 from proposals.text.errors import ArgumentError
+from proposals.text.notes import FEW, by_name
 from runners.engine import jobs, minions
 
 SECONDS = 3  # of one measurement
@@ -38,12 +39,18 @@ def ping(opts: Mapping, size: int | None = None) -> Proof:
         mtu = max(place["mtu"] for place in hosts.values()) if size == LARGEST else size
         targets = {host: place["address"] for host, place in hosts.items()}
         rows = jobs.ask(opts, hosts, "links_proof.ping", [targets, mtu])
-        problems = replies.lines(rows.problems)
-        problems += [*(proof.small(hosts, mtu) if mtu else []), *proof.unreached(rows.answers)]
+        told = [
+            [
+                *replies.lines(rows.problems),
+                *(proof.small(hosts, mtu, every) if mtu else []),
+                *proof.unreached(rows.answers, every),
+            ]
+            for every in (True, len(hosts) <= FEW)
+        ]
         title = f"{kind}, frames of {mtu} bytes" if mtu else kind
         seen.tables.append(tables.matrix(title, sorted(hosts), rows.answers))
-        seen.problems.extend(f"{kind}: {line}" for line in problems)
-        seen.data[kind] = {"matrix": rows.answers, "problems": problems, "mtu": mtu}
+        seen.problems.extend(_folded(kind, *told))
+        seen.data[kind] = {"matrix": rows.answers, "problems": told[0], "mtu": mtu}
     return seen
 
 
@@ -57,24 +64,33 @@ def iperf(opts: Mapping, seconds: int, streams: int) -> Proof:
     """
     seen = Proof([], [], {})
     for kind, hosts in _networks(opts):
-        rates, together, problems = _measured(opts, hosts, seconds, streams)
-        problems += proof.slow(rates)
+        rates, together, failed = _measured(opts, hosts, seconds, streams)
+        few = len(hosts) <= FEW
+        told = [[*proof.unmeasured(failed, every), *proof.slow(rates, every)] for every in (True, few)]
         speeds = {host: place["speed"] for host, place in hosts.items() if place["speed"]}
         total = sum(together.values())
-        seen.tables.extend([tables.rates(kind, sorted(hosts), rates), *proof.below(rates, speeds)])
+        seen.tables.extend([tables.rates(kind, sorted(hosts), rates), *proof.below(rates, speeds, few)])
         seen.tables.append(f"all against {min(hosts)}: {total:.0f} Mb/s together")
-        seen.problems.extend(f"{kind}: {line}" for line in problems)
+        seen.problems.extend(_folded(kind, *told))
         pairs = {f"{client} {server}": rate for (client, server), rate in rates.items()}
-        seen.data[kind] = {"rates": pairs, "together": total, "problems": problems}
+        below = proof.below(rates, speeds)
+        seen.data[kind] = {"rates": pairs, "together": total, "below": below, "problems": told[0]}
     return seen
+
+
+def _folded(kind: str, every: Sequence[str], told: Sequence[str]) -> list[str]:
+    """A network's problems for a person, and where each of them is told."""
+    return [f"{kind}: {line}" for line in (*told, *([tables.EACH] if len(told) < len(every) else []))]
 
 
 def bonds(opts: Mapping) -> Proof:
     """Ask every host for its bonds."""
     answered = jobs.ask(opts, minions.ours(opts), "links_proof.bonds")
     problems = replies.lines(answered.problems)
+    lacking: list[tuple[str, tuple, str]] = []
     for host, found in answered.answers.items():
-        problems += [f"{host}: {line}" for bond in found.values() for line in bond["problems"]]
+        lacking += [(host, (), line) for bond in found.values() for line in bond["problems"]]
+    problems += by_name(lacking, "{who}: {text}", tables.EACH)
     return Proof([tables.bonds(answered.answers)], problems, answered.answers)
 
 
