@@ -1,9 +1,10 @@
 """Which minions are ours, which role each has, and what the site tells its own master."""
 
 import copy
+import os
 import re
+import stat
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import salt.pillar
@@ -15,10 +16,11 @@ from proposals.inventory import kept
 from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.form import has
 from proposals.text.notes import FEW, several
-from runners.engine import stage_lock
+from runners.engine import serves, stage_lock
 from runners.engine.stage_memory import Memory
 
 TARGET, SHIPPED = "ceph_minions", "*"  # of pillar/ceph/minions.sls
+OWN = ("minions.sls", "site.sls")  # what a site may have of its own in place of the shipped ones
 BROKEN = re.compile(r" error in (?P<path>/.+):$")  # of Salt's pillar module `stack`
 PROBLEM = re.compile(r'^(.+)\n  in "<unicode string>", line (\d+), column \d+$', re.MULTILINE)  # of PyYAML, the last
 NEEDED = {"all", "master"}  # of the members that configure names
@@ -32,7 +34,7 @@ def ours(opts: Mapping) -> list[str]:
     """
     target = told(opts)[TARGET]
     own_file = site(opts).root / "minions.sls"
-    if target == SHIPPED and not own_file.exists() and (other := _other_top(opts)):
+    if target == SHIPPED and not own_file.is_file() and (other := serves.beside(opts)):
         accepted = several(match(opts, "*"), "more", FEW) or "none"
         raise ProposalError(
             f"this master serves its minions something else already ({other}): which of them are Halocline's? Write "
@@ -112,8 +114,9 @@ def told(opts: Mapping) -> dict[str, Any]:
 
     The steps of a stage share one until one of them changes anything (``anew``): to compile it takes 0.1 s and more.
 
-    Raises ProposalError where the master does not serve Halocline's pillar.
+    Raises ProposalError where the master does not serve Halocline's pillar, or a file of the site's for it is no file.
     """
+    _files(opts)
     compiled = _PILLAR.kept(opts)
     if compiled is None:
         compiled = _compiled(opts)
@@ -160,14 +163,21 @@ def members(opts: Mapping) -> dict[str, list[str]]:
     return every
 
 
-def _roots(opts: Mapping, kind: str) -> list[Path]:
-    """The site's own folders among ``file_roots`` or ``pillar_roots``: all but ours."""
-    roots = [Path(root) for root in opts[kind]["base"]]
-    return [root for root in roots if not any((root / "ceph" / name).exists() for name in ("stack.cfg", "stage"))]
-
-
-def _other_top(opts: Mapping) -> Path | None:
-    """A top file that is not ours: this master has had its work before us."""
-    name = opts["state_top"].removeprefix("salt://")
-    tops = [root / name for kind in ("file_roots", "pillar_roots") for root in _roots(opts, kind)]
-    return next((top for top in tops if top.exists()), None)
+def _files(opts: Mapping) -> None:
+    """Refuse what lies in the place of a file of the site's and is none: Salt takes the shipped one without a word."""
+    for path in (site(opts).root / name for name in OWN):
+        if not os.path.lexists(path):
+            continue
+        try:
+            mode = path.stat().st_mode
+        except OSError as err:
+            what = err.strerror
+        else:
+            if stat.S_ISREG(mode):
+                continue
+            what = "a folder" if stat.S_ISDIR(mode) else "no file"
+        to = f" -> {path.readlink()}" if path.is_symlink() else ""
+        raise ProposalError(
+            f"{path}{to}: expected a file, found {what}: Salt would take the shipped one without a word; mend or "
+            "remove it, then run this again"
+        )
