@@ -49,6 +49,8 @@ class Installation:
         The file of its configuration that was written since it began.
     pillar
         Why its own pillar does not hold what Halocline serves.
+    cached
+        Whether it keeps the pillars that it compiled.
     settings
         Keys of its configuration that lack what the shipped drop-in says.
     backends
@@ -78,6 +80,7 @@ class Installation:
     beside: bool = False
     older: str = ""
     pillar: str = ""
+    cached: bool = False
     settings: Sequence[str] = ()
     backends: Sequence[str] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
@@ -164,6 +167,9 @@ def _libraries(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 def _pillar(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     if seen.pillar:
         yield (), seen.pillar, f"{_install(seen)}; {RESTART}; what it says of the site's own files is mended there"
+    if seen.cached:
+        what = "pillar_cache: True hides each change from minions for pillar_cache_ttl, and no stage begins"
+        yield (), what, f"echo 'pillar_cache: False' >>{master_load.CONFIG}; {RESTART}"
 
 
 def _logs(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
@@ -230,7 +236,7 @@ CHECKS = (
     Check("drop-in", "the master's configuration has all that the shipped drop-in says", _settings),
     Check("files", "what srv/install wrote is there, as it was written", _files),
     Check("libraries", "Salt's Python has the pinned libraries", _libraries),
-    Check("pillar", "the master's own pillar is Halocline's", _pillar),
+    Check("pillar", "the master's own pillar is Halocline's, and minions are told of each change", _pillar),
     Check("logs", "run logs can be written", _logs),
     Check("room", f"{LEAST >> 20} MiB are free where Salt and Halocline write", _room),
     Check("load", "the master bears all minions at once: worker_threads, gather_job_timeout", _load),

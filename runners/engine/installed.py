@@ -93,6 +93,7 @@ def look(opts: Mapping, only: str | None = None) -> Installation:
         beside=beside,
         older=_older(opts),
         pillar=pillar,
+        cached=bool(opts.get("pillar_cache")),
         settings=_lacking(opts),
         backends=_backends(opts),
         files=_changed(),

@@ -50,7 +50,8 @@ def seen(opts: Mapping) -> dict[str, Any]:
 
 
 def addressed(opts: Mapping, stage: str, members: Sequence[str] | None, changes: int = 0) -> list[str]:
-    """Return the minions that a stage addresses; ProposalError where there are none.
+    """Return the minions that a stage addresses; ProposalError where there are none, or where no minion is told of a
+    change (``pillar_cache``).
 
     Its steps share the pillar that Salt has compiled for its SLS, until one of them changes anything.
 
@@ -63,6 +64,11 @@ def addressed(opts: Mapping, stage: str, members: Sequence[str] | None, changes:
     changes
         How many steps of its run, before it, have changed anything.
     """
+    if opts.get("pillar_cache"):
+        raise ProposalError(
+            f"stage {stage}: pillar_cache: True hides each change from minions for pillar_cache_ttl: set it to False "
+            "in the master's configuration, and restart the master"
+        )
     if not changes and TARGET in opts.get("pillar", ()):
         _PILLAR.keep(opts, dict(opts["pillar"]))
     if members is not None and not members:
@@ -140,7 +146,8 @@ def anew(opts: Mapping) -> None:
 
 def _compiled(opts: Mapping) -> dict[str, Any]:
     typed = stage_lock.inline(opts) if stage_lock.own(opts) else None  # has the last word, as where Salt compiles it
-    own = salt.pillar.get_pillar(opts, {}, opts["id"], "base", pillar_override=typed).compile_pillar()
+    fresh = {"clean_cache": True} if opts.get("pillar_cache") else {}  # else of up to an hour ago
+    own = salt.pillar.get_pillar(opts, {}, opts["id"], "base", pillar_override=typed, **fresh).compile_pillar()
     if TARGET not in own:
         raise ProposalError(
             f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): run "

@@ -82,3 +82,11 @@ def test_what_salt_would_pass_over_in_a_files_place_is_refused_by_name(master, n
     path.symlink_to(master.root / "elsewhere.sls")
     atomic.write(master.root / "elsewhere.sls", "ceph_minions: 'osd*'\n")
     assert ours(master) == ["osd1"]
+
+
+def test_a_master_that_keeps_pillars_reads_its_own_anew_and_begins_no_stage(master):
+    for target, told in (("osd*", ["osd1"]), ("nobody*", [])):
+        atomic.write(master.pillar / "minions.sls", f"ceph_minions: '{target}'\n")
+        assert ours(master, pillar_cache=True) == told
+    begun = master.runners(pillar_cache=True)["stage.begin"]("deploy", members=["osd1"])
+    assert "stage deploy: pillar_cache: True hides each change" in begun["error"]

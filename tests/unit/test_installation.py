@@ -96,6 +96,12 @@ def test_one_master_or_no_answer_is_nothing_wrong(told):
     assert installation.run(replace(WELL, hosts={"a": replace(HOST, masters=told)})) == []
 
 
+def test_a_master_that_keeps_pillars_is_told_to_compile_them():
+    (wrong,) = installation.run(replace(WELL, cached=True))
+    assert (wrong.check, wrong.minions) == ("pillar", ())
+    assert "for pillar_cache_ttl" in wrong.message and "echo 'pillar_cache: False' >>" in wrong.mend
+
+
 def test_the_site_may_say_that_other_masters_leave_the_cluster_alone():
     assert installation.run(replace(WELL, hosts={"a": TWO}, beside=True)) == []
 
