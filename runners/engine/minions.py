@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import salt.pillar
-import salt.utils.minions
 
 from proposals.files import tree
 from proposals.files.site import site
@@ -16,7 +15,7 @@ from proposals.inventory import kept
 from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.form import has
 from proposals.text.notes import FEW, several
-from runners.engine import serves, stage_lock
+from runners.engine import matching, serves, stage_lock
 from runners.engine.stage_memory import Memory
 
 TARGET, SHIPPED = "ceph_minions", "*"  # of pillar/ceph/minions.sls
@@ -35,12 +34,12 @@ def ours(opts: Mapping) -> list[str]:
     target = told(opts)[TARGET]
     own_file = site(opts).root / "minions.sls"
     if target == SHIPPED and not own_file.is_file() and (other := serves.beside(opts)):
-        accepted = several(match(opts, "*"), "more", FEW) or "none"
+        accepted = several(matching.match(opts, "*"), "more", FEW) or "none"
         raise ProposalError(
             f"this master serves its minions something else already ({other}): which of them are Halocline's? Write "
             f"for example \"ceph_minions: 'osd*'\" into {own_file}; accepted are {accepted}"
         )
-    return match(opts, target)
+    return matching.match(opts, target)
 
 
 def seen(opts: Mapping) -> dict[str, Any]:
@@ -89,11 +88,6 @@ def listed(minions: Collection[str]) -> str:
         if minions
         else "no minion is yet (salt-key --accept-all)"
     )
-
-
-def match(opts: Mapping, target: str) -> list[str]:
-    """Return the accepted minions that a Salt compound match names, sorted."""
-    return sorted(salt.utils.minions.CkMinions(opts).check_minions(target, "compound")["minions"])
 
 
 def master(opts: Mapping) -> str:

@@ -16,7 +16,7 @@ from proposals.policy import store
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import shown
-from runners.engine import look, minions
+from runners.engine import look, matching, minions
 from runners.engine import planned as served
 
 DIFFER = 200  # hosts of one answer
@@ -77,7 +77,7 @@ def narrow(typed: Mapping[str, Any]) -> Mapping[str, Any]:
 def minions_of(opts: Mapping[str, Any], target: str | None) -> list[str]:
     """Those of our minions that a target names; all where there is none."""
     ours = minions.ours(opts)
-    return [minion for minion in minions.match(opts, target) if minion in ours] if target else ours
+    return matching.match(opts, target, ours) if target else ours
 
 
 def differs(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, Any]:

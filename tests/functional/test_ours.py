@@ -3,9 +3,11 @@
 import shutil
 
 import pytest
+import salt.cache
 from saltmaster import Master
 
 from proposals.files import atomic
+from runners.engine import planning
 
 NAMES = ("db1", "osd1", "web1")
 
@@ -90,3 +92,53 @@ def test_a_master_that_keeps_pillars_reads_its_own_anew_and_begins_no_stage(mast
         assert ours(master, pillar_cache=True) == told
     begun = master.runners(pillar_cache=True)["stage.begin"]("deploy", members=["osd1"])
     assert "stage deploy: pillar_cache: True hides each change" in begun["error"]
+
+
+CACHED = {"osd1": {"role": "ceph", "ipv4": ["10.0.0.1"]}, "web1": {"role": "web", "ipv4": ["10.1.0.1"]}}
+TARGETS = [  # a match; who is ours where db1 has nothing in the cache: "" where that cannot be told
+    ("G@role:ceph", ""),
+    ("P@role:c.*", ""),
+    ("S@10.0.0.0/24", ""),
+    ("I@role:ceph", ""),
+    ("* and not G@role:web", ""),
+    ("N@stores", ""),
+    ("osd* and G@role:ceph", "osd1"),  # whatever db1 is
+    ("G@role:ceph and not L@db1", "osd1"),
+    ("( I@role:ceph or G@role:web ) and not db*", "osd1 web1"),
+    ("db1 or G@role:ceph and osd*", "db1 osd1"),
+    ("*", "db1 osd1 web1"),
+    (" or ".join(f"osd{number} and G@a:{number}" for number in range(9)), ""),  # too many to be tried
+]
+
+
+@pytest.mark.parametrize(("target", "told"), TARGETS)
+def test_nobody_is_ours_whom_the_masters_cache_does_not_tell_of(master, target, told):
+    """Salt counts a minion that it knows nothing of in, or leaves it out, without a word."""
+    cache = salt.cache.factory(master.opts())
+    for bank in ("grains", "pillar"):
+        cache.flush(bank)
+        for name, data in CACHED.items():
+            cache.store(bank, name, data)
+    atomic.write(master.pillar / "minions.sls", f"ceph_minions: '{target}'\n")
+    said = ours(master, nodegroups={"stores": "G@role:ceph"})
+    if told:
+        assert said == told.split()
+        return
+    assert f"'{target}' asks for grains or pillar that the master has not cached of db1: run" in said
+    assert '"salt -L db1 saltutil.refresh_grains"' in said
+    for bank in ("grains", "pillar"):
+        cache.store(bank, "db1", {"role": "db", "ipv4": ["10.2.0.1"]})
+    assert set(ours(master, nodegroups={"stores": "G@role:ceph"})) <= {"db1", "osd1"}
+
+
+def test_a_planner_target_asks_about_our_minions_alone(master):
+    atomic.write(master.pillar / "minions.sls", "ceph_minions: '*1 and not db1'\n")
+    cache = salt.cache.factory(master.opts())
+    cache.flush("grains")
+    for name, data in CACHED.items():
+        cache.store("grains", name, data)
+    assert planning.minions_of(master.opts(), "G@role:web") == ["web1"]
+
+
+def test_a_master_that_keeps_no_data_of_its_minions_is_told_what_to_set(master):
+    assert "minion_data_cache: False in the master's configuration" in ours(master, minion_data_cache=False)
