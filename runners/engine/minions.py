@@ -5,15 +5,17 @@ import os
 import re
 import stat
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import salt.pillar
 
-from proposals.files import tree
+from proposals.files import atomic, tree
 from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.text.errors import PolicyError, ProposalError
 from proposals.text.form import has
+from proposals.text.names import closest, shown
 from proposals.text.notes import FEW, several
 from runners.engine import matching, serves, stage_lock
 from runners.engine.stage_memory import Memory
@@ -21,6 +23,7 @@ from runners.engine.stage_memory import Memory
 TARGET, SHIPPED = "ceph_minions", "*"  # of pillar/ceph/minions.sls
 OWN = ("minions.sls", "site.sls")  # what a site may have of its own in place of the shipped ones
 BROKEN = re.compile(r" error in (?P<path>/.+):$")  # of Salt's pillar module `stack`
+KEY = re.compile(r"^([^\s#:{-][^\s:]*)\s*:", re.MULTILINE)  # of an SLS, at its outermost
 PROBLEM = re.compile(r'^(.+)\n  in "<unicode string>", line (\d+), column \d+$', re.MULTILINE)  # of PyYAML, the last
 NEEDED = {"all", "master"}  # of the members that configure names
 _PILLAR: Memory[dict[str, Any]] = Memory()
@@ -33,6 +36,10 @@ def ours(opts: Mapping) -> list[str]:
     """
     target = told(opts)[TARGET]
     own_file = site(opts).root / "minions.sls"
+    if not isinstance(target, str) or not target.strip():
+        raise ProposalError(
+            f"ceph_minions is {shown(target)}: expected a Salt compound match such as 'osd*': correct it in {own_file}"
+        )
     if target == SHIPPED and not own_file.is_file() and (other := serves.beside(opts)):
         accepted = several(matching.match(opts, "*"), "more", FEW) or "none"
         raise ProposalError(
@@ -143,11 +150,24 @@ def _compiled(opts: Mapping) -> dict[str, Any]:
     fresh = {"clean_cache": True} if opts.get("pillar_cache") else {}  # else of up to an hour ago
     own = salt.pillar.get_pillar(opts, {}, opts["id"], "base", pillar_override=typed, **fresh).compile_pillar()
     if TARGET not in own:
-        raise ProposalError(
-            f"the master's pillar does not hold ceph_minions ({'; '.join(own.get('_errors', ['no error']))}): run "
-            "srv/install again and restart the master"
-        )
+        raise ProposalError(_without(site(opts).root / "minions.sls", own.get("_errors", ())))
     return own
+
+
+def _without(own_file: Path, errors: Sequence[object]) -> str:
+    """Why the master's pillar does not hold ceph_minions, and what to do."""
+    said = "; ".join(map(_error, errors))
+    if own_file.is_file():
+        keys = KEY.findall(atomic.read_text(own_file))
+        if not said and TARGET not in keys:
+            found = f"found {near}" if (near := closest(TARGET, keys)) else "found no such key"
+            return f"{own_file}: expected ceph_minions, {found}: write for example \"ceph_minions: 'osd*'\" into it"
+        if said:
+            return f"the master's pillar does not hold ceph_minions ({said}): mend that, then run this again"
+    return (
+        f"the master's pillar does not hold ceph_minions ({said or 'no error'}): run srv/install again and restart the "
+        "master"
+    )
 
 
 def members(opts: Mapping) -> dict[str, list[str]]:

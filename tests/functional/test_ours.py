@@ -142,3 +142,28 @@ def test_a_planner_target_asks_about_our_minions_alone(master):
 
 def test_a_master_that_keeps_no_data_of_its_minions_is_told_what_to_set(master):
     assert "minion_data_cache: False in the master's configuration" in ours(master, minion_data_cache=False)
+
+
+WRONG = [  # what minions.sls says; what is said of it
+    ("# ceph_minions: 'osd*'\n", "{}: expected ceph_minions, found no such key: write"),
+    ("ceph_minion: 'osd*'\n", "{}: expected ceph_minions, found ceph_minion: write"),
+    ("cephminions: &all\n  x: 'osd*'\n", "{}: expected ceph_minions, found cephminions: write"),
+    ("ceph_minions: [\n", "Rendering SLS 'ceph.minions' failed. Please see master log for details.): mend that"),
+    ("ceph_minions:\n", "ceph_minions is None: expected a Salt compound match such as 'osd*': correct it in {}"),
+    ("ceph_minions: [osd1, web1]\n", "ceph_minions is ['osd1', 'web1']: expected a Salt compound match"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG)
+def test_a_minions_file_that_names_none_is_said_to(master, text, said):
+    path = master.pillar / "minions.sls"
+    atomic.write(path, text)
+    assert said.format(path) in ours(master)
+
+
+def test_where_the_minions_file_is_right_the_installer_is_named(master):
+    """A top file of the site's hides ours, and the master does not serve it beside: the drop-in is an old one."""
+    atomic.write(master.pillar / "minions.sls", "ceph_minions: 'osd*'\n")
+    atomic.write(master.root / "pillar/top.sls", "base:\n  '*': []\n")
+    base = {"base": master.opts()["pillar_roots"]["base"]}
+    assert "(no error): run srv/install again" in ours(master, pillar_roots=base)
