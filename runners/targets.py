@@ -83,7 +83,7 @@ def away(must: bool = True) -> dict[str, Any]:
         if must:
             raise
         return {"text": f"which hosts are in maintenance is not known yet: {err}"}
-    stage_lock.note(__opts__, {**note, **found, "left": {**found["left"], **note["left"]}})
+    stage_lock.note_on(__opts__, {**note, **found, "left": {**found["left"], **note["left"]}})
     named = sorted(found["left"].keys() & found["maintenance"].keys())
     lines = [f"{minion}: {found['left'][minion]}; left out from here on" for minion in named]
     return {"text": "\n".join(lines) or "no host is in maintenance"}

@@ -3,10 +3,12 @@
 import fcntl
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
+from proposals.files import atomic
 from proposals.text.errors import ProposalError
 
 STOPPING = "daemons-stop"
@@ -30,21 +32,28 @@ def alone(opts: Mapping, command: str, among: str = "") -> Iterator[None]:
     among
         The name of a group of commands of which but one is to run; without it, the command stands for itself.
 
-    Raises Busy where there is another.
+    Raises Busy where there is another, StoreError where the lock's file cannot be made.
     """
     path = Path(opts["cachedir"]) / "halocline" / f"{among or command}.lock"
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    with path.open("a+") as file:
+    with _opened(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            other = file.read() or command  # empty: it has just begun
+            other = file.read().decode() or command  # empty: it has just begun
             raise Busy(f"{other} is running on this master: wait for its end, then run {command} again") from None
-        file.truncate(0)
-        file.write(command)
-        file.flush()
+        with suppress(OSError):  # a full disk: the lock holds, and whoever meets it names the command by the file
+            file.truncate(0)
+            file.write(command.encode())
         yield
+
+
+def _opened(path: Path) -> FileIO:
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return path.open("a+b", buffering=0)
+    except OSError as err:
+        raise atomic.failed("write", path, err) from err
 
 
 def stops_daemons(command: str) -> Callable[[Run], Run]:

@@ -81,7 +81,7 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
     away, unknown = maintained.known(opts, told.replies)
     note |= taking_part.left_at_first(note, away)
     if job:
-        stage_lock.note(opts, {**job, **note})
+        stage_lock.note_on(opts, {**job, **note})
     if set(note["hosts"]) <= note["maintenance"].keys():
         return answer.bad(f"stage {of.stage}: all of its hosts are in maintenance: see 'salt-run maintenance.show'")
     if missing := presence.absent(presence.needed(of.needs, note["hosts"], of.must), note, answered):
@@ -157,7 +157,8 @@ def _recorded(opts: Mapping, job: stage_lock.Job, note: Mapping[str, Any], of: T
     if "log" not in job:
         job = {**job, "log": str(stage_recorder.start(opts, {**job, **note, "steps": list(of.steps)}))}
         stage_child.guard(of.stage, INTERRUPTED.format(of.stage))
-    return stage_lock.note(opts, job)
+        return stage_lock.note(opts, job)
+    return stage_lock.note_on(opts, job)
 
 
 def _waits(opts: Mapping, stage: str, jobs: str, limit: float, log: str | None) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import fcntl
 import json
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,15 +19,19 @@ from typing import Any
 import salt.exceptions
 import salt.payload
 
+from proposals.files import atomic
 from proposals.files.site import site
 from proposals.stages.orchestrations import check, typed
-from proposals.text.errors import ProposalError
+from proposals.text.errors import ProposalError, StoreError
 from runners.engine.waiting import until_none
+
+logger = logging.getLogger(__name__)
 
 ORCHESTRATIONS = ("runner.state.orch", "runner.state.orchestrate", "runner.state.sls")
 PROBING = 0.5  # seconds: whoever asks for the holder has the lock for a blink
 # Of a stage: stage, user, jid, pid, born, since, arguments; log, and whom it changes (stages.targets), once known.
 Job = dict[str, Any]
+_UNWRITTEN: dict[Path, Job] = {}  # what a disk did not take of this process's stage
 
 
 def holder(opts: Mapping) -> Job | None:
@@ -38,11 +43,16 @@ def holder(opts: Mapping) -> Job | None:
     job = noted(opts)
     if not job or job["pid"] == os.getpid():
         return job if job and runs(job) else None
-    with (_folder(opts) / "stage.lock").open("a+") as file:
-        try:
+    path = _folder(opts) / "stage.lock"
+    try:
+        with path.open() as file:
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return job
+    except FileNotFoundError:
+        return None
+    except BlockingIOError:
+        return job
+    except OSError as err:
+        raise atomic.failed("read", path, err) from err
     return None
 
 
@@ -89,15 +99,38 @@ def take(opts: Mapping, stage: str) -> Job | None:
     before = own(opts)
     now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     goes_on: Job = {key: before[key] for key in ("since", "log") if key in before and before["jid"] == job["jid"]}
-    return note(opts, {**job, "stage": stage, "since": now, "born": born(os.getpid()), **goes_on})
+    written = note_on if goes_on else note  # of the first stage of a run nobody knows yet who holds the lock
+    return written(opts, {**job, "stage": stage, "since": now, "born": born(os.getpid()), **goes_on})
 
 
 def note(opts: Mapping, job: Job) -> Job:
-    """Write who holds the lock; for the process that took it."""
-    draft = _folder(opts) / f"stage.json.{os.getpid()}"
-    draft.write_text(json.dumps(job))
-    draft.replace(_folder(opts) / "stage.json")
+    """Write who holds the lock; for the process that took it. Raises StoreError: others would not know who has it, nor
+    find its log.
+    """
+    path = _folder(opts) / "stage.json"
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(json.dumps(job))
+        draft.replace(path)
+    except OSError as err:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise atomic.failed("write", path, err) from err
+    _UNWRITTEN.pop(path, None)
     return job
+
+
+def note_on(opts: Mapping, job: Job) -> Job:
+    """Write it anew while the stage goes on. Where the disk does not take it, as a full one, this process keeps it, and
+    others read the one before: who holds the lock, and its log, stand in that too, and what its steps keep for later
+    ones (``keep``, ``left``, ``must``) no other process asks for. The stage does not end by that.
+    """
+    try:
+        return note(opts, job)
+    except StoreError as err:
+        logger.warning("the stage goes on: %s", err)
+        _UNWRITTEN[_folder(opts) / "stage.json"] = json.loads(json.dumps(job))  # as it would be read
+        return job
 
 
 def runs(job: Job) -> bool:
@@ -120,7 +153,11 @@ def born(pid: int) -> int | None:
 
 
 def _lock(opts: Mapping) -> bool:
-    fd = os.open(_folder(opts) / "stage.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = _folder(opts) / "stage.lock"
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as err:
+        raise atomic.failed("write", path, err) from err
 
     def taken() -> bool:
         try:
@@ -147,7 +184,10 @@ def _held(job: Job | None) -> str:
 
 def _folder(opts: Mapping) -> Path:
     folder = Path(opts["cachedir"]) / "halocline"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as err:
+        raise atomic.failed("make", folder, err) from err
     return folder
 
 
@@ -165,17 +205,23 @@ def kept(opts: Mapping, key: str) -> Any:
 def keep(opts: Mapping, key: str, value: Any) -> None:
     """Keep something, as JSON, for later steps of the stage that this process runs; without a stage nothing is kept."""
     if job := own(opts):
-        note(opts, {**job, key: value})
+        note_on(opts, {**job, key: value})
 
 
 def noted(opts: Mapping) -> Job | None:
     """Return who took the lock last, whether it still runs or not; None where nobody has, or a power failure emptied
     the note.
     """
+    path = _folder(opts) / "stage.json"
+    kept = _UNWRITTEN.get(path)
+    if kept and kept["pid"] == os.getpid():  # not in a child that has it of its parent
+        return kept
     try:
-        return json.loads((_folder(opts) / "stage.json").read_text())
+        return json.loads(path.read_text())
     except (FileNotFoundError, ValueError):
         return None
+    except OSError as err:
+        raise atomic.failed("read", path, err) from err
 
 
 def inline(opts: Mapping) -> dict[str, Any]:

@@ -72,11 +72,11 @@ def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str
     failed = targets.failures({minion: answer for minion, answer in answers.items() if minion in hosts})
     job = targets.leave(stage_lock.own(opts), step, hosts, failed)
     if "pid" in job:
-        stage_lock.note(opts, dict(job))
+        stage_lock.note_on(opts, dict(job))
     return failed
 
 
 def must(opts: Mapping, hosts: Sequence[str]) -> None:
     """Note minions without which the run cannot go on from now."""
     if job := stage_lock.own(opts):
-        stage_lock.note(opts, {**job, "must": sorted({*job.get("must", ()), *hosts})})
+        stage_lock.note_on(opts, {**job, "must": sorted({*job.get("must", ()), *hosts})})
