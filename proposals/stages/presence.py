@@ -1,8 +1,10 @@
 """Who has to answer before a stage begins, and what is said of those who do not."""
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from proposals.stages import replies
 from proposals.text.errors import ArgumentError
 from proposals.text.names import shown
 from proposals.text.notes import FEW, several
@@ -42,12 +44,22 @@ def absent(needed: Collection[str], note: Mapping[str, Any], answered: Collectio
     return sorted(silent)
 
 
-def missing(stage: str, silent: Sequence[str], expected: Sequence[str]) -> str:
+def missing(
+    stage: str, absent: Sequence[str], expected: Sequence[str], said: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return what a person reads where minions do not answer that have to.
 
-    silent, expected
+    absent, expected
         Both sorted.
+    said
+        What those said that did answer, and not what was asked.
     """
+    silent = [minion for minion in absent if minion not in said]
+    if len(silent) < len(absent):
+        failed = [replies.Problem(minion, said[minion]) for minion in absent if minion in said]
+        count = f"{len(failed)} of {len(expected)} minions cannot say what runs on them"
+        lines = [f"stage {stage}: {count}; mend that and run the stage again", *replies.lines(failed)]
+        return "\n".join([*lines, *([missing(stage, silent, expected)] if silent else [])])
     if silent == expected:
         return f"stage {stage}: no minion answers, of {len(expected)}: is salt-master running? Is their salt-minion?"
     return (

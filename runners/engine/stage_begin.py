@@ -72,20 +72,21 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
     looked = of.look if whole else None
     asked = questions(opts, of.stages, whole, test, looked)
     told = early.once(opts, expected, asked, stage_jobs.PATIENCE, of.changes)
-    running = told.replies[stage_jobs.RUNNING.function].answers
-    answered = {minion: orchestrations.state_runs(answer) for minion, answer in running.items()}
+    running = told.replies[stage_jobs.RUNNING.function]
+    answered = {minion: orchestrations.state_runs(answer) for minion, answer in running.answers.items()}
+    said = {problem.minion: problem.text.replace("\n", "; ") for problem in running.failed}
     masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(opts).get(masters.SETTING) is not True:
         masters.refuse(of.stage, masters_)
     note["silent"] = sorted(set(expected) - set(answered))
     away, unknown = maintained.known(opts, told.replies)
-    note |= taking_part.left_at_first(note, away)
+    note |= taking_part.left_at_first(note, away, said)
     if job:
         stage_lock.note_on(opts, {**job, **note})
     if set(note["hosts"]) <= note["maintenance"].keys():
         return answer.bad(f"stage {of.stage}: all of its hosts are in maintenance: see 'salt-run maintenance.show'")
     if missing := presence.absent(presence.needed(of.needs, note["hosts"], of.must), note, answered):
-        return answer.bad(presence.missing(of.stage, missing, expected))
+        return answer.bad(presence.missing(of.stage, missing, expected, said))
     if left := stage_jobs.wait(opts, answered, wait, lambda jobs: _waits(opts, of.stage, jobs, wait, log)):
         return answer.bad(
             f"stage {of.stage}: after {wait} s these jobs of an interrupted run still run: "

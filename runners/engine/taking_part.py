@@ -1,6 +1,7 @@
 """Which hosts the stage that this process runs changes; of a runner typed by hand, all."""
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from proposals.cluster.maintained import Record
@@ -39,7 +40,9 @@ def excused(opts: Mapping) -> list[str]:
     return [daemon for daemons in stage_lock.own(opts).get("maintenance", {}).values() for daemon in daemons]
 
 
-def left_at_first(note: Mapping, away: Collection[Record] | None) -> dict[str, Any]:
+def left_at_first(
+    note: Mapping, away: Collection[Record] | None, said: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """Return what a run notes of hosts that are left out from its beginning: ``left`` and ``maintenance``; and
     ``unasked``, where it is to ask for the latter once the cluster answers.
 
@@ -47,10 +50,12 @@ def left_at_first(note: Mapping, away: Collection[Record] | None) -> dict[str, A
         The run's: who is silent.
     away
         Records of the hosts in maintenance; None where they are not known.
+    said
+        What the silent ones said that did answer, and not what was asked.
     """
     if away is None:
-        return {**left_at_first(note, ()), "unasked": True}
-    left = {minion: targets.SILENT for minion in note["silent"] if minion in note["hosts"]}
+        return {**left_at_first(note, (), said), "unasked": True}
+    left = {minion: said.get(minion, targets.SILENT) for minion in note["silent"] if minion in note["hosts"]}
     left |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
     return {"left": left, "maintenance": {record.minion: record.daemons for record in away}, "unasked": False}
 

@@ -10,8 +10,9 @@ from played import BUSY, Killed, Minions, another_stops_daemons
 from saltmaster import Master, lay_out, serve
 from test_pillar import host
 
+from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
-from runners.engine import early, health, maintained, minions, spared, stage_lock, waiting
+from runners.engine import early, health, maintained, minions, spared, stage_jobs, stage_lock, waiting
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -479,6 +480,25 @@ def test_a_silent_host_beside_one_in_maintenance_is_named_alone(runners, cluster
     assert "gone for good, once it is out of policy.cfg, delete the key ('salt-key --delete=ID')" in said
     noted.away |= {"node3", "salt"}
     assert "no minion answers" in runners["stage.begin"]("own", test=True)["error"]
+
+
+def test_a_host_that_answers_with_an_error_is_told_with_its_words(runners, cluster, noted, monkeypatch):
+    """A minion in blackout, or one with a function disabled, was called silent, as if its service were dead."""
+    ask, words = early.ask, "saltutil.running: SaltInvocationError: Minion in blackout mode"
+
+    def asked(opts, minions, *more):
+        told = ask(opts, set(minions) - {"node2"}, *more)
+        function = stage_jobs.RUNNING.function
+        answers, problems = told.replies[function]
+        failed = Replies(answers, [*problems, Problem("node2", words)])
+        return told._replace(replies={**told.replies, function: failed})
+
+    monkeypatch.setattr(early, "ask", asked)
+    refused = runners["stage.begin"]("own", test=True)["error"]
+    assert refused.startswith("stage own: 1 of 4 minions cannot say what runs on them") and f"node2: {words}" in refused
+    begun = runners["stage.begin"]("own", needs="answering", must=["salt"], test=True)
+    assert f"node2: {words}; the stage goes on without it" in begun["text"]
+    assert noted.job["silent"] == ["node2"]  # and is asked nothing more
 
 
 def test_a_cluster_that_does_not_say_who_is_in_maintenance_holds_no_stage_back(runners, cluster, noted):

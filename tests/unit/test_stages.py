@@ -185,6 +185,13 @@ def test_who_has_to_answer():
     assert "no minion answers, of 1" in presence.missing("prep", ["a"], ["a"])
 
 
+def test_what_a_minion_says_instead_of_an_answer_is_told():
+    refused = "stage prep: {} of 3 minions cannot say what runs on them; mend that and run the stage again\n"
+    assert presence.missing("prep", ["a", "b"], list("abc"), {"a": "x", "b": "x"}) == f"{refused.format(2)}a, b: x"
+    both = presence.missing("prep", list("abc"), list("abc"), {"a": "x"})
+    assert both.startswith(f"{refused.format(1)}a: x\nstage prep: 2 of 3 minions do not answer: b, c; start")
+
+
 @pytest.mark.parametrize(
     ("silent", "must", "maintenance", "absent"),
     [
