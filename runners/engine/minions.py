@@ -34,6 +34,7 @@ def ours(opts: Mapping) -> list[str]:
 
     Raises ProposalError where this master serves something else already and nobody said which minions are ours.
     """
+    _files(opts)
     target = told(opts)[TARGET]
     own_file = site(opts).root / "minions.sls"
     if not isinstance(target, str) or not target.strip():
@@ -123,7 +124,6 @@ def told(opts: Mapping) -> dict[str, Any]:
 
     Raises ProposalError where the master does not serve Halocline's pillar, or a file of the site's for it is no file.
     """
-    _files(opts)
     compiled = _PILLAR.kept(opts)
     if compiled is None:
         compiled = _compiled(opts)
@@ -146,6 +146,7 @@ def anew(opts: Mapping) -> None:
 
 
 def _compiled(opts: Mapping) -> dict[str, Any]:
+    _files(opts)
     typed = stage_lock.inline(opts) if stage_lock.own(opts) else None  # has the last word, as where Salt compiles it
     fresh = {"clean_cache": True} if opts.get("pillar_cache") else {}  # else of up to an hour ago
     own = salt.pillar.get_pillar(opts, {}, opts["id"], "base", pillar_override=typed, **fresh).compile_pillar()

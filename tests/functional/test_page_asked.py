@@ -174,8 +174,9 @@ SECRET = "AQAsecret=="
 def test_nobody_learns_of_pillars_by_whom_a_target_names(master, runners, target):
     opts = master.opts()
     cache = salt.cache.factory(opts)
-    cache.store("pillar", "osdnode1", {"key": SECRET})
-    cache.store("grains", "osdnode1", {"id": "osdnode1"})
+    for minion in minions.ours(opts):
+        cache.store("pillar", minion, {"key": SECRET if minion == "osdnode1" else ""})
+        cache.store("grains", minion, {"id": minion})
     assert planning.minions_of(opts, "I@key:AQA*") == ["osdnode1"]  # it would tell
     for function in ("view.peek", "operate.populate"):
         for key in ("target", "Target", "TARGET", " target\t"):  # the planner reads all of them

@@ -2,6 +2,7 @@
 
 import os
 import runpy
+from pathlib import Path
 
 import pytest
 import salt.loader
@@ -213,7 +214,9 @@ def test_what_was_typed_has_the_last_word_also_after_a_step_changed_something(mo
     monkeypatch.setattr(stage_lock, "inline", lambda _: {"reboots": False})
     own = {"jid": "1"}
     monkeypatch.setattr(stage_lock, "own", lambda _: own)
-    opts = {**OPTS, "id": "salt", "pillar": {"ceph_minions": "*", "reboots": False}}
+    shipped = Path(__file__).parents[2] / "pillar"
+    opts = {**OPTS, "id": "salt", "pillar_roots": {"base": [str(tmp_path), str(shipped)]}}
+    opts["pillar"] = {"ceph_minions": "*", "reboots": False}
     minions.addressed(opts, "prep", ["a"])
     assert minions.pillar(opts)["reboots"] is False and not made
     minions.anew(opts)
