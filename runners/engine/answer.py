@@ -3,8 +3,10 @@
 import atexit
 import functools
 import inspect
+import io
 import json
 import logging
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
@@ -50,6 +52,7 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def answering(*args: Any, **kwargs: Any) -> Any:
         _quiet_exit()
+        _any_character()
         typed = {key: value for key, value in kwargs.items() if not key.startswith("__")}
         try:
             _check(signature, function.__name__.rstrip("_"), args, typed)
@@ -96,6 +99,13 @@ def takes(arguments: Mapping[str, Argument]) -> Callable[[Callable], Callable]:
 def _quiet_exit() -> None:
     """Disable logging at interpreter exit: Salt prints "unclosed ..." to the console there."""
     atexit.register(logging.disable)
+
+
+def _any_character() -> None:
+    """Print by its number what the locale's encoding has not, as ``halocline`` does: else one such character would end
+    what is shown, and the stage behind it would go on unwatched."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping[str, Any]) -> None:

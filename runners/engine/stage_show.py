@@ -66,6 +66,11 @@ def _records(path: Path, ended: Callable[[], bool]) -> Iterator[Record | None]:
             time.sleep(TICK)
 
 
+def _utf() -> bool:
+    """Whether what is printed may hold any character."""
+    return str(getattr(sys.stdout, "encoding", None) or "utf").lower().startswith("utf")
+
+
 class _Quiet:
     """Nothing, for a program."""
 
@@ -96,7 +101,7 @@ class _Plain(_Quiet):
     def tick(self, progress: Progress, now: float) -> None:
         seconds = progress.seconds(now)
         if seconds >= self.next:
-            print(f"  … {printable(progress.text(now))}", flush=True)
+            print(f"  {'…' if _utf() else '...'} {printable(progress.text(now))}", flush=True)
         self.next = (int(seconds) // SLOW + 1) * SLOW
 
 
@@ -107,7 +112,7 @@ class _Terminal(_Quiet):
         self.console = Console(highlight=False)
         rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)
         where = TextColumn("{task.description}", markup=False, table_column=rest)
-        columns = SpinnerColumn(), BarColumn(BAR), TextColumn("{task.fields[place]}"), where
+        columns = SpinnerColumn("dots" if _utf() else "line"), BarColumn(BAR), TextColumn("{task.fields[place]}"), where
         self.bar = Bar(*columns, console=self.console, transient=True, expand=True)
         self.task = self.bar.add_task("", total=None, place="")
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from runners.engine import stage_show
+from runners.engine import answer, stage_show
 
 ANSI = re.compile(r"\x1b\[[0-9?;]*[A-Za-z]")
 LIVE = re.compile(r". ━{10}╺━{9} step 2 of 3: 0 of 100, 5 of 9 OSDs.*…")
@@ -94,6 +94,30 @@ def test_on_a_terminal_a_bar_lives_below_the_lines(log, clock, monkeypatch):
     assert live and all(LIVE.fullmatch(line) and len(line) == 60 for line in live), live
     said = ANSI.sub("", shown.getvalue())
     assert "  osdnode1 5 of 9 OSDs\n" in said and "osd: \\x1b[2Jno [bold]space\n" in said
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_no_character_ends_what_is_shown(log, clock, monkeypatch, encoding, terminal):
+    """The locale's encoding lacks most of them: a traceback ended the display, and the stage went on unwatched."""
+    raw = io.BytesIO()
+    stdout = io.TextIOWrapper(raw, encoding=encoding)
+    stdout.isatty = lambda: terminal
+    monkeypatch.setattr(stage_show.sys, "stdout", stdout)
+    monkeypatch.setattr(stage_show, "Console", lambda **more: Console(force_terminal=terminal, width=60, **more))
+    log.path.write_text(log.path.read_text().replace("osdnode100", "osdnode\u014d"))
+
+    @answer.answers
+    def shown():
+        print("\u014d")
+        return {"text": stage_show.follow(log.path, lambda: False)["event"]}
+
+    assert shown()["text"] == "end"
+    stdout.flush()
+    said = raw.getvalue().decode(encoding)
+    assert "osd: \\x1b[2Jno [bold]space" in said and ("\u014d\n" if encoding == "utf-8" else "\\u014d\n") in said
+    if not terminal:
+        assert f"  {'…' if encoding == 'utf-8' else '...'} 0 of 100" in said
 
 
 def test_a_program_is_shown_nothing(log, clock, capsys):
