@@ -11,7 +11,7 @@ from proposals.text.notes import FEW, by_host, several
 
 SILENT = "does not answer: see 'salt-run manage.status', start its salt-minion, then run this again"
 TRIED = (
-    "ran in test mode ('test: True' in its configuration): nothing was changed; take that out, restart its salt-minion"
+    "is in test mode ('test: True' in its configuration), and changes nothing: take that out, restart its salt-minion"
 )
 LONGER = "raise max_event_size in the configuration of the master and of this minion, and restart both"
 SYNC = "run ceph.stage.prep, which brings its modules up to date"

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from proposals.stages import masters, orchestrations, presence, targets
-from proposals.stages.replies import Question
+from proposals.stages.replies import TRIED, Question
 from proposals.text.errors import ArgumentError, PolicyError
 from proposals.text.form import has
 from runners.engine import (
@@ -27,6 +27,7 @@ from runners.engine import (
 )
 
 LOOK = {"groups": [[object]], "pillar": {"*": object}}
+TRIES = Question("config.option", ["test"], bool, optional=True)  # whether it would change nothing, and say success
 WAIT = 600  # seconds for jobs that an interrupted run left on its minions
 INTERRUPTED = (
     "stage {}: interrupted; its jobs on minions go on: 'salt-run stage.stop' ends them, running the stage again waits "
@@ -75,6 +76,9 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
     running = told.replies[stage_jobs.RUNNING.function]
     answered = {minion: orchestrations.state_runs(answer) for minion, answer in running.answers.items()}
     said = {problem.minion: problem.text.replace("\n", "; ") for problem in running.failed}
+    for minion in [] if test else _trying(told):
+        del answered[minion]
+        said[minion] = TRIED
     masters_ = masters.several_active(told.replies[masters.ACTIVE.function].answers)
     if masters_ and minions.pillar(opts).get(masters.SETTING) is not True:
         masters.refuse(of.stage, masters_)
@@ -100,6 +104,12 @@ def begin(opts: Mapping, of: Told, wait: float, test: bool) -> answer.Output:
     stage_look.keep(opts, seen)
     began = targets.began(note, expected, len(answered))
     return {"text": "\n".join(filter(None, [began, unknown])), "left": note["left"]}
+
+
+def _trying(told: early.Told) -> list[str]:
+    """The minions whose own configuration says ``test: True``."""
+    answers = told.replies[TRIES.function].answers
+    return [minion for minion in told.replies[stage_jobs.RUNNING.function].answers if answers.get(minion) is True]
 
 
 def questions(
@@ -130,7 +140,7 @@ def questions(
         asked += look.QUESTIONS if "discovery" in stages else []
         asked += [keys.QUESTION] if "configure" in stages else []
     asked += parts.questions(refresh=not test) if preps and whole else []
-    asked += [stage_jobs.RUNNING, masters.ACTIVE]
+    asked += [stage_jobs.RUNNING, masters.ACTIVE, *([] if test else [TRIES])]
     more, cluster, groups = service_look.early_questions(opts) if services and whole and not test else ([], {}, [])
     if looked is None and not groups:
         return _each([*asked, *maintained.questions(opts)])

@@ -82,6 +82,9 @@ class Minions:
     def host_masters_active(self, _):
         return ["salt"]
 
+    def config_option(self, _, name):
+        return False
+
     def cluster_cli_together(self, minion, functions):
         return {name: self.one({}, minion, name, words) for name, words in functions.items()}
 

@@ -35,7 +35,7 @@ def stage(monkeypatch):
     def ask(opts, asked, questions, timeout=60):
         run.asked.append(sorted(each.function for each in questions))
         told = {"host.facts": {"clock": [0, 0]}, parts.DIGEST.function: run.digest, "saltutil.running": run.runs}
-        told["host.since"] = run.since
+        told |= {"host.since": run.since, "config.option": False}
         odd = Problem("node3", "answered [], expected dict")
         return {
             each.function: Replies(
@@ -212,7 +212,7 @@ def test_each_stage_asks_first_what_its_steps_want_to_know(stage, monkeypatch, s
     functions = [each.function for each in asked]
     assert len(functions) == len(set(functions))
     if not test:
-        assert set(functions) == {"saltutil.running", "host_masters.active", *more}
+        assert set(functions) == {"saltutil.running", "host_masters.active", "config.option", *more}
         assert not {"deploy"} & set(stages) or functions[0] == facts.ASKED  # they tell the time
         if looked and "prep" in stages:  # what is new is read before states are looked at
             assert functions.index(STATES) > functions.index(parts.REFRESH.function)

@@ -42,20 +42,30 @@ def master(salt_factories):
 @pytest.fixture
 def told(monkeypatch):
     """What minions answer of their masters; each job's functions."""
-    told, asked = {"node1": ["salt1"], "node2": None}, []
+    told, asked, tries = {"node1": ["salt1"], "node2": None}, [], {"node1": False, "node2": None}
 
     def ask(opts, minions, questions, timeout=60):
         asked.append([each.function for each in questions])
         told_of = {"saltutil.running": dict.fromkeys(minions, []), "host_masters.active": told}
+        told_of["config.option"] = tries
         return {each.function: Replies(told_of.get(each.function, {}), []) for each in questions}
 
     monkeypatch.setattr(jobs, "ask_apart", ask)
-    return told, asked
+    return told, asked, tries
 
 
 def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_costs_no_job(master, told):
     assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
     assert told[1] == [["host_parts.digest", "saltutil.running", "host_masters.active"]]
+
+
+@pytest.mark.parametrize(("needs", "goes_on"), [("all", False), ("answering", True)])
+def test_a_minion_in_test_mode_is_none_that_answers(master, told, needs, goes_on):
+    told[2]["node1"] = True
+    done = master.runners()["stage.begin"]("prep", needs=needs)
+    assert ("retcode" not in done) is goes_on
+    assert "node1" in str(done) and "is in test mode ('test: True' in its configuration)" in str(done)
+    assert "retcode" not in master.runners()["stage.begin"]("prep", needs=needs, test=True)
 
 
 LOOK = {"groups": [[["packages"], None]], "pillar": {}}

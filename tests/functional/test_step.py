@@ -54,7 +54,7 @@ def test_a_minion_whose_own_configuration_says_test_mode_has_failed(state):
     would = {"x": {"result": None, "changes": {"new": 1}, "comment": "", "__run_num__": 0, "__id__": "x"}}
     answers = {"result": True, "changes": {"ret": {"osd001": would, "osd002": {"x": {**WELL, "changes": {"a": 1}}}}}}
     ret = state(HOSTS[:3], {**answers, "comment": "States ran successfully. Updating osd001, osd002."})
-    assert ret["result"] is False and ret["comment"].startswith("osd001: ran in test mode ('test: True' in")
+    assert ret["result"] is False and ret["comment"].startswith("osd001: is in test mode ('test: True' in")
     assert ret["changed"] == ["osd002"]
     assert targets.failures(ret["changes"]["ret"]) == {"osd001": replies.TRIED}
     assert service_answers.applied("rgw", {"osd001": would}, []).failed == [f"osd001: {replies.TRIED}"]
