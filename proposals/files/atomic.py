@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -25,6 +25,7 @@ NEXT = {  # what to do where the system refuses a file
     errno.EDQUOT: "make room there, then run this again",
     errno.EIO: "the disk below may be dying: see dmesg",
 }
+_WRITER: dict[Path, str] = {}  # as whom a master writes in its folders, where that is not root
 LARGEST = 512 << 20  # bytes of one file that is read
 
 
@@ -211,12 +212,24 @@ def swap_link(link: str | Path, target: str | Path) -> None:
         raise failed("link", link, error) from error
 
 
+def writes(user: str, folders: Iterable[str | Path]) -> None:
+    """Tell as whom this process's master writes in some folders, which is not root: that is said where the system
+    refuses a file in them to it.
+    """
+    _WRITER.update(dict.fromkeys(map(Path, folders), user))
+
+
 def failed(verb: str, path: str | Path, error: OSError) -> StoreError:
     """The one message on a file that the system refuses: what, which file, why, what to do."""
-    return StoreError(f"cannot {verb} {shown(path, 200)}: {why(error)}")
+    return StoreError(f"cannot {verb} {shown(path, 200)}: {why(error, path)}")
 
 
-def why(error: OSError) -> str:
+def why(error: OSError, path: str | Path = "") -> str:
     """What the system said, and what to do about it where that is known."""
     said = error.strerror or type(error).__name__
+    if error.errno in (errno.EACCES, errno.EPERM):
+        for folder in {Path(path), *Path(path).parents} & _WRITER.keys():
+            user = _WRITER[folder]
+            make = "" if os.access(folder, os.F_OK) else f"mkdir -p -m 750 {folder}; "
+            return f"{said}: {make}chown -R {user} {folder}: the master runs as {user}"
     return f"{said}: {NEXT[error.errno]}" if error.errno in NEXT else said

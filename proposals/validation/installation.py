@@ -62,7 +62,7 @@ class Installation:
     libraries
         What Salt's Python lacks.
     logs
-        The folder of run logs where nothing can be written to it: ``{folder: (why, the user who must)}``.
+        The folders of run logs and of the site to which nothing can be written: ``{folder: (why, the user who must)}``.
     room
         Bytes free by folder, on the master.
     load
@@ -174,8 +174,8 @@ def _pillar(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
 
 def _logs(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
     for folder, (why, user) in seen.logs.items():
-        mend = f"install -d -m 750 -o {user} '{folder}'; where that is refused, remount it to be written"
-        yield (), f"run logs cannot be written to {folder}: {why}", mend
+        mend = f"mkdir -p -m 750 '{folder}'; chown -R {user} '{folder}'; where that is refused, remount it for writing"
+        yield (), f"nothing can be written to {folder}: {why}", mend
 
 
 def _room(seen: Installation) -> Iterator[tuple[Sequence[str], str, str]]:
@@ -237,7 +237,7 @@ CHECKS = (
     Check("files", "what srv/install wrote is there, as it was written", _files),
     Check("libraries", "Salt's Python has the pinned libraries", _libraries),
     Check("pillar", "the master's own pillar is Halocline's, and minions are told of each change", _pillar),
-    Check("logs", "run logs can be written", _logs),
+    Check("logs", "run logs can be written, and <pillar_root>/ceph", _logs),
     Check("room", f"{LEAST >> 20} MiB are free where Salt and Halocline write", _room),
     Check("load", "the master bears all minions at once: worker_threads, gather_job_timeout", _load),
     Check("keys", "every minion's key is accepted, and the one that it uses", _keys),

@@ -1,6 +1,7 @@
 """What a runner answers: data, or one message with an exit status. Nothing of Salt is imported."""
 
 import atexit
+import contextlib
 import functools
 import inspect
 import io
@@ -12,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin
 
+from proposals.files import atomic
+from proposals.files.site import site
 from proposals.text import names
 from proposals.text.argument_readers import Argument, described
 from proposals.text.errors import ArgumentError, ProposalError
@@ -54,6 +57,7 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
         _quiet_exit()
         _any_character()
         typed = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+        _writes(function.__globals__.get("__opts__") or {})
         try:
             _check(signature, function.__name__.rstrip("_"), args, typed)
             answer = function(*args, **typed)
@@ -99,6 +103,14 @@ def takes(arguments: Mapping[str, Argument]) -> Callable[[Callable], Callable]:
 def _quiet_exit() -> None:
     """Disable logging at interpreter exit: Salt prints "unclosed ..." to the console there."""
     atexit.register(logging.disable)
+
+
+def _writes(opts: Mapping) -> None:
+    """Let a file that is refused say whose its folder has to be, where the master runs as another user than root."""
+    if (user := str(opts.get("user") or "root").removeprefix("sudo_")) != "root":
+        with contextlib.suppress(ProposalError):  # whoever needs the site says what it lacks
+            atomic.writes(user, [site(opts).root])
+        atomic.writes(user, filter(None, [opts.get("halocline_log_dir"), opts.get("cachedir")]))
 
 
 def _any_character() -> None:

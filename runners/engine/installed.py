@@ -3,6 +3,7 @@
 Nothing is changed, and none of the pinned libraries is needed.
 """
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 import salt.key
 import yaml
 
+from proposals.files.site import site
 from proposals.stages import masters
 from proposals.text.errors import InventoryError, ProposalError
 from proposals.validation import installation
@@ -212,18 +214,29 @@ def _setup() -> ConfigParser:
 
 
 def _logs(opts: Mapping) -> dict[str, tuple[str, str]]:
-    """The folder of run logs, where the master's user cannot write to it."""
-    folder, user = Path(opts.get("halocline_log_dir") or ""), _user(opts)
-    if not opts.get("halocline_log_dir"):
-        return {}
-    there = next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))  # it is made when needed
+    """The folders of run logs and of the site, where the master's user cannot write to them or what is in them."""
+    user, folders = _user(opts), {}
+    if logs := opts.get("halocline_log_dir"):
+        folders[Path(logs)] = [Path(logs)]
+    with contextlib.suppress(ProposalError):  # another row has it
+        root = site(opts).root
+        inner = sorted(root.iterdir()) if root.is_dir() and os.access(root, os.R_OK | os.X_OK) else []
+        folders[root] = [root, *(each for each in inner if each.name != "stack" and each.is_dir())]  # stack/ is read
+    refused = {top: [why for each in these if (why := _refused(each, user))] for top, these in folders.items()}
+    return {str(top): (whys[0], user) for top, whys in refused.items() if whys}
+
+
+def _refused(folder: Path, user: str) -> str:
+    """Why the master's user cannot write to a folder, which is made when needed; empty where it can."""
+    there = next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
     if not there.is_dir():
-        return {str(folder): (f"{there} is no folder", user)}
+        return f"{there} is no folder"
     if not os.access(there, os.W_OK):
-        return {str(folder): ("it is read-only, or another user's", user)}
-    if user != "root" and folder.exists() and folder.stat().st_uid not in _ids(user):
-        return {str(folder): (f"the master runs as {user}, whose it is not", user)}
-    return {}
+        return f"{there} is read-only, or another user's"
+    # Root may write everywhere: of the user by whose rights the master writes the owner tells.
+    if user != "root" and os.geteuid() == 0 and folder.exists() and folder.stat().st_uid not in _ids(user):
+        return f"the master runs as {user}, whose {folder} is not"
+    return ""
 
 
 def _user(opts: Mapping) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from proposals.files import pruning
+from proposals.files import atomic, pruning
 from proposals.pillar import redaction
 from proposals.stages.records import Record, record
 from proposals.text.errors import ProposalError
@@ -38,7 +38,7 @@ def new(opts: Mapping, job: Job) -> Path:
         except FileExistsError:
             continue
         except OSError as err:
-            raise ProposalError(f"the run log {path} cannot be written: {err.strerror}") from err
+            raise ProposalError(f"the run log {path} cannot be written: {atomic.why(err, path)}") from err
         return path
     raise ProposalError(f"the run log {stem}.jsonl is there already")
 
@@ -116,7 +116,7 @@ def note(opts: Mapping, command: str, event: str, **more: Any) -> None:
         path.touch(mode=0o640)
         append(path, record(event, **{"user": typist(opts), **more}))
     except OSError as err:
-        raise ProposalError(f"the log {path} cannot be written: {err.strerror}") from err
+        raise ProposalError(f"the log {path} cannot be written: {atomic.why(err, path)}") from err
 
 
 def typist(opts: Mapping) -> str:
@@ -133,7 +133,7 @@ def _folder(opts: Mapping) -> Path:
     try:
         Path(folder).mkdir(mode=0o750, parents=True, exist_ok=True)
     except OSError as err:
-        raise ProposalError(f"the run logs' folder {folder} cannot be made: {err.strerror}") from err
+        raise ProposalError(f"the run logs' folder {folder} cannot be made: {atomic.why(err, folder)}") from err
     return Path(folder)
 
 

@@ -5,6 +5,7 @@
 
 It writes the tree to /srv/halocline (with --link: a link to this checkout), drop-ins to master.d and minion.d, a file
 for logrotate, and a .pth file where Salt's own Python reads it: a distribution's, pip's or the vendor's bundled one.
+Where the master runs as another user than root, it gives that user <pillar_root>/ceph and the folder of logs.
 The site's own roots and settings stay and come first. What is not ours is never overwritten;
 /var/lib/halocline/installed.json says what is.
 """
@@ -32,8 +33,9 @@ if sys.version_info < PYTHON:  # a distribution's own, from 3.6 on: it can read 
 import argparse
 from pathlib import Path
 
+import owned
 from record import LIBRARY, InstallError, Record, found, listed
-from wanted import CHECKOUT, DROP_IN, HOME, at_home, copied, wanted
+from wanted import CHECKOUT, DROP_IN, HOME, at_home, copied, wanted, writes
 
 LOADS = (
     "import proposals.cli, runners.engine.jobs, rich, salt.config as c; o = c.master_config({!r}); "
@@ -87,6 +89,8 @@ def install(config: Path, link: bool) -> None:
     taken = [path for path, content in files.items() if not record.ours(path) and found(path) not in (None, content)]
     if taken:
         raise InstallError(f"not ours, or edited since: {listed(taken)}; move it away first")
+    name, folders = writes(config)
+    user = owned.known(name)
     update = bool(record.paths)
     record.source = record.source if at_home() else str(CHECKOUT)
     record.write(files, {str(config / f"{kind}.d" / DROP_IN): copied(config, kind) for kind in ("master", "minion")})
@@ -98,6 +102,8 @@ def install(config: Path, link: bool) -> None:
             raise InstallError(f"the update is in place, and Salt's Python does not load it: {why}; {again}")
         undo()
         raise InstallError(f"Salt's Python does not find it, all is taken away again: {why}")
+    for folder in owned.give(folders, user) if user else ():
+        print(f"not touched: {folder}; the master runs as {name}, and has to write there: chown -R {name} {folder}/")
     print(f"installed: {HOME}, {config}/master.d/{DROP_IN}, for {sys.executable}")
     print(f"now: systemctl restart salt-master (to undo: python3 {HOME}/srv/install --undo)")
 

@@ -172,6 +172,14 @@ def _settings(config: Path, kind: str) -> dict[str, Any]:
     return {key: _joined(own.get(key), each) for key, each in shipped.items()}
 
 
+def writes(config: Path) -> tuple[str, dict[Path, int]]:
+    """Return as whom the master runs, and the folders in which it writes for us, each with the mode of a new one."""
+    told = {**_merged([config / "master"], "master"), **_merged(_drop_ins(config, "master"), "master")}
+    settings = _settings(config, "master")
+    folders = {Path(settings["pillar_roots"]["base"][0]) / "ceph": 0o755, Path(settings["halocline_log_dir"]): 0o750}
+    return str(told.get("user") or "root").removeprefix("sudo_"), folders
+
+
 def _shipped(kind: str) -> dict[str, Any]:
     import yaml
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pwd
 import socket
 import sys
 from pathlib import Path
@@ -166,8 +167,20 @@ def test_a_folder_of_logs_that_is_none(master, minions, tmp_path):
     opts = {"user": "root", "halocline_log_dir": str(tmp_path / "file" / "logs")}
     assert "is no folder" in installed._logs(opts)[opts["halocline_log_dir"]][0]
     opts = {"user": "nobody", "halocline_log_dir": str(tmp_path)}
-    assert installed._logs(opts)[str(tmp_path)] == ("the master runs as nobody, whose it is not", "nobody")
+    assert installed._logs(opts)[str(tmp_path)] == (f"the master runs as nobody, whose {tmp_path} is not", "nobody")
     assert installed._logs({**opts, "user": "root"}) == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_site_that_is_not_its_masters(master, minions, tmp_path):
+    roots = [str(tmp_path), *master.opts()["pillar_roots"]["base"][1:]]
+    opts, user = {"user": "nobody", "pillar_roots": {"base": roots}}, pwd.getpwnam("nobody").pw_uid
+    assert installed._logs(opts) == {}  # it is made when needed
+    for name in ("ceph", "ceph/keys", "ceph/stack"):
+        (tmp_path / name).mkdir()
+        told = installed._logs(opts).get(f"{tmp_path}/ceph", ("", ""))[0]
+        assert told == ("" if name == "ceph/stack" else f"the master runs as nobody, whose {tmp_path / name} is not")
+        os.chown(tmp_path / name, user, -1)
 
 
 def test_a_full_disk_and_a_library_that_is_missing(master, minions, monkeypatch):

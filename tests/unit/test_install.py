@@ -20,8 +20,8 @@ def install(checkout, monkeypatch, tmp_path):
     monkeypatch.setattr(record, "LIBRARY", tmp_path / "lib" / "python")
     monkeypatch.setattr(record, "RECORD", tmp_path / "lib" / "installed.json")
     yield record, wanted
-    for name in ("record", "wanted"):
-        del sys.modules[name]
+    for name in ("record", "wanted", "owned"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ CASES = {  # what is otherwise; who is named, what is said, what mends it
     "files": ({"files": {"/etc/a": "edited"}}, (), "is edited", "mv '/etc/a' '/etc/a.mine'; python3"),
     "libraries": ({"libraries": ["rich"]}, (), "lacks rich", "srv/install"),
     "pillar": ({"pillar": "does not hold ceph_minions"}, (), "ceph_minions", "srv/install"),
-    "logs": ({"logs": {"/var/log/h": ("read-only", "salt")}}, (), "read-only", "install -d -m 750 -o salt"),
+    "logs": ({"logs": {"/var/log/h": ("read-only", "salt")}}, (), "read-only", "chown -R salt '/var/log/h'"),
     "room": ({"hosts": {"a": replace(HOST, room={"/": LEAST - 1})}}, ("a",), "255 MiB free", "du -xh"),
     "load": ({"load": SMALL, "ours": MANY}, (), "is given up", "echo 'gather_job_timeout: 60' >>/etc/salt/master.d"),
     "keys": ({"waiting": ["c"]}, ("c",), "not accepted", "salt-key --accept=c"),
