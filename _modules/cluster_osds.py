@@ -52,8 +52,8 @@ def _states() -> list[dict]:
     ]
 
 
-def metadata(osd_id: int | None = None) -> list[dict] | dict[str, list[str]]:
-    """Return what every OSD reported of itself to the cluster (``ceph osd metadata``), or one.
+def metadata_of(osd_id: int) -> dict:
+    """Return what one OSD reported of itself, as ``metadata``.
 
     osd_id
         Its number.
@@ -62,10 +62,20 @@ def metadata(osd_id: int | None = None) -> list[dict] | dict[str, list[str]]:
 
     .. code-block:: bash
 
-        salt 'saltmaster' cluster_osds.metadata 3
+        salt 'saltmaster' cluster_osds.metadata_of 3
     """
-    if osd_id is not None:
-        return [__salt__["cluster_cli.ask"](["osd", "metadata", str(osd_id)])]
+    return __salt__["cluster_cli.ask"](["osd", "metadata", str(osd_id)])
+
+
+def metadata() -> list[dict] | dict[str, list[str]]:
+    """Return what every OSD reported of itself to the cluster (``ceph osd metadata``).
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_osds.metadata
+    """
     return halocline.packed(__salt__["cluster_cli.ask"](["osd", "metadata"]))
 
 

@@ -161,11 +161,26 @@ def _daemon(unit: str) -> bool:
     return not unit.startswith("ceph-volume@")
 
 
-def restart(names: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def restart_own(names: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Restart this host's of the daemons of several hosts, in one job to all of them.
+
+    names
+        Lists as of ``restart``, by minion id.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt -L 'osdnode1,osdnode2' daemons.restart_own '{osdnode1: [osd.3], osdnode2: [osd.7]}'
+    """
+    return restart(names[__opts__["id"]])
+
+
+def restart(names: Sequence[str]) -> dict[str, list[str]]:
     """Restart daemons of this host, by their names as ``running`` gives them.
 
     names
-        A list such as ``[osd.3, osd.4]``; in a job to several hosts such lists by minion id.
+        A list such as ``[osd.3, osd.4]``.
 
     CLI Example:
 
@@ -173,7 +188,6 @@ def restart(names: Sequence[str] | Mapping[str, Sequence[str]]) -> dict[str, lis
 
         salt 'osdnode1' daemons.restart '[osd.3]'
     """
-    names = names[__opts__["id"]] if isinstance(names, Mapping) else names
     daemons = running()
     if strange := [name for name in names if name not in daemons]:
         raise CommandExecutionError(f"{', '.join(strange)}: not running on this host; there are {', '.join(daemons)}")

@@ -75,7 +75,7 @@ def networks(
     Public is the network that most hosts share with the master, cluster the one that most hosts share among
     those that the master is not in; without such a one, the public one too (DeepSea's users know this rule). An address
     that several hosts have counts once: bridges of Docker, Podman and libvirt have the same one on every host. IPv6
-    counts where no host has IPv4.
+    counts where hosts share no IPv4.
 
     master
         The minion id of the master's own host, where it is one.
@@ -89,7 +89,10 @@ def networks(
         owners |= {ip: minion for ip in map(_ip, each["addresses"]) if ip not in owners}
     joined = ({_network(a) for a in each["addresses"] if owners[_ip(a)] == minion} for minion, each in hosts.items())
     shared = Counter(net for nets in joined for net in nets if net)
-    version = min((net.version for net in shared), default=4)
+    # A bridge of containers on some host is no site of IPv4.
+    version = min(
+        (net.version for net in shared if shared[net] > 1), default=min((net.version for net in shared), default=4)
+    )
     masters = {_network(address) for address in hosts.get(master or "", {}).get("addresses", [])}
     found = [net for net in shared if net.version == version]
     ranked = sorted(found, key=lambda net: (-shared[net], int(net.network_address), net.prefixlen))

@@ -99,14 +99,16 @@ def _networks(known: Mapping, wanted: NetworkArguments, hosts: tuple[nics.HostPo
 
 
 def _most_shared(hosts: tuple[nics.HostPorts, ...]) -> Network | None:
-    """The network that most hosts have an address in; IPv6 where none has IPv4 (discovery's rule)."""
+    """The network that most hosts have an address in; IPv6 where they share no IPv4 (discovery's rule)."""
     shared = Counter(
         net
         for host in hosts
         for net in {one.network for nic in host.nics.values() for one in nic.addresses}
         if net.prefixlen < net.max_prefixlen - 1 and not net.is_loopback and not net.is_link_local
     )
-    return max(shared, key=lambda net: (-net.version, shared[net], -int(net.network_address)), default=None)
+    return max(
+        shared, key=lambda net: (shared[net] > 1, -net.version, shared[net], -int(net.network_address)), default=None
+    )
 
 
 def _check_addresses(planned: tuple[HostNetwork, ...]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 KEY = "halocline_packed"
+ASKED = "cluster_"  # so begin the modules that pack: they are asked of the host that holds the admin's key
 MOST = 1 << 28  # bytes that one answer may become: a minion is not trusted; 60,000 OSDs tell 150 MB of themselves
 TRIMMED = "VALUE_TRIMMED"  # what Salt leaves of a value that is too long (salt/utils/dicttrim.py)
 
@@ -43,5 +44,5 @@ def _unpacked(pieces: Any) -> Any:
         if not reader.eof:
             raise ValueError(f"it is cut off, or longer than {MOST} bytes")
         return json.loads(text)
-    except (TypeError, binascii.Error, zlib.error, UnicodeDecodeError) as err:
+    except (TypeError, RecursionError, binascii.Error, zlib.error, UnicodeDecodeError) as err:
         raise ValueError(str(err)) from err

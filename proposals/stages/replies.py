@@ -137,17 +137,12 @@ def judged(minions: Iterable[str], questions: Sequence[Question], returned: Mapp
         if not isinstance(reply, Mapping) or reply.get("out") == "no_return":
             problems.append(Problem(minion, SILENT, silent=True))
             continue
-        try:
-            reply = {**reply, "ret": packed.unpacked(reply.get("ret"), 2)}
-        except ValueError as err:
-            problems.append(Problem(minion, f"its answer cannot be unpacked ({_shown(str(err))}): {SYNC}"))
-            continue
-        wrong = {question.function: text for question in questions if (text := _wrong(question, reply))}
+        read_ = {question.function: _read(question, reply) for question in questions}
+        wrong = {function: text for function, (_, text) in read_.items() if text}
         if told := [wrong[each.function] for each in questions if each.function in wrong and not each.optional]:
             problems.append(Problem(minion, _together(told)))
         else:
-            functions = [question.function for question in questions]
-            answers[minion] = {each: None if each in wrong else reply["ret"][each] for each in functions}
+            answers[minion] = {function: answer for function, (answer, _) in read_.items()}
     return Replies(answers, problems)
 
 
@@ -176,13 +171,25 @@ def _together(told: Sequence[str]) -> str:
     return "; ".join(text.removesuffix(end) for text in told) + end
 
 
-def _wrong(question: Question, reply: Mapping) -> str:
-    """What is wrong with an answer; empty where nothing is."""
-    answer, status = (_part(reply.get(key), question.function) for key in ("ret", "retcode"))
+def _read(question: Question, reply: Mapping) -> tuple[Any, str]:
+    """An answer, and what is wrong with it: empty where nothing is, and the answer is None where anything is."""
+    function = question.function
+    answer, status = (_part(reply.get(key), function) for key in ("ret", "retcode"))
     if isinstance(answer, str) and status != 0:
-        return words(question.function, answer)
-    if packed.trimmed(answer):
-        return f"{question.function}'s answer is longer than Salt carries: {LONGER}"
+        return None, words(function, answer)
+    packs = function.startswith(packed.ASKED)
+    if packed.trimmed(answer, 2 if packs else 0):
+        return None, f"{function}'s answer is longer than Salt carries: {LONGER}"
+    try:
+        answer = packed.unpacked(answer) if packs else answer
+    except ValueError as err:
+        return None, f"{function}'s answer cannot be unpacked ({_shown(str(err))}): run this again"
+    wrong = _wrong(question, answer)
+    return (None, wrong) if wrong else (answer, "")
+
+
+def _wrong(question: Question, answer: Any) -> str:
+    """What is wrong with an answer of another kind than was asked for; empty where it is of that kind."""
     if isinstance(answer, question.kind):
         return ""
     if isinstance(answer, list) and answer and all(isinstance(line, str) for line in answer):

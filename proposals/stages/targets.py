@@ -110,17 +110,21 @@ def began(note: Note, expected: Collection[str], answered: int) -> str:
     )
 
 
-def failures(answers: Mapping[str, Any]) -> dict[str, str]:
-    """Return why minions failed in a step, of what an SLS returned of each (``salt.state``'s changes)."""
-    reasons = {minion: _reason(answer) for minion, answer in sorted(answers.items())}
+def failures(answers: Mapping[str, Any], test: bool = False) -> dict[str, str]:
+    """Return why minions failed in a step, of what an SLS returned of each (``salt.state``'s changes).
+
+    test
+        Whether states that only say what they would do are none that failed.
+    """
+    reasons = {minion: _reason(answer, test) for minion, answer in sorted(answers.items())}
     return {minion: why for minion, why in reasons.items() if why}
 
 
-def _reason(answer: Any) -> str:
+def _reason(answer: Any, test: bool) -> str:
     """Why one failed; empty where it did not."""
     if isinstance(answer, Mapping):
         states = {name: state for name, state in answer.items() if isinstance(state, Mapping)}
-        return "; ".join(replies.failures(states))
+        return "; ".join(replies.failures(states, test))
     if isinstance(answer, list):  # what Salt's compiler says of an SLS that it cannot read
         return "; ".join(map(str, answer))
     if isinstance(answer, str) and answer.strip():  # the function itself failed, before or behind its states

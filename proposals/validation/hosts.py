@@ -41,9 +41,18 @@ def hostname(subject: Subject) -> Iterable[Found]:
 
 
 def nodename(subject: Subject) -> Iterable[Found]:
-    """Hosts that Salt and Ceph call by two names: what one asks of a host, the other would not know."""
+    """Hosts without a daemon that Salt and Ceph would call by two names: what one asks of, the other would not know."""
+    yield from _two_names(subject, False)
+
+
+def nodename_kept(subject: Subject) -> Iterable[Found]:
+    """Hosts that have daemons under two names: to rename one is no small thing."""
+    yield from _two_names(subject, True)
+
+
+def _two_names(subject: Subject, daemons: bool) -> Iterable[Found]:
     for minion, facts in sorted(subject.hosts.items()):
-        if facts.nodename != facts.hostname:
+        if facts.nodename != facts.hostname and (facts.osds or facts.monitor) is daemons:
             yield at(minion, found=facts.nodename, seen=facts.hostname)
 
 
@@ -177,6 +186,15 @@ CHECKS = (
         "Ceph would call it {found}, as the kernel does, and Salt calls it {seen}, as the resolver does",
         "make 'hostname' and the first name of its address in /etc/hosts equal, then run discovery and configure again",
         nodename,
+        "Ceph's src/crush/CrushLocation.cc; Salt's grain host",
+    ),
+    Check(
+        *("nodename_kept", WARNING, HOSTS, "a host that has daemons has one name, to the kernel and to the resolver"),
+        "the kernel, and so Ceph's map of OSDs, calls it {found}, and Salt {seen}: noout, ok-to-stop, crush.place do "
+        "not find its OSDs there",
+        "of a host of OSDs alone let /etc/hosts name it {found} first, run discovery and configure; another name of "
+        "the kernel moves its OSDs' data at their next start; a monitor or manager carries Salt's name: move it first",
+        nodename_kept,
         "Ceph's src/crush/CrushLocation.cc; Salt's grain host",
     ),
     Check(

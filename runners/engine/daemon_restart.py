@@ -122,7 +122,7 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
 def _restarted(opts: Mapping, kind: str, daemons: Waiting) -> None:
     """Restart daemons: OSDs of several hosts side by side, as Ceph has allowed them together."""
     if kind == "osd" and len(daemons) > 1:
-        jobs.ask(opts, daemons, "daemons.restart", [dict(daemons)], timeout=300).whole()
+        jobs.ask(opts, daemons, "daemons.restart_own", [dict(daemons)], timeout=300).whole()
         return
     for minion, names in daemons.items():
         jobs.one(opts, minion, "daemons.restart", [names])

@@ -152,7 +152,7 @@ def _freed(opts: Mapping, minion: str, osd: Mapping[str, Any]) -> list[str]:
     now = _now(opts, minion, osd["fsid"])
 
     def seen() -> Verdict:
-        why = migrating.elsewhere(now["nodes"], _metadata(opts, osd["id"]))
+        why = migrating.elsewhere(now["nodes"], jobs.cluster(opts, "cluster_osds.metadata_of", [osd["id"]], dict))
         return Verdict((Complaint("osd elsewhere", WRONG, f"osd.{osd['id']}", why),) if why else ())
 
     if wrong := health.waited(seen, SEEN).wrong:
@@ -179,11 +179,6 @@ def _now(opts: Mapping, minion: str, fsid: str) -> Mapping[str, Any]:
     if now is None or now["moves"] or now["moving"] or not now["running"]:
         raise ProposalError("its host does not say that it runs where it is planned")
     return now
-
-
-def _metadata(opts: Mapping, osd_id: int) -> Mapping[str, str]:
-    told = jobs.cluster(opts, "cluster_osds.metadata", [osd_id], list)
-    return next((each for each in told if each["id"] == osd_id), {})
 
 
 def chosen(opts: Mapping, osds: Found, osd_ids: Collection[int]) -> tuple[Found, list[str]]:

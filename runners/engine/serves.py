@@ -21,6 +21,8 @@ def beside(opts: Mapping) -> str | None:
 
 def _found(opts: Mapping) -> Iterator[str]:
     yield from _tops(opts)
+    if site(opts).current.is_dir():  # whose minions they are was settled before that generation
+        return
     if opts.get("master_tops"):
         yield f"master_tops {', '.join(map(str, opts['master_tops']))}"
     told = opts.get("fileserver_backend") or []

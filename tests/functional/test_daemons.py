@@ -31,7 +31,7 @@ def test_a_restart_never_stops_what_systemd_would_start_no_more(
     assert module.restart(["osd.4", "osd.3"]) == {"restarted": ["osd.3", "osd.4"]}
     assert commands == [["systemctl", verb, "ceph-osd@4", "ceph-osd@3"] for verb in ("reset-failed", "restart")]
     module.__opts__ = {"id": "node1"}
-    assert module.restart({"node1": ["osd.3"], "node2": ["osd.9"]}) == {"restarted": ["osd.3"]}
+    assert module.restart_own({"node1": ["osd.3"], "node2": ["osd.9"]}) == {"restarted": ["osd.3"]}
     assert limits[1] > 120, "a gateway may take that long to end (rgw_exit_timeout_secs)"
 
 

@@ -102,11 +102,11 @@ class Cluster(Minions):
     def cluster_osds_states(self, _):
         return [{"id": number, "fsid": osd["fsid"]} for number, osd in self.osds.items()]
 
-    def cluster_osds_metadata(self, _, number):
+    def cluster_osds_metadata_of(self, _, number):
         osd = self.osds[number]
         at = f"/dev/{'old' if osd['fsid'] in self.blind else osd['at']}{number}"
         told = {"bluefs_dedicated_db": "1", "bluefs_dedicated_wal": "0", "bluefs_db_partition_path": at}
-        return [{"id": number, **told}]
+        return {"id": number, **told}
 
     def cluster_osds_metadata_bytes(self, _, ids):
         return {str(number): 3 * GIB for number in ids}

@@ -57,6 +57,7 @@ def test_a_minion_whose_own_configuration_says_test_mode_has_failed(state):
     assert ret["result"] is False and ret["comment"].startswith("osd001: is in test mode ('test: True' in")
     assert ret["changed"] == ["osd002"]
     assert targets.failures(ret["changes"]["ret"]) == {"osd001": replies.TRIED}
+    assert targets.failures({"osd001": would}) and not targets.failures({"osd001": would}, test=True)
     assert service_answers.applied("rgw", {"osd001": would}, []).failed == [f"osd001: {replies.TRIED}"]
     assert service_answers.applied("rgw", {"osd001": would}, [], test=True).failed == []
 

@@ -30,7 +30,7 @@ def daemons(number):
 class Cluster(Minions):
     """What minions answer. What must not be is asserted where it would happen."""
 
-    CHANGES = ("note", "forget", "begin", "end", "apply", "restart", "pause")
+    CHANGES = ("note", "forget", "begin", "end", "apply", "restart", "restart_own", "pause")
 
     def __init__(self):
         super().__init__()
@@ -160,8 +160,10 @@ class Cluster(Minions):
         self.older[minion] = set(self.hosts[minion])
         return {"pkg_|-x": {"result": True, "comment": "", "changes": {}}}
 
+    def daemons_restart_own(self, minion, names):
+        return self.daemons_restart(minion, names[minion])
+
     def daemons_restart(self, minion, names):
-        names = names[minion] if isinstance(names, dict) else names
         kinds = {self.hosts[minion][name] for name in names}
         assert self.installed[minion] == NEW and len(kinds) == 1
         assert "osd" not in kinds or minion in self.noout

@@ -71,13 +71,18 @@ def test_networks(addresses, public, cluster):
     assert found == {"public_network": f"10.{public}.0.0/24", "cluster_network": f"10.{cluster}.0.0/24"}
 
 
-def test_networks_of_ipv6_count_where_no_host_has_ipv4():
+def test_networks_of_ipv6_count_where_hosts_share_no_ipv4():
     hosts = {
         "m": {"addresses": ["fd00::1/64", "fe80::1/64"]},
         "a": {"addresses": ["fd00::2/64", "fd01::2/64", "::1/128"]},
     }
     assert all_hosts.networks(hosts, "m")["public_network"] == "fd00::/64"
+    hosts["m"]["addresses"].append("172.17.0.1/16")  # a bridge of containers
+    assert all_hosts.networks(hosts, "m")["public_network"] == "fd00::/64"
+    hosts["a"]["addresses"].append("172.17.0.1/16")  # the same address on each host
+    assert all_hosts.networks(hosts, "m")["public_network"] == "fd00::/64"
     hosts["m"]["addresses"].append("10.0.0.1/24")
+    hosts["a"]["addresses"].append("10.0.0.2/24")
     assert all_hosts.networks(hosts, "m")["public_network"] == "10.0.0.0/24"
 
 

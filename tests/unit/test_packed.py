@@ -59,10 +59,23 @@ def coded(content):
         *(None, 7, [7], ["?"], ["AAAA"], coded(b"no zlib")),
         *(coded(zlib.compress(text)) for text in (b"[1, 2", b"\xff", b"7" * 1001)),
         coded(zlib.compress(json.dumps(OSD).encode())[:-9]),
+        coded(zlib.compress(b"[" * 900)),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_is_packed_wrongly_is_one_problem(pieces, monkeypatch):
     monkeypatch.setattr(packed, "MOST", 1000)
     (problem,) = judged(Question(STATES, kind=list), {packed.KEY: pieces}).problems
-    assert problem.text.startswith("its answer cannot be unpacked (") and "\n" not in problem.text
+    assert problem.text.startswith(f"{STATES}'s answer cannot be unpacked (") and "\n" not in problem.text
+    asked = [Question(STATES, kind=list, optional=True), Question("saltutil.running", kind=list)]
+    both = {"ret": {STATES: {packed.KEY: pieces}, "saltutil.running": []}, "retcode": {}}
+    assert replies.judged(["m"], asked, {"m": both}).whole() == {"m": {STATES: None, "saltutil.running": []}}
+
+
+def test_only_those_who_ask_the_cluster_pack_and_a_trimmed_comment_is_no_trimmed_answer():
+    said = {packed.KEY: halocline.packed(osds(2000))[packed.KEY]}
+    assert judged(Question("host.facts"), said).whole() == {"m": {"host.facts": said}}
+    states = {"x": {"result": True, "comment": packed.TRIMMED, "changes": {}}}
+    assert judged(Question("state.apply"), states).whole() == {"m": {"state.apply": states}}
+    (problem,) = judged(Question("host.facts"), packed.TRIMMED).problems
+    assert "is longer than Salt carries" in problem.text
