@@ -80,6 +80,22 @@ def kept(key):
     return tell(["config-key", "get", key]) if key in ask(["config-key", "ls"]) else None
 
 
+def keep(key, text):
+    tell(["config-key", "set", key], text)
+    return True
+
+
+def forget(key):
+    tell(["config-key", "rm", key])
+    return True
+
+
+def tell_all(commands):
+    for words in commands:
+        tell(words)
+    return True
+
+
 def refused(words):
     return tell(words)
 """
