@@ -184,9 +184,8 @@ def keep(key: str, text: str) -> bool:
     """
     parts: dict[str, str] = {}
     if len(text.encode()) > LONGEST:
-        packed = base64.b64encode(zlib.compress(text.encode())).decode()
-        name = _name(packed)
-        pieces = [packed[at : at + LONGEST] for at in range(0, len(packed), LONGEST)]
+        pieces = halocline.pieces(text.encode(), LONGEST)
+        name = _name("".join(pieces))
         parts = {f"{key}/{name}/{number}": piece for number, piece in enumerate(pieces)}
         text = f"{PARTS} {len(parts)} {name}"
     _tell_all([(["config-key", "set", part], piece) for part, piece in parts.items()])

@@ -92,8 +92,13 @@ def packed(answer: Answer) -> Answer | dict[str, list[str]]:
     text = json.dumps(answer).encode()
     if len(text) <= LONG:
         return answer
+    return {"halocline_packed": pieces(text, LONG)}
+
+
+def pieces(text: bytes, most: int) -> list[str]:
+    """Return a long text compressed, in base64, in pieces of so many characters at most."""
     coded = base64.b64encode(zlib.compress(text)).decode()
-    return {"halocline_packed": [coded[at : at + LONG] for at in range(0, len(coded), LONG)]}
+    return [coded[at : at + most] for at in range(0, len(coded), most)]
 
 
 def masked(text: str) -> str:
