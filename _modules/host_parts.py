@@ -33,7 +33,7 @@ def look() -> dict:
 
 
 def digest(kinds: Sequence[str], suffixes: Sequence[str]) -> str:
-    """Return one hash over all that Salt has synced to this minion, as ``runners/engine/parts.py`` makes it.
+    """Return one hash over all that Salt has synced to this minion, as ``runners/engine/looks/parts.py`` makes it.
 
     kinds
         Folders, such as ``modules``.

@@ -3,7 +3,7 @@
 ``osd_copy`` copies, one part after the other: the DB first, which takes a WAL with it that comes out again after, so
 that nothing is copied which could not begin again. A file in the OSD's folder tells from the first stop to the last
 slot that this is under way. The old slot is freed by a call of its own, once the cluster has seen the OSD on the new
-one (``runners/engine/migration.py``).
+one (``runners/engine/osds/migration.py``).
 """
 
 import json

@@ -10,7 +10,10 @@ from proposals.files import site
 from proposals.policy import store
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, bench_baseline, bench_shown, bench_store, benching, minions, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.asking import minions
+from runners.engine.benchmarks import bench_baseline, bench_shown, bench_store, benching
+from runners.engine.runs import stage_lock, stage_log
 
 LIMIT = 10  # percent that a figure may be worse than the baseline's: DeepSea's margin
 

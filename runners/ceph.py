@@ -8,17 +8,12 @@ from proposals.files.site import site
 from proposals.pillar import retiring
 from proposals.text import names
 from proposals.text.errors import ProposalError
-from runners.engine import (
-    adopting,
-    answer,
-    disengaged,
-    minions,
-    one_at_a_time,
-    purge_look,
-    purging,
-    stage_lock,
-    stage_log,
-)
+from runners.engine import answer
+from runners.engine.asking import minions
+from runners.engine.cluster import adopting
+from runners.engine.master import disengaged
+from runners.engine.removal import purge_look, purging
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 
 @answer.answers

@@ -12,7 +12,11 @@ from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import several
 from proposals.text.sizes import MIB
-from runners.engine import answer, ceph, health, jobs, minions, planned, stage_lock, stage_look, taking_part
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, planned, taking_part
+from runners.engine.cluster import ceph, health
+from runners.engine.looks import stage_look
+from runners.engine.runs import stage_lock
 
 SMALL = 64 * MIB  # what a new cluster's own pools hold: moving it takes a moment, and holds back no deploy
 NONE = "no host has a place of its own (crush_locations): nothing changed"

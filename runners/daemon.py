@@ -12,18 +12,12 @@ from proposals.stages import replies
 from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, by_name, several
-from runners.engine import (
-    answer,
-    daemon_restart,
-    gateways,
-    jobs,
-    minions,
-    one_at_a_time,
-    stage_lock,
-    stage_look,
-    taking_part,
-    upgrading,
-)
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, taking_part
+from runners.engine.cluster import daemon_restart, gateways
+from runners.engine.hosts import upgrading
+from runners.engine.looks import stage_look
+from runners.engine.runs import one_at_a_time, stage_lock
 
 NOTHING = "no daemon waits for a restart: nothing changed"
 EACH = "'salt-run daemon.pending --out json' names each"

@@ -17,7 +17,9 @@ from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
 from proposals.text.errors import ProposalError, StoreError
 from proposals.text.notes import FEW, by_host, several
-from runners.engine import answer, jobs, look, minions, taking_part
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, taking_part
+from runners.engine.looks import look
 
 Hosts = dict[str, dict]
 STAYS = "what was stored of it stays"

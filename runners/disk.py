@@ -7,7 +7,10 @@ from proposals.files import site, tree
 from proposals.stages import replies
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, minions, planned, stage_lock, stage_log, stage_look, taking_part
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, planned, taking_part
+from runners.engine.looks import stage_look
+from runners.engine.runs import stage_lock, stage_log
 
 
 @answer.answers

@@ -15,7 +15,10 @@ from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import nearest, shown
 from proposals.text.notes import several
 from proposals.validation import installation
-from runners.engine import answer, documented, installed, minions
+from runners.engine import answer
+from runners.engine.asking import minions
+from runners.engine.looks import installed
+from runners.engine.master import documented
 
 
 @answer.answers

@@ -5,7 +5,11 @@ from typing import Any
 from proposals.cluster.health import judge, report
 from proposals.cluster.maintained import excused
 from proposals.text.errors import ProposalError
-from runners.engine import answer, health, jobs, maintained, minions, stage_lock, stage_look, taking_part
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, taking_part
+from runners.engine.cluster import health, maintained
+from runners.engine.looks import stage_look
+from runners.engine.runs import stage_lock
 
 EACH = "'salt-run health.show --out json' names each"
 

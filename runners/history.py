@@ -4,7 +4,8 @@ from typing import Any
 
 from proposals.stages import history
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.runs import stage_lock, stage_log
 
 MOST = 20
 

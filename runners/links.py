@@ -8,8 +8,11 @@ from proposals.networking import proof
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, by_host, by_name, counted, several
-from runners.engine import answer, health, jobs, one_at_a_time, spared, stage_lock, taking_part, waiting
-from runners.engine import minions as minions_
+from runners.engine import answer, waiting
+from runners.engine.asking import jobs, taking_part
+from runners.engine.asking import minions as minions_
+from runners.engine.cluster import health, spared
+from runners.engine.runs import one_at_a_time, stage_lock
 
 EACH = "--out json has each host"
 OF_ONE = "'salt HOST links.report' tells of one"

@@ -1,8 +1,11 @@
 """``salt-run maintenance.*``: a host taken out of a running cluster for a while, and back."""
 
 from proposals.cluster import maintained
-from runners.engine import answer, jobs, maintaining, minions, stage_lock, stage_log
-from runners.engine import maintained as hosts
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import maintained as hosts
+from runners.engine.hosts import maintaining
+from runners.engine.runs import stage_lock, stage_log
 
 
 @answer.answers

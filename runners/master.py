@@ -6,7 +6,9 @@ from typing import Any
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.validation import installation
-from runners.engine import age, answer, backing_up, one_at_a_time, restoring, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.master import age, backing_up, restoring
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 KEPT = 14  # archives
 

@@ -6,7 +6,9 @@ from typing import Any
 from proposals.files import atomic
 from proposals.stages import metrics
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, measured, stage_lock
+from runners.engine import answer
+from runners.engine.master import measured
+from runners.engine.runs import stage_lock
 
 OWN, HOSTS = "halocline.prom", "halocline_hosts.prom"
 

@@ -15,8 +15,10 @@ from proposals.stages import replies
 from proposals.text import joining
 from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, several
-from runners.engine import answer, jobs, parts, taking_part
-from runners.engine import minions as minions_
+from runners.engine import answer
+from runners.engine.asking import jobs, taking_part
+from runners.engine.asking import minions as minions_
+from runners.engine.looks import parts
 
 SAME = "modules: every minion has what the master serves: nothing changed"
 LIMIT = 600  # seconds for a first sync, which fetches every file

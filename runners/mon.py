@@ -8,7 +8,9 @@ from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError
-from runners.engine import answer, jobs, minions, one_at_a_time, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 
 @answer.answers

@@ -16,7 +16,10 @@ from proposals.text import argument_readers, names
 from proposals.text import tables as text_tables
 from proposals.text.errors import ArgumentError
 from proposals.text.notes import cut
-from runners.engine import answer, jobs, minions, network_proof, pages, planning
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import network_proof
+from runners.engine.master import pages, planning
 
 
 @answer.answers

@@ -7,7 +7,10 @@ from proposals.files.site import site
 from proposals.stages import plan_steps, targets
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, page_policy, page_runs, planning, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.master import planning
+from runners.engine.page import page_policy, page_runs
+from runners.engine.runs import stage_lock, stage_log
 
 MOST = 2000  # lines of a plan
 CONFIRM = "what would be done is another thing by now: look at it again, then confirm that"

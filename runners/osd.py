@@ -13,19 +13,12 @@ from proposals.stages import plan_steps, replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted
-from runners.engine import (
-    answer,
-    departure,
-    growing,
-    jobs,
-    leaving,
-    migration,
-    minions,
-    planned,
-    replacing,
-    stage_lock,
-    stage_log,
-)
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, planned
+from runners.engine.cluster import growing
+from runners.engine.osds import migration, replacing
+from runners.engine.removal import departure, leaving
+from runners.engine.runs import stage_lock, stage_log
 
 
 @answer.answers

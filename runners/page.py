@@ -7,7 +7,8 @@ from typing import Any
 
 from proposals.files import atomic
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, page_config, page_rights
+from runners.engine import answer
+from runners.engine.page import page_config, page_rights
 
 PORT = 9443
 NEXT = "now: systemctl restart salt-master salt-api"

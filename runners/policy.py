@@ -12,7 +12,11 @@ from proposals.text.errors import PolicyError
 from proposals.text.notes import by_host, cut, several
 from proposals.validation import check as checks
 from proposals.validation import judging
-from runners.engine import answer, compiled, early, jobs, keys, minions, parts, stage_lock
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.looks import early, keys, parts
+from runners.engine.master import compiled
+from runners.engine.runs import stage_lock
 
 GONE = "'salt-run policy.check --out json' names each disk that is gone"
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"

@@ -7,7 +7,11 @@ from proposals.cluster import pool_benchmark, pool_deleting, pools
 from proposals.cluster.health import judge
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, benching, ceph, health, jobs, minions, one_at_a_time, pooled, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.benchmarks import benching
+from runners.engine.cluster import ceph, health, pooled
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 
 @answer.answers

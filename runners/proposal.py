@@ -14,7 +14,9 @@ from proposals.stages import replies
 from proposals.text import argument_readers, tables
 from proposals.text.errors import ArgumentError, PlanError
 from proposals.text.notes import cut
-from runners.engine import answer, look, pages, planning
+from runners.engine import answer
+from runners.engine.looks import look
+from runners.engine.master import pages, planning
 
 AGAIN = "'salt-run proposal.populate --out json' has each"
 

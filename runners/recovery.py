@@ -4,17 +4,10 @@ from functools import partial
 
 from proposals.benchmarks import curves, scenarios
 from proposals.cluster import recovery
-from runners.engine import (
-    answer,
-    bench_recovery,
-    bench_scenarios,
-    bench_store,
-    benching,
-    jobs,
-    minions,
-    stage_lock,
-    stage_log,
-)
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.benchmarks import bench_recovery, bench_scenarios, bench_store, benching
+from runners.engine.runs import stage_lock, stage_log
 
 KEPT = "halocline/recovery"  # of the monitors: what a profile has set
 

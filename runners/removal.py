@@ -7,7 +7,10 @@ from proposals.stages import plan_steps
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import FEW
-from runners.engine import answer, departure, jobs, leaving, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.asking import jobs
+from runners.engine.removal import departure, leaving
+from runners.engine.runs import stage_lock, stage_log
 
 STEPS = 20  # at most: more smaller movements only take longer
 

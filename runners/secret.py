@@ -8,7 +8,11 @@ from proposals.files import atomic, site
 from proposals.pillar import key_store, secrets
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, jobs, keys, osd_key, stage_lock, stage_log
+from runners.engine import answer
+from runners.engine.asking import jobs
+from runners.engine.looks import keys
+from runners.engine.osds import osd_key
+from runners.engine.runs import stage_lock, stage_log
 
 CONFIGURE = "'salt-run state.orch ceph.stage.configure'"
 DEPLOY = "'salt-run state.orch ceph.stage.deploy'"

@@ -9,7 +9,11 @@ from proposals.services.service import Service
 from proposals.services.service_answers import AppliedPart
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, ceph, early, jobs, service_look, stage_lock, stage_look, taking_part
+from runners.engine import answer
+from runners.engine.asking import jobs, taking_part
+from runners.engine.cluster import ceph, service_look
+from runners.engine.looks import early, stage_look
+from runners.engine.runs import stage_lock
 
 LIMIT = 60  # seconds; a host that still works on its states then is waited for on, one that is gone is not
 NOTHING = "no minion of this run has a role of these services: nothing to do"

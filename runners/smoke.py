@@ -3,7 +3,9 @@
 from functools import partial
 
 from proposals.services import smoke, smoke_told
-from runners.engine import answer, one_at_a_time, smoking, stage_lock
+from runners.engine import answer
+from runners.engine.cluster import smoking
+from runners.engine.runs import one_at_a_time, stage_lock
 
 
 @answer.answers

@@ -12,7 +12,9 @@ from proposals.stages.metrics import ALL, AS_ONE
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
-from runners.engine import answer, stage_begin, stage_child, stage_jobs, stage_lock, stage_log, stage_show
+from runners.engine import answer, stage_begin
+from runners.engine.looks import stage_jobs
+from runners.engine.runs import stage_child, stage_lock, stage_log, stage_show
 
 RECENT = 20  # run logs that stage.stop looks into for jobs that may still run
 

@@ -16,7 +16,9 @@ from proposals.files import site as sites
 from proposals.pillar import redaction
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import answer, jobs, minions, stage_log
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.runs import stage_log
 
 KEPT = 5  # archives
 TAIL = 2 << 20  # bytes: the end of a log file says what happened last

@@ -7,18 +7,11 @@ from proposals.files import site
 from proposals.inventory import kept
 from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ProposalError
-from runners.engine import (
-    answer,
-    daemon_restart,
-    health,
-    jobs,
-    maintained,
-    minions,
-    planned,
-    stage_lock,
-    stage_look,
-    taking_part,
-)
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, planned, taking_part
+from runners.engine.cluster import daemon_restart, health, maintained
+from runners.engine.looks import stage_look
+from runners.engine.runs import stage_lock
 
 
 @answer.answers

@@ -5,7 +5,8 @@ from typing import Any
 
 from proposals.stages import replies
 from proposals.text.notes import FEW, by_host, by_name
-from runners.engine import answer, jobs, minions
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
 
 EACH = "'salt-run tuning.check --out json' has each host"
 SIGNS = {"ok": "ok", "drift": "DRIFT", "reboot": "after a reboot", "left": "left out"}

@@ -7,7 +7,10 @@ cluster has to be well and to say ``ok-to-stop``; ``noout`` is set for a turn's 
 from typing import Any
 
 from proposals.cluster import maintenance
-from runners.engine import answer, minions, one_at_a_time, stage_lock, taking_part, updating
+from runners.engine import answer
+from runners.engine.asking import minions, taking_part
+from runners.engine.hosts import updating
+from runners.engine.runs import one_at_a_time, stage_lock
 
 NOTHING = "no host needs updates or a reboot: nothing changed"
 UNASKED = "neither updates nor reboots are asked for: nothing changed"

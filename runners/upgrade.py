@@ -5,7 +5,10 @@ from typing import Any
 from proposals.cluster.upgrade import order, told
 from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, several
-from runners.engine import answer, jobs, minions, stage_lock, updating, upgrading
+from runners.engine import answer
+from runners.engine.asking import jobs, minions
+from runners.engine.hosts import updating, upgrading
+from runners.engine.runs import stage_lock
 
 
 @answer.answers

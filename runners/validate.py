@@ -25,8 +25,12 @@ from proposals.policy import profiles
 from proposals.stages.replies import Replies
 from proposals.text.errors import InventoryError, PolicyError
 from proposals.validation import check, facts, hardware_facts, subject, table
-from runners.engine import answer, health, jobs, keys, minions, stage_lock, stage_look, taking_part
-from runners.engine import facts as engine_facts
+from runners.engine import answer
+from runners.engine.asking import jobs, minions, taking_part
+from runners.engine.cluster import health
+from runners.engine.looks import facts as engine_facts
+from runners.engine.looks import keys, stage_look
+from runners.engine.runs import stage_lock
 
 OLDER = (
     "the generation that is served does not say what brings up daemons, as it was made by an older version: run "

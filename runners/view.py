@@ -12,7 +12,10 @@ from proposals.pictures import hosts as pictured
 from proposals.pictures import networks as pictured_networks
 from proposals.policy import fragments, store
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import answer, page_policy, page_runs, planning, stage_lock
+from runners.engine import answer
+from runners.engine.master import planning
+from runners.engine.page import page_policy, page_runs
+from runners.engine.runs import stage_lock
 
 __func_alias__ = {"hosts_": "hosts", "networks_": "networks"}
 MOST = 200  # lines or hosts of one answer

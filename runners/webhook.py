@@ -4,7 +4,8 @@ import time
 from typing import Any
 
 from proposals.files.site import site
-from runners.engine import answer, stage_webhook
+from runners.engine import answer
+from runners.engine.runs import stage_webhook
 
 
 @answer.answers

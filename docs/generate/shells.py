@@ -15,7 +15,7 @@ from docs.generate.functions import ROOT, Function, runners
 from proposals import cli as planner
 from proposals.reference import machines
 from proposals.text import topics
-from runners.engine import documented
+from runners.engine.master import documented
 
 TEMPLATES = Path(__file__).parent / "shells"
 PLACES = {  # where each is kept; srv/install and the packages put it in place

@@ -7,24 +7,11 @@ from proposals.stages import masters, orchestrations, presence, targets
 from proposals.stages.replies import TRIED, Question
 from proposals.text.errors import ArgumentError, PolicyError
 from proposals.text.form import has
-from runners.engine import (
-    answer,
-    early,
-    facts,
-    keys,
-    look,
-    maintained,
-    minions,
-    parts,
-    service_look,
-    stage_child,
-    stage_jobs,
-    stage_lock,
-    stage_log,
-    stage_look,
-    stage_recorder,
-    taking_part,
-)
+from runners.engine import answer
+from runners.engine.asking import minions, taking_part
+from runners.engine.cluster import maintained, service_look
+from runners.engine.looks import early, facts, keys, look, parts, stage_jobs, stage_look
+from runners.engine.runs import stage_child, stage_lock, stage_log, stage_recorder
 
 LOOK = {"groups": [[object]], "pillar": {"*": object}}
 TRIES = Question("config.option", ["test"], bool, optional=True)  # whether it would change nothing, and say success

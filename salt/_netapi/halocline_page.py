@@ -24,11 +24,11 @@ try:
     import cheroot.server
     import cherrypy
 
-    from runners.engine import page_tls
+    from runners.engine.page import page_tls
 except ImportError:
     cherrypy = None
 
-from runners.engine import page_rights
+from runners.engine.page import page_rights
 
 SECTION = "halocline_page"
 FILES = Path(page_rights.__file__).resolve().parents[2] / "srv" / "page"

@@ -37,7 +37,7 @@ def rest(name: str, sls: Sequence[str]) -> dict:
     """
     if not _later():
         return _unchanged(name, "each stage before was compiled with what is served: nothing left")
-    from runners.engine import stage_lock
+    from runners.engine.runs import stage_lock
 
     told = {"pillar": stage_lock.inline(__opts__) or None, "orchestration_jid": __orchestration_jid__}
     answer = _runners()["state.orchestrate"](mods=list(sls), **told)
@@ -163,7 +163,7 @@ def state(
 
 def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar: Mapping | None) -> dict:
     """What ``salt.state`` answers; where hosts are more than the master bears at once, of all shares."""
-    from runners.engine import jobs
+    from runners.engine.asking import jobs
 
     rets: list[dict] = []
     answers: dict[str, Any] = {}
@@ -196,7 +196,7 @@ def _unchanged(name: str, comment: str) -> dict:
 
 def _as_told() -> bool:
     """Whether this run saw that nothing is to be done (``look``), and has changed nothing since."""
-    from runners.engine import stage_lock
+    from runners.engine.runs import stage_lock
 
     return stage_lock.kept(__opts__, "as_told") is True and not _changing()
 
@@ -214,7 +214,8 @@ def _later() -> bool:
 
 def _look_anew() -> None:
     """What was seen before a change holds no more."""
-    from runners.engine import early, minions, stage_look
+    from runners.engine.asking import minions
+    from runners.engine.looks import early, stage_look
 
     early.keep(__opts__, None)
     minions.anew(__opts__)
@@ -231,7 +232,7 @@ def _taking(hosts: Sequence[str] | None, limited: bool) -> tuple[list[str], str]
     """Which of some hosts take part, and why that is not known: the runner ``targets.hosts`` without a client of Salt's
     runners, whose making takes more than the answer, at each step."""
     from proposals.text.errors import ProposalError  # a minion has this file too, and neither of these two
-    from runners.engine import taking_part
+    from runners.engine.asking import taking_part
 
     try:
         return taking_part.among(__opts__, hosts, limited), ""

@@ -38,7 +38,7 @@ from record import LIBRARY, InstallError, Record, found, listed
 from wanted import CHECKOUT, DROP_IN, HOME, at_home, copied, wanted, writes
 
 LOADS = (
-    "import proposals.cli, runners.engine.jobs, rich, salt.config as c; o = c.master_config({!r}); "
+    "import proposals.cli, runners.engine.asking.jobs, rich, salt.config as c; o = c.master_config({!r}); "
     "assert {!r} in o['file_roots']['base']"
 )
 

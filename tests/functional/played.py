@@ -1,4 +1,4 @@
-"""What minions of a played cluster answer, in place of ``runners.engine.jobs``; each moment of a change can be its end.
+"""What minions of a played cluster answer, in place of ``asking.jobs``; each moment of a change can be its end.
 
 A cluster has a method for each function that minions are asked (``osd_retire_free`` for ``osd_retire.free``), with the
 minion's name and the words.
@@ -15,7 +15,8 @@ import salt.utils.args
 
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, one_at_a_time
+from runners.engine.asking import jobs
+from runners.engine.runs import one_at_a_time
 
 ROOT = Path(__file__).parents[2]
 BUSY = "osd.migrate is running on this master"

@@ -17,7 +17,7 @@ from saltmaster import CHECKOUT, Master
 from proposals.files import atomic
 from proposals.pillar import secrets
 from proposals.text.errors import ProposalError
-from runners.engine import sealed
+from runners.engine.asking import sealed
 
 FSID, OSD, SIMPLE = (f"0b5d3b9e-2a55-4c5e-9d3f-5c8a5d6a7b0{number}" for number in range(3))
 NAMED = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.node1", "mds.node1", "client.rgw.node1", "osd.0")

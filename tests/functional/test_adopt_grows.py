@@ -13,7 +13,8 @@ from proposals.pillar import chosen, secrets
 from proposals.policy import store
 from proposals.reference import machines
 from proposals.stages.replies import Replies
-from runners.engine import adopting, health, jobs, minions, sealed
+from runners.engine.asking import jobs, minions, sealed
+from runners.engine.cluster import adopting, health
 
 FSID, OSD = "11111111-1111-4111-8111-111111111111", "6b0c8f3e-0000-4000-8000-000000000001"
 POLICY = """\

@@ -8,7 +8,7 @@ from saltmaster import CHECKOUT, Master
 
 from proposals.stages.replies import SILENT, SYNC, Problem
 from proposals.text.errors import ProposalError
-from runners.engine import jobs
+from runners.engine.asking import jobs
 
 pytestmark = pytest.mark.processes
 # What a minion answers: one disk of a machine on file, and what one of another time or a broken one may answer.

@@ -18,7 +18,10 @@ from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
 from proposals.stages import replies
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import bench_jobs, bench_store, benching, health, jobs, lent, minions, network_proof, stage_lock
+from runners.engine.asking import jobs, lent, minions
+from runners.engine.benchmarks import bench_jobs, bench_store, benching
+from runners.engine.cluster import health, network_proof
+from runners.engine.runs import stage_lock
 
 FIO = json.loads((ROOT / "tests/fixtures/benchmarks/randrw.json").read_text())
 BENCH = {"bandwidth": "10", "average_iops": "9", "average_latency": "0.1", "max_latency": "1", "total_time_run": "5"}

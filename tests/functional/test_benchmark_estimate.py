@@ -5,7 +5,9 @@ from played import Minions
 from saltmaster import Master, lay_out
 from test_maintenance_asked import FSID, NODES, POLICY, connected
 
-from runners.engine import minions, network_proof, stage_lock
+from runners.engine.asking import minions
+from runners.engine.cluster import network_proof
+from runners.engine.runs import stage_lock
 
 RATES = {"public": {"rates": {f"{one} {two}": 9600.0 for one in NODES for two in NODES if one != two}}}
 

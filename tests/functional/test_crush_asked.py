@@ -14,7 +14,9 @@ from proposals.cluster import classes
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.text.errors import ProposalError
-from runners.engine import ceph, jobs, minions, planned, stage_lock, taking_part
+from runners.engine.asking import jobs, minions, planned, taking_part
+from runners.engine.cluster import ceph
+from runners.engine.runs import stage_lock
 
 HOSTS = ("node1", "node2", "node3")
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]

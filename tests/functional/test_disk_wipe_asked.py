@@ -8,7 +8,8 @@ from played import Minions
 from saltmaster import Master
 
 from proposals.text.errors import ProposalError
-from runners.engine import answer, minions
+from runners.engine import answer
+from runners.engine.asking import minions
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures/wiping.yaml").read_text())
 CLEAN = {"device": "/dev/sda", "id": "/dev/disk/by-id/wwn-0x1", "size": 6001175126016, "serial": "ZAD1", "in_use": []}

@@ -12,7 +12,7 @@ import yaml
 from saltmaster import Master
 
 from proposals.stages.replies import Problem, Replies
-from runners.engine import jobs, minions, planned, taking_part
+from runners.engine.asking import jobs, minions, planned, taking_part
 
 CASES = {
     case["name"]: case["told"]

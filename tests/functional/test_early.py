@@ -7,20 +7,11 @@ import pytest
 
 from proposals.stages.replies import SILENT, Problem, Replies, together
 from proposals.validation.subject import Subject
-from runners.engine import (
-    early,
-    facts,
-    jobs,
-    keys,
-    look,
-    minions,
-    parts,
-    service_look,
-    stage_begin,
-    stage_jobs,
-    stage_lock,
-    stage_look,
-)
+from runners.engine import stage_begin
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import service_look
+from runners.engine.looks import early, facts, keys, look, parts, stage_jobs, stage_look
+from runners.engine.runs import stage_lock
 
 ROLES = {"node1": ["mon"], "node2": ["storage"], "node3": ["storage"]}
 CHOSEN = Subject(ROLES, {"public_network": "10.0.0.0/24"}, {})

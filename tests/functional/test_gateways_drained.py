@@ -9,7 +9,10 @@ from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from test_maintenance_asked import NODES, master  # noqa: F401  (a fixture)
 
 from proposals.text.errors import ProposalError
-from runners.engine import gateways, health, minions, stage_lock, waiting
+from runners.engine import waiting
+from runners.engine.asking import minions
+from runners.engine.cluster import gateways, health
+from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 FRONTS = ("node1", "node2")

@@ -12,7 +12,10 @@ from saltmaster import Master
 from proposals.cluster import growth
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, stage_lock, stage_look, taking_part
+from runners.engine.asking import jobs, minions, planned, taking_part
+from runners.engine.cluster import health
+from runners.engine.looks import stage_look
+from runners.engine.runs import stage_lock
 
 OSDS = {
     "salt-1": {"/dev/a": {"uuids": ["f0"]}, "/dev/b": {"uuids": ["f1"], "db": "/dev/n", "db_size": 1 << 39}},

@@ -14,7 +14,8 @@ from saltmaster import Master
 
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
-from runners.engine import installed, jobs
+from runners.engine.asking import jobs
+from runners.engine.looks import installed
 
 
 @pytest.fixture(scope="module")

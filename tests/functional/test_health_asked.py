@@ -14,7 +14,10 @@ from proposals.cluster.health.findings import REPORTED, Plan
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
-from runners.engine import early, health, jobs, minions, planned, spared, stage_lock, stage_look
+from runners.engine.asking import jobs, minions, planned
+from runners.engine.cluster import health, spared
+from runners.engine.looks import early, stage_look
+from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")

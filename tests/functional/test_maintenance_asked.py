@@ -12,7 +12,11 @@ from test_pillar import host
 
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
-from runners.engine import early, health, maintained, minions, spared, stage_jobs, stage_lock, waiting
+from runners.engine import waiting
+from runners.engine.asking import minions
+from runners.engine.cluster import health, maintained, spared
+from runners.engine.looks import early, stage_jobs
+from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")

@@ -19,7 +19,8 @@ from lab import daemon
 from proposals.files.site import site
 from proposals.pillar import backup as backups
 from proposals.pillar import secrets
-from runners.engine import backing_up, one_at_a_time, restoring, stage_lock
+from runners.engine.master import backing_up, restoring
+from runners.engine.runs import one_at_a_time, stage_lock
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 MONITORS = "[v2:192.0.2.1:3300,v1:192.0.2.1:6789]"

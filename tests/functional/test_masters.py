@@ -12,7 +12,7 @@ from saltmaster import one_node
 
 from proposals.files import atomic
 from proposals.text.errors import PolicyError
-from runners.engine import minions
+from runners.engine.asking import minions
 
 pytestmark = [pytest.mark.processes, pytest.mark.big]
 CHOSEN = one_node("node1")

@@ -7,7 +7,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 from saltmaster import Master
 
 from proposals.stages.replies import Replies
-from runners.engine import jobs
+from runners.engine.asking import jobs
 
 MASTERS = [  # a minion's configuration, its connection's own master; those that are active
     ("", "salt", ["salt"]),

@@ -16,7 +16,9 @@ from proposals.policy import store
 from proposals.reference import machines
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, maintained, minions, stage_lock, stage_log
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import maintained
+from runners.engine.runs import stage_lock, stage_log
 
 END = datetime.datetime(2031, 5, 6, tzinfo=datetime.UTC)
 JOB = {"stage": "deploy", "jid": "20261123100000000000", "pid": 1, "user": "root", "arguments": ["ceph.stage.deploy"]}

@@ -11,7 +11,11 @@ from saltmaster import Master
 from proposals.cluster.health import seen
 from proposals.inventory import kept
 from proposals.text.errors import ProposalError
-from runners.engine import health, migration, minions, stage_lock, waiting
+from runners.engine import waiting
+from runners.engine.asking import minions
+from runners.engine.cluster import health
+from runners.engine.osds import migration
+from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 GIB = 1 << 30

@@ -9,7 +9,8 @@ from saltmaster import Master
 
 from proposals.files.site import site
 from proposals.stages import replies
-from runners.engine import minions, stage_lock
+from runners.engine.asking import minions
+from runners.engine.runs import stage_lock
 
 NODES = ("node1", "node2", "node3")
 

@@ -13,8 +13,12 @@ from test_maintenance_asked import FSID, NODES, POLICY, SETTINGS, Cluster, conne
 from proposals.cluster.maintained import Record
 from proposals.cluster.removal.items import Item
 from proposals.text.errors import ProposalError
-from runners.engine import departure, health, jobs, maintaining, minions, nfs_ended, waiting
-from runners.engine.maintained import Look
+from runners.engine import waiting
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import health, nfs_ended
+from runners.engine.cluster.maintained import Look
+from runners.engine.hosts import maintaining
+from runners.engine.removal import departure
 
 UUID = "ganesha-node1-71de"
 OWN = {"entity_id": "ganesha.node1", "hostname": "node1", "uuid": UUID, "timeout": "300"}

@@ -7,7 +7,7 @@ import salt.cache
 from saltmaster import Master
 
 from proposals.files import atomic
-from runners.engine import planning
+from runners.engine.master import planning
 
 NAMES = ("db1", "osd1", "web1")
 

@@ -12,16 +12,10 @@ from saltmaster import Master
 
 from proposals.reference import machines
 from proposals.stages import replies
-from runners.engine import (
-    jobs,
-    minions,
-    page_policy,
-    page_rights,
-    page_runs,
-    planned,
-    planning,
-    stage_lock,
-)
+from runners.engine.asking import jobs, minions, planned
+from runners.engine.master import planning
+from runners.engine.page import page_policy, page_rights, page_runs
+from runners.engine.runs import stage_lock
 
 OTHERS = ("state.orch", "cmd.run", "salt.cmd", "page.enable", "view.hostsandmore", "viewxhosts", "proposal.page", "x")
 POLICY = "profile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"

@@ -20,7 +20,7 @@ from pageserver import OPEN, PASSWORD, serving
 from saltmaster import Master
 
 from proposals.reference import machines
-from runners.engine import page_rights
+from runners.engine.page import page_rights
 
 REFUSED = (salt.exceptions.TokenAuthenticationError, salt.exceptions.AuthorizationError)
 pytestmark = pytest.mark.processes

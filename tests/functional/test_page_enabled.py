@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from saltmaster import Master
 
-from runners.engine import page_config
+from runners.engine.page import page_config
 
 REFUSED = {
     "nobody is named": ({}, "name who may look"),

@@ -15,8 +15,9 @@ from proposals.inventory import kept
 from proposals.pillar import chosen, key_store
 from proposals.policy import merging, policy, store
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import compiled as pillars
-from runners.engine import minions, stage_begin
+from runners.engine import stage_begin
+from runners.engine.asking import minions
+from runners.engine.master import compiled as pillars
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\

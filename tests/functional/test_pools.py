@@ -13,7 +13,9 @@ import pytest
 from salt.exceptions import CommandExecutionError
 from saltmaster import Master
 
-from runners.engine import ceph, jobs, minions, stage_lock
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import ceph
+from runners.engine.runs import stage_lock
 
 RECORDED = Path(__file__).parent.parent / "fixtures/crushtool"
 MIB = 1 << 20

@@ -16,7 +16,9 @@ from proposals.files.site import site
 from proposals.pillar import named, retiring
 from proposals.pillar import served as served_files
 from proposals.text.errors import ProposalError
-from runners.engine import disengaged, minions, stage_lock
+from runners.engine.asking import minions
+from runners.engine.master import disengaged
+from runners.engine.runs import stage_lock
 
 FSID, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 HOSTS = (*NODES, "salt")

@@ -16,7 +16,10 @@ from saltmaster import Master
 from proposals.benchmarks import curves
 from proposals.cluster.health.findings import WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
-from runners.engine import bench_recovery, bench_scenarios, benching, health, lent, minions, stage_lock, stage_log
+from runners.engine.asking import lent, minions
+from runners.engine.benchmarks import bench_recovery, bench_scenarios, benching
+from runners.engine.cluster import health
+from runners.engine.runs import stage_lock, stage_log
 
 HOSTS = {"osdnode1": (0, 1), "osdnode2": (2, 3), "osdnode3": (4, 5), "osdnode4": (6, 7)}
 FACTS = {

@@ -7,7 +7,8 @@ from saltmaster import Master
 
 from proposals.cluster import recovery
 from proposals.text.errors import ProposalError
-from runners.engine import jobs, minions, stage_lock, stage_log
+from runners.engine.asking import jobs, minions
+from runners.engine.runs import stage_lock, stage_log
 
 LEAST = {"osd_max_backfills": "1", "osd_recovery_max_active": "1", "osd_recovery_op_priority": "1"}
 

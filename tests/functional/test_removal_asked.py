@@ -16,7 +16,10 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import named
 from proposals.text.errors import ProposalError
-from runners.engine import departure, draining, health, minions, stage_lock
+from runners.engine.asking import minions
+from runners.engine.cluster import health
+from runners.engine.removal import departure, draining
+from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")

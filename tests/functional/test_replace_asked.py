@@ -15,7 +15,9 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.pillar import named
 from proposals.text.errors import ProposalError
-from runners.engine import health, jobs, minions, planned, stage_lock
+from runners.engine.asking import jobs, minions, planned
+from runners.engine.cluster import health
+from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")

@@ -11,7 +11,8 @@ from proposals.files.site import site
 from proposals.pillar import secrets
 from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
-from runners.engine import daemon_restart, jobs, minions
+from runners.engine.asking import jobs, minions
+from runners.engine.cluster import daemon_restart
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 CAPS = {"client.a": {"mon": "allow r"}, "mgr.node1": {"mon": "allow *"}, "client.rgw.node1": {"mon": "allow rw"}}

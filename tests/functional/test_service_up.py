@@ -7,7 +7,10 @@ from played import Minions
 from saltmaster import Master
 
 from proposals.text.errors import ProposalError
-from runners.engine import early, minions, stage_begin, stage_lock, taking_part
+from runners.engine import stage_begin
+from runners.engine.asking import minions, taking_part
+from runners.engine.looks import early
+from runners.engine.runs import stage_lock
 
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
 TREE += [{"id": -2 - at, "name": f"node{at + 1}", "type": "host", "children": [at]} for at in (0, 1)]

@@ -8,7 +8,8 @@ from saltmaster import Master
 
 from proposals.services.smoke import Served
 from proposals.text.errors import ProposalError
-from runners.engine import one_at_a_time, smoking, stage_lock
+from runners.engine.cluster import smoking
+from runners.engine.runs import one_at_a_time, stage_lock
 
 TOLD = {
     "node1": {"mds": {"name": "node1"}, "rgw": {"gateways": [{"name": "rgw.node1", "files": [], "port": 80}]}},

@@ -11,7 +11,9 @@ from proposals.inventory import kept
 from proposals.pillar import chosen, problems
 from proposals.policy import store
 from proposals.reference import machines
-from runners.engine import jobs, minions, replacing, stage_log
+from runners.engine.asking import jobs, minions
+from runners.engine.osds import replacing
+from runners.engine.runs import stage_log
 
 POLICY = "cluster-ceph/cluster/*.sls\nprofile-default/cluster/*.sls\nprofile-default/stack/default/ceph/minions/*.yml\n"
 FSID = "11111111-1111-4111-8111-111111111111"

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from saltmaster import Master
 
-from runners.engine import stage_child, stage_lock, stage_show
+from runners.engine.runs import stage_child, stage_lock, stage_show
 
 AT = {"time": "2026-01-01T00:00:09+0000"}
 BEGUN = [

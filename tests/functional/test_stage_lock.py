@@ -9,7 +9,7 @@ import pytest
 import salt.utils.args
 from saltmaster import Master, Typed
 
-from runners.engine import stage_child, stage_lock
+from runners.engine.runs import stage_child, stage_lock
 
 pytestmark = pytest.mark.processes
 # Begin a stage, which takes the lock, and stay a while though nobody answers; begin another one meanwhile.

@@ -12,7 +12,7 @@ import pytest
 from saltmaster import CHECKOUT, Master
 
 from proposals.text.errors import ProposalError
-from runners.engine import stage_webhook
+from runners.engine.runs import stage_webhook
 
 SECRET = "T0S3CRET"
 # A stage that nobody answers: it fails in its first step.
@@ -131,7 +131,7 @@ def test_one_that_hangs_is_left_in_a_thread_that_ends_with_the_process(opts, hoo
         assert thread.daemon and thread.is_alive()
     thread.join(60)  # its server has gone
     assert not thread.is_alive()
-    (said,) = [one.getMessage() for one in caplog.records if one.name == "runners.engine.stage_webhook"]
+    (said,) = [one.getMessage() for one in caplog.records if one.name == "runners.engine.runs.stage_webhook"]
     assert said.startswith("stage prep: the webhook in ") and SECRET not in said
 
 

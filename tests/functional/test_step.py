@@ -14,7 +14,9 @@ from salt.exceptions import SaltClientError, SaltReqTimeoutError
 from proposals.services import service_answers
 from proposals.stages import plan_steps, replies, targets
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import early, jobs, minions, stage_lock, taking_part
+from runners.engine.asking import jobs, minions, taking_part
+from runners.engine.looks import early
+from runners.engine.runs import stage_lock
 
 HOSTS = [f"osd{number:03}" for number in range(300)]
 WELL = {"result": True, "changes": {}, "comment": ""}

@@ -4,7 +4,7 @@ import pytest
 from played_monitors import monitors  # noqa: F401  a fixture
 from salt.exceptions import CommandExecutionError
 
-from runners.engine import stage_look
+from runners.engine.looks import stage_look
 
 STATUS = {"health": {}, "quorum_names": ["node1"], "monmap": {}, "mgrmap": {}, "pgmap": {}, "servicemap": {}}
 OSD = {"osd": 0, "uuid": "a", "up": 1, "in": 1, "state": ["exists", "up"], "up_from": 5}

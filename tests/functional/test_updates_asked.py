@@ -9,7 +9,9 @@ from played import BUSY, Minions, another_stops_daemons, end_at_each_change
 from saltmaster import Master
 
 from proposals.text.errors import PolicyError, ProposalError
-from runners.engine import gateways, health, minions, taking_part, waiting
+from runners.engine import waiting
+from runners.engine.asking import minions, taking_part
+from runners.engine.cluster import gateways, health
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4", "node5")

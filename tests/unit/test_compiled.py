@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from proposals.text.errors import PolicyError
-from runners.engine import compiled
+from runners.engine.master import compiled
 
 MINIONS = [f"osd{number:03}" for number in range(100)]
 

@@ -14,7 +14,9 @@ from proposals.text.errors import InventoryError, ProposalError
 from proposals.validation import installation
 from proposals.validation.installation import LEAST, Host, Installation
 from proposals.validation.master_load import Load, wrong
-from runners.engine import bench_store, installed, stage_log
+from runners.engine.benchmarks import bench_store
+from runners.engine.looks import installed
+from runners.engine.runs import stage_log
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SERVED = {"modules/disks.py": "a", "modules/osd.py": "b", "grains/ceph_nics.py": "c", "utils/halocline.py": "d"}

@@ -11,7 +11,8 @@ from proposals.files.site import Site
 from proposals.pillar import generation_disk, held, key_store, secrets
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import InventoryError, PolicyError
-from runners.engine import early, jobs, keys
+from runners.engine.asking import jobs
+from runners.engine.looks import early, keys
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures/keys/cases.yaml").read_text())
 STORE = "/var/lib/ceph/mon/ceph-node1/keyring"

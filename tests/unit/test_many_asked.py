@@ -15,7 +15,10 @@ from proposals.cluster.removal.items import Item
 from proposals.cluster.upgrade import hosts as upgraded
 from proposals.stages.replies import Replies
 from proposals.text import tables
-from runners.engine import ceph, health, jobs, minions, stage_lock, taking_part, updating, upgrading
+from runners.engine.asking import jobs, minions, taking_part
+from runners.engine.cluster import ceph, health
+from runners.engine.hosts import updating, upgrading
+from runners.engine.runs import stage_lock
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 OSDS = {host: [f"osd.{60 * number + slot}" for slot in range(60)] for number, host in enumerate(HOSTS)}

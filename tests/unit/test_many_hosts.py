@@ -16,7 +16,8 @@ from proposals.stages import lines, orchestrations, plan_steps, presence, replie
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
 from proposals.validation import check
-from runners.engine import departure, jobs, minions
+from runners.engine.asking import jobs, minions
+from runners.engine.removal import departure
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 SAME = "osd0000, osd0001 and 998 more hosts"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from proposals.networking import proof, tables
 from proposals.stages.replies import Replies
-from runners.engine import network_proof
+from runners.engine.cluster import network_proof
 
 FEW = ["a", "b", "c", "d", "e", "f"]
 MANY = [f"osd{number:03}" for number in range(100)]

@@ -4,7 +4,7 @@ import pytest
 
 from proposals.cluster.removal import domains, items, room, told
 from proposals.cluster.removal.items import Found, Item, Wanted
-from runners.engine.leaving import Look
+from runners.engine.removal.leaving import Look
 
 HOSTS = [f"osd{number:04}" for number in range(50)]
 LIMITS = {"backfillfull": 0.9, "full": 0.95, "max_pgs": 1000}

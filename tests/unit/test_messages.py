@@ -8,7 +8,7 @@ from docs.generate import messages
 from docs.generate.functions import ROOT
 from proposals.text import topics
 from proposals.validation import table
-from runners.engine import documented
+from runners.engine.master import documented
 
 PAGE = (ROOT / "docs/reference/messages.md").read_text()
 CODE = '''"""Give a disk away: ``x``."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.engine import page_rights
+from runners.engine.page import page_rights
 
 PAGE = Path(__file__).parents[2] / "srv/page"
 SCRIPTS = {path.name: path.read_text() for path in sorted(PAGE.glob("*.js"))}

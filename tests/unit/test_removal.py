@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from proposals.cluster.removal import domains, items, record, roles, room, told
 from proposals.cluster.removal.items import CORE, ORDER, Found, Item, Wanted
 from proposals.text.errors import InventoryError
-from runners.engine.leaving import Look
+from runners.engine.removal.leaving import Look
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures" / "removal.yaml").read_text())
 KEYS = {"mgr": "mgr.{}", "mds": "mds.{}", "rgw": "client.{}"}

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from proposals.text.errors import StoreError
-from runners.engine import one_at_a_time, stage_lock
+from runners.engine.runs import one_at_a_time, stage_lock
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ import salt.payload
 
 from proposals.stages import orchestrations
 from proposals.stages.lines import line
-from runners.engine import jobs, stage_jobs, stage_lock, stage_log, stage_recorder
+from runners.engine.asking import jobs
+from runners.engine.looks import stage_jobs
+from runners.engine.runs import stage_lock, stage_log, stage_recorder
 
 SCHEDULED = {"id": "node1", "schedule": "nightly", "pid": 7, "jid": "7"}  # as salt/utils/schedule.py writes it
 

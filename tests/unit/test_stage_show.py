@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from runners.engine import answer, stage_show
+from runners.engine import answer
+from runners.engine.runs import stage_show
 
 ANSI = re.compile(r"\x1b\[[0-9?;]*[A-Za-z]")
 LIVE = re.compile(r". ━{10}╺━{9} step 2 of 3: 0 of 100, 5 of 9 OSDs.*…")

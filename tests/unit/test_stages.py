@@ -18,7 +18,7 @@ from proposals.stages.lines import line
 from proposals.stages.progress import Progress
 from proposals.stages.records import LONGEST, Run
 from proposals.text.errors import ArgumentError, ProposalError
-from runners.engine import stage_log, stage_recorder
+from runners.engine.runs import stage_log, stage_recorder
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CASES = yaml.safe_load((FIXTURES / "stage-events.yaml").read_text())

@@ -5,7 +5,7 @@ import pytest
 from proposals.text import topics
 from proposals.text.errors import ArgumentError
 from proposals.text.topics import Topic
-from runners.engine import documented
+from runners.engine.master import documented
 
 PAGE = """# The title
 

@@ -1,0 +1,141 @@
+"""Tests of both networks: every host is asked, side by side; ``proposals/networking/proof.py`` judges the answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from proposals.files.site import site
+from proposals.inventory import kept
+from proposals.networking import proof, tables
+from proposals.stages import replies
+from proposals.text.errors import ArgumentError
+from proposals.text.notes import FEW, by_name
+from runners.engine.asking import jobs, minions
+
+SECONDS = 3  # of one measurement
+STREAMS = 16  # at once, of 64 KiB: what the Mellanox paper measured with
+LARGEST = 0  # of ``ping``'s frames: as large as the hosts' own MTU
+KINDS = ("public", "cluster")
+Hosts = Mapping[str, Mapping[str, Any]]  # by minion: where it is in one network, as ``links_proof.places`` answers
+
+
+class Proof(NamedTuple):
+    """What was seen: tables for a person, a line for each problem, the same for a program."""
+
+    tables: list[str]
+    problems: list[str]
+    data: dict[str, Any]
+
+
+def ping(opts: Mapping, size: int | None = None) -> Proof:
+    """Let every host ping every other on both networks.
+
+    opts
+        The master's options.
+    size
+        Send whole frames of so many bytes, which nobody on the way may cut; None: small ones.
+    """
+    seen = Proof([], [], {})
+    for kind, hosts in _networks(opts):
+        mtu = max(place["mtu"] for place in hosts.values()) if size == LARGEST else size
+        targets = {host: place["address"] for host, place in hosts.items()}
+        rows = jobs.ask(opts, hosts, "links_proof.ping", [targets, mtu])
+        told = [
+            [
+                *replies.lines(rows.problems),
+                *(proof.small(hosts, mtu, every) if mtu else []),
+                *proof.unreached(rows.answers, every),
+            ]
+            for every in (True, len(hosts) <= FEW)
+        ]
+        title = f"{kind}, frames of {mtu} bytes" if mtu else kind
+        seen.tables.append(tables.matrix(title, sorted(hosts), rows.answers))
+        seen.problems.extend(_folded(kind, *told))
+        seen.data[kind] = {"matrix": rows.answers, "problems": told[0], "mtu": mtu}
+    return seen
+
+
+def iperf(opts: Mapping, seconds: int, streams: int) -> Proof:
+    """Measure what every pair of hosts carries on both networks, then all hosts against the first.
+
+    opts
+        The master's options.
+    seconds, streams
+        Of each measurement.
+    """
+    seen = Proof([], [], {})
+    for kind, hosts in _networks(opts):
+        rates, together, failed = _measured(opts, hosts, seconds, streams)
+        few = len(hosts) <= FEW
+        told = [[*proof.unmeasured(failed, every), *proof.slow(rates, every)] for every in (True, few)]
+        speeds = {host: place["speed"] for host, place in hosts.items() if place["speed"]}
+        total = sum(together.values())
+        seen.tables.extend([tables.rates(kind, sorted(hosts), rates), *proof.below(rates, speeds, few)])
+        seen.tables.append(f"all against {min(hosts)}: {total:.0f} Mb/s together")
+        seen.problems.extend(_folded(kind, *told))
+        pairs = {f"{client} {server}": rate for (client, server), rate in rates.items()}
+        below = proof.below(rates, speeds)
+        seen.data[kind] = {"rates": pairs, "together": total, "below": below, "problems": told[0]}
+    return seen
+
+
+def _folded(kind: str, every: Sequence[str], told: Sequence[str]) -> list[str]:
+    """A network's problems for a person, and where each of them is told."""
+    return [f"{kind}: {line}" for line in (*told, *([tables.EACH] if len(told) < len(every) else []))]
+
+
+def bonds(opts: Mapping) -> Proof:
+    """Ask every host for its bonds."""
+    answered = jobs.ask(opts, minions.ours(opts), "links_proof.bonds")
+    problems = replies.lines(answered.problems)
+    lacking: list[tuple[str, tuple, str]] = []
+    for host, found in answered.answers.items():
+        lacking += [(host, (), line) for bond in found.values() for line in bond["problems"]]
+    problems += by_name(lacking, "{who}: {text}", tables.EACH)
+    return Proof([tables.bonds(answered.answers)], problems, answered.answers)
+
+
+def _measured(opts: Mapping, hosts: Hosts, seconds: int, streams: int) -> tuple[proof.Rates, proof.Rates, list[str]]:
+    """Rates of all pairs in Mb/s, round by round; those of all against the first; what failed, by pair."""
+    limit = (len(hosts) + 2) * (seconds + 20)  # servers end by themselves, whatever becomes of this process
+    served = proof.served(sorted(hosts))
+    rates: proof.Rates = {}
+    problems = []
+    try:
+        _each(opts, {host: [hosts[host]["address"], served[host], limit] for host in hosts}, "links_proof.serve")
+        for clients in proof.schedule(sorted(hosts)):
+            measured, failed = proof.rates(clients, _round(opts, hosts, clients, seconds, streams))
+            rates |= measured
+            problems += failed
+        clients = proof.all_against_first(sorted(hosts))
+        together, failed = proof.rates(clients, _round(opts, hosts, clients, seconds, streams))
+    finally:
+        jobs.ask(opts, hosts, "links_proof.stop", kind=bool)
+    return rates, together, problems + failed
+
+
+def _round(opts: Mapping, hosts: Hosts, clients: proof.Round, seconds: int, streams: int) -> dict[str, object]:
+    """One round: each client measures towards its server, side by side."""
+    asked = {client: [hosts[server]["address"], port, seconds, streams] for client, (server, port) in clients.items()}
+    return _each(opts, asked, "links_proof.rate")
+
+
+def _each(opts: Mapping, arguments: Mapping[str, Sequence[Any]], function: str) -> dict[str, object]:
+    """Run a function on several minions, each with its own arguments, in one job: they look theirs up by their id."""
+    answered = jobs.ask(opts, arguments, "links_proof.for_host", [function, arguments], object, timeout=120)
+    return {**answered.answers, **{problem.minion: problem.text for problem in answered.problems}}
+
+
+def _networks(opts: Mapping) -> Iterator[tuple[str, Hosts]]:
+    """For both networks: the hosts that have an address there, with interface, MTU and speed."""
+    stored = kept.load_inventory(site(opts).inventory).get("networks") or {}
+    settings = {**stored, **minions.pillar(opts)}
+    networks = {kind: settings[f"{kind}_network"] for kind in KINDS if settings.get(f"{kind}_network")}
+    if not networks:
+        raise ArgumentError("no network is known: run ceph.stage.discovery first")
+    if networks.get("cluster") == networks.get("public"):
+        networks.pop("cluster")
+    places = jobs.ask(opts, minions.ours(opts), "links_proof.places", [networks]).whole()
+    for kind in networks:
+        hosts = {host: place[kind] for host, place in places.items() if kind in place}
+        if len(hosts) > 1:
+            yield kind, hosts

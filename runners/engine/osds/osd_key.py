@@ -1,0 +1,67 @@
+"""One OSD's key, rotated: a fresh one for the cluster and for the OSD's host, then its restart by Ceph's leave.
+
+Ceph 16 has no command for it (``ceph auth rotate`` came with release 19). The master makes the key, keeps it nowhere,
+and tells it by pillar to the two hosts that need it. An OSD that runs does not notice: it has its tickets. Interrupted
+anywhere, the same command makes another key for both.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from proposals.pillar import secrets
+from proposals.text.errors import ArgumentError, ProposalError
+from runners.engine.asking import jobs, lent, minions, planned
+from runners.engine.cluster import daemon_restart
+from runners.engine.runs import one_at_a_time, stage_log
+
+AGAIN = "mend that and run it again soon: the cluster may have the new key and the OSD the old one"
+NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
+
+
+def number(name: str) -> int | None:
+    """Return the number in an OSD's name such as ``osd.3``; None for any other name."""
+    found = NAME.fullmatch(name)
+    return int(found["number"]) if found else None
+
+
+@one_at_a_time.stops_daemons("secret.rotate")
+def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
+    """Rotate one OSD's key; return what was done. Raises ProposalError where it cannot be, or Ceph gives no leave.
+
+    opts
+        The master's options.
+    osd_id
+        Its number.
+    test
+        Only say what would be done.
+    """
+    name, osd = f"osd.{osd_id}", _osd(opts, osd_id)
+    minion = planned.minion_of(opts, osd)
+    jobs.one(opts, minion, "osd_keyring.check", [osd_id, osd["fsid"]], bool)
+    if osd["up"] and (why := daemon_restart.needed(opts, "osd", [name])):
+        raise ProposalError(f"{name}: its key is not rotated, as it cannot be restarted now: {why}")
+    if test:
+        return f"{name} of {minion} would get a fresh key, in the cluster and on its host, and be restarted"
+    stage_log.note(opts, "secret.rotate", "rotates", name=name)
+    both = sorted({minion, minions.members(opts)["master"][0]})
+    try:
+        with lent.lent(opts, both, name, secrets.new_key()):
+            jobs.cluster(opts, "cluster_auth.replace", [name], bool)
+            jobs.one(opts, minion, "osd_keyring.write", [osd_id, osd["fsid"]], bool)
+    except ProposalError as err:
+        raise ProposalError(f"{name} of {minion}: {err}; {AGAIN}") from err
+    if not osd["up"]:
+        jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
+        return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
+    daemon_restart.restart(opts, "osd", {minion: [name]})
+    return f"{name} of {minion} has a fresh key and was restarted with it"
+
+
+def _osd(opts: Mapping, osd_id: int) -> dict[str, Any]:
+    """What the cluster knows of an OSD that is not destroyed."""
+    states = jobs.cluster(opts, "cluster_osds.states", kind=list)
+    osd = next((osd for osd in states if osd["id"] == osd_id and osd["fsid"]), None)
+    if osd is None:
+        raise ArgumentError(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
+    return osd
