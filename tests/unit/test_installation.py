@@ -204,7 +204,7 @@ def test_it_answers_where_pinned_libraries_are_missing():
         "import sys\n"
         "for name in ('rich', 'regex', 'matplotlib'): sys.modules[name] = None\n"
         "import runners.halocline\n"
-        "from runners.engine import installed\n"
+        "from runners.engine.looks import installed\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
