@@ -98,7 +98,7 @@ def _judged(setting: Mapping) -> dict:
 
 def _left(setting: Mapping) -> str | None:
     """Why a setting is not applied here; None where it is."""
-    if setting["price"] and setting["id"] not in __pillar__.get("ceph", {}).get("tunings_allowed", ()):
+    if setting["price"] and setting["id"] not in _named("tunings_allowed"):
         return f"only by name, its price: {setting['price']} (ceph:tunings_allowed: [{setting['id']}])"
     if CONTAINER.exists():
         return "a container shares its host's kernel: set it there"
@@ -117,10 +117,15 @@ def _unlisted(setting: Mapping) -> str | None:
     if setting["kind"] == "pci":
         known = setting["devices"]
         return None if identity in known else f"{identity or 'no PCI device'} is none of {', '.join(known)}"
-    models = __pillar__.get("ceph", {}).get("tunings_drives", ())
-    if any(fnmatch.fnmatchcase(identity, model) for model in models):
+    if any(fnmatch.fnmatchcase(identity, model) for model in _named("tunings_drives")):
         return None
     return f"its model '{identity}' is not in ceph:tunings_drives, the drives that keep what they acknowledged"
+
+
+def _named(key: str) -> list[str]:
+    """What the site names there; one alone need not be in a list, and its letters are no names: `*` would be all."""
+    said = __pillar__.get("ceph", {}).get(key) or []
+    return [str(each) for each in (said if isinstance(said, list) else [said])]
 
 
 def _ports() -> list[str]:

@@ -99,7 +99,7 @@ def node(with_pillar: Callable, python_module: Callable, tmp_path: Path, monkeyp
     monkeypatch.setattr(module, "FOLDER", tuned)
     monkeypatch.setattr(module, "HOME", tmp_path / "home")
 
-    def load(allowed: list[str], drives: list[str]) -> dict:
+    def load(allowed: list[str] | str | None, drives: list[str] | str | None) -> dict:
         osds = {str(dev / drive): {"format": "bluestore"} for drive in DRIVES}
         ceph = {"tuning": "ceph-flash", "tunings_allowed": allowed, "tunings_drives": drives}
         return with_pillar(ceph=ceph | {"network": {"ports": dict.fromkeys(PORTS)}, "storage": {"osds": osds}})
@@ -214,3 +214,23 @@ def test_what_is_left_alone_says_why(node: Callable) -> None:
     assert why["ens2f0"].startswith("8086:10fb is none of 15b3:1013, ")
     assert why["virt0"].startswith("no PCI device is none of")
     assert "'ST4000NM0035' is not in ceph:tunings_drives" in why["sdc"]
+
+
+@pytest.mark.parametrize(
+    ("said", "cached"),
+    [("MZ7LH*", "-W1 -A1\n"), ("MZ7LM*", "-W0 -A1\n"), ("", "-W0 -A1\n"), (None, "-W0 -A1\n")],
+)
+def test_one_model_need_not_be_in_a_list(
+    node: Callable, applied: Callable, tmp_path: Path, said: str | None, cached: str
+) -> None:
+    """Letter by letter, `*` would be every drive; those that lose what they acknowledged too."""
+    node(allowed="drive_cache", drives=said)
+    assert applied()["result"] is True
+    assert [(tmp_path / "drives" / drive).read_text() for drive in ("sdb", "sdc")] == [cached, "-W0 -A1\n"]
+
+
+@pytest.mark.parametrize("said", [None, "", "not_drive_cache"])
+def test_a_price_is_paid_by_whole_names_alone(node: Callable, applied: Callable, tmp_path: Path, said: object) -> None:
+    node(allowed=said, drives=["MZ7LH*"])
+    assert applied()["result"] is True
+    assert (tmp_path / "drives/sdb").read_text() == "-W0 -A1\n"
