@@ -300,6 +300,42 @@ def test_a_broken_file_of_the_site_stops_who_reads_settings(opts, path, text, me
     assert minions.pillar(opts)["ceph_minions"] == "*"
 
 
+UNFIT = [
+    ("cluster.yml", "ceph:\n", "does a file under stack/ceph overwrite 'ceph'?"),
+    ("cluster.yml", "ceph:\n  storage:\n", "node1: ceph: storage has nothing behind it, and hides what stands there"),
+    ("minions/node1.yml", "ceph: {network: }\n", "node1: ceph: network has nothing behind it"),
+    ("roles/mon.yml", "ceph: {tuning: }\n", "node1: ceph: tuning has nothing behind it"),
+    ("minions/node2.yml", "ceph: {tuning: ceph-flsh}\n", "node2: ceph: tuning is ceph-flsh: expected one of none, ceph-"),
+    ("minions/node2.yml", "ceph: {storage: {method: zfs}}\n", "node2: ceph: storage: method is zfs: expected one of lvm"),
+    ("roles/storage.yml", "ceph: {network: {seconds: 5m}}\n", "node1: ceph: network: seconds is 5m: expected a whole"),
+    ("cluster.yml", "ceph_tunings:\n", "node1: ceph_tunings has nothing behind it"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "message"), UNFIT)
+def test_what_a_host_could_not_use_is_refused_whichever_layer_says_it(opts, path, text, message):
+    """An emptied key hides what lies below it, and a profile that there is none of takes the host's own away."""
+    own, folder = site(opts).root / "stack/ceph" / path, site(opts).current.resolve()
+    before = own.read_text() if own.exists() else None
+    atomic.write(own, text)
+    try:
+        with pytest.raises(PolicyError) as told:
+            pillars.check(opts, folder, folder.name, HOSTS)
+    finally:
+        own.unlink() if before is None else own.write_text(before)
+    assert message in str(told.value) and str(told.value).endswith("; the old one is still served")
+
+
+@pytest.mark.parametrize("said", ["{tuning: none}", "{tunings_drives: 'MZ7*', tunings_allowed: }", "{storage: {}}"])
+def test_what_a_host_can_use_is_served(opts, said):
+    own, folder = site(opts).root / "stack/ceph/minions/node1.yml", site(opts).current.resolve()
+    atomic.write(own, f"ceph: {said}\n")
+    try:
+        pillars.check(opts, folder, folder.name, HOSTS)
+    finally:
+        own.unlink()
+
+
 def test_secrets_are_for_the_master_alone_to_read(opts):
     paths = site(opts)
     files = [path for path in (paths.secrets, paths.keys.parent) for path in [path, *path.iterdir()]]

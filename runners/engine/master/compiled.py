@@ -15,6 +15,7 @@ from pathlib import Path
 import salt.pillar
 import salt.utils.minions
 
+from proposals.pillar import told
 from proposals.text.errors import PolicyError
 
 logger = logging.getLogger(__name__)
@@ -63,9 +64,9 @@ def _wrong(opts: Mapping, listed: dict[str, list[str]], name: str, minion: str) 
     pillar = _Pillar(listed, opts, grains or {}, minion).compile_pillar()
     if pillar.get("_errors"):
         return f"{minion}: its pillar cannot be compiled: {pillar['_errors']}"
-    if pillar.get("ceph", {}).get("generation") != name:
+    if (pillar.get("ceph") or {}).get("generation") != name:
         return f"{minion}: its pillar does not carry generation {name}: does a file under stack/ceph overwrite 'ceph'?"
-    return ""
+    return "; ".join(f"{minion}: {line}" for line in told.problems(pillar))
 
 
 def first(wrong: Callable[[str], str], minions: Sequence[str]) -> str:
