@@ -7,6 +7,7 @@ cluster has to be well and to say ``ok-to-stop``; ``noout`` is set for a turn's 
 from typing import Any
 
 from proposals.cluster import maintenance
+from proposals.settings import reader
 from runners.engine import answer
 from runners.engine.asking import minions, taking_part
 from runners.engine.hosts import updating
@@ -63,7 +64,7 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
         return {"text": "\n".join([*lines, *against]), "changes": due}
     if against:
         return answer.bad("\n".join(["refused, nothing was changed:", *against]))
-    limit = pillar["ready_timeout"]
+    limit, _ = reader.only("ready_timeout", pillar.get("ready_timeout"))  # ``wanted`` has refused what is none
     if runs:
         updating.in_turns(__opts__, list(due), allowed, looked, limit)
     else:

@@ -1,4 +1,4 @@
-"""What a host would be told by all layers together: the site's own of a role or minion, and templates, are in it too."""
+"""What a host would be told by all layers together, the site's own of a role or minion and templates among them."""
 
 from collections.abc import Mapping
 

@@ -305,8 +305,8 @@ UNFIT = [
     ("cluster.yml", "ceph:\n  storage:\n", "node1: ceph: storage has nothing behind it, and hides what stands there"),
     ("minions/node1.yml", "ceph: {network: }\n", "node1: ceph: network has nothing behind it"),
     ("roles/mon.yml", "ceph: {tuning: }\n", "node1: ceph: tuning has nothing behind it"),
-    ("minions/node2.yml", "ceph: {tuning: ceph-flsh}\n", "node2: ceph: tuning is ceph-flsh: expected one of none, ceph-"),
-    ("minions/node2.yml", "ceph: {storage: {method: zfs}}\n", "node2: ceph: storage: method is zfs: expected one of lvm"),
+    ("minions/node2.yml", "ceph: {tuning: ceph-flsh}\n", "node2: ceph: tuning is ceph-flsh: expected one of none,"),
+    ("minions/node2.yml", "ceph: {storage: {method: zfs}}\n", "ceph: storage: method is zfs: expected one of lvm"),
     ("roles/storage.yml", "ceph: {network: {seconds: 5m}}\n", "node1: ceph: network: seconds is 5m: expected a whole"),
     ("cluster.yml", "ceph_tunings:\n", "node1: ceph_tunings has nothing behind it"),
 ]

@@ -156,6 +156,14 @@ def test_hosts_go_in_turns_the_masters_at_last(runners, cluster):
     assert "nothing changed" in again["text"] and "changes" not in again and cluster.turns == ORDER
 
 
+@pytest.mark.parametrize("said", [{"ready_timeout": None}, {}])
+def test_a_time_to_wait_that_is_emptied_is_the_default(runners, cluster, monkeypatch, said):
+    """It is asked for when the first host is updated already."""
+    monkeypatch.setattr(minions, "pillar", lambda opts: {**ASKED, **said})
+    assert runners["updates.apply"]().get("retcode", 0) == 0
+    assert cluster.turns == ORDER
+
+
 def test_packages_of_ceph_that_come_meanwhile_are_left_to_the_upgrade(runners, cluster):
     """A run of many turns takes hours: what sources had at its beginning is not what a later host would get."""
     meanwhile(cluster, "node2", lambda: cluster.ceph.update(node4=["ceph-osd"]))
