@@ -175,12 +175,12 @@ def show_sls(loaders, shown, checkout):
     """
     compilers = {}
 
-    def compiled(sls, os_family, crash):
-        which = os_family, *crash
+    def compiled(sls, os_family, crash, emptied=()):
+        which = os_family, *crash, *emptied
         if which not in compilers:
             compilers.clear()  # Salt's modules keep the options of whoever loaded them last
             opts = {**loaders.opts, "grains": {**loaders.grains, **family(os_family)}}
-            told = {**PILLAR, "ceph": {**PILLAR["ceph"], "crash": list(crash)}}
+            told = {**PILLAR, "ceph": {**PILLAR["ceph"], "crash": list(crash)}, **dict.fromkeys(emptied)}
             compilers[which] = salt.state.HighState(opts, pillar_override=told)
         compiler = compilers[which]
         compiler.building_highstate.clear()
@@ -191,10 +191,10 @@ def show_sls(loaders, shown, checkout):
         chunks, wrong = compiler.state.compile_high_data(high)  # in their order; a requisite that is missing is wrong
         return errors + wrong or chunks
 
-    def show(sls, os_family="Debian", crash=("ceph.cluster.crash",)):
+    def show(sls, os_family="Debian", crash=("ceph.cluster.crash",), emptied=()):
         path, which = checkout / "salt" / sls.replace(".", "/"), (sls, os_family, *crash)
-        if not (path.with_suffix(".sls").exists() or (path / "init.sls").exists()):  # a test's own
-            return compiled(sls, os_family, crash)
+        if emptied or not (path.with_suffix(".sls").exists() or (path / "init.sls").exists()):  # a test's own
+            return compiled(sls, os_family, crash, emptied)
         if which not in shown:
             shown[which] = compiled(sls, os_family, crash)
         return copy.deepcopy(shown[which])

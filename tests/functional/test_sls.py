@@ -38,6 +38,22 @@ def test_sls_compiles_and_its_identifiers_spell_its_path(show_sls, sls, family):
         assert [chunk for chunk in low if not chunk["__id__"].startswith(chunk["__sls__"].replace(".", "-"))] == []
 
 
+EMPTIED = {
+    "ceph.cluster.central-config": ("ceph_config", "options", {}),
+    "ceph.stage.prep": ("time_init", "sls", ["ceph.host.repo", "ceph.host.packages", "ceph.host.time.chrony"]),
+}
+
+
+@pytest.mark.parametrize("sls", EMPTIED)
+def test_a_setting_with_nothing_behind_it_is_as_if_it_were_not_there(show_sls, sls):
+    key, argument, value = EMPTIED[sls]
+    assert value in [chunk.get(argument) for chunk in show_sls(sls, emptied=(key,))]
+
+
+def test_no_package_sources_are_none(show_sls):
+    assert show_sls("ceph.host.repo") and show_sls("ceph.host.repo", emptied=("ceph_repos",)) == []
+
+
 def test_all_parts_of_services_compile_together(show_sls, minion):
     """As one look at a host that has them all applies them."""
     parts = [sls for sls in SLS if sls.startswith(("ceph.service.", "ceph.cluster.keys"))]

@@ -32,7 +32,7 @@ ceph-stage-prep-look:
 
 ceph-stage-prep-packages:
   step.state:
-    - sls: [ceph.host.repo, ceph.host.packages, {{ ('ceph.host.time.' ~ pillar['time_init']) | tojson }}]
+    - sls: [ceph.host.repo, ceph.host.packages, {{ ('ceph.host.time.' ~ (pillar['time_init'] or 'chrony')) | tojson }}]
     - failhard: True
     - require:
       - step: ceph-stage-prep-look
