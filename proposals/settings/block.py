@@ -26,7 +26,7 @@ ACCESS = Group(
             source="gwcli(8)",
             required=True,
         ),
-        Setting("images", Many(IMAGE), "images that it may use; all of the target where nothing is said"),
+        Setting("images", Many(IMAGE, filled=True), "images that it may use; all of the target where nothing is said"),
     )
 )
 TARGETS = Group(

@@ -28,8 +28,10 @@ COMMON = (
         default=SQUASH[0],
         source="ganesha-export-config(8)",
     ),
-    Setting("clients", Many(CLIENT), "addresses and networks that may mount; all where nothing is said", default=[]),
-    Setting("roles", Many(NAME), "roles of NFS servers that export this; all of them where nothing is said"),
+    Setting("clients", Many(CLIENT, filled=True), "addresses and networks that may mount; all where nothing is said"),
+    Setting(
+        "roles", Many(NAME, filled=True), "roles of NFS servers that export this; all of them where nothing is said"
+    ),
     Setting(
         "id", Whole(1, IDS), "the export's number, part of every file handle; made of the path where nothing is said"
     ),

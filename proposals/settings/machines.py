@@ -5,7 +5,10 @@ from proposals.settings.kinds import Choice, Setting, Text
 from proposals.settings.mappings import Group, Many, Named
 
 LEVELS = Named(
-    Text("a model, `*` for any text", bool), Many(Text("a version", bool)), "{ProLiant XL450 Gen10: U40}", "MODEL"
+    Text("a model, `*` for any text", bool),
+    Many(Text("a version, in quotes where it looks like a number: YAML reads 2.10 as 2.1", bool, numbers=False)),
+    "{ProLiant XL450 Gen10: U40}",
+    "MODEL",
 )
 PARTS = {
     "bios": "versions of machines' own firmware, by the machine's model (`/sys/class/dmi/id/product_name`)",

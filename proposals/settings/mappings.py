@@ -115,15 +115,22 @@ class Names(Named):
 
 @dataclass(frozen=True)
 class Many:
-    """A list; one alone need not be in a list."""
+    """A list; one alone need not be in a list.
+
+    filled
+        Whether an empty one is an error: where nothing said is all, who takes the last one out means none.
+    """
 
     kind: Kind
+    filled: bool = False
 
     @property
     def expected(self) -> str:
         return f"{self.kind.expected}, or a list of them"
 
     def read(self, key: str, value: object) -> Read:
+        if self.filled and value == []:
+            return [], [wrong(key, value, self.expected)]
         reads = [self.kind.read(key, each) for each in (value if isinstance(value, list) else [value])]
         return [found for found, wrongs in reads if not wrongs], [line for _, wrongs in reads for line in wrongs]
 
