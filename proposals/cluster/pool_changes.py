@@ -71,6 +71,9 @@ def change(pool: Pool, there: Mapping) -> Change:
     least = _min_size(pool, there, size)
     if "size" in then and "min_size" not in pool.options:
         todo.append(["osd", "pool", "set", pool.name, "min_size", str(least)])
+    if pool.options.get("pg_num_min", 0) > there["pg_num"] and not pool_options.numbered(pool.options):
+        then["pg_num"] = pool.options["pg_num_min"]  # Ceph refuses a least number above what there is
+        todo.append(["osd", "pool", "set", pool.name, "pg_num", str(then["pg_num"])])
     for option in pool_options.wanted(pool.name, pool.options):
         # of another size Ceph makes another min_size too, as if none had been set
         if option.has(there) != option.value or (option.name == "min_size" and "size" in then):

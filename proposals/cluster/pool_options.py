@@ -35,7 +35,7 @@ def wanted(pool: str, options: Mapping[str, Any]) -> Iterator[Option]:
         yield _set(pool, "min_size", options["min_size"], lambda there: there["min_size"])
     if "autoscale" in options:
         yield _set(pool, "pg_autoscale_mode", options["autoscale"], lambda there: there["pg_autoscale_mode"])
-    if "pg_num" in options and options.get("autoscale") in OFF:
+    if numbered(options):
         yield _set(pool, "pg_num", options["pg_num"], lambda there: there["pg_num"])
     for key in (row.key for row in SET if row.key in options):
         yield _set(pool, key, options[key], _option(key, options[key]))
@@ -45,6 +45,11 @@ def wanted(pool: str, options: Mapping[str, Any]) -> Iterator[Option]:
         yield _set(pool, key, value, _option(key, value))
     if "nodelete" in options:
         yield _set(pool, "nodelete", options["nodelete"], lambda there: "nodelete" in there["flags"])
+
+
+def numbered(options: Mapping[str, Any]) -> bool:
+    """Return whether the site's number of placement groups holds: the autoscaler leaves it alone."""
+    return "pg_num" in options and options.get("autoscale") in OFF
 
 
 def _option(key: str, value: object) -> Callable[[Mapping], object]:

@@ -101,6 +101,10 @@ class Pool:
                 f"pools: {shown(name)}: min_size is {options['min_size']}: expected a number from {least} to {most}"
             )
 
+        first, fewest = options.get("pg_num"), options.get("pg_num_min", 0)
+        if first is not None and first < fewest:  # Ceph refuses that when the pool is made already
+            raise PolicyError(f"pools: {shown(name)}: pg_num is {first}: expected {fewest} or more, its pg_num_min")
+
     def risks(self) -> list[str]:
         """What a new pool of so few copies risks, in words; PolicyError for one copy alone."""
         if self.size < SAFE:
