@@ -64,7 +64,7 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
         return {"text": "\n".join([*lines, *against]), "changes": due}
     if against:
         return answer.bad("\n".join(["refused, nothing was changed:", *against]))
-    limit, _ = reader.only("ready_timeout", pillar.get("ready_timeout"))  # ``wanted`` has refused what is none
+    limit = reader.only("ready_timeout", pillar.get("ready_timeout"))[0]  # ``wanted`` has refused what is none
     if runs:
         updating.in_turns(__opts__, list(due), allowed, looked, limit)
     else:
