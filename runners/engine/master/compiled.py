@@ -64,7 +64,8 @@ def _wrong(opts: Mapping, listed: dict[str, list[str]], name: str, minion: str) 
     pillar = _Pillar(listed, opts, grains or {}, minion).compile_pillar()
     if pillar.get("_errors"):
         return f"{minion}: its pillar cannot be compiled: {pillar['_errors']}"
-    if (pillar.get("ceph") or {}).get("generation") != name:
+    ceph = pillar.get("ceph")
+    if not isinstance(ceph, Mapping) or ceph.get("generation") != name:
         return f"{minion}: its pillar does not carry generation {name}: does a file under stack/ceph overwrite 'ceph'?"
     return "; ".join(f"{minion}: {line}" for line in told.problems(pillar))
 
