@@ -15,8 +15,13 @@ OURS = {
     *("fsid", "mon_initial_members", "mon_host", "public_network", "cluster_network"),
     *("ms_bind_msgr2", "ms_bind_ipv4", "ms_bind_ipv6"),
 }
+# What is of one host alone: another that got it would listen, or its OSDs would stand, where that one does.
+ONE_HOST = {
+    *("host", "addr", "mon_addr", "public_addr", "public_bind_addr", "cluster_addr"),
+    *("crush_location", "osd_crush_location"),
+}
 FRAGMENTS = ("global", "mon", "mgr", "osd", "mds", "client")
-SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|key)(_|$)")  # in an option's name
+SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|keys?)(_|$)")  # in an option's name
 TEMPLATE = ("{{", "{%", "{#")  # what Salt would run
 
 
@@ -29,38 +34,59 @@ class Fragments(NamedTuple):
 
 def fragments(text: str) -> Fragments:
     """Return the lines of a ceph.conf that are the site's own, as the fragments of ``ceph.conf.d``."""
-    sections: dict[str, dict[str, str]] = {}
-    left, section, whole = [], "global", ""
-    for raw in text.splitlines():
-        line = whole + raw
-        whole = ""
-        if line.endswith("\\"):  # goes on in the next
-            whole = line[:-1].rstrip() + " "
-            continue
-        line = re.sub(r"(^|\s)[#;].*", "", line).strip()
-        if found := re.fullmatch(r"\[\s*(\S+)\s*\]", line):
-            section = found[1]
-        elif "=" in line:
-            option, _, value = line.partition("=")
-            option = re.sub(r"[ -]+", "_", option.strip())
-            if any(mark in line for mark in TEMPLATE):
-                left.append(f"[{shown(section)}] {shown(option)}: holds what Salt would run as a template")
-            elif SECRET.search(option):
-                left.append(f"[{shown(section)}] {shown(option)}: may be a secret, which no file here may hold")
-            elif section != "global" or option not in OURS:
-                sections.setdefault(section, {})[option] = value.strip()
-        elif line:
-            left.append(f"[{shown(section)}] '{shown(line)}': is no line of ceph.conf")
+    sections, left = _read(text)
     texts: dict[str, list[str]] = {}
     for name in sorted(sections, key=lambda name: (name not in FRAGMENTS, name)):  # a kind's own lines before headers
         kind = name.partition(".")[0]
         if kind not in FRAGMENTS or (kind == "global" and name != kind):
             left.append(f"[{shown(name)}]: Ceph knows no section of this name")
             continue
-        header = [] if name in FRAGMENTS else [f"[{name}]"]
-        lines = [f"{option} = {value}" for option, value in sections[name].items()]
-        texts.setdefault(kind, []).extend([*header, *lines])
+        lines = []
+        for option, value in sections[name].items():
+            if why := _unwritten(name, option, value):
+                left.append(f"[{shown(name)}] {shown(option)}: {why}")
+            elif name != "global" or option not in OURS:
+                lines.append(f"{option} = {value}")
+        if lines:
+            texts.setdefault(kind, []).extend([*([] if name in FRAGMENTS else [f"[{name}]"]), *lines])
     return Fragments({kind: "\n".join(lines) + "\n" for kind, lines in texts.items()}, left)
+
+
+def of_monitors(text: str, option: str) -> str | None:
+    """Return what a ceph.conf says of an option to all monitors; None where it says nothing."""
+    sections, _ = _read(text)
+    return sections.get("mon", {}).get(option, sections.get("global", {}).get(option))
+
+
+def _read(text: str) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """The options of each section, and a line for each line that is none."""
+    sections: dict[str, dict[str, str]] = {}
+    left, section, whole = [], "global", ""
+    for raw in text.splitlines():
+        line = whole + re.sub(r"(^|\s)[#;].*", "", raw)  # a comment does not go on
+        whole = ""
+        if line.endswith("\\"):  # goes on in the next
+            whole = line[:-1].rstrip() + " "
+            continue
+        line = line.strip()
+        if found := re.match(r"\[\s*([^\]]+?)\s*\]", line):
+            section = found[1]
+        elif "=" in line:
+            option, _, value = line.partition("=")
+            sections.setdefault(section, {})[re.sub(r"[ -]+", "_", option.strip())] = value.strip()
+        elif line:
+            left.append(f"[{shown(section)}] '{shown(line)}': is no line of ceph.conf")
+    return sections, left
+
+
+def _unwritten(section: str, option: str, value: str) -> str:
+    if any(mark in text for mark in TEMPLATE for text in (section, option, value)):
+        return "holds what Salt would run as a template"
+    if SECRET.search(option):
+        return "may be a secret, which no file here may hold"
+    if section in FRAGMENTS and option in ONE_HOST:
+        return "is of one host alone: it stays where it is, and new hosts get none (crush_locations: where they stand)"
+    return ""
 
 
 def differing(hashes: Mapping[str, str | None], asked: str) -> list[str]:
