@@ -1,6 +1,7 @@
 """The policy.cfg that populate proposes where there is none, and the lines that an existing one lacks."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from proposals.disks.plan import DiskPlan
 from proposals.files import atomic
 from proposals.files.site import minion_file
 from proposals.policy import policy, unwritten
+from proposals.text.errors import PolicyError
 
 LARGE = 10  # hosts from which five monitors are proposed, else three
 # role -> what names of hosts that are meant for it begin with
@@ -54,7 +56,8 @@ def missing(root: str | Path, wanted: Iterable[str]) -> list[str]:
     chosen: set[str] = set()
     path = Path(root) / "policy.cfg"
     for line in policy.parse(atomic.read_text(path)) if path.exists() else ():
-        chosen.update(unwritten.matching(root, line.pattern))
+        with suppress(PolicyError):  # one that chooses nothing yet: configure tells
+            chosen.update(policy.select(root, line))
     left = [line for line in wanted if not chosen.issuperset(unwritten.matching(root, line))]
     sentence = (
         "is yours and stays as it is; it lacks these lines"

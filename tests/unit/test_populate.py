@@ -175,6 +175,20 @@ def test_an_existing_policy_stays_and_lacking_lines_are_told(tmp_path):
     assert (tmp_path / "policy.cfg").read_text().startswith("cluster-ceph")
 
 
+def test_what_a_line_filters_out_is_lacking(tmp_path):
+    for path, text in fragments.assignments(["mon1", "mon2"]).items():
+        atomic.write(tmp_path / path, text)
+    wanted = [f"role-mon/cluster/mon{number}.sls" for number in (1, 2)]
+    for line, lacks in (
+        ("role-mon/cluster/*.sls", []),
+        ("role-mon/cluster/*.sls slice=[:1]", wanted[1:]),
+        ("role-mon/cluster/*.sls re=mon2", wanted[:1]),
+        ("role-mon/cluster/x*.sls", wanted),
+    ):
+        atomic.write(tmp_path / "policy.cfg", f"{line}\n")
+        assert policy_draft.missing(tmp_path, wanted)[1:] == lacks
+
+
 MONITORS = [
     (["a", "b", "c", "d"], {"a", "b", "c", "d"}, ["a", "b", "c"]),
     (["a", "b", "c", "d"], {"a", "b"}, ["a", "c", "d"]),
