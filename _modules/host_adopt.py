@@ -177,7 +177,8 @@ def _osd(
     osd_id: int, fsid: str, cluster: str | None, form: str, store: str, crypt: bool, devices: Mapping[str, str]
 ) -> dict:
     told = {"id": osd_id, "fsid": fsid, "cluster": cluster, "form": form, "format": store, "encrypted": crypt}
-    return {**told, "devices": dict(devices)}
+    lies = {role: path for role, path in devices.items() if str(path).startswith("/dev/")}  # a journal may be a file
+    return {**told, "devices": lies}
 
 
 def _line(path: Path) -> str:

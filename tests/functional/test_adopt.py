@@ -14,6 +14,7 @@ from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 from saltmaster import CHECKOUT, Master
 
+from proposals.adoption import found
 from proposals.files import atomic
 from proposals.pillar import secrets
 from proposals.text.errors import ProposalError
@@ -116,6 +117,15 @@ def test_tags_of_volumes_tell_an_osd_of_ceph_volumes(host, python_module):
         osd = module.osds()[OSD]
     assert (osd["form"], osd["encrypted"], osd["format"]) == ("lvm", True, "bluestore")
     assert osd["devices"] == {"data": "/dev/vg/block", "db": "/dev/vg/db"}
+
+
+def test_a_journal_that_is_a_file_is_no_device(modules, host):
+    (host / "lib/osd/ceph-0/journal").symlink_to("/srv/journals/osd0")
+    told = json.loads((host / f"etc/osd/1-{SIMPLE}.json").read_text())
+    atomic.write(host / f"etc/osd/1-{SIMPLE}.json", json.dumps({**told, "journal": {"path": None, "uuid": None}}))
+    told = modules["host_adopt.inspect"]()
+    seen = found.host("node1", told)
+    assert [dict(osd.devices) for osd in seen.osds] == [{"data": "/dev/sdb"}, {"data": "/dev/sdc2", "db": "/dev/sdd1"}]
 
 
 def test_what_is_not_taken_over_is_named(modules, host):
