@@ -4,6 +4,7 @@ Facts of its files: SUSE/DeepSea, branches SES5 and SES6, ``man/deepsea-policy.c
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from proposals.policy.roles import ROLES
 from proposals.settings.table import SETTINGS
@@ -16,6 +17,8 @@ OTHERS = {  # its keys, by what does the same here
     "roles": "policy.cfg",
     "cluster": "policy.cfg",
     "available_roles": "the roles are fixed",
+    "DEV_ENV": "small_site",
+    "igw_config": "iscsi_targets",
 }
 
 
@@ -40,7 +43,7 @@ def _lines(policy: str, roles: set[str]) -> Iterator[str]:
                 f"policy.cfg line {number}, {shown(raw.strip())}: its OSDs exist: 'adopted' names them as they "
                 "are; take the line out"
             )
-        elif folder.startswith("role-") and folder.removeprefix("role-") not in roles:
+        elif folder.startswith("role-") and not any(fnmatchcase(f"role-{role}", folder) for role in roles):
             yield f"policy.cfg line {number}, {shown(folder)}: a role without a counterpart"
 
 

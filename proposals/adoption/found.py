@@ -13,6 +13,7 @@ from proposals.text.errors import InventoryError
 
 FORMS = ("lvm", "raw", "partitions", "simple")
 PREP = "run ceph.stage.prep, then this again"
+NOBODY = "00000000-0000-0000-0000-000000000000"  # of a number whose OSD was destroyed (src/mon/OSDMonitor.cc)
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -142,7 +143,7 @@ def cluster(minion: str, told: Mapping) -> Cluster:
             release=str(told["osds"].get("require_osd_release", "")),
             monitors=monitors,
             managers=sorted(_word(name) for name in managers if name),
-            osds={_fsid(osd["uuid"]): int(osd["osd"]) for osd in told["osds"]["osds"]},
+            osds={_fsid(osd["uuid"]): int(osd["osd"]) for osd in told["osds"]["osds"] if osd["uuid"] != NOBODY},
             servers=sorted(map(_word, servers)),
             file_systems=sorted(str(system["fs_name"]) for system in systems),
             keys=keys,

@@ -19,6 +19,7 @@ from proposals.text.names import shown
 CLUSTER = "adopted/stack/default/ceph/cluster.yml"
 MODULE = "mgr/"  # an option of a manager's module: the module's own
 CRASH = "client.crash"
+RECLAIM = "auth_allow_insecure_global_id_reclaim"  # whether monitors take clients from before the fix of CVE-2021-20288
 
 
 class Written(NamedTuple):
@@ -96,7 +97,16 @@ def _settings(cluster: Cluster, options: Mapping[str, Mapping[str, str]], taken:
     if cluster.file_systems or cluster.servers:
         settings["adopted_file_systems"] = sorted(set(cluster.file_systems) - set(_odd(cluster)))
     settings |= {} if CRASH in cluster.keys else {"crash_reports": False}
+    # What the product has for monitors of new clusters would shut such clients out of a new monitor of this one.
+    settings |= {"ceph_health": {"mon": {RECLAIM: {"value": "true"}}}} if _takes_old_clients(cluster) else {}
     return settings | ({"ms_bind_msgr2": False} if judging.old_protocol(cluster) else {})
+
+
+def _takes_old_clients(cluster: Cluster) -> bool:
+    """ceph.conf has the last word, then the central configuration's narrower section; unsaid, Ceph's own is yes."""
+    central = {row["section"]: row["value"] for row in cluster.config if row["name"] == RECLAIM and not row["mask"]}
+    told = conf.of_monitors(cluster.conf, RECLAIM) or central.get("mon", central.get("global", "true"))
+    return told.strip("\"'").lower() not in ("false", "no", "off", "0")
 
 
 def _gateways(hosts: Sequence[Host], cluster: Cluster, fragment: str) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def changed(case):
         told["mons"]["mons"] = [*others, monitor(name, address)]
     told["osds"]["osds"] += [{"uuid": uuid, "osd": at} for uuid, at in change.get("osds", {}).items()]
     told["osds"]["require_osd_release"] = change.get("release", "pacific")
-    told |= {key: change[key] for key in ("config", "managers") if key in change}
+    told |= {key: change[key] for key in ("config", "managers", "conf") if key in change}
     told["systems"] = systems(change.get("systems", {}), change.get("standbys", []))
     for name in change.get("servers", ()):
         told["keys"][name] = {"key": KEYS["mds"], "caps": {"mon": "allow profile mds", "mds": "allow"}}
@@ -123,6 +123,7 @@ def test_what_is_found_is_judged_and_written(case):
     made = writing.written(hosts, cluster, "salt")
     notes = "\n".join([*judging.notes(hosts, cluster), *made.left])
     assert all(said in notes for said in case.get("notes", [])), notes
+    assert not [said for said in case.get("unsaid", []) if said in notes], notes
     assert all(text in made.files[path] for path, text in case.get("writes", {}).items()), made.files
     assert all(text not in made.files[path] for path, text in case.get("lacks", {}).items()), made.files
     served = [line for line in made.policy if line.startswith(("role-mds/", "role-rgw/"))]
@@ -218,7 +219,7 @@ def test_what_needs_our_own_form_is_refused_by_form():
 
 def test_what_deepsea_says_and_we_do_not():
     lines = deepsea.told(
-        "# a comment\nprofile-default/cluster/*.sls\nrole-mon/cluster/*.sls\nrole-magic/cluster/a.sls\n",
+        "# a comment\nprofile-default/cluster/*.sls\nrole-[mi]*/cluster/*.sls\nrole-magic/cluster/a.sls\n",
         {
             "stack/global.yml": {
                 "time_server": "a",
@@ -232,7 +233,7 @@ def test_what_deepsea_says_and_we_do_not():
         "policy.cfg line 2, profile-default/cluster/*.sls: its OSDs exist: 'adopted' names them as they are; take the "
         "line out",
         "policy.cfg line 4, role-magic: a role without a counterpart",
-        "stack/global.yml: DEV_ENV: no counterpart",
+        "stack/global.yml: DEV_ENV: small_site",
         "stack/global.yml: hwinfo: no counterpart",
         "stack/global.yml: rgw_init: no counterpart: a site replaces an SLS by a file of the same path",
     ]
