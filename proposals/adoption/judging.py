@@ -11,6 +11,11 @@ from proposals.text.notes import several
 
 RELEASES = ("nautilus", "octopus", "pacific", "quincy", "reef")  # 14 to 18; older ones have no whole `ceph config`
 MSGR1 = "v1:"
+ANOTHER = "it has keys of another cluster: move its folder keys/ away, where that cluster is gone for good"
+MADE = (
+    "a role in policy.cfg made configure make it: 'ceph auth get NAME -o FILE', then 'salt-run secret.take NAME FILE' "
+    "gives the master the cluster's; then run it again"
+)
 RENAME = (
     "expected the host's own name, which deploy gives monitors: add one of that name beside it, wait for the quorum, "
     "then take the other out (docs.ceph.com, rados/operations/add-or-rm-mons)"
@@ -63,10 +68,9 @@ def _own(cluster: Cluster, known: Known) -> Iterator[str]:
             yield f"the monitors have no {name}: make it there ('ceph auth get-or-create {name}'), then run it again"
     differ = [name for name, key in sorted(cluster.keys.items()) if secrets.digest(key) != known.keys.known.get(name)]
     if differ := [name for name in differ if name in known.keys.known]:
-        yield (
-            f"{', '.join(differ)}: the master has another key than the cluster: expected none, or the same; it has "
-            "keys of another cluster: move its folder keys/ away, where that cluster is gone for good"
-        )
+        same = known.keys.known.get("mon.") == secrets.digest(cluster.keys["mon."])
+        why = MADE if same else ANOTHER
+        yield f"{', '.join(differ)}: the master has another key than the cluster: expected none, or the same; {why}"
     if cluster.release not in RELEASES:
         yield (
             f"the cluster's OSDs are of release '{cluster.release}': expected one of {', '.join(RELEASES)}; upgrade "

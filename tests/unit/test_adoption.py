@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -292,6 +293,13 @@ def test_a_service_posts_no_crashes_where_there_is_no_key_for_it(configured):
 
 
 SERVED = next(case for case in CASES if case["name"] == "metadata servers of their hosts' names")
+
+
+def test_a_key_that_configure_made_is_not_taken_for_another_clusters():
+    hosts, cluster, known = look(SERVED)
+    has = {name: secrets.digest(key) for name, key in cluster.keys.items()} | {"mds.node2": secrets.digest("fresh")}
+    (line,) = judging.refusals(hosts, cluster, replace(known, keys=held.Keys(has)))
+    assert line.startswith("mds.node2: the master has another key") and "secret.take" in line and "keys/" not in line
 
 
 def test_servers_and_file_systems_are_planned_as_they_are(configured):
