@@ -44,4 +44,4 @@ def _conf() -> dict[str, str]:
         elif section == "global" and "=" in text:
             key, value = text.split("=", 1)
             settings[re.sub("[ -]+", "_", key.strip().lower())] = value.strip().strip("\"'")
-    return {key: settings[key] for key in ASKED if settings.get(key)}
+    return {key: settings[key].lower() for key in ASKED if settings.get(key)}  # Ceph reads UUIDs of either case

@@ -5,7 +5,7 @@ after ``#`` or ``;``, blanks and dashes in an option's name are underscores.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from proposals.text.names import shown
@@ -52,10 +52,20 @@ def fragments(text: str) -> Fragments:
     return Fragments({kind: "\n".join(lines) + "\n" for kind, lines in texts.items()}, left)
 
 
-def of_monitors(text: str, option: str) -> str | None:
-    """Return what a ceph.conf says of an option to all monitors; None where it says nothing."""
+def effective(text: str, rows: Sequence[Mapping[str, str]], kind: str, option: str) -> str | None:
+    """Return what all daemons of a kind start with, None for Ceph's own: ceph.conf has the last word, and a kind's own
+    section before the global one.
+
+    text
+        Of ceph.conf.
+    rows
+        The central configuration.
+    """
     sections, _ = _read(text)
-    return sections.get("mon", {}).get(option, sections.get("global", {}).get(option))
+    central = {row["section"]: row["value"] for row in rows if row["name"] == option and not row["mask"]}
+    said = [sections.get(section, {}).get(option) for section in (kind, "global")]
+    value = next((value for value in (*said, central.get(kind), central.get("global")) if value is not None), None)
+    return None if value is None else value.strip("\"'")
 
 
 def _read(text: str) -> tuple[dict[str, dict[str, str]], list[str]]:

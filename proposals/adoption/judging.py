@@ -1,12 +1,17 @@
 """Whether a cluster that others made can be taken in, what stands against it, and what is left as it is."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proposals.adoption import conf as files
 from proposals.adoption import serving
 from proposals.adoption.found import Cluster, Host
 from proposals.pillar import conf, held, secrets
 from proposals.settings import reader
+from proposals.settings.cluster import NETWORKS
+from proposals.text import addresses
+from proposals.text.names import shown
 from proposals.text.notes import several
 
 RELEASES = ("nautilus", "octopus", "pacific", "quincy", "reef")  # 14 to 18; older ones have no whole `ceph config`
@@ -29,7 +34,7 @@ class Known:
     keys: held.Keys = field(default_factory=held.Keys)
     fsid: str | None = None
     deployed: bool = False
-    network: str | None = None
+    networks: Mapping[str, object] = field(default_factory=dict)
     inventory: Mapping[str, Mapping] = field(default_factory=dict)
 
 
@@ -51,7 +56,8 @@ def old_protocol(cluster: Cluster) -> bool:
 
 def refusals(hosts: Sequence[Host], cluster: Cluster, known: Known) -> list[str]:
     """Return what stands against taking a cluster in, a line each with what to do; empty where nothing does."""
-    return [*_own(cluster, known), *_foreign(hosts, cluster), *_monitors(hosts, cluster, known)]
+    strange = [*_own(cluster, known), *_foreign(hosts, cluster)]
+    return [*strange, *_networks(cluster, known), *_monitors(hosts, cluster, known)]
 
 
 def _own(cluster: Cluster, known: Known) -> Iterator[str]:
@@ -91,6 +97,19 @@ def _foreign(hosts: Sequence[Host], cluster: Cluster) -> Iterator[str]:
             )
 
 
+def _networks(cluster: Cluster, known: Known) -> Iterator[str]:
+    """Networks that deploy would write into the ceph.conf of new hosts, and that OSDs have otherwise."""
+    public, own = (files.effective(cluster.conf, cluster.config, "osd", key) for key in NETWORKS)
+    for key, text in zip(NETWORKS, (public, own or public), strict=True):
+        listed = [addresses.around(word) for word in re.split(r"[\s,]+", text or "") if word]
+        kept = known.networks.get(key)
+        if kept and listed and None not in listed and addresses.network(kept) not in listed:
+            yield (
+                f"{key} of the OSDs is {shown(text)}, and that of new hosts would be {shown(kept)}: expected the same; "
+                "correct it in config/stack/default/ceph/cluster.yml, or where stack/ceph/cluster.yml says so"
+            )
+
+
 def _monitors(hosts: Sequence[Host], cluster: Cluster, known: Known) -> Iterator[str]:
     """Monitors that deploy would not find again as they are."""
     for host in hosts:
@@ -115,7 +134,7 @@ def _monitors(hosts: Sequence[Host], cluster: Cluster, known: Known) -> Iterator
 def _addresses(carried: Mapping[str, str], cluster: Cluster, known: Known) -> Iterator[str]:
     """Monitors that listen elsewhere than deploy would say in ceph.conf."""
     mons = [carried[name] for name in sorted(cluster.monitors) if name in carried]
-    settings = reader.read({"public_network": known.network, conf.MSGR2: not old_protocol(cluster)})
+    settings = reader.read({**known.networks, conf.MSGR2: not old_protocol(cluster)})
     derived, problems = conf.derived(mons, known.inventory, settings)
     yield from problems
     for monitor in derived["monitors"]:

@@ -103,10 +103,9 @@ def _settings(cluster: Cluster, options: Mapping[str, Mapping[str, str]], taken:
 
 
 def _takes_old_clients(cluster: Cluster) -> bool:
-    """ceph.conf has the last word, then the central configuration's narrower section; unsaid, Ceph's own is yes."""
-    central = {row["section"]: row["value"] for row in cluster.config if row["name"] == RECLAIM and not row["mask"]}
-    told = conf.of_monitors(cluster.conf, RECLAIM) or central.get("mon", central.get("global", "true"))
-    return told.strip("\"'").lower() not in ("false", "no", "off", "0")
+    """As Ceph's own monitors do where nothing else is said."""
+    told = conf.effective(cluster.conf, cluster.config, "mon", RECLAIM)
+    return (told or "true").lower() not in ("false", "no", "off", "0")
 
 
 def _gateways(hosts: Sequence[Host], cluster: Cluster, fragment: str) -> dict[str, Any]:

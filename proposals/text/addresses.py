@@ -15,6 +15,14 @@ def network(text: object) -> Network | None:
         return None
 
 
+def around(text: object) -> Network | None:
+    """Return the network of an address with prefix length or mask, as Ceph takes it; None for text that is none."""
+    try:
+        return ipaddress.ip_network(str(text), strict=False)
+    except ValueError:
+        return None
+
+
 def ip(text: object) -> Ip | None:
     """Return an address, of text with or without prefix length; None for text that is none."""
     try:

@@ -43,6 +43,11 @@ def test_conf_stores_and_key(module):
     }
 
 
+def test_a_fsid_in_capitals_is_the_same(module):
+    module.CONF.write_text("fsid = AAAAAAAA-2222-4222-8222-222222222222\n")
+    assert module.inspect()["conf"] == {"fsid": "aaaaaaaa-2222-4222-8222-222222222222"}
+
+
 @pytest.mark.parametrize("text", ["", "[global", "fsid", "= =\n[]", "\x00\xff"])
 def test_what_is_no_configuration_says_nothing(module, text):
     module.CONF.write_text(text)

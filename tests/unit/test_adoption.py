@@ -51,7 +51,7 @@ def base():
         "keys": {name: entry for name, entry in keys.items() if name != "client.crash"},
         "others": ["osd.0", "client.images"],
         "monitor_keyring": f"[mon.]\n\tkey = {KEYS['mon.']}\n",
-        "conf": CONF[0]["text"],
+        "conf": CONF[0]["text"].replace("192.168.172.", "10.0.0."),
     }
     return hosts, told, keys
 
@@ -103,7 +103,9 @@ def look(case):
     has = {name: [f"10.0.0.{at}/24", f"fd00::{at}/64"] for at, name in enumerate(hosts, 1)}
     seen = {name: {"hostname": name, "addresses": own} for name, own in has.items()}
     fsid, deployed = knows.get("fsid", FSID), knows.get("deployed", False)
-    known = judging.Known(held.Keys(digests), fsid, deployed, knows.get("network", "10.0.0.0/24"), seen)
+    public, own = (knows.get(key, "10.0.0.0/24") for key in ("network", "own"))
+    networks = {"public_network": public, "cluster_network": own}
+    known = judging.Known(held.Keys(digests), fsid, deployed, networks, seen)
     return listed, found.cluster("node1", told), known
 
 

@@ -18,6 +18,7 @@ from proposals.files.site import Site, minion_file, site
 from proposals.inventory import kept
 from proposals.pillar import chosen, generation_disk, key_store
 from proposals.policy import policy_draft
+from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
 from proposals.text.errors import InventoryError
 from runners.engine.asking import jobs, minions, sealed
@@ -135,8 +136,9 @@ def _known(paths: Site) -> judging.Known:
     """What the master has already."""
     told = tree.read_yaml(paths.proposals / CLUSTER) or {}
     deployed = paths.current.is_dir() and not (paths.proposals / "adopted").is_dir()
-    hosts = kept.load_inventory(paths.inventory)["hosts"]
-    return judging.Known(key_store.held(paths), told.get("fsid"), deployed, told.get("public_network"), hosts)
+    hosts, own = kept.load_inventory(paths.inventory)["hosts"], chosen.own_settings(paths.root)
+    networks = {key: own.get(key) or told.get(key) for key in NETWORKS}
+    return judging.Known(key_store.held(paths), told.get("fsid"), deployed, networks, hosts)
 
 
 def _ours(paths: Site, host: Host) -> bool:
