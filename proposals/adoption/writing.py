@@ -3,6 +3,7 @@
 Below ``proposals``: ``adopted/`` holds what was found, in policy.cfg's own form: a first folder, then a target.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from proposals.settings.kinds import is_name
 from proposals.text.names import shown
 
 CLUSTER = "adopted/stack/default/ceph/cluster.yml"
+# An OSD writes it into its own section when it first starts: on another disk it is another (src/osd/OSD.cc)
+MEASURED = re.compile(r"osd\.[0-9]+ (?P<option>osd_mclock_max_capacity_iops_(hdd|ssd))")
 MODULE = "mgr/"  # an option of a manager's module: the module's own
 CRASH = "client.crash"
 RECLAIM = "auth_allow_insecure_global_id_reclaim"  # whether monitors take clients from before the fix of CVE-2021-20288
@@ -70,12 +73,13 @@ def central(rows: Sequence[Mapping[str, str]]) -> tuple[dict[str, dict[str, str]
     left = []
     for row in rows:
         section = "/".join(filter(None, (row["section"], row["mask"])))
-        why = _unwritten(row)
-        if why:
+        if found := MEASURED.fullmatch(f"{section} {row['name']}"):
+            left.append(f"ceph config osd.* {found['option']}: OSDs measure it themselves: it stays as they say")
+        elif why := _unwritten(row):
             left.append(f"ceph config {shown(section)} {shown(row['name'])}: {why}: it stays in the cluster as it is")
         else:
             options.setdefault(section, {})[row["name"]] = row["value"]
-    return options, left
+    return options, list(dict.fromkeys(left))
 
 
 def _unwritten(row: Mapping[str, str]) -> str:

@@ -13,10 +13,12 @@ from proposals.pillar import chosen, secrets
 from proposals.policy import store
 from proposals.reference import machines
 from proposals.stages.replies import Replies
+from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs, minions, sealed
 from runners.engine.cluster import adopting, health
 
-FSID, OSD = "11111111-1111-4111-8111-111111111111", "6b0c8f3e-0000-4000-8000-000000000001"
+FSID = "11111111-1111-4111-8111-111111111111"
+OSD, NEW = (f"6b0c8f3e-0000-4000-8000-00000000000{number}" for number in (1, 2))
 POLICY = """\
 cluster-ceph/cluster/*.sls
 config/stack/default/ceph/cluster.yml
@@ -90,26 +92,24 @@ def test_an_adopted_osd_counts_for_health_and_what_needs_our_form_refuses(master
     assert health.plan(master.opts()).osds == {OSD: "osdnode1"}
 
 
-@pytest.mark.parametrize("planned", [True, False])
-def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
-    """A host that grew into an adopted cluster has its ceph.conf and its OSDs by our stages; one that was silent when
-    the cluster was adopted, and that policy.cfg names, has OSDs that nobody planned."""
-    paths, new = site(master.opts()), OSD.replace("01", "02")
+def played():
+    """What two hosts answer, and what the monitor of one of them tells."""
     osd = {"cluster": FSID, "form": "partitions", "format": "bluestore", "encrypted": False, "devices": {}}
     bare = {"admin": False, "units": {}, "services": [], "foreign": [], "conf": "0" * 64}
     hosts = {
-        "osdnode1": {**bare, "hostname": "osdnode1", "daemons": {"mon": ["osdnode1"]}, "osds": [{**osd, "id": 0}]},
-        "osdnode2": {**bare, "hostname": "osdnode2", "daemons": {}, "osds": [{**osd, "id": 1}]},
+        "osdnode1": {
+            **bare,
+            "hostname": "osdnode1",
+            "daemons": {"mon": ["osdnode1"]},
+            "osds": [{**osd, "id": 0, "fsid": OSD}],
+        },
+        "osdnode2": {**bare, "hostname": "osdnode2", "daemons": {}, "osds": [{**osd, "id": 1, "fsid": NEW}]},
     }
-    for minion, fsid in (("osdnode1", OSD), ("osdnode2", new)):
-        hosts[minion]["osds"][0]["fsid"] = fsid
-        atomic.write(paths.current / f"cluster/{minion}.sls", "cluster: ceph\n")
-        atomic.write(paths.current / minion_file(minion), yaml.safe_dump({"uuids": [fsid] * planned}))
     caps = {"caps": {"mon": "allow *"}}
     monitor = {"name": "osdnode1", "public_addrs": {"addrvec": [{"type": "v2", "addr": "10.0.0.1:3300"}]}}
     told = {
         "mons": {"fsid": FSID, "mons": [monitor]},
-        "osds": {"require_osd_release": "pacific", "osds": [{"uuid": OSD, "osd": 0}, {"uuid": new, "osd": 1}]},
+        "osds": {"require_osd_release": "pacific", "osds": [{"uuid": OSD, "osd": 0}, {"uuid": NEW, "osd": 1}]},
         "managers": {"active_name": "osdnode1", "standbys": []},
         "systems": {"filesystems": [], "standbys": []},
         "keys": {name: {"key": secrets.new_key(), **caps} for name in ("client.admin", "client.bootstrap-osd")},
@@ -118,6 +118,17 @@ def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
         "others": [],
         "conf": f"[global]\nfsid = {FSID}\n",
     }
+    return hosts, told
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
+    """A host that grew into an adopted cluster has its ceph.conf and its OSDs by our stages; one that was silent when
+    the cluster was adopted, and that policy.cfg names, has OSDs that nobody planned."""
+    paths, (hosts, told) = site(master.opts()), played()
+    for minion, fsid in (("osdnode1", OSD), ("osdnode2", NEW)):
+        atomic.write(paths.current / f"cluster/{minion}.sls", "cluster: ceph\n")
+        atomic.write(paths.current / minion_file(minion), yaml.safe_dump({"uuids": [fsid] * planned}))
     monkeypatch.setattr(minions, "ours", lambda opts: sorted(hosts))
     monkeypatch.setattr(minions, "master", lambda opts: "osdnode1")
     monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies(hosts, []))
@@ -126,3 +137,24 @@ def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
     assert f"adopted/{minion_file('osdnode1')}" in written.files
     assert (f"adopted/{minion_file('osdnode2')}" in written.files) is not planned
     assert any("osdnode2" in line for line in written.policy) is not planned
+
+
+def test_a_store_whose_monitor_is_gone_holds_nothing_back(master, monkeypatch):
+    hosts, told = played()
+    hosts["osdnode1"]["daemons"], hosts["osdnode2"]["daemons"] = ({"mon": [f"osdnode{number}"]} for number in (1, 2))
+    told["mons"]["mons"][0]["name"] = "osdnode2"
+    monkeypatch.setattr(minions, "ours", lambda opts: sorted(hosts))
+    monkeypatch.setattr(minions, "master", lambda opts: "osdnode1")
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies(hosts, []))
+    gone = {"osdnode1"}
+
+    def ask(opts, minion, function):
+        if minion in gone:
+            raise ProposalError(f"{minion}: (13) Permission denied")
+        return told
+
+    monkeypatch.setattr(sealed, "ask", ask)
+    assert list(adopting.look(master.opts()).cluster.monitors) == ["osdnode2"]
+    gone.add("osdnode2")
+    with pytest.raises(ProposalError, match="nothing was written:\nosdnode1: .*\nosdnode2: "):
+        adopting.look(master.opts())

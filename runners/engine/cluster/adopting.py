@@ -20,7 +20,7 @@ from proposals.pillar import chosen, generation_disk, key_store
 from proposals.policy import policy_draft
 from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
-from proposals.text.errors import InventoryError
+from proposals.text.errors import InventoryError, ProposalError
 from runners.engine.asking import jobs, minions, sealed
 from runners.engine.looks import installed
 
@@ -83,10 +83,10 @@ def look(opts: Mapping) -> Look:
     if asked.failed:
         raise InventoryError("\n".join(["nothing was written:", *replies.lines(asked.failed)]))
     hosts = [found.host(minion, answer) for minion, answer in sorted(asked.answers.items())]
-    asker = next((host.minion for host in hosts if host.hostname in host.daemons.get("mon", ())), None)
-    if asker is None:
+    askers = [host.minion for host in hosts if host.hostname in host.daemons.get("mon", ())]
+    if not askers:
         raise InventoryError(_no_monitor(hosts, asked.silent))
-    cluster = found.cluster(asker, sealed.ask(opts, asker, "host_sealed.tell"))
+    asker, cluster = _told(opts, askers)
     theirs = [host for host in hosts if not _ours(paths, host)]
     told = writing.written(theirs, cluster, minions.master(opts))
     against = [*judging.refusals(hosts, cluster, _known(paths)), *generation_disk.obstacles(paths)]
@@ -118,6 +118,19 @@ def lacking(look: Look) -> list[str]:
     """Return what a person has to compare: files that stayed, lines that policy.cfg lacks."""
     stayed = [KEPT.format(path) for path, text in look.files().items() if atomic.read_text(path) != text]
     return [*stayed, *policy_draft.missing(look.paths.proposals, look.written.policy)]
+
+
+def _told(opts: Mapping, askers: Sequence[str]) -> tuple[str, Cluster]:
+    """The first monitor's host that can tell of its cluster, and what it tells: a store may be what a monitor left that
+    was taken out, or one of a cluster that is gone. Raises ProposalError where none can.
+    """
+    failed = []
+    for minion in askers:
+        try:
+            return minion, found.cluster(minion, sealed.ask(opts, minion, "host_sealed.tell"))
+        except ProposalError as err:
+            failed.append(str(err))
+    raise InventoryError("\n".join(["nothing was written:", *failed]))
 
 
 def _no_monitor(hosts: Sequence[Host], silent: Sequence[str]) -> str:
