@@ -239,6 +239,19 @@ def test_a_record_from_before_an_upgrade_is_read():
     assert record.back(record.read(older), {"1": 1.7}, {"1": "f2"}) == {}
 
 
+def test_weights_of_an_earlier_list_in_a_record_from_before_an_upgrade_are_given_back():
+    """osd.1 was drained by a list before, of which the older version kept the number and the weight alone."""
+    older = json.dumps(["bdfhkmpr", [["osd", "osd.2", "a", "f2", False]], {"2": 5.5, "1": 3.6}, []])
+    begun, fsids = record.read(older), {"1": "f1", "2": "f2"}
+    assert record.back(begun, {"1": 0.0, "2": 0.0}, fsids) == {"1": 3.6, "2": 5.5}
+    assert record.back(begun, {"1": 1.7, "2": 0.0}, fsids) == {"2": 5.5}  # a new, smaller OSD has the number
+    assert record.back(begun, {"2": 0.0}, {"2": "f2"}) == {"2": 5.5}  # nobody has
+    again = record.begin([Item("osd", "osd.3", "a", "f3")], {"1": 0.0, "2": 5.5, "3": 1.0}, {**fsids, "3": "f3"}, begun)
+    assert again.others == {"1": "f1", "2": "f2"}
+    assert record.read(json.dumps(again.as_list())) == again
+    assert record.read(json.dumps(begun.as_list())) == begun
+
+
 def test_a_hash_is_no_number_and_no_word_of_a_shell():
     for number in range(200):
         name = items.digest([Item("osd", f"osd.{number}")])

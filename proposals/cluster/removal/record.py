@@ -17,29 +17,33 @@ KEY = "halocline/removal"  # in the monitors' key store
 @dataclass(frozen=True)
 class Record:
     """A removal that has begun: its hash, all that was confirmed, each OSD's CRUSH weight from before, the hosts that
-    leave the CRUSH map once nothing is below them, and the fsids of OSDs with a weight here that are no items any more.
+    leave the CRUSH map once nothing is below them, and the fsids of OSDs with a weight here that are no items any more:
+    None where an older version kept the weight, which told none.
     """
 
     hash: str
     items: tuple[Item, ...]
     weights: Mapping[str, float] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
-    others: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_list(self) -> list:
         """It as the monitors keep it; lists, which take the least room."""
         items = [list(item) for item in self.items]
         return [self.hash, items, dict(self.weights), list(self.hosts), dict(self.others)]
 
-    def own(self, fsids: Mapping[str, str]) -> dict[str, float]:
-        """Return the weights of OSDs that the cluster has yet: a purged one's number may be another OSD's by now.
+    def own(self, weights: Mapping[str, float], fsids: Mapping[str, str]) -> dict[str, float]:
+        """Return the weights of OSDs that the cluster has yet: a purged one's number may be another OSD's by now. One
+        whose fsid nobody told is taken for the same where it has no weight, as a removal leaves it.
 
-        fsids
-            As the function of that name gives them.
+        Arguments as for ``begin``.
         """
-        known = {(item.name.removeprefix("osd."), item.fsid) for item in self.items if item.kind == "osd"}
-        known |= set(self.others.items())
-        return {osd: weight for osd, weight in self.weights.items() if (osd, fsids.get(osd)) in known}
+        known: set[tuple[str, str | None]] = set(self.others.items()) | _osds(self.items)
+        return {
+            osd: weight
+            for osd, weight in self.weights.items()
+            if osd in fsids and ((osd, fsids[osd]) in known or ((osd, None) in known and weights.get(osd) == 0))
+        }
 
 
 def read(text: str | None) -> Record | None:
@@ -47,14 +51,21 @@ def read(text: str | None) -> Record | None:
     if text is None:
         return None
     try:
-        name, items, weights, hosts, *others = json.loads(text)  # older ones know no others
+        name, items, weights, hosts, *others = json.loads(text)  # older ones do not tell the others
         kept = {osd: float(old) for osd, old in weights.items()}
-        return Record(name, tuple(Item(*item) for item in items), kept, tuple(hosts), dict(*others))
+        listed = tuple(Item(*item) for item in items)
+        untold = dict.fromkeys(kept.keys() - dict(_osds(listed)))
+        return Record(name, listed, kept, tuple(hosts), dict(*others) if others else untold)
     except (ValueError, TypeError, AttributeError) as err:
         raise InventoryError(
             f"the monitors keep at {KEY} what is no removal's record ({shown(err)}): look at 'ceph config-key get "
             f"{KEY}', give OSDs that it names their weights back, and remove it by 'ceph config-key rm {KEY}'"
         ) from err
+
+
+def _osds(items: Iterable[Item]) -> set[tuple[str, str]]:
+    """The OSDs of a list, each by its number, with its fsid."""
+    return {(item.name.removeprefix("osd."), item.fsid) for item in items if item.kind == "osd"}
 
 
 def goes_on(items: Sequence[Item], begun: Record | None) -> bool:
@@ -67,9 +78,8 @@ def moving(begun: Record, weights: Mapping[str, float], fsids: Mapping[str, str]
 
     Arguments as for ``begin``.
     """
-    osds = [(item.name.removeprefix("osd."), item.fsid) for item in begun.items if item.kind == "osd"]
-    gone = any(fsids.get(osd) != fsid for osd, fsid in osds)
-    return gone or any(weights.get(osd, 0.0) < old for osd, old in begun.own(fsids).items())
+    gone = any(fsids.get(osd) != fsid for osd, fsid in _osds(begun.items))
+    return gone or any(weights.get(osd, 0.0) < old for osd, old in begun.own(weights, fsids).items())
 
 
 def name(items: Sequence[Item], begun: Record | None) -> str:
@@ -106,7 +116,7 @@ def begin(
         return begun
     empty = {(hosts or {}).get(item.minion, "") for item in items if item.kind == "osd"} - {""}
     listed = Record(digest(items), tuple(items), weights, tuple(sorted({*empty, *(begun.hosts if begun else ())})))
-    own, kept = listed.own(fsids), begun.own(fsids) if begun else {}
+    own, kept = listed.own(weights, fsids), begun.own(weights, fsids) if begun else {}
     return replace(listed, weights={**own, **kept}, others={osd: fsids[osd] for osd in kept if osd not in own})
 
 
@@ -115,5 +125,5 @@ def back(begun: Record, weights: Mapping[str, float], fsids: Mapping[str, str]) 
 
     Arguments as for ``begin``.
     """
-    kept = begun.own(fsids)
+    kept = begun.own(weights, fsids)
     return {osd: old for osd, old in sorted(kept.items()) if osd in weights and weights[osd] != old}
