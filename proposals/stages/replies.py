@@ -22,6 +22,10 @@ LONGEST = 2000  # characters of one line of what a minion says
 OTHER = 60  # characters of an answer of another kind than was asked for
 # A traceback: below its last frame, the exception's name and words.
 RAISED = re.compile(r'.*\n  File "[^\n]*\n(?: +[^\n]*\n)*(?P<kind>[\w.]+): (?P<words>.*)', re.DOTALL)
+# Salt, of any TypeError in a job of one function: that function's docstring is behind it.
+MISTYPED = re.compile(r"Passed invalid arguments to [\w.]+: (?P<words>.*)")
+# Python, where a function is called with more, fewer or others than it has.
+ARGUMENTS = re.compile(r"(?P<name>\w+)\(\) (takes|missing|got an unexpected keyword|got multiple values) .*argument")
 
 
 class Question(NamedTuple):
@@ -247,11 +251,19 @@ def words(function: str, text: str) -> str:
     error = text.strip().removeprefix("ERROR: ")
     if error == f"'{function}' is not available." or error.endswith(MISSING):
         return f"it has no {function}: {SYNC}"
-    if raised := RAISED.fullmatch(error):
-        error = raised["words"].strip()
-        if not raised["kind"].startswith("salt.exceptions."):
-            error = f"{function}: {raised['kind']}: {error} (its log has more)"
+    if mistyped := MISTYPED.match(error):
+        error = _raised(function, "TypeError", mistyped["words"])
+    elif raised := RAISED.fullmatch(error):
+        error = _raised(function, raised["kind"], raised["words"].strip())
     return "\n".join(_shown(line) for line in error.splitlines())
+
+
+def _raised(function: str, kind: str, said: str) -> str:
+    """What is said of an exception; of a function of another version, whose arguments are others, what brings ours."""
+    taken = ARGUMENTS.match(said) if kind == "TypeError" else None
+    if taken and taken["name"] == function.rpartition(".")[2]:
+        return f"its {function} is another version's, with other arguments: {SYNC}"
+    return said if kind.startswith("salt.exceptions.") else f"{function}: {kind}: {said} (its log has more)"
 
 
 def _shown(text: object, longest: int = LONGEST) -> str:
