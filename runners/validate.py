@@ -186,7 +186,8 @@ def _served() -> subject.Subject:
     files = served.contents(paths)
     told = {path for path, content in files.items() if "daemons" in content.get("ceph", {})}
     members = own["ceph"]["members"]
-    if not {site.minion_file(each) for role in generation.BRING_UP for each in members[role]} <= told:
+    # Those of crash reports alone, such as a monitor's host, are among the members that have some.
+    if not {site.minion_file(each) for role in (*generation.BRING_UP, "daemons") for each in members[role]} <= told:
         raise PolicyError(OLDER)
     inventory = kept.load_inventory(paths.inventory)["hosts"]
     layouts = files[site.minion_file(__opts__["id"])]["ceph"].get("profiles", {})

@@ -151,18 +151,32 @@ def test_validate_before_configure(master, home):
         assert done.stdout == "nothing is configured yet: run 'salt-run state.orch ceph.stage.configure' first\n"
 
 
-def test_a_generation_of_an_older_version_is_made_anew_first(master, home):
-    """Whose hosts were not told yet what brings up their daemons: deploy would have left them without."""
+@pytest.mark.parametrize(
+    ("host", "brings"), [("osdnode1", ["ceph.cluster.osd"]), ("monnode1", ["ceph.cluster.mgr"]), ("monnode1", [])]
+)
+def test_a_generation_of_an_older_version_is_made_anew_first(master, home, host, brings):
+    """Whose hosts were not told yet what brings up their daemons: deploy would have left them without. A generation of
+    today's has such files, where configure was run for some hosts alone; without a role of daemons but a monitor's, a
+    host has crash reports.
+    """
     serve(master.config)
-    minion = next(iter(sorted((home / "current/stack/default/ceph/minions").glob("osdnode1*"))))
-    before = minion.read_text()
-    older = yaml.safe_load(before)
-    assert older["ceph"].pop("daemons") == ["ceph.cluster.crash", "ceph.cluster.osd"]
+    minions = home / "current/stack/default/ceph/minions"
+    minion = next(iter(sorted(minions.glob(f"{host}*"))))
+    own = next(path for path in minions.iterdir() if "members:" in path.read_text())
+    before = {path: path.read_text() for path in (minion, own)}
+    older, members = (yaml.safe_load(text) for text in before.values())
+    if brings:
+        assert older["ceph"]["daemons"] == ["ceph.cluster.crash", *brings]
+    else:
+        members["ceph"]["members"]["mgr"] = []
+    del older["ceph"]["daemons"]
     try:
         minion.write_text(yaml.safe_dump(older))
+        own.write_text(yaml.safe_dump(members))
         done = master.typed("validate.deploy")
     finally:
-        minion.write_text(before)
+        for path, text in before.items():
+            path.write_text(text)
     assert (done.returncode, done.stderr) == (2, "")
     assert done.stdout == (
         "the generation that is served does not say what brings up daemons, as it was made by an older version: run "
