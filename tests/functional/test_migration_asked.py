@@ -1,6 +1,7 @@
 """``osd.migrate``: a cluster that is played, every moment an interruption."""
 
 import copy
+import fcntl
 import json
 from pathlib import Path
 
@@ -324,6 +325,18 @@ def test_a_stage_that_began_meanwhile_is_not_worked_beside(runners, cluster, mon
 def test_a_second_one_takes_no_noout_away(runners, cluster, master):
     cluster.noout = "node1"
     with another_stops_daemons(master.opts()):
+        done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and BUSY in done["error"]
+    assert (cluster.noout, cluster.log) == ("node1", [])
+
+
+def test_one_that_an_older_version_began_is_not_worked_beside(runners, cluster, master):
+    """It holds a lock of its own name, as it has loaded its code before the update, and writes nothing into it."""
+    cluster.noout = "node1"
+    path = Path(master.opts()["cachedir"]) / "halocline/osd.migrate.lock"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         done = runners["osd.migrate"]()
     assert done["retcode"] == 1 and BUSY in done["error"]
     assert (cluster.noout, cluster.log) == ("node1", [])

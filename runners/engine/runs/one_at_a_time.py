@@ -69,7 +69,8 @@ def stops_daemons(command: str) -> Callable[[Run], Run]:
     def among(run: Run) -> Run:
         @functools.wraps(run)
         def only(opts: Mapping, *args: Any, **kwargs: Any) -> Any:
-            with alone(opts, command, STOPPING):
+            # The first lock is all that an osd.migrate holds which an older version began: it goes on over an update.
+            with alone(opts, command), alone(opts, command, STOPPING):
                 return run(opts, *args, **kwargs)
 
         return only  # type: ignore[return-value]
