@@ -8,6 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proposals.cluster.health.judge import of_groups
 from proposals.cluster.upgrade import hosts, order, record, systems, told, versions
 from proposals.cluster.upgrade.record import Record
 from proposals.text.errors import InventoryError
@@ -126,6 +127,18 @@ def test_a_record_comes_back_as_it_was_kept():
     kept = Record("2.0.0", "2026-01-01T10:00+00:00", "root", {"runs mon.a": 1}, {"a": [2, 1]})
     assert record.read(json.dumps(kept.as_dict())) == kept and record.read(None) is None
     assert kept.known["check OSD_UPGRADE_FINISHED"] == 2
+
+
+def test_groups_that_an_older_version_knew_stop_no_upgrade_that_it_began():
+    """Such as those of a pool that finds no OSD: it counted them among those that are not served."""
+    groups = {"unknown": 30, "creating+peering": 2}
+
+    def wrong(before):
+        known = record.read(json.dumps(Record("2.0.0", "", "", before).as_dict())).known
+        return [found.key for found in of_groups(groups).wrong if found.amount > known.get(found.key, 0)]
+
+    assert wrong({"groups not served": 32}) == wrong({"groups beginning": 32}) == []
+    assert wrong({"groups not served": 31}) == wrong({"groups beginning": 31}) == ["groups beginning"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"target": 1}', '{"target":"1","since":"","user":"","before":[1]}'])
