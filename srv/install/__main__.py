@@ -37,6 +37,7 @@ import owned
 from record import LIBRARY, InstallError, Record, found, listed
 from wanted import CHECKOUT, DROP_IN, HOME, at_home, copied, wanted, writes
 
+PAGE = "halocline-page.conf"  # of master.d, where page.enable had salt-api serve the page: it has read our code, too
 LOADS = (
     "import proposals.cli, runners.engine.asking.jobs, rich, salt.config as c; o = c.master_config({!r}); "
     "assert {!r} in o['file_roots']['base']"
@@ -105,7 +106,8 @@ def install(config: Path, link: bool) -> None:
     for folder in owned.give(folders, user) if user else ():
         print(f"not touched: {folder}; the master runs as {name}, and has to write there: chown -R {name} {folder}/")
     print(f"installed: {HOME}, {config}/master.d/{DROP_IN}, for {sys.executable}")
-    print(f"now: systemctl restart salt-master (to undo: python3 {HOME}/srv/install --undo)")
+    page = " salt-api" if (config / "master.d" / PAGE).exists() else ""
+    print(f"now: systemctl restart salt-master{page} (to undo: python3 {HOME}/srv/install --undo)")
 
 
 def undo() -> int:

@@ -61,6 +61,14 @@ def typed(install, main, checkout, monkeypatch, tmp_path):
     return install_from
 
 
+def test_an_update_says_whatever_has_read_the_code_from_before(typed, tmp_path, capsys):
+    typed(tmp_path / "checkout")
+    assert "\nnow: systemctl restart salt-master (to undo" in capsys.readouterr().out
+    (tmp_path / "etc/master.d/halocline-page.conf").touch()
+    typed(tmp_path / "checkout")
+    assert "\nnow: systemctl restart salt-master salt-api (to undo" in capsys.readouterr().out
+
+
 def test_the_installed_tree_drops_nothing_that_it_cannot_bring_again(typed, install, tmp_path):
     record, _ = install
     checkout, home = tmp_path / "checkout", tmp_path / "home"
