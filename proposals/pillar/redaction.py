@@ -3,30 +3,63 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from proposals.files import atomic, tree
 from proposals.files.site import Site
+from proposals.pillar import key_store
+from proposals.text.errors import StoreError
 
 MASK = "**********"
 SHORTEST = 8  # characters: shorter words stand in innocent text as well
-# Ceph's keys (28 bytes in base64, src/auth/Crypto.cc: type 1, so they begin with AQ) and PEM's private keys.
+# Ceph's keys in base64 (src/auth/Crypto.cc: their type, a time, and 16 bytes of AES or 32 of AES-256), private keys of
+# PEM and of age, user and password in an address.
 LOOKS = re.compile(
-    r"AQ[A-Za-z0-9+/]{36}==|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
+    r"AQ[A-Za-z0-9+/]{36}==|Ag[A-Za-z0-9+/]{57}=|(?i:AGE-SECRET-KEY-[0-9a-z-]+)|(?<=://)[^\s/@:]+:[^\s/@]+(?=@)|"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
 )
+KEYRING = re.compile(r"\[[a-z-]+\.\S*\]|(key|caps [a-z]+) = .*")  # its keys are matched by LOOKS, the rest is no secret
+PUBLIC = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 def known(paths: Site) -> set[str]:
-    """Return every secret that a site keeps: its keys, and the lines of one word of what each minion may know; each
-    also as JSON writes it in a text.
-
-    (Lines of several words are a keyring's: keys in them are matched by the pattern LOOKS, the rest is no secret.)
+    """Return every secret that a site keeps: its keys, what it was given, and what each minion may know, line by line;
+    each also as JSON writes it in a text. Raises StoreError where a file cannot be read.
     """
-    kept = [json.loads(atomic.read_text(paths.keys))] if paths.keys.exists() else []
+    kept: list[Any] = [key_store.kept(paths.keys)]
+    kept += [atomic.read_text(path) for path in sorted(paths.given.glob("*")) if path.is_file()]
     kept += [tree.read_yaml(path) for path in sorted(paths.secrets.glob("*.yml"))]
-    lines = {line.strip() for content in kept for text in _texts(content) for line in text.splitlines()}
-    words = {line for line in lines if len(line) >= SHORTEST and not line.startswith("[") and len(line.split()) == 1}
+    secret = {PUBLIC.sub("", text) for content in kept for text in _texts(content)}
+    lines = {line.strip() for text in secret for line in text.splitlines()}
+    words = {line for line in lines if len(line) >= SHORTEST and not KEYRING.fullmatch(line)}
     return words | {json.dumps(word, ensure_ascii=ascii_)[1:-1] for word in words for ascii_ in (True, False)}
+
+
+def following(paths: Site) -> Callable[[str], str]:
+    """Return ``hider``'s function for what a site keeps, read again whenever that changes: a run that makes a password
+    may print it too. What was a secret once stays one.
+    """
+    before = _changed(paths)
+    words = known(paths)
+    hide = hider(words)
+
+    def masked(text: str) -> str:
+        nonlocal before, hide
+        if (now := _changed(paths)) != before:
+            with suppress(StoreError):  # configure takes a file away meanwhile
+                words.update(known(paths))
+                before, hide = now, hider(words)
+        return hide(text)
+
+    return masked
+
+
+def _changed(paths: Site) -> list[int]:
+    """When a file came or went last in each folder of secrets; each is written beside its place and then renamed."""
+    folders = (paths.keys.parent, paths.given, paths.secrets)
+    return [folder.stat().st_mtime_ns for folder in folders if folder.exists()]
 
 
 def hider(words: Iterable[str]) -> Callable[[str], str]:

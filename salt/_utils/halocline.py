@@ -25,7 +25,8 @@ from salt.exceptions import CommandExecutionError
 
 Answer = TypeVar("Answer")
 
-KEY = re.compile(r"AQ[A-Za-z0-9+/]{36,}={0,2}")  # a cephx key in base64: ceph-volume prints those that it makes
+# A cephx key in base64, of AES or AES-256: ceph-volume prints those that it makes.
+KEY = re.compile(r"AQ[A-Za-z0-9+/]{36,}={0,2}|Ag[A-Za-z0-9+/]{57}=")
 LOGIN = re.compile(r"(?<=://)[^\s/@]+:[^\s/@]+(?=@)")  # user and password in an address
 HIDDEN = "**********"
 LONG = 60_000  # bytes of an answer, and characters of a piece, that Salt's events carry as they are

@@ -9,6 +9,7 @@ import salt.loader
 from salt.exceptions import CommandExecutionError
 
 KEY = "AQBKeYxnAAAAABAAq0aBcDeFgHiJkLmNoPqRsw=="
+OF_AES_256 = "AgDh1AlrAAAAACAA2a0di+5seABER8kZpSr7vNA3W3EUq+8+eISAkWosVc4="
 HOST = socket.gethostname()
 
 
@@ -69,6 +70,8 @@ def test_keys_are_masked(program):
     message = raised([program("ceph-volume", f"echo --add-key {KEY} >&2; exit 7"), "--key", KEY])
     assert message == f"'ceph-volume --key **********' on {HOST}: exit status 7: --add-key **********"
     program("ceph-volume", f"echo {KEY}; exit 7")
+    assert raised(["ceph-volume"]).endswith("exit status 7: **********")
+    program("ceph-volume", f"echo {OF_AES_256}; exit 7")
     assert raised(["ceph-volume"]).endswith("exit status 7: **********")
     long = f"head -c 1980 /dev/zero | tr '\\0' x; echo; echo {KEY} {KEY}"  # the cut to 2000 goes through a key
     assert "AQB" not in raised([program("ceph-volume", f"{long}; exit 7")])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from proposals.files import atomic
 from proposals.files import site as sites
 from proposals.files.site import Site
 from proposals.pillar import redaction
@@ -17,7 +18,7 @@ from proposals.stages import history, metrics, orchestrations, plan_steps, prese
 from proposals.stages.lines import line
 from proposals.stages.progress import Progress
 from proposals.stages.records import LONGEST, Run
-from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.errors import ArgumentError, ProposalError, StoreError
 from runners.engine.runs import stage_log, stage_recorder
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -322,6 +323,56 @@ def test_secrets_are_masked_however_json_writes_them_and_wherever_a_text_is_cut(
     assert kept[2]["reason"].endswith("x***") and all(each["warnings"] == [each["reason"]] for each in kept)
     for written in (json.dumps(password), json.dumps(password, ensure_ascii=False)):  # as in a log that is packed
         assert hide(written) == f'"{mask}"'
+
+
+@pytest.mark.parametrize(
+    ("text", "hid"),
+    [
+        ("key AgDh1AlrAAAAACAA2a0di+5seABER8kZpSr7vNA3W3EUq+8+eISAkWosVc4= of osd.3", "key MASK of osd.3"),
+        ("AGE-SECRET-KEY-1QYQSZQGPQYQSZQGPQYQSZQGPQ, from a file", "MASK, from a file"),
+        ("cannot fetch https://ops:t0ken@git.example/a.git", "cannot fetch https://MASK@git.example/a.git"),
+        (
+            "https://git.example:8443/a@b and ssh://git@git.example/",
+            "https://git.example:8443/a@b and ssh://git@git.example/",
+        ),
+        ("password = correct horse", "MASK"),
+        ("POST https://hook.example/T0/S3CRET", "POST MASK"),
+        ("not correct horse", "not correct horse"),
+        ('[client.admin] caps mon = "allow *"', '[client.admin] caps mon = "allow *"'),
+    ],
+    ids=range(8),
+)
+def test_what_a_site_gave_and_what_looks_like_a_secret_is_masked(tmp_path, text, hid):
+    site = Site(tmp_path, tmp_path)
+    site.given.mkdir(parents=True)
+    (site.given / "stage-webhook").write_text("https://hook.example/T0/S3CRET\n")
+    (site.given / "smtp").write_text("password = correct horse\n")
+    site.secrets.mkdir()
+    uses = {"mail": "password = correct horse", "admin": '[client.admin]\n\tkey = AQ==\n\tcaps mon = "allow *"\n'}
+    (site.secrets / "node1.yml").write_text(json.dumps({"ceph_secrets": uses}))
+    assert redaction.hider(redaction.known(site))(text) == hid.replace("MASK", redaction.MASK)
+
+
+def test_a_certificate_of_a_site_is_no_secret(tmp_path):
+    """Of authorities a site may trust hundreds: to look for each of their lines would take hours."""
+    site, line = Site(tmp_path, tmp_path), "MIIB" * 16
+    site.given.mkdir(parents=True)
+    (site.given / "ca.pem").write_text(f"-----BEGIN CERTIFICATE-----\n{line}\n-----END CERTIFICATE-----\n")
+    assert redaction.known(site) == set()
+
+
+def test_a_password_that_the_run_itself_makes_is_masked(tmp_path):
+    site = Site(tmp_path, tmp_path)
+    site.secrets.mkdir()
+    (site.secrets / "node1.yml").write_text(json.dumps({"ceph_secrets": {"mail": "from-before"}}))
+    hide, mask = redaction.following(site), redaction.MASK
+    atomic.write(site.keys, json.dumps({"dashboard.admin": "correct-horse-battery"}))
+    atomic.remove(site.secrets / "node1.yml")
+    assert hide("correct-horse-battery, from-before") == f"{mask}, {mask}"
+    atomic.write(site.keys, "{")
+    assert hide("correct-horse-battery, from-before") == f"{mask}, {mask}"
+    with pytest.raises(StoreError, match="holds no JSON as the master wrote it: put it back"):
+        redaction.known(site)
 
 
 @pytest.mark.parametrize(

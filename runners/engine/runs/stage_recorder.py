@@ -48,7 +48,7 @@ def start(opts: Mapping, job: stage_lock.Job) -> Path:
 
 def hider(opts: Mapping) -> Callable[[str], str]:
     """Return what masks a site's secrets in a text, and then cuts it: half a secret would not be known as one."""
-    hide = redaction.hider(redaction.known(site(opts)))
+    hide = redaction.following(site(opts))
     return lambda text: hide(text)[:LONGEST]
 
 
