@@ -17,6 +17,8 @@ PLAIN = frozenset(
     {"smtp_auth_password", "smtp_auth_secret", "slack_api_url", "victorops_api_key", "opsgenie_api_key"}
     | {"wechat_api_secret", "auth_password", "auth_secret", "password", "credentials", "bearer_token", "api_key"}
     | {"client_secret", "routing_key", "service_key", "api_secret", "token", "user_key", "bot_token", "secret_key"}
+    | {"webhook_url", "mattermost_webhook_url", "alert_source_token", "app_token", "slack_app_token"}
+    | {"rocketchat_token", "rocketchat_token_id", "token_id"}
 )
 # Where a site says nothing alerts are shown, by Alertmanager itself and by the dashboard, and sent to nobody.
 NOBODY: Mapping = {"receivers": [{"name": "nobody"}]}
@@ -72,7 +74,7 @@ def _entries(value: object) -> Iterator[tuple[str, object]]:
 def _plain(config: Mapping) -> Iterable[str]:
     """Secrets that stand in the configuration itself."""
     plain = [(key, key) for key, _ in _entries(config) if key in PLAIN]
-    # Of other receivers it is the address of a service, of Slack's it is all that one needs to write there.
+    # Of other receivers api_url is the address of a service, of Slack's it is all that one needs to write there.
     slack = [inner for key, value in _entries(config) if key == "slack_configs" for inner, _ in _entries(value)]
     plain += [(f"slack_configs: {key}", key) for key in slack if key == "api_url"]
     return (
