@@ -198,6 +198,7 @@ def _request() -> dict[str, Any]:
     try:
         length = int(headers.get("Content-Length", 0))  # a negative one would be read until the client hangs up
         asked = json.loads(cherrypy.request.rfile.read(length)) if 0 <= length <= LARGEST else None
+        json.dumps(asked, ensure_ascii=False).encode()  # what is no UTF-8 Salt cannot pack
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):

@@ -144,6 +144,12 @@ def test_what_is_no_request_is_refused(served, bob, body):
         assert said.status == 400 and said.body["error"] == "a JSON object was expected"
 
 
+@pytest.mark.parametrize("words", [{"name": "\ud800"}, {"\ud800": "x"}], ids=["value", "key"])
+def test_what_is_no_utf8_is_refused_before_salt_breaks_over_it(served, bob, words):
+    assert served.ask(bob, "view.proposal", **words).status == 400
+    assert served.send("/login", {"username": "\ud800", "password": PASSWORD}).status == 400
+
+
 @pytest.mark.parametrize("length", ["-1", "-262144", "x", ""])
 def test_what_has_no_length_is_not_read(served, length):
     """A negative one would be read until the client hangs up, before anybody has logged in."""
