@@ -95,4 +95,5 @@ def _seconds(record: Mapping[str, Any]) -> float:
 
 
 def _escaped(value: str) -> str:
+    value = value.encode(errors="backslashreplace").decode()  # a name that is no UTF-8 would spoil the whole file
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

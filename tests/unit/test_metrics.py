@@ -73,6 +73,8 @@ def test_the_form_whatever_stands_in_a_name():
     assert [line for line in lines if not FORM.fullmatch(line)] == [] and len(lines) == 6
     assert lines[-1] == "halocline_written_timestamp_seconds 1795428000.123"
     assert metrics.text([]) == ""
+    odd = metrics.text([Sample("certificate_end_timestamp_seconds", 1, "file", "m\udcfcller.crt")])
+    assert odd.encode().endswith(b'{file="m\\\\udcfcller.crt"} 1\n')
 
 
 @pytest.fixture(scope="module")
