@@ -1,5 +1,6 @@
 """``salt-run stage.*``: run a stage and see how it goes. The stages themselves are ``salt/ceph/stage/*.sls``."""
 
+import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 from proposals.stages import lines, orchestrations, plan_steps, progress
 from proposals.stages.metrics import ALL, AS_ONE
+from proposals.stages.records import Record
 from proposals.text import argument_readers, names
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import by_host
@@ -101,8 +103,7 @@ def run(
         child = stage_child.start(__opts__, stage, out, err, *orchestrations.told(only=only, **more))
         try:
             log = stage_child.log(__opts__, child)
-            quiet = bool(__opts__.get("output"))
-            end = stage_show.follow(log, lambda: child.poll() is not None, quiet) if log else None
+            end = _followed(log, child) if log else None
             child.wait()
         except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or salt-run told to end
             child.terminate()
@@ -174,6 +175,9 @@ def watch() -> answer.Output:
                 end = stage_show.follow(seen, partial(stage_lock.ended, job))
                 print(f"{job['stage']}: {lines.line(end)}" if end else job["stage"], flush=True)
             time.sleep(0.2)
+    except BrokenPipeError:  # whoever read it has gone, as after ``| head``
+        answer.unread()
+        return {"text": ""}
     except (KeyboardInterrupt, SystemExit):
         return {"text": ""}
 
@@ -227,6 +231,17 @@ def stop() -> answer.Output:
     ended = stage_jobs.end(__opts__, steps, asked)
     text += by_host((minion, f"stopped in step {steps[jid]['step']}") for minion, jid in sorted(ended.items()))
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
+
+
+def _followed(log: str, child: subprocess.Popen) -> Record | None:
+    """Show a run until it ends. Where nobody reads it any more, as after ``| head``, it is waited for all the same: its
+    end is that of this command."""
+    quiet = bool(__opts__.get("output"))
+    try:
+        return stage_show.follow(log, lambda: child.poll() is not None, quiet)
+    except BrokenPipeError:
+        answer.unread()
+        return stage_show.follow(log, lambda: child.poll() is not None, quiet=True)
 
 
 def _newest(logs: Sequence[Path], stage: str | None) -> Path | None:

@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import logging
+import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -74,13 +75,23 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
 def tell(opts: Mapping, line: str) -> None:
     """Say a step as it begins, or a result as it comes; a program that named its ``--out`` gets the answer alone.
 
+    Whoever reads it may go, as ``head`` does, and the disk below it may be full: what is being done goes on.
+
     opts
         A runner's ``__opts__``.
     line
         What to print.
     """
     if not opts.get("output"):
-        print(line, flush=True)
+        try:
+            print(line, flush=True)
+        except OSError:
+            unread()
+
+
+def unread() -> None:
+    """Let what is printed from here on go nowhere: nobody reads it any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def user() -> str:

@@ -1,11 +1,14 @@
 """What is said of a run whose log has no end, and what Ctrl-C ends: the runner `stage`, with processes that play it."""
 
 import json
+import os
 import subprocess
+from contextlib import contextmanager, redirect_stdout
 
 import pytest
 from saltmaster import Master
 
+from runners.engine import answer
 from runners.engine.runs import stage_child, stage_lock, stage_show
 
 AT = {"time": "2026-01-01T00:00:09+0000"}
@@ -91,6 +94,40 @@ def test_a_stage_that_ended_well_did_so_whatever_its_log_missed(runners, log, mo
     assert (
         "retcode" not in said and "stage deploy: done, which its log does not tell: its disk was full" in said["text"]
     )
+
+
+@contextmanager
+def unread():
+    """Standard output is a pipe whose reader has gone, as after ``| head``; no fixture: pytest puts its own behind those."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe, redirect_stdout(pipe):
+        yield
+
+
+@pytest.mark.parametrize("last", [DONE, {**DONE, "result": "failed", "reason": "in step a"}])
+def test_a_stage_that_nobody_reads_any_more_is_waited_for(runners, log, monkeypatch, last):
+    written(log, last)
+    good = last["result"] == "done"
+    child = subprocess.Popen(["sh", "-c", f"sleep 0.5; {str(good).lower()}"])
+    monkeypatch.setattr(stage_child, "start", lambda *_, **__: child)
+    monkeypatch.setattr(stage_child, "log", lambda *_: str(log))
+    with unread():
+        said = runners["stage.run"]("deploy")
+    assert (child.poll() == 0, "retcode" not in said) == (good, good) and "stage deploy: " in said["text"]
+
+
+def test_a_watch_that_nobody_reads_any_more_ends(runners, log, monkeypatch):
+    written(log, DONE)
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy", "log": str(log)})
+    with unread():
+        assert runners["stage.watch"]()["text"] == ""
+
+
+def test_what_is_being_done_goes_on_where_nobody_reads_of_it():
+    with unread():
+        for line in ("osdnode1: stops osd.1", "osdnode1: starts osd.1"):
+            answer.tell({}, line)
 
 
 @pytest.mark.parametrize("ends", [KeyboardInterrupt, SystemExit])
