@@ -98,7 +98,7 @@ def test_a_stage_that_ended_well_did_so_whatever_its_log_missed(runners, log, mo
 
 @contextmanager
 def unread():
-    """Standard output is a pipe whose reader has gone, as after ``| head``; no fixture: pytest puts its own behind those."""
+    """Standard output is a pipe whose reader has gone, as after ``| head``."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe, redirect_stdout(pipe):
