@@ -1,16 +1,21 @@
 """What Ceph says of the running cluster, for the master to judge (``proposals/cluster/health``); it only looks."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 STATUS = ("health", "quorum_names", "monmap", "mgrmap", "pgmap", "servicemap")
 OSD = ("osd", "uuid", "up", "in", "state", "up_from")
 CHANGES = ("last_up_change", "last_in_change")  # of the OSD map: when an OSD came or went
+# Flags by which an OSD that stops hurts, though ok-to-stop looks at none of them (src/mgr/DaemonServer.cc): monitors
+# refuse to mark it down, or up again (OSDMonitor::can_mark_down and can_mark_up, src/mon/OSDMonitor.cc).
+DOWN = {"nodown": "an OSD that stops stays up in the map, and clients wait for it"}
+HOLDING = {**DOWN, "noup": "an OSD that stops does not come up again"}
 
 
 def inspect() -> dict[str, Any]:
@@ -54,7 +59,50 @@ def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
         salt 'saltmaster' cluster_health.stoppable osd '["3", "4"]'
     """
     __salt__["cluster_cli.tell"]([kind, "ok-to-stop", *ids])
+    if kind == "osd" and (why := held(ids)):
+        raise CommandExecutionError("; ".join(why))
     return {"ok": list(ids)}
+
+
+def held(ids: Sequence[int | str], back: bool = True) -> list[str]:
+    """Return by which flags that somebody has set OSDs are not to stop now, a line each: of the whole map, or of a
+    device class, a bucket or an OSD that these are of.
+
+    ids
+        Their numbers.
+    back
+        Whether they are to come up again.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_health.held '[3, 4]'
+    """
+    tree, dump = __salt__["cluster_cli.ask_all"]([["osd", "tree"], ["osd", "dump"]])
+    lines = []
+    for flag, why in (HOLDING if back else DOWN).items():
+        whose = sorted(_flagged(flag, set(map(int, ids)), tree["nodes"], dump))
+        if flag in dump["flags"].split(","):
+            lines.append(f"the flag {flag} is set: {why}: 'ceph osd unset {flag}' first")
+        elif whose:
+            words = f"{flag} {' '.join(whose)}"
+            lines.append(f"{flag} is set for {', '.join(whose)}: {why}: 'ceph osd unset-group {words}' first")
+    return lines
+
+
+def _flagged(flag: str, ids: Collection[int], nodes: Sequence[Mapping], dump: Mapping) -> set[str]:
+    """What has a flag of its own and is one of some OSDs, or has one of them."""
+    found = {f"osd.{osd['osd']}" for osd in dump["osds"] if osd["osd"] in ids and flag in osd["state"]}
+    classes = {node.get("device_class") for node in nodes if node["id"] in ids}
+    found |= {name for name, flags in dump.get("device_class_flags", {}).items() if flag in flags and name in classes}
+    children = {node["id"]: node.get("children", ()) for node in nodes}
+
+    def has(node: int) -> bool:
+        return node in ids or any(map(has, children.get(node, ())))
+
+    named = {name for name, flags in dump.get("crush_node_flags", {}).items() if flag in flags}
+    return found | {node["name"] for node in nodes if node["name"] in named and has(node["id"])}
 
 
 def together(ids: Sequence[str], most: int) -> list[str]:

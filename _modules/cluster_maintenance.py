@@ -168,7 +168,8 @@ def drained() -> list[str]:
 def needed(host: str) -> list[str]:
     """Return why the cluster needs a host's daemons now, in Ceph's words (``ok-to-stop``); empty where it does not.
 
-    What is down already is not asked of: the cluster does without it, however little is left.
+    Flags of somebody's by which its OSDs are not to stop (``cluster_health.held``) are among it. What is down already
+    is not asked of: the cluster does without it, however little is left.
 
     host
         As for ``begin``.
@@ -183,7 +184,8 @@ def needed(host: str) -> list[str]:
     questions = [["mon", "ok-to-stop", host]] if host in quorum else []
     running = sorted(osd for osd, up in _here(host)[0].items() if up)
     questions += [["osd", "ok-to-stop", *map(str, running)]] if running else []
-    return [why for words in questions if (why := __salt__["cluster_cli.refused"](words))]
+    refused = [why for words in questions if (why := __salt__["cluster_cli.refused"](words))]
+    return refused + (__salt__["cluster_health.held"](running) if running else [])
 
 
 def managers() -> dict[str, Any]:

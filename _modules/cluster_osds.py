@@ -151,8 +151,8 @@ def _used(osd_ids: Sequence[int]) -> list[Mapping]:
 
 
 def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
-    """Return ``{refused: [why]}``: why OSDs must not be stopped and given up together, in Ceph's words; empty where
-    they may. One that does not run is not asked to stop.
+    """Return ``{refused: [why]}``: why OSDs must not be stopped and given up together, in Ceph's words, or by a flag of
+    somebody's (``cluster_health.held``); empty where they may. One that does not run is not asked to stop.
 
     CLI Example:
 
@@ -164,7 +164,8 @@ def stoppable(osd_ids: Sequence[int]) -> dict[str, list[str]]:
     running = [str(osd_id) for osd_id, osd in known.items() if osd["up"]]
     asked = [["osd", "ok-to-stop", *running]] if running else []
     asked += [["osd", "safe-to-destroy", *map(str, known)]] if known else []
-    return {"refused": [why for words in asked if (why := __salt__["cluster_cli.refused"](words))]}
+    refused = [why for words in asked if (why := __salt__["cluster_cli.refused"](words))]
+    return {"refused": refused + (__salt__["cluster_health.held"](running, back=False) if running else [])}
 
 
 def purge(osd_id: int, fsid: str) -> dict[str, bool]:

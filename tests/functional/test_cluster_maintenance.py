@@ -56,6 +56,7 @@ def monitors(python_module, flagged):
 
     asks = {"cluster_cli.tell": tell, "cluster_cli.ask": ask, "cluster_cli.kept": kept.get}
     asks |= {"cluster_cli.ask_all": lambda questions: list(map(ask, questions)), "cluster_cli.refused": refused}
+    asks["cluster_health.held"] = lambda osds: [f"noup is set for {osds}"] if "noup" in flagged else []
     with LoaderModuleMock({module: {"__salt__": asks, "__opts__": {"id": "salt"}}}):
         yield module, kept, told
 
@@ -97,6 +98,12 @@ def test_osds_of_a_host_are_those_that_run_there_whatever_crush_calls_it(monitor
     for _ in maintenance(module, host):
         assert flagged == names
     assert (flagged, kept) == (set(), {})
+
+
+def test_a_host_is_needed_while_a_flag_is_set_by_which_its_osds_would_not_come_back(monitors, flagged):
+    flagged.add("noup")
+    assert monitors[0].needed("node2") == ["Error EBUSY: unsafe", "noup is set for [2, 4, 6]"]
+    assert monitors[0].needed("gateway1") == []
 
 
 def test_managers_are_those_that_run(monitors):

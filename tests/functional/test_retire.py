@@ -351,6 +351,7 @@ def asked(python_module, monkeypatch):
             "cluster_cli.tell_all": lambda commands: list(map(tell, commands)),
             "cluster_cli.refused": cli.refused,
             "cluster_cli.kept": lambda key: more.get("record"),
+            "cluster_health.held": lambda ids, back: more.get("held", []) if not back else ["noup"],
         }
         module = python_module(name)
         monkeypatch.setattr(cli, "tell", tell)
@@ -418,6 +419,15 @@ def test_only_what_runs_is_asked_to_stop_and_all_whether_it_is_safe(asked):
     with mock:
         assert module.stoppable([3, 4]) == {"refused": []}
     assert told == [["osd", "ok-to-stop", "3"], ["osd", "safe-to-destroy", "3", "4"]]
+
+
+def test_one_that_runs_is_not_given_up_while_a_flag_keeps_it_up_in_the_map(asked):
+    mock, module, _ = asked("cluster_osds", dump={"osds": [osd(up=1)]}, held=["the flag nodown is set"])
+    with mock:
+        assert module.stoppable([3]) == {"refused": ["the flag nodown is set"]}
+    mock, module, _ = asked("cluster_osds", dump={"osds": [osd()]}, held=["the flag nodown is set"])
+    with mock:
+        assert module.stoppable([3]) == {"refused": []}, "it is down already"
 
 
 def test_weights_are_changed_only_where_the_old_ones_are_kept(asked):
