@@ -19,8 +19,8 @@ def show() -> answer.Answer:
     """Show what is wrong with the cluster beside what is planned, and what moves; exit status 1 where something is.
 
     Wrong is what clients feel or a plan lacks: placement groups that nobody serves, OSDs that are down, monitors out
-    of quorum, managers that do not run. Moves: data that is copied, scrubs. Known: flags, full disks, crash reports,
-    Ceph's other warnings.
+    of quorum, managers that do not run, OSDs that are full, a paused cluster, Ceph's other errors. Moves: data that is
+    copied, scrubs. Known: other flags, disks that get full, crash reports, Ceph's other warnings.
 
     CLI Example:
 

@@ -24,6 +24,9 @@ NOT_OURS = re.compile(
     r"|RECENT_\w*CRASH|PG_NOT_(DEEP_)?SCRUBBED|LARGE_OMAP_OBJECTS|MANY_OBJECTS_PER_PG"
     r"|DEVICE_HEALTH\w*|OSD_TOO_MANY_REPAIRS|TELEMETRY_CHANGED|MDS_CLIENTS?_\w+|AUTH_INSECURE_GLOBAL_ID_RECLAIM"
 )
+# Warnings to Ceph, under which clients wait for ever: a rank without a server that could take it.
+FELT = {"FS_WITH_FAILED_MDS"}
+PAUSED = {"pauserd", "pausewr"}  # flags of the OSD map (OSDMAP_FLAGS)
 
 
 def meaning(name: str) -> Meaning:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from proposals.cluster.health import groups
-from proposals.cluster.health.checks import Meaning, meaning
+from proposals.cluster.health.checks import FELT, PAUSED, Meaning, meaning
 from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
@@ -71,7 +71,9 @@ def found(seen: Seen, plan: Plan | None = None, excused: Collection[str] = ()) -
     """
     looked = [*_monitors(seen, plan, excused), *_osds(seen, plan), *_groups(seen)]
     nouns = {finding.key.split()[0] for finding in looked}
-    return looked + [finding for name, check in sorted(seen.checks.items()) for finding in _check(name, check, nouns)]
+    felt = FELT | ({"OSDMAP_FLAGS"} if PAUSED & seen.flags else set())
+    told = ((name, check, 2 if check.severity == ERROR or name in felt else 1) for name, check in seen.checks.items())
+    return looked + [finding for each in sorted(told) for finding in _check(*each, nouns)]
 
 
 def _monitors(seen: Seen, plan: Plan | None, excused: Collection[str]) -> Iterator[Complaint]:
@@ -162,8 +164,8 @@ def _moved(seen: Seen) -> str:
     return f"of {seen.copies} copies of objects {told}{speed}" if told else ""
 
 
-def _check(name: str, check: HealthCheck, nouns: Collection[str]) -> Iterator[Complaint]:
-    """One of Ceph's checks, but for those that say again what was found already."""
+def _check(name: str, check: HealthCheck, amount: int, nouns: Collection[str]) -> Iterator[Complaint]:
+    """One of Ceph's checks, but for those that say again what was found; ``amount`` is 2 where clients feel it."""
     says, key = f"{name}: {check.message}", f"check {name}"
     match Meaning.NOT_OURS if check.muted else meaning(name):
         case Meaning.REPEATS:
@@ -172,6 +174,7 @@ def _check(name: str, check: HealthCheck, nouns: Collection[str]) -> Iterator[Co
         case Meaning.PASSES:
             yield Complaint(key, MOVES, "", says)
         case Meaning.NOT_OURS:
-            yield Complaint(key, KNOWN, "", f"{says}{' (muted)' if check.muted else ''}")
+            told = f"{says}{' (muted)' if check.muted else ''}"
+            yield Complaint(key, KNOWN, "", told, 1 if check.muted else amount)
         case Meaning.NEW:
-            yield Complaint(key, WRONG, "", says, 2 if check.severity == ERROR else 1)
+            yield Complaint(key, WRONG, "", says, amount)

@@ -31,7 +31,7 @@ def judge(seen: Seen, plan: Plan | None = None, before: Before | None = None, ex
         What is to run; without it, what the cluster itself knows.
     before
         What ``remembered`` returned before something was changed. Empty: there was no cluster, so all that is wrong
-        was made since. None: nobody looked, and Ceph's warnings count as known.
+        was made since. None: nobody looked: Ceph's warnings count as known, its errors as wrong, whoever makes them.
     excused
         Daemons whose hosts are in maintenance: that they are down is known.
     """
@@ -101,10 +101,12 @@ def _of_many(found: Sequence[Complaint]) -> list[Complaint]:
 
 def _kind(finding: Complaint, before: Before | None) -> str:
     """What a finding is, beside what was there before."""
+    if before is None and finding.kind != MOVES and finding.key.startswith("check "):
+        return KNOWN if finding.amount == 1 else WRONG
     if finding.kind != WRONG or finding.strict:
         return finding.kind
     if before is None:
-        return KNOWN if finding.key.startswith("check ") and finding.amount == 1 else WRONG
+        return WRONG
     return KNOWN if finding.amount <= before.get(finding.key, 0) else WRONG
 
 
