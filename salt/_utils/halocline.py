@@ -35,6 +35,12 @@ LONGEST = 2000  # characters at most of what a failed program printed
 UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclient.*) timed out|^timed out$", re.M)
 ASK_MONITORS = ("ceph", "rados", "rbd", "radosgw-admin", "ceph-volume")
 NO_MONITOR = "no monitor answered: look at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
+# Managers answer ``osd ok-to-stop`` and ``pg dump``, OSDs what rados, rbd and radosgw-admin ask: without them these
+# wait for ever, while the monitors are well.
+NO_ANSWER = (
+    "no monitor answered, or no manager, or nobody serves placement groups: look at 'ceph -s' and, where that hangs "
+    "too, at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
+)
 NO_END = "run it there by hand to see what it waits for, then run the stage again"
 KILLED = "signal {} ended it: look at 'journalctl -k' there, memory may be short, then run it again"
 NO_PROGRAM = "there is no such program: ceph.stage.prep installs what is needed"
@@ -279,7 +285,7 @@ def _done(
     try:
         out, errors = process.communicate(stdin, timeout=limit)
     except subprocess.TimeoutExpired:
-        step = NO_MONITOR if shown[0] in ASK_MONITORS else NO_END
+        step = NO_ANSWER if shown[0] in ASK_MONITORS else NO_END
         raise error(shown, f"did not end within {limit} s; {step}") from None
     finally:
         if process.poll() is None:
