@@ -234,7 +234,7 @@ def fill(confirm: str | None = None, test: bool = False) -> answer.Output:
     stage_log.note(__opts__, "osd.fill", "fills", weights=weights)
     ran = jobs.cluster(__opts__, "cluster_fill.fill", [weights, confirm])["run"]
     done = f"{counted(len(weights), 'OSD')}: weights given; 'ceph -s' shows how data comes to them"
-    return {"text": "\n".join([*moves.lines(found), done]), "changes": {"ceph": ran}}
+    return {"text": "\n".join([*moves.lines(found), done, *moves.held(ran)]), "changes": {"ceph": ran}}
 
 
 @answer.answers

@@ -1,12 +1,14 @@
 """What ``cluster_moves.estimate`` found, judged and told: bytes, the fullest OSD, and groups without a place."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from proposals.text.notes import counted
 from proposals.text.sizes import rounded
 
 KIB = 1024
 NOTHING = "no data moves"
+# Flags of the OSD map by which data that is to move does not (docs.ceph.com, rados/operations/health-checks).
+HOLDING = {"norebalance", "nobackfill", "norecover"}
 
 
 def total(found: Mapping) -> int:
@@ -32,6 +34,13 @@ def lines(found: Mapping) -> list[str]:
     if found["busy"]:
         told.append(f"beside it {counted(found['busy'], 'placement group')} move already")
     return told
+
+
+def held(ran: Collection[str]) -> list[str]:
+    """Return that data waits, where the commands that were run leave a ``norebalance`` which was set before."""
+    flag = "norebalance"
+    waits = f"{flag} was set before, and stays: data waits until 'ceph osd unset {flag}'"
+    return [] if f"osd unset {flag}" in ran else [waits]
 
 
 def against(found: Mapping) -> list[str]:

@@ -238,7 +238,8 @@ def test_deploy_names_what_was_interrupted_where_no_host_has_a_place(master, rec
 
 def test_a_flag_that_was_set_before_stays(master, cluster):
     cluster["flags"].add("norebalance")
-    master.runners()["crush.move"]("m-node1")
+    said = master.runners()["crush.move"]("m-node1")["text"]
+    assert said.endswith("norebalance was set before, and stays: data waits until 'ceph osd unset norebalance'")
     assert "norebalance" in cluster["flags"] and cluster["kept"] == {}
 
 

@@ -231,12 +231,14 @@ def test_a_weight_that_ceph_refuses_is_told_with_the_flag_that_is_set(runners, c
         runners["osd.fill"](confirm=confirm)
     assert "norebalance" in cluster.flags and "halocline/fill" in cluster.kept
     cluster.refused = ""
-    assert "weights given" in runners["osd.fill"](confirm=confirm)["text"] and cluster.flags == {"sortbitwise"}
+    said = runners["osd.fill"](confirm=confirm)["text"]
+    assert "weights given" in said and "norebalance" not in said and cluster.flags == {"sortbitwise"}
 
 
 def test_a_flag_that_was_set_before_stays(runners, cluster):
     cluster.flags.add("norebalance")
-    runners["osd.fill"](confirm=hash_of(runners))
+    said = runners["osd.fill"](confirm=hash_of(runners))["text"]
+    assert said.endswith("norebalance was set before, and stays: data waits until 'ceph osd unset norebalance'")
     assert "norebalance" in cluster.flags and cluster.kept == {}
 
 

@@ -388,6 +388,17 @@ def test_called_off_an_osd_with_the_number_of_one_that_has_left_keeps_its_weight
     assert (cluster.osds[6]["weight"], cluster.osds[7]["weight"]) == (5.5, 1.7)
 
 
+def test_a_flag_by_which_data_does_not_leave_is_named(runners, cluster, configure, monkeypatch):
+    configure(WITHOUT)
+    held = copy.deepcopy(WHOLE)
+    held["osd_dump"]["flags"] += ",nobackfill,noout"
+    monkeypatch.setattr(health, "look", lambda opts, asker=None: seen.read(held))
+    cluster.stuck = True
+    error = typed(runners, confirm=runners["removal.check"](test=True)["hash"])["error"]
+    leave = "80 placement groups are still to leave osd.6, osd.7"
+    assert f"{leave}, which is held by nobackfill ('ceph osd unset nobackfill')" in error
+
+
 def test_what_is_named_again_gets_its_weights_back(runners, cluster, configure):
     """policy.cfg got its lines back in mid-drain: configure, and the stage again."""
     configure(WITHOUT)

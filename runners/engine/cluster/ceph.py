@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from proposals.cluster import moves
 from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, NAMED, SCREEN
 from runners.engine import answer
@@ -65,7 +66,7 @@ def _folded(lines: Sequence[str]) -> list[str]:
 def change(
     opts: Mapping,
     commands: Sequence[Sequence[str]],
-    moves: Sequence[str],
+    moved: Sequence[str],
     against: Sequence[str],
     test: bool,
     typed_as: str = "",
@@ -75,7 +76,7 @@ def change(
 
     opts, commands, test
         As for ``run``.
-    moves
+    moved
         What moves, a line each.
     against
         What stands against it; where anything does, nothing is run.
@@ -86,13 +87,13 @@ def change(
     """
     lines = [typed(command) for command in commands]
     if against:
-        return answer.bad("\n".join([*_folded(lines), *moves, "refused, nothing was changed:", *against]))
+        return answer.bad("\n".join([*_folded(lines), *moved, "refused, nothing was changed:", *against]))
     if test:
-        return {"text": "\n".join(["would run:", *_folded(lines), *moves]), "changes": {"ceph": lines}}
+        return {"text": "\n".join(["would run:", *_folded(lines), *moved]), "changes": {"ceph": lines}}
     stage_log.note(opts, **log, commands=list(commands))
     if typed_as:
         ran = jobs.cluster(opts, "cluster_crush.move", [list(commands), typed_as], dict)["run"]
-        lines = [typed(command.split()) for command in ran]
+        lines, moved = [typed(command.split()) for command in ran], [*moved, *moves.held(ran)]
     else:
         jobs.cluster(opts, "cluster_crush.apply", [list(commands)])
-    return {"text": "\n".join([*_folded(lines), *moves]), "changes": {"ceph": lines}}
+    return {"text": "\n".join([*_folded(lines), *moved]), "changes": {"ceph": lines}}

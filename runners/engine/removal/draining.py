@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
+from proposals.cluster import moves
 from proposals.cluster.health import judge
 from proposals.cluster.health.findings import MOVING, WAITING, WRONG, Complaint
 from proposals.cluster.health.judge import Verdict
@@ -50,18 +51,21 @@ def _waited(opts: Mapping, ids: Sequence[int], before: Mapping[str, int], last: 
     def look() -> Verdict:
         nonlocal most, tenths
         try:
-            found = judge.judge(health.look(opts), before=before)
+            now = health.look(opts)
+            found = judge.judge(now, before=before)
             moving = sum(each.amount for each in found.moves if each.key in (WAITING, MOVING))
             count = sum(jobs.cluster(opts, "cluster_osds.groups", [list(ids)]).values()) if last else moving
         except ProposalError as err:
             return judge.unreachable(str(err))
         most = max(most, count)
-        if most and (now := 10 * (most - count) // most) > tenths:
-            tenths = now
+        if most and (done := 10 * (most - count) // most) > tenths:
+            tenths = done
             _tell(opts, count, most, what)
         if not count:  # whatever else is wrong: Ceph is asked before an OSD stops
             return Verdict()
         says = f"{count} {what} are still to leave {several([f'osd.{osd}' for osd in ids], 'more')}"
+        if flags := sorted(moves.HOLDING & now.flags):
+            says += f", which is held by {', '.join(flags)} ('ceph osd unset {flags[0]}')"
         return Verdict((Complaint("groups drain", WRONG, "", says, count), *found.wrong), found.moves)
 
     return health.waited(look)
