@@ -16,6 +16,7 @@ from proposals.text.notes import by_name, several
 from proposals.text.sizes import TIB
 
 WAIT = "'salt-run osd.fill' says how much would move, and gives it to them"
+DRAINED = "one that was drained by hand ('ceph osd crush reweight') looks like a new one: 'ceph osd out' leaves it out"
 
 
 class New(NamedTuple):
@@ -171,4 +172,4 @@ def plan(items: Sequence[Item], found: Mapping, told: Mapping, absent: Sequence[
     lines = [f"get data, in one movement (hash {digest(items)}):", *listed(items), *moves.lines(found), *movers(told)]
     if absent:
         lines.append(f"not all is there: OSDs of {several(list(absent))} do not run; when they come, data moves again")
-    return [*lines, f"to do it: salt-run osd.fill confirm={digest(items)}"]
+    return [*lines, DRAINED, f"to do it: salt-run osd.fill confirm={digest(items)}"]

@@ -187,6 +187,7 @@ def test_a_fill_is_printed_then_confirmed_and_a_second_one_changes_nothing(runne
     for confirm in (None, "bbbbbbbb"):
         done = runners["osd.fill"](confirm=confirm)
         assert done["retcode"] == 2 and "nothing was changed" in done["error"]
+        assert "drained by hand ('ceph osd crush reweight') looks like a new one: 'ceph osd out'" in done["error"]
     assert cluster.told == []
     edits = [["--reweight-item", "osd.2", "1.0"], ["--reweight-item", "osd.3", "1.0"]]
     assert ("cluster_moves.estimate", [edits]) in cluster.asked
