@@ -31,7 +31,7 @@ except ImportError:
 from runners.engine.page import page_rights
 
 SECTION = "halocline_page"
-FILES = Path(page_rights.__file__).resolve().parents[2] / "srv" / "page"
+FILES = Path(page_rights.__file__).resolve().parents[3] / "srv" / "page"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 TOKEN = re.compile(r"[0-9a-f]{32,128}")  # as salt.auth makes them; it names a file of the master's cache
 LARGEST = 1 << 18  # bytes of a request
