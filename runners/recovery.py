@@ -95,6 +95,7 @@ def measure(
     """
     stage_lock.free(__opts__)
     kinds = scenarios.several("what", what, scenarios.WHAT)
+    scenarios.check_named(kinds, {"osd": osd, "host": host})
     wanted = scenarios.several("profiles", profiles, tuple(recovery.WEIGHED))
     scenarios.percent(load)
     if left := bench_recovery.interrupted(__opts__):

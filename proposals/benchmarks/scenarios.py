@@ -48,6 +48,22 @@ def several(name: str, typed: object, known: Sequence[str]) -> tuple[str, ...]:
     return words
 
 
+def check_named(kinds: Sequence[str], named: Mapping[str, object]) -> None:
+    """Raise ArgumentError where an OSD or a host is named that is not measured: another one would go out in its place.
+
+    kinds
+        Of ``WHAT``, those that are measured.
+    named
+        What was typed of each kind; None where nothing was.
+    """
+    for kind, typed in named.items():
+        if typed is not None and kind not in kinds:
+            raise ArgumentError(
+                f"{kind}={names.shown(typed)}: what={','.join(kinds)} measures no {kind}: leave it out, or add {kind} "
+                "to what="
+            )
+
+
 def percent(typed: object) -> int:
     """Return how much of the most that the load generators reach is their load, as typed: 1 to 100 %."""
     if type(typed) is not int or not 1 <= typed <= 100:

@@ -109,6 +109,11 @@ class _Planning:
 
     def _bonded(self, ports: tuple[Nic, ...]) -> None:
         wanted, names = self.wanted, {nic.name for nic in ports}
+        if (there := self.host.nics.get(wanted.bond)) and there.kind != "bond":
+            raise PlanError(
+                f"{self.host.id}: bond={wanted.bond} is the name of an interface that is there ({there.kind}): bond= "
+                "names the new bond, such as bond0, and ports= its ports"
+            )
         absorbed = self.host.stack(names | {wanted.bond})
         for name in absorbed:
             self.roles[name] = (wanted.bond, None) if name in names else ("kept", None)
@@ -194,13 +199,20 @@ class _Planning:
         """The default route: the one that was asked for, else the host's own, where it lies on what the plan takes."""
         taken = [self.host.nics[name] for name, (role, _) in self.roles.items() if role != "unused"]
         own = sorted({gateway for nic in taken for gateway in nic.gateways})
-        if len(own) > 1 and not self.wanted.gateway:  # any of them may be the one that the master is reached by
+        asked = self.wanted.gateway
+        if asked and self.links and self._toward(asked) is None:  # without its own route it would have none at all
+            self.warn(f"gateway={asked} lies in none of the networks that are planned there: not taken")
+            asked = None
+        if len(own) > 1 and not asked:  # any of them may be the one that the master is reached by
             self.warn(f"default routes by {', '.join(own)}, and one can be planned: gateway= says which")
             return
-        gateway = self.wanted.gateway or next(iter(own), self.host.gateway)
-        toward = (at for at, link in enumerate(self.links) if any(beside(gateway, one) for one in link.addresses))
-        if (at := next(toward, None)) is not None:
+        gateway = asked or next(iter(own), self.host.gateway)
+        if (at := self._toward(gateway)) is not None:
             self.links[at] = self.links[at]._replace(gateway=gateway)
+
+    def _toward(self, gateway: str | None) -> int | None:
+        """The place of the link in whose network a gateway lies."""
+        return next((at for at, link in enumerate(self.links) if any(beside(gateway, a) for a in link.addresses)), None)
 
     def _apart(self) -> None:
         """No bond: the public network stays on its port, the cluster network gets the fastest free one."""

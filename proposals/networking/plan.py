@@ -87,6 +87,9 @@ def peek(raw: Mapping, wanted: NetworkArguments, targets: Collection[str] | None
         )
     planned = tuple(hostplan.plan(host, wanted, networks) for host in hosts)
     _check_addresses(planned)
+    links = [link for host in planned for link in host.links]
+    if links and wanted.gateway and not any(link.gateway == wanted.gateway for link in links):
+        raise PlanError(f"gateway={wanted.gateway} lies in no network that is planned on any host: is it mistyped?")
     return NetworkPlan(wanted, networks, planned, tuple(advice.general(planned, wanted, networks)))
 
 

@@ -304,6 +304,8 @@ def test_every_command_of_the_page_is_taken_as_it_is_shown(runners, cluster):
 BAD = [
     ({"what": "rack"}, "what=rack: expected some of osd, host"),
     ({"profiles": "fast,slow"}, "profiles=slow: expected some of default, least, fast"),
+    ({"what": "osd", "host": "osdnode4"}, "host=osdnode4: what=osd measures no host"),
+    ({"what": "host", "osd": 7}, "osd=7: what=host measures no osd"),
     ({"osd": 99}, "osd=99: no osd with running OSDs that are in"),
     ({"host": "../x"}, "no host with running OSDs"),
     ({"load": 0}, "load=0: expected percent"),
