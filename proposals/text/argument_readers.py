@@ -1,6 +1,7 @@
 """Values as typed: on a shell's line, or as Salt's command line reads them (YAML). Each reader
 returns the parsed value and its canonical form, which proposal.json keeps."""
 
+import re
 import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,9 @@ from proposals.text import names
 from proposals.text.errors import ArgumentError
 
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+KEYWORD = re.compile(r"([^\d\W][\w.-]*)=(?!=)(.*)")  # as Salt tells a keyword (salt.utils.args.KWARG_REGEX)
+# What YAML makes a number of that has other digits: 16 of 0x10, 90 of 1:30. Of 010 Salt makes 10.
+OTHER_DIGITS = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
 WIDTH = 79  # characters of a line of help
 Reader = Callable[[str, object], tuple[object, object]]
 
@@ -60,6 +64,27 @@ def read(
 def named(key: str) -> str:
     """The argument that a key means, in the ways that it may be typed: what guards one has to ask by it."""
     return key.strip().lower().replace("_", "-")
+
+
+def check_words(line: Iterable[str]) -> None:
+    """Raise ArgumentError where a function is not told what was typed: of a keyword that is given twice Salt takes the
+    last one, and YAML makes another number of some words.
+
+    line
+        The words behind the function on salt-run's line.
+    """
+    given = set()
+    for word in line:
+        found = KEYWORD.fullmatch(word)
+        name, said = found.groups() if found else ("", word)
+        if name in given:
+            raise ArgumentError(f"{name} is given twice: once is enough")
+        given |= {name} - {""}
+        if OTHER_DIGITS.fullmatch(said.strip()):
+            raise ArgumentError(
+                f"{names.shown(word)}: YAML makes another number of it ({yaml.safe_load(said)}): type a decimal one, or "
+                f"quote it twice where it is a name: {typed(said)}"
+            )
 
 
 def words(typed: Mapping[str, object]) -> str:

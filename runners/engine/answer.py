@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 from proposals.files import atomic
 from proposals.files.site import site
-from proposals.text import names
+from proposals.text import argument_readers, names
 from proposals.text.argument_readers import Argument, described
 from proposals.text.errors import ArgumentError, ProposalError
 
@@ -58,15 +58,18 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
         _quiet_exit()
         _any_character()
         typed = {key: value for key, value in kwargs.items() if not key.startswith("__")}
-        _writes(function.__globals__.get("__opts__") or {})
+        opts = function.__globals__.get("__opts__") or {}
+        _writes(opts)
         try:
+            if opts.get("fun") == ".".join([function.__module__.rpartition(".")[2], function.__name__.rstrip("_")]):
+                argument_readers.check_words(opts.get("arg") or ())
             _check(signature, function.__name__.rstrip("_"), args, typed)
             answer = function(*args, **typed)
         except ProposalError as err:
             answer = bad(str(err))
         except TypeError as err:
             raise RuntimeError(f"{function.__module__}.{function.__name__}: {err}") from err
-        return _shaped(answer, kwargs.get("__out") or (function.__globals__.get("__opts__") or {}).get("output"))
+        return _shaped(answer, kwargs.get("__out") or opts.get("output"))
 
     del answering.__wrapped__  # Salt follows it and would refuse arguments itself
     return answering
@@ -137,6 +140,9 @@ def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping
     """
     kinds = {key: parameter.kind for key, parameter in signature.parameters.items() if key != "_"}
     named = [key for key, kind in kinds.items() if kind != inspect.Parameter.VAR_KEYWORD]
+    several = [key for key, kind in kinds.items() if kind == inspect.Parameter.VAR_POSITIONAL]
+    if key := next((key for key in several if key in kwargs), None):
+        raise ArgumentError(f"{name}: {key} are typed without '{key}=', with blanks between")
     unknown = [key for key in kwargs if key not in named]
     if unknown and len(named) == len(kinds):
         near = names.nearest(unknown[0], named) if named else "; it takes none"
@@ -144,21 +150,23 @@ def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError as err:
-        raise ArgumentError(f"{name}: {err}; expected {', '.join(named) or 'no argument'}") from err
+        expected = [*named, *(["KEY=VALUE"] if len(named) < len(kinds) else [])]
+        raise ArgumentError(f"{name}: {err}; expected {', '.join(expected) or 'no argument'}") from err
     for key, value in given.items():
         if signature.parameters[key].annotation is bool and type(value) is not bool:  # any word would count as true
             raise ArgumentError(f"{key}={names.shown(value)}: expected true or false")
-        several = signature.parameters[key].kind is inspect.Parameter.VAR_POSITIONAL
-        for each in value if several else [value]:
+        for each in value if key in several else [value]:
             _check_kind(key, each, signature.parameters[key].annotation)
 
 
 def _check_kind(key: str, value: Any, hint: Any) -> None:
-    """Raise ArgumentError for a list or a mapping where a word was expected, and for a word where a list was, which
-    would be taken for the list of its letters."""
+    """Raise ArgumentError for a list or a mapping where a word was expected, for a word where a list was, which would be
+    taken for the list of its letters, and for what is no mapping where one was."""
     kinds = {hint} if get_origin(hint) in (Sequence, Mapping) else set(get_args(hint) or (hint,)) - {NoneType}
     if kinds <= WORDS and isinstance(value, list | tuple | Mapping):
         raise ArgumentError(f"{key}={names.shown(value)}: one word was expected")
+    if all(get_origin(kind) is Mapping for kind in kinds) and not isinstance(value, Mapping | None):
+        raise ArgumentError(f"{key}={names.shown(value)}: a mapping was expected, such as '{{node1: true}}'")
     listed = any(get_origin(kind) is Sequence for kind in kinds)
     if listed and isinstance(value, str | int | float) and not (isinstance(value, str) and str in kinds):
         raise ArgumentError(f"{key}={names.shown(value)}: a list was expected, such as '[node1, node2]'")

@@ -26,6 +26,12 @@ OTHERS = [
     ("networks.iperf streams=0", 2, "streams=0: a whole number of at least 1 was expected"),
     ("networks.jumbo mtu=large", 2, "mtu=large: a whole number of at least 1 was expected"),
     ("networks.page ports=5", 2, "cannot read 5: No such file or directory"),
+    ("osd.replace 12 test=true test=false", 2, "test is given twice: once is enough"),
+    ("osd.remove 1:30", 2, "1:30: YAML makes another number of it (90)"),
+    ("mon.remove name=0x10", 2, "quote it twice where it is a name: \"'0x10'\""),
+    ("mon.remove '0x10'", 2, "nothing is configured yet"),
+    ("crush.move hosts=node1", 2, "move: hosts are typed without 'hosts=', with blanks between"),
+    ("proposal.peek apollo", 2, "peek: too many positional arguments; expected KEY=VALUE"),
     ("policy.show 1", 2, "too many positional arguments; expected no argument"),
 ]
 

@@ -54,6 +54,27 @@ def test_a_printed_word_comes_back_as_it_was(said):
     assert yamlify_arg(word) == said
 
 
+@pytest.mark.parametrize("said", ["0x10", "-0x5", "0b11", "1:30", "1_0:30", "1:30.5", "10:20:30:40:50:10"])
+def test_a_word_of_which_yaml_makes_another_number_is_refused(said):
+    assert not isinstance(yamlify_arg(said), str)
+    for word in (said, f"serial={said}"):
+        with pytest.raises(ArgumentError, match="YAML makes another number of it"):
+            argument_readers.check_words(["node1", word])
+
+
+@pytest.mark.parametrize(
+    "said", ["10", "010", "-770", "1.5", "0:30", "00:11:22:33:44:55", "fd00::1", "740-770", "'0x10'", "a=b", "1e3", ""]
+)
+def test_a_word_that_comes_as_it_was_typed_is_taken(said):
+    argument_readers.check_words([said, f"first={said}", f"second={said}"])
+
+
+def test_a_keyword_that_is_given_twice_is_refused():
+    """Salt takes the last one alone."""
+    with pytest.raises(ArgumentError, match="^test is given twice: once is enough$"):
+        argument_readers.check_words(["12", "test=true", "test=false"])
+
+
 def test_typed_arguments_have_one_form():
     asked = arguments.parse(
         ["Ratio=9", "DB_SIZE=40G", "data=Model=ST6*", "leftovers=yes", "name=a", "force=true", "limit-data=745"]
@@ -208,6 +229,8 @@ def taking(
         ([], {"listed": 5}, "listed=5: a list was expected"),
         ([], {"only_listed": "node1"}, "only_listed=node1: a list was expected"),
         ([], {"either": True}, "either=True: a list was expected"),
+        ([], {"mapped": "node1"}, "mapped=node1: a mapping was expected"),
+        ([], {"words": "node1"}, "taking: words are typed without 'words=', with blanks between"),
         ([], {"word": 7, "number": 0.5, "listed": ["a"], "only_listed": [], "either": "a"}, None),
         (["a", "b"], {"word": None, "listed": None, "either": ["a"], "mapped": {"a": 1}, "free": [1]}, None),
     ],
