@@ -229,7 +229,8 @@ def estimate(
     hosts = store.finished_proposal(site.site(__opts__).proposals, str(name))["hosts"]
     typed = {"hdd": hdd, "ssd": ssd, "nvme": nvme, "public": public, "cluster": cluster, "clients": clients}
     usual = rates.usual(typed)
-    copies = rates.redundancy(redundancy or minions.pillar(__opts__).get("redundancy", 3))
+    planned = minions.pillar(__opts__).get("redundancy", 3) if redundancy is None else redundancy
+    copies = rates.redundancy(planned)
     known = rates.known(bench_store.speeds(__opts__), usual)
     told = estimating.limits(hosts, known, copies, usual.get("clients"))
     advice = estimating.advice(hosts, known)

@@ -12,6 +12,7 @@ from proposals.text.errors import ArgumentError
 
 RATIO = 5  # data disks on one DB device: what one SATA SSD's write rate carries of hard disks
 DB_RATIO = 5  # DB devices on one WAL device
+PARTS = 128  # partitions of a disk: what a GPT has room for
 LAYOUTS = ("standalone", "nvme-ssd", "nvme-spinner", "ssd-spinner", "nvme-ssd-spinner")
 
 
@@ -101,6 +102,13 @@ def _size(name: str, value: object) -> tuple[object, object]:
     return sizes.parse_size(name, text), _plain(text.lower())
 
 
+def _parts(name: str, value: object) -> tuple[object, object]:
+    count, kept = _count(name, value)
+    if int(str(count)) > PARTS:  # each would be planned, until there is no memory left
+        raise ArgumentError(f"{name}={count}: a whole number from 1 to {PARTS} was expected")
+    return count, kept
+
+
 _count, _switch = argument_readers.count, argument_readers.switch
 ARGUMENTS: dict[str, Argument] = {
     "name": Argument(argument_readers.profile_name, "the profile's name: letters, digits, '.', '_', '-'", "default"),
@@ -136,7 +144,9 @@ ARGUMENTS: dict[str, Argument] = {
     ),
     "format": Argument(argument_readers.choice(("bluestore", "filestore")), "bluestore or filestore", "bluestore"),
     "encryption": Argument(argument_readers.choice(("none", "dmcrypt")), "none or dmcrypt"),
-    "osds-per-device": Argument(_count, "so many OSDs on one flash device; a hard disk always carries one", "1"),
+    "osds-per-device": Argument(
+        _parts, "so many OSDs on one flash device, at most 128; a hard disk always carries one", "1"
+    ),
     "migrate": Argument(
         _switch,
         "plan other places for DBs and WALs of OSDs that exist, as the arguments want them; osd.migrate moves them",

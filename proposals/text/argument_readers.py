@@ -82,8 +82,8 @@ def check_words(line: Iterable[str]) -> None:
         given |= {name} - {""}
         if OTHER_DIGITS.fullmatch(said.strip()):
             raise ArgumentError(
-                f"{names.shown(word)}: YAML makes another number of it ({yaml.safe_load(said)}): type a decimal one, or "
-                f"quote it twice where it is a name: {typed(said)}"
+                f"{names.shown(word)}: YAML makes another number of it ({yaml.safe_load(said)}): type a decimal one, "
+                f"or quote it twice where it is a name: {typed(said)}"
             )
 
 

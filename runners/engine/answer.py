@@ -160,8 +160,8 @@ def _check(signature: inspect.Signature, name: str, args: tuple, kwargs: Mapping
 
 
 def _check_kind(key: str, value: Any, hint: Any) -> None:
-    """Raise ArgumentError for a list or a mapping where a word was expected, for a word where a list was, which would be
-    taken for the list of its letters, and for what is no mapping where one was."""
+    """Raise ArgumentError for a list or a mapping where a word was expected, for a word where a list was, which would
+    be taken for the list of its letters, and for what is no mapping where one was."""
     kinds = {hint} if get_origin(hint) in (Sequence, Mapping) else set(get_args(hint) or (hint,)) - {NoneType}
     if kinds <= WORDS and isinstance(value, list | tuple | Mapping):
         raise ArgumentError(f"{key}={names.shown(value)}: one word was expected")

@@ -54,6 +54,8 @@ def test_what_the_baseline_measured_is_kept(master, runners, monkeypatch):
     [
         ({"name": "none"}, "no proposal 'none' in "),
         ({"redundancy": "many"}, "expected replicas such as 3"),
+        ({"redundancy": 0}, "redundancy=0: expected replicas such as 3"),
+        ({"redundancy": ""}, "redundancy=: expected replicas such as 3"),
         ({"hdd": "fast"}, "hdd=fast: expected MiB/s of a disk"),
         ({"public": 0}, "public=0: expected Gb/s"),
         ({"disks": 1}, "'disks' is not an argument"),

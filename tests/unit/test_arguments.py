@@ -122,6 +122,7 @@ def test_what_cannot_be_turned_back_is_to_be_quoted(salt):
 @pytest.mark.parametrize(
     "words",
     [
+        ["osds-per-device=129"],
         ["ratio"],
         ["ratio=0"],
         ["ratio=-1"],
