@@ -4,7 +4,7 @@ returns the parsed value and its canonical form, which proposal.json keeps."""
 import re
 import shlex
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import yaml
@@ -16,6 +16,7 @@ TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no":
 KEYWORD = re.compile(r"([^\d\W][\w.-]*)=(?!=)(.*)")  # as Salt tells a keyword (salt.utils.args.KWARG_REGEX)
 # What YAML makes a number of that has other digits: 16 of 0x10, 90 of 1:30. Of 010 Salt makes 10.
 OTHER_DIGITS = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
+NOTHING = ("~", "null", "Null", "NULL", "None")  # what YAML, or Salt, makes None of
 WIDTH = 79  # characters of a line of help
 Reader = Callable[[str, object], tuple[object, object]]
 
@@ -66,12 +67,14 @@ def named(key: str) -> str:
     return key.strip().lower().replace("_", "-")
 
 
-def check_words(line: Iterable[str]) -> None:
+def check_words(line: Iterable[str], own: Collection[str]) -> None:
     """Raise ArgumentError where a function is not told what was typed: of a keyword that is given twice Salt takes the
-    last one, and YAML makes another number of some words.
+    last one, and YAML makes another number of some words, of some nothing: ``only=None`` would be all hosts.
 
     line
         The words behind the function on salt-run's line.
+    own
+        The function's own arguments; a planner's may be nothing, which is ``none`` to it.
     """
     given = set()
     for word in line:
@@ -80,6 +83,11 @@ def check_words(line: Iterable[str]) -> None:
         if name in given:
             raise ArgumentError(f"{name} is given twice: once is enough")
         given |= {name} - {""}
+        if said.strip() in NOTHING and (not name or name in own):
+            raise ArgumentError(
+                f"{names.shown(word)}: it would count as not typed (YAML): leave it out, or quote it twice "
+                f"where it is a word: {typed(said)}"
+            )
         if OTHER_DIGITS.fullmatch(said.strip()):
             raise ArgumentError(
                 f"{names.shown(word)}: YAML makes another number of it ({yaml.safe_load(said)}): type a decimal one, "

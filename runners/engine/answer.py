@@ -62,7 +62,7 @@ def answers(function: Callable[..., Any]) -> Callable[..., Any]:
         _writes(opts)
         try:
             if opts.get("fun") == ".".join([function.__module__.rpartition(".")[2], function.__name__.rstrip("_")]):
-                argument_readers.check_words(opts.get("arg") or ())
+                argument_readers.check_words(opts.get("arg") or (), signature.parameters)
             _check(signature, function.__name__.rstrip("_"), args, typed)
             answer = function(*args, **typed)
         except ProposalError as err:

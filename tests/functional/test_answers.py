@@ -27,6 +27,7 @@ OTHERS = [
     ("networks.jumbo mtu=large", 2, "mtu=large: a whole number of at least 1 was expected"),
     ("networks.page ports=5", 2, "cannot read 5: No such file or directory"),
     ("osd.replace 12 test=true test=false", 2, "test is given twice: once is enough"),
+    ("policy.push only=None", 2, "only=None: it would count as not typed (YAML): leave it out"),
     ("osd.remove 1:30", 2, "1:30: YAML makes another number of it (90)"),
     ("mon.remove name=0x10", 2, "quote it twice where it is a name: \"'0x10'\""),
     ("mon.remove '0x10'", 2, "nothing is configured yet"),

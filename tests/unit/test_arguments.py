@@ -59,20 +59,31 @@ def test_a_word_of_which_yaml_makes_another_number_is_refused(said):
     assert not isinstance(yamlify_arg(said), str)
     for word in (said, f"serial={said}"):
         with pytest.raises(ArgumentError, match="YAML makes another number of it"):
-            argument_readers.check_words(["node1", word])
+            argument_readers.check_words(["node1", word], ())
+
+
+@pytest.mark.parametrize("said", ["~", "null", "Null", "NULL", "None"])
+def test_a_word_that_would_count_as_not_typed_is_refused(said):
+    """``stage.run deploy only=None`` would change all hosts."""
+    assert yamlify_arg(said) is None
+    for word in (said, f"only={said}"):
+        with pytest.raises(ArgumentError, match="it would count as not typed"):
+            argument_readers.check_words(["deploy", word], ["only"])
+    argument_readers.check_words([f"encryption={said}"], ["first"])
 
 
 @pytest.mark.parametrize(
-    "said", ["10", "010", "-770", "1.5", "0:30", "00:11:22:33:44:55", "fd00::1", "740-770", "'0x10'", "a=b", "1e3", ""]
+    "said",
+    ["none", "10", "010", "-770", "1.5", "0:30", "00:11:22:33:44:55", "fd00::1", "740-770", "'0x10'", "a=b", "1e3", ""],
 )
 def test_a_word_that_comes_as_it_was_typed_is_taken(said):
-    argument_readers.check_words([said, f"first={said}", f"second={said}"])
+    argument_readers.check_words([said, f"first={said}", f"second={said}"], ())
 
 
 def test_a_keyword_that_is_given_twice_is_refused():
     """Salt takes the last one alone."""
     with pytest.raises(ArgumentError, match="^test is given twice: once is enough$"):
-        argument_readers.check_words(["12", "test=true", "test=false"])
+        argument_readers.check_words(["12", "test=true", "test=false"], ["test"])
 
 
 def test_typed_arguments_have_one_form():
