@@ -3,6 +3,7 @@
 The steps are those of Ceph's manual deployment (docs.ceph.com, install/manual-deployment).
 """
 
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ LIMIT = 60  # seconds one command may take
 LOOK = 2  # seconds that a monitor may take to say where it listens: a host's facts wait for it
 PAUSE = 0.3  # seconds between two looks
 STORES = Path("/var/lib/ceph/mon")
+FIRST, RELEASES = 16, ("pacific", "quincy", "reef", "squid", "tentacle")
+VERSION = re.compile(r"ceph version (\d+)\.")
+OLD_KEY = re.compile(r"^\s*key = AQ", re.MULTILINE)  # of the cipher aes: a key's type comes first
 
 
 def exists() -> bool:
@@ -65,7 +69,9 @@ def create() -> bool:
     fresh.mkdir(mode=0o750, parents=True)
     keyring.touch(mode=0o600)
     keyring.write_text(__pillar__["ceph_secrets"]["mon"], encoding="ascii")
-    command = ["monmaptool", "--create", "--fsid", __pillar__["fsid"], "--set-min-mon-release", "pacific"]
+    command = ["monmaptool", "--create", "--fsid", __pillar__["fsid"], "--set-min-mon-release", _oldest()]
+    if __salt__["host_ceph.cipher"]() == "aes256k" and OLD_KEY.search(__pillar__["ceph_secrets"]["mon"]):
+        command += ["--auth-allowed-ciphers", "aes,aes256k"]  # else the monitor takes none of these keys
     for monitor in __pillar__["ceph"]["monitors"]:
         command += ["--addv", monitor["name"], monitor["addrs"]]
     _run([*command, str(monmap)])
@@ -164,6 +170,17 @@ def _name() -> str:
 
 def _store() -> Path:
     return STORES / f"ceph-{_name()}"
+
+
+def _oldest() -> str:
+    """The oldest release of monitors that this host's may form a quorum with: two before its own
+    (docs.ceph.com/en/latest/releases/general).
+    """
+    text = _run(["ceph-mon", "--version"])
+    if not (found := VERSION.match(text)):
+        raise CommandExecutionError(f"ceph-mon --version: expected 'ceph version N.N.N', found '{text.strip()}'")
+    back = int(found[1]) - FIRST - 2
+    return RELEASES[min(max(back, 0), len(RELEASES) - 1)]
 
 
 def _run(command: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ import halocline_monitors
 from salt.exceptions import CommandExecutionError
 
 CLIENT = halocline_monitors.Client("client.bootstrap-osd", "/var/lib/ceph/bootstrap-osd/ceph.keyring", 60, 120)
+OLD, NEW = (1, 16), (2, 32)  # of a key: its type and its random bytes, of the ciphers aes and aes256k
 KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the making, its key
 
 
@@ -83,7 +84,8 @@ def new(osds: Sequence[Mapping]) -> dict[str, tuple[int, str] | str]:
     if not osds:
         return {}
     lost = {osd["fsid"] for osd in osds if not (KEYS / osd["fsid"]).exists()}
-    keys = {osd["fsid"]: _key(osd["fsid"]) for osd in osds}
+    kind = _type() if lost else OLD
+    keys = {osd["fsid"]: _key(osd["fsid"], kind) for osd in osds}
     questions = [_new(osd, keys[osd["fsid"]]) for osd in osds]
     given: dict[str, tuple[int, str] | str] = {}
     for osd, question, answer in zip(osds, questions, halocline_monitors.attempt(questions, CLIENT), strict=True):
@@ -188,7 +190,7 @@ def _class(osd: Mapping) -> str:
     return "nvme" if block.name.startswith("nvme") else "ssd"
 
 
-def _key(fsid: str) -> str:
+def _key(fsid: str, kind: tuple[int, int]) -> str:
     """The key of an OSD in the making, kept until it is made: ``osd new`` answers only the same one again."""
     KEYS.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept = KEYS / fsid
@@ -196,15 +198,25 @@ def _key(fsid: str) -> str:
         fresh = KEYS / f"{fsid}.new"
         fresh.unlink(missing_ok=True)
         fresh.touch(mode=0o600)
-        fresh.write_text(_new_key(), encoding="ascii")
+        fresh.write_text(_new_key(*kind), encoding="ascii")
         fresh.rename(kept)
     return kept.read_text(encoding="ascii")
 
 
-def _new_key() -> str:
-    """A fresh cephx key: type 1, creation time, 16 random bytes, in base64 (src/auth/Crypto.cc of Ceph)."""
-    header = struct.pack("<HIIH", 1, int(time.time()), 0, 16)
-    return base64.b64encode(header + secrets.token_bytes(16)).decode("ascii")
+def _type() -> tuple[int, int]:
+    """Of fresh keys: that of AES-256 where this host's Ceph and the monitors know it. Monitors from before 19.2.6 and
+    20.2.4, which name no ciphers, do not.
+    """
+    if __salt__["host_ceph.cipher"]() != "aes256k":
+        return OLD
+    taken = _asked(["mon", "dump"]).get("auth_allowed_ciphers", ())
+    return NEW if any(each["name"] == "aes256k" for each in taken) else OLD
+
+
+def _new_key(kind: int, length: int) -> str:
+    """A fresh cephx key: type, creation time, random bytes, in base64 (src/auth/Crypto.cc of Ceph)."""
+    header = struct.pack("<HIIH", kind, int(time.time()), 0, length)
+    return base64.b64encode(header + secrets.token_bytes(length)).decode("ascii")
 
 
 def _dump() -> list[dict]:

@@ -21,6 +21,7 @@ def host(
     memory: int | None = None,
     boot: str | None = None,
     floating: Collection[str] = (),
+    cipher: object = None,
 ) -> dict:
     """Return one host of the inventory (docs/reference/inventory.md) from what its minion answered.
 
@@ -36,6 +37,8 @@ def host(
         The kernel's id of this boot.
     floating
         Floating addresses of services: they never count as a host's own.
+    cipher
+        By which its Ceph makes keys (``host_ceph.inspect``); None where it has no Ceph.
     Raises InventoryError where the answers are not of this form: a minion is not trusted in it.
     """
     _check(looked, nics)
@@ -48,6 +51,7 @@ def host(
     addresses = sorted({each for nic in nics for each in nic.get("addresses") or () if _is_address(each)})
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
     kept = {"waiting": looked["waiting"]} if looked.get("waiting") else {}
+    kept |= {"ceph_cipher": cipher} if isinstance(cipher, str) else {}
     return {**found, **kept, "ceph_nics": nics, **known}
 
 

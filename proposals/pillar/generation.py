@@ -36,6 +36,7 @@ class Generation:
     named: Mapping[str, Mapping]
     adopted_caps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crash_reports: bool = True
+    cipher: str = secrets.OLD
 
     @property
     def entities(self) -> dict[str, Mapping[str, str]]:
@@ -70,7 +71,8 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     name = hashlib.sha256(repr(sorted({**texts, "derived": unnamed}.items())).encode()).hexdigest()[:16]
     texts["stack/default/ceph/derived.yml"] = dump({"ceph": {**derived, "generation": name}})
     once, caps = named.hosts(files, hostnames, crashes), choice.settings["adopted_caps"]
-    return Generation(name, texts, members, choice.roles, hostnames, services, once, caps, crashes)
+    cipher = secrets.cipher(choice.hosts[minion] for minion in hostnames)
+    return Generation(name, texts, members, choice.roles, hostnames, services, once, caps, crashes, cipher)
 
 
 def _refuse(against: list[str]) -> None:

@@ -117,7 +117,8 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
     for folder in (site.keys.parent, site.given, site.secrets):
         atomic.close_folder(folder)
     existing = key_store.kept(site.keys)
-    keys = secrets.keys(existing, generation.entities, generation.services.whole.passwords - given(site))
+    passwords = generation.services.whole.passwords - given(site)
+    keys = secrets.keys(existing, generation.entities, passwords, generation.cipher)
     if keys != existing:
         atomic.write(site.keys, json.dumps(keys, indent=1), mode=0o600)
     written = []

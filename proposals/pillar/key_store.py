@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from proposals.files import atomic, documents, tree
-from proposals.files.site import Site
+from proposals.files.site import MINIONS, Site
+from proposals.inventory.kept import load_inventory
 from proposals.pillar import secrets
 from proposals.pillar.generation import dump_secrets
 from proposals.pillar.held import Keys
@@ -36,6 +37,17 @@ def held(site: Site) -> Keys:
     return Keys(known, kept(site.earlier))
 
 
+def fresh_key(site: Site) -> str:
+    """Return a fresh cephx key, of the cipher that hosts which are served know, as discovery saw them."""
+    return secrets.new_key(_cipher(site))
+
+
+def _cipher(site: Site) -> str:
+    inventory = load_inventory(site.inventory)["hosts"] if site.inventory.is_dir() else {}
+    served = {path.stem for path in (site.current / MINIONS).glob("*.yml")}
+    return secrets.cipher(inventory[minion] for minion in served & inventory.keys())
+
+
 def check_rotated(site: Site, name: str) -> None:
     """Raise ArgumentError where a key or password cannot be rotated."""
     secrets.rotated(kept(site.keys), name)
@@ -45,7 +57,7 @@ def check_rotated(site: Site, name: str) -> None:
 def rotate(site: Site, name: str) -> None:
     """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError."""
     check_rotated(site, name)
-    _put(site, name, secrets.rotated(kept(site.keys), name)[name])
+    _put(site, name, secrets.rotated(kept(site.keys), name, _cipher(site))[name])
 
 
 def take(site: Site, name: str, keyring: str) -> bool:
@@ -88,7 +100,7 @@ def revoke(site: Site, name: str) -> bool:
     # Interrupted, a run before this one may have told a fresh key to some hosts alone.
     old = {*known.earlier.get(name, ()), known.known.get(name, "")}
     told = {path: content for path, content in told.items() if secrets.tells(content["ceph_secrets"], name, old)}
-    _put(site, name, fresh := secrets.new_key() if told else None)
+    _put(site, name, fresh := fresh_key(site) if told else None)
     for path, content in told.items():
         uses = secrets.rekeyed(content["ceph_secrets"], name, old, str(fresh))
         atomic.write(path, dump_secrets({**content, "ceph_secrets": uses}), mode=0o600)

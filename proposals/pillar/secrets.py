@@ -22,13 +22,28 @@ CAPS = {
     "client.crash": {"mon": "profile crash", "mgr": "profile crash"},
     "mgr.": {"mon": "allow profile mgr", "osd": "allow *", "mds": "allow *"},
 }
-CEPHX = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # 28 bytes in base64
+CEPHX = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # 28 bytes or more in base64
+# Of cephx: a key's type, and its random bytes (src/auth/Crypto.cc of Ceph).
+CIPHERS: Mapping[str, tuple[int, int]] = {"aes": (1, 16), "aes256k": (2, 32)}
+OLD, NEW = CIPHERS
 
 
-def new_key() -> str:
-    """Return a fresh cephx key: type 1, creation time, 16 random bytes, in base64 (src/auth/Crypto.cc of Ceph)."""
-    header = struct.pack("<HIIH", 1, int(time.time()), 0, 16)
-    return base64.b64encode(header + secrets.token_bytes(16)).decode("ascii")
+def new_key(cipher: str = OLD) -> str:
+    """Return a fresh cephx key of one of CIPHERS: type, creation time, random bytes, in base64."""
+    kind, length = CIPHERS[cipher]
+    header = struct.pack("<HIIH", kind, int(time.time()), 0, length)
+    return base64.b64encode(header + secrets.token_bytes(length)).decode("ascii")
+
+
+def cipher(hosts: Iterable[Mapping]) -> str:
+    """Return the cipher of fresh keys: that of AES-256 where Ceph on every host knows it. Clusters that were made by
+    Ceph 19.2.6, 20.2.4 or newer take no other (CVE-2025-30156); older ones do not know it.
+
+    hosts
+        Of the inventory; one without Ceph's programs says nothing.
+    """
+    known = {host["ceph_cipher"] for host in hosts if host.get("ceph_cipher")}
+    return NEW if known == {NEW} else OLD
 
 
 def new_password() -> str:
@@ -48,7 +63,9 @@ def entities(mgrs: Iterable[str], more: Mapping[str, Mapping[str, str]]) -> dict
     return {**every, **{f"mgr.{name}": CAPS["mgr."] for name in sorted(mgrs)}, **more}
 
 
-def keys(existing: Mapping[str, str], needed: Iterable[str], passwords: Iterable[str] = ()) -> dict[str, str]:
+def keys(
+    existing: Mapping[str, str], needed: Iterable[str], passwords: Iterable[str] = (), cipher: str = OLD
+) -> dict[str, str]:
     """Return every key and password that the plan needs, by entity and name; those that are there stay.
 
     existing
@@ -57,12 +74,14 @@ def keys(existing: Mapping[str, str], needed: Iterable[str], passwords: Iterable
         The entities.
     passwords
         The passwords' names.
+    cipher
+        Of fresh keys.
     """
-    fresh = {name: new_key() for name in needed if name not in existing}
+    fresh = {name: new_key(cipher) for name in needed if name not in existing}
     return {**existing, **fresh, **{name: new_password() for name in sorted(passwords) if name not in existing}}
 
 
-def rotated(existing: Mapping[str, str], name: str) -> dict[str, str]:
+def rotated(existing: Mapping[str, str], name: str, cipher: str = OLD) -> dict[str, str]:
     """Return the keys with a fresh one for ``name``, one of ``existing``.
 
     Raises ArgumentError for another name, and for ``mon.``: monitors know each other by it, so no order of restarts
@@ -72,7 +91,7 @@ def rotated(existing: Mapping[str, str], name: str) -> dict[str, str]:
         raise ArgumentError("mon. cannot be rotated while monitors run: they know each other by it")
     if name not in existing:
         raise ArgumentError(f"there is no key of '{names.shown(name)}'{names.nearest(name, existing)}")
-    return {**existing, name: new_key() if is_entity(name) else new_password()}
+    return {**existing, name: new_key(cipher) if is_entity(name) else new_password()}
 
 
 def digest(key: str) -> str:

@@ -35,6 +35,7 @@ SUBNETS = {
     "paged": 216,
     "packed": 218,
     "six": 220,
+    "newest": 222,
 }
 
 

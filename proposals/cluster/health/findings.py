@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from proposals.cluster.health import groups
-from proposals.cluster.health.checks import FELT, PAUSED, Meaning, meaning
+from proposals.cluster.health.checks import FELT, PAUSED, UNFELT, Meaning, meaning
 from proposals.cluster.health.seen import HealthCheck, Seen
 
 WRONG, MOVES, KNOWN = "wrong", "moves", "known"
@@ -72,8 +72,9 @@ def found(seen: Seen, plan: Plan | None = None, excused: Collection[str] = ()) -
     looked = [*_monitors(seen, plan, excused), *_osds(seen, plan), *_groups(seen)]
     nouns = {finding.key.split()[0] for finding in looked}
     felt = FELT | ({"OSDMAP_FLAGS"} if PAUSED & seen.flags else set())
-    told = ((name, check, 2 if check.severity == ERROR or name in felt else 1) for name, check in seen.checks.items())
-    return looked + [finding for each in sorted(told) for finding in _check(*each, nouns)]
+    felt |= {name for name, check in seen.checks.items() if check.severity == ERROR and not UNFELT.fullmatch(name)}
+    told = ((name, check, 2 if name in felt else 1) for name, check in sorted(seen.checks.items()))
+    return looked + [finding for each in told for finding in _check(*each, nouns)]
 
 
 def _monitors(seen: Seen, plan: Plan | None, excused: Collection[str]) -> Iterator[Complaint]:

@@ -11,7 +11,7 @@ from proposals.benchmarks.suites import Size, Suite
 from proposals.cluster.health import judge
 from proposals.files import atomic
 from proposals.files.site import Site, site
-from proposals.pillar import chosen, secrets, served
+from proposals.pillar import chosen, key_store, served
 from proposals.stages import replies
 from proposals.text import form
 from proposals.text.errors import ProposalError
@@ -108,7 +108,7 @@ def run(opts: Mapping, plan: Ready, tell: Tell, measured: Measured = bench_jobs.
     jobs.cluster(opts, "cluster_benchmark.note", [record], bool)
     asked = sorted({*plan.generators, minions.members(opts)["master"][0]})
     try:
-        with lent.lent(opts, asked, "benchmark", secrets.new_key()):
+        with lent.lent(opts, asked, "benchmark", key_store.fresh_key(site(opts))):
             tell(f"makes {', '.join(plan.made.record['pools'])}")
             jobs.cluster(opts, "cluster_benchmark.make", [plan.made.commands, plan.made.caps], bool, timeout=1800)
             known = _about(opts, plan, run_id)

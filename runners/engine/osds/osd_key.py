@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from proposals.pillar import secrets
+from proposals.files.site import site
+from proposals.pillar import key_store
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine.asking import jobs, lent, minions, planned
 from runners.engine.cluster import daemon_restart
@@ -46,7 +47,7 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
     stage_log.note(opts, "secret.rotate", "rotates", name=name)
     both = sorted({minion, minions.members(opts)["master"][0]})
     try:
-        with lent.lent(opts, both, name, secrets.new_key()):
+        with lent.lent(opts, both, name, key_store.fresh_key(site(opts))):
             jobs.cluster(opts, "cluster_auth.replace", [name], bool)
             jobs.one(opts, minion, "osd_keyring.write", [osd_id, osd["fsid"]], bool)
     except ProposalError as err:
