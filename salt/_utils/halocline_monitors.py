@@ -19,8 +19,8 @@ from salt.exceptions import CommandExecutionError
 # Commands of the monitors themselves (managers' are asked elsewhere): without arguments, or with some, in order.
 PLAIN = {
     *("auth ls", "config dump", "config ls", "df", "fs dump", "fs ls", "health", "mds metadata", "mgr dump"),
-    *("mgr metadata", "mgr module ls", "mgr services", "osd crush rule dump", "osd crush rule ls", "osd dump"),
-    *("osd metadata", "quorum_status", "status", "versions"),
+    *("mgr metadata", "mgr module ls", "mgr services", "mon dump", "osd crush rule dump", "osd crush rule ls"),
+    *("osd dump", "osd metadata", "quorum_status", "status", "versions"),
 }
 TAKING: dict[str, dict[str, Callable[[str], Any]]] = {
     "auth get-key": {"entity": str},

@@ -26,11 +26,38 @@ def configure_loader_modules(module, tmp_path):
     return {module: {"CONF": tmp_path / "ceph.conf", "ADMIN": tmp_path / "admin", "LIB": tmp_path / "lib"}}
 
 
-def test_a_host_without_ceph(module):
-    assert module.inspect() == {"conf": {}, "monitors": {}, "admin": False}
+@pytest.fixture
+def makes_key(monkeypatch, tmp_path):
+    """A function: what `ceph-authtool` prints, with this exit status; there is none before."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def says(text, status=0):
+        (tmp_path / "ceph-authtool").write_text(f"#!/bin/sh\necho '{text}'\nexit {status}\n")
+        (tmp_path / "ceph-authtool").chmod(0o755)
+
+    return says
 
 
-def test_conf_stores_and_key(module):
+@pytest.mark.parametrize(
+    ("key", "status", "cipher"),
+    [
+        ("AQCh4AlrAAAAABAASbG7FZgHyrfRd3ZgFUVKuA==", 0, "aes"),  # of Ceph 16.2.15
+        ("AgBO4QlrqBYyHyAANN71OdEdpgERgMXtsO5y5TrSmEsJtvvfDl0a5vRNArQ=", 0, "aes256k"),  # of 20.2.4
+        ("BwBO4Qlr", 0, None),
+        ("cannot", 1, None),
+    ],
+)
+def test_the_cipher_is_that_of_keys_which_its_ceph_makes(module, makes_key, key, status, cipher):
+    assert module.cipher() is None
+    makes_key(key, status)
+    assert module.cipher() == cipher
+
+
+def test_a_host_without_ceph(module, makes_key):
+    assert module.inspect() == {"conf": {}, "monitors": {}, "admin": False, "cipher": None}
+
+
+def test_conf_stores_and_key(module, makes_key):
     module.CONF.write_text(CONF)
     module.ADMIN.write_text("[client.admin]")
     for store in ("mon/ceph-a/store.db", f"{FSID}/mon.b/store.db", "not-a-uuid/mon.c/store.db"):
@@ -40,6 +67,7 @@ def test_conf_stores_and_key(module):
         "conf": {"fsid": FSID, "public_network": "10.0.0.0/16", "cluster_network": "10.1.0.0/16"},
         "monitors": {f"{module.LIB}/mon/ceph-a": None, f"{module.LIB}/{FSID}/mon.b": FSID},
         "admin": True,
+        "cipher": None,
     }
 
 

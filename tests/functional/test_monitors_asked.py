@@ -85,6 +85,7 @@ def test_a_command_is_given_to_the_monitors_in_their_form():
 def register(python_module, monkeypatch, tmp_path):
     module = python_module("osd_register")
     monkeypatch.setattr(module, "KEYS", tmp_path / "new")
+    monkeypatch.setattr(module, "__salt__", {"host_ceph.cipher": lambda: "aes"})
     return module
 
 
@@ -101,6 +102,21 @@ def test_all_osds_of_a_host_are_given_at_once_and_one_that_is_not_says_why(regis
     assert first[0] == again[0] == "client.bootstrap-osd" and monitors.typed() == []
     assert register.new(osds)["a"] == given["a"]  # the same number and key
     assert register.new([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("taken", "begins"),
+    [
+        ([{"name": "aes256k", "value": 2}], "Ag"),
+        ([{"name": "aes", "value": 1}], "AQ"),
+        (None, "AQ"),  # monitors of before name no ciphers: they are older than this host
+    ],
+)
+def test_keys_of_aes_256_where_host_and_monitors_know_it(register, monitors, monkeypatch, taken, begins):  # noqa: F811
+    monkeypatch.setitem(register.__salt__, "host_ceph.cipher", lambda: "aes256k")
+    monitors.answer({"prefix": "mon dump"}, {"mons": [], **({"auth_allowed_ciphers": taken} if taken else {})})
+    monitors.answer({"prefix": "osd new", "uuid": "a"}, {"osdid": 3})
+    assert register.new([{"fsid": "a", "class": None}])["a"][1].startswith(begins)
 
 
 def test_keys_go_to_the_monitors_by_standard_input(register, monitors):  # noqa: F811

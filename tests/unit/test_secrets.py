@@ -15,6 +15,25 @@ def test_a_key_has_cephx_form():
     raw = base64.b64decode(secrets.new_key())
     assert (len(raw), raw[:2], raw[10:12]) == (28, b"\x01\x00", b"\x10\x00")
 
+    raw = base64.b64decode(secrets.new_key("aes256k"))
+    assert (len(raw), raw[:2], raw[10:12]) == (44, b"\x02\x00", b"\x20\x00")
+    assert secrets.CEPHX.fullmatch(secrets.new_key("aes256k"))
+
+
+@pytest.mark.parametrize(
+    ("ciphers", "fresh"),
+    [
+        (["aes256k", "aes256k", None], "aes256k"),  # one host has no Ceph yet
+        (["aes256k", "aes"], "aes"),  # while an upgrade is under way
+        ([None], "aes"),
+        (["aes512", "aes256k"], "aes"),  # what a minion says may be anything
+    ],
+)
+def test_fresh_keys_are_of_the_cipher_that_every_host_knows(ciphers, fresh):
+    assert secrets.cipher([{"ceph_cipher": each} if each else {} for each in ciphers]) == fresh
+    known = secrets.keys({"client.admin": "old"}, ["client.admin", "mgr.a"], cipher=fresh)
+    assert known["client.admin"] == "old" and known["mgr.a"].startswith({"aes": "AQ", "aes256k": "Ag"}[fresh])
+
 
 def test_known_keys_stay():
     known = secrets.keys({}, secrets.entities(["a"], {}), ["password.x"])
