@@ -15,18 +15,44 @@ from saltcli import salt_run
 from lab.session import Session
 
 pytestmark = pytest.mark.big
-# Its release file is old on mirrors that are not often brought up to date.
+# The release file of a mirror that is seldom brought up to date has expired.
 SOURCE = "deb [check-valid-until=no] http://deb.debian.org/debian forky main"
 PYTHON = "ln -sf /usr/bin/python3.11 /opt/salt/bin/python3 && /opt/salt/bin/python3 -c 'import salt'"
-# What the image has of Ceph by newer packages of the same names; ceph-volume has one of its own since.
-NEWER = f"""
+# Newer libraries want a systemd that needs a kernel with one hierarchy of control groups: the one that runs is given out
+# for it, with its files as they are.
+SYSTEMD = r"""
+set -e
+for name in systemd systemd-sysv libsystemd-shared libpam-systemd udev; do
+    root=/tmp/repacked/$name
+    mkdir -p $root/DEBIAN
+    dpkg-query --listfiles $name | while read -r path; do
+        case "$path" in /etc/* | /var/*) continue ;; esac
+        [ ! -d "$path" ] || continue
+        mkdir -p "$root/usr$(dirname "${path#/usr}")"
+        cp -a "$path" "$root/usr${path#/usr}"
+    done
+    form='Package: ${Package}\nVersion: 262-99\nArchitecture: ${Architecture}\nMulti-Arch: ${Multi-Arch}\n'
+    form="$form"'Provides: ${Provides}\nMaintainer: lab\nDescription: repacked\n'
+    dpkg-query --show --showformat "$form" $name | sed 's/ (= [^)]*)/ (= 262-99)/g; /^[^ ]*: $/d' >$root/DEBIAN/control
+    dpkg-deb --build --root-owner-group $root /tmp/repacked/$name.deb >/dev/null
+done
+dpkg --force-confold --force-depends --install /tmp/repacked/*.deb >/dev/null 2>&1
+apt-get -qq check
+"""
+# What the image has of Ceph, by newer packages of the same names. A package of these brings a user in a form that is
+# newer than that systemd.
+CEPH = rf"""
 set -e
 echo '{SOURCE}' >/etc/apt/sources.list.d/next.list
 apt-get -qq update
-kept=$(dpkg-query --show --showformat '${{Package}} ${{source:Package}}\\n' | awk '$2 == "ceph" {{print $1}}')
+printf '#!/bin/sh\n/usr/bin/systemd-sysusers "$@" || true\n' >/usr/local/bin/systemd-sysusers
+chmod +x /usr/local/bin/systemd-sysusers
+kept=$(dpkg-query --show --showformat '${{Package}} ${{source:Package}}\n' | awk '$2 == "ceph" {{print $1}}')
 export DEBIAN_FRONTEND=noninteractive
-apt-get -qq install --yes --no-install-recommends --only-upgrade \
-    -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Options::=--force-confold $kept >/dev/null
+apt-get -qq install --yes --no-install-recommends --only-upgrade -o Dpkg::Options::=--force-unsafe-io \
+    -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-overwrite $kept >/dev/null
+rm /usr/local/bin/systemd-sysusers
+systemctl daemon-reload
 """
 
 
@@ -38,7 +64,7 @@ def newest(own_lab: Callable[[str], Session], tmp_path_factory: pytest.TempPathF
     for host in hosts:
         product.run(host, PYTHON)
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda host: product.run(host, NEWER, limit=1200), hosts))
+        list(pool.map(lambda host: product.run(host, SYSTEMD + CEPH, limit=1200), hosts))
     product.guide()
     return product
 
