@@ -18,8 +18,8 @@ pytestmark = pytest.mark.big
 # The release file of a mirror that is seldom brought up to date has expired.
 SOURCE = "deb [check-valid-until=no] http://deb.debian.org/debian forky main"
 PYTHON = "ln -sf /usr/bin/python3.11 /opt/salt/bin/python3 && /opt/salt/bin/python3 -c 'import salt'"
-# Newer libraries want a systemd that needs a kernel with one hierarchy of control groups: the one that runs is given out
-# for it, with its files as they are.
+# Newer libraries want a systemd that needs a kernel with one hierarchy of control groups: the one that runs is given
+# out for it, with its files as they are.
 SYSTEMD = r"""
 set -e
 for name in systemd systemd-sysv libsystemd-shared libpam-systemd udev; do
