@@ -71,10 +71,13 @@ def change(pool: Pool, there: Mapping) -> Change:
     least = _min_size(pool, there, size)
     if "size" in then and "min_size" not in pool.options:
         todo.append(["osd", "pool", "set", pool.name, "min_size", str(least)])
-    if pool.options.get("pg_num_min", 0) > there["pg_num"] and not pool_options.numbered(pool.options):
-        then["pg_num"] = pool.options["pg_num_min"]  # Ceph refuses a least number above what there is
-        todo.append(["osd", "pool", "set", pool.name, "pg_num", str(then["pg_num"])])
-    for option in pool_options.wanted(pool.name, pool.options):
+    # Ceph refuses a least number above what there is, and a number below the least one.
+    fewest = pool.options.get("pg_num_min", 0)
+    if fewest > there["pg_num"] and not pool_options.numbered(pool.options):
+        then["pg_num"] = fewest
+        todo.append(["osd", "pool", "set", pool.name, "pg_num", str(fewest)])
+    last = "pg_num" if fewest and fewest <= there["pg_num"] else ""
+    for option in sorted(pool_options.wanted(pool.name, pool.options), key=lambda option: option.name == last):
         # of another size Ceph makes another min_size too, as if none had been set
         if option.has(there) != option.value or (option.name == "min_size" and "size" in then):
             todo.append(["osd", "pool", *option.words])
