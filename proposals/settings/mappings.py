@@ -118,7 +118,8 @@ class Many:
     """A list; one alone need not be in a list.
 
     filled
-        Whether an empty one is an error: where nothing said is all, who takes the last one out means none.
+        Whether an empty one, or the key alone, is an error: where nothing said is all, who takes the last one out means
+        none.
     """
 
     kind: Kind
@@ -129,7 +130,7 @@ class Many:
         return f"{self.kind.expected}, or a list of them"
 
     def read(self, key: str, value: object) -> Read:
-        if self.filled and value == []:
+        if self.filled and value in ([], None):
             return [], [wrong(key, value, self.expected)]
         reads = [self.kind.read(key, each) for each in (value if isinstance(value, list) else [value])]
         return [found for found, wrongs in reads if not wrongs], [line for _, wrongs in reads for line in wrongs]
@@ -183,9 +184,12 @@ def read_row(row: Setting, said: Mapping, key: str) -> Read:
 
 
 def says(row: Setting, said: Mapping) -> bool:
-    """Return whether a mapping says anything of a row: a group without content does not, unless its key alone does."""
+    """Return whether a mapping says anything of a row: a group without content does not, unless its key alone does, as
+    that of a list which may not be empty."""
     if isinstance(row.kind, Group):
         return row.key in said if row.kind.bare else said.get(row.key) not in (None, {})
+    if isinstance(row.kind, Many) and row.kind.filled:
+        return row.key in said
     return said.get(row.key) is not None
 
 
