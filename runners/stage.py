@@ -234,12 +234,12 @@ def stop() -> answer.Output:
 
 
 def _followed(log: str, child: subprocess.Popen) -> Record | None:
-    """Show a run until it ends. Where nobody reads it any more, as after ``| head``, it is waited for all the same: its
-    end is that of this command."""
+    """Show a run until it ends. Where nobody reads it any more, as after ``| head`` or on a full disk, it is waited for
+    all the same: its end is that of this command."""
     quiet = bool(__opts__.get("output"))
     try:
         return stage_show.follow(log, lambda: child.poll() is not None, quiet)
-    except BrokenPipeError:
+    except OSError:
         answer.unread()
         return stage_show.follow(log, lambda: child.poll() is not None, quiet=True)
 

@@ -97,22 +97,23 @@ def test_a_stage_that_ended_well_did_so_whatever_its_log_missed(runners, log, mo
 
 
 @contextmanager
-def unread():
-    """Standard output is a pipe whose reader has gone, as after ``| head``."""
-    reader, writer = os.pipe()
+def unread(full=False):
+    """Standard output is a pipe whose reader has gone, as after ``| head``, or a file on a full disk."""
+    reader, writer = (os.open(os.devnull, os.O_RDONLY), os.open("/dev/full", os.O_WRONLY)) if full else os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as pipe, redirect_stdout(pipe):
         yield
 
 
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("last", [DONE, {**DONE, "result": "failed", "reason": "in step a"}])
-def test_a_stage_that_nobody_reads_any_more_is_waited_for(runners, log, monkeypatch, last):
+def test_a_stage_that_nobody_reads_any_more_is_waited_for(runners, log, monkeypatch, last, full):
     written(log, last)
     good = last["result"] == "done"
     child = subprocess.Popen(["sh", "-c", f"sleep 0.5; {str(good).lower()}"])
     monkeypatch.setattr(stage_child, "start", lambda *_, **__: child)
     monkeypatch.setattr(stage_child, "log", lambda *_: str(log))
-    with unread():
+    with unread(full):
         said = runners["stage.run"]("deploy")
     assert (child.poll() == 0, "retcode" not in said) == (good, good) and "stage deploy: " in said["text"]
 
