@@ -48,7 +48,7 @@ def following(paths: Site) -> Callable[[str], str]:
     def masked(text: str) -> str:
         nonlocal before, hide
         if (now := _changed(paths)) != before:
-            with suppress(StoreError):  # configure takes a file away meanwhile
+            with suppress(StoreError, OSError):  # configure takes a file away meanwhile
                 words.update(known(paths))
                 before, hide = now, hider(words)
         return hide(text)
@@ -58,8 +58,11 @@ def following(paths: Site) -> Callable[[str], str]:
 
 def _changed(paths: Site) -> list[int]:
     """When a file came or went last in each folder of secrets; each is written beside its place and then renamed."""
-    folders = (paths.keys.parent, paths.given, paths.secrets)
-    return [folder.stat().st_mtime_ns for folder in folders if folder.exists()]
+    times = []
+    for folder in (paths.keys.parent, paths.given, paths.secrets):
+        with suppress(OSError):  # it is not there, or goes just now
+            times.append(folder.stat().st_mtime_ns)
+    return times
 
 
 def hider(words: Iterable[str]) -> Callable[[str], str]:

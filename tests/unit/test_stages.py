@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -373,6 +374,26 @@ def test_a_password_that_the_run_itself_makes_is_masked(tmp_path):
     assert hide("correct-horse-battery, from-before") == f"{mask}, {mask}"
     with pytest.raises(StoreError, match="holds no JSON as the master wrote it: put it back"):
         redaction.known(site)
+
+
+def test_a_folder_of_secrets_that_goes_just_now_costs_no_record(tmp_path):
+    """The recorder takes an OSError for a full disk, and goes on without that record."""
+    site, ended = Site(tmp_path, tmp_path), threading.Event()
+    site.secrets.mkdir()
+    hide = redaction.following(site)
+
+    def move() -> None:
+        while not ended.is_set():
+            site.secrets.rename(tmp_path / "purged")
+            (tmp_path / "purged").rename(site.secrets)
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        assert {hide("a record") for _ in range(20_000)} == {"a record"}
+    finally:
+        ended.set()
+        mover.join()
 
 
 @pytest.mark.parametrize(
