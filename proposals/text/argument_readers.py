@@ -15,7 +15,7 @@ from proposals.text.errors import ArgumentError
 TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 KEYWORD = re.compile(r"([^\d\W][\w.-]*)=(?!=)(.*)")  # as Salt tells a keyword (salt.utils.args.KWARG_REGEX)
 # What YAML makes a number of that has other digits: 16 of 0x10, 90 of 1:30. Of 010 Salt makes 10.
-OTHER_DIGITS = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
+OTHER_DIGITS = re.compile(r"[-+]?(0b_*[01][01_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|[1-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
 NOTHING = ("~", "null", "Null", "NULL", "None")  # what YAML, or Salt, makes None of
 WIDTH = 79  # characters of a line of help
 Reader = Callable[[str, object], tuple[object, object]]
