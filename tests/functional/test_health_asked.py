@@ -254,6 +254,18 @@ def test_leave_is_asked_for_when_the_groups_of_the_last_host_are_reported(runner
     assert cluster.seconds < 3 * (boot + 10)
 
 
+def test_a_flag_of_somebodys_is_not_waited_for(runners, cluster):
+    """No data that moves takes it away: each of a thousand hosts would be waited for, and as long as data moves."""
+    cluster.refused["2"] = "the flag nodown is set: clients wait for it: 'ceph osd unset nodown' first"
+    cluster.groups(active__clean=30, active__remapped__backfilling=3)
+    for minute in range(20):
+        move = {"misplaced_objects": 2000 - 100 * minute, "misplaced_total": 15000}
+        cluster.later.append((60 * minute, lambda move=move: cluster.now["status"]["pgmap"].update(move)))
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and f"node2: not restarted osd.2, osd.3: {cluster.refused['2']}" in done["error"]
+    assert cluster.restarted() == ["node1", "node3"] and cluster.seconds < 60
+
+
 def test_leave_is_waited_for_as_long_as_data_moves(runners, cluster):
     cluster.refused["2"] = NO
     for minute in range(20):
