@@ -39,8 +39,8 @@ done
 dpkg --force-confold --force-depends --install /tmp/repacked/*.deb >/dev/null 2>&1
 apt-get -qq check
 """
-# What the image has of Ceph, by newer packages of the same names. A package of these brings a user in a form that is
-# newer than that systemd.
+# What the image has of Ceph, by newer packages of the same names. One of these brings a user in a form that is newer
+# than that systemd; apt goes by a path of its own, dpkg by ours.
 CEPH = rf"""
 set -e
 echo '{SOURCE}' >/etc/apt/sources.list.d/next.list
@@ -50,7 +50,7 @@ chmod +x /usr/local/bin/systemd-sysusers
 kept=$(dpkg-query --show --showformat '${{Package}} ${{source:Package}}\n' | awk '$2 == "ceph" {{print $1}}')
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq install --yes --no-install-recommends --only-upgrade -o Dpkg::Options::=--force-unsafe-io \
-    -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-overwrite $kept >/dev/null
+    -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-overwrite $kept >/dev/null 2>&1 || dpkg --configure --pending >/dev/null
 rm /usr/local/bin/systemd-sysusers
 systemctl daemon-reload
 """
