@@ -50,7 +50,8 @@ chmod +x /usr/local/bin/systemd-sysusers
 kept=$(dpkg-query --show --showformat '${{Package}} ${{source:Package}}\n' | awk '$2 == "ceph" {{print $1}}')
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq install --yes --no-install-recommends --only-upgrade -o Dpkg::Options::=--force-unsafe-io \
-    -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-overwrite $kept >/dev/null 2>&1 || dpkg --configure --pending >/dev/null
+    -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-overwrite $kept >/dev/null 2>&1 ||
+    dpkg --configure --pending >/dev/null
 rm /usr/local/bin/systemd-sysusers
 systemctl daemon-reload
 """
