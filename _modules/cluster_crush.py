@@ -16,7 +16,11 @@ HELD = "halocline/move"  # whose norebalance is, and what was typed, while a mov
 FLAG = "norebalance"
 WAITS = "data waits: the same command goes on"
 OURS, THEIRS = "ours", "theirs"
-ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "dump"], ["osd", "pool", "ls", "detail"]]
+LISTS = ["osd", "pool", "ls"]
+ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "dump"], [*LISTS, "detail"]]
+# Newer Ceph (18.2) makes a pool whose name begins with a dot, such as .nfs, where it is asked for twice, and says no with
+# status 0 (OSDMonitor.cc); 16.2 does not know that word.
+MAKES, REALLY = ["osd", "pool", "create"], "--yes-i-really-mean-it"
 POOL = ["pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options"]
 POOL += ["quota_max_bytes", "quota_max_objects"]
 
@@ -78,6 +82,8 @@ def apply(commands: Sequence[Sequence[str]]) -> dict[str, list[str]]:
             halocline.run(words, limit=INIT)
         else:
             __salt__["cluster_cli.tell"](words)
+            if list(words[:3]) == MAKES and words[3][0] == "." and words[3] not in __salt__["cluster_cli.ask"](LISTS):
+                __salt__["cluster_cli.tell"]([*words, REALLY])
     return {"run": [" ".join(words) for words in commands]}
 
 

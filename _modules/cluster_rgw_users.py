@@ -54,7 +54,7 @@ def apply(user: Mapping, secret: str) -> list[str]:
                 f"the access key {key['access_key']} is that of {owner['user_id']} already: give {user['name']} another"
             )
         others = [other for other in record.get("keys", ()) if other["access_key"] != key["access_key"]]
-        data = {**DEFAULTS, **record, **planned, "keys": [*others, key]}
+        data = {**DEFAULTS, **record, **planned, "keys": [*others, {**_own(record, key), **key}]}
         _run(["metadata", "put", f"user:{user['name']}"], json.dumps({"data": data}))
         if left := _differs(_record(user["name"]), planned):
             raise CommandExecutionError(f"radosgw-admin did not take {', '.join(left)} of {user['name']}")
@@ -76,7 +76,12 @@ def _planned(user: Mapping, secret: str) -> dict:
 def _differs(record: Mapping, planned: Mapping) -> list[str]:
     (key,) = planned["keys"]
     differs = [word for word in planned if word != "keys" and record.get(word) != planned[word]]
-    return differs + (["key"] if key not in record.get("keys", ()) else [])
+    return differs + ([] if key.items() <= _own(record, key).items() else ["key"])
+
+
+def _own(record: Mapping, key: Mapping) -> Mapping:
+    """A planned key as a user's record has it, which of newer gateways tells more of it (``active``); else empty."""
+    return next((each for each in record.get("keys", ()) if each["access_key"] == key["access_key"]), {})
 
 
 def _record(name: str) -> dict:

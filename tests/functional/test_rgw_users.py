@@ -16,17 +16,40 @@ esac
 """
 
 
+@pytest.fixture
+def modules_of_user(with_pillar, tmp_path, monkeypatch):
+    """A function: the minion's execution modules, where gateways have this record of the user."""
+
+    def told(record):
+        (tmp_path / "record").write_text(json.dumps({"data": record}))
+        (tmp_path / "radosgw-admin").write_text(ADMIN.format(tmp_path))
+        (tmp_path / "radosgw-admin").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        return with_pillar(ceph_secrets={"rgw_users.ops": "S"})
+
+    return told
+
+
+USER = {"name": "ops", "display_name": "ops", "access_key": "ops", "max_buckets": None, "caps": {}, "bare": False}
+
+
+def test_what_newer_gateways_tell_of_a_key_beside_is_no_difference_and_stays(modules_of_user, tmp_path):
+    """As radosgw-admin 20.2.4 prints it."""
+    more = {"active": True, "create_date": "0.000000"}
+    key = {**RECORD["keys"][0], **more}
+    modules = modules_of_user({**RECORD, "keys": [key]})
+    assert modules["cluster_rgw_users.changes"](USER, "rgw_users.ops") == []
+    modules = modules_of_user({**RECORD, "keys": [{**key, "secret_key": "another"}]})
+    assert modules["cluster_rgw_users.apply"](USER, "rgw_users.ops") == ["key"]
+    assert json.loads((tmp_path / "put").read_text())["data"]["keys"] == [key]
+
+
 @pytest.mark.parametrize(
     ("said", "left"), [({"usage": "read"}, [USAGE]), ({}, []), (None, [USAGE, USERS])], ids=["one", "none", "unsaid"]
 )
-def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, with_pillar, tmp_path, monkeypatch):
-    (tmp_path / "record").write_text(json.dumps({"data": {**RECORD, "caps": [USAGE, USERS]}}))
-    (tmp_path / "radosgw-admin").write_text(ADMIN.format(tmp_path))
-    (tmp_path / "radosgw-admin").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    modules = with_pillar(ceph_secrets={"rgw_users.ops": "S"})
-    user = {"name": "ops", "display_name": "ops", "access_key": "ops", "max_buckets": None}
-    user |= {"caps": said or {}, "bare": said == {}}
+def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, modules_of_user, tmp_path):
+    modules = modules_of_user({**RECORD, "caps": [USAGE, USERS]})
+    user = {**USER, "caps": said or {}, "bare": said == {}}
     changed = [] if said is None else ["caps"]
     assert modules["cluster_rgw_users.changes"](user, "rgw_users.ops") == changed
     assert modules["cluster_rgw_users.apply"](user, "rgw_users.ops") == changed
