@@ -18,8 +18,8 @@ WAITS = "data waits: the same command goes on"
 OURS, THEIRS = "ours", "theirs"
 LISTS = ["osd", "pool", "ls"]
 ASKED = [["osd", "crush", "rule", "dump"], ["osd", "tree"], ["osd", "dump"], [*LISTS, "detail"]]
-# Newer Ceph (18.2) makes a pool whose name begins with a dot, such as .nfs, where it is told to mean it, and says no with
-# status 0 (OSDMonitor.cc); 16.2 does not know that word.
+# Newer Ceph (18.2) makes a pool whose name begins with a dot, such as .nfs, where it is told to mean it; it says no
+# with status 0 (OSDMonitor.cc). 16.2 does not know that word.
 MAKES, REALLY = ["osd", "pool", "create"], "--yes-i-really-mean-it"
 POOL = ["pool_name", "size", "min_size", "erasure_code_profile", "pg_autoscale_mode", "options"]
 POOL += ["quota_max_bytes", "quota_max_objects"]
