@@ -19,7 +19,7 @@ LOOK = 2  # seconds that a monitor may take to say where it listens: a host's fa
 PAUSE = 0.3  # seconds between two looks
 STORES = Path("/var/lib/ceph/mon")
 FIRST, RELEASES = 16, ("pacific", "quincy", "reef", "squid", "tentacle")
-VERSION = re.compile(r"ceph version (\d+)\.")
+VERSION = re.compile(r"ceph version (?P<release>\d+)\.\S+ \(\w+\) (?P<name>[a-z]+) ")
 OLD_KEY = re.compile(r"^\s*key = AQ", re.MULTILINE)  # of the cipher aes: a key's type comes first
 
 
@@ -173,14 +173,16 @@ def _store() -> Path:
 
 
 def _oldest() -> str:
-    """The oldest release of monitors that this host's may form a quorum with: two before its own
-    (docs.ceph.com/en/latest/releases/general).
+    """The oldest release of monitors that this host's may form a quorum with: two before its own, as far as these are
+    known here, else its own (docs.ceph.com/en/latest/releases/general).
     """
     text = _run(["ceph-mon", "--version"])
     if not (found := VERSION.match(text)):
-        raise CommandExecutionError(f"ceph-mon --version: expected 'ceph version N.N.N', found '{text.strip()}'")
-    back = int(found[1]) - FIRST - 2
-    return RELEASES[min(max(back, 0), len(RELEASES) - 1)]
+        raise CommandExecutionError(
+            f"ceph-mon --version: expected 'ceph version N.N.N (HASH) NAME', found '{text.strip()}'"
+        )
+    back = max(int(found["release"]) - FIRST - 2, 0)
+    return RELEASES[back] if back < len(RELEASES) else found["name"]
 
 
 def _run(command: Sequence[str]) -> str:
