@@ -62,7 +62,7 @@ def giving(*uses: str) -> SimpleNamespace:
     """A generation that tells one minion the password for these uses."""
     asked = SimpleNamespace(whole=SimpleNamespace(passwords={"rgw_keystone"}))
     told = {"secrets": lambda minion, keys: dict.fromkeys(uses, keys["rgw_keystone"])}
-    return SimpleNamespace(roles={"node1": []} if uses else {}, entities={}, services=asked, **told)
+    return SimpleNamespace(roles={"node1": []} if uses else {}, entities={}, services=asked, cipher="aes", **told)
 
 
 def test_what_is_served_is_known_until_another_generation_is(tmp_path: Path) -> None:
