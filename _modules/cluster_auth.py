@@ -14,6 +14,7 @@ from salt.exceptions import CommandExecutionError
 CLAUSE = re.compile(r"\s*[,;]\s*")  # between two capabilities
 NAMED = re.compile(r"\b(?:pool|fsname|data)=([^\s,;]+)")  # what of the cluster a capability opens
 RECORD = ("iscsi", "gateway.conf")  # pool and object in which iSCSI gateways keep what they serve
+OLD = "AQ"  # how keys of the cipher aes begin: with its number (src/auth/Crypto.cc of Ceph)
 ABSENT = "(2) No such file or directory"  # of either, in the words of rados
 
 
@@ -70,6 +71,19 @@ def replace(entity: str) -> bool:
         raise CommandExecutionError(f"{who} has no key of {entity}: nothing was changed")
     __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=_section(entity, key, known[entity]))
     return True
+
+
+def older() -> dict[str, list[str]]:
+    """Return the entities whose key is of the cipher from before AES-256; no key leaves this host.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_auth.older
+    """
+    known = __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]
+    return halocline.packed({"older": sorted(entry["entity"] for entry in known if entry["key"].startswith(OLD))})
 
 
 def remove(names: Sequence[str]) -> dict[str, list[str]]:

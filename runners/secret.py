@@ -29,7 +29,8 @@ def rotate(name: str, test: bool = False) -> dict[str, Any]:
     which the master does not keep, is rotated at once, and the OSD restarted by ok-to-stop.
 
     name
-        The entity: client.admin, client.backup, mgr.HOST, osd.3; or the password, such as dashboard.admin.
+        The entity: client.admin, client.backup, mgr.HOST, osd.3; or the password, such as dashboard.admin. ``osd.*``:
+        all OSDs whose key is of the cipher from before AES-256, one after the other.
     test
         Only say what would be done.
 
@@ -39,9 +40,12 @@ def rotate(name: str, test: bool = False) -> dict[str, Any]:
 
         salt-run secret.rotate client.admin
         salt-run secret.rotate osd.3 test=true
+        salt-run secret.rotate 'osd.*'
     """
     stage_lock.free(__opts__)
     name, paths = str(name), site.site(__opts__)
+    if name == osd_key.ALL:
+        return {"text": osd_key.rotate_older(__opts__, test)}
     if (osd_id := osd_key.number(name)) is not None:
         return {"text": osd_key.rotate(__opts__, osd_id, test)}
     key_store.check_rotated(paths, name)

@@ -39,10 +39,11 @@ def held(site: Site) -> Keys:
 
 def fresh_key(site: Site) -> str:
     """Return a fresh cephx key, of the cipher that hosts which are served know, as discovery saw them."""
-    return secrets.new_key(_cipher(site))
+    return secrets.new_key(cipher(site))
 
 
-def _cipher(site: Site) -> str:
+def cipher(site: Site) -> str:
+    """Return the cipher of fresh keys."""
     inventory = load_inventory(site.inventory)["hosts"] if site.inventory.is_dir() else {}
     served = {path.stem for path in (site.current / MINIONS).glob("*.yml")}
     return secrets.cipher(inventory[minion] for minion in served & inventory.keys())
@@ -57,7 +58,7 @@ def check_rotated(site: Site, name: str) -> None:
 def rotate(site: Site, name: str) -> None:
     """Make a fresh key for an entity; minions are told by the next configure. Raises ArgumentError."""
     check_rotated(site, name)
-    _put(site, name, secrets.rotated(kept(site.keys), name, _cipher(site))[name])
+    _put(site, name, secrets.rotated(kept(site.keys), name, cipher(site))[name])
 
 
 def take(site: Site, name: str, keyring: str) -> bool:

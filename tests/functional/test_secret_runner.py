@@ -1,6 +1,7 @@
 """``salt-run secret.*`` by Salt's own loader of runners, over a site of its own and minions that are played."""
 
 import json
+import shutil
 
 import pytest
 import yaml
@@ -26,7 +27,7 @@ class Played:
     def __init__(self, paths):
         self.paths, self.asked, self.lent, self.osd, self.fails = paths, [], {}, dict(OSD), {}
         self.seen = {"clients": ["client.a", "client.admin"], "sessions": ["10.0.0.9:0/4711"]}
-        self.leave, self.restarted = "", []
+        self.leave, self.restarted, self.older = "", [], ["client.a", "osd.3"]
 
     def one(self, opts, minion, function, arguments=(), kind=None, timeout=0):
         self.asked.append((minion, function, *arguments))
@@ -37,11 +38,12 @@ class Played:
             "cluster_clients.inspect": self.seen,
             "cluster_clients.revoke": dict.fromkeys(self.seen["sessions"], "2026-12-22"),
             "cluster_osds.states": [self.osd],
+            "cluster_auth.older": {"older": self.older},
         }
         return answers.get(function, True)
 
     def did(self):
-        looks = ("cluster_clients.inspect", "cluster_osds.states", "osd_keyring.check")
+        looks = ("cluster_clients.inspect", "cluster_osds.states", "osd_keyring.check", "cluster_auth.older")
         return [asked[:2] for asked in self.asked if asked[1] not in looks]
 
 
@@ -248,6 +250,39 @@ def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, 
         path: yaml.safe_load(text) for path, text in before.items() if path.suffix == ".yml"
     }
     assert paths.keys.read_text() == before[paths.keys]
+
+
+@pytest.fixture
+def knows(paths):
+    """A function: the hosts that are served, with the cipher of each one's Ceph as discovery saw it."""
+    served = paths.current / "stack/default/ceph/minions"
+
+    def tell(**ciphers):
+        for name, cipher in ciphers.items():
+            path = paths.inventory / f"{name}.json"
+            path.write_text(json.dumps(json.loads(path.read_text()) | {"ceph_cipher": cipher}))
+            served.mkdir(parents=True, exist_ok=True)
+            (served / f"{name}.yml").write_text("{}")
+
+    yield tell
+    shutil.rmtree(paths.current, ignore_errors=True)
+
+
+def test_the_older_keys_of_all_osds_are_rotated_where_every_host_knows_newer_ones(run, played, paths, knows):
+    knows(node1="aes256k", node2="aes")
+    assert "as some host's Ceph knows no other" in run("rotate", "osd.*")["error"] and played.did() == []
+    knows(node2="aes256k")
+    assert run("rotate", "osd.*", test=True)["text"] == (
+        "osd.3 would get fresh keys, one after the other, and be restarted"
+    )
+    assert played.did() == []
+    assert run("rotate", "osd.*")["text"] == "1 OSD got a fresh key"
+    assert played.restarted == [("osd", {"node1": ["osd.3"]})]
+    assert yaml.safe_load(played.lent["osd_keyring.write"]["node1"])["ceph_secrets"]["osd.3"].startswith("Ag")
+    run("rotate", "client.a")
+    assert json.loads(paths.keys.read_text())["client.a"].startswith("Ag")
+    played.older = ["client.a"]
+    assert "nothing changed" in run("rotate", "osd.*")["text"]
 
 
 def test_an_osd_that_is_down_is_started(run, played):

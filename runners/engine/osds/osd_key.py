@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from proposals.files.site import site
-from proposals.pillar import key_store
+from proposals.pillar import key_store, secrets
 from proposals.text.errors import ArgumentError, ProposalError
+from proposals.text.notes import counted, several
+from runners.engine import answer
 from runners.engine.asking import jobs, lent, minions, planned
 from runners.engine.cluster import daemon_restart
 from runners.engine.runs import one_at_a_time, stage_log
 
 AGAIN = "mend that and run it again soon: the cluster may have the new key and the OSD the old one"
+ALL = "osd.*"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
 
 
@@ -57,6 +60,29 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
         return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
     daemon_restart.restart(opts, "osd", {minion: [name]})
     return f"{name} of {minion} has a fresh key and was restarted with it"
+
+
+def rotate_older(opts: Mapping, test: bool) -> str:
+    """Rotate the keys of all OSDs that are of the older cipher, OSD by OSD; return what was done. Interrupted, the same
+    goes on with those that are left. Raises ArgumentError where fresh keys would be of that cipher too.
+
+    Arguments as for ``rotate``.
+    """
+    if key_store.cipher(site(opts)) == secrets.OLD:
+        raise ArgumentError(
+            f"{ALL}: fresh keys would be of the cipher {secrets.OLD} too, as some host's Ceph knows no other: where "
+            "that changed since, run ceph.stage.discovery; 'salt-run secret.rotate osd.3' rotates one all the same"
+        )
+    known = jobs.cluster(opts, "cluster_auth.older", kind=dict)["older"]
+    older = sorted(each for each in map(number, known) if each is not None)
+    if not older:
+        return f"no OSD has a key of the cipher {secrets.OLD}: nothing changed"
+    if test:
+        names = several([f"osd.{osd_id}" for osd_id in older], "more")
+        return f"{names} would get fresh keys, one after the other, and be restarted"
+    for osd_id in older:
+        answer.tell(opts, rotate(opts, osd_id, False))
+    return f"{counted(len(older), 'OSD')} got a fresh key"
 
 
 def _osd(opts: Mapping, osd_id: int) -> dict[str, Any]:
