@@ -10,6 +10,7 @@ from typing import Any
 from proposals.text.errors import InventoryError
 
 TABLES = {"gpt", "PMBR", "dos"}
+CIPHERS = ("aes", "aes256k")  # by which a host's Ceph makes keys, the newer one last
 # What the inventory keeps of an OSD's part; begun: a slot without a label, of a deploy that was interrupted.
 OSD = ("id", "fsid", "role", "size", "offset", "cluster", "format", "encryption", "begun")
 
@@ -51,7 +52,7 @@ def host(
     addresses = sorted({each for nic in nics for each in nic.get("addresses") or () if _is_address(each)})
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
     kept = {"waiting": looked["waiting"]} if looked.get("waiting") else {}
-    kept |= {"ceph_cipher": cipher} if isinstance(cipher, str) else {}
+    kept |= {"ceph_cipher": cipher} if cipher in CIPHERS else {}
     return {**found, **kept, "ceph_nics": nics, **known}
 
 

@@ -8,6 +8,7 @@ import struct
 import time
 from collections.abc import Collection, Iterable, Mapping
 
+from proposals.inventory.inventory_join import CIPHERS
 from proposals.services.service import CRASH
 from proposals.text import names
 from proposals.text.errors import ArgumentError
@@ -23,14 +24,13 @@ CAPS = {
     "mgr.": {"mon": "allow profile mgr", "osd": "allow *", "mds": "allow *"},
 }
 CEPHX = re.compile(r"[A-Za-z0-9+/]{38,}={0,2}")  # 28 bytes or more in base64
-# Of cephx: a key's type, and its random bytes (src/auth/Crypto.cc of Ceph).
-CIPHERS: Mapping[str, tuple[int, int]] = {"aes": (1, 16), "aes256k": (2, 32)}
 OLD, NEW = CIPHERS
+TYPES = {OLD: (1, 16), NEW: (2, 32)}  # of a key: its type, and its random bytes (src/auth/Crypto.cc of Ceph)
 
 
 def new_key(cipher: str = OLD) -> str:
-    """Return a fresh cephx key of one of CIPHERS: type, creation time, random bytes, in base64."""
-    kind, length = CIPHERS[cipher]
+    """Return a fresh cephx key of one of CIPHERS: its type, creation time, random bytes, in base64."""
+    kind, length = TYPES[cipher]
     header = struct.pack("<HIIH", kind, int(time.time()), 0, length)
     return base64.b64encode(header + secrets.token_bytes(length)).decode("ascii")
 
