@@ -1,8 +1,8 @@
 """One OSD's key on its host: in its keyring, and in its label where ``ceph-volume`` put it.
 
 From the label the keyring is made anew at each boot (``ceph-bluestore-tool prime-osd-dir``). ``set-label-key`` of the
-same tool would take the key as an argument, for every user of the host to see, so it is written here: of one length, in
-the place of the old one, and the label's checksum after it.
+same tool would take the key as an argument, for every user of the host to see, so it is written here: in the place of
+the old one, which may be shorter (one of AES-256 is longer than those before), and the label's checksum after it.
 """
 
 import os
@@ -17,6 +17,7 @@ SIZE = 4096  # bytes: BDEV_LABEL_BLOCK_SIZE, src/os/bluestore/BlueStore.cc of Ce
 MAGIC = b"bluestore block device\n"
 LENGTH = len(MAGIC) + 37 + 2  # where the length of what is encoded stands; after it, its checksum
 ENTRY = struct.pack("<I", len(b"osd_key")) + b"osd_key"
+LONGEST = "A" * 60  # a key of AES-256 in base64
 POLYNOMIAL = 0x82F63B78  # of CRC-32C, reversed (RFC 3720, 12.1)
 
 
@@ -31,7 +32,7 @@ def check(osd_id: int, fsid: str) -> bool:
             f"osd.{osd_id} of this host is the OSD with fsid {here}, expected {fsid}: "
             f"'ceph osd find {osd_id}' tells where it ran last"
         )
-    _changed(_label(osd_id), fsid, None)
+    _changed(_label(osd_id), fsid, LONGEST)
     return True
 
 
@@ -78,23 +79,26 @@ def _label(osd_id: int) -> Path:
     return DATA_DIR / f"ceph-{osd_id}" / "block"
 
 
-def _changed(device: Path, fsid: str, key: str | None) -> bytes | None:
-    """An OSD's label with another key, or with its own; None where there is no key in it."""
+def _changed(device: Path, fsid: str, key: str) -> bytes | None:
+    """An OSD's label with another key; None where there is no key in it."""
     block = _read(device)
     length = int.from_bytes(block[LENGTH : LENGTH + 4], "little")
-    end = LENGTH + 4 + length
+    begin = LENGTH + 4
+    end = begin + length
     if not block.startswith(MAGIC + fsid.encode()) or block[end : end + 4] != _checksum(block[:end]):
         raise CommandExecutionError(f"{device} holds no whole label of the OSD {fsid}: nothing was changed")
-    at = block.find(ENTRY, 0, end)
+    at = block.find(ENTRY, begin, end)
     if at < 0:
         return None
-    place = at + len(ENTRY) + 4
-    (old,) = struct.unpack_from("<I", block, place - 4)
-    fresh = block[place : place + old] if key is None else key.encode()
-    if len(fresh) != old or place + old > end:
-        raise CommandExecutionError(f"the label on {device} has a key of {old} bytes, expected {len(fresh)}")
-    begin = block[:place] + fresh + block[place + old : end]
-    return begin + _checksum(begin) + block[end + 4 :]
+    place = at + len(ENTRY)
+    after = place + 4 + int.from_bytes(block[place : place + 4], "little")
+    if after > end:
+        raise CommandExecutionError(f"the label on {device} has a key that ends after it: nothing was changed")
+    fresh = block[begin:place] + struct.pack("<I", len(key)) + key.encode() + block[after:end]
+    label = block[:LENGTH] + struct.pack("<I", len(fresh)) + fresh
+    if len(label) + 4 > SIZE:
+        raise CommandExecutionError(f"the label on {device} has no room for a longer key: nothing was changed")
+    return (label + _checksum(label)).ljust(SIZE, b"\0")  # as Ceph fills it
 
 
 def _read(device: Path) -> bytes:

@@ -7,6 +7,7 @@ from salt.exceptions import CommandExecutionError
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 OLD, KEY = f"AQB{'o' * 35}==", f"AQB{'n' * 35}=="
+LONGER = f"AgB{'l' * 56}="  # of AES-256
 HEAD = 66  # bytes before what is encoded (test_disks.py reads the same label)
 
 
@@ -61,6 +62,33 @@ def test_keyring_and_label_have_the_new_key_and_nothing_else_changed(osd, module
     assert sorted(path.name for path in folder.iterdir()) == ["block", "keyring"]
 
 
+def test_a_label_takes_a_key_of_the_newer_cipher_which_is_longer_and_one_of_the_older_again(
+    osd, module, with_pillar, checkout
+):
+    folder, _ = osd
+    raw = (checkout / "tests/fixtures/labels/block.bin").read_bytes()
+    for key in (LONGER, OLD):
+        modules = with_pillar(ceph_secrets={"osd.14": key})
+        assert modules["osd_keyring.check"](14, FSID) and modules["osd_keyring.write"](14, FSID)
+        assert (folder / "block").read_bytes() == labelled(raw, module, key)
+        assert key in (folder / "keyring").read_text()
+
+
+@pytest.mark.parametrize(("more", "no"), [(4096, "has no room for a longer key"), (0, "has a key that ends after it")])
+def test_a_label_that_cannot_take_a_key_is_refused_before_the_cluster_has_it(osd, module, checkout, more, no):
+    folder, modules = osd
+    raw = labelled((checkout / "tests/fixtures/labels/block.bin").read_bytes(), module)
+    end = HEAD + struct.unpack_from("<I", raw, HEAD - 4)[0]
+    if more:  # what a newer Ceph may keep there, up to the block's end
+        begin = raw[: HEAD - 4] + struct.pack("<I", more - HEAD - 4) + raw[HEAD:end].ljust(more - HEAD - 4, b"\0")
+    else:
+        at = raw.index(b"osd_key") + 7
+        begin = raw[:at] + struct.pack("<I", 4000) + raw[at + 4 : end]
+    (folder / "block").write_bytes((begin + module._checksum(begin)).ljust(4096, b"\0"))
+    with pytest.raises(CommandExecutionError, match=no):
+        modules["osd_keyring.check"](14, FSID)
+
+
 def test_a_label_without_a_key_stays_as_it_is(osd, checkout):
     folder, modules = osd
     raw = (checkout / "tests/fixtures/labels/block.bin").read_bytes().ljust(4096, b"\0")
@@ -102,9 +130,6 @@ def test_what_is_missing_is_named(osd, with_pillar):
     folder, modules = osd
     with_pillar(ceph_secrets={})
     with pytest.raises(CommandExecutionError, match="pillar holds no key of osd.14"):
-        modules["osd_keyring.write"](14, FSID)
-    with_pillar(ceph_secrets={"osd.14": KEY + "AAAA"})
-    with pytest.raises(CommandExecutionError, match="has a key of 40 bytes, expected 44"):
         modules["osd_keyring.write"](14, FSID)
     (folder / "block").unlink()
     with pytest.raises(CommandExecutionError, match="block cannot be read: No such file"):
