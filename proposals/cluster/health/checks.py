@@ -22,11 +22,11 @@ NOT_OURS = re.compile(
     r"OSDMAP_FLAGS|OSD_FLAGS"
     r"|\w+_(NEAR_?FULL|BACKFILL_?FULL|FULL)|MON_DISK_(LOW|CRIT|BIG)|BLUEFS_\w+|BLUESTORE_\w+"
     r"|RECENT_\w*CRASH|PG_NOT_(DEEP_)?SCRUBBED|LARGE_OMAP_OBJECTS|MANY_OBJECTS_PER_PG"
-    r"|DEVICE_HEALTH\w*|OSD_TOO_MANY_REPAIRS|TELEMETRY_CHANGED|MDS_CLIENTS?_\w+|AUTH_\w+"
+    r"|DEVICE_HEALTH\w*|OSD_TOO_MANY_REPAIRS|TELEMETRY_CHANGED|MDS_CLIENTS?_\w+|AUTH_INSECURE_\w+"
 )
 # Errors to Ceph that no client feels: keys of the cipher that was there before 19.2.6 and 20.2.4 (CVE-2025-30156). An
 # upgrade to these raises them, and they are gone when keys are rotated.
-UNFELT = re.compile(r"AUTH_\w+")
+UNFELT = re.compile(r"AUTH_INSECURE_\w+")
 # Warnings to Ceph, under which clients wait for ever: a rank without a server that could take it.
 FELT = {"FS_WITH_FAILED_MDS"}
 PAUSED = {"pauserd", "pausewr"}  # flags of the OSD map (OSDMAP_FLAGS)
