@@ -15,6 +15,7 @@ CLAUSE = re.compile(r"\s*[,;]\s*")  # between two capabilities
 NAMED = re.compile(r"\b(?:pool|fsname|data)=([^\s,;]+)")  # what of the cluster a capability opens
 RECORD = ("iscsi", "gateway.conf")  # pool and object in which iSCSI gateways keep what they serve
 OLD = "AQ"  # how keys of the cipher aes begin: with its number (src/auth/Crypto.cc of Ceph)
+BEGUN = "halocline/key/"  # before an OSD's name, in the monitors: its key is being rotated
 ABSENT = "(2) No such file or directory"  # of either, in the words of rados
 
 
@@ -61,6 +62,7 @@ def register() -> bool:
 
 def replace(entity: str) -> bool:
     """Give the cluster the key that this host's pillar has for an entity it knows; what that may do stays as it is.
+    Until ``replaced``, ``older`` names it: who uses the key may not have it yet.
 
     CLI Example: for ``salt-run secret.rotate osd.3``.
     """
@@ -69,12 +71,23 @@ def replace(entity: str) -> bool:
     if not key or entity not in known:
         who = "the cluster" if key else "this host's pillar"
         raise CommandExecutionError(f"{who} has no key of {entity}: nothing was changed")
+    __salt__["cluster_cli.tell"](["config-key", "set", f"{BEGUN}{entity}", "begun"])
     __salt__["cluster_cli.tell"](["auth", "import", "-i", "-"], stdin=_section(entity, key, known[entity]))
     return True
 
 
+def replaced(entity: str) -> bool:
+    """Note that who uses the key which ``replace`` gave the cluster runs with it.
+
+    CLI Example: for ``salt-run secret.rotate osd.3``.
+    """
+    __salt__["cluster_cli.tell"](["config-key", "rm", f"{BEGUN}{entity}"])
+    return True
+
+
 def older() -> dict[str, list[str]]:
-    """Return the entities whose key is of the cipher from before AES-256; no key leaves this host.
+    """Return the entities whose key is of the cipher from before AES-256, and those of which a rotation was begun and
+    did not end; no key leaves this host.
 
     CLI Example:
 
@@ -82,8 +95,9 @@ def older() -> dict[str, list[str]]:
 
         salt 'saltmaster' cluster_auth.older
     """
-    known = __salt__["cluster_cli.ask"](["auth", "ls"])["auth_dump"]
-    return halocline.packed({"older": sorted(entry["entity"] for entry in known if entry["key"].startswith(OLD))})
+    known, begun = __salt__["cluster_cli.ask_all"]([["auth", "ls"], ["config-key", "dump", BEGUN]])
+    names = {entry["entity"] for entry in known["auth_dump"] if entry["key"].startswith(OLD)}
+    return halocline.packed({"older": sorted(names | {key.removeprefix(BEGUN) for key in begun or {}})})
 
 
 def remove(names: Sequence[str]) -> dict[str, list[str]]:

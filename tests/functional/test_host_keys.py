@@ -157,6 +157,32 @@ def test_how_the_cluster_is_given_what_it_lacks(with_pillar, ceph, tmp_path):
     )
 
 
+def test_older_keys_are_named_and_those_of_which_a_rotation_did_not_end(with_pillar, ceph, tmp_path):
+    """A key that the cluster has already, and its OSD has not, is no older one any more."""
+    modules = with_pillar(ceph_secrets={"osd.3": f"AgB{'n' * 56}="})
+    ceph()
+    (tmp_path / "begun").write_text("{}")
+    script = """#!/bin/sh
+case "$*" in
+  *config-key*dump*) cat {0}/begun;;
+  *config-key*set*halocline/key/osd.3*) echo '{{"halocline/key/osd.3": "begun"}}' >{0}/begun;;
+  *config-key*rm*halocline/key/osd.3*) echo '{{}}' >{0}/begun;;
+  *auth*ls*) cat {0}/auth;;
+  *auth*import*) grep -q 'key = Ag' && sed -i 's/AQB3*==/AgB=/' {0}/auth;;
+esac
+"""
+    (tmp_path / "ceph").write_text(script.format(tmp_path))
+    held = {"client.new": "AgB=", "osd.3": f"AQB{'3' * 35}==", "osd.4": OTHER}
+    entries = [{"entity": name, "key": key, "caps": {"mon": "allow *"}} for name, key in held.items()]
+    (tmp_path / "auth").write_text(json.dumps({"auth_dump": entries}))
+    assert modules["cluster_auth.older"]() == {"older": ["osd.3", "osd.4"]}
+    assert modules["cluster_auth.replace"]("osd.3")
+    assert "AgB=" in (tmp_path / "auth").read_text() and f"AQB{'3' * 35}" not in (tmp_path / "auth").read_text()
+    assert modules["cluster_auth.older"]() == {"older": ["osd.3", "osd.4"]}
+    assert modules["cluster_auth.replaced"]("osd.3")
+    assert modules["cluster_auth.older"]() == {"older": ["osd.4"]}
+
+
 SERVED = yaml.safe_load((Path(__file__).parents[1] / "fixtures/keys/served.yaml").read_text())
 
 

@@ -25,19 +25,20 @@ class Played:
     """What minions answer, what they were asked, and which secrets their pillar held then."""
 
     def __init__(self, paths):
-        self.paths, self.asked, self.lent, self.osd, self.fails = paths, [], {}, dict(OSD), {}
+        self.paths, self.asked, self.lent, self.osds, self.fails = paths, [], {}, [dict(OSD)], {}
+        self.osd = self.osds[0]
         self.seen = {"clients": ["client.a", "client.admin"], "sessions": ["10.0.0.9:0/4711"]}
         self.leave, self.restarted, self.older = "", [], ["client.a", "osd.3"]
 
     def one(self, opts, minion, function, arguments=(), kind=None, timeout=0):
         self.asked.append((minion, function, *arguments))
         self.lent[function] = {path.stem: path.read_text() for path in self.paths.secrets.glob("*.yml")}
-        if function in self.fails:
-            raise ProposalError(self.fails[function])
+        if said := self.fails.get(function) or self.fails.get((function, *arguments[:1])):
+            raise ProposalError(said)
         answers = {
             "cluster_clients.inspect": self.seen,
             "cluster_clients.revoke": dict.fromkeys(self.seen["sessions"], "2026-12-22"),
-            "cluster_osds.states": [self.osd],
+            "cluster_osds.states": self.osds,
             "cluster_auth.older": {"older": self.older},
         }
         return answers.get(function, True)
@@ -241,7 +242,11 @@ def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, 
     assert "osd.3 of node1 would get a fresh key" in run("rotate", "osd.3", test=True)["text"]
     assert played.did() == [] and state(paths) == before
     assert run("rotate", "osd.3")["text"] == "osd.3 of node1 has a fresh key and was restarted with it"
-    assert played.did() == [("salt", "cluster_auth.replace"), ("node1", "osd_keyring.write")]
+    assert played.did() == [
+        ("salt", "cluster_auth.replace"),
+        ("node1", "osd_keyring.write"),
+        ("salt", "cluster_auth.replaced"),
+    ]
     assert played.restarted == [("osd", {"node1": ["osd.3"]})]
     told = {minion: yaml.safe_load(text)["ceph_secrets"] for minion, text in played.lent["osd_keyring.write"].items()}
     assert set(told["node1"]) == {"mgr", "osd.3"} and told["node1"]["osd.3"] == told["salt"]["osd.3"]
@@ -285,10 +290,33 @@ def test_the_older_keys_of_all_osds_are_rotated_where_every_host_knows_newer_one
     assert "nothing changed" in run("rotate", "osd.*")["text"]
 
 
+def test_keys_without_an_osd_osds_that_are_down_and_hosts_that_fail_hold_back_no_other_osd(run, played, paths, knows):
+    knows(node1="aes256k")
+    played.osds += [OSD | {"id": 4, "up": False}, OSD | {"id": 5}, OSD | {"id": 6, "fsid": None}, OSD | {"id": 7}]
+    played.older = [f"osd.{osd_id}" for osd_id in range(1, 8)]
+    played.fails["osd_keyring.check", 5] = "node1: no answer"
+    done = run("rotate", "osd.*")
+    assert done["retcode"] == 2 and done["error"].splitlines() == [
+        "2 OSDs got a fresh key, and these did not: mend that, then run it again",
+        "osd.4: is down: 'salt-run secret.rotate osd.4' would start it",
+        "osd.5: node1: no answer",
+    ]
+    assert played.restarted == [("osd", {"node1": ["osd.3"]}), ("osd", {"node1": ["osd.7"]})]
+
+
+def test_an_osd_of_which_a_step_fails_ends_the_rotation_of_all(run, played, paths, knows):
+    knows(node1="aes256k")
+    played.osds.append(OSD | {"id": 4})
+    played.older, played.fails["osd_keyring.write"] = ["osd.3", "osd.4"], "no space left"
+    assert "run 'salt-run secret.rotate osd.3' soon" in run("rotate", "osd.*")["error"]
+    assert [asked[2] for asked in played.asked if asked[1] == "cluster_auth.replace"] == ["osd.3"]
+
+
 def test_an_osd_that_is_down_is_started(run, played):
     played.osd["up"], played.leave = False, "never asked"
     assert "it was down and was started" in run("rotate", "osd.3")["text"]
-    assert played.did()[-1] == ("node1", "osd_keyring.start") and played.restarted == []
+    assert played.did()[-2:] == [("node1", "osd_keyring.start"), ("salt", "cluster_auth.replaced")]
+    assert played.restarted == []
 
 
 def test_an_osd_without_cephs_leave_keeps_its_key(run, played, paths):
@@ -304,8 +332,11 @@ def test_an_osd_without_cephs_leave_keeps_its_key(run, played, paths):
 def test_an_osd_of_which_a_step_fails_is_told_no_longer(run, played, paths, step):
     played.fails[step] = "no space left"
     done = run("rotate", "osd.3")
-    assert done["error"].startswith("osd.3 of node1: no space left; mend that and run it again soon")
+    assert done["error"].startswith(
+        "osd.3 of node1: no space left; mend that and run 'salt-run secret.rotate osd.3' soon"
+    )
     assert done["retcode"] == 2 and played.restarted == []
+    assert "cluster_auth.replaced" not in [function for _, function in played.did()]  # osd.* goes on with it
     assert not [path for path in paths.secrets.glob("*.yml") if "osd.3" in path.read_text()]
 
 

@@ -2,7 +2,7 @@
 
 Ceph 16 has no command for it (``ceph auth rotate`` came with release 19). The master makes the key, keeps it nowhere,
 and tells it by pillar to the two hosts that need it. An OSD that runs does not notice: it has its tickets. Interrupted
-anywhere, the same command makes another key for both.
+anywhere, the same command makes another key for both: that it was begun the monitors keep until the OSD runs with it.
 """
 
 import re
@@ -18,7 +18,7 @@ from runners.engine.asking import jobs, lent, minions, planned
 from runners.engine.cluster import daemon_restart
 from runners.engine.runs import one_at_a_time, stage_log
 
-AGAIN = "mend that and run it again soon: the cluster may have the new key and the OSD the old one"
+AGAIN = "mend that and run 'salt-run secret.rotate {}' soon: the cluster may have the new key and the OSD the old one"
 ALL = "osd.*"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
 
@@ -40,9 +40,20 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
     test
         Only say what would be done.
     """
-    name, osd = f"osd.{osd_id}", _osd(opts, osd_id)
+    osd = _osd(opts, osd_id)
+    return _rotated(opts, osd, _checked(opts, osd), test)
+
+
+def _checked(opts: Mapping, osd: Mapping[str, Any]) -> str:
+    """The minion of an OSD, whose host can give it another key. Raises ProposalError."""
     minion = planned.minion_of(opts, osd)
-    jobs.one(opts, minion, "osd_keyring.check", [osd_id, osd["fsid"]], bool)
+    jobs.one(opts, minion, "osd_keyring.check", [osd["id"], osd["fsid"]], bool)
+    return minion
+
+
+def _rotated(opts: Mapping, osd: Mapping[str, Any], minion: str, test: bool = False) -> str:
+    """What ``rotate`` does with an OSD that is checked."""
+    osd_id, name = osd["id"], f"osd.{osd['id']}"
     if osd["up"] and (why := daemon_restart.needed(opts, "osd", [name])):
         raise ProposalError(f"{name}: its key is not rotated, as it cannot be restarted now: {why}")
     if test:
@@ -54,19 +65,24 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
             jobs.cluster(opts, "cluster_auth.replace", [name], bool)
             jobs.one(opts, minion, "osd_keyring.write", [osd_id, osd["fsid"]], bool)
     except ProposalError as err:
-        raise ProposalError(f"{name} of {minion}: {err}; {AGAIN}") from err
-    if not osd["up"]:
+        raise ProposalError(f"{name} of {minion}: {err}; {AGAIN.format(name)}") from err
+    if osd["up"]:
+        daemon_restart.restart(opts, "osd", {minion: [name]})
+    else:
         jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
-        return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
-    daemon_restart.restart(opts, "osd", {minion: [name]})
-    return f"{name} of {minion} has a fresh key and was restarted with it"
+    jobs.cluster(opts, "cluster_auth.replaced", [name], bool)
+    if osd["up"]:
+        return f"{name} of {minion} has a fresh key and was restarted with it"
+    return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
 
 
+@one_at_a_time.stops_daemons("secret.rotate")
 def rotate_older(opts: Mapping, test: bool) -> str:
     """Rotate the keys of all OSDs that are of the older cipher, OSD by OSD; return what was done. Interrupted, the same
-    goes on with those that are left. Raises ArgumentError where fresh keys would be of that cipher too.
+    goes on with those that are left, the one that was begun among them.
 
-    Arguments as for ``rotate``.
+    Arguments as for ``rotate``. Raises ArgumentError where fresh keys would be of that cipher too; ProposalError at the
+    first whose rotation fails or has not Ceph's leave, and at the end where OSDs are down, or hosts do not answer.
     """
     if key_store.cipher(site(opts)) == secrets.OLD:
         raise ArgumentError(
@@ -74,21 +90,36 @@ def rotate_older(opts: Mapping, test: bool) -> str:
             "that changed since, run ceph.stage.discovery; 'salt-run secret.rotate osd.3' rotates one all the same"
         )
     known = jobs.cluster(opts, "cluster_auth.older", kind=dict)["older"]
-    older = sorted(each for each in map(number, known) if each is not None)
+    osds = _osds(opts)  # the cluster may have keys of OSDs that are long gone
+    older = sorted(osd_id for osd_id in map(number, known) if osd_id in osds)
     if not older:
         return f"no OSD has a key of the cipher {secrets.OLD}: nothing changed"
     if test:
         names = several([f"osd.{osd_id}" for osd_id in older], "more")
         return f"{names} would get fresh keys, one after the other, and be restarted"
+    left = []
     for osd_id in older:
-        answer.tell(opts, rotate(opts, osd_id, False))
-    return f"{counted(len(older), 'OSD')} got a fresh key"
+        osd = _osd(opts, osd_id)
+        try:
+            if not osd["up"]:
+                raise ProposalError(f"is down: 'salt-run secret.rotate osd.{osd_id}' would start it")
+            minion = _checked(opts, osd)
+        except ProposalError as err:  # nothing of it was changed: the others need not wait for it
+            left.append(f"osd.{osd_id}: {err}")
+            continue
+        answer.tell(opts, _rotated(opts, osd, minion))
+    done = f"{counted(len(older) - len(left), 'OSD')} got a fresh key"
+    if left:
+        raise ProposalError("\n".join([f"{done}, and these did not: mend that, then run it again", *left]))
+    return done
+
+
+def _osds(opts: Mapping) -> dict[int, dict[str, Any]]:
+    """What the cluster knows of each OSD that is not destroyed, by its number."""
+    return {osd["id"]: osd for osd in jobs.cluster(opts, "cluster_osds.states", kind=list) if osd["fsid"]}
 
 
 def _osd(opts: Mapping, osd_id: int) -> dict[str, Any]:
-    """What the cluster knows of an OSD that is not destroyed."""
-    states = jobs.cluster(opts, "cluster_osds.states", kind=list)
-    osd = next((osd for osd in states if osd["id"] == osd_id and osd["fsid"]), None)
-    if osd is None:
-        raise ArgumentError(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
-    return osd
+    if osd := _osds(opts).get(osd_id):
+        return osd
+    raise ArgumentError(f"the cluster has no osd.{osd_id}: see 'ceph osd tree'")
