@@ -44,9 +44,19 @@ def fresh_key(site: Site) -> str:
 
 def cipher(site: Site) -> str:
     """Return the cipher of fresh keys."""
+    return secrets.cipher(_served(site).values())
+
+
+def older_hosts(site: Site) -> list[str]:
+    """Return the minions that are served whose Ceph knows the older cipher alone, as discovery saw them."""
+    return sorted(minion for minion, host in _served(site).items() if host.get("ceph_cipher") == secrets.OLD)
+
+
+def _served(site: Site) -> dict[str, Mapping]:
+    """The hosts of the inventory that are served."""
     inventory = load_inventory(site.inventory)["hosts"] if site.inventory.is_dir() else {}
     served = {path.stem for path in (site.current / MINIONS).glob("*.yml")}
-    return secrets.cipher(inventory[minion] for minion in served & inventory.keys())
+    return {minion: inventory[minion] for minion in served & inventory.keys()}
 
 
 def check_rotated(site: Site, name: str) -> None:

@@ -18,7 +18,6 @@ from runners.engine.asking import jobs, lent, minions, planned
 from runners.engine.cluster import daemon_restart
 from runners.engine.runs import one_at_a_time, stage_log
 
-AGAIN = "mend that and run 'salt-run secret.rotate {}' soon: the cluster may have the new key and the OSD the old one"
 ALL = "osd.*"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
 
@@ -65,7 +64,10 @@ def _rotated(opts: Mapping, osd: Mapping[str, Any], minion: str, test: bool = Fa
             jobs.cluster(opts, "cluster_auth.replace", [name], bool)
             jobs.one(opts, minion, "osd_keyring.write", [osd_id, osd["fsid"]], bool)
     except ProposalError as err:
-        raise ProposalError(f"{name} of {minion}: {err}; {AGAIN.format(name)}") from err
+        raise ProposalError(
+            f"{name} of {minion}: {err}; mend that and run 'salt-run secret.rotate {name}' soon: the cluster may "
+            "have the new key and the OSD the old one"
+        ) from err
     if osd["up"]:
         daemon_restart.restart(opts, "osd", {minion: [name]})
     else:
@@ -85,9 +87,11 @@ def rotate_older(opts: Mapping, test: bool) -> str:
     first whose rotation fails or has not Ceph's leave, and at the end where OSDs are down, or hosts do not answer.
     """
     if key_store.cipher(site(opts)) == secrets.OLD:
+        hosts = several(key_store.older_hosts(site(opts)))
+        why = f"Ceph on {hosts} knows no other" if hosts else "discovery saw no host whose Ceph knows another"
         raise ArgumentError(
-            f"{ALL}: fresh keys would be of the cipher {secrets.OLD} too, as some host's Ceph knows no other: where "
-            "that changed since, run ceph.stage.discovery; 'salt-run secret.rotate osd.3' rotates one all the same"
+            f"{ALL}: fresh keys would be of the cipher {secrets.OLD} too, as {why}: where that changed "
+            "since, run ceph.stage.discovery; 'salt-run secret.rotate osd.3' rotates one all the same"
         )
     known = jobs.cluster(opts, "cluster_auth.older", kind=dict)["older"]
     osds = _osds(opts)  # the cluster may have keys of OSDs that are long gone
