@@ -10,7 +10,6 @@ from pathlib import Path
 
 from proposals.files import atomic, documents, tree
 from proposals.files.site import MINIONS, Site
-from proposals.inventory.kept import load_inventory
 from proposals.pillar import secrets
 from proposals.pillar.generation import dump_secrets
 from proposals.pillar.held import Keys
@@ -53,10 +52,10 @@ def older_hosts(site: Site) -> list[str]:
 
 
 def _served(site: Site) -> dict[str, Mapping]:
-    """The hosts of the inventory that are served."""
-    inventory = load_inventory(site.inventory)["hosts"] if site.inventory.is_dir() else {}
-    served = {path.stem for path in (site.current / MINIONS).glob("*.yml")}
-    return {minion: inventory[minion] for minion in served & inventory.keys()}
+    """The hosts that are served, as far as discovery saw them: a leaked key does not wait for an inventory."""
+    files = (site.inventory / f"{path.stem}.json" for path in (site.current / MINIONS).glob("*.yml"))
+    hosts = {file.stem: documents.parse_json(atomic.read_text(file), file) for file in files if file.exists()}
+    return {minion: host for minion, host in hosts.items() if isinstance(host, Mapping)}
 
 
 def check_rotated(site: Site, name: str) -> None:
