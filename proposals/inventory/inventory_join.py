@@ -39,7 +39,7 @@ def host(
     floating
         Floating addresses of services: they never count as a host's own.
     cipher
-        By which its Ceph makes keys (``host_ceph.inspect``); None where it has no Ceph.
+        By which its Ceph makes keys (``host_ceph.inspect``); None where it has no Ceph; anything else is not known.
     Raises InventoryError where the answers are not of this form: a minion is not trusted in it.
     """
     _check(looked, nics)
@@ -52,7 +52,7 @@ def host(
     addresses = sorted({each for nic in nics for each in nic.get("addresses") or () if _is_address(each)})
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
     kept = {"waiting": looked["waiting"]} if looked.get("waiting") else {}
-    kept |= {"ceph_cipher": cipher} if cipher in CIPHERS else {}
+    kept |= {"ceph_cipher": cipher} if cipher in (*CIPHERS, None) else {}
     return {**found, **kept, "ceph_nics": nics, **known}
 
 

@@ -47,8 +47,9 @@ def cipher(site: Site) -> str:
 
 
 def older_hosts(site: Site) -> list[str]:
-    """Return the minions that are served whose Ceph knows the older cipher alone, as discovery saw them."""
-    return sorted(minion for minion, host in _served(site).items() if host.get("ceph_cipher") == secrets.OLD)
+    """Return the minions that are served whose Ceph knows the older cipher alone, as far as discovery saw."""
+    known = {minion: host.get("ceph_cipher", secrets.OLD) for minion, host in _served(site).items()}
+    return sorted(minion for minion, cipher in known.items() if cipher == secrets.OLD)
 
 
 def _served(site: Site) -> dict[str, Mapping]:

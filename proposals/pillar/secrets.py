@@ -40,9 +40,10 @@ def cipher(hosts: Iterable[Mapping]) -> str:
     Ceph 19.2.6, 20.2.4 or newer take no other (CVE-2025-30156); older ones do not know it.
 
     hosts
-        Of the inventory; one without Ceph's programs says nothing.
+        Of the inventory; one without Ceph's programs says nothing. One that discovery saw before it asked for this may
+        have an older Ceph.
     """
-    known = {host["ceph_cipher"] for host in hosts if host.get("ceph_cipher")}
+    known = {host.get("ceph_cipher", OLD) for host in hosts} - {None}
     return NEW if known == {NEW} else OLD
 
 

@@ -276,7 +276,10 @@ def knows(paths):
 def test_the_older_keys_of_all_osds_are_rotated_where_every_host_knows_newer_ones(run, played, paths, knows):
     assert "as discovery saw no host whose Ceph knows another: " in run("rotate", "osd.*")["error"]
     knows(node1="aes256k", node2="aes")
-    assert "as Ceph on node2 knows no other: " in run("rotate", "osd.*")["error"] and played.did() == []
+    assert "as Ceph on node2 knows no other as far as discovery saw: " in run("rotate", "osd.*")["error"]
+    (paths.inventory / "node2.json").write_text("{}")  # silent since the update that brought ciphers
+    assert "as Ceph on node2 knows no other as far as discovery saw: " in run("rotate", "osd.*")["error"]
+    assert played.did() == []
     knows(node2="aes256k")
     assert run("rotate", "osd.*", test=True)["text"] == (
         "osd.3 would get fresh keys, one after the other, and be restarted"

@@ -113,7 +113,7 @@ def test_ports_are_kept_and_give_the_addresses():
 @pytest.mark.parametrize("said", ["aes", "aes256k", "aes512", ["aes"], None, "x" * 100_000])
 def test_the_cipher_of_a_hosts_ceph_is_kept_where_it_is_one(said):
     host = inventory_join.host(looked([]), [], "node1", cipher=said)
-    assert host.get("ceph_cipher") == (said if said in ("aes", "aes256k") else None)
+    assert host.get("ceph_cipher", "unasked") == (said if said in ("aes", "aes256k", None) else "unasked")
 
 
 def test_slots_without_any_label_are_no_osds_yet():

@@ -69,7 +69,7 @@ def _host(answer: Mapping[str, Any], floating: Collection[str]) -> dict:
         memory * 2**20 if type(memory) is int else None,
         grains.get("boot_id") or None,
         floating,
-        answer[TRACES].get("cipher"),
+        answer[TRACES].get("cipher", ""),  # modules from before prep do not tell it
     )
 
 

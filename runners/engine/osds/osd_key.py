@@ -87,8 +87,9 @@ def rotate_older(opts: Mapping, test: bool) -> str:
     first whose rotation fails or has not Ceph's leave, and at the end where OSDs are down, or hosts do not answer.
     """
     if key_store.cipher(site(opts)) == secrets.OLD:
-        hosts = several(key_store.older_hosts(site(opts)))
-        why = f"Ceph on {hosts} knows no other" if hosts else "discovery saw no host whose Ceph knows another"
+        why = "discovery saw no host whose Ceph knows another"
+        if hosts := several(key_store.older_hosts(site(opts))):
+            why = f"Ceph on {hosts} knows no other as far as discovery saw"
         raise ArgumentError(
             f"{ALL}: fresh keys would be of the cipher {secrets.OLD} too, as {why}: where that changed "
             "since, run ceph.stage.discovery; 'salt-run secret.rotate osd.3' rotates one all the same"
