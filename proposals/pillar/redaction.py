@@ -13,12 +13,11 @@ from proposals.text.errors import StoreError
 
 MASK = "**********"
 SHORTEST = 8  # characters: shorter words stand in innocent text as well
+PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 # Ceph's keys in base64 (src/auth/Crypto.cc: their type, a time, and 16 bytes of AES or 32 of AES-256), private keys of
-# PEM and of age, user and password in an address.
+# age, user and password in an address.
 LOOKS = re.compile(
-    r"AQ[A-Za-z0-9+/]{36}==|Ag[A-Za-z0-9+/]{57}=|(?i:AGE-SECRET-KEY-[0-9a-z-]+)|(?<=://)[^\s/@:]+:[^\s/@]+(?=@)|"
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    re.DOTALL,
+    r"AQ[A-Za-z0-9+/]{36}==|Ag[A-Za-z0-9+/]{57}=|(?i:AGE-SECRET-KEY-[0-9a-z-]+)|(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"
 )
 KEYRING = re.compile(r"\[[a-z-]+\.\S*\]|(key|caps [a-z]+) = .*")  # its keys are matched by LOOKS, the rest is no secret
 PUBLIC = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
@@ -71,8 +70,9 @@ def hider(words: Iterable[str]) -> Callable[[str], str]:
     pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def hide(text: str) -> str:
-        text = LOOKS.sub(MASK, text)
-        return pattern.sub(MASK, text) if pattern else text
+        text = PEM.sub(MASK, text)  # whole: its last line may be shorter than a word
+        text = pattern.sub(MASK, text) if pattern else text
+        return LOOKS.sub(MASK, text)  # last: of a word that a part of is masked the rest would be shown
 
     return hide
 

@@ -338,15 +338,21 @@ def test_secrets_are_masked_however_json_writes_them_and_wherever_a_text_is_cut(
         ),
         ("password = correct horse", "MASK"),
         ("POST https://hook.example/T0/S3CRET", "POST MASK"),
+        ("POST https://ops:t0ken@hook.example/T1/S3CRET", "POST MASK"),
+        ("smtp://ceph:h@rse/battery@mail.example", "smtp://MASK@mail.example"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIBMIIBMIIB\nQw==\n-----END PRIVATE KEY-----\nof node1", "MASK\nof node1"),
         ("not correct horse", "not correct horse"),
         ('[client.admin] caps mon = "allow *"', '[client.admin] caps mon = "allow *"'),
     ],
-    ids=range(8),
+    ids=range(11),
 )
 def test_what_a_site_gave_and_what_looks_like_a_secret_is_masked(tmp_path, text, hid):
     site = Site(tmp_path, tmp_path)
     site.given.mkdir(parents=True)
     (site.given / "stage-webhook").write_text("https://hook.example/T0/S3CRET\n")
+    (site.given / "alerts").write_text("https://ops:t0ken@hook.example/T1/S3CRET\n")
+    (site.given / "mail").write_text("h@rse/battery\n")
+    (site.given / "tls").write_text("-----BEGIN PRIVATE KEY-----\nMIIBMIIBMIIB\nQw==\n-----END PRIVATE KEY-----\n")
     (site.given / "smtp").write_text("password = correct horse\n")
     site.secrets.mkdir()
     uses = {"mail": "password = correct horse", "admin": '[client.admin]\n\tkey = AQ==\n\tcaps mon = "allow *"\n'}
