@@ -14,6 +14,7 @@ from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs, minions
 from runners.engine.cluster import daemon_restart
+from runners.engine.runs import stage_lock
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 CAPS = {"client.a": {"mon": "allow r"}, "mgr.node1": {"mon": "allow *"}, "client.rgw.node1": {"mon": "allow rw"}}
@@ -325,6 +326,17 @@ def test_an_osd_of_which_a_step_fails_ends_the_rotation_of_all(run, played, path
     played.older, played.fails["osd_keyring.write"] = ["osd.3", "osd.4"], "no space left"
     assert "run 'salt-run secret.rotate osd.3' soon" in run("rotate", "osd.*")["error"]
     assert [asked[2] for asked in played.asked if asked[1] == "cluster_auth.replace"] == ["osd.3"]
+
+
+def test_a_stage_that_began_meanwhile_is_not_worked_beside(run, played, paths, knows, monkeypatch):
+    """Configure takes the key of the next OSD out of what its host is told, when the cluster may have it already."""
+    knows(node1="aes256k")
+    played.osds += [OSD | {"id": 4}, OSD | {"id": 5}]
+    played.older, holders = ["osd.3", "osd.4", "osd.5"], iter([None, None])
+    monkeypatch.setattr(stage_lock, "holder", lambda opts: next(holders, {"stage": "configure"}))
+    done = run("rotate", "osd.*")
+    assert done["retcode"] == 2 and "stage configure is running" in done["error"]
+    assert played.restarted == [("osd", {"node1": ["osd.3"]})]
 
 
 def test_an_osd_that_is_down_is_started(run, played):

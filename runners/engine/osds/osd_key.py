@@ -16,7 +16,7 @@ from proposals.text.notes import counted, several
 from runners.engine import answer
 from runners.engine.asking import jobs, lent, minions, planned
 from runners.engine.cluster import daemon_restart
-from runners.engine.runs import one_at_a_time, stage_log
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 ALL = "osd.*"
 NAME = re.compile(r"osd\.(?P<number>[0-9]+)")
@@ -84,7 +84,8 @@ def rotate_older(opts: Mapping, test: bool) -> str:
     goes on with those that are left, the one that was begun among them.
 
     Arguments as for ``rotate``. Raises ArgumentError where fresh keys would be of that cipher too; ProposalError at the
-    first whose rotation fails or has not Ceph's leave, and at the end where OSDs are down, or hosts do not answer.
+    first whose rotation fails or has not Ceph's leave, where a stage has begun meanwhile, and at the end where OSDs are
+    down, or hosts do not answer.
     """
     if key_store.cipher(site(opts)) == secrets.OLD:
         why = "discovery saw no host whose Ceph knows another"
@@ -104,6 +105,7 @@ def rotate_older(opts: Mapping, test: bool) -> str:
         return f"{names} would get fresh keys, one after the other, and be restarted"
     left = []
     for osd_id in older:
+        stage_lock.free(opts)  # one may have begun meanwhile: configure forgets the key that hosts are lent
         osd = _osd(opts, osd_id)
         try:
             if not osd["up"]:
