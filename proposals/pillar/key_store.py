@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from proposals.files import atomic, documents, tree
-from proposals.files.site import MINIONS, Site
-from proposals.pillar import secrets
+from proposals.files.site import Site
+from proposals.pillar import chosen, secrets
 from proposals.pillar.generation import dump_secrets
 from proposals.pillar.held import Keys
 from proposals.text.errors import ArgumentError, StoreError
@@ -54,8 +54,11 @@ def older_hosts(site: Site) -> list[str]:
 
 def _served(site: Site) -> dict[str, Mapping]:
     """The hosts that are served, as far as discovery saw them: a leaked key does not wait for an inventory."""
-    files = (site.inventory / f"{path.stem}.json" for path in (site.current / MINIONS).glob("*.yml"))
-    hosts = {file.stem: documents.parse_json(atomic.read_text(file), file) for file in files if file.exists()}
+    roles = chosen.roles({f"cluster/{path.name}": tree.mapping(path) for path in site.current.glob("cluster/*.sls")})
+    files = {minion: site.inventory / f"{minion}.json" for minion in roles}
+    hosts = {
+        minion: documents.parse_json(atomic.read_text(file), file) for minion, file in files.items() if file.exists()
+    }
     return {minion: host for minion, host in hosts.items() if isinstance(host, Mapping)}
 
 

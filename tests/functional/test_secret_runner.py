@@ -261,14 +261,14 @@ def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, 
 @pytest.fixture
 def knows(paths):
     """A function: the hosts that are served, with the cipher of each one's Ceph as discovery saw it."""
-    served = paths.current / "stack/default/ceph/minions"
+    served = paths.current / "cluster"
 
     def tell(**ciphers):
         for name, cipher in ciphers.items():
             path = paths.inventory / f"{name}.json"
             path.write_text(json.dumps(json.loads(path.read_text()) | {"ceph_cipher": cipher}))
             served.mkdir(parents=True, exist_ok=True)
-            (served / f"{name}.yml").write_text("{}")
+            (served / f"{name}.sls").write_text("cluster: ceph\n")
 
     yield tell
     shutil.rmtree(paths.current, ignore_errors=True)

@@ -1,12 +1,14 @@
 """What policy.cfg selects becomes one generation, or one message with every problem."""
 
 import copy
+import json
 
 import pytest
 import yaml
 
-from proposals.files.site import minion_file
-from proposals.pillar import chosen, generation, problems
+from proposals.files import atomic
+from proposals.files.site import Site, minion_file
+from proposals.pillar import chosen, generation, generation_disk, key_store, problems
 from proposals.pillar.chosen import Chosen
 from proposals.text.errors import PolicyError
 from proposals.validation import judging
@@ -73,6 +75,22 @@ def test_the_same_choice_is_the_same_generation():
     other = copy.deepcopy(CHOSEN)
     other["cluster/node2.sls"]["roles"].append("mds")
     assert build(other).name != build().name
+
+
+def test_secret_rotate_makes_keys_of_the_cipher_that_configure_does(tmp_path):
+    """A host of admins alone is told nothing of its own, and reads the admin's key by its own Ceph."""
+    knows = dict.fromkeys(INVENTORY, "aes256k") | {"desk": "aes", "spare": "aes"}
+    host = {"addresses": [], "ceph_disks": []}
+    inventory = {
+        each: {**host, "hostname": each, **INVENTORY.get(each, {}), "ceph_cipher": knows[each]} for each in knows
+    }
+    made = build({**CHOSEN, "cluster/desk.sls": {"cluster": "ceph", "roles": ["admin"]}}, inventory)
+    site = Site(tmp_path / "site", tmp_path / "shipped")
+    generation_disk.serve(site, generation_disk.prepare(site, made))
+    for each, host in inventory.items():
+        atomic.write(site.inventory / f"{each}.json", json.dumps(host))
+    assert minion_file("desk") not in made.files
+    assert key_store.cipher(site) == made.cipher == "aes" and key_store.older_hosts(site) == ["desk"]
 
 
 def change(path, *keys, value):
