@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import halocline
 import salt.loader
 
 DAEMONS = "ceph.cluster.daemons"  # what brings daemons up
@@ -44,7 +45,11 @@ def differing(
     read = salt.loader.grain_funcs(__opts__)["grain_sources.grain_sources"] if anew else dict
     if any(__grains__.get(name) != value for name, value in read().items()):
         return [OTHER]
-    found = __salt__["state.sls"](wanted, test=True, queue=waits, pillar=dict(pillar or {})) if wanted else {}
+    look = halocline.WAITED.set([])
+    try:
+        found = __salt__["state.sls"](wanted, test=True, queue=waits, pillar=dict(pillar or {})) if wanted else {}
+    finally:
+        halocline.WAITED.reset(look)
     if not isinstance(found, Mapping):
         return [str(line) for line in found]
     states = sorted(found.values(), key=lambda state: state["__run_num__"])

@@ -1,6 +1,7 @@
 """What a host's states would do, seen in Salt's test mode: a drift of each kind is told, and nothing is changed."""
 
 import pytest
+from played_monitors import monitors  # noqa: F401  a fixture
 from saltfactories.utils.loader import LoaderModuleMock
 
 SLS = """
@@ -58,6 +59,30 @@ def test_each_drift_is_told_and_stays(modules, folder, drift):
 
 def test_what_cannot_be_read_is_told_as_salt_tells_it(modules, folder):
     assert "No matching sls found for 'no.such'" in " ".join(differing(modules, "no.such"))
+
+
+ASKING = """
+first:
+  cluster_config.managed:
+    - options: {osd: {osd_max_backfills: 1}}
+second:
+  cluster_config.growth:
+    - hold: true
+third:
+  file.managed:
+    - name: /no/folder
+"""
+
+
+def test_monitors_that_hang_are_waited_for_once(minion, modules, monitors):  # noqa: F811
+    """30 s each: a stage's look at the master has a dozen states that ask them."""
+    monitors.silence()
+    with minion.state_tree.base.temp_file("asking.sls", ASKING):
+        lines = differing(modules, "asking")
+        assert [line.partition(":")[0] for line in lines] == ["first", "second", "third"]
+        assert len([line for line in lines if "no monitor answered: look at " in line]) == 2
+        assert len(monitors.connected()) == 1
+        assert differing(modules, "asking") == lines and len(monitors.connected()) == 1, "they are asked anew"
 
 
 @pytest.mark.parametrize(
