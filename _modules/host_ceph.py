@@ -40,7 +40,7 @@ def inspect() -> dict:
 
 def cipher() -> str | None:
     """Return by which cipher this host's Ceph makes keys: ``aes256k`` from 19.2.6 and 20.2.4 on, ``aes`` before; None
-    where there is no Ceph, or it does not say.
+    where there is no Ceph, and an empty text where it does not say.
 
     CLI Example:
 
@@ -48,11 +48,13 @@ def cipher() -> str | None:
 
         salt 'monnode1' host_ceph.cipher
     """
-    try:
-        key = halocline.run(MAKES_KEY, limit=LIMIT, secret=True) if shutil.which(MAKES_KEY[0]) else ""
-    except CommandExecutionError:
+    if not shutil.which(MAKES_KEY[0]):
         return None
-    return next((name for name, begins in BEGINS.items() if key.startswith(begins)), None)
+    try:
+        key = halocline.run(MAKES_KEY, limit=LIMIT, secret=True)
+    except CommandExecutionError:
+        key = ""
+    return next((name for name, begins in BEGINS.items() if key.startswith(begins)), "")
 
 
 def _conf() -> dict[str, str]:
