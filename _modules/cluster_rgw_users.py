@@ -18,6 +18,22 @@ UNKNOWN = (2, 13, 22)  # and where nobody has such a key
 DEFAULTS = {"max_buckets": 1000, "op_mask": "read, write, delete", "type": "rgw"}
 
 
+def answers(name: str) -> bool:
+    """Read a user's record, which may not be there; raise where the gateways' pools do not answer.
+
+    name
+        The user's name.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_rgw_users.answers alice
+    """
+    _record(name)
+    return True
+
+
 def changes(user: Mapping, secret: str) -> list[str]:
     """Return what of a user differs from the plan, without secrets: ``[key, caps, ...]``.
 

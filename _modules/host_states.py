@@ -45,7 +45,7 @@ def differing(
     read = salt.loader.grain_funcs(__opts__)["grain_sources.grain_sources"] if anew else dict
     if any(__grains__.get(name) != value for name, value in read().items()):
         return [OTHER]
-    look = halocline.WAITED.set([])
+    look = halocline.WAITED.set({})
     try:
         found = __salt__["state.sls"](wanted, test=True, queue=waits, pillar=dict(pillar or {})) if wanted else {}
     finally:

@@ -1,8 +1,17 @@
 """Users of the gateways as a state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import halocline
+
+
+@halocline.cluster_state
+def answered(name: str, users: Sequence[Mapping[str, Any]]) -> dict:
+    """Users' records can be read, tried by that of the first: where no placement group serves, each would wait."""
+    if users and not __opts__["test"]:
+        __salt__["cluster_rgw_users.answers"](users[0]["name"])
+    return halocline.unchanged(name, "users' records can be read")
 
 
 @halocline.cluster_state

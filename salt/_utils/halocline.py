@@ -1,8 +1,8 @@
 """What our modules and states share: one way to run a program of this host, one way to wait, how a state answers.
 
-A utility module: the prep stage syncs it to minions as it does modules and states (``saltutil.sync_all``), and Salt's
-loader lets those import it. It is no execution module on purpose: nobody can name its functions on a command line, so a
-site that denies somebody ``cmd.run`` denies this too.
+A utility module: the prep stage syncs it as it does modules and states (``saltutil.sync_all``), and Salt's loader lets
+those import it. It is no execution module on purpose: nobody can name its functions on a command line, so a site that
+denies somebody ``cmd.run`` denies this too.
 """
 
 import base64
@@ -33,12 +33,12 @@ LONG = 60_000  # bytes of an answer, and characters of a piece, that Salt's even
 LONGEST = 2000  # characters at most of what a failed program printed
 # What Ceph's programs print where no monitor answers (src/pybind/ceph_argparse.py, src/ceph.in, src/mon/MonClient.cc).
 UNREACHABLE = re.compile(r"RADOS timed out|cluster: TimedOut|(Connection|monclient.*) timed out|^timed out$", re.M)
-ASK_MONITORS = ("ceph", "rados", "rbd", "radosgw-admin", "ceph-volume")
+ASK_OSDS = ("rados", "rbd", "radosgw-admin")
+ASK_MONITORS = ("ceph", "ceph-volume", *ASK_OSDS)
 NO_MONITOR = "no monitor answered: look at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
-# In a look: filled once no monitor has answered. What asks them then fails at once, in place of 30 s later each.
-WAITED: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar("WAITED", default=None)
-# Managers answer ``osd ok-to-stop`` and ``pg dump``, OSDs what rados, rbd and radosgw-admin ask: without them these
-# wait for ever, while the monitors are well.
+# In a look: the programs that nobody has answered, with what is said of it. They fail at once then, not a wait later.
+WAITED: contextvars.ContextVar[dict[str, str] | None] = contextvars.ContextVar("WAITED", default=None)
+# Managers answer ``osd ok-to-stop`` and ``pg dump``, OSDs what ASK_OSDS ask: without them these wait for ever.
 NO_ANSWER = (
     "no monitor answered, or no manager, or nobody serves placement groups: look at 'ceph -s' and, where that hangs "
     "too, at 'systemctl status ceph-mon.target' on the monitors' hosts, then run it again"
@@ -73,8 +73,8 @@ def run(
         What errors call it, where a person would type something else.
     """
     shown, waited = shown or command, WAITED.get()
-    if waited and shown[0] in ASK_MONITORS:
-        raise error(shown, NO_MONITOR)
+    if waited and shown[0] in waited:
+        raise error(shown, waited[shown[0]])
     done = _done(command, stdin, limit, shown)
     if ok is None or done.returncode in ok:
         return done.stdout
@@ -86,7 +86,7 @@ def run(
         raise error(shown, KILLED.format(-done.returncode) + (f"; it said: {printed}" if printed else ""))
     step = f"; {NO_MONITOR}" if UNREACHABLE.search(printed) else ""
     if step and waited is not None:
-        waited.append(printed)
+        waited.update(dict.fromkeys(ASK_MONITORS, NO_MONITOR))
     raise error(shown, f"exit status {done.returncode}: {printed}{step}")
 
 
@@ -261,13 +261,8 @@ def _stated(function: Callable[..., dict], asks_cluster: bool) -> Callable[..., 
         try:
             return function(name, *args, **kwargs)
         except CommandExecutionError as err:
-            test = function.__globals__["__opts__"]["test"]
-            return {
-                "name": name,
-                "result": None if test and asks_cluster else False,
-                "changes": {},
-                "comment": str(err),
-            }
+            unknown = asks_cluster and function.__globals__["__opts__"]["test"]
+            return {"name": name, "result": None if unknown else False, "changes": {}, "comment": str(err)}
 
     return stated
 
@@ -281,10 +276,9 @@ def _done(
     command: Sequence[str], stdin: str | None, limit: float, shown: Sequence[str]
 ) -> subprocess.CompletedProcess[str]:
     pipe = subprocess.PIPE
+    given = None if stdin is None else pipe
     try:
-        process = subprocess.Popen(
-            command, stdin=None if stdin is None else pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
-        )
+        process = subprocess.Popen(command, stdin=given, stdout=pipe, stderr=pipe, text=True, errors="replace")
     except FileNotFoundError:
         raise error(shown, NO_PROGRAM) from None
     except OSError as err:
@@ -292,7 +286,9 @@ def _done(
     try:
         out, errors = process.communicate(stdin, timeout=limit)
     except subprocess.TimeoutExpired:
-        step = NO_ANSWER if shown[0] in ASK_MONITORS else NO_END
+        step, waited = NO_ANSWER if shown[0] in ASK_MONITORS else NO_END, WAITED.get()
+        if waited is not None and shown[0] in ASK_OSDS:
+            waited.update(dict.fromkeys(ASK_OSDS, NO_ANSWER))
         raise error(shown, f"did not end within {limit} s; {step}") from None
     finally:
         if process.poll() is None:

@@ -233,3 +233,21 @@ def test_a_module_says_that_no_monitor_answers(with_pillar, program, impatient, 
     arguments, command = CALLED[name]
     with pytest.raises(CommandExecutionError, match=f"^'{command} .*' on .*: did not end .*; no monitor answered"):
         modules[name](*arguments)
+
+
+def test_what_osds_are_to_answer_is_waited_for_once_by_a_look(program, tmp_path):
+    """radosgw-admin takes 120 s for each of the gateways' users; monitors and managers may be well."""
+    program("radosgw-admin", f"echo $1 >>{tmp_path}/asked; exec sleep 60")
+    program("rados", f"echo $1 >>{tmp_path}/asked")
+    program("ceph", "echo well")
+    look = halocline.WAITED.set({})
+    try:
+        first = raised(["radosgw-admin", "one"], limit=0.5)
+        assert "did not end within 0.5 s; no monitor answered, or no manager, or nobody serves placement" in first
+        for command in (["radosgw-admin", "two"], ["rados", "three"]):
+            assert "nobody serves placement groups: look at 'ceph -s'" in raised(command, limit=0.5)
+        assert halocline.run(["ceph", "-s"]) == "well\n"
+    finally:
+        halocline.WAITED.reset(look)
+    assert halocline.run(["rados", "four"]) == ""
+    assert (tmp_path / "asked").read_text().split() == ["one", "four"]

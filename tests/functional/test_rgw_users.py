@@ -2,6 +2,7 @@
 
 import json
 
+import halocline
 import pytest
 
 RECORD = {"user_id": "ops", "display_name": "ops", "keys": [{"user": "ops", "access_key": "ops", "secret_key": "S"}]}
@@ -55,3 +56,20 @@ def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, 
     assert modules["cluster_rgw_users.apply"](user, "rgw_users.ops") == changed
     assert json.loads((tmp_path / "record").read_text())["data"]["caps"] == left
     assert modules["cluster_rgw_users.changes"](user, "rgw_users.ops") == []
+
+
+def test_gateways_pools_that_do_not_answer_are_waited_for_once(with_pillar, tmp_path, monkeypatch):
+    """120 s for each user."""
+    done = halocline._done
+    monkeypatch.setattr(halocline, "_done", lambda words, stdin, limit, shown: done(words, stdin, 0.5, shown))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "radosgw-admin").write_text(f"#!/bin/sh\necho $* >>{tmp_path}/asked\nexec sleep 60\n")
+    (tmp_path / "radosgw-admin").chmod(0o755)
+    users = [{**USER, "name": name, "secret": "rgw_users.ops"} for name in ("alice", "bob", "carol")]
+    told = {"ceph": {"services": {"radosgw": {"users": users}}}, "ceph_secrets": {"rgw_users.ops": "S"}}
+    without = [{"id": "ceph-service-rgw-users-credentials"}]
+    applied = with_pillar(**told)["state.sls"]("ceph.service.rgw-users", pillar=told, exclude=without)
+    states = sorted(applied.raw.values(), key=lambda state: state["__run_num__"])
+    assert [state["result"] for state in states] == [False] * 4
+    assert "did not end within 0.5 s; no monitor answered" in states[0]["comment"]
+    assert (tmp_path / "asked").read_text().splitlines() == ["metadata get user:alice"]

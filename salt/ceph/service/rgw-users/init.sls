@@ -1,5 +1,9 @@
 # Users of the gateways, made on the master's host; their keys, for the admin alone.
+ceph-service-rgw-users:
+  cluster_rgw_users.answered:
+    - users: {{ pillar['ceph']['services']['radosgw']['users'] | tojson }}
 {%- for user in pillar['ceph']['services']['radosgw']['users'] %}
+
 ceph-service-rgw-users-{{ user['name'] }}:
   cluster_rgw_users.present:
     - name: {{ user['name'] | tojson }}
@@ -8,6 +12,8 @@ ceph-service-rgw-users-{{ user['name'] }}:
     - access_key: {{ user['access_key'] | tojson }}
     - max_buckets: {{ user['max_buckets'] | tojson }}
     - caps: {{ user['caps'] | tojson }}
+    - require:
+      - cluster_rgw_users: ceph-service-rgw-users
 {%- endfor %}
 
 ceph-service-rgw-users-credentials:
