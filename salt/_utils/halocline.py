@@ -153,12 +153,16 @@ def side_by_side(
     """Return a function's answers to tuples of arguments, in their order; so many are called at once.
 
     Salt's dunders live in a context of the calling thread, so each call gets a copy of it. ``each`` is called in that
-    thread with every answer as it comes.
+    thread with every answer as it comes. Where a call raises, those that have not begun are not made.
     """
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(contextvars.copy_context().run, function, *call) for call in calls]
-        for future in concurrent.futures.as_completed(futures):
-            each(future.result())
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                each(future.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         return [future.result() for future in futures]
 
 

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 
 import halocline
 import pytest
@@ -251,3 +252,17 @@ def test_what_osds_are_to_answer_is_waited_for_once_by_a_look(program, tmp_path)
         halocline.WAITED.reset(look)
     assert halocline.run(["rados", "four"]) == ""
     assert (tmp_path / "asked").read_text().split() == ["one", "four"]
+
+
+def test_where_one_of_several_calls_fails_those_that_have_not_begun_are_not_made():
+    """Each of ten questions to monitors that hang waits for 30 s: the first that ends tells."""
+    made = []
+
+    def ask(question):
+        made.append(question)
+        time.sleep(0.02)
+        raise CommandExecutionError("no monitor answered")
+
+    with pytest.raises(CommandExecutionError, match="no monitor answered"):
+        halocline.side_by_side(ask, [(number,) for number in range(200)], 2)
+    assert len(made) < 200
