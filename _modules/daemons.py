@@ -15,6 +15,7 @@ import halocline_socket
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
+AT_ONCE = 64  # daemons asked side by side: each that hangs takes all of its time
 RESTART = 300  # seconds: a gateway ends what it was asked before (rgw_exit_timeout_secs is 120)
 RUN = Path("/run/ceph")
 WANTED = (Path("/etc/systemd/system"), Path("/run/systemd/system"))  # where links say what is started at boot
@@ -38,14 +39,15 @@ def running() -> dict[str, dict]:
 
         salt 'osdnode1' daemons.running
     """
+    sockets = [(path, part) for path in sorted(RUN.glob("*.asok")) if (part := SOCKET.fullmatch(path.name))]
+    asked = [(path, "version", LIMIT) for path, _ in sockets]
+    answers = halocline.side_by_side(halocline_socket.ask, asked, AT_ONCE)
     daemons = {}
-    for path in sorted(RUN.glob("*.asok")):
-        part = SOCKET.fullmatch(path.name)
-        if part and halocline_socket.ask(path, "version", LIMIT) is not None:
-            unit = f"{UNITS.get(part['type'], 'ceph-' + part['type'])}@{part['id']}"
-            if part["type"] == "client" and not __salt__["service.status"](unit):
-                continue  # ceph-fuse, or a program with librados: no daemon of ours
-            daemons[part["name"]] = {"type": part["type"], "id": part["id"], "unit": unit, "socket": str(path)}
+    for path, part in (socket for socket, answer in zip(sockets, answers, strict=True) if answer is not None):
+        unit = f"{UNITS.get(part['type'], 'ceph-' + part['type'])}@{part['id']}"
+        if part["type"] == "client" and not __salt__["service.status"](unit):
+            continue  # ceph-fuse, or a program with librados: no daemon of ours
+        daemons[part["name"]] = {"type": part["type"], "id": part["id"], "unit": unit, "socket": str(path)}
     return daemons
 
 

@@ -6,6 +6,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -181,3 +182,20 @@ def test_a_daemon_is_asked_by_its_admin_socket(answer: bytes | None, read: dict 
             pool.submit(serve)
             assert halocline_socket.ask(path, "mon_status", 60) == read
         assert halocline_socket.ask(path.with_name("none"), "mon_status", 60) is None
+
+
+def test_daemons_that_hang_are_waited_for_together(
+    python_module: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """60 s each, one after the other, of a host with a dozen OSDs that are stopped in the kernel."""
+    module, together = python_module("daemons"), threading.Barrier(12)
+
+    def ask(path: Path, *_: object) -> dict | None:
+        together.wait(5)
+        return {} if path.name == "ceph-osd.3.asok" else None
+
+    for number in range(12):
+        (tmp_path / f"ceph-osd.{number}.asok").touch()
+    monkeypatch.setattr(module, "RUN", tmp_path)
+    monkeypatch.setattr(module.halocline_socket, "ask", ask)
+    assert list(module.running()) == ["osd.3"]
