@@ -14,7 +14,7 @@ from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, by_name, several
 from runners.engine import answer
 from runners.engine.asking import jobs, minions, taking_part
-from runners.engine.cluster import daemon_restart, gateways
+from runners.engine.cluster import daemon_restart, gateways, maintained
 from runners.engine.hosts import upgrading
 from runners.engine.looks import stage_look
 from runners.engine.runs import one_at_a_time, stage_lock
@@ -59,8 +59,8 @@ def restart(test: bool = False) -> dict[str, Any]:
 
     A host's daemons are restarted when Ceph says ``ok-to-stop``, and the next host's when they are back and nothing is
     wrong that was not before. A host without Ceph's leave is waited for while that may change, then left out by name,
-    and the others are restarted. Where daemons do not come back, nothing else is touched. The next run goes on. What
-    moves, and what no restart makes, such as a flag or a crash report, is a warning.
+    and the others are restarted. Where the cluster does not answer, or daemons do not come back, nothing else is
+    touched. The next run goes on. What moves, and what no restart makes (a flag, a crash report), is a warning.
 
     test
         Only say which.
@@ -103,6 +103,8 @@ def _restarted(opts: Mapping) -> dict[str, Any]:
         who, listed = several(list(turn), most=FEW), several(names, "more", FEW * FEW)
         if why := daemon_restart.needed(opts, kind, names):
             left.append(f"{who}: not restarted {listed}: {why}")
+            if maintained.HANGS in why:  # nobody says more of the others, and each would be waited for as long
+                break
             continue
         try:
             verdict = daemon_restart.restart(opts, kind, turn)

@@ -205,6 +205,17 @@ def test_a_host_without_cephs_leave_is_named_and_the_others_are_restarted(runner
     assert runners["daemon.restart"]()["changes"] == {"node2": ["osd.2", "osd.3"]}
 
 
+@pytest.mark.parametrize("who", ["no monitor answered", "no monitor answered, or no manager"])
+def test_a_cluster_that_does_not_answer_is_waited_for_once_and_nothing_else_is_touched(runners, cluster, who):
+    """Not 120 s and more for each host."""
+    hangs = f"'ceph osd ok-to-stop' on salt: did not end within 60 s; {who}: look at 'ceph -s'"
+    cluster.refused = dict.fromkeys("2345", hangs)
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and done["changes"] == {"node1": ["osd.0", "osd.1"]}
+    assert f"node2: not restarted osd.2, osd.3: {hangs}" in done["error"] and "node3: " not in done["error"]
+    assert 120 <= cluster.seconds < 200
+
+
 def test_osds_are_restarted_as_many_hosts_at_once_as_ceph_allows(runners, cluster):
     """After the first host alone; a host some of whose OSDs are not allowed waits for its own turn."""
     cluster.beside = ["4", "5"]
