@@ -29,7 +29,10 @@ def show() -> answer.Answer:
         salt-run health.show
     """
     plan = health.plan(__opts__)
-    verdict = health.judged(__opts__, plan, excused=_excused())
+    try:  # where nobody answers the first question, the second one would be waited for as long
+        verdict = judge.judge(health.look(__opts__), plan, excused=_excused())
+    except ProposalError as err:
+        verdict = judge.unreachable(str(err))
     data = {kind: judge.lines(getattr(verdict, kind), every=True) for kind in ("wrong", "moves", "known")}
     lines = report.text(verdict)
     if any(len(judge.lines(getattr(verdict, kind))) < len(own) for kind, own in data.items()):

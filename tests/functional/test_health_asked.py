@@ -490,7 +490,14 @@ def test_a_cluster_that_does_not_answer_holds_back_no_deploy_and_is_an_error_at_
     before, after = deploy(runners, cluster)
     assert before["text"] == "nothing is known of the cluster before: no monitor answered"
     assert after["retcode"] == 1 and "wrong  no monitor answered" in after["error"]
-    assert runners["health.show"]()["retcode"] == 1
+
+
+def test_where_the_cluster_does_not_answer_health_is_asked_for_once(runners, cluster):
+    """30 s with monitors that hang, 315 with a minion that does."""
+    cluster.cluster_health_inspect = cluster.cluster_maintenance_hosts = lambda _: ProposalError("no monitor answered")
+    shown = runners["health.show"]()
+    assert shown["retcode"] == 1 and "no monitor answered" in str(shown)
+    assert [function for _, function, *_ in cluster.asked] == ["cluster_health.inspect"]
 
 
 ROOM = {"osds": 6, "per_osd": 250, "used": 0, "size": 3, "free": 24 << 30, "host_free": {}}
