@@ -16,8 +16,9 @@ from proposals.files.site import site
 from proposals.pillar import named, retiring
 from proposals.pillar import served as served_files
 from proposals.text.errors import ProposalError
-from runners.engine.asking import minions
+from runners.engine.asking import jobs, minions
 from runners.engine.master import disengaged
+from runners.engine.removal import purging
 from runners.engine.runs import stage_lock
 
 FSID, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -435,3 +436,21 @@ def test_interrupted_at_any_moment_the_same_command_goes_on(
         done = purge(runners, wipe=True)
         assert done.get("retcode", 0) == 0, (at, done)
         gone(cluster, paths, True)
+
+
+def test_a_host_that_does_not_answer_is_asked_for_one_of_its_disks_alone(cluster, master, paths, monkeypatch):
+    """It is given up after five minutes, and has sixty disks."""
+    asked, one = [], jobs.one
+
+    def counted(opts, minion, *words, **named):
+        asked.append(minion)
+        return one(opts, minion, *words, **named)
+
+    monkeypatch.setattr(jobs, "one", counted)
+    cluster.silent, cluster.held = {"node2"}, set()
+    whole = [(node, SimpleNamespace(id=MINE, serial=serial)) for node in ("node2", "node3") for serial in "xyz"]
+    with pytest.raises(ProposalError) as caught:
+        purging._wipe(master.opts(), SimpleNamespace(fsid=FSID, whole=whole), paths.purge, print)
+    said = str(caught.value)
+    assert (said.count("does not answer"), said.count("which disk did you mean")) == (3, 3)
+    assert asked == ["node2", *["node3"] * 3]

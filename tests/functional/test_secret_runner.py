@@ -10,7 +10,7 @@ from saltmaster import Master
 
 from proposals.files.site import site
 from proposals.pillar import secrets
-from proposals.stages.replies import Replies
+from proposals.stages.replies import SILENT, Replies
 from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs, minions
 from runners.engine.cluster import daemon_restart
@@ -318,6 +318,17 @@ def test_keys_without_an_osd_osds_that_are_down_and_hosts_that_fail_hold_back_no
         "osd.5: node1: no answer",
     ]
     assert played.restarted == [("osd", {"node1": ["osd.3"]}), ("osd", {"node1": ["osd.7"]})]
+
+
+def test_a_host_that_does_not_answer_is_asked_for_one_of_its_osds_alone(run, played, paths, knows):
+    """It is given up after five minutes, and has sixty OSDs."""
+    knows(node1="aes256k")
+    played.osds += [OSD | {"id": 4}, OSD | {"id": 5}]
+    played.older, silent = ["osd.3", "osd.4", "osd.5"], f"node1: {SILENT}"
+    played.fails["osd_keyring.check"] = silent
+    done = run("rotate", "osd.*")
+    assert done["retcode"] == 2 and done["error"].splitlines()[1:] == [f"osd.{each}: {silent}" for each in (3, 4, 5)]
+    assert [asked[1] for asked in played.asked].count("osd_keyring.check") == 1
 
 
 def test_an_osd_of_which_a_step_fails_ends_the_rotation_of_all(run, played, paths, knows):

@@ -11,6 +11,7 @@ from typing import Any
 
 from proposals.files.site import site
 from proposals.pillar import key_store, secrets
+from proposals.stages import replies
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted, several
 from runners.engine import answer
@@ -43,10 +44,21 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
     return _rotated(opts, osd, _checked(opts, osd), test)
 
 
-def _checked(opts: Mapping, osd: Mapping[str, Any]) -> str:
-    """The minion of an OSD, whose host can give it another key. Raises ProposalError."""
+def _checked(opts: Mapping, osd: Mapping[str, Any], silent: set[str] | None = None) -> str:
+    """The minion of an OSD, whose host can give it another key. Raises ProposalError.
+
+    silent
+        Minions that did not answer when another OSD of theirs was checked: they are not waited for again.
+    """
     minion = planned.minion_of(opts, osd)
-    jobs.one(opts, minion, "osd_keyring.check", [osd["id"], osd["fsid"]], bool)
+    if silent and minion in silent:
+        raise ProposalError(f"{minion}: {replies.SILENT}")
+    try:
+        jobs.one(opts, minion, "osd_keyring.check", [osd["id"], osd["fsid"]], bool)
+    except ProposalError as err:
+        if silent is not None and replies.SILENT in str(err):
+            silent.add(minion)
+        raise
     return minion
 
 
@@ -103,14 +115,15 @@ def rotate_older(opts: Mapping, test: bool) -> str:
     if test:
         names = several([f"osd.{osd_id}" for osd_id in older], "more")
         return f"{names} would get fresh keys, one after the other, and be restarted"
-    left = []
+    left: list[str] = []
+    silent: set[str] = set()
     for osd_id in older:
         stage_lock.free(opts)  # one may have begun meanwhile: configure forgets the key that hosts are lent
         osd = _osd(opts, osd_id)
         try:
             if not osd["up"]:
                 raise ProposalError(f"is down: 'salt-run secret.rotate osd.{osd_id}' would start it")
-            minion = _checked(opts, osd)
+            minion = _checked(opts, osd, silent)
         except ProposalError as err:  # nothing of it was changed: the others need not wait for it
             left.append(f"osd.{osd_id}: {err}")
             continue

@@ -142,15 +142,20 @@ def _sure(begun: Record, done: Replies) -> None:
 
 
 def _wipe(opts: Mapping, begun: Record, path: Path, tell: Tell) -> Record:
-    """Wipe the disks that are not wiped yet, one after the other; what one refuses holds back no other.
+    """Wipe the disks that are not wiped yet, one after the other; what one refuses holds back no other. A host that
+    does not answer is asked once: for each of its disks it would be waited for as long.
 
     Each one that is wiped is a line beside the record: that has thousands of disks, and is not written for each.
     """
-    against, wiped = [], []
+    against, wiped, silent = [], [], set()
     for minion, disk in begun.whole:
         try:
+            if minion in silent:
+                raise ProposalError(replies.SILENT)
             _wipe_one(opts, begun.fsid, minion, disk)
         except ProposalError as err:
+            if replies.SILENT in str(err):
+                silent.add(minion)
             against.append(f"{minion} {disk.id}: {err}")
             continue
         tell(f"{minion} {disk.id} serial {disk.serial} is wiped")
