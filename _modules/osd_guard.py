@@ -7,9 +7,11 @@ uuids of this cluster). Nothing here writes.
 
 import mmap
 import os
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+LIMIT = 60  # seconds for a disk to be read: one that sleeps takes 15, the kernel gives a command 30 and tries again
 BLOCK = 4096  # bytes: a multiple of every disk's sectors
 Planned = Sequence[tuple[str, Mapping]]  # the way that a part is made, and the part
 
@@ -65,6 +67,16 @@ def gone(disk: str) -> str | None:
 
     CLI Example: for ``osd.absent``.
     """
+    told: list[str | None] = []
+    # A thread that nobody waits for: what hangs in the kernel over a dying disk may never end.
+    reader = threading.Thread(target=lambda: told.append(_unread(disk)), daemon=True)
+    reader.start()
+    reader.join(LIMIT)
+    return told[0] if told else f"{disk} cannot be read (no answer within {LIMIT} s)"
+
+
+def _unread(disk: str) -> str | None:
+    """What ``gone`` says, whenever the disk answers."""
     try:
         node = os.open(disk, os.O_RDONLY | os.O_DIRECT)
     except FileNotFoundError:

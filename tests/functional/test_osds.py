@@ -196,6 +196,18 @@ def test_a_disk_whose_ends_cannot_be_read_is_gone_too(modules, disk, python_modu
     assert MIB - 4096 in asked
 
 
+def test_a_disk_that_hangs_is_gone_too_and_holds_nobody_up(modules, python_module, monkeypatch, tmp_path):
+    """A stage's look asks it of every host: over a device that queues for ever it never ended."""
+    monkeypatch.setattr(python_module("osd_guard"), "LIMIT", 0.3)
+    os.mkfifo(path := tmp_path / "hangs")  # whose opening waits for who writes
+    asked = threading.Thread(target=lambda: told.append(modules["osd_guard.gone"](str(path))), daemon=True)
+    told: list[str] = []
+    asked.start()
+    asked.join(10)
+    os.close(os.open(path, os.O_RDWR))
+    assert told == [f"{path} cannot be read (no answer within 0.3 s)"]
+
+
 def test_a_dead_disk_that_the_kernel_lists_with_no_size_is_gone_too(modules, disk):
     path = disk("dead")
     os.truncate(path, 0)
