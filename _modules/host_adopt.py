@@ -124,7 +124,9 @@ def _on_volumes() -> Iterator[dict]:
     """Those of ``ceph-volume lvm``, by the tags of their volumes."""
     try:
         groups = __salt__["disks_lvm.groups"]()
-    except CommandExecutionError:  # no LVM
+    except CommandExecutionError:
+        if any(SYSTEMD.glob("*.wants/ceph-volume@lvm-*")):
+            raise  # without it these would be no OSDs, or of the form that their folders have
         return
     parts: dict[str, dict[str, Mapping]] = {}
     for volume in (volume for group in groups.values() for volume in group["volumes"]):

@@ -119,6 +119,20 @@ def test_tags_of_volumes_tell_an_osd_of_ceph_volumes(host, python_module):
     assert osd["devices"] == {"data": "/dev/vg/block", "db": "/dev/vg/db"}
 
 
+def test_volumes_that_are_not_told_are_no_osds_on_folders(host, python_module):
+    """LVM that does not answer, as over a dying disk, hid them: adoption took them for others."""
+    module = python_module("host_adopt")
+
+    def hangs():
+        raise CommandExecutionError("'lvs' on node1: did not end within 60 s")
+
+    with LoaderModuleMock({module: {"__salt__": {"disks_lvm.groups": hangs}}}):
+        assert module.osds()[OSD]["form"] == "raw"
+        atomic.write(host / f"systemd/multi-user.target.wants/ceph-volume@lvm-0-{OSD}.service", "")
+        with pytest.raises(CommandExecutionError, match="did not end within 60 s"):
+            module.osds()
+
+
 def test_a_journal_that_is_a_file_is_no_device(modules, host):
     (host / "lib/osd/ceph-0/journal").symlink_to("/srv/journals/osd0")
     told = json.loads((host / f"etc/osd/1-{SIMPLE}.json").read_text())
