@@ -78,7 +78,8 @@ def ask(questions: Sequence[Sequence[str]], client: Client) -> list[Any]:
 
 
 def attempt(questions: Sequence[Question], client: Client) -> list[Any]:
-    """Return what ``ask`` does, with the error of each command that fails in place of its answer.
+    """Return what ``ask`` does, with the error of each command that fails in place of its answer. Raises
+    CommandExecutionError where no monitor answers.
 
     questions
         The words of each, and what it reads, which may be a secret.
@@ -134,6 +135,8 @@ def _attempted(words: Sequence[str], given: str, client: Client) -> Any:
     try:
         return _alone(words, given, client)
     except CommandExecutionError as err:
+        if halocline.NO_MONITOR in str(err) or halocline.NO_ANSWER in str(err):
+            raise  # the others would be waited for as long
         return err
 
 

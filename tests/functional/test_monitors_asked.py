@@ -67,6 +67,18 @@ def test_without_the_binding_ceph_is_asked(ask, monitors, ceph):  # noqa: F811
     assert ask(DUMP, TREE) == [[1], [1]]
 
 
+@pytest.mark.parametrize("ends", ["echo timed out >&2; exit 1", "exec sleep 60"])
+def test_without_the_binding_monitors_that_hang_are_waited_for_once(tmp_path, monkeypatch, ends):
+    """Not for each of a host's OSDs, and of a removal's weights."""
+    (tmp_path / "ceph").write_text(f"#!/bin/sh\necho $* >>{tmp_path}/typed\n{ends}\n")
+    (tmp_path / "ceph").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    asker = halocline_monitors.Client(connect=1, limit=1)
+    with pytest.raises(CommandExecutionError, match="no monitor answered"):
+        halocline_monitors.attempt([(["osd", "crush", "reweight", f"osd.{osd}", "0"], "") for osd in range(3)], asker)
+    assert len((tmp_path / "typed").read_text().splitlines()) == 1
+
+
 def test_a_command_is_given_to_the_monitors_in_their_form():
     forms = {
         "osd pool ls detail": {"prefix": "osd pool ls", "detail": "detail"},
