@@ -12,6 +12,7 @@ from salt.exceptions import CommandExecutionError
 
 START = 120  # seconds until the API answers after its start
 CALL = 300  # seconds for one call: an image is opened on every gateway, one after the other
+READ = 60  # seconds for one that changes nothing: it takes less than one
 USER = "admin"
 Call = tuple[str, str, dict]  # a line for the admin, path and form of a call
 
@@ -184,12 +185,17 @@ def _call(host: str, path: str, form: dict | None = None, what: str = "read", me
     )
     login = f"{USER}:{__pillar__['ceph_secrets']['iscsi-api']}".encode()
     request.add_header("Authorization", f"Basic {base64.b64encode(login).decode()}")
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener, limit = urllib.request.build_opener(urllib.request.ProxyHandler({})), READ if data is None else CALL
     try:
-        with opener.open(request, timeout=CALL) as answer:
+        with opener.open(request, timeout=limit) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as err:
         raise CommandExecutionError(f"{what}: the iSCSI gateway says {err.code}: {_message(err.read())}") from err
+    except TimeoutError as err:  # it takes connections: it does not start, it hangs
+        raise CommandExecutionError(
+            f"{what}: the iSCSI gateway {host} has not answered within {limit} s: look at 'systemctl status "
+            "rbd-target-api' and 'ceph -s' there"
+        ) from err
     except OSError as err:  # nobody listens yet, or it ends
         raise ConnectionError(str(err)) from err
 

@@ -171,3 +171,19 @@ def test_a_gateway_whose_daemon_does_not_run_is_named(python_module, stopped):
         told = module.gateway()
     assert told["failed"] == ([f"{stopped} does not run"] if stopped else [])
     assert told["passed"] == ([] if stopped else ["gateway: 1 disks"])
+
+
+def test_a_gateway_that_takes_connections_and_never_answers_is_asked_once(with_pillar, python_module, monkeypatch):
+    """As where its pool's placement groups serve nobody; 300 s were given to that, as to what makes an image."""
+    with socket.create_server(("127.0.0.1", 0)) as api:
+        told = {"igw": {"port": api.getsockname()[1]}}
+        modules = with_pillar(ceph={"services": told}, ceph_secrets={"iscsi-api": "secret"})
+        monkeypatch.setattr(python_module("iscsi"), "READ", 0.2)
+        with pytest.raises(
+            CommandExecutionError, match=r"gateway 127\.0\.0\.1 has not answered within 0\.2 s: look at"
+        ):
+            modules["iscsi.config"]("127.0.0.1")
+        api.settimeout(0)
+        api.accept()
+        with pytest.raises(BlockingIOError):
+            api.accept()
