@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proposals.networking import proof, tables
-from proposals.stages.replies import Replies
+from proposals.stages.replies import SILENT, Problem, Replies
 from runners.engine.cluster import network_proof
 
 FEW = ["a", "b", "c", "d", "e", "f"]
@@ -133,3 +133,23 @@ def test_pairs_that_could_not_measure_share_a_line(network, monkeypatch):
     data = seen.data["public"]
     assert data["problems"] == failed and len(data["below"]) == 100
     assert "osd000, osd001 and 98 more hosts: 900 Mb/s of the 20000 Mb/s" in "\n".join(seen.tables)
+
+
+@pytest.mark.parametrize("when", ["links_proof.serve", "links_proof.rate"])
+def test_a_host_that_does_not_answer_is_waited_for_once(monkeypatch, when):
+    """Two minutes: not in each of a hundred rounds."""
+    waited = []
+
+    def ask(_, hosts, function, arguments=(), kind=dict, timeout=60):
+        away = {"b"} & set(hosts) if arguments and arguments[0] in (when, "links_proof.rate") else set()
+        waited.extend(away)
+        answer = True if not arguments or arguments[0] == "links_proof.serve" else 9000.0
+        return Replies(dict.fromkeys(sorted({*hosts} - away), answer), [Problem(host, SILENT, True) for host in away])
+
+    monkeypatch.setattr(network_proof.jobs, "ask", ask)
+    hosts = {host: {"address": f"10.0.0.{number}"} for number, host in enumerate(FEW, start=1)}
+    rates, together, failed = network_proof._measured({}, hosts, 1, 1)
+    assert waited == ["b"] and {host for pair in (*rates, *together) for host in pair} == set(FEW) - {"b"}
+    assert (
+        len(rates) == 10 and len(together) == 4 and len(failed) == 6 and all("does not answer" in it for it in failed)
+    )

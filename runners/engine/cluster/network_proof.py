@@ -95,28 +95,42 @@ def bonds(opts: Mapping) -> Proof:
 
 
 def _measured(opts: Mapping, hosts: Hosts, seconds: int, streams: int) -> tuple[proof.Rates, proof.Rates, list[str]]:
-    """Rates of all pairs in Mb/s, round by round; those of all against the first; what failed, by pair."""
+    """Rates of all pairs in Mb/s, round by round; those of all against the first; what failed, by pair. A host that
+    serves none, or does not answer, is left out of the rounds that follow.
+    """
     limit = (len(hosts) + 2) * (seconds + 20)  # servers end by themselves, whatever becomes of this process
     served = proof.served(sorted(hosts))
     rates: proof.Rates = {}
     problems = []
     try:
-        _each(opts, {host: [hosts[host]["address"], served[host], limit] for host in hosts}, "links_proof.serve")
+        serve = {host: [hosts[host]["address"], served[host], limit] for host in hosts}
+        lost = {host: str(said) for host, said in _each(opts, serve, "links_proof.serve").items() if said is not True}
         for clients in proof.schedule(sorted(hosts)):
-            measured, failed = proof.rates(clients, _round(opts, hosts, clients, seconds, streams))
+            measured, failed = proof.rates(clients, _round(opts, hosts, clients, seconds, streams, lost))
             rates |= measured
             problems += failed
         clients = proof.all_against_first(sorted(hosts))
-        together, failed = proof.rates(clients, _round(opts, hosts, clients, seconds, streams))
+        together, failed = proof.rates(clients, _round(opts, hosts, clients, seconds, streams, lost))
     finally:
         jobs.ask(opts, hosts, "links_proof.stop", kind=bool)
     return rates, together, problems + failed
 
 
-def _round(opts: Mapping, hosts: Hosts, clients: proof.Round, seconds: int, streams: int) -> dict[str, object]:
-    """One round: each client measures towards its server, side by side."""
-    asked = {client: [hosts[server]["address"], port, seconds, streams] for client, (server, port) in clients.items()}
-    return _each(opts, asked, "links_proof.rate")
+def _round(
+    opts: Mapping, hosts: Hosts, clients: proof.Round, seconds: int, streams: int, lost: dict[str, str]
+) -> dict[str, object]:
+    """One round: each client measures towards its server, side by side. ``lost`` says why hosts are left out, and gets
+    those that do not answer now: each round would wait for them as long.
+    """
+    told: dict[str, object] = {}
+    for client, (server, _) in clients.items():
+        if left := [f"{host}: {lost[host]}" for host in (client, server) if host in lost]:
+            told[client] = "; ".join(left)
+    pairs = {client: pair for client, pair in clients.items() if client not in told}
+    asked = {client: [hosts[server]["address"], port, seconds, streams] for client, (server, port) in pairs.items()}
+    rated = _each(opts, asked, "links_proof.rate") if asked else {}
+    lost |= {client: replies.SILENT for client, said in rated.items() if said == replies.SILENT}
+    return told | rated
 
 
 def _each(opts: Mapping, arguments: Mapping[str, Sequence[Any]], function: str) -> dict[str, object]:
