@@ -11,7 +11,7 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 120  # seconds one command may take
+LIMIT = 300  # seconds one command may take: of dozens of OSDs that stop at once
 DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")
 
@@ -30,6 +30,30 @@ def stop(osd_id: int, fsid: str) -> dict[str, str]:
 
         salt 'osdnode1' osd_retire.stop 3 6b0c1f2e-0000-4000-8000-000000000000
     """
+    stop_all({fsid: osd_id})
+    return {"stopped": f"ceph-osd@{osd_id}"}
+
+
+def stop_all(osds: Mapping[str, int]) -> list[str]:
+    """Stop daemons of several OSDs together, and keep them from starting; return their units. Each that hangs takes its
+    time until systemd kills it: all of them take that once.
+
+    osds
+        Their numbers by their fsids. Where one number is another OSD's here, none is stopped.
+
+    CLI Example: for ``salt-run osd.replace``.
+    """
+    for fsid, osd_id in osds.items():
+        _here(osd_id, fsid)
+    units = [f"ceph-osd@{osd_id}" for osd_id in osds.values()]
+    starters = [f"ceph-volume@{kind}-{osd_id}-{fsid}" for fsid, osd_id in osds.items() for kind in ("lvm", "simple")]
+    _run(["systemctl", "disable", "--quiet", *units, *starters])
+    _run(["systemctl", "stop", *units, *(f"osd-devices@{osd_id}" for osd_id in osds.values())])
+    return units
+
+
+def _here(osd_id: int, fsid: str) -> None:
+    """Raise where a number is another OSD's on this host."""
     here = recorded(osd_id)["fsid"]
     if here is None:
         raise CommandExecutionError(
@@ -38,11 +62,6 @@ def stop(osd_id: int, fsid: str) -> dict[str, str]:
         )
     if here != fsid:
         raise CommandExecutionError(f"osd.{osd_id} of this host is the OSD with fsid {here}, not {fsid}")
-    units = [f"ceph-osd@{osd_id}", f"osd-devices@{osd_id}"]
-    starters = [f"ceph-volume@{kind}-{osd_id}-{fsid}" for kind in ("lvm", "simple")]
-    _run(["systemctl", "disable", "--quiet", units[0], *starters])
-    _run(["systemctl", "stop", *units])
-    return {"stopped": units[0]}
 
 
 def retire(osd_id: int, fsid: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ DEVICE = "/dev/disk/by-id/wwn-0x2f"
 class Cluster(Minions):
     """What minions answer. What must not be is asserted where it would happen."""
 
-    CHANGES = ("stop", "destroy", "free")
+    CHANGES = ("stop_all", "destroy", "free")
 
     def __init__(self, osds):
         super().__init__()
@@ -86,10 +86,11 @@ class Cluster(Minions):
         own |= {fsid: place["id"] for fsid, place in self.waiting[minion].items()}
         return {fsid: number for fsid, number in own.items() if fsid in fsids}
 
-    def osd_retire_stop(self, minion, number, fsid):
-        assert self.records[number] == {**self.records[number], "fsid": fsid, "host": minion}
+    def osd_retire_stop_all(self, minion, osds):
         assert not self.refused, "stopped without leave"
-        self.osds[number]["up"] = 0
+        for fsid, number in osds.items():
+            assert self.records[number] == {**self.records[number], "fsid": fsid, "host": minion}
+            self.osds[number]["up"] = 0
 
     def cluster_osds_destroy(self, _, number, fsid):
         assert self.osds[number]["fsid"] == fsid and not self.osds[number]["up"]
@@ -160,7 +161,7 @@ def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_perso
     assert f"node2 {DEVICE} carries the DB or WAL of 2 OSDs: osd.2, osd.3" in text and LINES in text
     assert "about 100 GiB are rebuilt" in text and "their numbers and places wait" in text
     assert [function for _, function in cluster.log] == [
-        *["osd_retire.stop"] * 2,
+        "osd_retire.stop_all",  # those that hang are killed after 90 s each
         *["cluster_osds.destroy"] * 2,
         *["osd_retire.free"] * 2,
     ]

@@ -53,6 +53,18 @@ def test_an_osd_that_is_planned_is_not_stopped(host):
     assert ["systemctl", "stop", "ceph-osd@3", "osd-devices@3"] in ran
 
 
+def test_osds_of_a_device_stop_together_or_none_does(host, tmp_path):
+    module, _, ran = host
+    (tmp_path / "records/4").write_text(f"fsid {OTHER}\nblock x\n")
+    with pytest.raises(CommandExecutionError, match=f"osd.4 of this host is the OSD with fsid {OTHER}, not {FSID}x"):
+        module.stop_all({FSID: 3, f"{FSID}x": 4})
+    assert ran == []
+    assert module.stop_all({FSID: 3, OTHER: 4}) == ["ceph-osd@3", "ceph-osd@4"]
+    assert [words for words in ran if "stop" in words] == [
+        ["systemctl", "stop", "ceph-osd@3", "ceph-osd@4", "osd-devices@3", "osd-devices@4"]
+    ]
+
+
 def test_a_record_that_says_nothing_is_none(host, tmp_path):
     module, _, _ = host
     (tmp_path / "records/4").write_text("")

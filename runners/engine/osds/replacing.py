@@ -185,8 +185,8 @@ def carry_out(opts: Mapping, look: Look) -> list[str]:
     Interrupted at any moment, the same again goes on. Raises ProposalError with Ceph's no.
     """
     stage_log.note(opts, "osd.replace", "begins", osds=look.names, minion=look.minion, device=look.device)
-    for osd in (osd for osd in look.osds if osd.alive):
-        jobs.one(opts, look.minion, "osd_retire.stop", [osd.id, osd.fsid])
+    if look.alive:
+        jobs.one(opts, look.minion, "osd_retire.stop_all", [{osd.fsid: osd.id for osd in look.osds if osd.alive}], list)
     if why := spared.leave(opts, lambda: _refused(opts, look), LEAVE):
         raise ProposalError("\n".join([*_not_safe(opts, look, why), STOPPED]))
     for osd in (osd for osd in look.osds if osd.alive):
