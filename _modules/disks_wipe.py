@@ -44,7 +44,8 @@ def inspect(device: str) -> dict:
         listed = ", ".join(disk["device"] for disk in host["ceph_disks"])
         raise CommandExecutionError(f"{device} is not a disk of this host; it has {listed}")
     content = host["inspected"].get(node, {})
-    clusters = {osd["fsid"]: osd.get("cluster") for other in host["inspected"].values() for osd in other["osds"]}
+    labels = [osd for other in host["inspected"].values() for osd in other["osds"]]
+    clusters = {osd["fsid"]: osd["cluster"] for osd in labels if osd.get("cluster")}
     osds = [{"cluster": clusters.get(osd["fsid"]), **osd} for osd in content.get("osds", [])]
     table = __salt__["disks.partitions"](node) or {"partitions": []}
     named = [part["name"] for part in table["partitions"] if _is_uuid(part["name"])]

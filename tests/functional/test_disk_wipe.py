@@ -56,6 +56,37 @@ def test_the_osds_whose_journals_lie_on_a_disk_are_those_that_it_may_belong_to(p
         assert wipe.inspect(DISK)["fsids"] == ["osd-3"]
 
 
+@pytest.fixture
+def inspected(python_module):
+    """A function: what is told of a disk, with what was read of it and of others."""
+    wipe = python_module("disks_wipe")
+
+    def told(contents, **asks):
+        disks = [{"device": node, "size": 9, "in_use": []} for node in contents]
+        asks = {
+            "disks.inspect": lambda: {"ceph_disks": disks, "inspected": contents},
+            "disks.partitions": lambda node: None,
+            "disks_kernel.held": lambda node: None,
+            "disks_kernel.identity": lambda node: {"serial": "S"},
+            "disks_kernel.partition_nodes": lambda node: [],
+            "disks_lvm.groups": dict,
+            "host_adopt.osds": dict,
+            **asks,
+        }
+        with LoaderModuleMock({wipe: {"__salt__": asks, "__pillar__": {}, "_locked": lambda node: None}}):
+            return wipe.inspect(DISK)
+
+    return told
+
+
+@pytest.mark.parametrize("data", ["/dev/sda", "/dev/sdzz"])
+def test_a_db_is_of_the_cluster_that_its_data_names_wherever_that_lies(inspected, data):
+    """Labels of DBs name none: that of another cluster would be wiped, as ours does not know its OSD."""
+    db, main = {"fsid": "a", "role": "db"}, {"fsid": "a", "role": "data", "cluster": "theirs"}
+    contents = {DISK: {"osds": [db]}, data: {"osds": [main]}}
+    assert inspected(dict(sorted(contents.items())))["osds"] == [{**db, "cluster": "theirs"}]
+
+
 def test_a_group_stays_where_lvm_did_not_answer(python_module):
     wipe = python_module("disks_wipe")
     with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):
