@@ -16,14 +16,16 @@ LIMIT = 120  # seconds one command may take
 UDEV = 30  # seconds for udev, which locks a disk while it looks at what has just changed on it
 EDGE = 1 << 20  # bytes at both ends of disk and partitions: GPTs, BlueStore's label, LVM's, MD's, ZFS's lie there
 NO_SERIAL = "none"
+TOLD = {"ceph_bluestore", "LVM2_member"}  # signatures of what is told of by labels and volumes
 HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid no wiping
 
 
 def inspect(device: str) -> dict:
-    """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, group, volumes,
-    osds, fsids}``.
+    """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, contents, group,
+    volumes, osds, fsids}``.
 
-    ``in_use`` tells why it must not be wiped. ``group`` is the volume group that would go with the disk: one on no
+    ``in_use`` tells why it must not be wiped. ``contents`` are the signatures in its partitions, but for those of which
+    ``osds`` and ``volumes`` tell. ``group`` is the volume group that would go with the disk: one on no
     other disk, of volumes of OSDs alone, which nothing has open; ``volumes`` what else LVM keeps there. ``osds`` are
     the BlueStore labels on it, those of DBs and WALs with the cluster that the data label beside them names; ``fsids``
     every OSD that it may belong to. Only reads.
@@ -47,6 +49,8 @@ def inspect(device: str) -> dict:
     labels = [osd for other in host["inspected"].values() for osd in other["osds"]]
     clusters = {osd["fsid"]: osd["cluster"] for osd in labels if osd.get("cluster")}
     osds = [{"cluster": clusters.get(osd["fsid"]), **osd} for osd in content.get("osds", [])]
+    nodes = __salt__["disks_kernel.partition_nodes"](node)
+    inside = [] if content.get("error") else [name for part in nodes for name in __salt__["disks.signatures"](part)]
     table = __salt__["disks.partitions"](node) or {"partitions": []}
     named = [part["name"] for part in table["partitions"] if _is_uuid(part["name"])]
     group = _group(node, content)
@@ -61,7 +65,8 @@ def inspect(device: str) -> dict:
         "serial": __salt__["disks_kernel.identity"](node)["serial"] or NO_SERIAL,
         "in_use": in_use,
         "signatures": content.get("signatures", []),
-        "partitions": __salt__["disks_kernel.partition_nodes"](node),
+        "partitions": nodes,
+        "contents": sorted(set(inside) - TOLD),
         "group": group,
         "volumes": content.get("volumes", []),
         "osds": osds,

@@ -87,6 +87,15 @@ def test_a_db_is_of_the_cluster_that_its_data_names_wherever_that_lies(inspected
     assert inspected(dict(sorted(contents.items())))["osds"] == [{**db, "cluster": "theirs"}]
 
 
+def test_what_lies_in_its_partitions_is_told(inspected):
+    """Whoever has partitioned it anew since; a part of an OSD is told by its label, a volume by LVM."""
+    inside = {f"{DISK}1": ["ext4"], f"{DISK}2": ["ceph_bluestore"], f"{DISK}3": ["LVM2_member"]}
+    asks = {"disks_kernel.partition_nodes": lambda node: list(inside), "disks.signatures": inside.get}
+    assert inspected({DISK: {"osds": []}}, **asks)["contents"] == ["ext4"]
+    dying = inspected({DISK: {"osds": [], "error": "does not answer"}}, **asks)
+    assert dying["contents"] == [] and "does not answer" in dying["in_use"]
+
+
 def test_a_group_stays_where_lvm_did_not_answer(python_module):
     wipe = python_module("disks_wipe")
     with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):

@@ -147,10 +147,11 @@ def changed(disk: Disk, seen: Mapping, fsid: str) -> list[str]:
         The cluster's.
     """
     against = [f"its size is {seen['size']}, it was {disk.size}"] if seen["size"] != disk.size else []
-    fresh = sorted(set(seen["signatures"]) - {*disk.signatures, "gpt", "PMBR", "ceph_bluestore"})
+    fresh = set(seen["signatures"]) - {*disk.signatures, "gpt", "PMBR", "ceph_bluestore"}
+    fresh |= set(seen.get("contents", ()))  # its partitions had labels, and nothing else; older modules do not tell
     others = [osd for osd in seen["osds"] if osd["fsid"] not in disk.osds or osd.get("cluster") not in (None, fsid)]
     strange = sorted(set(seen["fsids"]) - set(disk.osds))
-    against += [f"it carries {', '.join(fresh)}, which was not there"] if fresh else []
+    against += [f"it carries {', '.join(sorted(fresh))}, which was not there"] if fresh else []
     against += ["it carries an OSD that was not there"] if others or strange else []
     against += ["it has more partitions than it had"] if len(seen["partitions"]) > disk.partitions else []
     against += [f"it carries logical volume {names.shown(seen['volumes'][0])}"] if seen["volumes"] else []
