@@ -1,5 +1,6 @@
 """``salt-run secret.*`` by Salt's own loader of runners, over a site of its own and minions that are played."""
 
+import copy
 import json
 import shutil
 
@@ -355,6 +356,25 @@ def test_an_osd_that_is_down_is_started(run, played):
     assert "it was down and was started" in run("rotate", "osd.3")["text"]
     assert played.did()[-2:] == [("node1", "osd_keyring.start"), ("salt", "cluster_auth.replaced")]
     assert played.restarted == []
+
+
+@pytest.mark.parametrize("leave", ["", "Error EBUSY: unsafe to stop osd(s)"])
+def test_an_osd_that_came_up_meanwhile_is_restarted_by_cephs_leave_alone(run, played, monkeypatch, leave):
+    """As when its host boots while the key is told."""
+    played.osd["up"], one = False, played.one
+
+    def asked(opts, minion, function, *words, **named):
+        played.osd["up"], played.leave = played.osd["up"] or function == "osd_keyring.write", leave
+        return copy.deepcopy(one(opts, minion, function, *words, **named))
+
+    monkeypatch.setattr(played, "one", asked)
+    monkeypatch.setattr(jobs, "one", asked)
+    done = run("rotate", "osd.3")
+    assert ("node1", "osd_keyring.start") not in played.did()
+    assert played.restarted == ([] if leave else [("osd", {"node1": ["osd.3"]})])
+    said = f"came up meanwhile with its old key, and cannot be restarted now: {leave}" if leave else "was restarted"
+    assert said in done.get("error", done.get("text"))
+    assert (("salt", "cluster_auth.replaced") in played.did()) != bool(leave)  # osd.* goes on with it
 
 
 def test_an_osd_without_cephs_leave_keeps_its_key(run, played, paths):

@@ -80,14 +80,30 @@ def _rotated(opts: Mapping, osd: Mapping[str, Any], minion: str, test: bool = Fa
             f"{name} of {minion}: {err}; mend that and run 'salt-run secret.rotate {name}' soon: the cluster may "
             "have the new key and the OSD the old one"
         ) from err
-    if osd["up"]:
+    runs = osd["up"] or _came_up(opts, osd_id)
+    if runs:
         daemon_restart.restart(opts, "osd", {minion: [name]})
     else:
         jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
     jobs.cluster(opts, "cluster_auth.replaced", [name], bool)
-    if osd["up"]:
+    if runs:
         return f"{name} of {minion} has a fresh key and was restarted with it"
     return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
+
+
+def _came_up(opts: Mapping, osd_id: int) -> bool:
+    """Whether an OSD that was down runs by now, with the key from before. Raises ProposalError where it may not be
+    restarted: Ceph was not asked for its leave.
+    """
+    name = f"osd.{osd_id}"
+    if not _osds(opts).get(osd_id, {}).get("up"):
+        return False
+    if why := daemon_restart.needed(opts, "osd", [name]):
+        raise ProposalError(
+            f"{name} was down, came up meanwhile with its old key, and cannot be restarted now: {why}; run 'salt-run "
+            f"secret.rotate {name}' again soon"
+        )
+    return True
 
 
 @one_at_a_time.stops_daemons("secret.rotate")
