@@ -17,7 +17,7 @@ from proposals.pillar import named
 from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs, minions, planned
 from runners.engine.cluster import health
-from runners.engine.runs import stage_lock
+from runners.engine.runs import one_at_a_time, stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
@@ -245,6 +245,20 @@ def test_refused_while_data_would_be_lost_with_the_groups_by_name(runners, clust
     assert "what no other OSD has: placement groups 7.0 of pool alone (stale+active+clean), 7.1 of pool alone" in error
     assert "1 placement group: 1.a of pool p" in error and "no reported stats" in error
     assert "ceph osd out 2 3" in error and "ceph osd safe-to-destroy 2 3" in error and "disk.wipe" not in error
+
+
+def test_ceph_is_asked_when_no_other_command_stops_daemons_any_more(runners, cluster, monkeypatch):
+    """One that ended since it was asked first may have left OSDs stopped, or a disk may have died."""
+    before, alone = cluster.state(), one_at_a_time.alone
+
+    def ended(*words):
+        cluster.refused = ["Error EBUSY: unsafe to stop osd(s) at this time (12 PGs are or would become offline)"]
+        return alone(*words)
+
+    monkeypatch.setattr(one_at_a_time, "alone", ended)
+    done = runners["osd.replace"](host="node2", device="SSD2")
+    assert done["retcode"] == 2 and "would become offline" in done["error"]
+    assert cluster.state() == before and cluster.log == []
 
 
 def test_what_ceph_takes_back_once_they_stopped_ends_it_before_anything_is_destroyed(runners, cluster):

@@ -184,6 +184,8 @@ def carry_out(opts: Mapping, look: Look) -> list[str]:
 
     Interrupted at any moment, the same again goes on. Raises ProposalError with Ceph's no.
     """
+    if refused := against(opts, look):  # since it was asked first, another command may have stopped daemons, and ended
+        raise ProposalError("\n".join(refused))
     stage_log.note(opts, "osd.replace", "begins", osds=look.names, minion=look.minion, device=look.device)
     if look.alive:
         jobs.one(opts, look.minion, "osd_retire.stop_all", [{osd.fsid: osd.id for osd in look.osds if osd.alive}], list)
