@@ -152,11 +152,12 @@ def deploy() -> dict[str, dict]:
 
 
 def report() -> dict[str, dict]:
-    """Return each planned OSD as it lies on this host: ``{osds: {fsid: {id, parts}}, names}``.
+    """Return each planned OSD as it lies on this host: ``{osds: {fsid: {id, parts, unread}}, names}``.
 
-    ``parts`` is ``{role: {node, disk, size}}``, from the partitions, volumes and labels themselves: sizes are their
-    real bytes, ``disk`` is the device that they are on, the id is the label's. ``names`` tells what device each
-    planned disk's name is now.
+    ``unread`` is why its label cannot be read, ``None`` where it can or there is none. ``parts`` is
+    ``{role: {node, disk, size}}``, from the partitions, volumes and labels themselves: sizes are their real bytes,
+    ``disk`` is the device that they are on, the id is the label's. ``names`` tells what device each planned disk's name
+    is now.
 
     CLI Example:
 
@@ -166,7 +167,11 @@ def report() -> dict[str, dict]:
     """
     planned = plan()
     groups = _groups(planned)
-    osds = {osd["fsid"]: {"id": _call(osd, "made", groups), "parts": _call(osd, "parts", groups)} for osd in planned}
+    osds = {}
+    for osd in planned:
+        unread = __salt__["osd_guard.unread"](osd)
+        osd_id = None if unread else _call(osd, "made", groups)
+        osds[osd["fsid"]] = {"id": osd_id, "parts": _call(osd, "parts", groups), "unread": unread}
     places = [place for osd in planned for place in (*osd["parts"].values(), *osd["moves"].values()) if place]
     disks = {place["disk"] for place in places}
     return {"osds": osds, "names": {disk: str(Path(disk).resolve()) for disk in sorted(disks)}}
@@ -187,10 +192,12 @@ def _absent(planned: Sequence[Mapping], lost: Mapping[str, str]) -> dict[str, st
 
 
 def _gone(planned: Sequence[Mapping]) -> dict[str, str]:
-    """Why each disk of planned OSDs that is gone is."""
+    """Why each disk of planned OSDs that is gone is, or carries a label that cannot be read."""
     disks = sorted({part["disk"] for osd in planned for part in osd["parts"].values()})
     reasons = halocline.side_by_side(__salt__["osd_guard.gone"], [(disk,) for disk in disks], _at_once())
-    return {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
+    lost = {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
+    unread = {osd["parts"]["data"]["disk"]: why for osd in planned if (why := __salt__["osd_guard.unread"](osd))}
+    return {**unread, **lost}
 
 
 def _problems(planned: Sequence[Mapping], lost: Mapping[str, str]) -> dict[str, str]:

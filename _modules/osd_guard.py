@@ -13,6 +13,7 @@ from pathlib import Path
 
 LIMIT = 60  # seconds for a disk to be read: one that sleeps takes 15, the kernel gives a command 30 and tries again
 BLOCK = 4096  # bytes: a multiple of every disk's sectors
+SLOTS = Path("/dev/disk/by-partuuid")
 Planned = Sequence[tuple[str, Mapping]]  # the way that a part is made, and the part
 
 
@@ -94,6 +95,27 @@ def _unread(disk: str) -> str | None:
         return f"{disk} cannot be read ({err.strerror})"
     finally:
         os.close(node)
+    return None
+
+
+def unread(osd: Mapping) -> str | None:
+    """Return why the label of an OSD cannot be read, though both ends of its disk may be; ``None`` where it can, or
+    where there is no slot for it.
+
+    osd
+        One of ``osd_plan.osds``.
+
+    CLI Example: for ``osd.absent``.
+    """
+    part = osd["parts"]["data"]
+    node = SLOTS / part["partuuid"]
+    if osd["method"] == "lvm":
+        node = Path(__salt__["osd_names.path"](part["disk"], osd["fsid"], "data", part["partuuid"]))
+    try:
+        if node.exists():
+            __salt__["disks_label.read"](str(node))
+    except OSError as err:
+        return f"{part['disk']} cannot be read ({err.strerror})"
     return None
 
 

@@ -146,7 +146,10 @@ def _as_it_lies(osd: dict, record: Mapping | None) -> None:
     volumes = record.get("volumes", {})
     name = osd["parts"]["data"]["partuuid"]
     node = Path(volumes[name]["node"] if name in volumes else BY_PARTUUID / name)
-    label = __salt__["disks_label.read"](str(node)) if node.exists() else None
+    try:
+        label = __salt__["disks_label.read"](str(node)) if node.exists() else None
+    except OSError:
+        return  # its disk dies: it is left out, and holds back no other
     if not label or label["fsid"] != osd["fsid"] or not label.get("ready"):
         return  # in the making: the plan is what holds
     for role in ("db", "wal"):

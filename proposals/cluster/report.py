@@ -92,6 +92,8 @@ def _line(minion: str, uuid: str, wanted: Mapping, answer: Mapping, known: Mappi
     problems = []
     if answer is SILENT:
         problems.append("is not known: its host did not answer")
+    elif osd.get("unread"):
+        problems.append(f"is not known: {osd['unread']}")
     elif osd["id"] is None:
         problems.append("is not made: run ceph.stage.deploy")
     elif not metadata or "bluestore_bdev_partition_path" not in metadata:

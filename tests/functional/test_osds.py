@@ -214,6 +214,54 @@ def test_a_dead_disk_that_the_kernel_lists_with_no_size_is_gone_too(modules, dis
     assert modules["osd_guard.gone"](path) == f"{path} cannot be read (it has no size)"
 
 
+@pytest.mark.parametrize("method", ["raw", "lvm"])
+def test_an_osd_whose_label_cannot_be_read_holds_back_no_other(python_module, monkeypatch, tmp_path, method):
+    """Its disk dies, though its ends are read still: looks at the host broke off with a traceback."""
+    osd, guard, begun = python_module("osd"), python_module("osd_guard"), []
+    for name in "ab":
+        (tmp_path / name).touch()
+    todo = [{"fsid": name, "method": method, "parts": {"data": {"disk": name, "partuuid": name}}} for name in "ab"]
+
+    def read(node):
+        if node.endswith("a"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    asked = {
+        "osd_plan.osds": lambda: [{**each, "moves": {}} for each in todo],
+        "osd_guard.gone": lambda disk: None,
+        "osd_guard.unread": guard.unread,
+        "osd_names.path": lambda disk, *_: tmp_path / disk,
+        "disks_label.read": read,
+        "disks_lvm.groups": dict,
+        "daemons.units": lambda _: {},
+        f"osd_{method}.whole": lambda one, *_: begun.append(one["fsid"]) or True,
+        f"osd_{method}.made": lambda one, *_: read(one["fsid"]) or 4,
+        f"osd_{method}.parts": lambda *_: {},
+    }
+    monkeypatch.setattr(guard, "SLOTS", tmp_path)
+    for module in (osd, guard):
+        monkeypatch.setattr(module, "__salt__", asked)
+    assert osd.absent() == {"a": "a cannot be read (Input/output error)"} and osd.missing() == ["a"]
+    assert osd.deploy() == {"made": {}, "started": {}, "failed": {}} and set(begun) == {"b"}
+    told = osd.report()["osds"]
+    assert (told["a"]["id"], told["a"]["unread"]) == (None, "a cannot be read (Input/output error)")
+    assert (told["b"]["id"], told["b"]["unread"]) == (4, None)
+
+
+def test_where_an_osd_lies_that_has_moved_is_planned_though_its_label_cannot_be_read(python_module, monkeypatch):
+    module, record = python_module("osd_plan"), {"slots": {"data": "slot", "db": "second"}}
+
+    def read(node):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(module, "__salt__", {"disks_label.read": read})
+    monkeypatch.setattr(module, "BY_PARTUUID", Path("/dev"))
+    parts = {"data": {"disk": DATA, "partuuid": "null"}, "db": {"disk": FAST, "partuuid": "first"}}
+    osd = {"fsid": UUIDS[0], "parts": {role: dict(part) for role, part in parts.items()}, "moves": {}}
+    module._as_it_lies(osd, record)
+    assert osd["parts"] == parts
+
+
 def test_a_foreign_disk_stops_although_another_is_gone(storage, loaders, disk, tmp_path):
     """The state's word: what is gone is told and no failure; what is there and not as recorded is one."""
     here, away = disk("here"), str(tmp_path / "away")
@@ -239,6 +287,7 @@ def test_a_disk_that_comes_and_goes_is_never_used_without_the_guard(storage, dis
     asked = {name: modules[name] for name in ("osd_plan.osds", "osd_plan.problems", "osd_raw.whole", "daemons.units")}
     asked |= {
         "osd_guard.gone": lambda _: next(answers),
+        "osd_guard.unread": lambda _: None,
         "osd_guard.problem": lambda disk, *_: looked.append(disk) or "holds ext4",
         "disks_kernel.in_use": dict,
         "osd_raw_parts.make": lambda osds: written.append(osds) or [],
