@@ -123,7 +123,7 @@ def deploy() -> dict[str, dict]:
     if problems := _problems(everything, lost):
         raise CommandExecutionError("; ".join(f"{disk}: {problem}" for disk, problem in problems.items()))
     there = {osd["fsid"]: osd_id for osd in todo if (osd_id := _call(osd, "made", groups)) is not None}
-    left = _left(todo, there)
+    left = _bare(todo, there, groups) | _left(todo, there)
     todo = [osd for osd in todo if osd["fsid"] not in left]
     __salt__["osd_plan.needs_aio"](todo)
     waiting = __salt__["osd_register.waiting"](todo)
@@ -224,6 +224,18 @@ def _left(todo: Sequence[Mapping], there: Mapping[str, int]) -> dict[str, str]:
         fsid: f"osd.{there[fsid]} has left the cluster, and {disks[fsid]} holds it still: "
         "'salt-run disk.wipe' makes room for a new one, then run the stage again"
         for fsid in (__salt__["osd_register.unknown"](sorted(there)) if there else ())
+    }
+
+
+def _bare(todo: Sequence[Mapping], there: Mapping[str, int], groups: Mapping) -> dict[str, str]:
+    """Why OSDs whose data is whole are not started: an empty DB or WAL in place of their own would not be theirs."""
+    lacks = {osd["fsid"]: _call(osd, "lacks", groups) for osd in todo if osd["fsid"] in there}
+    return {
+        fsid: f"osd.{there[fsid]} is made, and its {' and '.join(roles)} lies on no disk of this host where it is "
+        "planned: bring its device back, then run the stage again; where that is gone for good, 'salt-run osd.replace "
+        f"{there[fsid]}' gives the OSD up"
+        for fsid, roles in lacks.items()
+        if roles
     }
 
 

@@ -58,6 +58,14 @@ def parts(osd: Mapping, groups: Mapping) -> dict[str, dict]:
     }
 
 
+def lacks(osd: Mapping, groups: Mapping) -> list[str]:
+    """Return which parts of an OSD have no volume. Arguments as for ``made``.
+
+    CLI Example: for ``osd.deploy``.
+    """
+    return sorted(osd["parts"].keys() - _volumes(osd, groups).keys())
+
+
 def make(osd: Mapping) -> int:
     """Prepare, activate and start one OSD, as far as that is not done; return its id.
 

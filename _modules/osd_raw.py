@@ -69,6 +69,19 @@ def parts(osd: Mapping, groups: Mapping | None = None) -> dict[str, dict]:
     return places
 
 
+def lacks(osd: Mapping, groups: Mapping | None = None) -> list[str]:
+    """Return which parts of an OSD have no slot, by name or in the table of their disk. Arguments as for ``made``.
+
+    CLI Example: for ``osd.deploy``.
+    """
+
+    def slots(disk: str) -> list[str]:
+        return [part["uuid"] for part in (__salt__["disks.partitions"](disk) or {"partitions": []})["partitions"]]
+
+    missing = {role: part for role, part in osd["parts"].items() if not _node(part).exists()}
+    return [role for role, part in missing.items() if part["partuuid"] not in slots(part["disk"])]
+
+
 def make(osd: Mapping) -> int:
     """Register, format, record and start one OSD, as far as that is not done; return its id.
 

@@ -411,6 +411,7 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
         "osd_register.unknown": lambda fsids: [fsid for fsid in fsids if fsid == "a"],
         "osd_raw_parts.make": lambda osds: begun.extend(one["fsid"] for one in osds) or [],
         "osd_raw.made": lambda one, groups: {"a": 3, "b": 4}.get(one["fsid"]),
+        "osd_raw.lacks": lambda one, groups: [],
         "osd_raw.make": lambda one: one["new"][0] if one["new"] else {"b": 4}[one["fsid"]],
     }
     for name, answer in {"plan": todo, "_problems": {}, "_gone": {}, "_todo": todo}.items():
@@ -420,6 +421,40 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
     done = osd.deploy()
     assert (done["made"], done["started"]) == ({"c": 5}, {"b": 4}) and begun == ["b", "c"]
     assert done["failed"].keys() == {"a"} and "osd.3 has left the cluster, and /dev/a holds it" in done["failed"]["a"]
+
+
+@pytest.mark.parametrize("method", ["raw", "lvm"])
+def test_an_osd_that_is_made_gets_no_empty_db(python_module, monkeypatch, tmp_path, method):
+    """Its DB's device is away, and another one is planned: it would not start, and two slots would have one name."""
+    osd, way, begun, table = python_module("osd"), python_module(f"osd_{method}"), [], []
+    parts = {role: {"disk": f"/dev/{role}", "partuuid": role} for role in ("data", "db")}
+    todo = [{"fsid": "a", "method": method, "parts": parts}]
+    (tmp_path / "data").touch()
+    groups = {"/dev/data": {"volumes": [{"slot": "data"}]}}
+    asked = {
+        "disks.partitions": lambda disk: {"partitions": table} if disk == "/dev/db" else None,
+        "event.send": lambda tag, data: None,
+        "osd_plan.needs_aio": lambda osds: None,
+        "osd_register.waiting": lambda osds: {},
+        "osd_register.new": lambda osds: {},
+        "osd_register.unknown": lambda fsids: [],
+        f"osd_{method}_parts.make": lambda osds: begun.extend(one["fsid"] for one in osds) or [],
+        f"osd_{method}.made": lambda one, groups: 3,
+        f"osd_{method}.lacks": way.lacks,
+        f"osd_{method}.make": lambda one: 3,
+    }
+    for name, answer in {"plan": todo, "_problems": {}, "_gone": {}, "_todo": todo, "_groups": groups}.items():
+        monkeypatch.setattr(osd, name, lambda *_, answer=answer: answer)
+    monkeypatch.setattr(way, "_node", lambda part: tmp_path / part["partuuid"], raising=False)
+    monkeypatch.setattr(osd.halocline, "run", lambda words: None)
+    for module in (osd, way):
+        monkeypatch.setattr(module, "__salt__", asked)
+    done = osd.deploy()
+    assert done["started"] == {} and begun == []
+    assert "osd.3 is made, and its db lies on no disk of this host where it is planned" in done["failed"]["a"]
+    table.append({"uuid": "db"})  # in the table, and the kernel or udev is late
+    groups["/dev/db"] = {"volumes": [{"slot": "db"}]}
+    assert osd.deploy() == {"made": {}, "started": {"a": 3}, "failed": {}} and begun == ["a"]
 
 
 @pytest.mark.parametrize("encrypted", ["0", "1"])
