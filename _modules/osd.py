@@ -206,10 +206,11 @@ def _problems(planned: Sequence[Mapping], lost: Mapping[str, str]) -> dict[str, 
     if impossible or not planned:
         return impossible
     parts: dict[str, list[tuple[str, Mapping]]] = {}
+    absent = _absent(planned, lost)  # they need no room now; of one that has moved nobody knows which slot is its own
     for osd in planned:
         for part in osd["parts"].values():
             if part["disk"] not in lost:
-                parts.setdefault(part["disk"], []).append((osd["method"], part))
+                parts.setdefault(part["disk"], []).extend([] if osd["fsid"] in absent else [(osd["method"], part)])
     in_use = __salt__["disks_kernel.in_use"]()
     groups = _groups(planned)
     calls = [(disk, in_use, parts[disk], groups.get(str(Path(disk).resolve()))) for disk in sorted(parts)]

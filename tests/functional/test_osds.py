@@ -277,6 +277,39 @@ def test_a_foreign_disk_stops_although_another_is_gone(storage, loaders, disk, t
     assert bad.result is False and here in bad.comment and away not in bad.comment
 
 
+def test_an_osd_that_is_left_out_needs_no_room_beside_its_slot(python_module, monkeypatch, room):
+    """Its DB has moved, so its slot there has its second name, and its data disk, which alone says so, is gone."""
+    osd, guard, names = python_module("osd"), python_module("osd_guard"), ["second", "other"]
+    table = {"guid": "ours", "partitions": [{"start": MIB, "size": 40 * GIB, "uuid": name} for name in names]}
+    table["partitions"][1]["start"] += 40 * GIB
+    size = 80 * GIB + 2 * MIB
+    todo = [
+        {"fsid": fsid, "method": "raw", "parts": {"data": {"disk": data}, "db": {"disk": "fast", "partuuid": slot}}}
+        for fsid, data, slot in (("a", "gone", "first"), ("b", "here", "other"))
+    ]
+    for each in todo:
+        each["parts"]["db"]["size"], each["parts"]["data"]["size"] = 40 * GIB, None
+        each["parts"]["data"]["partuuid"] = each["fsid"]
+    asked = {
+        **room,
+        "osd_plan.problems": dict,
+        "osd_guard.problem": guard.problem,
+        "disks_kernel.in_use": dict,
+        "disks_kernel.identity": lambda disk: {"size": size, "serial": "S"},
+        "disks.partitions": lambda disk: {**table, "partitions": []} if disk == "here" else table,
+        "osd_names.table_guid": lambda disk: "ours",
+        "osd_names.ours": lambda part: True,
+        "osd_space.place": python_module("osd_space").place,
+    }
+    for module in (osd, guard):
+        monkeypatch.setattr(module, "__salt__", asked)
+    recorded = dict.fromkeys(("here", "fast"), {"size": size, "serial": "S"})
+    monkeypatch.setattr(osd, "__pillar__", {"ceph": {"storage": {"disks": recorded}}})
+    monkeypatch.setattr(guard.Path, "exists", lambda path: True)
+    assert osd._problems(todo, {"gone": "gone is not on this host"}) == {}
+    assert "has no room: 0.0 GiB" in osd._problems(todo, {})["fast"]
+
+
 def test_a_disk_that_comes_and_goes_is_never_used_without_the_guard(storage, disk, monkeypatch, python_module):
     """It is there when deploy begins, cannot be read when the guards look, and is there again: nothing is written."""
     here, looked, written = disk("here"), [], []
