@@ -98,7 +98,7 @@ def _restarted(opts: Mapping) -> dict[str, Any]:
     done: dict[str, list[str]] = {}
     left: list[str] = []
     verdict = Verdict()
-    for kind, turn in _turns(steps):
+    for kind, turn in _turns(steps, done):
         names = [name for own in turn.values() for name in own]
         who, listed = several(list(turn), most=FEW), several(names, "more", FEW * FEW)
         if why := daemon_restart.needed(opts, kind, names):
@@ -133,11 +133,20 @@ def _of_kind(waiting: Mapping[str, Mapping], kind: str) -> dict[str, list[str]]:
     return {minion: names for minion, names in named.items() if names}
 
 
-def _turns(steps: Mapping[str, order.Waiting]) -> Iterator[tuple[str, dict[str, Sequence[str]]]]:
-    """In Ceph's order, each kind in its turns; active managers and metadata servers last, as standbys take over."""
+def _turns(
+    steps: Mapping[str, order.Waiting], done: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, dict[str, Sequence[str]]]]:
+    """In Ceph's order, each kind in its turns; active managers and metadata servers last, as standbys take over.
+
+    ``done`` is what was restarted so far: hosts of OSDs go alone until one has, as one without leave is left out.
+    """
+
+    def passed() -> bool:
+        return any(name.startswith("osd.") for names in done.values() for name in names)
+
     for kind, waiting in steps.items():
         last = upgrading.active(jobs.cluster(__opts__, upgrading.SEEN, kind=dict)) if kind in ("mgr", "mds") else set()
-        turns = daemon_restart.turns(__opts__, kind, order.in_order(waiting, last))
+        turns = daemon_restart.turns(__opts__, kind, order.in_order(waiting, last), passed=passed)
         yield from ((kind, turn) for turn in turns)
 
 

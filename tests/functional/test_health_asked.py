@@ -232,6 +232,14 @@ def test_osds_are_restarted_as_many_hosts_at_once_as_ceph_allows(runners, cluste
     assert leave == ["['0', '1']", "['2', '3']", "['4', '5']"]
 
 
+def test_no_two_hosts_go_at_once_before_one_has_gone_alone(runners, cluster):
+    """The first one has not Ceph's leave: nobody has seen yet that OSDs come up with what they read now."""
+    cluster.refused["0"], cluster.beside, cluster.dead = NO, ["4", "5"], {"osd.2"}
+    error = runners["daemon.restart"]()["error"]
+    assert "node1: not restarted" in error and "osd.2: has not come up again" in error
+    assert cluster.restarted() == ["node2"]
+
+
 @pytest.mark.parametrize("boot", [3, 20])
 @pytest.mark.parametrize("moves", [False, True])
 def test_leave_is_asked_for_when_the_groups_of_the_last_host_are_reported(runners, cluster, boot, moves):

@@ -1,6 +1,6 @@
 """The restart of daemons of one kind: in turns, by Ceph's leave before, and until they are back after."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any
 
@@ -19,7 +19,13 @@ WAITING = "waiting"  # what a stage keeps for its last step: the daemons that wa
 QUORUM = 60  # seconds for a monitor to be in quorum again
 
 
-def turns(opts: Mapping, kind: str, waiting: Waiting, asker: str | None = None) -> Iterator[dict[str, Sequence[str]]]:
+def turns(
+    opts: Mapping,
+    kind: str,
+    waiting: Waiting,
+    asker: str | None = None,
+    passed: Callable[[], bool] = lambda: True,
+) -> Iterator[dict[str, Sequence[str]]]:
     """Yield whose daemons of a kind stop in one turn, host by host; of OSDs, after a first host, as many hosts at once
     as Ceph allows at that moment (``ok-to-stop --max``), which is a failure domain at most.
 
@@ -31,13 +37,15 @@ def turns(opts: Mapping, kind: str, waiting: Waiting, asker: str | None = None) 
         The daemons' names by minion, in their order.
     asker
         The minion that asks the cluster; without, the one with the role master.
+    passed
+        Whether a turn has gone through, of one who goes on where one has not: until then hosts go alone.
     """
     left, canary = dict(waiting), True
     while left:
         several = kind == "osd" and not canary and len(left) > 1
         turn = order.together(left, _allowed(opts, left, asker)) if several else [next(iter(left))]
         yield {minion: left.pop(minion) for minion in turn}
-        canary = False
+        canary = canary and not passed()
 
 
 def _allowed(opts: Mapping, waiting: Waiting, asker: str | None) -> list[str]:
