@@ -73,8 +73,8 @@ def _again(osds: Sequence[Mapping], kept: Mapping[str, Mapping]) -> dict[str, in
 def new(osds: Sequence[Mapping]) -> dict[str, tuple[int, str] | str]:
     """Give the cluster OSDs and their keys, all at once; return ``{fsid: (id, key)}``, or why one was not given.
 
-    The same fsid gives the same number again. Where the key of an interrupted run is lost, what that run registered is
-    taken back first.
+    The same fsid gives the same number again, unless that OSD ran: it was made, and its data may be wanted. Where the
+    key of an interrupted run is lost, what that run registered is taken back first.
 
     osds
         Of ``osd.plan``; ``id`` where one takes over the number of a destroyed OSD, else it gets the lowest free one.
@@ -85,10 +85,14 @@ def new(osds: Sequence[Mapping]) -> dict[str, tuple[int, str] | str]:
         return {}
     lost = {osd["fsid"] for osd in osds if not (KEYS / osd["fsid"]).exists()}
     kind = _type() if lost else OLD
-    keys = {osd["fsid"]: _key(osd["fsid"], kind) for osd in osds}
-    questions = [_new(osd, keys[osd["fsid"]]) for osd in osds]
     given: dict[str, tuple[int, str] | str] = {}
-    for osd, question, answer in zip(osds, questions, halocline_monitors.attempt(questions, CLIENT), strict=True):
+    if kept := {osd["fsid"] for osd in osds} - lost:  # with its own key the monitors give an OSD again, ran it or not
+        given.update({osd["uuid"]: str(_ran(osd["osd"])) for osd in _dump() if osd["uuid"] in kept and _began(osd)})
+    todo = [osd for osd in osds if osd["fsid"] not in given]
+    keys = {osd["fsid"]: _key(osd["fsid"], kind) for osd in todo}
+    questions = [_new(osd, keys[osd["fsid"]]) for osd in todo]
+    answers = halocline_monitors.attempt(questions, CLIENT) if questions else []
+    for osd, question, answer in zip(todo, questions, answers, strict=True):
         fsid = osd["fsid"]
         try:
             if isinstance(answer, CommandExecutionError) and fsid in lost and forget(fsid):
@@ -166,18 +170,28 @@ def forget(fsid: str) -> bool:
 
     CLI Example: for ``osd_lvm.make``.
     """
-    osd_id, state = next(((osd["osd"], osd["state"]) for osd in _dump() if osd["uuid"] == fsid), (None, ()))
-    if osd_id is None:
+    known = next((osd for osd in _dump() if osd["uuid"] == fsid), None)
+    if known is None:
         return False
-    if "new" not in state:
+    if _began(known):
         (KEYS / f"{fsid}.begun").unlink(missing_ok=True)
-        raise CommandExecutionError(
-            f"osd.{osd_id} ran already and is not whole on its disks: look at what became of them; "
-            f"'salt-run osd.replace {osd_id}' destroys it and keeps its number for the next disk"
-        )
-    words = ["ceph", *CLIENT.options(), "osd", "purge-new", str(osd_id), "--yes-i-really-mean-it"]
+        raise _ran(known["osd"])
+    words = ["ceph", *CLIENT.options(), "osd", "purge-new", str(known["osd"]), "--yes-i-really-mean-it"]
     halocline.run(words, limit=CLIENT.limit)
     return True
+
+
+def _began(osd: Mapping) -> bool:
+    """Whether an OSD of the monitors' map was ever started."""
+    return "new" not in osd["state"]
+
+
+def _ran(osd_id: int) -> CommandExecutionError:
+    """Why an OSD that was started is not made anew."""
+    return CommandExecutionError(
+        f"osd.{osd_id} ran already and is not whole on its disks: look at what became of them; "
+        f"'salt-run osd.replace {osd_id}' destroys it and keeps its number for the next disk"
+    )
 
 
 def _class(osd: Mapping) -> str:

@@ -116,6 +116,19 @@ def test_all_osds_of_a_host_are_given_at_once_and_one_that_is_not_says_why(regis
     assert register.new([]) == {}
 
 
+def test_an_osd_that_ran_is_not_made_anew_though_its_key_is_kept(register, monitors):  # noqa: F811
+    """A run that was killed right behind its start left the key. With it the monitors would give its number again, and
+    what lies behind a label that is damaged by now would be formatted."""
+    for fsid, number in (("a", 3), ("b", 4)):
+        monitors.answer({"prefix": "osd new", "uuid": fsid}, {"osdid": number})
+    osds = [{"fsid": "a", "class": None}, {"fsid": "b", "class": None}]
+    given = register.new(osds)
+    known = [{"osd": 3, "uuid": "a", "state": ["exists", "up"]}, {"osd": 4, "uuid": "b", "state": ["exists", "new"]}]
+    monitors.answer({"prefix": "osd dump"}, {"osds": known})
+    again = register.new(osds)
+    assert "osd.3 ran already and is not whole on its disks" in again["a"] and again["b"] == given["b"]
+
+
 @pytest.mark.parametrize(
     ("taken", "begins"),
     [
