@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import halocline
 from salt.exceptions import CommandExecutionError
@@ -18,6 +19,7 @@ DATA_DIR = Path("/var/lib/ceph/osd")
 PARTS = {"raw": "osd_raw_parts", "lvm": "osd_lvm_parts"}
 SLOTS = {"raw": "osd_raw_slots", "lvm": "osd_lvm_slots"}
 ROLES = ("db", "wal")
+ASKED = "unspilled"  # in the file: its DB has nothing on its data disk
 LIMIT = 120  # seconds one command may take
 
 
@@ -63,8 +65,7 @@ def prepare(fsid: str) -> list[str]:
     method = osd["method"]
     parts = {role: {**to, "partuuid": _free_name(osd, role, to)} for role, to in _todo(osd).items() if to}
     for role, part in parts.items():
-        node = _node(osd, role, part["partuuid"])
-        if node and not _is_for(osd, node, part):
+        if (node := _node(osd, role, part["partuuid"])) and not _is_for(osd, node, part):
             __salt__[f"{SLOTS[method]}.free"](fsid, role, part["partuuid"])  # made for a place that is not planned now
     in_use = __salt__["disks_kernel.in_use"]()
     groups = __salt__["disks_lvm.groups"]() if method == "lvm" else {}
@@ -98,7 +99,7 @@ def move(fsid: str, may_stop: bool) -> bool:
             __salt__[f"{SLOTS[osd['method']]}.attach"](osd_id, fsid, record["slots"])
         with _mark(osd_id).open("a") as mark:
             halocline.locked(mark, f"osd.{osd_id} is being moved by another run")
-            return _moved(fsid, may_stop)
+            return _moved(fsid, may_stop, mark)
     except OSError as err:
         raise CommandExecutionError(f"osd.{osd_id}: {err}: mend that, and run it again") from err
 
@@ -117,7 +118,7 @@ def together(fsids: Sequence[str], may_stop: Sequence[str]) -> list[str]:
     return [fsid for fsid, boots in zip(fsids, boot, strict=True) if boots]
 
 
-def _moved(fsid: str, may_stop: bool) -> bool:
+def _moved(fsid: str, may_stop: bool, mark: IO) -> bool:
     """What ``move`` does, while no other run does it."""
     osd, record = _osd(fsid)
     osd_id, todo, way = record["id"], _todo(osd), SLOTS[osd["method"]]
@@ -126,8 +127,9 @@ def _moved(fsid: str, may_stop: bool) -> bool:
     if todo or record["moving"]:
         if runs and not may_stop:
             raise CommandExecutionError(f"osd.{osd_id} was down and runs by now: nothing was changed")
+        mark.truncate(0 if runs else None)  # what it said before it ran holds no more
         if "db" in todo and todo["db"] is None:
-            _unspilled(osd_id)
+            _unspilled(osd_id, fsid, way, record["slots"], mark)
         _run(["systemctl", "stop", f"ceph-osd@{osd_id}"])
         _alone(osd_id)
     for _ in ROLES:
@@ -152,16 +154,24 @@ def _after(osd: Mapping, record: Mapping, role: str, to: Mapping | None) -> dict
     return {**slots, role: _free_name(osd, role, to)} if to else slots
 
 
-def _unspilled(osd_id: int) -> None:
-    """Raise where a part of an OSD's DB lies on its data disk already: a file on both could not be copied twice."""
+def _unspilled(osd_id: int, fsid: str, way: str, slots: Mapping, mark: IO) -> None:
+    """Raise where a part of an OSD's DB lies on its data disk already: a file on both could not be copied twice. One
+    that was stopped for another move is started where it lies, to be asked.
+    """
     if not __salt__["service.status"](f"ceph-osd@{osd_id}"):
-        return  # it was asked before it was stopped
+        if _mark(osd_id).read_text() == ASKED:
+            return
+        __salt__["osd_copy.settle"](osd_id, fsid, way, slots)
+        _start(osd_id)
+        raise CommandExecutionError(f"osd.{osd_id} runs where it lay: it was stopped for another move: run it again")
     dump = json.loads(halocline.run(["ceph", "daemon", f"osd.{osd_id}", "perf", "dump", "bluefs"], limit=LIMIT))
     if spilled := dump["bluefs"]["slow_used_bytes"]:
         raise CommandExecutionError(
             f"osd.{osd_id} runs on: {spilled} bytes of its DB lie on the data disk already, expected 0, else a copy "
             f"that is interrupted could not begin again: 'ceph tell osd.{osd_id} compact', and run it again"
         )
+    mark.write(ASKED)
+    mark.flush()
 
 
 def free(fsid: str) -> list[str]:
@@ -174,8 +184,7 @@ def free(fsid: str) -> list[str]:
     """
     osd, record = _osd(fsid)
     way = SLOTS[osd["method"]]
-    left = _left(osd, record, _todo(osd))
-    mark = _mark(record["id"])
+    left, mark = _left(osd, record, _todo(osd)), _mark(record["id"])
     if not left and not mark.exists():
         return []
     as_recorded = __salt__[f"{way}.attached"](record["id"], fsid, record["slots"])
@@ -220,17 +229,15 @@ def _refused(osd: Mapping, record: Mapping, todo: Mapping) -> str:
 
 
 def _told(osd: Mapping, record: Mapping, left: Sequence[str], todo: Mapping) -> dict:
-    moves = {role: {"from": _without_name(osd["parts"].get(role)), "to": to} for role, to in todo.items()}
+    places = {role: {key: part[key] for key in ("disk", "size")} for role, part in osd["parts"].items() if role in todo}
+    moves = {role: {"from": places.get(role), "to": to} for role, to in todo.items()}
     osd_id, moving = record["id"], record["moving"]
     told = {"id": osd_id, "fsid": osd["fsid"], "refused": _refused(osd, record, todo), "moves": moves}
-    told |= {"moving": moving, "left": list(left), "nodes": _nodes(osd, record["slots"])}
+    slots = {role: name for role, name in record["slots"].items() if role in ROLES}
+    nodes = {role: str(Path(_node(osd, role, name)).resolve()) for role, name in slots.items()}
     begun = osd_id is not None and (moving is not None or _mark(osd_id).exists())
     running = osd_id is not None and __salt__["service.status"](f"ceph-osd@{osd_id}")
-    return {**told, "begun": begun, "running": running}
-
-
-def _without_name(part: Mapping | None) -> dict | None:
-    return {key: part[key] for key in ("disk", "size")} if part else None
+    return {**told, "moving": moving, "left": list(left), "nodes": nodes, "begun": begun, "running": running}
 
 
 def _todo(osd: Mapping) -> dict[str, dict | None]:
@@ -263,10 +270,9 @@ def _free_name(osd: Mapping, role: str, to: Mapping) -> str:
 def _left(osd: Mapping, record: Mapping, todo: Mapping) -> list[tuple[str, str]]:
     """The slots of an OSD, with their roles, in which no part of it lies, and none is to lie."""
     kept = {*record["slots"].values()}
-    names = [
-        (role, name) for role in ROLES if role not in todo for name in __salt__["osd_names.slots"](osd["fsid"], role)
-    ]
-    return [(role, name) for role, name in names if name not in kept and _node(osd, role, name)]
+    stay, names = [role for role in ROLES if role not in todo], __salt__["osd_names.slots"]
+    slots = [(role, name) for role in stay for name in names(osd["fsid"], role)]
+    return [(role, name) for role, name in slots if name not in kept and _node(osd, role, name)]
 
 
 def _mark(osd_id: int) -> Path:
@@ -283,10 +289,6 @@ def _alone(osd_id: int) -> None:
 
 def _node(osd: Mapping, role: str, name: str) -> str:
     return __salt__[f"{SLOTS[osd['method']]}.node"](osd["fsid"], role, name)
-
-
-def _nodes(osd: Mapping, slots: Mapping) -> dict[str, str]:
-    return {role: str(Path(_node(osd, role, slots[role])).resolve()) for role in ROLES if role in slots}
 
 
 def _start(osd_id: int) -> None:

@@ -615,3 +615,24 @@ def test_a_db_that_has_spilled_over_stays(host):
     osd.spilled = 0
     migrate(osd)
     assert there(osd)
+
+
+@pytest.mark.parametrize("copying", [False, True])
+def test_a_db_that_has_spilled_over_stays_also_where_another_move_was_begun(host, copying):
+    """It was stopped for that one, which does not ask: it is started where it lies, and asked."""
+    for at in range(1, 30):
+        osd = host(*MOVES["a DB to another device"])
+        osd.kill = osd.steps + at
+        with pytest.raises(Killed):
+            migrate(osd)
+        if not osd.running and bool(osd.lying()["moving"]) == copying:
+            break
+    osd.kill, osd.moves, osd.spilled = None, BACK, 65536
+    with pytest.raises(CommandExecutionError, match="osd.3 runs where it lay: it was stopped for another move"):
+        migrate(osd)
+    with pytest.raises(CommandExecutionError, match="65536 bytes of its DB lie on the data disk already"):
+        migrate(osd)
+    assert osd.running and osd.links() == {"db": "db-1"} and not osd.lying()["moving"]
+    osd.spilled = 0
+    migrate(osd)
+    assert there(osd)
