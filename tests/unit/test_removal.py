@@ -149,6 +149,22 @@ def test_a_rule_of_two_steps_needs_enough_in_each():
     assert "its rule osd needs 3 of type rack: 2 would be left" in line
 
 
+@pytest.mark.parametrize("num", [0, 2, 3])
+def test_a_rule_of_two_sites_needs_no_more_of_them_than_its_copies(num):
+    """As stretch mode has it: as many sites as there are, two hosts each; four copies never need four sites."""
+    hosts = {f"s{site}": {f"{site}{host}": [3 * site + host] for host in range(3)} for site in range(2)}
+    crush, *_ = crush_map({"hosts": hosts, "pools": []})
+    crush.dump["rules"][0]["steps"][2:3] = [
+        {"op": "choose_firstn", "num": num, "type": "rack"},
+        {"op": "chooseleaf_firstn", "num": 2, "type": "host"},
+    ]
+    pools = [{"pool_name": "p", "size": 4, "crush_rule": 0, "pg_num": 8, "bytes_used": 4 << 30}]
+    assert domains.lacking(crush, pools, {0}) == []
+    (line,) = domains.lacking(crush, pools, {0, 1})
+    assert "needs 2 of type rack: 1 would be left" in line
+    assert room.rebuilt(crush, pools, range(6)) == 4 << 30  # each site holds two copies
+
+
 def test_a_hybrid_rule_places_its_copies_block_by_block():
     crush, *_ = crush_map({"hosts": {"a": [0], "b": [1], "c": [2]}, "pools": []})
     root = crush.dump["buckets"][-1]["id"]

@@ -23,6 +23,12 @@ class Block(NamedTuple):
     steps: Steps
     copies: int
 
+    @property
+    def domains(self) -> int:
+        """How many of its first step's type it needs: fewer than it may choose where each holds several copies."""
+        (most, _), *rest = self.steps
+        return min(most, math.ceil(self.copies / max(1, math.prod(count for count, _ in rest))))
+
 
 @dataclass(frozen=True)
 class Map:
@@ -107,7 +113,7 @@ def lacking(crush: Map, pools: Sequence[Mapping], away: Collection[int]) -> list
 def _lacks(crush: Map, rule: int, size: int, away: Collection[int]) -> Iterator[tuple[int, str, int]]:
     """How many domains of which type blocks of a rule need that would find fewer, and how many those would find."""
     for block in crush.blocks(rule, size):
-        (needed, kind), within = block.steps[0], crush.weights(block.take)
+        needed, kind, within = block.domains, block.steps[0][1], crush.weights(block.take)
         if not within.keys().isdisjoint(away) and (found := _found(crush, block.take, block.steps, away)) < needed:
             yield needed, kind, found
 

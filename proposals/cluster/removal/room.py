@@ -109,7 +109,7 @@ def _copies(crush: Map, block: Block, away: Collection[int]) -> dict[int, float]
     kind = block.steps[0][1]
     domains = {each: crush.weights(each, away) for each in crush.below(block.take, kind)}
     totals = {each: sum(weights.values()) for each, weights in domains.items() if weights}
-    most = block.copies / max(1, block.steps[0][0])  # copies that one domain may hold: the steps below choose them
+    most = block.copies / max(1, block.domains)  # copies that one domain may hold: the steps below choose them
     held = _filled(totals, float(block.copies), max(1.0, most))
     return {osd: held[each] * weight / totals[each] for each in totals for osd, weight in domains[each].items()}
 
