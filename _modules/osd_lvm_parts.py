@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
 
@@ -25,18 +26,35 @@ def make(todo: Sequence[Mapping]) -> list[int]:
         for role, part in osd["parts"].items():
             planned.setdefault(part["disk"], []).append((osd["fsid"], role, part))
     groups = __salt__["disks_lvm.groups"]()
-    for disk, parts in sorted(planned.items()):
+    new = _new(planned, groups)
+    for disk in sorted(planned):
         name = __salt__["osd_names.group"](disk)
         group = groups.get(str(Path(disk).resolve()), {"group": None, "volumes": []})
         if group["group"] is None:
             _run(["pvcreate", "--quiet", "--uuid", __salt__["osd_names.pv_uuid"](disk), "--norestorefile", disk])
         if not group["group"]:
             _run(["vgcreate", "--quiet", name, disk])
-        there = {volume["slot"] for volume in group["volumes"]}
-        for fsid, role, part in parts:
-            if part["partuuid"] not in there:
-                _add(name, fsid, role, part)
+        for fsid, role, part in new[disk]:
+            _add(name, fsid, role, part)
     return []
+
+
+def _new(parts: Mapping[str, Sequence[tuple[str, str, Mapping]]], groups: Mapping) -> dict[str, list]:
+    """The parts that lack their volume, by disk. Raises where another disk carries it: a device that was away is back,
+    and of two volumes of one slot nobody could tell which is the OSD's.
+    """
+    lies = {volume["slot"]: disk for disk, group in groups.items() for volume in group["volumes"]}
+    new = {}
+    for disk, listed in parts.items():
+        there = {volume["slot"] for volume in groups.get(str(Path(disk).resolve()), {"volumes": []})["volumes"]}
+        new[disk] = [entry for entry in listed if entry[2]["partuuid"] not in there]
+        for fsid, role, part in new[disk]:
+            if other := lies.get(part["partuuid"]):
+                raise CommandExecutionError(
+                    f"the {role} of OSD {fsid} is planned on {disk} and lies on {other} already: take {other} out of "
+                    "this host, and run the stage again"
+                )
+    return new
 
 
 def remove(fsid: str) -> list[str]:

@@ -219,8 +219,8 @@ def _refused(osd: Mapping, record: Mapping, todo: Mapping) -> str:
     told = {role: part["partuuid"] for role, part in osd["parts"].items() if role in ROLES}
     if told != {role: name for role, name in record["slots"].items() if role in ROLES}:  # the plan is no word on that
         return "its data disk cannot be read: bring that back first"
-    if record.get("encrypted"):
-        return "it is encrypted"
+    if record.get("refused"):
+        return str(record["refused"])
     if "wal" in todo and todo["wal"] is None and "db" not in todo:
         return "its WAL is to go where its DB stays: plan another place for the DB too, such as a larger one (db-size=)"
     if todo.get("db") and "db" not in record["slots"] and "wal" in record["slots"]:

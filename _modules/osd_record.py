@@ -38,9 +38,10 @@ def read() -> dict[str, dict]:
 
 
 def lies() -> dict[str, dict]:
-    """Return the same of OSDs on logical volumes too: ``{fsid: {id, slots, moving, encrypted, volumes}}``.
+    """Return the same of OSDs on logical volumes too: ``{fsid: {id, slots, moving, refused, volumes}}``.
 
-    ``volumes`` are all that this cluster made for the OSD, ``{slot: {node, disk}}``; LVM is asked.
+    ``refused`` is why no part of it may move, empty where it may. ``volumes`` are all that this cluster made for the
+    OSD, ``{slot: {node, disk}}``; LVM is asked.
 
     CLI Example:
 
@@ -49,17 +50,20 @@ def lies() -> dict[str, dict]:
         salt 'osdnode1' osd_record.lies
     """
     parts: dict[str, dict[str, dict]] = {}
+    twice: dict[str, str] = {}
     for disk, group in __salt__["disks_lvm.groups"]().items():
         for volume in group["volumes"]:
             if owner := __salt__["osd_names.owner"](volume["name"], volume["slot"]):
                 part = {"role": owner[0], "node": volume["path"], "disk": disk, "tags": volume["tags"]}
-                parts.setdefault(owner[1], {})[volume["slot"]] = part
-    tagged = {fsid: _tagged(fsid, volumes) for fsid, volumes in parts.items()}
+                if other := parts.setdefault(owner[1], {}).get(volume["slot"]):
+                    twice[owner[1]] = f"{other['disk']} and {disk} carry its {owner[0]}: take the one that was away out"
+                parts[owner[1]][volume["slot"]] = part
+    tagged = {fsid: _tagged(fsid, volumes, twice.get(fsid, "")) for fsid, volumes in parts.items()}
     found = {fsid: record for fsid, record in tagged.items() if record}
     return {**found, **{fsid: {**found.get(fsid, {}), **record} for fsid, record in read().items()}}
 
 
-def _tagged(fsid: str, volumes: Mapping[str, Mapping]) -> dict | None:
+def _tagged(fsid: str, volumes: Mapping[str, Mapping], twice: str) -> dict | None:
     """What the tags of an OSD's volumes say; None of one that ``ceph-volume`` has not begun."""
     own = {slot: part for slot, part in volumes.items() if part["tags"].get("ceph.osd_fsid") == fsid}
     data = next((part["tags"] for part in own.values() if part["role"] == "data"), None)
@@ -67,8 +71,8 @@ def _tagged(fsid: str, volumes: Mapping[str, Mapping]) -> dict | None:
         return None
     slots = {part["role"]: slot for slot, part in own.items()}
     places = {slot: {key: part[key] for key in ("node", "disk")} for slot, part in volumes.items()}
-    encrypted = data.get("ceph.encrypted") == "1"
-    return {"id": int(data["ceph.osd_id"]), "slots": slots, "moving": None, "encrypted": encrypted, "volumes": places}
+    refused = "it is encrypted" if data.get("ceph.encrypted") == "1" else twice
+    return {"id": int(data["ceph.osd_id"]), "slots": slots, "moving": None, "refused": refused, "volumes": places}
 
 
 def settled(fsid: str) -> None:

@@ -579,6 +579,20 @@ def test_an_encrypted_osd_is_told_and_not_touched(host):
     assert osd.steps == 0
 
 
+@pytest.mark.parametrize("host", ["lvm"], indirect=True)
+def test_an_osd_of_which_two_disks_carry_a_part_is_not_touched(host):
+    """The device that died is back in the host: an interrupted copy would begin again from either."""
+    osd, back = host(*MOVES["a DB to another device"]), Path("/dev/ceph-back/db-1")
+    volume = {"name": "db-1", "slot": "db-1", "uuid": "u", "path": str(back), "tags": osd.tags["db-1"], "open": False}
+    osd.asks["disks_lvm.groups"] = lambda: {**osd.groups(), "/dev/back": {"group": "ceph-back", "volumes": [volume]}}
+    says = "/dev/old and /dev/back carry its db: take the one that was away out"
+    assert [each["refused"] for each in osd.module.inspect()] == [says]
+    for function, *more in ((osd.module.prepare,), (osd.module.move, True), (osd.module.free,)):
+        with pytest.raises(CommandExecutionError, match=f"osd.3 is not moved: {says}"):
+            function(FSID, *more)
+    assert osd.running and osd.steps == 0
+
+
 def test_where_its_data_disk_is_away_no_slot_is_touched(host):
     """Then the plan has it where it lay before it moved: its DB would be cleared as an empty target, or freed."""
     osd = host(*MOVES["a DB to another device"])

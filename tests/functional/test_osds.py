@@ -456,6 +456,21 @@ def test_an_osd_that_left_the_cluster_is_named_and_not_started(python_module, mo
     assert done["failed"].keys() == {"a"} and "osd.3 has left the cluster, and /dev/a holds it" in done["failed"]["a"]
 
 
+def test_a_volume_that_another_disk_carries_is_not_made_once_more(python_module, monkeypatch):
+    """The DB's device that died is back, when its OSD is made anew with another one."""
+    module, ran, groups = python_module("osd_lvm_parts"), [], {"/dev/back": {"volumes": [{"slot": "s"}]}}
+    names = {"osd_names.group": lambda disk: "g", "osd_names.pv_uuid": lambda disk: "u"}
+    names["osd_names.volume"] = lambda *_: "v"
+    monkeypatch.setattr(module, "__salt__", {**names, "disks_lvm.groups": lambda: groups})
+    monkeypatch.setattr(module, "_run", lambda words: ran.append(words[0]))
+    todo = [{"fsid": "a", "parts": {"db": {"disk": "/dev/new", "partuuid": "s", "size": 1}}}]
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="lies on /dev/back already: take /dev/back out"):
+        module.make(todo)
+    assert ran == []
+    groups.clear()
+    assert module.make(todo) == [] and ran == ["pvcreate", "vgcreate", "lvcreate"]
+
+
 @pytest.mark.parametrize("method", ["raw", "lvm"])
 def test_an_osd_that_is_made_gets_no_empty_db(python_module, monkeypatch, tmp_path, method):
     """Its DB's device is away, and another one is planned: it would not start, and two slots would have one name."""
