@@ -790,6 +790,38 @@ def test_nothing_starts_at_boot_that_is_between_two_places(tmp_path, checkout):
     assert done.stderr == "osd.3: its db is being moved: 'salt-run osd.migrate 3' on the master goes on\n"
 
 
+@pytest.mark.parametrize(
+    ("there", "serials", "says"),
+    [
+        (
+            ["8:1", "8:17"],
+            ["OLD", "NEW"],
+            "several disks carry block.db (slot): NEW OLD. Take the one",
+        ),
+        (["8:1", "8:17"], ["ONE", "ONE"], None),  # two ways to one disk
+        (["8:17"], ["OLD", "NEW"], None),  # pulled, and udev is late
+    ],
+)
+def test_nothing_starts_at_boot_where_two_disks_carry_a_part(tmp_path, checkout, there, serials, says):
+    """The device that died is back in the host: either would be taken for its DB, and both name the same OSD."""
+    text, script = (checkout / "salt/ceph/cluster/osd/files/osd-devices").read_text(), tmp_path / "osd-devices"
+    folders = {"/etc/ceph/osd-devices": "records", "/run/udev/data": "udev", "/sys/dev/block": "sys"}
+    for path, name in {**folders, "/dev/disk/by-partuuid": "by", "/var/lib/ceph/osd": "osd"}.items():
+        text = text.replace(path, str(tmp_path / name))
+        (tmp_path / name).mkdir()
+    script.write_text(text.replace("[ -b ", "[ -e "))
+    (tmp_path / "osd/ceph-3").mkdir()
+    (tmp_path / "records/3").write_text(f"fsid {UUIDS[0]}\nblock.db slot\n")
+    (tmp_path / "by/slot").write_text(f"bluestore block device\n{UUIDS[1]}\n")
+    for number, serial in zip(("8:1", "8:17"), serials, strict=True):
+        (tmp_path / f"udev/b{number}").write_text(f"E:ID_SERIAL={serial}\nE:ID_PART_ENTRY_UUID=slot\n")
+    for number in there:
+        (tmp_path / "sys" / number).mkdir()
+    done = subprocess.run(["/bin/sh", str(script), "3"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1  # else by the label, which is looked at next
+    assert (says or f"carries the label of OSD {UUIDS[1]}") in done.stderr
+
+
 def test_disks_get_their_partitions_side_by_side_and_one_that_fails_stops_no_other(python_module, monkeypatch):
     module, together, written = python_module("osd_raw_parts"), threading.Barrier(2), []
 
