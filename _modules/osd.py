@@ -154,7 +154,7 @@ def deploy() -> dict[str, dict]:
 def report() -> dict[str, dict]:
     """Return each planned OSD as it lies on this host: ``{osds: {fsid: {id, parts, unread}}, names}``.
 
-    ``unread`` is why its label cannot be read, ``None`` where it can or there is none. ``parts`` is
+    ``unread`` is why its data disk cannot be read, ``None`` where it can. ``parts`` is
     ``{role: {node, disk, size}}``, from the partitions, volumes and labels themselves: sizes are their real bytes,
     ``disk`` is the device that they are on, the id is the label's. ``names`` tells what device each planned disk's name
     is now.
@@ -167,9 +167,9 @@ def report() -> dict[str, dict]:
     """
     planned = plan()
     groups = _groups(planned)
-    osds = {}
+    osds, lost = {}, _gone(planned)
     for osd in planned:
-        unread = __salt__["osd_guard.unread"](osd)
+        unread = lost.get(osd["parts"]["data"]["disk"])
         osd_id = None if unread else _call(osd, "made", groups)
         osds[osd["fsid"]] = {"id": osd_id, "parts": _call(osd, "parts", groups), "unread": unread}
     places = [place for osd in planned for place in (*osd["parts"].values(), *osd["moves"].values()) if place]
@@ -196,8 +196,8 @@ def _gone(planned: Sequence[Mapping]) -> dict[str, str]:
     disks = sorted({part["disk"] for osd in planned for part in osd["parts"].values()})
     reasons = halocline.side_by_side(__salt__["osd_guard.gone"], [(disk,) for disk in disks], _at_once())
     lost = {disk: why for disk, why in zip(disks, reasons, strict=True) if why}
-    unread = {osd["parts"]["data"]["disk"]: why for osd in planned if (why := __salt__["osd_guard.unread"](osd))}
-    return {**unread, **lost}
+    rest = [osd for osd in planned if osd["parts"]["data"]["disk"] not in lost]  # what hangs would hang once more
+    return lost | {osd["parts"]["data"]["disk"]: why for osd in rest if (why := __salt__["osd_guard.unread"](osd))}
 
 
 def _problems(planned: Sequence[Mapping], lost: Mapping[str, str]) -> dict[str, str]:

@@ -246,6 +246,9 @@ def test_an_osd_whose_label_cannot_be_read_holds_back_no_other(python_module, mo
     told = osd.report()["osds"]
     assert (told["a"]["id"], told["a"]["unread"]) == (None, "a cannot be read (Input/output error)")
     assert (told["b"]["id"], told["b"]["unread"]) == (4, None)
+    asked |= {"osd_guard.gone": lambda disk: f"{disk} hangs" if disk == "a" else None}
+    asked |= {"osd_guard.unread": lambda one: {"b": None}[one["fsid"]], f"osd_{method}.made": lambda one, *_: 4}
+    assert osd.absent() == {"a": "a hangs"} and osd.report()["osds"]["a"]["unread"] == "a hangs"
 
 
 def test_where_an_osd_lies_that_has_moved_is_planned_though_its_label_cannot_be_read(python_module, monkeypatch):
