@@ -75,7 +75,8 @@ def down(hosts):
 
 
 def test_osds_that_are_down(monkeypatch):
-    monkeypatch.setattr(health, "judged", lambda *_, **__: down(HOSTS))
+    monkeypatch.setattr(health, "look", lambda *_: {})
+    monkeypatch.setattr(runners.health.judge, "judge", lambda *_, **__: down(HOSTS))
     monkeypatch.setattr(runners.health, "_excused", set)
     first, *_, last = screen(runners.health.show())
     assert first == "wrong  osd.0, osd.1 and 2998 others of osd0000, osd0001 and 998 more hosts: down"
