@@ -160,9 +160,8 @@ def side_by_side(
         try:
             for future in concurrent.futures.as_completed(futures):
                 each(future.result())
-        except BaseException:
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
         return [future.result() for future in futures]
 
 
