@@ -14,10 +14,10 @@ pytestmark = pytest.mark.big
 STAGES = ("prep", "discovery", "configure", "deploy")
 EIGHT = ("saltmaster", "monnode1", "monnode2", "monnode3", "osdnode1", "osdnode2", "osdnode3", "osdnode4")
 FOUR = ("saltmaster", "osdnode1", "osdnode2", "osdnode3")
-# Comes again until the cluster has settled; two more are asked where there is a cluster; the facts once more where a
-# host of a busy machine took too long for its clock to be compared (looks/facts.py: EARLY).
+# Comes again until the cluster has settled; two more are asked where there is a cluster.
 APART = {"cluster_health.inspect", "cluster_maintenance.end", "cluster_crush.held", "host_states.differing"}
-APART |= {"host.facts"}
+# One job more for all hosts that took too long for their clocks to be compared (looks/facts.py: EARLY); never one each.
+AGAIN = "host.facts"
 LAYOUTS = "stack/default/ceph/minions"
 
 
@@ -57,4 +57,10 @@ def test_jobs_do_not_grow_with_minions(own_lab: Callable[[str], Session]) -> Non
         # Where a cluster runs discovery asks it, so both are counted when one does.
         counts.setdefault("discovery", []).append(asked_by("discovery", minions))
     print(f"\nSalt jobs of each stage: { {stage: [len(jobs) for jobs in both] for stage, both in counts.items()} }")
-    assert all(len(four) == len(eight) for four, eight in counts.values()), json.dumps(counts, indent=1)
+    assert all(as_many(four, eight) for four, eight in counts.values()), json.dumps(counts, indent=1)
+
+
+def as_many(four: list[str], eight: list[str]) -> bool:
+    """Both stages asked as many jobs; the facts may have been asked once more in one of them."""
+    again = abs(four.count(AGAIN) - eight.count(AGAIN))
+    return again <= 1 and len(four) - four.count(AGAIN) == len(eight) - eight.count(AGAIN)
