@@ -105,6 +105,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
 
         salt 'osdnode1' links.apply
     """
+    __salt__["links_undo.finish"]()
     todo = changes()
     if not todo:
         return {}

@@ -4,7 +4,6 @@ The timer belongs to the host's first process and outlives a minion that is kill
 the host went down in between. Whoever renames the record first, the timer or the minion, decides.
 """
 
-import contextlib
 import json
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -37,8 +36,7 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
 
         salt 'osdnode1' links_undo.arm '[]' '[]' 60
     """
-    if RECORD.exists() or UNDOING.exists():
-        raise CommandExecutionError(f"a change is under way, or its rollback: look at {HOME}; run again in a minute")
+    finish()
     draft = HOME / "undo.new"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True, mode=0o700)
@@ -54,20 +52,34 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
     for name, lines in (("absent", absent), ("commands", commands)):
         (draft / name).write_text("".join(f"{line}\n" for line in lines))
     _run("sync", "-f", str(draft))
-    draft.rename(RECORD)
-    # AccuracySec: the default is a minute
+    # The timer first: a record that no timer puts back is one of a minion that was killed. Its AccuracySec is a minute.
     when = (f"--on-active={seconds}", "--timer-property=AccuracySec=100ms")
-    try:
-        _run("sync", "-f", str(RECORD))
-        _run("systemd-run", f"--unit={UNIT}", "--collect", *when, SCRIPT, f"not confirmed within {seconds} s")
-    except CommandExecutionError:
-        with contextlib.suppress(FileNotFoundError):  # it runs, and has found nothing to put back
-            RECORD.rename(draft)  # else it would hold back every later change
-        raise
+    _run("systemd-run", f"--unit={UNIT}", "--collect", *when, SCRIPT, f"not confirmed within {seconds} s")
+    draft.rename(RECORD)
+    halocline.synced(HOME)
+    if not _timed():
+        raise CommandExecutionError(f"the timer of {seconds} s ended before anything was changed: run it again")
+
+
+def finish() -> None:
+    """Put back what a change left that was killed together with its rollback; raise while one is under way.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.finish
+    """
+    if RECORD.exists() or UNDOING.exists():
+        if _timed():
+            raise CommandExecutionError(f"a change is under way, or its rollback: look at {HOME}; run again in a minute")
+        _run(SCRIPT, "interrupted")
 
 
 def confirm() -> bool:
     """Call the rollback off; False where it has begun already.
+
+    The record goes before the timer: a minion that is killed in between leaves nothing that a boot would undo.
 
     CLI Example:
 
@@ -75,20 +87,21 @@ def confirm() -> bool:
 
         salt 'osdnode1' links_undo.confirm
     """
-    _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
     done = HOME / "confirmed"
     shutil.rmtree(done, ignore_errors=True)
     try:
         RECORD.rename(done)
     except FileNotFoundError:
         return False
+    halocline.synced(HOME)
+    _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
     shutil.rmtree(done)
     shutil.rmtree(UNDONE, ignore_errors=True)
     return True
 
 
 def roll_back(reason: str) -> None:
-    """Roll back now.
+    """Roll back now. The timer ends last: where this does not come to its end, it does the same.
 
     CLI Example:
 
@@ -96,8 +109,8 @@ def roll_back(reason: str) -> None:
 
         salt 'osdnode1' links_undo.roll_back 'asked for'
     """
-    _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
     _run(SCRIPT, reason)
+    _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
 
 
 def undone() -> str | None:
@@ -151,6 +164,12 @@ def keep(path: str) -> None:
     if Path(path).exists() and not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, kept)
+
+
+def _timed() -> bool:
+    """Whether the timer, or the rollback that it began, is there to end what is under way."""
+    units = (f"{UNIT}.timer", f"{UNIT}.service")
+    return halocline.status(["systemctl", "is-active", "--quiet", *units], limit=LIMIT) == 0
 
 
 def _run(*words: str, ok: Collection[int] | None = (0,)) -> None:

@@ -1,6 +1,7 @@
 """Links on a host: the three systems' files for the guide's network, and the kernel's answers judged."""
 
 import json
+import os
 import socket
 import subprocess
 
@@ -49,7 +50,7 @@ def test_nothing_is_touched_where_the_master_does_not_answer_before(python_modul
         for name, answer in found.items():
             monkeypatch.setattr(links, name, lambda answer=answer: answer)
         monkeypatch.setattr(links, "REACHED", 0)
-        monkeypatch.setattr(links, "__salt__", {"links_undo.arm": lambda *told: armed.append(told)})
+        monkeypatch.setattr(links, "__salt__", {"links_undo.finish": list, "links_undo.arm": lambda *told: armed.append(told)})
         monkeypatch.setattr(links, "__opts__", {"master": "127.0.0.1", **ports}, raising=False)
         says = f"127.0.0.1 port {ports['master_port']} does not answer: nothing was changed"
         with pytest.raises(CommandExecutionError, match=says):
@@ -296,39 +297,118 @@ def test_a_change_that_fails_is_rolled_back(applied, modules, tmp_path, networkc
     assert modules["links_undo.applied"]()["links"] == {}
 
 
-def test_what_a_power_failure_left_goes_with_the_rollback(modules, python_module, tmp_path, monkeypatch):
+@pytest.fixture
+def undo(modules, python_module, tmp_path, monkeypatch):
+    """The rollback with its real script, whose home is of this test, and systemd as a program that lists its timers."""
+    home, programs = tmp_path / "links", tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setattr(python_module("links_undo"), "HOME", home)
+    for name in ("undo", "undoing", "undone"):
+        monkeypatch.setattr(python_module("links_undo"), {"undo": "RECORD"}.get(name, name.upper()), home / name)
+    monkeypatch.setattr(python_module("links_undo"), "SCRIPT", str(programs / "links-undo"))
+    timer = f"{tmp_path}/timer"
+    texts = {
+        "links-undo": UNDO.read_text().replace("home=/var/lib/halocline/links", f"home={home}"),
+        "sync": "#!/bin/sh\n",
+        "systemd-run": f"#!/bin/sh\n[ ! -e {tmp_path}/refuses ] && touch {timer}\n",
+        "systemctl": f'#!/bin/sh\n[ "$1" = stop ] || exec test -e {timer}\n[ -e {tmp_path}/killed ] || rm -f {timer}\n'
+        f"[ ! -e {tmp_path}/killed ] || kill -9 $PPID\n",
+    }
+    for name, text in texts.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    return home
+
+
+def test_what_a_power_failure_left_goes_with_the_rollback(modules, undo, tmp_path):
     """A file is written under another name first; the host went down before it had its own."""
-    monkeypatch.setattr(python_module("links_undo"), "_run", lambda *words, **_: None)
-    home = tmp_path / "links"
-    for name, path in {"HOME": home, "RECORD": home / "undo", "UNDOING": home / "undoing"}.items():
-        monkeypatch.setattr(python_module("links_undo"), name, path)
     folder = tmp_path / "system-connections"
     folder.mkdir()
     (folder / "bond0").write_text("old")
     modules["links_undo.arm"]([str(folder / "bond0"), str(folder / "bond1")], [], 60)
     (folder / ".bond0.new").write_text("half")
     (folder / "bond1").write_text("new")
-    script = UNDO.read_text().replace("home=/var/lib/halocline/links", f"home={home}")
-    assert subprocess.run(["sh", "-c", script, "links-undo", "boot"], check=False).returncode == 0
+    assert subprocess.run(["links-undo", "boot"], check=False).returncode == 0
     assert {path.name: path.read_text() for path in folder.iterdir()} == {"bond0": "old"}
-    assert "before the host went down" in (home / "undone/reason").read_text()
+    assert "before the host went down" in (undo / "undone/reason").read_text()
 
 
-def test_a_timer_that_cannot_be_started_holds_no_later_change_back(modules, python_module, tmp_path, monkeypatch):
-    module, home = python_module("links_undo"), tmp_path / "links"
+def test_a_rollback_leaves_folders_as_they_are(modules, undo, tmp_path):
+    """Kept files lie in folders of ours: those of the host, and ``/`` above them, have their own modes and labels."""
+    folder = tmp_path / "system-connections"
+    folder.mkdir(mode=0o700)
+    (folder / "bond0").write_text("old")
+    modules["links_undo.arm"]([str(folder / "bond0")], [], 60)
+    (folder / "bond0").write_text("new")
+    os.utime(folder, (1, 1))
+    modules["links_undo.roll_back"]("asked for")
+    assert (folder / "bond0").read_text() == "old" and "asked for" in modules["links_undo.undone"]()
+    assert (folder.stat().st_mode & 0o777, int(folder.stat().st_mtime)) == (0o700, 1)
 
-    def run(*words, ok=(0,)):
-        if words[0] == "systemd-run" and not (tmp_path / "mended").exists():
-            raise CommandExecutionError("Failed to start transient timer unit")
 
-    monkeypatch.setattr(module, "_run", run)
-    for name, path in {"HOME": home, "RECORD": home / "undo", "UNDOING": home / "undoing"}.items():
-        monkeypatch.setattr(module, name, path)
-    with pytest.raises(CommandExecutionError, match="Failed to start transient timer unit"):
+def test_a_rollback_that_could_not_put_a_file_back_says_so_and_is_done_again(modules, undo, tmp_path):
+    folder = tmp_path / "system-connections"
+    folder.mkdir()
+    (folder / "bond0").write_text("old")
+    modules["links_undo.arm"]([str(folder / "bond0")], [], 60)
+    folder.rename(tmp_path / "away")
+    with pytest.raises(CommandExecutionError, match="links-undo asked for.* exit status 1: cp: "):
+        modules["links_undo.roll_back"]("asked for")
+    assert modules["links_undo.undone"]() is None
+    folder.mkdir()
+    assert subprocess.run(["links-undo", "boot"], check=False).returncode == 0
+    assert (folder / "bond0").read_text() == "old" and "before the host went" in modules["links_undo.undone"]()
+
+
+def test_a_timer_that_cannot_be_started_holds_no_later_change_back(modules, undo, tmp_path):
+    (tmp_path / "refuses").touch()
+    with pytest.raises(CommandExecutionError, match="'systemd-run .* exit status 1"):
         modules["links_undo.arm"]([], [], 60)
-    (tmp_path / "mended").touch()
+    (tmp_path / "refuses").unlink()
     modules["links_undo.arm"]([], [], 60)
-    assert (home / "undo").is_dir()
+    assert (undo / "undo").is_dir()
+
+
+def killed_in(tmp_path, function):
+    """Run a function in a process that is killed where it asks systemd to stop the timer; how it ended."""
+    (tmp_path / "killed").touch()
+    if not (child := os.fork()):
+        function()
+        os._exit(0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    (tmp_path / "killed").unlink()
+    return ended
+
+
+def test_a_minion_killed_as_it_confirms_leaves_nothing_that_a_boot_undoes(modules, undo, tmp_path):
+    (tmp_path / "file").write_text("old")
+    modules["links_undo.arm"]([str(tmp_path / "file")], [], 60)
+    (tmp_path / "file").write_text("new")
+    assert killed_in(tmp_path, modules["links_undo.confirm"]) == -9
+    assert subprocess.run(["links-undo", "boot"], check=False).returncode == 0
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_a_minion_killed_as_it_rolls_back_has_put_the_network_back(modules, undo, tmp_path):
+    (tmp_path / "file").write_text("old")
+    modules["links_undo.arm"]([str(tmp_path / "file")], [], 60)
+    (tmp_path / "file").write_text("new")
+    assert killed_in(tmp_path, lambda: modules["links_undo.roll_back"]("asked for")) == -9
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_what_nobody_ends_any_more_is_ended_before_the_next_change(modules, undo, tmp_path):
+    (tmp_path / "file").write_text("old")
+    modules["links_undo.arm"]([str(tmp_path / "file")], [], 60)
+    (tmp_path / "file").write_text("new")
+    with pytest.raises(CommandExecutionError, match="a change is under way, or its rollback"):
+        modules["links_undo.finish"]()
+    (undo / "undo").rename(undo / "undoing")
+    (tmp_path / "timer").unlink()  # it has run, and its script was killed on the way
+    modules["links_undo.finish"]()
+    assert (tmp_path / "file").read_text() == "old" and not (undo / "undoing").exists()
+    modules["links_undo.arm"]([], [], 60)
 
 
 @pytest.fixture

@@ -78,6 +78,7 @@ def test_a_rollback_brings_up_what_was_deleted_vlans_last(python_module, monkeyp
         raise CommandExecutionError("far enough")
 
     told = {
+        "links_undo.finish": list,
         "links_undo.applied": lambda: {"links": {}},
         "links_kernel.links": lambda: kernel,
         "links_files.differences": lambda *_: {"written": {}, "removed": []},
