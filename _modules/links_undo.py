@@ -72,7 +72,9 @@ def finish() -> None:
     """
     if RECORD.exists() or UNDOING.exists():
         if _timed():
-            raise CommandExecutionError(f"a change is under way, or its rollback: look at {HOME}; run again in a minute")
+            raise CommandExecutionError(
+                f"a change is under way, or its rollback: look at {HOME}; run again in a minute"
+            )
         _run(SCRIPT, "interrupted")
 
 

@@ -61,7 +61,8 @@ def deploy(minions: Sequence[str] = (), test: bool = False, **_: Any) -> dict[st
 @one_at_a_time.stops_daemons("links.deploy")
 def _changed(opts: Mapping, differ: Mapping[str, Mapping], told: Mapping[str, Mapping]) -> dict[str, Any]:
     """Apply what differs, turn by turn, as far as the cluster is as well as before; the runner's answer."""
-    running = any(report["daemons"] for report in told.values())
+    # Where gateways alone change, the cluster itself says that it runs.
+    running = any(report["daemons"] for report in told.values()) or _before() is not None
     done: dict[str, str] = {}
     for group in proof.turns(sorted(differ), minions_.master(opts), running):
         before = _before() if running else None

@@ -338,8 +338,10 @@ def test_groups_that_nobody_serves_since_a_restart_end_it(runners, cluster):
 SILENCE = ProposalError("no monitor answered")
 
 
-def networks(cluster, after):
-    """The cluster's hosts with other links than planned; ``after`` is what happens when one has changed its own."""
+def networks(cluster, after, daemons=True):
+    """The cluster's hosts with other links than planned; ``after`` is what happens when one has changed its own;
+    ``daemons``: whether monitors or OSDs run on them.
+    """
     differ = dict.fromkeys(NODES, {"eth0": "mtu 1500 to 9000"})
 
     def applied(minion, *_):
@@ -348,7 +350,7 @@ def networks(cluster, after):
         return {}
 
     cluster.links_report = lambda minion: {
-        "host": minion, "daemons": True, "problems": [], "changes": differ[minion], "undone": None
+        "host": minion, "daemons": daemons, "problems": [], "changes": differ[minion], "undone": None
     }  # fmt: skip
     cluster.state_apply = applied
     return lambda: [minion for minion in NODES if not differ[minion]]
@@ -371,6 +373,23 @@ def test_links_are_changed_with_noout_and_by_cephs_leave(runners, cluster):
     cluster.refused.clear()
     assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
     assert flags == [(node, [node]) for node in NODES] and cluster.flagged == []
+
+
+@pytest.mark.parametrize(("silent", "groups"), [(False, [[node] for node in NODES]), (True, [list(NODES)])])
+def test_links_of_gateways_alone_are_changed_host_by_host_too(runners, cluster, monkeypatch, silent, groups):
+    """No monitor and no OSD runs on hosts that change: whether a cluster runs is the cluster's to say."""
+    asked, ask = [], jobs.ask
+
+    def listened(opts, hosts, function, *words, **more):
+        asked.extend([list(hosts)] * (function == "state.apply"))
+        return ask(opts, hosts, function, *words, **more)
+
+    monkeypatch.setattr(jobs, "ask", listened)
+    changed = networks(cluster, lambda minion: None, daemons=False)
+    if silent:
+        cluster.cluster_health_inspect = lambda _: SILENCE
+    assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
+    assert asked == groups
 
 
 def test_noout_of_one_host_goes_where_that_of_the_next_cannot_be_set(cluster):

@@ -50,7 +50,8 @@ def test_nothing_is_touched_where_the_master_does_not_answer_before(python_modul
         for name, answer in found.items():
             monkeypatch.setattr(links, name, lambda answer=answer: answer)
         monkeypatch.setattr(links, "REACHED", 0)
-        monkeypatch.setattr(links, "__salt__", {"links_undo.finish": list, "links_undo.arm": lambda *told: armed.append(told)})
+        told = {"links_undo.finish": list, "links_undo.arm": lambda *words: armed.append(words)}
+        monkeypatch.setattr(links, "__salt__", told)
         monkeypatch.setattr(links, "__opts__", {"master": "127.0.0.1", **ports}, raising=False)
         says = f"127.0.0.1 port {ports['master_port']} does not answer: nothing was changed"
         with pytest.raises(CommandExecutionError, match=says):
