@@ -112,7 +112,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     if problems := check():
         raise CommandExecutionError("\n".join(problems))
     network, backend = _network(), _backends()[0]
-    ports = _reached()
+    ports, named = _reached(), _named()
     before = __salt__["links_undo.applied"]()
     seconds = seconds or network.get("seconds") or SECONDS
     links = __salt__["links_kernel.links"]()
@@ -125,7 +125,7 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)
-        halocline.until(lambda: _look(network, before, ports), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
+        halocline.until(lambda: _look(network, before, ports, named), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
     except (CommandExecutionError, OSError) as err:
         __salt__["links_undo.roll_back"](str(err))
         raise CommandExecutionError(f"rolled back, the network is as it was: {err}") from err
@@ -159,16 +159,30 @@ def _upward(network: Mapping) -> list[str]:
     return list(dict.fromkeys([*(name for name in links if name not in vlans), *network["ports"], *vlans]))
 
 
-def _look(network: Mapping, before: Mapping, ports: Sequence[int]) -> None:
-    """Raise with what the kernel has not as planned yet, else with where the master does not answer."""
+def _look(network: Mapping, before: Mapping, ports: Sequence[int], named: bool) -> None:
+    """Raise with what the kernel has not as planned yet, else with where the master does not answer, or that its name
+    is not known any more: name servers that came with a link's own configuration, or by DHCP, go with it.
+    """
     links = __salt__["links_kernel.links"]()
     differences = __salt__["links_kernel.differences"](network, links, before["links"])
     differences |= __salt__["links_kernel.ports"](network, links)
     problems = [f"{name} {', '.join(words)}" for name, words in differences.items()]
     problems += __salt__["links_kernel.unready"](network, links)
     problems += [] if problems else [f"{port} does not answer over the new network" for port in _silent(ports)]
+    if not problems and named and not _named():
+        keeps = "write it into /etc/hosts there, or give name servers that come with no link"
+        problems = [f"{__opts__['master']}, the master's name, leads to no address any more, {keeps}"]
     if problems:
         raise CommandExecutionError("; ".join(problems))
+
+
+def _named() -> bool:
+    """Whether the master's name, as its minion was told it, leads to an address: one that starts anew asks for it."""
+    try:
+        socket.getaddrinfo(__opts__["master"].strip("[]"), None)
+    except OSError:
+        return False
+    return True
 
 
 def _reached() -> list[int]:

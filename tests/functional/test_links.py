@@ -335,6 +335,23 @@ def test_what_a_power_failure_left_goes_with_the_rollback(modules, undo, tmp_pat
     assert "before the host went down" in (undo / "undone/reason").read_text()
 
 
+def test_a_change_that_takes_the_name_servers_is_rolled_back(applied, modules, tmp_path, monkeypatch):
+    """The master still answers by the address that the minion knows; one that starts anew would ask for its name."""
+
+    def kernel(found):
+        return [{**link, "mtu": 9001} if link.get("ifname") == "bond0" else link for link in found]
+
+    def asked(name, *_, **__):
+        if (tmp_path / "reloaded").exists():
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", asked)
+    with pytest.raises(CommandExecutionError, match="rolled back.* leads to no address any more, .* /etc/hosts"):
+        applied(f"touch {tmp_path}/reloaded", kernel)
+    assert modules["links_undo.applied"]()["links"] == {}
+
+
 def test_a_rollback_leaves_folders_as_they_are(modules, undo, tmp_path):
     """Kept files lie in folders of ours: those of the host, and ``/`` above them, have their own modes and labels."""
     folder = tmp_path / "system-connections"
