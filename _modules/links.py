@@ -125,7 +125,8 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)
-        halocline.until(lambda: _look(network, before, ports, named), max(0, round(end - time.monotonic(), 1)), pause=PAUSE)
+        left = max(0, round(end - time.monotonic(), 1))
+        halocline.until(lambda: _look(network, before, ports, named), left, pause=PAUSE)
     except (CommandExecutionError, OSError) as err:
         __salt__["links_undo.roll_back"](str(err))
         raise CommandExecutionError(f"rolled back, the network is as it was: {err}") from err

@@ -90,12 +90,19 @@ def _host(name: str, raw: object) -> HostPorts:
             f"{name}: 'ceph_nics', a list of network ports, was expected; found {names.shown(listed)}: "
             "run ceph.stage.prep and ceph.stage.discovery again"
         )
-    nics = sorted((_nic(one) for one in listed), key=lambda nic: (nic.name, nic.reason or ""))
+    nics = interfaces(answer)
     twice = [nic.name for at, nic in enumerate(nics) if at and nics[at - 1].name == nic.name]
     if twice:
         raise InventoryError(f"{name}: port {twice[0]} is listed twice: run ceph.stage.discovery again")
     gateway = answer.get("gateway")
     return HostPorts(name, {nic.name: nic for nic in nics}, gateway if _is_ip(gateway) else None, _disks(answer))
+
+
+def interfaces(raw: object) -> list[Nic]:
+    """A host's interfaces, sorted by name; none where it tells none."""
+    listed = raw.get("ceph_nics") if isinstance(raw, Mapping) else None
+    nics = [_nic(one) for one in listed] if isinstance(listed, list) else []
+    return sorted(nics, key=lambda nic: (nic.name, nic.reason or ""))
 
 
 def _nic(raw: object) -> Nic:

@@ -86,7 +86,7 @@ def peek(raw: Mapping, wanted: NetworkArguments, targets: Collection[str] | None
             f"{several(every)}; expected a glob, such as 'osdnode*'"
         )
     planned = tuple(hostplan.plan(host, wanted, networks) for host in hosts)
-    _check_addresses(planned)
+    _check_addresses(planned, raw["hosts"])
     links = [link for host in planned for link in host.links]
     if links and wanted.gateway and not any(link.gateway == wanted.gateway for link in links):
         raise PlanError(f"gateway={wanted.gateway} lies in no network that is planned on any host: is it mistyped?")
@@ -114,14 +114,24 @@ def _most_shared(hosts: tuple[nics.HostPorts, ...]) -> Network | None:
     )
 
 
-def _check_addresses(planned: tuple[HostNetwork, ...]) -> None:
-    """Raise PlanError for an address that two hosts would have."""
+def _check_addresses(planned: tuple[HostNetwork, ...], listed: Mapping) -> None:
+    """Raise PlanError for a planned address that another host would have, or has where nothing is planned."""
+    ours = sorted({(host.host.id, text) for host in planned for link in host.links for text in link.addresses})
     owners: dict[Ip, str] = {}
-    for host in planned:
-        for text in sorted({text for link in host.links for text in link.addresses}):
-            address = ipaddress.ip_interface(text).ip
-            if owners.setdefault(address, host.host.id) != host.host.id:
-                raise PlanError(
-                    f"{owners[address]} and {host.host.id} would both have {address}: correct the address of one of "
-                    "them and run ceph.stage.discovery again"
-                )
+    for id_, text in ours:
+        owners.setdefault(ipaddress.ip_interface(text).ip, id_)
+    taken = {host.host.id: host.roles_taken() for host in planned}
+    stays = [
+        (str(id_), str(address))
+        for id_, told in sorted(listed.items(), key=lambda each: str(each[0]))
+        for nic in nics.interfaces(told)
+        if nic.name not in taken.get(str(id_), ())
+        for address in nic.addresses
+    ]
+    for id_, text in (*ours, *stays):
+        address = ipaddress.ip_interface(text).ip
+        if (owner := owners.get(address, id_)) != id_:
+            raise PlanError(
+                f"{owner} and {shown(id_)} would both have {address}: correct the address of one of them and run "
+                "ceph.stage.discovery again"
+            )
