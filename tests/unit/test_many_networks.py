@@ -1,6 +1,7 @@
 """What tests of the networks say of many hosts: judged in little time, read on a screen."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from proposals.networking import proof, tables
 from proposals.stages.replies import SILENT, Problem, Replies
+from proposals.text.errors import PolicyError
 from runners.engine.cluster import network_proof
 
 FEW = ["a", "b", "c", "d", "e", "f"]
@@ -104,9 +106,59 @@ def test_bonds_that_are_equal_share_a_line():
 def network(monkeypatch):
     """One network of all hosts, each with a large MTU; what they answer is given."""
     place = {"address": "10.0.0.1", "mtu": 9000, "name": "bond0", "speed": 20000}
-    monkeypatch.setattr(network_proof, "_networks", lambda _: [("public", dict.fromkeys(MANY, place))])
+    monkeypatch.setattr(network_proof, "_networks", lambda *_: [("public", dict.fromkeys(MANY, place))])
     monkeypatch.setattr(network_proof.minions, "ours", lambda _: MANY)
     return lambda answers: monkeypatch.setattr(network_proof.jobs, "ask", lambda *_, **__: Replies(answers, []))
+
+
+PLACE = {"address": "10.0.0.1", "mtu": 9000, "name": "bond0", "speed": 20000}
+BOTH = {"public": PLACE, "cluster": PLACE}
+
+
+@pytest.mark.parametrize(
+    ("places", "members", "told", "proved"),
+    [
+        ({"a": BOTH, "b": BOTH, "c": BOTH}, True, [], {"public": 3, "cluster": 3}),
+        (
+            {"a": BOTH, "b": BOTH, "c": {"public": PLACE}},
+            True,
+            ["cluster: c: has no address in 10.1.0.0/24, which its role needs"],
+            {"public": 3, "cluster": 2},
+        ),
+        ({"a": BOTH, "b": BOTH, "mon": {"public": PLACE}}, True, [], {"public": 3, "cluster": 2}),
+        (
+            {"a": {"public": PLACE}, "b": {"public": PLACE}},
+            False,
+            ["cluster: no host has an address in 10.1.0.0/24"],
+            {"public": 2},
+        ),
+        ({"a": BOTH, "b": BOTH, "d": None}, True, [f"d: {SILENT}"], {"public": 2, "cluster": 2}),
+    ],
+    ids=["whole", "one lacks it", "a monitor needs one alone", "nobody has it", "silent"],
+)
+def test_a_host_that_is_in_no_proof_is_told(monkeypatch, places, members, told, proved):
+    def ask(opts, asked, function, *_, **__):
+        if function != "links_proof.places":
+            return Replies(matrix(sorted(asked)), [])
+        silent = [Problem(host, SILENT, True) for host, place in places.items() if place is None]
+        return Replies({host: place for host, place in places.items() if place is not None}, silent)
+
+    def served(opts):
+        if not members:
+            raise PolicyError("nothing is configured yet")
+        return {"all": list(places), "master": ["mon"], "mon": ["mon"], "storage": ["a", "b", "c", "d"]}
+
+    networks = {"public_network": "10.0.0.0/24", "cluster_network": "10.1.0.0/24"}
+    monkeypatch.setattr(network_proof, "site", lambda _: SimpleNamespace(inventory=None))
+    monkeypatch.setattr(network_proof.kept, "load_inventory", lambda _: {"networks": networks})
+    monkeypatch.setattr(network_proof.minions, "pillar", lambda _: {})
+    monkeypatch.setattr(network_proof.minions, "ours", lambda _: list(places))
+    monkeypatch.setattr(network_proof.minions, "members", served)
+    monkeypatch.setattr(network_proof.jobs, "ask", ask)
+    monkeypatch.setattr(network_proof, "_measured", lambda *_: ({("a", "b"): 900.0}, {"b": 900.0}, []))
+    seen = network_proof.ping({})
+    assert seen.problems == told and network_proof.iperf({}, 1, 1).problems == told
+    assert {kind: len(one["matrix"]) for kind, one in seen.data.items()} == proved
 
 
 def test_all_that_was_asked_is_data(network):

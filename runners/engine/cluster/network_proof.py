@@ -7,14 +7,16 @@ from proposals.files.site import site
 from proposals.inventory import kept
 from proposals.networking import proof, tables
 from proposals.stages import replies
-from proposals.text.errors import ArgumentError
-from proposals.text.notes import FEW, by_name
+from proposals.text.errors import ArgumentError, PolicyError
+from proposals.text.notes import FEW, by_host, by_name
+from proposals.validation.roles import DAEMONS
 from runners.engine.asking import jobs, minions
 
 SECONDS = 3  # of one measurement
 STREAMS = 16  # at once, of 64 KiB: what the Mellanox paper measured with
 LARGEST = 0  # of ``ping``'s frames: as large as the hosts' own MTU
 KINDS = ("public", "cluster")
+ROLES = {"public": DAEMONS, "cluster": ("storage",)}  # whose hosts need an address in each
 Hosts = Mapping[str, Mapping[str, Any]]  # by minion: where it is in one network, as ``links_proof.places`` answers
 
 
@@ -35,7 +37,7 @@ def ping(opts: Mapping, size: int | None = None) -> Proof:
         Send whole frames of so many bytes, which nobody on the way may cut; None: small ones.
     """
     seen = Proof([], [], {})
-    for kind, hosts in _networks(opts):
+    for kind, hosts in _networks(opts, seen):
         mtu = max(place["mtu"] for place in hosts.values()) if size == LARGEST else size
         targets = {host: place["address"] for host, place in hosts.items()}
         rows = jobs.ask(opts, hosts, "links_proof.ping", [targets, mtu])
@@ -63,7 +65,7 @@ def iperf(opts: Mapping, seconds: int, streams: int) -> Proof:
         Of each measurement.
     """
     seen = Proof([], [], {})
-    for kind, hosts in _networks(opts):
+    for kind, hosts in _networks(opts, seen):
         rates, together, failed = _measured(opts, hosts, seconds, streams)
         few = len(hosts) <= FEW
         told = [[*proof.unmeasured(failed, every), *proof.slow(rates, every)] for every in (True, few)]
@@ -139,8 +141,10 @@ def _each(opts: Mapping, arguments: Mapping[str, Sequence[Any]], function: str) 
     return {**answered.answers, **{problem.minion: problem.text for problem in answered.problems}}
 
 
-def _networks(opts: Mapping) -> Iterator[tuple[str, Hosts]]:
-    """For both networks: the hosts that have an address there, with interface, MTU and speed."""
+def _networks(opts: Mapping, seen: Proof) -> Iterator[tuple[str, Hosts]]:
+    """For both networks: the hosts that have an address there, with interface, MTU and speed. Who does not answer, or
+    lacks an address that its role needs, is a problem of what is seen: no table has it.
+    """
     stored = kept.load_inventory(site(opts).inventory).get("networks") or {}
     settings = {**stored, **minions.pillar(opts)}
     networks = {kind: settings[f"{kind}_network"] for kind in KINDS if settings.get(f"{kind}_network")}
@@ -148,8 +152,22 @@ def _networks(opts: Mapping) -> Iterator[tuple[str, Hosts]]:
         raise ArgumentError("no network is known: run ceph.stage.discovery first")
     if networks.get("cluster") == networks.get("public"):
         networks.pop("cluster")
-    places = jobs.ask(opts, minions.ours(opts), "links_proof.places", [networks]).whole()
-    for kind in networks:
-        hosts = {host: place[kind] for host, place in places.items() if kind in place}
+    places = jobs.ask(opts, minions.ours(opts), "links_proof.places", [networks])
+    seen.problems.extend(replies.lines(places.problems))
+    for kind, network in networks.items():
+        hosts = {host: place[kind] for host, place in places.answers.items() if kind in place}
+        lacking = [host for host in _needing(opts, kind) if host in places.answers and host not in hosts]
+        told = by_host((host, f"has no address in {network}, which its role needs") for host in lacking)
+        seen.problems.extend(f"{kind}: {line}" for line in told)
+        seen.problems.extend([] if hosts or lacking else [f"{kind}: no host has an address in {network}"])
         if len(hosts) > 1:
             yield kind, hosts
+
+
+def _needing(opts: Mapping, kind: str) -> list[str]:
+    """The hosts whose roles need an address in a network; none before anything is configured."""
+    try:
+        members = minions.members(opts)
+    except PolicyError:
+        return []
+    return sorted({host for role in ROLES[kind] for host in members.get(role, ())})
