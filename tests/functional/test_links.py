@@ -388,6 +388,13 @@ def test_a_timer_that_cannot_be_started_holds_no_later_change_back(modules, undo
     assert (undo / "undo").is_dir()
 
 
+def test_nothing_is_changed_where_the_timer_has_ended_before_the_record_was_there(modules, undo, tmp_path):
+    """On a host so busy that the timer's start took as long as the timer."""
+    (tmp_path / "programs/systemd-run").write_text("#!/bin/sh\n")
+    with pytest.raises(CommandExecutionError, match="the timer of 10 s ended before anything was changed"):
+        modules["links_undo.arm"]([], [], 10)
+
+
 def killed_in(tmp_path, function):
     """Run a function in a process that is killed where it asks systemd to stop the timer; how it ended."""
     (tmp_path / "killed").touch()
