@@ -353,15 +353,18 @@ def test_a_change_that_takes_the_name_servers_is_rolled_back(applied, modules, t
 
 
 def test_a_rollback_leaves_folders_as_they_are(modules, undo, tmp_path):
-    """Kept files lie in folders of ours: those of the host, and ``/`` above them, have their own modes and labels."""
+    """Kept files lie in folders of ours: those of the host, and ``/`` above them, have their own modes and labels.
+    Names of NetworkManager's files hold spaces.
+    """
     folder = tmp_path / "system-connections"
     folder.mkdir(mode=0o700)
-    (folder / "bond0").write_text("old")
-    modules["links_undo.arm"]([str(folder / "bond0")], [], 60)
-    (folder / "bond0").write_text("new")
+    file = folder / "Wired connection 1.nmconnection"
+    file.write_text("old")
+    modules["links_undo.arm"]([str(file)], [], 60)
+    file.write_text("new")
     os.utime(folder, (1, 1))
     modules["links_undo.roll_back"]("asked for")
-    assert (folder / "bond0").read_text() == "old" and "asked for" in modules["links_undo.undone"]()
+    assert file.read_text() == "old" and "asked for" in modules["links_undo.undone"]()
     assert (folder.stat().st_mode & 0o777, int(folder.stat().st_mtime)) == (0o700, 1)
 
 
