@@ -13,6 +13,7 @@ OPTIONS |= {"min_links": "min_links"}
 NEGOTIATED = 63  # IEEE 802.1AX port state: active, short timeout, aggregating, in sync, collecting, distributing
 ASK = "is the switch's port-channel made?"
 SLOW = 61  # the same with the long timeout (lacp_rate slow)
+ITS_CHOICE = 3  # the partner may be passive, as Junos is by default, and keep the long timeout
 
 
 def links() -> dict[str, dict]:
@@ -154,17 +155,16 @@ def unready(network: Mapping, links: Mapping) -> list[str]:
         if link["kind"] == "bond" and not live:
             lines.append(f"{name}: no port has a link")
         for port in live if link.get("mode") == "802.3ad" else ():
-            states = _states(links[port])
+            own, partner = _states(links[port])
             good = SLOW if link.get("lacp_rate") == "slow" else NEGOTIATED
-            if not all(state & good == good for state in states):
-                lines.append(f"{port}: LACP port state {states[0]}, its partner's {states[1]}, expected {good}: {ASK}")
+            if own & good != good or (partner | ITS_CHOICE) & good != good:
+                lines.append(f"{port}: LACP port state {own}, its partner's {partner}, expected {good}: {ASK}")
     return lines
 
 
 def _states(port: Mapping) -> tuple[int, int]:
     data = port.get("linkinfo", {}).get("info_slave_data", {})
-    # the partner may keep the long timeout: bit 1 of its state is its own choice
-    return data.get("ad_actor_oper_port_state", 0), data.get("ad_partner_oper_port_state", 0) | 2
+    return data.get("ad_actor_oper_port_state", 0), data.get("ad_partner_oper_port_state", 0)
 
 
 def _addresses(there: Mapping) -> set[str]:

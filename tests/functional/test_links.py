@@ -139,7 +139,14 @@ def test_a_port_without_cable_is_not_waited_for(modules):
 
 def test_a_port_whose_partner_speaks_no_lacp_is_told(modules):
     (told,) = modules["links_kernel.unready"](PLANNED, recorded("no-partner"))
-    assert told == "p2: LACP port state 71, its partner's 2, expected 63: is the switch's port-channel made?"
+    assert told == "p2: LACP port state 71, its partner's 0, expected 63: is the switch's port-channel made?"
+
+
+def test_a_partner_may_be_passive_and_slow(modules):
+    """Junos' default; both bits are the partner's own choice."""
+    links = recorded("bonded")
+    links["p2"]["linkinfo"]["info_slave_data"]["ad_partner_oper_port_state"] = 60
+    assert modules["links_kernel.unready"](PLANNED, links) == []
 
 
 def test_a_bond_without_any_link_is_told(modules):
