@@ -473,6 +473,37 @@ def test_some_hosts_first_and_the_rest_later(runners, cluster, monkeypatch):
     assert (cluster.kept, cluster.systems) == (None, {"a": [2, True]})
 
 
+def test_an_upgrade_goes_on_while_a_host_that_ran_when_it_began_is_in_maintenance(runners, cluster, monkeypatch):
+    """Its daemons ran before, and do not now: that is known, also where others were restarted."""
+    cluster.broken.add("node2")
+    assert runners["upgrade.carry_out"]()["retcode"] == 1 and cluster.kept
+    cluster.broken.clear()
+    away, others = daemons(3), ["node1", "node2", "node4", "salt"]
+    cluster.down |= set(away)
+    note = {"left": {"node3": "in maintenance"}, "maintenance": {"node3": list(away)}, "hosts": others}
+    monkeypatch.setattr(stage_lock, "own", lambda opts: note)
+    among = taking_part.among
+    monkeypatch.setattr(taking_part, "among", lambda opts, hosts=None, limited=True: among(opts, hosts or others))
+    done = runners["upgrade.carry_out"]()
+    assert done["retcode"] == 1 and "not ended: node3 took no part" in done["error"], done
+    assert ("osd", "node4") in cluster.order and cluster.installed["node3"] == OLD
+
+
+def test_file_systems_get_back_what_they_had_when_their_turn_came(runners, cluster):
+    """Monitors and OSDs take hours before it; an admin gave one more active servers meanwhile."""
+    restart = cluster.daemons_restart
+
+    def meanwhile(minion, names):
+        if names == ["osd.0", "osd.1"]:
+            cluster.systems = {"a": [1, False], "b": [2, False]}
+        return restart(minion, names)
+
+    cluster.daemons_restart = meanwhile
+    done = runners["upgrade.carry_out"]()
+    assert done.get("retcode", 0) == 0, done
+    assert cluster.systems == {"a": [1, False], "b": [2, False]}
+
+
 def test_a_silent_host_is_named_and_nothing_is_begun(runners, cluster):
     cluster.silent.add("node4")
     done = runners["upgrade.carry_out"]()

@@ -75,7 +75,8 @@ def waited(judged: Callable[[], Verdict], limit: float = LIMIT, settle: float = 
 def since(
     opts: Mapping, before: Before, lacking: Callable[[seen.Seen], Iterable[Complaint]], settle: float = 0
 ) -> Verdict:
-    """Wait until nothing is wrong that was not before and nothing lacks; return the verdict then.
+    """Wait until nothing is wrong that was not before and nothing lacks; return the verdict then. Of hosts in
+    maintenance as ``judged`` has it.
 
     opts
         The master's options.
@@ -92,7 +93,7 @@ def since(
             now = look(opts)
         except ProposalError as err:
             return judge.unreachable(str(err))
-        found = judge.judge(now, before=before)
+        found = judge.judge(now, before=before, excused=taking_part.excused(opts))
         return Verdict((*lacking(now), *found.wrong), found.moves, found.known)
 
     verdict = waited(judged)

@@ -126,7 +126,7 @@ def carry_out(opts: Mapping, look: Look, done: Done, tell: Tell) -> list[str]:
     for kind in order.KINDS:
         waiting = order.of_kind(look.part, kind, look.last)
         if kind == "mds" and waiting:
-            kept, active = _reduced(opts, look, kept, tell)
+            kept, active = _reduced(opts, kept, tell)
             waiting = order.of_kind(look.part, kind, active)
         for turn in daemon_restart.turns(opts, kind, waiting):
             _may(opts, kept, several(list(turn), most=FEW))
@@ -224,9 +224,9 @@ def _hosts(opts: Mapping, asked: Sequence[str]) -> dict[str, Host]:
     return told_hosts.read(jobs.ask(opts, asked, INSPECT, [False], timeout=300).whole())
 
 
-def _reduced(opts: Mapping, look: Look, kept: Record, tell: Tell) -> tuple[Record, set[str]]:
-    """One active metadata server in each file system, and which these are; what they had is kept before."""
-    found = look.seen["systems"]
+def _reduced(opts: Mapping, kept: Record, tell: Tell) -> tuple[Record, set[str]]:
+    """One active metadata server in each file system, and which these are; what they have by now is kept before."""
+    found = _systems(opts)
     kept = _note(opts, kept.having(systems.noted(found, kept.systems)))
     if commands := systems.reduce(found):
         tell(f"one active metadata server alone in {', '.join(system['name'] for system in found)}")
