@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import halocline
@@ -18,6 +19,7 @@ ORDER = tuple(
         *(r"ceph-volume@.+", r"ceph-mgr@.+", r"ceph-mon@.+"),
     )
 )
+OSDS = ("ceph-osd@", "ceph-volume@")
 
 
 def units() -> dict[str, str]:
@@ -57,22 +59,28 @@ def stop(names: Sequence[str]) -> list[str]:
 
 
 def start(units: Mapping[str, str]) -> list[str]:
-    """Let daemons start at boot as they did, and start them, monitors first; return their units.
+    """Let daemons start at boot as they did, and start them, monitors first; return their units. One that does not
+    start holds back no other; of OSDs, whose disks may have died, the cluster says which are back.
 
     units
         As the function of that name gave them.
 
     CLI Example: for ``salt-run maintenance.end``.
     """
-    for kind in reversed(ORDER):
-        same = [unit for unit in _known(units) if kind.fullmatch(unit)]
-        for word, more in (("enabled", []), ("enabled-runtime", ["--runtime"])):
-            if again := [unit for unit in same if units[unit] == word]:
-                halocline.run(["systemctl", "enable", "--quiet", *more, *again], limit=LIMIT)
-        if same:
-            __salt__["daemons.forgive"](same)  # else systemd may start none that was started often today
-            halocline.run(["systemctl", "start", *same], limit=LIMIT)
+    kinds = [[unit for unit in _known(units) if kind.fullmatch(unit)] for kind in reversed(ORDER)]
+    done = halocline.tried({", ".join(same): partial(_start, same, units) for same in kinds if same})
+    if failed := [why for why in done["failed"] if not why.startswith(OSDS)]:
+        raise CommandExecutionError("; ".join(failed))
     return list(units)
+
+
+def _start(same: Sequence[str], units: Mapping[str, str]) -> None:
+    """Let daemons of one kind start at boot as they did, and start them."""
+    for word, more in (("enabled", []), ("enabled-runtime", ["--runtime"])):
+        if again := [unit for unit in same if units[unit] == word]:
+            halocline.run(["systemctl", "enable", "--quiet", *more, *again], limit=LIMIT)
+    __salt__["daemons.forgive"](same)  # else systemd may start none that was started often today
+    halocline.run(["systemctl", "start", *same], limit=LIMIT)
 
 
 def _known(names: Sequence[str] | Mapping[str, str]) -> list[str]:

@@ -372,6 +372,23 @@ def test_a_host_whose_osd_does_not_come_back_stays_in_maintenance(runners, clust
     assert (cluster.noout, cluster.records, cluster.silences) == (set(), {}, {})
 
 
+def test_an_osd_that_was_given_up_in_maintenance_is_not_waited_for(runners, cluster):
+    """Its disk died meanwhile, and osd.replace destroyed it: it is never back, and the host is."""
+    runners["maintenance.begin"]("node1")
+    cluster.dead = {"ceph-osd@1.service", "osd.1"}
+    assert "osd.1: is not back" in runners["maintenance.end"]("node1")["error"]
+    inspect = cluster.cluster_health_inspect
+
+    def destroyed(salt):
+        told = inspect(salt)
+        told["osd_dump"]["osds"][1]["state"] = ["destroyed", "exists"]
+        return told
+
+    cluster.cluster_health_inspect = destroyed
+    assert runners["maintenance.end"]("node1").get("text") == "node1 is in maintenance no more"
+    assert (cluster.noout, cluster.records) == (set(), {})
+
+
 def test_a_host_that_does_not_come_back_is_let_go_of(runners, cluster):
     runners["maintenance.begin"]("node1")
     before, cluster.log = cluster.left(), []

@@ -11,7 +11,8 @@ UNITS = (
     *("ceph-mon@node1", "ceph-mgr@node1", "ceph-osd@3", "ceph-volume@lvm-4-6b0c", "ceph-osd@4", "nfs-ganesha"),
     *("ceph-rgw-haproxy", "ceph-rgw-keepalived", "ceph-radosgw@rgw.node1"),
 )
-# `is-active` of a unit answers by whether a file of its name is there; all else is written down.
+# `is-active` of a unit answers by whether a file of its name is there; all else is written down. What `fails` names
+# does not start.
 SYSTEMCTL = """
 case "$*" in
 *list-units*) ls "$0.active" | sed 's/$/ loaded active running What it is/'; exit 0 ;;
@@ -22,9 +23,10 @@ verb=$1; shift
 for unit; do
     case "$verb $unit" in
     "stop "*) rm -f "$0.active/$unit" ;;
-    "start "*) : >"$0.active/$unit" ;;
+    "start "*) if grep -qsx "$unit" "$0.fails"; then status=1; else : >"$0.active/$unit"; fi ;;
     esac
 done
+exit ${status:-0}
 """
 
 
@@ -75,6 +77,29 @@ def test_daemons_stop_in_order_and_start_in_the_other(systemd):
     assert told.index("start ceph-mon@node1") < told.index("start ceph-volume@") < told.index("start ceph-osd@3")
     assert "enable --quiet ceph-osd@3.service\n" in told and "enable --quiet --runtime ceph-osd@4.service\n" in told
     assert not [line for line in told.splitlines() if line.startswith("enable") and "tcmu" in line]
+
+
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [
+        ("ceph-volume@lvm-4-6b0c", None),  # its disk died meanwhile: which OSDs are back the cluster says
+        ("ceph-osd@4", None),
+        ("nfs-ganesha", "nfs-ganesha.service: 'systemctl start"),
+        ("ceph-mon@node1", "ceph-mon@node1.service: 'systemctl start"),
+    ],
+)
+def test_a_daemon_that_does_not_start_holds_back_no_other(systemd, tmp_path, fails, said):
+    module, active, _ = systemd
+    units = module.units()
+    module.stop(list(units))
+    (tmp_path / "systemctl.fails").write_text(f"{fails}.service\n")
+    if said:
+        with pytest.raises(CommandExecutionError, match=said):
+            module.start(units)
+    else:
+        assert module.start(units) == list(units)
+    runs = {path.name for path in active.iterdir()}
+    assert set(units) - runs == {f"{fails}.service"}
 
 
 def test_nothing_else_is_stopped_or_started(systemd):

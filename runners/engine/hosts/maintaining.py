@@ -181,7 +181,8 @@ def _back(opts: Mapping, record: Record, before: judge.Before) -> None:
 def _lacking(opts: Mapping, record: Record, now: Seen) -> list[Complaint]:
     """The daemons that ran and do not: by their host's word, and by the cluster's."""
     here = jobs.one(opts, record.minion, "daemons.running", kind=dict)
-    up = {f"osd.{osd.id}" for osd in now.osds if osd.up} | now.running
-    clients = {name for name in record.daemons if name.startswith("client.")}
-    lacking = sorted(name for name in record.daemons if name not in here or (name not in up and name not in clients))
+    osds = {f"osd.{osd.id}": osd.up for osd in now.osds}  # not those that were given up meanwhile
+    daemons = [name for name in record.daemons if name in osds or not name.startswith("osd.")]
+    up = {name for name in daemons if osds.get(name) or name in now.running or name.startswith("client.")}
+    lacking = sorted(name for name in daemons if name not in here or name not in up)
     return [Complaint(f"runs {name}", WRONG, name, "is not back") for name in lacking]
