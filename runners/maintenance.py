@@ -48,8 +48,9 @@ def begin(host: str, without: str | None = None, hours: int = 4, test: bool = Fa
         units = jobs.one(__opts__, look.minion, "daemons_maintenance.units", kind=dict)
         would = f"{host}: would be in maintenance: Ceph allows it; would stop {', '.join(units) or 'nothing'}"
         return {"text": "\n".join([would, *maintained.lines(look.records)])}
-    stage_log.note(__opts__, "maintenance.begin", "begins", host=look.hostname)
-    notes = maintaining.begin(__opts__, look, spared, lasting, _tell(host))
+    with hosts.held(__opts__, look, "maintenance.begin") as look:
+        stage_log.note(__opts__, "maintenance.begin", "begins", host=look.hostname)
+        notes = maintaining.begin(__opts__, look, spared, lasting, _tell(host))
     done = f"{host} is in maintenance: 'salt-run maintenance.end {host}' ends it"
     return {"text": "\n".join([done, *notes]), "changes": {host: "in maintenance"}}
 
@@ -83,8 +84,9 @@ def end(host: str, gone: bool = False, test: bool = False) -> answer.Output:
     if test:
         would = "nothing would be started there" if gone else f"would start {', '.join(record.units) or 'nothing'}"
         return {"text": f"{host}: {would}; noout for it and its silences would be taken away"}
-    stage_log.note(__opts__, "maintenance.end", "ends", host=look.hostname, gone=gone)
-    notes = maintaining.end(__opts__, look, record, gone, _tell(host))
+    with hosts.held(__opts__, look, "maintenance.end") as look:
+        stage_log.note(__opts__, "maintenance.end", "ends", host=look.hostname, gone=gone)
+        notes = maintaining.end(__opts__, look, look.record or record, gone, _tell(host))
     return {"text": "\n".join([f"{host} is in maintenance no more", *notes]), "changes": {host: "ended"}}
 
 

@@ -389,6 +389,31 @@ def test_an_osd_that_was_given_up_in_maintenance_is_not_waited_for(runners, clus
     assert (cluster.noout, cluster.records) == (set(), {})
 
 
+@pytest.mark.parametrize(("runs", "types"), [("begin", "end"), ("end", "begin"), ("begin", "begin")])
+def test_a_host_goes_one_way_at_a_time(runners, cluster, runs, types):
+    """Who calls off what another admin's command waits for still would leave a host that is stopped without noout."""
+    if runs == "end":
+        runners["maintenance.begin"]("node1")
+    said = []
+
+    def meanwhile(kept):
+        def does(*words):
+            if not said:
+                said.append(runners[f"maintenance.{types}"]("node1"))
+            return kept(*words)
+
+        return does
+
+    name = {"begin": "host_alerts_silence", "end": "daemons_maintenance_start"}[runs]
+    setattr(cluster, name, meanwhile(getattr(cluster, name)))
+    done = runners[f"maintenance.{runs}"]("node1")
+    assert done.get("retcode", 0) == 0, done
+    assert f"maintenance.{runs} is running on this master: wait for its end" in said[0]["error"]
+    away = {"node1"} if runs == "begin" else set()
+    assert set(cluster.records) == cluster.noout == away
+    assert bool(cluster.runs["node1"]) is (runs == "end")
+
+
 def test_a_host_that_does_not_come_back_is_let_go_of(runners, cluster):
     runners["maintenance.begin"]("node1")
     before, cluster.log = cluster.left(), []

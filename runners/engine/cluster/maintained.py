@@ -1,7 +1,8 @@
 """Hosts in maintenance: who is, and whether the cluster and its clients can do without another one."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from proposals.cluster import maintained
 from proposals.cluster.maintained import Record
@@ -12,6 +13,7 @@ from proposals.text.errors import PolicyError, ProposalError
 from runners.engine.asking import jobs, minions
 from runners.engine.cluster import daemon_restart, health, spared
 from runners.engine.looks import stage_look
+from runners.engine.runs import one_at_a_time
 from runners.engine.waiting import until_none
 
 ASKED = stage_look.MAINTAINED
@@ -63,6 +65,13 @@ def at(opts: Mapping, host: object) -> Look:
     minions.members(opts)  # says so where nothing is configured yet
     hosts = named.hosts(served.contents(paths), named.hostnames(paths))
     return Look(maintained.chosen(host, hosts), hosts, records(opts))
+
+
+@contextmanager
+def held(opts: Mapping, look: Look, command: str) -> Iterator[Look]:
+    """Be the one command on a host's way into maintenance or out of it; look again at what is kept. Raises Busy."""
+    with one_at_a_time.alone(opts, command, f"maintenance-{look.hostname}"):
+        yield replace(look, records=records(opts))
 
 
 def records(opts: Mapping) -> dict[str, Record]:
