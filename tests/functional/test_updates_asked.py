@@ -313,6 +313,22 @@ def test_what_is_newly_wrong_stops_it_and_it_goes_on_when_mended(runners, cluste
     assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
 
 
+@pytest.mark.parametrize("lost", ["mgr", "mds"])
+def test_a_daemon_that_ran_and_is_not_back_holds_back_the_next_hosts(runners, cluster, lost):
+    """A standby that is gone is nothing to Ceph, and the next host may have the last one."""
+    inspect = cluster.cluster_health_inspect
+    cluster.cluster_health_inspect = lambda salt: {**inspect(salt), lost: ["node1", "node5"]}
+
+    def dies():
+        cluster.cluster_health_inspect = lambda salt: {**inspect(salt), lost: ["node5"]}
+
+    meanwhile(cluster, "node1", dies)
+    cluster.reboots.discard("node1")
+    done = runners["updates.apply"]()
+    assert done["retcode"] == 2 and f"{lost}.node1: ran before, and does not now; nothing else" in done["error"], done
+    assert cluster.turns == ORDER[:1] and cluster.noout == set()
+
+
 def test_an_update_that_fails_stops_by_name_and_nothing_of_the_turn_is_rebooted(runners, cluster):
     cluster.broken.add("node4")
     done = runners["updates.apply"]()

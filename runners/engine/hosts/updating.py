@@ -39,8 +39,8 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
     """Update and reboot hosts of a running cluster, turn by turn; raise ProposalError with what stops it.
 
     Monitors' hosts come first, then all others that run more than OSDs, one by one; then hosts of OSDs alone, after a
-    first one as many at once as Ceph allows; the master's own at last. Before each turn the cluster has to be well and
-    nobody to have paused it.
+    first one as many at once as Ceph allows; the master's own at last. Before each turn the cluster has to be well,
+    with all that ran before the first one, and nobody to have paused it.
 
     opts
         The master's options.
@@ -53,17 +53,19 @@ def in_turns(opts: Mapping, due: Sequence[str], allowed: Allowed, looked: Looked
     """
     asker = asks(opts, looked)
     _clean(opts, asker)
+    before: judge.Before | None = None
     for turn in _turns(opts, due, looked, asker):
         if why := paused(opts, asker):
             raise ProposalError(
                 f"paused {why}, before {several(turn, most=FEW)}: 'salt-run updates.resume' lets it go on"
             )
-        _until_well(opts, asker, limit, {minion: looked[minion] for minion in turn})
+        _until_well(opts, asker, limit, {minion: looked[minion] for minion in turn}, before)
+        before = before or judge.remembered(health.look(opts, asker))
         daemons = [name.replace("radosgw.", "client.") for minion in turn for name in looked[minion]["daemons"]]
         with spared.noout(opts, [looked[m]["host"] for m in turn], asker), gateways.drained(opts, daemons, turn):
-            maintain(opts, turn, allowed, limit, asker)
+            maintain(opts, turn, allowed, limit, asker, before)
             _osds_up(opts, turn, looked, asker, limit)
-    _until_well(opts, asker, limit, {})
+    _until_well(opts, asker, limit, {}, before)
 
 
 @one_at_a_time.stops_daemons("updates.apply")
@@ -109,11 +111,20 @@ def asks(opts: Mapping, looked: Looked) -> str:
     return may[0]
 
 
-def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float, asker: str | None = None) -> None:
+def maintain(
+    opts: Mapping,
+    hosts: Sequence[str],
+    allowed: Allowed,
+    limit: float,
+    asker: str | None = None,
+    before: judge.Before | None = None,
+) -> None:
     """Update, look again, reboot: each one job for all of these hosts. Arguments and errors as for ``in_turns``.
 
     asker
         The minion that asks the cluster, where one runs.
+    before
+        What was known of the cluster before the first turn.
     """
     if updated := [minion for minion in hosts if allowed[minion].update]:
         if asker:  # hours may have passed since sources were asked, and Ceph's packages come in its order
@@ -126,7 +137,7 @@ def maintain(opts: Mapping, hosts: Sequence[str], allowed: Allowed, limit: float
     looked = look(opts, hosts, refresh=False)
     if reboots := [minion for minion in hosts if allowed[minion].reboot and looked[minion]["reboot"]]:
         if asker:  # much may have happened since Ceph was asked: an update takes up to an hour
-            _until_well(opts, asker, limit, {minion: looked[minion] for minion in reboots}, "not rebooted: ")
+            _until_well(opts, asker, limit, {minion: looked[minion] for minion in reboots}, before, "not rebooted: ")
         asked = jobs.ask(opts, reboots, "host_updates.reboot", kind=str)
         _await(opts, asked.answers, limit)  # those that do it, before the others are told of
         asked.whole()
@@ -177,7 +188,9 @@ def _turns(opts: Mapping, due: Sequence[str], looked: Looked, asker: str) -> Ite
     yield from ([minion] for minion in ordered if minion == master)
 
 
-def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked, what: str = "") -> None:
+def _until_well(
+    opts: Mapping, asker: str, limit: float, turn: Looked, before: judge.Before | None = None, what: str = ""
+) -> None:
     """Wait until nothing is wrong with the cluster, and until Ceph can do without the hosts of a turn, if there are.
 
     Raises ProposalError with what stands against it, and what was not done (``what``), when that got no better for
@@ -185,7 +198,7 @@ def _until_well(opts: Mapping, asker: str, limit: float, turn: Looked, what: str
     """
 
     def seen() -> judge.Verdict:
-        found = health.judged(opts, asker=asker)
+        found = health.judged(opts, before=before, asker=asker)
         if not turn or found.wrong:
             return found
         return judge.Verdict(spared.against(_refused(opts, asker, turn)), found.moves, found.known)
