@@ -148,7 +148,8 @@ def managers(hostname: str, running: Collection[str]) -> list[str]:
 def excused(records: Iterable[Record]) -> set[str]:
     """Return the daemons that are down as their hosts are in maintenance, by Ceph's names."""
     daemons = {daemon for record in records for daemon in record.daemons}
-    return daemons | {f"rgw.{name.removeprefix('client.')}" for name in daemons if name.startswith("client.")}
+    gateways = {name.removeprefix("client.").removeprefix("rgw.") for name in daemons if name.startswith("client.")}
+    return daemons | {f"rgw.{name}" for name in gateways}  # as health.seen has them
 
 
 def lines(records: Mapping[str, Record]) -> list[str]:

@@ -13,7 +13,7 @@ from test_pillar import host
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
 from runners.engine import waiting
-from runners.engine.asking import minions
+from runners.engine.asking import minions, taking_part
 from runners.engine.cluster import health, maintained, spared
 from runners.engine.looks import early, stage_jobs
 from runners.engine.runs import stage_lock
@@ -496,6 +496,7 @@ def test_a_stage_leaves_a_host_in_maintenance_alone_and_says_so(runners, cluster
     assert said.get("retcode", 0) == 0, said
     assert "node1: in maintenance since" in said["text"] and "the stage goes on without it" in said["text"]
     assert runners["targets.hosts"]() == ["node2", "node3", "salt"]
+    assert {"mon.node1", "osd.0", "rgw.node1"} <= set(taking_part.excused({}))
     left = runners["targets.left"]()
     assert (
         left.get("retcode", 0) == 0

@@ -9,9 +9,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proposals.cluster import maintained
 from proposals.cluster.health import groups, judge, report, seen
 from proposals.cluster.health.findings import Complaint, Plan
 from proposals.cluster.health.patience import Patience
+from proposals.cluster.maintained import Record
 from proposals.text.errors import InventoryError
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "health"
@@ -59,6 +61,17 @@ BAD = "inconsistent failed_repair recovery_unfound backfill_unfound snaptrim_err
 ALONE = (
     "down incomplete unknown peering creating creating+activating peered undersized+degraded+peered stale+active+clean"
 )
+
+
+def test_a_gateway_of_a_host_in_maintenance_is_known_to_be_gone():
+    """Ceph's map of services has it without the "rgw." that its own name begins with (src/rgw/rgw_rados.cc)."""
+    away = Record("node1", maintained.DOWN, "", "root", {}, ("client.rgw.node1",))
+    first = look({})
+    now = look({"status/servicemap/services": {}})
+    assert first.running - now.running == {"rgw.node1"}
+    before = judge.remembered(first)
+    assert judge.judge(now, before=before).wrong
+    assert not judge.judge(now, before=before, excused=maintained.excused([away])).wrong
 
 
 def test_every_state_is_served_damaged_or_not():

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from proposals.cluster import maintained
 from proposals.cluster.maintained import Record
 from proposals.stages import targets
 from runners.engine.asking import minions
@@ -58,7 +59,8 @@ def left_at_first(
         return {**left_at_first(note, (), said), "unasked": True}
     left = {minion: said.get(minion, targets.SILENT) for minion in note["silent"] if minion in note["hosts"]}
     left |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
-    return {"left": left, "maintenance": {record.minion: record.daemons for record in away}, "unasked": False}
+    maintenance = {record.minion: sorted(maintained.excused([record])) for record in away}
+    return {"left": left, "maintenance": maintenance, "unasked": False}
 
 
 def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str, Any]) -> dict[str, str]:
