@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 from played import BUSY, Minions, another_stops_daemons, end_at_each_change
-from saltmaster import Master
+from saltmaster import Master, lay_out, serve
+from test_maintenance_asked import FSID, connected
 
+from proposals.files import atomic
+from proposals.files.site import site
 from proposals.text.errors import ProposalError
 from runners.engine import waiting
 from runners.engine.asking import minions, taking_part
@@ -16,6 +19,17 @@ from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
+POLICY = """\
+cluster-ceph/cluster/*.sls
+role-master/cluster/salt.sls
+role-mon/cluster/node[123].sls
+role-mgr/cluster/node[12].sls
+role-mds/cluster/node[12].sls
+config/stack/default/global.yml
+config/stack/default/ceph/cluster.yml
+profile-default/cluster/*.sls
+profile-default/stack/default/ceph/minions/*.yml
+"""
 OLD, NEW = "16.2.15+ds-0", "16.2.15+ds-1"
 NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
 TEXT = "ceph version {} (618f440892089921c3e944a991122ddc44e60516) {} (stable)"
@@ -46,6 +60,7 @@ class Cluster(Minions):
         self.order, self.required, self.release, self.epoch, self.checks = [], "pacific", {}, {}, {}
         self.stores, self.others, self.leveldb = {"bluestore": 6}, {}, {}
         self.gids, self.hangs = {"node1": 10, "node2": 10}, set()  # managers, and those that do not come up
+        self.monitors = 3  # of the map
 
     def left(self):
         now = (self.installed, self.older, self.kept, self.noout, self.systems, self.required)
@@ -61,6 +76,7 @@ class Cluster(Minions):
     def cluster_health_inspect(self, _):
         whole = copy.deepcopy(WHOLE)
         whole["status"]["health"]["checks"] = copy.deepcopy(self.checks)
+        whole["status"]["monmap"]["num_mons"] = self.monitors
         whole["status"]["quorum_names"] = [name[4:] for name in self.up("mon")]
         whole["mgr"], whole["mds"] = ([name[4:] for name in self.up(kind)] for kind in ("mgr", "mds"))
         for osd in whole["osd_dump"]["osds"]:
@@ -189,7 +205,11 @@ class Cluster(Minions):
 
 @pytest.fixture(scope="module")
 def runners(salt_factories):
-    return salt_factories.salt_master_daemon("upgrade", factory_class=Master).runners()
+    """Those of a master whose site has a generation that is served."""
+    made = salt_factories.salt_master_daemon("upgrade", factory_class=Master)
+    lay_out(made, connected((*NODES, "salt")), FSID, POLICY)
+    serve(made.opts())
+    return made.runners()
 
 
 @pytest.fixture
@@ -197,7 +217,6 @@ def cluster(monkeypatch):
     made = Cluster()
     made.play(monkeypatch, health, waiting)
     monkeypatch.setattr(minions, "ours", lambda opts: [*NODES, "salt"])
-    monkeypatch.setattr(minions, "members", lambda opts: {"all": [*NODES], "master": ["salt"], "mon": NODES[:3]})
     monkeypatch.setattr(stage_lock, "free", lambda opts: None)
     return made
 
@@ -487,6 +506,27 @@ def test_an_upgrade_goes_on_while_a_host_that_ran_when_it_began_is_in_maintenanc
     done = runners["upgrade.carry_out"]()
     assert done["retcode"] == 1 and "not ended: node3 took no part" in done["error"], done
     assert ("osd", "node4") in cluster.order and cluster.installed["node3"] == OLD
+
+
+def test_an_upgrade_goes_on_when_what_ran_was_taken_out_of_the_cluster(runners, cluster):
+    """Its host died for good on the way, and policy.cfg names it no more; nobody brings its daemons back."""
+    cluster.broken.add("node2")
+    assert runners["upgrade.carry_out"]()["retcode"] == 1
+    cluster.broken.clear()
+    cluster.down |= set(daemons(1))
+    died = runners["upgrade.carry_out"]()["error"]
+    assert "mds.node1, mgr.node1, mon.node1: ran before, and does not now" in died
+    cluster.hosts["node1"], cluster.monitors = {}, 2
+    paths = site(runners.opts)
+    try:
+        atomic.write(paths.proposals / "policy.cfg", POLICY.replace("[123]", "[23]").replace("[12]", "[2]"))
+        serve(runners.opts)
+        done = runners["upgrade.carry_out"]()
+    finally:
+        atomic.write(paths.proposals / "policy.cfg", POLICY)
+        serve(runners.opts)
+    assert done.get("retcode", 0) == 0, done
+    assert cluster.kept is None and ("osd", "node4") in cluster.order
 
 
 def test_file_systems_get_back_what_they_had_when_their_turn_came(runners, cluster):

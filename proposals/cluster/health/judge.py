@@ -13,6 +13,7 @@ from proposals.text.glance import ranged
 from proposals.text.notes import FEW, several
 
 Before = Mapping[str, int]  # what a look found, by key, with its amount; and ``runs NAME`` for each daemon
+RUNS = "runs "
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def of_groups(states: Mapping[str, int]) -> Verdict:
 
 def remembered(seen: Seen, plan: Plan | None = None) -> dict[str, int]:
     """Return what a look finds, as ``before`` of a later one."""
-    runs = {f"runs {name}": 1 for name in seen.running}
+    runs = {f"{RUNS}{name}": 1 for name in seen.running}
     return runs | {finding.key: finding.amount for finding in found(seen, plan)}
 
 
@@ -114,6 +115,6 @@ def _gone(seen: Seen, plan: Plan | None, before: Before) -> Iterator[Complaint]:
     """Daemons that ran before and do not now, but for those that the plan names already."""
     named = plan.daemons if plan else {}
     for key in sorted(before):
-        name = key.removeprefix("runs ")
+        name = key.removeprefix(RUNS)
         if name != key and name not in seen.running and name not in named:
             yield Complaint(f"{name[:3]} {name}", WRONG, name, "ran before, and does not now", strict=True)

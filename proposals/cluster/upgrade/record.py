@@ -1,11 +1,11 @@
 """What the monitors keep of an upgrade that is under way, so that the same command goes on after anything."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from proposals.cluster.health.judge import Before
+from proposals.cluster.health.judge import RUNS, Before
 from proposals.text.errors import InventoryError
 from proposals.text.names import shown
 
@@ -47,6 +47,11 @@ class Record:
     def to(self, target: str) -> "Record":
         """It on its way to other packages of the same release: what was broken is mended by a newer one."""
         return replace(self, target=target)
+
+    def without(self, served: Collection[str]) -> "Record":
+        """It without those that ran and are served no more: they were taken out of the cluster since."""
+        gone = {key for key in self.before if key.startswith(RUNS) and key.removeprefix(RUNS) not in served}
+        return replace(self, before={key: amount for key, amount in self.before.items() if key not in gone})
 
     def having(self, systems: Mapping[str, list[int]]) -> "Record":
         """It with what file systems had."""

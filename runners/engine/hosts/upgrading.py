@@ -15,6 +15,8 @@ from proposals.cluster.upgrade import hosts as told_hosts
 from proposals.cluster.upgrade import order, record, systems, versions
 from proposals.cluster.upgrade.hosts import Host
 from proposals.cluster.upgrade.record import Record
+from proposals.files.site import site
+from proposals.pillar import named, served
 from proposals.stages import targets
 from proposals.text.errors import ProposalError
 from proposals.text.notes import FEW, SCREEN, by_host, several
@@ -88,7 +90,19 @@ def at(opts: Mapping, refresh: bool) -> Look:
     every = told_hosts.read(found.answers)
     seen = jobs.cluster(opts, SEEN, kind=dict)
     left = sorted({*taking_part.left(opts), *(problem.minion for problem in found.problems)})
-    return Look(every, {m: host for m, host in every.items() if m in part}, left, seen, record.read(seen["record"]))
+    return Look(every, {m: host for m, host in every.items() if m in part}, left, seen, _kept(opts, seen["record"]))
+
+
+def _kept(opts: Mapping, text: str | None) -> Record | None:
+    """What is kept of an upgrade that is under way: who ran when it began counts while it is served."""
+    if (begun := record.read(text)) is None:
+        return None
+    hosts = named.hosts(served.contents(paths := site(opts)), named.hostnames(paths))
+    parts = [(part, told) for host in hosts.values() for part, told in host["parts"].items()]
+    # Ceph's map of services has gateways without the "rgw." that their names begin with.
+    return begun.without(
+        {f"{part}.{name.removeprefix('rgw.')}" for part, told in parts for name in told.get("daemons", ())}
+    )
 
 
 def against(opts: Mapping, look: Look) -> list[str]:
