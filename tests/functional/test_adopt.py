@@ -109,6 +109,12 @@ def test_a_host_tells_its_daemons_and_every_form_of_osd(modules, host):
     assert told["foreign"] == [] and not [key for key in KEYS.values() if key in json.dumps(told)]
 
 
+def test_units_that_are_not_told_are_no_daemons_that_do_not_run(modules, host):
+    atomic.write(host / "bin/systemctl", "#!/bin/sh\necho Failed to connect to bus >&2\nexit 1\n", mode=0o755)
+    with pytest.raises(CommandExecutionError, match="Failed to connect to bus"):
+        modules["host_adopt.inspect"]()
+
+
 def test_tags_of_volumes_tell_an_osd_of_ceph_volumes(host, python_module):
     tags = {"ceph.osd_fsid": OSD, "ceph.osd_id": "0", "ceph.cluster_fsid": FSID, "ceph.encrypted": "1"}
     volumes = [{"path": f"/dev/vg/{kind}", "tags": {**tags, "ceph.type": kind}} for kind in ("block", "db")]

@@ -30,7 +30,7 @@ class Played:
         self.paths, self.asked, self.lent, self.osds, self.fails = paths, [], {}, [dict(OSD)], {}
         self.osd = self.osds[0]
         self.seen = {"clients": ["client.a", "client.admin"], "sessions": ["10.0.0.9:0/4711"]}
-        self.leave, self.restarted, self.older = "", [], ["client.a", "osd.3"]
+        self.leave, self.restarted, self.older, self.starts = "", [], ["client.a", "osd.3"], True
 
     def one(self, opts, minion, function, arguments=(), kind=None, timeout=0):
         self.asked.append((minion, function, *arguments))
@@ -42,6 +42,7 @@ class Played:
             "cluster_clients.revoke": dict.fromkeys(self.seen["sessions"], "2026-12-22"),
             "cluster_osds.states": self.osds,
             "cluster_auth.older": {"older": self.older},
+            "osd_keyring.start": self.starts,
         }
         return answers.get(function, True)
 
@@ -349,6 +350,11 @@ def test_a_stage_that_began_meanwhile_is_not_worked_beside(run, played, paths, k
     done = run("rotate", "osd.*")
     assert done["retcode"] == 2 and "stage configure is running" in done["error"]
     assert played.restarted == [("osd", {"node1": ["osd.3"]})]
+
+
+def test_an_osd_that_does_not_start_is_told(run, played):
+    played.osd["up"], played.starts = False, False
+    assert "does not start: see 'journalctl -u ceph-osd@3'" in run("rotate", "osd.3")["text"]
 
 
 def test_an_osd_that_is_down_is_started(run, played):

@@ -122,8 +122,9 @@ def restart(opts: Mapping, kind: str, daemons: Waiting, known: Before | None = N
     pending = jobs.ask(opts, daemons, "daemons.pending", kind=dict | list).whole()
     for minion, names in daemons.items():
         if left := sorted(set(names).intersection(pending[minion])):
+            unit = "ceph-radosgw" if kind == "client" else f"ceph-{kind}"
             raise ProposalError(
-                f"{', '.join(left)} still run with the old configuration: see 'journalctl -u ceph-{kind}@*'"
+                f"{', '.join(left)} still run with the old configuration: see 'journalctl -u {unit}@*' on {minion}"
             )
     return verdict
 

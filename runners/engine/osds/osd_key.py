@@ -80,15 +80,16 @@ def _rotated(opts: Mapping, osd: Mapping[str, Any], minion: str, test: bool = Fa
             f"{name} of {minion}: {err}; mend that and run 'salt-run secret.rotate {name}' soon: the cluster may "
             "have the new key and the OSD the old one"
         ) from err
-    runs = osd["up"] or _came_up(opts, osd_id)
+    runs, started = osd["up"] or _came_up(opts, osd_id), False
     if runs:
         daemon_restart.restart(opts, "osd", {minion: [name]})
     else:
-        jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
+        started = jobs.one(opts, minion, "osd_keyring.start", [osd_id], bool)
     jobs.cluster(opts, "cluster_auth.replaced", [name], bool)
     if runs:
         return f"{name} of {minion} has a fresh key and was restarted with it"
-    return f"{name} of {minion} has a fresh key; it was down and was started: see 'ceph osd tree'"
+    now = "was started" if started else f"does not start: see 'journalctl -u ceph-osd@{osd_id}' there"
+    return f"{name} of {minion} has a fresh key; it was down and {now}"
 
 
 def _came_up(opts: Mapping, osd_id: int) -> bool:
