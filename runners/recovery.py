@@ -7,7 +7,7 @@ from proposals.cluster import recovery
 from runners.engine import answer
 from runners.engine.asking import jobs, minions
 from runners.engine.benchmarks import bench_recovery, bench_scenarios, bench_store, benching
-from runners.engine.runs import stage_lock, stage_log
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 KEPT = "halocline/recovery"  # of the monitors: what a profile has set
 
@@ -19,6 +19,7 @@ def profile(name: str | None = None, test: bool = False) -> answer.Output:
     It is central configuration, OSDs take it on at once, also in the middle of a recovery. ``default`` takes away what
     another profile set, so that the release's own values hold. What the site's ``ceph_config`` or somebody by hand has
     set is never replaced: it is refused by name. Options that the running Ceph does not know are refused by name too.
+    Refused while recovery is being measured.
 
     name
         ``default``, ``least`` (clients first) or ``fast`` (recovery first: while copies are missing).
@@ -40,6 +41,7 @@ def profile(name: str | None = None, test: bool = False) -> answer.Output:
         head = f"profile {recovery.current(found['ours'], found['queue'])}, osd_op_queue {found['queue']}"
         return answer.Answer("\n".join([head, *set_, *beside]), found)
     stage_lock.free(__opts__)
+    bench_recovery.interrupted(__opts__)  # one that runs sets profiles of its own, and puts the one from before back
     wanted = recovery.options(name, found["queue"])
     recovery.refuse(wanted, minions.pillar(__opts__).get("ceph_config") or {}, found["others"])
     todo = jobs.cluster(__opts__, "cluster_config.changes", [wanted, KEPT], dict)
@@ -110,9 +112,10 @@ def measure(
     about = [f"under {', '.join(plan.profiles)}, load from {', '.join(plan.ready.generators)}:", *plan.moves]
     if test:
         return {"text": "\n".join(["would give out, and take in again,", *about])}
-    stage_log.note(__opts__, "recovery.measure", "begins", what=kinds, profiles=wanted, size=size, load=load)
-    answer.tell(__opts__, "\n".join(about))
-    result = bench_scenarios.run(__opts__, plan, partial(answer.tell, __opts__))
+    with one_at_a_time.alone(__opts__, "recovery.measure", one_at_a_time.STOPPING):
+        stage_log.note(__opts__, "recovery.measure", "begins", what=kinds, profiles=wanted, size=size, load=load)
+        answer.tell(__opts__, "\n".join(about))
+        result = bench_scenarios.run(__opts__, plan, partial(answer.tell, __opts__))
     folder = bench_store.write(__opts__, result, curves.files(scenarios.TITLE, result))
     last = f"{result['id']}: kept in {folder}; open report.html there"
     return answer.Answer(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from played import Killed, Minions, shown_in
+from played import BUSY, Killed, Minions, another_stops_daemons, shown_in
 from saltmaster import Master
 
 from proposals.benchmarks import curves
@@ -19,7 +19,7 @@ from proposals.cluster.health.judge import Verdict
 from runners.engine.asking import lent, minions
 from runners.engine.benchmarks import bench_recovery, bench_scenarios, benching
 from runners.engine.cluster import health
-from runners.engine.runs import stage_lock, stage_log
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 HOSTS = {"osdnode1": (0, 1), "osdnode2": (2, 3), "osdnode3": (4, 5), "osdnode4": (6, 7)}
 FACTS = {
@@ -378,6 +378,26 @@ def test_no_load_generator_and_a_stage_hold_it_back(runners, cluster, monkeypatc
     assert "stage deploy is running" in runners["recovery.measure"]()["error"] and cluster.log == []
 
 
+def test_nothing_goes_out_while_another_command_stops_daemons(runners, cluster):
+    with another_stops_daemons(runners.opts):
+        done = runners["recovery.measure"]()
+    assert BUSY in done.get("error", "") and cluster.log == [] and cluster.tries == []
+
+
+def test_no_other_command_stops_daemons_while_it_measures(runners, cluster):
+    tried = []
+
+    def types(made):
+        if made.tries and not tried:
+            with pytest.raises(one_at_a_time.Busy, match="recovery.measure is running on this master"):
+                another_stops_daemons(runners.opts).__enter__()
+            tried.append(True)
+
+    cluster.at_each_look = types
+    assert "retcode" not in runners["recovery.measure"](what="osd", profiles="least")
+    assert tried
+
+
 def test_ceph_that_says_no_in_the_middle_ends_it_and_all_is_put_back(runners, cluster):
     before = cluster.whole()
 
@@ -451,6 +471,7 @@ def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
             made.at_each_look = None
             assert "its own process puts all back" in runners["recovery.stop"]()["text"]
             assert "being measured: wait" in runners["recovery.measure"]()["error"]
+            assert "being measured: wait" in runners["recovery.profile"]("default")["error"]
             made.benchmark_sample_start("client1", made.load, 1)
             made.benchmark_sample_start("client2", made.load, 1)
 

@@ -55,7 +55,7 @@ def cluster(python_module, monkeypatch):
     made.pillar = pillar
     asked = {"cluster_cli.ask": made.ask, "cluster_cli.tell": made.tell, "cluster_cli.kept": made.kept.get}
     asked["cluster_cli.ask_all"] = lambda questions: [made.ask(words) for words in questions]
-    modules = {name: python_module(name) for name in ("cluster_config", "cluster_recovery")}
+    modules = {name: python_module(name) for name in ("cluster_config", "cluster_recovery", "cluster_recovery_measure")}
 
     def job(opts, function, words=(), kind=None):
         module, name = function.split(".")
