@@ -8,7 +8,9 @@ from salt.exceptions import CommandExecutionError
 
 ETC = Path("/etc/ceph")
 PAUSE = 0.5  # seconds between two looks
-PROCESS = re.compile(r'\(\("(?P<name>[^"]+)"')
+PROC = Path("/proc")
+PROCESS = re.compile(r'\(\("(?P<name>[^"]+)"(,pid=(?P<pid>\d+))?')
+SERVICE = re.compile(r"/([^/\n]+\.service)(?=/|$)", re.M)
 
 
 def running() -> dict:
@@ -65,12 +67,17 @@ def listening(process: str, port: int, unit: str, daemon: str | None = None, lim
 
 
 def _look(process: str, port: int, unit: str) -> None:
-    """Return where the process listens; TimeoutError where it may do so soon."""
-    holder = _ports().get(port)
-    if holder == process:
+    """Return where the unit's process listens; TimeoutError where it may do so soon. Another unit's process may have the
+    same name, as a gateway's that was called otherwise before.
+    """
+    holder, pid = _listeners().get(port, ("", ""))
+    service = f"{unit}.service"
+    own = _services(pid) or [service]
+    if holder == process and service in own:
         return
     if holder:
-        raise CommandExecutionError(f"it is held by {holder}")
+        by = own[-1] if holder == process else holder
+        raise CommandExecutionError(f"it is held by {by}: end that, or give one of them another port")
     if halocline.run(["systemctl", "is-failed", unit], ok=(0, 1)).strip() == "failed":
         raise CommandExecutionError("the unit failed")
     raise TimeoutError("nobody listens there")
@@ -78,8 +85,22 @@ def _look(process: str, port: int, unit: str) -> None:
 
 def _ports() -> dict[int, str]:
     """Who listens on which TCP port."""
+    return {port: name for port, (name, _) in _listeners().items()}
+
+
+def _listeners() -> dict[int, tuple[str, str]]:
+    """The same, each with the number of its process."""
     ports = {}
     for line in halocline.run(["ss", "-Htlnp"]).splitlines():
         process = PROCESS.search(line)
-        ports[int(line.split()[3].rpartition(":")[2])] = process["name"] if process else "a process unknown to ss"
+        holder = (process["name"], process["pid"] or "") if process else ("a process unknown to ss", "")
+        ports[int(line.split()[3].rpartition(":")[2])] = holder
     return ports
+
+
+def _services(pid: str) -> list[str]:
+    """The services of systemd's in the path of a process's control group, its own last; none where it is of none."""
+    try:
+        return SERVICE.findall((PROC / pid / "cgroup").read_text())
+    except OSError:  # it has ended, or ss does not tell it
+        return []
