@@ -67,8 +67,8 @@ def listening(process: str, port: int, unit: str, daemon: str | None = None, lim
 
 
 def _look(process: str, port: int, unit: str) -> None:
-    """Return where the unit's process listens; TimeoutError where it may do so soon. Another unit's process may have the
-    same name, as a gateway's that was called otherwise before.
+    """Return where the unit's process listens; TimeoutError where it may do so soon. Another unit's may have the same
+    name, as a gateway's that was called otherwise before.
     """
     holder, pid = _listeners().get(port, ("", ""))
     service = f"{unit}.service"

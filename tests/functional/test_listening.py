@@ -1,4 +1,4 @@
-"""Who listens on a port of a host: a unit has come up where its own process does, not where another of that name does."""
+"""Who listens on a port of a host: a unit has come up where its own process does, not another of that name."""
 
 from collections.abc import Callable
 from pathlib import Path
