@@ -4,9 +4,14 @@ The form of the object is that of ganesha's src/support/rados_grace.c.
 """
 
 import re
+from pathlib import Path
 
 import halocline
 from salt.exceptions import CommandExecutionError
+
+CONF = Path("/etc/ganesha/ganesha.conf")
+PLACE = re.compile(r'^    (nodeid|userid|pool|namespace) = "(.*)";$', re.M)  # as its template has it
+STOP = 120  # seconds that its unit may take to end
 
 
 def members(user: str, pool: str, namespace: str) -> list[str]:
@@ -82,6 +87,34 @@ def leave(server: str, user: str, pool: str, namespace: str, limit: float = 3) -
                 )
 
     halocline.until(take, limit)
+
+
+def former() -> dict[str, str]:
+    """Return the place in a grace database that this host's configuration gives its server, as the arguments of
+    ``leave``; empty where the configuration is none of ours.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha_grace.former
+    """
+    found = dict(PLACE.findall(CONF.read_text(encoding="utf-8"))) if CONF.exists() else {}
+    names = {"server": "nodeid", "user": "userid", "pool": "pool", "namespace": "namespace"}
+    return {name: found[key] for name, key in names.items()} if len(found) == len(names) else {}
+
+
+def depart(server: str, user: str, pool: str, namespace: str) -> None:
+    """Stop this host's server for good, and take it out of a grace database. Arguments and errors as for ``leave``.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'node1' ganesha_grace.depart node1 ganesha.node1 .nfs ganesha
+    """
+    halocline.run(["systemctl", "stop", "nfs-ganesha"], limit=STOP)
+    leave(server, user, pool, namespace)
 
 
 def lift(server: str, user: str, pool: str, namespace: str, limit: float = 3) -> bool:

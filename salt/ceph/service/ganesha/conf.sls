@@ -1,11 +1,22 @@
 # What the server is started with, and what it exports.
+ceph-service-ganesha-conf-moved:
+  ganesha_grace.moved:
+    - name: {{ pillar['ceph']['services']['ganesha']['name'] | tojson }}
+    - user: {{ pillar['ceph']['services']['ganesha']['user'] | tojson }}
+    - pool: {{ pillar['ceph']['services']['ganesha']['pool'] | tojson }}
+    - namespace: {{ pillar['ceph']['services']['ganesha']['namespace'] | tojson }}
+
 ceph-service-ganesha-conf:
   host_secret.rendered:
     - name: /etc/ganesha/ganesha.conf
     - source: salt://ceph/service/ganesha/files/ganesha.conf.j2
+    - require:
+      - ganesha_grace: ceph-service-ganesha-conf-moved
 
 ceph-service-ganesha-conf-read:
-  ganesha.kept
+  ganesha.kept:
+    - require:
+      - ganesha_grace: ceph-service-ganesha-conf-moved
 
 ceph-service-ganesha-conf-exports:
   host_secret.rendered:
