@@ -92,8 +92,29 @@ def tell(path: str, form: Mapping[str, str], what: str, method: str = "PUT") -> 
     return _call("localhost", path, dict(form), what, method)
 
 
+def alone(host: str) -> list[str]:
+    """Return a line for each target whose disks nobody could use without a gateway. On one that stays.
+
+    host
+        The gateway's host name.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'igw1' iscsi.alone igw2
+    """
+    return [
+        f"{iqn}: {host} alone serves it: give it another gateway by gwcli there, or delete it"
+        for iqn, target in sorted(config()["targets"].items())
+        if target.get("disks") and target["portals"] and set(target["portals"]) == set(_portals(target, host))
+    ]
+
+
 def release(host: str) -> list[str]:
     """Take a gateway out of every target that another gateway serves too; return a line for each. On one that stays.
+
+    Raises where it serves one alone (``alone``): nothing was changed then.
 
     host
         The leaving gateway's host name.
@@ -104,13 +125,20 @@ def release(host: str) -> list[str]:
 
         salt 'igw1' iscsi.release igw2
     """
+    if left := alone(host):
+        raise CommandExecutionError("; ".join(left))
     done = []
     for iqn, target in sorted(config()["targets"].items()):
-        names = [name for name in target.get("portals", {}) if name.partition(".")[0] == host]
+        names = _portals(target, host)
         for name in names if len(target["portals"]) > len(names) else ():
             _call("localhost", f"gateway/{iqn}/{name}", {}, f"{iqn}: without {name}", method="DELETE")
             done.append(f"{iqn}: without {name}")
     return done
+
+
+def _portals(target: Mapping, host: str) -> list[str]:
+    """A gateway's names among a target's portals: its host's, with or without the domain."""
+    return [name for name in target.get("portals", {}) if name.partition(".")[0] == host]
 
 
 def _todo(planned: Mapping, passwords: Mapping[str, str]) -> Iterator[Call]:

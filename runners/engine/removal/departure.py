@@ -191,7 +191,7 @@ def _ganesha(opts: Mapping, look: Look, listed: Sequence[Item]) -> list[str]:
 
 def _igw(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
     """A gateway leaves every target first, by another's word; ceph-iscsi takes none out that does not answer."""
-    stay = [minion for minion, host in sorted(look.wanted.hosts.items()) if "igw" in host["parts"]]
+    stay = leaving.gateways(look)
     if stay and not listed[0].given_up:
         jobs.one(opts, stay[0], "iscsi.release", [look.before[listed[0].minion]["hostname"]], list)
     _part(opts, look, listed)

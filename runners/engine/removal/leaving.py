@@ -151,7 +151,7 @@ def against(opts: Mapping, look: Look) -> list[str]:
         for minion, has in sorted(look.generations.items())
         if has != generation and minion in leave
     ]
-    lines = [*stale, *roles.against(look.items, look.seen, minions.members(opts))]
+    lines = [*stale, *roles.against(look.items, look.seen, minions.members(opts)), *_targets(opts, look)]
     if not look.osds:
         return lines
     tree, pools = crush(look.seen), look.seen["pools"]
@@ -159,6 +159,25 @@ def against(opts: Mapping, look: Look) -> list[str]:
     if not look.moving:  # else half of it has moved: what was asked before it began held for all
         lines += [*domains.emptied(tree, pools, set(look.osds)), *getattr(look.room(), "against", ())]
     return lines + gone_hosts.against(opts, look.present(item for item in look.items if item.given_up), look.states)
+
+
+def gateways(look: Look) -> list[str]:
+    """Return the minions whose iSCSI gateways stay."""
+    return [minion for minion, host in sorted(look.wanted.hosts.items()) if "igw" in host["parts"]]
+
+
+def _targets(opts: Mapping, look: Look) -> list[str]:
+    """What iSCSI gateways that leave serve alone, as one that stays knows it; where all of them leave, nothing."""
+    stay = gateways(look)
+    leave = [item.minion for item in look.items if item.kind == "igw" and not item.given_up]
+    lines: list[str] = []
+    for minion in leave if stay else ():
+        try:
+            found = jobs.one(opts, stay[0], "iscsi.alone", [look.before[minion]["hostname"]], list)
+            lines += [f"{minion}: {line}" for line in found]
+        except ProposalError as err:
+            lines.append(str(err))
+    return list(dict.fromkeys(lines))
 
 
 def stays(look: Look, osd_id: int) -> str:
