@@ -1,11 +1,14 @@
 """An existing pool that is to be as the site says: the commands, what they would move, and what stands against them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from proposals.cluster import pool_options
 from proposals.cluster.pools import SAFE, Pool
 from proposals.text.errors import PolicyError
+from proposals.text.notes import counted
+from proposals.text.sizes import rounded
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,31 @@ def against(pool: Pool, change: Change, found: Mapping) -> list[str]:
     return [
         f"pool {pool.name}: clients would need {change.min_size} copies (min_size), and some of its placement groups "
         f"have {acting}: they could not be written until the others are there: wait for them, or take smaller steps"
+    ]
+
+
+def quotas(pool: Pool, there: Mapping) -> dict[str, int]:
+    """Return the quotas that an existing pool is to get, of ``bytes`` and ``objects``; arguments as for ``change``."""
+    wanted = pool_options.wanted(pool.name, pool.options)
+    return {
+        option.name.removeprefix(pool_options.QUOTA): int(str(option.value))
+        for option in wanted
+        if option.name.startswith(pool_options.QUOTA) and option.value and option.value != option.has(there)
+    }
+
+
+def over(name: str, quotas: Mapping[str, int], held: Mapping) -> list[str]:
+    """Return why clients could not write any more, a line for each quota that a pool has reached already.
+
+    held
+        Its entry of ``cluster_pools.inspect``.
+    """
+    shown: dict[str, Callable[[int], str]] = {"bytes": rounded, "objects": partial(counted, noun="object")}
+    return [
+        f"pool {name}: it holds {shown[what](held[what])}, and its quota would be {shown[what](quota)}: clients could "
+        "not write any more: take a larger one, or delete data first"
+        for what, quota in quotas.items()
+        if held[what] >= quota
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from proposals.settings.pools import SET
 from proposals.text.sizes import BINARY
 
+QUOTA = "quota of "  # before what it counts
 COMPRESSION = ("mode", "algorithm", "required_ratio")
 OWN = {"pg_autoscale_bias": 1}  # what holds where a pool says nothing
 OFF = ("off", "warn")  # where the autoscaler leaves the number of placement groups alone
@@ -68,7 +69,7 @@ def _quotas(pool: str, quota: Mapping[str, Any]) -> Iterator[Option]:
         number, unit = quota["bytes"][:-1], quota["bytes"][-1:].lower()
         limit = int(number) * BINARY[unit] if number else 0
         words = ["set-quota", pool, "max_bytes", str(limit)]
-        yield Option("quota of bytes", limit, words, lambda there: there["quota_max_bytes"])
+        yield Option(f"{QUOTA}bytes", limit, words, lambda there: there["quota_max_bytes"])
     if "objects" in quota:
         words = ["set-quota", pool, "max_objects", str(quota["objects"])]
-        yield Option("quota of objects", quota["objects"], words, lambda there: there["quota_max_objects"])
+        yield Option(f"{QUOTA}objects", quota["objects"], words, lambda there: there["quota_max_objects"])

@@ -363,6 +363,12 @@ def test_min_size_is_judged_by_the_copies_that_the_pool_has_where_the_site_names
         ({"min_size": 3}, {"acting": 2}, "clients would need 3 copies (min_size)"),
         ({"size": 4}, {}, "pools: images: needs 4 hosts with OSDs, there are 3"),
         ({"erasure": "2+1"}, {}, "Ceph changes that of no pool"),
+        (
+            {"quota": {"bytes": "5G"}},
+            {},
+            "pool images: it holds 5 GiB, and its quota would be 5 GiB: clients could not",
+        ),
+        ({"quota": {"bytes": "9G", "objects": 6}}, {}, "it holds 7 objects, and its quota would be 6 objects: clients"),
     ],
 )
 def test_a_change_that_would_hurt_is_refused(runners, cluster, site, moves, says):
@@ -372,6 +378,15 @@ def test_a_change_that_would_hurt_is_refused(runners, cluster, site, moves, says
         done = runners["pool.change"]("images", test=test)
         assert done["retcode"] == 2 and says in done["error"]
     assert cluster["log"] == []
+
+
+@pytest.mark.parametrize("quota", [{"bytes": "6G", "objects": 8}, {"bytes": 0}, {"objects": 6}])
+def test_a_quota_that_leaves_room_is_set(runners, cluster, quota):
+    """One that the pool has already is no change of ours."""
+    cluster["pillar"]["pools"]["images"] = {"application": "rbd", "quota": quota}
+    cluster["found"]["pools"] = [{**THERE, "quota_max_bytes": 1 << 30, "quota_max_objects": 6}]
+    assert "retcode" not in runners["pool.change"]("images")
+    assert len(cluster["log"]) == (quota != {"objects": 6})
 
 
 def test_names_that_nobody_knows(runners, cluster):

@@ -41,4 +41,8 @@ def change(opts: Mapping, name: str) -> tuple[Change, list[str], list[str]]:
         return done, [], []
     moved = jobs.cluster(opts, "cluster_moves.estimate", [list(done.edits), {name: done.then}], dict)
     own = {**moved, "pools": {name: moved["pools"][name]}}  # an edit makes a rule: nothing else has it yet
-    return done, moves.lines(own), [*pool_changes.against(pool, done, own), *moves.against(own)]
+    against = [*pool_changes.against(pool, done, own), *moves.against(own)]
+    if quotas := pool_changes.quotas(pool, there[name]):
+        held = jobs.cluster(opts, "cluster_pools.inspect", kind=dict)[name]
+        against += pool_changes.over(name, quotas, held)
+    return done, moves.lines(own), against
