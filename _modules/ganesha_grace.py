@@ -11,6 +11,7 @@ from salt.exceptions import CommandExecutionError
 
 CONF = Path("/etc/ganesha/ganesha.conf")
 PLACE = re.compile(r'^    (nodeid|userid|pool|namespace) = "(.*)";$', re.M)  # as its template has it
+ABSENT = "(2) No such file or directory"  # of the object or its pool, in the words of rados
 STOP = 120  # seconds that its unit may take to end
 
 
@@ -22,7 +23,7 @@ def members(user: str, pool: str, namespace: str) -> list[str]:
     pool, namespace
         Where the database lies.
 
-    Raises CommandExecutionError where the cluster does not answer.
+    Raises CommandExecutionError where the cluster does not answer, or does not let that user read it.
 
     CLI Example:
 
@@ -31,7 +32,12 @@ def members(user: str, pool: str, namespace: str) -> list[str]:
         salt 'node1' ganesha_grace.members ganesha.node1 .nfs ganesha
     """
     command = ["rados", "--id", user, "--pool", pool, "--namespace", namespace, "listomapkeys", "grace"]
-    return sorted(halocline.run(command, ok=(0, 1), limit=60).split())
+    try:
+        return sorted(halocline.run(command, limit=60).split())
+    except CommandExecutionError as err:
+        if ABSENT in str(err):
+            return []
+        raise
 
 
 def join(server: str, user: str, pool: str, namespace: str, limit: float = 3) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jinja2
 import pytest
+from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 
 SALT = Path(__file__).parents[2] / "salt"
@@ -80,6 +81,23 @@ def test_a_server_that_keeps_its_role_or_is_new_is_not_stopped(moved, host, text
         (host / "conf").write_text(text)
     answer = moved(**PLACE)
     assert (answer["result"], answer["changes"]) == (True, {}) and (host / "log").read_text() == ""
+
+
+SAYS = "error getting omap key set .nfs/grace: ({}) {}"
+
+
+def test_a_database_that_is_not_there_has_nobody(modules, host):
+    (host / "rados").write_text(f"#!/bin/sh\necho '{SAYS.format(2, 'No such file or directory')}' >&2; exit 1\n")
+    assert modules["ganesha_grace.members"](**PLACE) == []
+    modules["ganesha_grace.leave"]("node2", **PLACE)
+
+
+@pytest.mark.parametrize("function", ["leave", "lift"])
+def test_where_nobody_may_read_it_no_server_has_left(modules, host, function):
+    """As where the key of the server that is asked was rotated and has not reached it yet: others wait all the same."""
+    (host / "rados").write_text(f"#!/bin/sh\necho '{SAYS.format(1, 'Operation not permitted')}' >&2; exit 1\n")
+    with pytest.raises(CommandExecutionError, match="Operation not permitted"):
+        modules[f"ganesha_grace.{function}"]("node2", **PLACE, limit=0)
 
 
 def test_it_leaves_before_its_configuration_says_otherwise(show_sls):
