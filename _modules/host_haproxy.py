@@ -1,16 +1,21 @@
 """The gateways behind this host's HAProxy, by its socket: one is drained before it stops, and taken back after."""
 
 import csv
+import http.client
 import socket
-from collections.abc import Sequence
+import ssl
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
 from salt.exceptions import CommandExecutionError
 
 SOCKET = Path("/run/ceph-rgw-haproxy.sock")  # of salt/ceph/service/rgw-frontend/files/haproxy.cfg.j2
+CONF = Path("/etc/ceph/rgw-frontend/haproxy.cfg")
 BACKEND = "rgw"
+HEALTH = "/swift/healthcheck"  # what HAProxy itself asks of a gateway
 LIMIT = 10  # seconds for an answer
+CONNECT = 3  # seconds for one of a gateway, as HAProxy has
 DRAINED = 60  # seconds that requests may take which are under way: HAProxy's own timeout there
 
 
@@ -68,6 +73,61 @@ def servers() -> dict[str, bool]:
         salt 'lb1' host_haproxy.servers
     """
     return {name: row["status"].startswith(("UP", "no check")) for name, row in _rows().items()}
+
+
+def outdated() -> bool:
+    """Return whether it still has the gateways at other places, or speaks otherwise to them, than pillar says.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'lb1' host_haproxy.outdated
+    """
+    return CONF.exists() and _written() != _lines(__pillar__["ceph"]["services"]["rgw-frontend"]["servers"])
+
+
+def held(gateways: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether it must stay as it is: it serves clients by gateways at their former places, and none answers yet
+    at the place that it is to be given. They take on a new port, or TLS, as they are restarted.
+
+    gateways
+        As pillar has them: ``name``, ``address`` with the port, ``options`` of HAProxy's.
+
+    CLI Example: for the state of the same name.
+    """
+    if not CONF.exists() or _written() == _lines(gateways):
+        return False
+    try:
+        serves = any(servers().values())
+    except CommandExecutionError:  # it does not run
+        return False
+    return serves and not any(map(_answers, gateways))
+
+
+def _written() -> list[str]:
+    """The gateways of its configuration, a line each."""
+    return [line for line in map(str.strip, CONF.read_text().splitlines()) if line.startswith("server ")]
+
+
+def _lines(gateways: Sequence[Mapping[str, str]]) -> list[str]:
+    return [f"server {gateway['name']} {gateway['address']} {gateway['options']}" for gateway in gateways]
+
+
+def _answers(gateway: Mapping[str, str]) -> bool:
+    """Whether a gateway answers at its place, with TLS where HAProxy is to speak it, and says that it is well."""
+    place, line = gateway["address"], http.client.HTTPConnection(gateway["address"], timeout=CONNECT)
+    if "ssl" in gateway["options"]:
+        speaks = ssl.create_default_context()
+        speaks.check_hostname, speaks.verify_mode = False, ssl.CERT_NONE  # HAProxy verifies; here nothing is told
+        line = http.client.HTTPSConnection(place, timeout=CONNECT, context=speaks)
+    try:
+        line.request("GET", HEALTH)
+        return line.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        line.close()
 
 
 def _set(names: Sequence[str], state: str) -> list[str]:

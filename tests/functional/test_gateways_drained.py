@@ -22,13 +22,13 @@ GATEWAYS = {f"rgw.{node}": node for node in FRONTS}
 class Cluster(Minions):
     """Two HAProxys, two gateways that wait for a restart. What must not be is asserted where it would happen."""
 
-    CHANGES = ("drains", "drain", "ready", "restart")
+    CHANGES = ("drains", "drain", "ready", "restart", "apply")
 
     def __init__(self):
         super().__init__()
         self.waits, self.noted = {f"client.{name}" for name in GATEWAYS}, []
         self.states = {front: dict.fromkeys(GATEWAYS, "up") for front in FRONTS}
-        self.dead, self.drained_when = set(), []
+        self.dead, self.drained_when, self.older = set(), [], set()  # HAProxys with gateways at former places
         self.gids, self.fails = dict.fromkeys(FRONTS, 10), set()  # managers; daemons that do not come up
 
     def left(self):
@@ -86,6 +86,15 @@ class Cluster(Minions):
     def host_haproxy_ready(self, minion, names):
         self.states[minion] |= {name: "down" if name in self.dead else "up" for name in names}
         return names
+
+    def host_haproxy_outdated(self, minion):
+        return minion in self.older
+
+    def state_apply(self, minion, sls):
+        assert sls == gateways.SLS and self.drained_when, "one that runs with its new settings has to be there"
+        self.older -= {minion}
+        self.states[minion] = {name: "down" if f"client.{name}" in self.waits else "up" for name in GATEWAYS}
+        return {"a": {"result": minion not in self.fails, "comment": "no such file", "__id__": "conf", "name": "x"}}
 
     def daemons_restart(self, minion, names):
         self.drained_when.append((minion, [self.states[front][f"rgw.{minion}"] for front in FRONTS]))
@@ -174,6 +183,28 @@ def test_what_somebody_else_drained_stays_so(runners, cluster):
         cluster.states[front]["rgw.node1"] = "drain"
     assert runners["daemon.restart"]().get("retcode", 0) == 0
     assert {states["rgw.node1"] for states in cluster.states.values()} == {"drain"} and cluster.noted == []
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["two", "one"])
+def test_haproxy_is_told_where_a_gateway_listens_once_it_was_restarted(runners, cluster, alone):
+    """Gateways with a new port: the stage services leaves HAProxy at the former ones until the first has moved."""
+    cluster.older = set(FRONTS)
+    if alone:
+        cluster.waits = {"client.rgw.node1"}
+        for front in FRONTS:
+            del cluster.states[front]["rgw.node2"]
+    done = runners["daemon.restart"]()
+    assert done.get("retcode", 0) == 0, done
+    applied = [minion for minion, function in cluster.log if function == "state.apply"]
+    assert applied == list(FRONTS) and cluster.older == set()
+    assert cluster.drained_when[1:] == ([] if alone else [("node2", ["down", "down"])])
+
+
+def test_a_haproxy_that_cannot_be_told_stops_it_by_name(runners, cluster):
+    cluster.older, cluster.fails = {"node2"}, {"node2"}
+    done = runners["daemon.restart"]()
+    assert done["retcode"] == 2 and "node2: " in done["error"] and "no such file" in done["error"], done
+    assert [minion for minion, _ in cluster.drained_when] == ["node1"]
 
 
 def test_a_gateway_that_haproxy_does_not_have_back_stops_it_by_name(runners, cluster):

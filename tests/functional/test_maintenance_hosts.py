@@ -1,5 +1,6 @@
 """What hosts do for maintenance: programs that are scripts on the path, a socket that answers as HAProxy's does."""
 
+import http.server
 import socket
 import threading
 
@@ -170,6 +171,54 @@ def test_which_gateways_get_requests_is_told(haproxy):
     assert module.servers() == {"rgw.node1": True, "rgw.node2": False}
     module.drain(["rgw.node1"], 0)
     assert module.servers() == {"rgw.node1": False, "rgw.node2": False}
+
+
+class Gateway(http.server.BaseHTTPRequestHandler):
+    """An object gateway, as far as HAProxy's health check goes."""
+
+    def do_GET(self):
+        self.send_response(200 if self.path == "/swift/healthcheck" else 404)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def gateway():
+    """Where a gateway listens that speaks no TLS."""
+    with http.server.HTTPServer(("127.0.0.1", 0), Gateway) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("former", "tls", "there", "served", "held"),
+    [
+        (None, False, False, True, False),  # no HAProxy yet
+        ("127.0.0.1:1", False, True, True, False),  # a gateway has moved
+        ("127.0.0.1:1", False, False, True, True),
+        ("127.0.0.1:1", False, False, False, False),  # no client is served now: nothing is lost
+        ("same", True, True, True, True),  # the same port, and a gateway without TLS yet
+        ("same", False, False, True, False),  # nothing is to be changed
+    ],
+)
+def test_haproxy_stays_while_no_gateway_is_at_its_new_place(
+    haproxy, gateway, tmp_path, former, tls, there, served, held
+):
+    module, _, sessions = haproxy
+    place = gateway if there else "127.0.0.1:2"
+    planned = {"name": "rgw.node1", "address": place, "options": f"check inter 1s{' check-ssl verify none' * tls}"}
+    if former:
+        address = place if former == "same" else former
+        (tmp_path / "haproxy.cfg").write_text(f"backend rgw\n    server rgw.node1 {address} check inter 1s\n")
+    if not served:
+        del sessions["rgw.node1"]
+    pillar = {"ceph": {"services": {"rgw-frontend": {"servers": [planned]}}}}
+    with LoaderModuleMock({module: {"CONF": tmp_path / "haproxy.cfg", "__pillar__": pillar}}):
+        assert module.held([planned]) is held
+        assert module.outdated() is (former is not None and (former != "same" or tls))
 
 
 def test_a_request_that_takes_long_is_told(haproxy):

@@ -5,11 +5,14 @@ from contextlib import contextmanager
 
 from proposals.files.site import site
 from proposals.pillar import named, served
+from proposals.stages import replies
 from proposals.text.errors import ProposalError
+from proposals.text.notes import by_host
 from runners.engine.asking import jobs
 from runners.engine.waiting import until_none
 
 NOTED, NOTE = "cluster_maintenance.drained", "cluster_maintenance.drains"
+SLS = "ceph.service.rgw-frontend.haproxy"
 BACK = 120  # seconds until HAProxy's own checks see a gateway again: its host may have just booted
 
 
@@ -27,7 +30,8 @@ def back(opts: Mapping) -> None:
 
 @contextmanager
 def drained(opts: Mapping, daemons: Iterable[str], away: Collection[str] = ()) -> Iterator[None]:
-    """Keep new requests from gateways while something is done to them, then wait until each HAProxy has them back.
+    """Keep new requests from gateways while something is done to them, then wait until each HAProxy has them back. One
+    that knows them at the port they had, or without TLS, is told anew.
 
     Nothing is drained where a HAProxy has no other gateway that is up, as clients would only wait longer, nor given
     back what somebody else has drained.
@@ -47,6 +51,7 @@ def drained(opts: Mapping, daemons: Iterable[str], away: Collection[str] = ()) -
     behind = sorted(name for name in names if any(states.get(name) for states in known.values()))
     if not behind or not all(_others(states, names) for states in known.values()):
         yield
+        _renewed(opts, fronts)
         return
     kept = jobs.cluster(opts, NOTED, kind=list)  # a HAProxy that is left out was not told of these since
     jobs.cluster(opts, NOTE, [sorted({*kept, *behind})], bool)
@@ -55,8 +60,21 @@ def drained(opts: Mapping, daemons: Iterable[str], away: Collection[str] = ()) -
         yield
     finally:
         _ready(opts, list(known), behind, kept)  # one that went along has forgotten it
+    _renewed(opts, fronts)
     if left := until_none(lambda: _missing(_up(opts, list(known)), behind), BACK, 1):
         raise ProposalError(f"{'; '.join(left)}: look at 'journalctl -u ceph-radosgw@*' there")
+
+
+def _renewed(opts: Mapping, fronts: Collection[str]) -> None:
+    """Tell the HAProxys that differ where gateways are by now, as the stage services leaves them at the former places
+    while nobody answers at the new ones.
+    """
+    older = jobs.ask(opts, fronts, "host_haproxy.outdated", kind=bool).answers if fronts else {}
+    hosts = [front for front, differs in older.items() if differs]
+    told = jobs.ask(opts, hosts, "state.apply", [SLS], timeout=BACK).answers if hosts else {}
+    failed = [(front, "; ".join(wrong)) for front, states in told.items() if (wrong := replies.failures(states))]
+    if failed:
+        raise ProposalError("\n".join(by_host(failed)))
 
 
 def _ready(opts: Mapping, fronts: Collection[str], names: Sequence[str], kept: Sequence[str]) -> None:

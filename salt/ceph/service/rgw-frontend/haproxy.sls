@@ -10,6 +10,10 @@ ceph-service-rgw-frontend-haproxy-{{ file }}:
       - host_daemon: ceph-service-rgw-frontend-haproxy-running
 {%- endfor %}
 
+ceph-service-rgw-frontend-haproxy-gateways:
+  host_haproxy.reachable:
+    - gateways: {{ pillar['ceph']['services']['rgw-frontend']['servers'] | tojson }}
+
 ceph-service-rgw-frontend-haproxy-conf:
   file.managed:
     - name: /etc/ceph/rgw-frontend/haproxy.cfg
@@ -19,6 +23,8 @@ ceph-service-rgw-frontend-haproxy-conf:
     - mode: '0644'
     - check_cmd: /usr/sbin/haproxy -c -f
     - tmp_ext: .cfg
+    - require:
+      - host_haproxy: ceph-service-rgw-frontend-haproxy-gateways
 
 ceph-service-rgw-frontend-haproxy-unit:
   file.managed:
