@@ -4,7 +4,7 @@ import csv
 import http.client
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import halocline
@@ -84,25 +84,26 @@ def outdated() -> bool:
 
         salt 'lb1' host_haproxy.outdated
     """
-    return CONF.exists() and _written() != _lines(__pillar__["ceph"]["services"]["rgw-frontend"]["servers"])
+    return CONF.exists() and _written() != [f"server {name} {address} {options}" for name, address, options in _told()]
 
 
-def held(gateways: Sequence[Mapping[str, str]]) -> bool:
+def held() -> bool:
     """Return whether it must stay as it is: it serves clients by gateways at their former places, and none answers yet
     at the place that it is to be given. They take on a new port, or TLS, as they are restarted.
 
-    gateways
-        As pillar has them: ``name``, ``address`` with the port, ``options`` of HAProxy's.
+    CLI Example:
 
-    CLI Example: for the state of the same name.
+    .. code-block:: bash
+
+        salt 'lb1' host_haproxy.held
     """
-    if not CONF.exists() or _written() == _lines(gateways):
+    if not outdated():
         return False
     try:
         serves = any(servers().values())
     except CommandExecutionError:  # it does not run
         return False
-    return serves and not any(map(_answers, gateways))
+    return serves and not any(_answers(address, tls="ssl" in options) for _, address, options in _told())
 
 
 def _written() -> list[str]:
@@ -110,14 +111,16 @@ def _written() -> list[str]:
     return [line for line in map(str.strip, CONF.read_text().splitlines()) if line.startswith("server ")]
 
 
-def _lines(gateways: Sequence[Mapping[str, str]]) -> list[str]:
-    return [f"server {gateway['name']} {gateway['address']} {gateway['options']}" for gateway in gateways]
+def _told() -> list[tuple[str, str, str]]:
+    """The gateways as they are to be: name, address with port, HAProxy's options."""
+    planned = __pillar__["ceph"]["services"]["rgw-frontend"]["servers"]
+    return [(gateway["name"], gateway["address"], gateway["options"]) for gateway in planned]
 
 
-def _answers(gateway: Mapping[str, str]) -> bool:
+def _answers(place: str, tls: bool) -> bool:
     """Whether a gateway answers at its place, with TLS where HAProxy is to speak it, and says that it is well."""
-    place, line = gateway["address"], http.client.HTTPConnection(gateway["address"], timeout=CONNECT)
-    if "ssl" in gateway["options"]:
+    line = http.client.HTTPConnection(place, timeout=CONNECT)
+    if tls:
         speaks = ssl.create_default_context()
         speaks.check_hostname, speaks.verify_mode = False, ssl.CERT_NONE  # HAProxy verifies; here nothing is told
         line = http.client.HTTPSConnection(place, timeout=CONNECT, context=speaks)

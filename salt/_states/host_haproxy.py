@@ -5,14 +5,11 @@ from salt.exceptions import CommandExecutionError
 
 
 @halocline.state
-def reachable(name: str, gateways: list) -> dict:
+def reachable(name: str) -> dict:
     """Clients lose no gateway by what HAProxy is to be given. It stays as it is while it serves them by gateways at
     their former port, or without TLS, and none runs with its new settings yet; ``name`` is only a name.
-
-    gateways
-        As for ``host_haproxy.held``.
     """
-    if __salt__["host_haproxy.held"](gateways):
+    if __salt__["host_haproxy.held"]():
         raise CommandExecutionError(
             "no gateway answers at its new place yet, so HAProxy stays as it is, and serves: 'salt-run state.orch "
             "ceph.stage.restart' restarts them one by one, and brings HAProxy along"

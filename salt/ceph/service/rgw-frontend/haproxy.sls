@@ -11,8 +11,7 @@ ceph-service-rgw-frontend-haproxy-{{ file }}:
 {%- endfor %}
 
 ceph-service-rgw-frontend-haproxy-gateways:
-  host_haproxy.reachable:
-    - gateways: {{ pillar['ceph']['services']['rgw-frontend']['servers'] | tojson }}
+  host_haproxy.reachable
 
 ceph-service-rgw-frontend-haproxy-conf:
   file.managed:
