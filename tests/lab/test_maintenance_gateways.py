@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from busy import ceph_seconds, until_seen
-from product import Product, until
+from gateways import up
+from product import PILLAR, Product, until
 from test_maintenance import began, running, stages, typed
 from test_monitoring import api
 
@@ -74,6 +75,26 @@ def test_gateways_leave_their_balancer_for_a_restart(served: Product, load: Call
     assert all(starts(served, host) != before for host, before in began.items())
     assert {tuple(states(served, front, f"rgw.{host}")) for front in FRONTS for host in FRONTS} == {("2", "0")}
     assert "halocline/drained" not in served.run("saltmaster", "ceph config-key ls").out
+
+
+@pytest.mark.parametrize(("former", "new"), [(8400, 8410), (8410, 8400)])
+def test_gateways_get_another_port_and_no_request_fails(
+    served: Product, load: Callable[..., Any], former: int, new: int
+) -> None:
+    """HAProxy keeps the former one until the first gateway listens on the new one, as it was restarted."""
+    until(served.healthy, 120, "HEALTH_OK")
+    behind = [(front, f"rgw.{host}") for front in FRONTS for host in FRONTS]
+    with load(served, until_seen(served), least=50, clients=("s3",), errors=0) as busy, busy.fault():
+        served.run("saltmaster", f"sed -i 's/port: {former}/port: {new}/' {PILLAR}/stack/ceph/cluster.yml")
+        served.stage("ceph.stage.configure")
+        code, said = up(served, check=False)
+        assert code == 1 and "HAProxy stays as it is, and serves" in said["comment"], said["comment"]
+        assert [states(served, *each) for each in behind] == [["2", "0"]] * 4
+        done = served.stage("ceph.stage.restart", check=False)
+        assert done.code == 0, done.out
+    assert all(f":{new} " in served.run(host, "ss -Htlnp | grep radosgw").out for host in FRONTS)
+    until(lambda: [states(served, *each) for each in behind] == [["2", "0"]] * 4, 30, "both gateways are up")
+    assert up(served)[1]["changes"] == {}
 
 
 def test_gateways_leave_their_balancer_and_alerts_are_silent(served: Product, load: Callable[..., Any]) -> None:
