@@ -17,6 +17,8 @@ from proposals.policy.roles import FOLDERS
 from proposals.text.errors import ProposalError
 from proposals.text.names import check_profile
 
+NOTHING = ("", "{}")  # a config fragment that says nothing: populate before discovery knows no more
+
 
 def stored_proposal(root: str | Path, name: str) -> dict | None:
     """The stored proposal ``name``, or None where there is none. Raises StoreError where it is broken."""
@@ -134,16 +136,18 @@ def fragments(
     time_server: str | None = None,
     roles: Iterable[str] = (),
 ) -> list[str]:
-    """Write the cluster, role and config fragments that are absent; return what differs from those there.
+    """Write the cluster, role and config fragments that are absent or empty; return what differs from those there.
 
     ``networks``: ``{"public_network": "...", "cluster_network": "..."}``; ``roles``: those that the site names beside
-    the known ones. Nothing is ever overwritten.
+    the known ones. What says anything is never overwritten.
     Raises ArgumentError for a host or value that is not acceptable text, StoreError where writing fails."""
     root = Path(root)
     settings = config(fsid, networks, time_server)
     texts = {**_assigned(root, list(hosts), {*FOLDERS, *roles}), **settings}
     there = {folder: set(_names(root / folder)) for folder in {path.rpartition("/")[0] for path in texts}}
     absent = {p: text for p, text in texts.items() if p.rpartition("/")[2] not in there[p.rpartition("/")[0]]}
+    bare = [path for path in settings if path not in absent and atomic.read_text(root / path).strip() in NOTHING]
+    absent |= {path: settings[path] for path in bare if settings[path].strip() not in NOTHING}
     atomic.write_many(root, absent)
     messages = []
     for path in settings:
@@ -161,6 +165,7 @@ def _assigned(root: Path, hosts: Collection[str], roles: Collection[str]) -> dic
 
 
 def _names(folder: Path) -> list[str]:
+    """What lies in a folder and is not empty, as a power failure leaves a file."""
     with suppress(FileNotFoundError):
-        return [entry.name for entry in os.scandir(folder)]
+        return [entry.name for entry in os.scandir(folder) if entry.stat(follow_symlinks=False).st_size]
     return []

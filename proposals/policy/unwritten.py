@@ -112,5 +112,5 @@ def name(root: str | Path, hosts: Collection[str], wanted: Collection[str]) -> N
     known = set(every.hosts)
     for folder in every.folders:
         for path in (Path(root) / folder / FOLDER).glob("*.sls"):
-            if path.stem in known and atomic.read_text(path) == content(folder):
+            if path.stem in known and atomic.read_text(path) in ("", content(folder)):
                 atomic.remove(path)

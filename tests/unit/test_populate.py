@@ -149,6 +149,27 @@ def test_fragments_are_never_overwritten_and_differences_told(tmp_path):
     assert told == {"fsid": FSID, "public_network": "192.168.124.0/24"}
 
 
+@pytest.mark.parametrize("path", ["role-mon/cluster/a.sls", "config/stack/default/ceph/cluster.yml"])
+def test_an_empty_fragment_is_written_anew(tmp_path, path):
+    """As a power failure leaves it: a monitor less was chosen, and no fsid, whatever was run again."""
+    asked = ["a"], FSID, {"public_network": "192.168.124.0/24"}
+    store.fragments(tmp_path, *asked)
+    whole = contents(tmp_path)
+    (tmp_path / path).write_text("")
+    assert store.fragments(tmp_path, *asked) == []
+    assert contents(tmp_path) == whole
+
+
+def test_discovery_says_what_a_populate_before_it_did_not_know(tmp_path):
+    """It made another fsid at each run, and said that none is set: nobody kept it."""
+    populate(tmp_path, inventory(**FEW))
+    assert tree.read_yaml(tmp_path / "config/stack/default/ceph/cluster.yml") == {}
+    networks = {"public_network": "192.168.124.0/24"}
+    assert store.fragments(tmp_path, ["node1", "node2"], FSID, networks, "salt") == []
+    assert tree.read_yaml(tmp_path / "config/stack/default/ceph/cluster.yml") == {"fsid": FSID, **networks}
+    assert tree.read_yaml(tmp_path / "config/stack/default/global.yml") == {"time_server": "salt"}
+
+
 def test_the_proposed_policy_is_the_guides(tmp_path):
     populate(tmp_path, apollo(), " ".join(GUIDE))
     lines = (tmp_path / "policy.cfg").read_text().splitlines()

@@ -89,6 +89,7 @@ def test_files_that_say_no_more_go_once_their_hosts_are_named(few: Path, monkeyp
     before = policy.resolve(few, POLICY)
     (few / "role-mon/cluster/mon2.sls").write_text("roles: [mon]  # mine\n")
     (few / "role-mon/cluster/other.sls").write_text("roles:\n- mon\n")
+    (few / "role-mon/cluster/mon1.sls").write_text("")  # as a power failure leaves it
     monkeypatch.setattr(unwritten, "MANY", 3)
     store.fragments(few, HOSTS, FSID)
     left = sorted(path.name for folder in few.glob("role-*") for path in folder.rglob("*.sls"))
