@@ -145,13 +145,18 @@ def diff(old: str, new: str | None = None, live: bool = False, **_: Any) -> answ
     if type(live) is not bool or (live and new is not None):
         raise ArgumentError("diff: live=true compares one proposal with its hosts: expected no other beside it")
     before, silent = _stored(old), []
-    if live:
-        asked = planning.minions_of(__opts__, before["arguments"].get("target"))
-        looked = look.at(__opts__, asked)
-        other, silent = {"hosts": looked.hosts}, replies.lines(looked.problems)
-        before["hosts"] = {name: host for name, host in before["hosts"].items() if name in other["hosts"]}
+    if new is not None:
+        other = _stored(new)
     else:
-        other = kept.load_inventory(site.site(__opts__).inventory) if new is None else _stored(new)
+        target = before["arguments"].pop("target", None)  # a match, which only Salt can tell whom it means
+        asked = planning.minions_of(__opts__, None if target is None else str(target))
+        if live:
+            looked = look.at(__opts__, asked)
+            other, silent = {"hosts": looked.hosts}, replies.lines(looked.problems)
+            before["hosts"] = {name: host for name, host in before["hosts"].items() if name in other["hosts"]}
+        else:
+            hosts = kept.load_inventory(site.site(__opts__).inventory)["hosts"]
+            other = {"hosts": {name: hosts[name] for name in hosts.keys() & {*asked, *before["hosts"]}}}
     changes = {**compare.differences(before, other), **({"messages": silent} if silent else {})}
     text = "\n".join([tables.printed(tables.differences, changes), *silent])
     return answer.Answer(text, changes, 0 if changes["same"] and not silent else 1)

@@ -125,6 +125,21 @@ def test_a_host_that_is_gone_has_no_say_in_a_plan(master):
     assert all("node3" in each["text"] and "error" not in each for each in before), before
 
 
+def test_a_diff_shows_a_new_host_that_a_compound_match_means(master):
+    """The words of a match were taken for a glob on ids: 'no difference', whoever had come."""
+    runners, new = master.runners(), master.pillar / "inventory/node8.json"
+    assert "error" not in runners["proposal.populate"](name="some", target="L@node1,node2 or node8")
+    try:
+        new.write_text((master.pillar / "inventory/node3.json").read_text())
+        key = master.accept("node8")
+        done = runners["proposal.diff"]("some", __out="json")
+        key.unlink()
+    finally:
+        new.unlink()
+    assert done["retcode"] == 1 and list(done["hosts"]) == ["node8"] and done["hosts"]["node8"]["added"], done
+    assert runners["proposal.diff"]("some", __out="json")["same"]
+
+
 def test_a_diff_with_live_hosts_says_what_it_needs(master):
     bad = {
         ("proposal.diff", "mine", "mine", "live=true"): "live=true compares one proposal with its hosts",
