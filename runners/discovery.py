@@ -46,8 +46,7 @@ def collect(**_: Any) -> dict[str, Any]:
     if not hosts:
         text = f"no minion can be looked at, of {len(looked)} that are asked: see 'salt-run manage.status'"
         return answer.bad("\n".join([text, *replies.lines(problems)]))
-    stored = kept.load_inventory(paths.inventory)["hosts"] if paths.inventory.is_dir() else {}
-    stored = {minion: host for minion, host in stored.items() if minion in expected}
+    stored = kept.stored(paths.inventory, expected, hosts)
     everyone = {**stored, **hosts}
     fsid, messages = existing_cluster.cluster(everyone, traces, _kept(paths).get("fsid"), retiring.fsids(paths))
     asker = _asker(paths, traces, fsid, looked)

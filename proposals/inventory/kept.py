@@ -1,7 +1,10 @@
 """The inventory that discovery keeps, or one of a single file: read, with the cluster that the site knows."""
 
 import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from proposals.files import atomic
 from proposals.files.documents import parse_json, parse_objects, parse_yaml
@@ -12,6 +15,7 @@ from proposals.text.errors import InventoryError, StoreError
 
 FORMS = "a file, YAML or JSON, the folder inventory/, or reference:NAME"
 LSBLK = ": lsblk 2.38 prints no JSON without -b, run lsblk -J -b -O"  # github.com/util-linux/util-linux, issue 1636
+BROKEN: Any = "broken"
 UNNAMED = "host"  # a host that is told by a tool which names none, in a file whose name is no minion's
 
 
@@ -63,6 +67,37 @@ def _inventory_folder(folder: Path) -> dict:
         inventory["networks"] = {key: value for key, value in known.items() if str(key).endswith("_network")}
         inventory |= {"cluster": known["fsid"]} if known.get("fsid") else {}
     return inventory
+
+
+def stored(folder: Path, minions: Iterable[str], seen: Collection[str]) -> dict[str, dict]:
+    """What discovery stored of some minions, as far as there is anything.
+
+    Of one that was ``seen`` again, a file that is broken says nothing: it is written anew. Raises InventoryError for
+    another one's."""
+    hosts = {}
+    for minion in minions:
+        path, host = folder / f"{minion}.json", BROKEN
+        with suppress(StoreError):
+            host = parse_json(atomic.read_text(path), path) if path.exists() else None
+        if was_seen(host, storage=True) and {"ceph_disks", "addresses"} <= host.keys():
+            hosts[minion] = host
+        elif host is not None and minion not in seen:
+            raise InventoryError(
+                f"{path} is not what discovery stores, and {minion} cannot be looked at again: start its minion "
+                "(salt-run manage.status), or move that file away; then run this again"
+            )
+    return hosts
+
+
+def was_seen(host: Any, storage: bool) -> bool:
+    """Whether discovery stored this of a host; lsblk's answer, say, plans disks, and tells no host's name."""
+    if not isinstance(host, Mapping) or not isinstance(host.get("hostname"), str):
+        return False
+    disks, addresses = host.get("ceph_disks", []), host.get("addresses", [])
+    if not isinstance(disks, list) or not isinstance(addresses, list):
+        return False
+    parts = {"in_use", "osds"}
+    return not storage or all(isinstance(disk, Mapping) and parts <= disk.keys() for disk in disks)
 
 
 def looked(folder: str | Path) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from proposals.files.site import minion_file
+from proposals.inventory import kept
 from proposals.inventory.disk import is_silent
 from proposals.networking import assigned_check
 from proposals.pillar import chosen, layouts
@@ -26,20 +27,9 @@ def unreadable(choice: Chosen) -> list[str]:
         *(
             f"{minion}: inventory/{minion}.json is not what discovery stores: run ceph.stage.discovery again"
             for minion, host in hosts.items()
-            if not _was_seen(host, minion in choice.osds)
+            if not kept.was_seen(host, minion in choice.osds)
         ),
     ]
-
-
-def _was_seen(host: object, storage: bool) -> bool:
-    """Whether discovery stored this of a host; lsblk's answer, say, plans disks, and tells no host's name."""
-    if not isinstance(host, Mapping) or not isinstance(host.get("hostname"), str):
-        return False
-    disks, addresses = host.get("ceph_disks", []), host.get("addresses", [])
-    if not isinstance(disks, list) or not isinstance(addresses, list):
-        return False
-    parts = {"in_use", "osds"}
-    return not storage or all(isinstance(disk, Mapping) and parts <= disk.keys() for disk in disks)
 
 
 def found(choice: Chosen) -> list[str]:
