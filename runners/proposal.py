@@ -12,7 +12,7 @@ from proposals.pictures import terminal
 from proposals.policy import store
 from proposals.stages import replies
 from proposals.text import argument_readers, tables
-from proposals.text.errors import ArgumentError, PlanError
+from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import cut
 from runners.engine import answer
 from runners.engine.looks import look
@@ -73,14 +73,14 @@ def default(**_: Any) -> dict[str, Any]:
 
         salt-run proposal.default
     """
-    asked = history.by_hand(store.stored_proposal(site.site(__opts__).proposals, "default"))
-    if asked:
-        left = f"proposal 'default' was made with {asked} and is left alone"
-        return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
     try:
+        asked = history.by_hand(store.stored_proposal(site.site(__opts__).proposals, "default"))
+        if asked:
+            left = f"proposal 'default' was made with {asked} and is left alone"
+            return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
         planned = planning.plan(__opts__, {})
         report = store.populate(planned.root, planned.plan, propose_policy=False)
-    except PlanError as err:
+    except ProposalError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
     lines = cut(["warning: " + message for message in report.messages] if report.status else [], AGAIN)
     total = planned.plan.as_dict()["summary"]

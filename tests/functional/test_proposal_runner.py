@@ -82,6 +82,19 @@ def test_discovery_leaves_a_proposal_alone_that_was_made_with_arguments(master):
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == written
 
 
+@pytest.mark.parametrize("path", ["profile-default/proposal.json", "policy.cfg"])
+def test_a_file_that_is_broken_keeps_nobody_from_discovery(master, path):
+    """Its last step, for which nobody asked, failed the stage, and all stages behind it."""
+    file = master.pillar / "proposals" / path
+    before = file.read_text() if file.exists() else None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("../x\n")
+    done = master.runners()["proposal.default"]()
+    file.unlink() if before is None else file.write_text(before)
+    assert "retcode" not in done and done["text"].startswith("warning: no default proposal can be made: "), done
+    assert path in done["text"]
+
+
 def test_what_is_shown_was_planned(master):
     shown, peeked = side_by_side(master.asked, [["proposal.show", "mine"], ["proposal.peek", *ARGUMENTS]])
     assert shown.data["summary"]["osds"] == peeked.data["summary"]["osds"] == 72
