@@ -47,11 +47,11 @@ def problems(files: Mapping[str, Mapping]) -> list[str]:
         Content by target path, chosen or served.
     """
     told = ((minion_of(target), content) for target, content in sorted(files.items()))
-    return [f"{minion}{line}" for minion, content in told if minion for line in _minion(content)]
+    return [f"{minion}{line}" for minion, content in told if minion for line in of_minion(content)]
 
 
-def _minion(content: Mapping) -> Iterable[str]:
-    """What is wrong in one minion's file."""
+def of_minion(content: Mapping) -> Iterable[str]:
+    """What is wrong in one minion's file, or pillar: each line to stand behind its name."""
     place, inner = [], content
     for key in ("ceph", "storage"):
         if key not in inner:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from proposals.pillar import layouts
 from proposals.settings import reader
 from proposals.settings.kinds import wrong
 from proposals.text.names import closest
@@ -20,6 +21,7 @@ def problems(pillar: Mapping) -> list[str]:
     return [
         *(f"{key} has nothing behind it, and hides what stands there otherwise: take that line out" for key in bare),
         *reader.only("ceph", ceph)[1],
+        *(line.lstrip(": ") for line in layouts.of_minion(pillar)),
         *_tuning(ceph.get("tuning"), pillar.get("ceph_tunings")),
     ]
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import salt.fileclient
 import salt.pillar
+import yaml
 from saltmaster import Master, serve
 
 from proposals.disks import arguments, plan
-from proposals.files import atomic
+from proposals.files import atomic, tree
 from proposals.files.site import minion_file, site
 from proposals.inventory import kept
 from proposals.pillar import chosen, key_store
@@ -324,6 +325,23 @@ def test_what_a_host_could_not_use_is_refused_whichever_layer_says_it(opts, path
     finally:
         own.unlink() if before is None else own.write_text(before)
     assert message in str(told.value) and str(told.value).endswith("; the old one is still served")
+
+
+def test_a_layout_that_the_sites_own_file_says_once_more_is_refused(opts):
+    """Salt joins the lists of layers with what they share: an OSD was told twice, each half as large as its disk."""
+    own, folder = site(opts).root / "stack/ceph/minions/node1.yml", site(opts).current.resolve()
+    osds = tree.read_yaml(folder / minion_file("node1"))["ceph"]["storage"]["osds"]
+    disk, fsid = next((disk, osd["uuids"][0]) for disk, osd in osds.items())
+    atomic.write(own, yaml.safe_dump({"ceph": {"storage": {"osds": {disk: {"uuids": [fsid]}}}}}))
+    try:
+        assert compile_pillar(opts, "node1")["ceph"]["storage"]["osds"][disk]["uuids"] == [fsid, fsid]
+        with pytest.raises(PolicyError, match=f"^node1: {disk}: uuids: {fsid} is also that of an OSD on {disk}: each"):
+            pillars.check(opts, folder, folder.name, HOSTS)
+        own.write_text(f"ceph: {{storage: {{osds: {{{disk}: {{db_sise: 5}}}}}}}}\n")
+        with pytest.raises(PolicyError, match=f"^node1: {disk}: 'db_sise' is no key of an OSD: did you mean 'db_size'"):
+            pillars.check(opts, folder, folder.name, HOSTS)
+    finally:
+        own.unlink()
 
 
 @pytest.mark.parametrize("said", ["{tuning: none}", "{tunings_drives: 'MZ7*', tunings_allowed: }", "{storage: {}}"])
