@@ -92,11 +92,10 @@ def prune(site: Site, keep: int = KEPT) -> list[str]:
     """
     served = site.current.resolve()
     old = [folder for folder in site.generations.glob("[!.]*") if folder.resolve() != served]
-    gone = pruning.prune(old, keep)
-    for folder in set(old) - set(gone):
+    for folder in old:  # first: by that, the one that was served last has changed last
         for name in LINKS:
             atomic.remove(folder / name)
-    return [folder.name for folder in gone]
+    return [folder.name for folder in pruning.prune(old, keep)]
 
 
 def _link(link: Path, target: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -80,3 +81,16 @@ def test_a_generation_that_is_no_longer_served_leads_to_no_secrets(tmp_path: Pat
 def test_fewer_generations_are_kept_where_they_have_many_files(hosts: int, kept: int) -> None:
     files = {f"cluster/{number}.sls": "" for number in range(2 * hosts)}
     assert generation_disk.kept(SimpleNamespace(files=files)) == kept
+
+
+def test_the_generation_before_the_one_that_is_served_stays(tmp_path: Path) -> None:
+    """Its links went last, so that the older one counted as newer: of two kept, the one to go back to was removed."""
+    site = Site(tmp_path, tmp_path)
+    for name in ("00", "01", "02"):
+        folder = generation_disk.prepare(site, SimpleNamespace(name=name, files={"cluster/a.sls": ""}))
+        time.sleep(0.02)  # a folder's time of change goes by the kernel's tick; configure compiles every pillar here
+        generation_disk.serve(site, folder)
+        generation_disk.prune(site, keep=1)
+        time.sleep(0.02)
+    assert sorted(path.name for path in site.generations.iterdir()) == ["01", "02"]
+    assert [path.name for path in site.generations.iterdir() if (path / "secrets").is_symlink()] == ["02"]
