@@ -101,8 +101,8 @@ def leaves(every: Mapping[str, Mapping], chosen_files: Mapping[str, Mapping]) ->
         The merged content by target path, without what services add: of a host's other parts nothing is said while it
         has any role.
     """
-    roles, stay = chosen.roles(chosen_files), set().union(*fsids(chosen_files).values())
-    lines = []
+    roles, lines = chosen.roles(chosen_files), []
+    stay = {fsid for minion, own in fsids(chosen_files).items() if minion in roles for fsid in own}
     for minion, host in sorted(every.items()):
         lost = len(set(host["osds"]) - stay)
         parts = [part for part in sorted(host["parts"]) if not _stays(part, roles.get(minion, []))]

@@ -202,6 +202,8 @@ def test_no_layout_names_an_adopted_osd_and_removal_knows_it():
     assert named.leaves(named.hosts(kept, {}), kept) == []
     gone = {**kept, MASTERS["path"]: {"ceph": {"storage": kept[MASTERS["path"]]["ceph"]["storage"]}}}
     assert named.leaves(named.hosts(kept, {}), gone) == ["would leave: node1: 1 OSD"]
+    (line,) = named.leaves(named.hosts(kept, {}), {**kept, "cluster/node1.sls": {"cluster": "unassigned"}})
+    assert line.startswith("would leave: node1: 2 OSDs"), "its layout is still chosen, and the host is not"
 
 
 def test_disks_of_adopted_osds_get_no_new_role():
