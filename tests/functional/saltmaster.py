@@ -103,6 +103,20 @@ def side_by_side(run: Callable[..., ProcessResult], cases: Iterable[list[str]]) 
         return list(pool.map(lambda words: run(*words), cases))
 
 
+def policy_cfg(**roles: str) -> str:
+    """The text of a policy.cfg by which ``salt`` is the master, every host is the cluster's and has its proposed disks.
+
+    roles
+        Beside those, the minions of each role, as a glob.
+    """
+    ends = (
+        *("config/stack/default/global.yml", "config/stack/default/ceph/cluster.yml"),
+        *("profile-default/cluster/*.sls", "profile-default/stack/default/ceph/minions/*.yml"),
+    )
+    named = [f"role-{role}/cluster/{minions}.sls" for role, minions in {"master": "salt", **roles}.items()]
+    return "".join(f"{line}\n" for line in ("cluster-ceph/cluster/*.sls", *named, *ends))
+
+
 def lay_out(master: Master, told: Mapping[str, Mapping], fsid: str, policy: str, settings: str = "") -> None:
     """Give a master a site, up to a proposal and policy.cfg.
 

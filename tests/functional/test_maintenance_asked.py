@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from played import BUSY, Killed, Minions, another_stops_daemons
-from saltmaster import Master, lay_out, serve
+from saltmaster import Master, lay_out, policy_cfg, serve
 from test_pillar import host
 
 from proposals.stages.replies import Problem, Replies
@@ -21,20 +21,9 @@ from runners.engine.runs import stage_lock
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
 FSID = "11111111-1111-4111-8111-111111111111"
-POLICY = """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-mon/cluster/node*.sls
-role-mgr/cluster/node[12].sls
-role-mds/cluster/node[12].sls
-role-rgw/cluster/node[12].sls
-role-prometheus/cluster/node3.sls
-role-alertmanager/cluster/node[13].sls
-config/stack/default/global.yml
-config/stack/default/ceph/cluster.yml
-profile-default/cluster/*.sls
-profile-default/stack/default/ceph/minions/*.yml
-"""
+POLICY = policy_cfg(
+    mon="node*", mgr="node[12]", mds="node[12]", rgw="node[12]", prometheus="node3", alertmanager="node[13]"
+)
 SETTINGS = "rgw_frontend: {address: 10.0.0.100, port: 443}\n"
 NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from played import BUSY, Killed, Minions, another_stops_daemons
-from saltmaster import Master, lay_out, serve
+from saltmaster import Master, lay_out, policy_cfg, serve
 from test_pillar import host
 
 from proposals.cluster.health import seen
@@ -24,17 +24,7 @@ from runners.engine.runs import stage_lock
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
 FSID = "11111111-1111-4111-8111-111111111111"
-POLICY = """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-mon/cluster/node[134].sls
-role-mgr/cluster/node[14].sls
-role-mds/cluster/node[14].sls
-config/stack/default/global.yml
-config/stack/default/ceph/cluster.yml
-profile-default/cluster/*.sls
-profile-default/stack/default/ceph/minions/*.yml
-"""
+POLICY = policy_cfg(mon="node[134]", mgr="node[14]", mds="node[14]")
 WITHOUT = (
     POLICY.replace("[134]", "[13]")
     .replace("[14]", "[1]")

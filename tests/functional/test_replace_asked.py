@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from played import BUSY, Killed, Minions, another_stops_daemons
-from saltmaster import Master, lay_out, serve
+from saltmaster import Master, lay_out, policy_cfg, serve
 from test_pillar import host
 
 from proposals.cluster.health import seen
@@ -22,16 +22,7 @@ from runners.engine.runs import one_at_a_time, stage_lock
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3")
 FSID = "11111111-1111-4111-8111-111111111111"
-POLICY = """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-mon/cluster/node1.sls
-role-mgr/cluster/node1.sls
-config/stack/default/global.yml
-config/stack/default/ceph/cluster.yml
-profile-default/cluster/*.sls
-profile-default/stack/default/ceph/minions/*.yml
-"""
+POLICY = policy_cfg(mon="node1", mgr="node1")
 SSD = {"size": 800166076416, "rotational": False, "transport": "sata", "in_use": [], "osds": []}
 DEVICE = "/dev/disk/by-id/wwn-0x2f"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from played import BUSY, Minions, another_stops_daemons, end_at_each_change
-from saltmaster import Master, lay_out, serve
+from saltmaster import Master, lay_out, policy_cfg, serve
 from test_maintenance_asked import FSID, connected
 
 from proposals.files import atomic
@@ -19,17 +19,7 @@ from runners.engine.runs import stage_lock
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
 NODES = ("node1", "node2", "node3", "node4")
-POLICY = """\
-cluster-ceph/cluster/*.sls
-role-master/cluster/salt.sls
-role-mon/cluster/node[123].sls
-role-mgr/cluster/node[12].sls
-role-mds/cluster/node[12].sls
-config/stack/default/global.yml
-config/stack/default/ceph/cluster.yml
-profile-default/cluster/*.sls
-profile-default/stack/default/ceph/minions/*.yml
-"""
+POLICY = policy_cfg(mon="node[123]", mgr="node[12]", mds="node[12]")
 OLD, NEW = "16.2.15+ds-0", "16.2.15+ds-1"
 NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
 TEXT = "ceph version {} (618f440892089921c3e944a991122ddc44e60516) {} (stable)"
