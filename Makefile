@@ -4,6 +4,8 @@ PYTHON ?= python3
 python := .venv/bin/python
 CLUSTER ?= apollo-slice
 PART ?= 1/1
+# Where it is set, each of a thousand processes of the tests compiles the same files.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: .venv demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench packages clean
 

@@ -5,7 +5,7 @@ An example is a line of a ``CLI Example:`` or of a code block; a mention, a comm
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -43,10 +43,10 @@ def wrong() -> Iterator[tuple[Example, str]]:
 
 def of_code(place: str, text: str) -> Iterator[Example]:
     """The examples of a Python file's docstrings, and what its messages tell to type."""
-    tree = ast.parse(text, place)
-    for line, said in () if place.startswith("tests/") else _said(tree):
+    nodes = list(ast.walk(ast.parse(text, place)))
+    for line, said in () if place.startswith("tests/") else _said(nodes):
         yield from (Example(f"{place}:{line}", told, False) for told in IN_MESSAGES.findall(said))
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and (doc := ast.get_docstring(node)):
             here = f"{place}:{getattr(node, 'lineno', 1)}"
             shown = doc.partition("CLI Example:")[2]
@@ -57,10 +57,14 @@ def of_code(place: str, text: str) -> Iterator[Example]:
                 yield Example(here, " ".join(quoted.split()), False)
 
 
-def _said(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The texts of a file, those with values in them whole: a command may have its arguments from these."""
+def _said(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """The texts of a file, those with values in them whole: a command may have its arguments from these.
+
+    nodes
+        What holds others comes before them.
+    """
     parts: set[ast.AST] = set()
-    for node in ast.walk(tree):  # what holds others comes first
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts.update(node.values)
             words = (str(each.value) if isinstance(each, ast.Constant) else ANY for each in node.values)
