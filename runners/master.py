@@ -46,7 +46,7 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
         about = f"{len(found.entries)} files, folders and links, {_kib(sum(each.size for each in found.entries))}"
         left = [f"left out, as it is a link that leads elsewhere, or no file: {path}" for path in found.left_out]
         if test:
-            age.once(), backing_up.cluster(__opts__)
+            age.once(), backing_up.cluster(__opts__, found)
             return answer.Answer(
                 "\n".join([f"would pack {about}", *left]), {"would": about, "left_out": found.left_out}
             )

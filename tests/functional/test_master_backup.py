@@ -612,3 +612,17 @@ def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves, 
     assert "restored" in place.restore(archive)["text"]
     assert revoked or place.state() == before
     assert not left_there.exists() and place.paths.keys.exists()
+
+
+@pytest.mark.parametrize("what", ["ceph", "ceph/keys", "ceph/keys/keys.json"])
+def test_keys_that_lie_behind_a_link_are_in_no_archive_and_so_there_is_none(place, what):
+    """On a disk of their own, say: a link that leads elsewhere is left out."""
+    path, away = place.root / "pillar" / what, place.folder / "away"
+    path.rename(away)
+    path.symlink_to(away)
+    refused = [place.backup(), place.backup(test=True)]
+    path.unlink()
+    away.rename(path)
+    assert [f"{place.paths.keys} lies behind a link" in done.get("error", "") for done in refused] == [True, True]
+    assert list(place.archives.iterdir()) == []
+    place.made()

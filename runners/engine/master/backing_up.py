@@ -78,7 +78,9 @@ def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], w
         How many of this master's archives are kept.
     """
     now = datetime.datetime.now().astimezone()
-    text = json.dumps(backup.manifest(places, now.isoformat(timespec="seconds"), cluster(opts), own(), found.entries))
+    text = json.dumps(
+        backup.manifest(places, now.isoformat(timespec="seconds"), cluster(opts, found), own(), found.entries)
+    )
     name = f"halocline-{places.master.removesuffix('_master')}-{{}}{SUFFIX}"
     path, any_time = where / name.format(f"{now:%Y%m%dT%H%M%S}"), name.format(TIME)
     draft = path.with_name(f".{path.name}.part")
@@ -103,10 +105,10 @@ def write(opts: Mapping, found: Looked, places: backup.Here, words: list[str], w
     return Written(path, size, digest, pruning.prune(older, keep - 1))
 
 
-def cluster(opts: Mapping) -> dict[str, str]:
+def cluster(opts: Mapping, found: Looked) -> dict[str, str]:
     """Return the fsid of the cluster that is served, and its monitors as Ceph takes them; empty where there is none.
 
-    Raises ProposalError where the master lacks what a restore would ask them with.
+    Raises ProposalError where the master, or what ``look`` saw, lacks what a restore would ask them with.
     """
     paths = sites.site(opts)
     if not (paths.current / "stack/default/ceph/derived.yml").exists():
@@ -118,6 +120,11 @@ def cluster(opts: Mapping) -> dict[str, str]:
         raise ProposalError(
             f"{paths.keys} has no key of the monitors of cluster {told['fsid']}: such an archive would bring no master "
             "back; put the file back from an older one, as root only, then run this again"
+        )
+    if not any(entry.path == backup.KEYS for entry in found.entries):
+        raise ProposalError(
+            f"{paths.keys} lies behind a link, which no archive follows: such an archive would bring no master back; "
+            "mount in place of the link what it leads to ('mount --bind'), then run this again"
         )
     return {"fsid": str(told["fsid"]), "mon_host": str(told["ceph"]["mon_host"])}
 
