@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from proposals.pillar import backup as backup_
 from proposals.text import argument_readers
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.validation import installation
@@ -11,6 +12,10 @@ from runners.engine.master import age, backing_up, restoring
 from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 KEPT = 14  # archives
+UNASKED = (
+    "no monitor said which clients were revoked since: once one answers, and before any stage, run this again, which "
+    "takes their keys out"
+)
 
 
 @answer.answers
@@ -101,7 +106,10 @@ def restore(archive: str, identity: str, silent: bool = False, test: bool = Fals
         f"the archive is of {found.backup.made}, of cluster {found.backup.fsid or 'none'}",
         *(f"the cluster knows no {name} any more: its key is not brought back" for name in judged.revoked),
         *(f"{name} was made after it: 'salt-run secret.take' takes it in" for name in judged.newer),
+        *([] if judged.asked else [UNASKED]),
     ]
+    if judged.revoked and backup_.SITE not in found.wanted:  # restored before, when no monitor could say so
+        found = found._replace(wanted=[*found.wanted, backup_.SITE])
     if not found.wanted:
         return {"text": "\n".join([*told, "nothing to restore: all is here as it is in the archive"])}
     if test:

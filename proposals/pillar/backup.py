@@ -21,7 +21,8 @@ from proposals.text.names import shown
 FORMAT = 1
 KEY = "halocline_backup"  # of a manifest: its format
 PILLAR, PKI, ROOTS = "pillar", "pki", "roots"
-KEYS, EARLIER = f"{PILLAR}/ceph/keys/keys.json", f"{PILLAR}/ceph/keys/earlier.json"
+SITE = f"{PILLAR}/ceph"
+KEYS, EARLIER = f"{SITE}/keys/keys.json", f"{SITE}/keys/earlier.json"
 DROP_INS = ("halocline.conf", "zz-halocline.conf")  # the installer's own
 SALT = ("master", "minion", "minion_id", "grains")
 TEXTS = {"made": str, "master": str, "fsid": str, "mon_host": str}
@@ -61,11 +62,13 @@ class Backup:
 
 @dataclass(frozen=True)
 class Judged:
-    """What stands against restoring, and what will not be brought back though the archive has it."""
+    """What stands against restoring, and what will not be brought back though the archive has it; ``asked``: whether
+    a monitor said so."""
 
     against: Sequence[str]
     revoked: Sequence[str] = ()
     newer: Sequence[str] = ()
+    asked: bool = True
 
 
 def folders(site: Site, config: Path, pki: Path, roots: Sequence[Path]) -> dict[str, Folder]:
@@ -190,7 +193,7 @@ def replaced(states: Mapping[str, State], accepted: Collection[str], backup: Bac
         )
     # The keys last: without those that were revoked since, they are other ones than the archive's from then on.
     wanted = [unit for unit, state in states.items() if state is not State.SAME]
-    return sorted(wanted, key=lambda unit: unit == f"{PILLAR}/ceph")
+    return sorted(wanted, key=lambda unit: unit == SITE)
 
 
 def judge(backup: Backup, keys: held.Keys, told: Mapping[str, Any]) -> Judged:

@@ -626,3 +626,17 @@ def test_keys_that_lie_behind_a_link_are_in_no_archive_and_so_there_is_none(plac
     assert [f"{place.paths.keys} lies behind a link" in done.get("error", "") for done in refused] == [True, True]
     assert list(place.archives.iterdir()) == []
     place.made()
+
+
+def test_a_client_that_was_revoked_goes_once_monitors_answer_after_a_restore_without_them(place, monkeypatch):
+    archive = place.made()
+    place.lose()
+    monkeypatch.setenv("SILENT", "1")
+    assert "once one answers, and before any stage, run this again" in place.restore(archive, silent=True)["text"]
+    assert json.loads(place.paths.keys.read_text()) == KEYS
+    monkeypatch.delenv("SILENT")
+    place.cluster({name: key for name, key in KEYS.items() if name != "client.a"})
+    told = place.restore(archive)["text"]
+    assert "the cluster knows no client.a any more: its key is not brought back" in told
+    for path in place.paths.root.rglob("*"):
+        assert not path.is_file() or KEYS["client.a"] not in path.read_text(), path

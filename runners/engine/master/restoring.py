@@ -99,7 +99,7 @@ def judged(found: Opened, silent: bool) -> Judged:
             "add silent=true where you know"
         )
     told = _monitors(found, silent) if found.backup.fsid else None
-    result = backup.judge(found.backup, found.hashes, told) if told else Judged([])
+    result = backup.judge(found.backup, found.hashes, told) if told else Judged([], asked=not found.backup.fsid)
     if result.against:
         raise PolicyError("nothing was restored:\n" + "\n".join(result.against))
     return result
