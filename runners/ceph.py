@@ -44,7 +44,8 @@ def adopt(test: bool = False) -> answer.Output:
     if test:
         return {"text": "\n".join([*look.lines(), *(f"would write {path}" for path in look.missing()), *look.notes])}
     stage_log.note(__opts__, "ceph.adopt", "adopts", fsid=look.cluster.fsid, hosts=len(look.hosts))
-    done = adopting.carry_out(look)
+    with one_at_a_time.alone(__opts__, "ceph.adopt", one_at_a_time.KEYS):
+        done = adopting.carry_out(look)
     end = "adopted: read policy.cfg, then run ceph.stage.configure" if done else "adopted already: nothing changed"
     text = "\n".join([*look.lines(), *(f"wrote {path}" for path in done), *adopting.lacking(look), *look.notes, end])
     return {"text": text, "changes": {"written": done} if done else {}}

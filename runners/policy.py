@@ -16,7 +16,7 @@ from runners.engine import answer
 from runners.engine.asking import jobs, minions
 from runners.engine.looks import early, keys, parts
 from runners.engine.master import compiled
-from runners.engine.runs import stage_lock
+from runners.engine.runs import one_at_a_time, stage_lock
 
 GONE = "'salt-run policy.check --out json' names each disk that is gone"
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
@@ -95,17 +95,18 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     if test:
         return _would(paths, built)
     unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
-    written = generation_disk.tell(paths, built, hosts)
-    changes: dict[str, Any] = {"secrets": written} if written else {}
-    folder = generation_disk.prepare(paths, built)
-    if mended := generation_disk.mend(folder, built):
-        changes["written again"] = mended
-    compiled.check(__opts__, folder, built.name, list(built.roles))
-    named.note(paths, built.named)
-    if generation_disk.serve(paths, folder):
-        changes["generation"] = built.name
-    if gone := generation_disk.forget(paths, built, hosts):
-        changes["secrets taken away"] = gone
+    with one_at_a_time.alone(__opts__, "policy.push", one_at_a_time.KEYS):
+        written = generation_disk.tell(paths, built, hosts)
+        changes: dict[str, Any] = {"secrets": written} if written else {}
+        folder = generation_disk.prepare(paths, built)
+        if mended := generation_disk.mend(folder, built):
+            changes["written again"] = mended
+        compiled.check(__opts__, folder, built.name, list(built.roles))
+        named.note(paths, built.named)
+        if generation_disk.serve(paths, folder):
+            changes["generation"] = built.name
+        if gone := generation_disk.forget(paths, built, hosts):
+            changes["secrets taken away"] = gone
     generation_disk.prune(paths, generation_disk.kept(built))
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built, bool(changes))]

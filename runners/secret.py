@@ -1,5 +1,7 @@
 """``salt-run secret.*``: the cluster's keys, by name."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from runners.engine import answer
 from runners.engine.asking import jobs
 from runners.engine.looks import keys
 from runners.engine.osds import osd_key
-from runners.engine.runs import stage_lock, stage_log
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 CONFIGURE = "'salt-run state.orch ceph.stage.configure'"
 DEPLOY = "'salt-run state.orch ceph.stage.deploy'"
@@ -51,8 +53,9 @@ def rotate(name: str, test: bool = False) -> dict[str, Any]:
     key_store.check_rotated(paths, name)
     if test:
         return {"text": f"{name} would get a fresh key on the master; then {_stages(name)}"}
-    stage_log.note(__opts__, "secret.rotate", "rotates", name=name)
-    key_store.rotate(paths, name)
+    with _alone("secret.rotate"):
+        stage_log.note(__opts__, "secret.rotate", "rotates", name=name)
+        key_store.rotate(paths, name)
     return {"text": f"{name} has a fresh key on the master; now run {_stages(name)}"}
 
 
@@ -87,7 +90,9 @@ def take(name: str, keyring: str, test: bool = False) -> dict[str, Any]:
     _of_the_cluster(name, secrets.of_keyring(text, name), path)
     if test:
         return {"text": f"{path} holds a key of {name}: the master would take it"}
-    if not key_store.take(site.site(__opts__), name, text):
+    with _alone("secret.take"):
+        taken = key_store.take(site.site(__opts__), name, text)
+    if not taken:
         return {"text": f"the master has this key of {name} already: nothing changed"}
     stage_log.note(__opts__, "secret.take", "taken", name=name)
     return {"text": f"the master has taken the key of {name}; remove {path}, now run {_stages(name, daemons=False)}"}
@@ -140,14 +145,23 @@ def revoke(name: str, days: int = revoking.DAYS, test: bool = False) -> dict[str
     revoking.known(name, seen, name in key_store.held(paths).known)
     if test:
         return {"text": revoking.would(name, seen, days)}
-    stage_log.note(__opts__, "secret.revoke", "revoke", client=name, sessions=seen["sessions"], days=days)
-    renewed = key_store.revoke(paths, name)  # first: no stage may give the cluster the old key back
+    with _alone("secret.revoke"):
+        stage_log.note(__opts__, "secret.revoke", "revoke", client=name, sessions=seen["sessions"], days=days)
+        renewed = key_store.revoke(paths, name)  # first: no stage may give the cluster the old key back
     try:
         blocked = jobs.cluster(__opts__, "cluster_clients.revoke", [name, days * 86400], dict)
     except ProposalError as err:
         raise ProposalError(f"{name} may not be revoked yet: {err}; mend that and run it again") from err
     stage_log.note(__opts__, "secret.revoke", "revoked", client=name, blocked=blocked)
     return {"text": revoking.done(name, blocked, renewed)}
+
+
+@contextmanager
+def _alone(command: str) -> Iterator[None]:
+    """Have the master's keys to oneself, beside no stage, also none that began meanwhile. Raises ProposalError."""
+    with one_at_a_time.alone(__opts__, command, one_at_a_time.KEYS):
+        stage_lock.free(__opts__)
+        yield
 
 
 def _stages(name: str, daemons: bool = True) -> str:

@@ -9,13 +9,14 @@ import yaml
 from played import BUSY, another_stops_daemons
 from saltmaster import Master
 
+from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import secrets
 from proposals.stages.replies import SILENT, Replies
 from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs, minions
 from runners.engine.cluster import daemon_restart
-from runners.engine.runs import stage_lock
+from runners.engine.runs import one_at_a_time, stage_lock
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 CAPS = {"client.a": {"mon": "allow r"}, "mgr.node1": {"mon": "allow *"}, "client.rgw.node1": {"mon": "allow rw"}}
@@ -415,3 +416,44 @@ def test_no_osd_gets_a_key_while_another_command_stops_daemons(master, run, play
     with another_stops_daemons(master.opts()):
         assert BUSY in run("rotate", "osd.3")["error"]
     assert played.did() == [] and played.restarted == []
+
+
+def test_two_commands_at_once_lose_no_key(run, paths, monkeypatch):
+    """The second one comes while the first has read the keys, and has not written them yet."""
+    said, real = [], atomic.write
+
+    def write(path, text, mode=0o644):
+        monkeypatch.setattr(atomic, "write", real)
+        said.append(run("rotate", "dashboard.admin"))
+        real(path, text, mode)
+
+    monkeypatch.setattr(atomic, "write", write)
+    assert "client.a has a fresh key" in run("rotate", "client.a")["text"]
+    assert said[0]["retcode"] == 2 and "secret.rotate is running on this master" in said[0]["error"], said
+    assert "has a fresh key" in run("rotate", "dashboard.admin")["text"]
+    kept = json.loads(paths.keys.read_text())
+    assert [name for name in KEYS if kept[name] != KEYS[name]] == ["client.a", "dashboard.admin"]
+
+
+@pytest.mark.parametrize("words", [["rotate", "client.a"], ["take", "client.a", "{keyring}"], ["revoke", "client.a"]])
+def test_no_key_changes_beside_configure_and_none_of_its_own_is_made_meanwhile(run, paths, master, tmp_path, words):
+    keyring = tmp_path / "a.keyring"
+    keyring.write_text(secrets.keyring({"client.a": secrets.new_key()}, CAPS, ["client.a"]))
+    before = state(paths)
+    with one_at_a_time.alone(master.opts(), "policy.push", one_at_a_time.KEYS):
+        done = run(*(word.format(keyring=keyring) for word in words))
+    assert done["retcode"] == 2 and "policy.push is running on this master" in done["error"]
+    assert state(paths) == before
+
+
+def test_a_stage_that_begins_while_the_cluster_is_asked_keeps_the_key(run, played, paths, monkeypatch):
+    """It was told the old key already, and would give the cluster that one back."""
+    before, asked = state(paths), played.one
+
+    def one(*words, **named):
+        monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "clients"})
+        return asked(*words, **named)
+
+    monkeypatch.setattr(jobs, "cluster", lambda opts, *words, **named: one(opts, "salt", *words, **named))
+    assert "stage clients is running" in run("revoke", "client.a")["error"]
+    assert state(paths) == before and played.did() == []

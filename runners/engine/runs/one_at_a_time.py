@@ -12,6 +12,7 @@ from proposals.files import atomic
 from proposals.text.errors import ProposalError
 
 STOPPING = "daemons-stop"
+KEYS = "keys"  # the master's: who changes some of them writes all
 
 
 class Busy(ProposalError):
