@@ -20,6 +20,7 @@ from runners.engine import answer
 from runners.engine.asking import jobs, minions
 from runners.engine.cluster import network_proof
 from runners.engine.master import pages, planning
+from runners.engine.runs import one_at_a_time
 
 
 @answer.answers
@@ -49,8 +50,9 @@ def populate(**kwargs: Any) -> answer.Answer:
 
         salt-run networks.populate name=apollo cluster-network=192.168.100.0/24 cluster-vlan=3001
     """
-    planned, root = _plan(kwargs)
-    report = store.populate_network(root, fragments.wanted(planned), planned.arguments.force)
+    with one_at_a_time.alone(__opts__, "networks.populate", one_at_a_time.PROPOSALS):
+        planned, root = _plan(kwargs)
+        report = store.populate_network(root, fragments.wanted(planned), planned.arguments.force)
     shown = planned.as_dict()
     text = "\n".join([text_tables.printed(tables.proposal, shown), *cut(report.messages, "--out json has each")])
     return answer.Answer(text, {**shown, "messages": report.messages}, report.status)

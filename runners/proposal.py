@@ -17,6 +17,7 @@ from proposals.text.notes import cut
 from runners.engine import answer
 from runners.engine.looks import look
 from runners.engine.master import pages, planning
+from runners.engine.runs import one_at_a_time
 
 AGAIN = "'salt-run proposal.populate --out json' has each"
 
@@ -52,8 +53,9 @@ def populate(**kwargs: Any) -> answer.Answer:
         salt-run proposal.populate name=apollo ratio=9 wal=740-770 db=740-770 target='osd*' db-size=40g
     """
     everything = _switch("all", kwargs)
-    planned, parsed, root, stale = planning.plan(__opts__, kwargs)
-    report = store.populate(root, planned, force=parsed.force)
+    with one_at_a_time.alone(__opts__, "proposal.populate", one_at_a_time.PROPOSALS):
+        planned, parsed, root, stale = planning.plan(__opts__, kwargs)
+        report = store.populate(root, planned, force=parsed.force)
     shown, messages = planned.as_dict(), [*stale, *report.messages]
     told = tables.messages(messages, everything)
     text = "\n".join([tables.printed(tables.proposal, shown, everything), *told])
@@ -78,8 +80,9 @@ def default(**_: Any) -> dict[str, Any]:
         if asked:
             left = f"proposal 'default' was made with {asked} and is left alone"
             return {"text": f"{left}: plan new disks with salt-run proposal.populate {asked}"}
-        planned = planning.plan(__opts__, {})
-        report = store.populate(planned.root, planned.plan, propose_policy=False)
+        with one_at_a_time.alone(__opts__, "proposal.default", one_at_a_time.PROPOSALS):
+            planned = planning.plan(__opts__, {})
+            report = store.populate(planned.root, planned.plan, propose_policy=False)
     except ProposalError as err:
         return {"text": f"warning: no default proposal can be made: {err}"}
     lines = cut(["warning: " + message for message in report.messages] if report.status else [], AGAIN)

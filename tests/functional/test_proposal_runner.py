@@ -5,10 +5,12 @@ import os
 import shutil
 
 import pytest
+import yaml
 from saltmaster import Master, side_by_side
 
 from proposals.disks import arguments as disks
 from proposals.networking import arguments as networks
+from proposals.policy import store
 from proposals.reference import machines
 
 pytestmark = pytest.mark.processes
@@ -161,3 +163,26 @@ def test_a_diff_with_live_hosts_says_what_it_needs(master):
     for done, told in zip(side_by_side(master.typed, bad), bad.values(), strict=True):
         assert (done.returncode, done.stderr) == (2, "")
         assert told in done.stdout
+
+
+def test_two_that_write_one_proposal_at_once_do_not_mix(master, monkeypatch):
+    """The second comes when the first has decided what it writes: proposal.json was one's, the profile the other's."""
+    populate = master.runners()["proposal.populate"]
+    words = {"name": "both", "db": "440-450", "data": "2790-2800", "ratio": 4}
+    populate(**words, **{"db-size": "50g"})
+    said, real = [], store.atomic.write_many
+
+    def write_many(*more):
+        monkeypatch.setattr(store.atomic, "write_many", real)
+        said.append(populate(**words, **{"db-size": "30g"}))
+        real(*more)
+
+    monkeypatch.setattr(store.atomic, "write_many", write_many)
+    done = populate(**words, **{"db-size": "50g"})
+    assert "retcode" not in done, done
+    folder = master.pillar / "proposals/profile-both"
+    shown = json.loads((folder / "proposal.json").read_text())["hosts"]["node1"]["osds"][0]["db_size"]
+    written = yaml.safe_load((folder / "stack/default/ceph/minions/node1.yml").read_text())["ceph"]["storage"]["osds"]
+    assert {shown} == {osd["db_size"] for osd in written.values() if "db_size" in osd} == {50 << 30}
+    assert said[0]["retcode"] == 2 and "proposal.populate is running on this master" in said[0]["error"], said
+    shutil.rmtree(folder)

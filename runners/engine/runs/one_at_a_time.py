@@ -13,6 +13,7 @@ from proposals.text.errors import ProposalError
 
 STOPPING = "daemons-stop"
 KEYS = "keys"  # the master's: who changes some of them writes all
+PROPOSALS = "proposals"  # what populate decides holds only until another one writes
 
 
 class Busy(ProposalError):
