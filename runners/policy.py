@@ -107,7 +107,7 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
             changes["generation"] = built.name
         if gone := generation_disk.forget(paths, built, hosts):
             changes["secrets taken away"] = gone
-    generation_disk.prune(paths, generation_disk.kept(built))
+        generation_disk.prune(paths, generation_disk.kept(built))
     gone_disks = judging.gone(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built, bool(changes))]
     again = [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]

@@ -86,7 +86,8 @@ def kept(generation: Generation) -> int:
 
 
 def prune(site: Site, keep: int = KEPT) -> list[str]:
-    """Remove the oldest generations but never the one that is served; return the names of those that went.
+    """Remove the oldest generations but never the one that is served; return the names of those that went. What killed
+    runs left half written goes too: no other one may run.
 
     Those that stay lose the links by which Salt would list each host's secrets once more; ``prepare`` makes them anew.
     """
@@ -95,6 +96,7 @@ def prune(site: Site, keep: int = KEPT) -> list[str]:
     for folder in old:  # first: by that, the one that was served last has changed last
         for name in LINKS:
             atomic.remove(folder / name)
+    pruning.prune(site.generations.glob(".*"), 0)
     return [folder.name for folder in pruning.prune(old, keep)]
 
 

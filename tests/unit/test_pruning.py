@@ -94,3 +94,16 @@ def test_the_generation_before_the_one_that_is_served_stays(tmp_path: Path) -> N
         time.sleep(0.02)
     assert sorted(path.name for path in site.generations.iterdir()) == ["01", "02"]
     assert [path.name for path in site.generations.iterdir() if (path / "secrets").is_symlink()] == ["02"]
+
+
+def test_what_a_killed_configure_had_begun_goes(tmp_path: Path) -> None:
+    """Salt would list its files for each pillar, and no generation ever has its name."""
+    site = Site(tmp_path, tmp_path)
+    served, old = made(site.generations, 2)
+    site.current.symlink_to(served)
+    killed = site.generations / ".0123.abcd"
+    (killed / "cluster").mkdir(parents=True)
+    (killed / "cluster/a.sls").touch()
+    (site.generations / f".{killed.name}.old/cluster").mkdir(parents=True)
+    assert generation_disk.prune(site, keep=1) == []
+    assert sorted(site.generations.iterdir()) == [served, old]
