@@ -77,7 +77,7 @@ def folders(site: Site, config: Path, pki: Path, roots: Sequence[Path]) -> dict[
     site
         The master's.
     config, pki
-        Salt's configuration folder, and the master's pki_dir; the minion's of the same host lies beside it.
+        Salt's configuration folder, and the master's pki_dir; the same host's minion's and the page's lie beside it.
     roots
         The site's own file roots, and its further pillar roots.
     """
@@ -91,7 +91,7 @@ def folders(site: Site, config: Path, pki: Path, roots: Sequence[Path]) -> dict[
         "minion.d": Folder(config / "minion.d", drop_in),
         "ceph": Folder(Path("/etc/ceph")),
         **{f"{ROOTS}-{number}": Folder(path) for number, path in enumerate(roots)},
-        PKI: Folder(pki.parent, (pki.name, "minion").__contains__),
+        PKI: Folder(pki.parent, (pki.name, "minion", "page").__contains__),
         PILLAR: Folder(site.root.parent),
     }
 

@@ -20,6 +20,7 @@ from proposals.files.site import site
 from proposals.pillar import backup as backups
 from proposals.pillar import secrets
 from runners.engine.master import backing_up, restoring
+from runners.engine.page import page_config
 from runners.engine.runs import one_at_a_time, stage_lock
 
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
@@ -640,3 +641,13 @@ def test_a_client_that_was_revoked_goes_once_monitors_answer_after_a_restore_wit
     assert "the cluster knows no client.a any more: its key is not brought back" in told
     for path in place.paths.root.rglob("*"):
         assert not path.is_file() or KEYS["client.a"] not in path.read_text(), path
+
+
+def test_the_pages_own_certificate_is_packed_with_its_drop_in(place, tmp_path):
+    """Without it salt-api would not start again, nor know Salt's Python for PAM."""
+    opts = {**place.opts, "conf_file": f"{tmp_path}/salt/master", "pki_dir": f"{tmp_path}/salt/pki/master"}
+    (crt, key), python = page_config.certificate(opts, None, None), page_config._folder(opts) / "python"
+    page_config.make_certificate(crt, key, "root")
+    page_config.make_python(python)
+    found = {entry.path for entry in backing_up.look(HERE(opts)).entries}
+    assert {f"pki/page/{Path(each).name}" for each in (crt, key, python)} <= found
