@@ -232,4 +232,7 @@ def why(error: OSError, path: str | Path = "") -> str:
             user = _WRITER[folder]
             make = "" if os.access(folder, os.F_OK) else f"mkdir -p -m 750 {folder}; "
             return f"{said}: {make}chown -R {user} {folder}: the master runs as {user}"
+        if user := next(iter(_WRITER.values()), ""):
+            with_it = f"the master runs as {user}, and salt-run with it, also where root types it"
+            return f"{said}: {with_it}: give that user the right, or let the master run as root (user: root)"
     return f"{said}: {NEXT[error.errno]}" if error.errno in NEXT else said

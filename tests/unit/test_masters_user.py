@@ -13,7 +13,11 @@ from runners.engine import answer
     [
         ("salt", "logs/a/b", "Permission denied: chown -R salt {}/logs: the master runs as salt"),
         ("sudo_salt", "cache/x", "Permission denied: mkdir -p -m 750 {0}/cache; chown -R salt {0}/cache: the master"),
-        ("salt", "elsewhere", "Permission denied: run this as root, or as the user who owns it"),
+        (
+            "salt",
+            "elsewhere",
+            "Permission denied: the master runs as salt, and salt-run with it, also where root types it",
+        ),
         ("root", "logs/a/b", "Permission denied: run this as root, or as the user who owns it"),
     ],
 )
