@@ -18,7 +18,9 @@ from proposals.policy import merging, policy, store
 from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import stage_begin
 from runners.engine.asking import minions
+from runners.engine.looks import keys as looked
 from runners.engine.master import compiled as pillars
+from runners.engine.runs import one_at_a_time
 
 HOSTS = ("node1", "node2", "node3.lab", "salt")
 POLICY = """\
@@ -249,6 +251,16 @@ def test_a_plan_says_whether_another_generation_would_be_served_and_serves_none(
     finally:
         policy_cfg.write_text(written)
     assert site(opts).current.resolve().name == served and sorted(site(opts).generations.iterdir()) == there
+
+
+def test_configure_writes_nothing_while_a_key_is_changed(master, opts, monkeypatch):
+    """It writes all keys as it has read them."""
+    monkeypatch.setattr(looked, "refuse", lambda *_: [])
+    before = {path: path.lstat().st_mtime_ns for path in site(opts).root.rglob("*")}
+    with one_at_a_time.alone(opts, "secret.rotate", one_at_a_time.KEYS):
+        done = master.runners()["policy.push"]()
+    assert done["retcode"] == 2 and "secret.rotate is running on this master" in done["error"], done
+    assert {path: path.lstat().st_mtime_ns for path in site(opts).root.rglob("*")} == before
 
 
 def test_configure_goes_by_what_salt_serves(opts):
