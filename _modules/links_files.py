@@ -60,4 +60,5 @@ def _is_of(path: str, name: str) -> bool:
 
 
 def _text(path: str) -> str | None:
-    return Path(path).read_text() if Path(path).exists() else None
+    """What a file holds; in one that is not UTF-8, as others may have written it, something that no plan says."""
+    return Path(path).read_text(encoding="utf-8", errors="replace") if Path(path).exists() else None

@@ -14,6 +14,7 @@ HEADERS = {4: 28, 6: 48}  # bytes of a frame that IP and ICMP take
 UNIT = "links-proof-iperf"
 BUFFER = "64K"  # of each stream, as the Mellanox paper measured
 LIMIT = 20  # seconds one command may take beyond what it was asked for
+SHOWN = 200  # characters of what iperf3 said in other words
 
 
 def places(networks: Mapping[str, str]) -> dict[str, dict]:
@@ -118,10 +119,14 @@ def rate(address: str, port: int, seconds: float, streams: int) -> float | str:
 
     def measure() -> float:
         out = halocline.run(command, ok=None, limit=seconds + LIMIT)
-        measured = json.loads(out or '{"error": "it printed nothing"}')
-        if error := measured.get("error"):
-            raise CommandExecutionError(f"iperf3: {error}")
-        return round(measured["end"]["sum_received"]["bits_per_second"] / 1e6, 1)
+        try:
+            measured = json.loads(out)
+            if "error" not in measured:
+                return round(measured["end"]["sum_received"]["bits_per_second"] / 1e6, 1)
+            why = measured["error"]
+        except (ValueError, LookupError, TypeError):  # killed, of another version, or in plain words
+            why = f"it printed no measurement: {out.strip()[:SHOWN] or 'nothing'}"
+        raise CommandExecutionError(f"iperf3: {why}")
 
     try:  # the server is about to start, or ends the measurement before
         return halocline.until(measure, LIMIT / 2, pause=0.5)

@@ -93,6 +93,18 @@ def test_the_guides_network_is_rendered(modules, backend, host):
     }
 
 
+def test_a_file_of_another_encoding_differs_from_what_is_planned(modules, python_module, tmp_path, monkeypatch):
+    """YaST once wrote a card's name into ifcfg files as Latin-1."""
+    monkeypatch.setattr(python_module("links_undo"), "HOME", tmp_path)
+    monkeypatch.setattr(python_module("links_wicked"), "FOLDER", str(tmp_path))
+    theirs = tmp_path / "ifcfg-bond0"
+    theirs.write_bytes("NAME='Brücke'\n".encode("latin-1"))
+    planned = modules["links_wicked.files"](PLANNED)
+    assert modules["links_files.differences"]("links_wicked", PLANNED) == {"written": planned, "removed": []}
+    theirs.write_text(planned[str(theirs)])
+    assert str(theirs) not in modules["links_files.differences"]("links_wicked", PLANNED)["written"]
+
+
 def test_what_is_as_planned_has_no_difference(modules):
     links = recorded("bonded")
     assert modules["links_kernel.differences"](PLANNED, links) == {}
@@ -479,3 +491,25 @@ def test_with_a_bond_that_is_made_again_its_ports_and_vlans_come_up(
     python_module("links")._carry_out(slow, "links_networkmanager", files, steps)
     ups = [f"nmcli --wait 30 connection up halocline-{name}" for name in ("bond0", "p1", "p2", "bond0.3001")]
     assert nmcli == ["nmcli connection reload", *ups]
+
+
+@pytest.mark.parametrize(
+    ("printed", "says"),
+    [
+        ("iperf3: out of memory", "it printed no measurement: iperf3: out of memory"),
+        ('{"start": {"connected": [', 'it printed no measurement: {"start": {"connected": ['),
+        ('{"start": {}, "end": {}}', 'it printed no measurement: {"start": {}, "end": {}}'),
+        ("[]", "it printed no measurement: []"),
+        ('{"error": "unable to connect"}', "unable to connect"),
+        ("", "it printed no measurement: nothing"),
+    ],
+)
+def test_a_measurement_that_iperf3_does_not_tell_is_one_line(
+    modules, python_module, tmp_path, monkeypatch, printed, says
+):
+    """It was killed, is of another version, or says in plain words what it lacks."""
+    monkeypatch.setattr(python_module("links_proof"), "LIMIT", 1)
+    (tmp_path / "iperf3").write_text(f"#!/bin/sh\necho '{printed}'\n")
+    (tmp_path / "iperf3").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert modules["links_proof.rate"]("10.0.0.1", 5201, 0, 1) == f"after 0.5 s: iperf3: {says}"
