@@ -8,7 +8,7 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
-LIMIT = 300  # seconds: a gateway ends what it was asked before (rgw_exit_timeout_secs is 120)
+LIMIT = 660  # seconds: rbd-target-api ends what initiators have under way (its unit's TimeoutStopSec is 600)
 WANTED = {"enabled": Path("/etc/systemd/system"), "enabled-runtime": Path("/run/systemd/system")}
 # In the order in which they stop: an address before its proxy, gateways before what they ask, monitors last.
 ORDER = tuple(

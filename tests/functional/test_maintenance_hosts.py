@@ -58,6 +58,12 @@ def names(units):
     return [unit.removesuffix(".service") for unit in units]
 
 
+@pytest.mark.parametrize("name", ["maintenance", "purge", "retire", "upgrade"])
+def test_a_daemon_is_waited_for_as_long_as_its_unit_lets_it_stop(python_module, name):
+    """The longest is TimeoutStopSec of rbd-target-api, which ends what initiators have under way."""
+    assert python_module(f"daemons_{name}").LIMIT > 600
+
+
 def test_daemons_stop_in_order_and_start_in_the_other(systemd):
     module, active, log = systemd
     units = module.units()
