@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from proposals.networking import bonding
 from proposals.networking.arguments import JUMBO, NetworkArguments
-from proposals.networking.nics import PORTS, Address, HostPorts, Nic
+from proposals.networking.nics import NAME, PORTS, Address, HostPorts, Nic
 from proposals.text.addresses import Network, beside, within
 from proposals.text.errors import PlanError
 from proposals.text.notes import HINT, WARNING, Note
@@ -249,7 +249,9 @@ class _Planning:
         addresses = {one.name: list(one.addresses) for one in stack}
         vlans = {one.vlan: one.name for one in stack if one.vlan}  # on the same port: they keep their names
         if new:
-            name = vlans.setdefault(vlan, f"{nic.name}.{vlan}") if vlan else nic.name
+            if vlan and vlan not in vlans:
+                vlans[vlan] = self._vlan_name(nic.name, vlan)
+            name = vlans[vlan] if vlan else nic.name
             addresses.setdefault(name, []).append(new)
         roles = (("public", self.networks.public), ("cluster", self.networks.cluster))
         held = [one for each in addresses.values() for one in each]
@@ -259,6 +261,16 @@ class _Planning:
         self.links.append(Link(nic.name, "ethernet", mtu, _texts(addresses[nic.name])))
         for id_, name in sorted(vlans.items()):
             self.links.append(Link(name, "vlan", mtu, _texts(addresses[name]), (), nic.name, id_))
+
+    def _vlan_name(self, port: str, vlan: int) -> str:
+        """What a new VLAN is called: after its port, where Linux takes a name so long."""
+        name = f"{port}.{vlan}" if NAME.fullmatch(f"{port}.{vlan}") else f"vlan{vlan}"
+        if name in self.host.nics:
+            raise PlanError(
+                f"{self.host.id}: VLAN {vlan} on {port} would be {name}, which is there already: take it away or "
+                "rename it, and run ceph.stage.discovery again"
+            )
+        return name
 
 
 def _texts(addresses: list[Address]) -> tuple[str, ...]:
