@@ -49,17 +49,23 @@ def settings(name: str | None = None) -> list[dict]:
 def _expanded(row: Mapping) -> list[dict]:
     """A setting for each place that a row of the table applies to."""
     same = {"id": row["id"], "price": row.get("price"), "least": row.get("least"), "devices": row.get("devices", ())}
-    if "sysctl" in row:
-        path = PROC / "sys" / row["sysctl"].replace(".", "/")
-        return [{**same, "kind": "sysctl", "on": row["sysctl"], "path": str(path), "value": row["value"]}]
-    if "sysfs" in row:
-        return [{**same, "kind": "sysfs", "on": row["sysfs"], "path": str(_moved(row["sysfs"])), "value": row["value"]}]
     if "cmdline" in row:
         return [{**same, "kind": "cmdline", "on": word, "value": word} for word in row["cmdline"].split()]
+    value = _told(row["value"])
+    if "sysctl" in row:
+        path = PROC / "sys" / row["sysctl"].replace(".", "/")
+        return [{**same, "kind": "sysctl", "on": row["sysctl"], "path": str(path), "value": value}]
+    if "sysfs" in row:
+        return [{**same, "kind": "sysfs", "on": row["sysfs"], "path": str(_moved(row["sysfs"])), "value": value}]
     places, kind = (_ports(), row["port"]) if "port" in row else (_disks(), row["disk"])
     lacking = "planned network port" if "port" in row else "disk of an OSD"
-    nowhere = [{**same, "kind": kind, "on": kind, "value": row["value"], "left": f"no {lacking} on this host"}]
-    return [{**same, **_placed(kind, place, row["value"])} for place in places] or nowhere
+    nowhere = [{**same, "kind": kind, "on": kind, "value": value, "left": f"no {lacking} on this host"}]
+    return [{**same, **_placed(kind, place, value)} for place in places] or nowhere
+
+
+def _told(value: object) -> str:
+    """A value as the kernel tells it, where YAML read a number, a boolean, or more than one blank."""
+    return " ".join(str(int(value) if isinstance(value, bool) else value).split())
 
 
 def _fitted(setting: dict) -> dict:

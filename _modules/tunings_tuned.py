@@ -15,6 +15,7 @@ FOLDER, HOME = Path("/etc/tuned"), Path("/var/lib/halocline/tunings")
 MAIN, SHIPPED = Path("/etc/tuned/tuned-main.conf"), Path("/usr/lib/tuned/profiles")
 CONTAINER = Path("/run/systemd/container")
 LIMIT = 120  # seconds one command may take
+UNDO = {"disable": "is-enabled", "stop": "is-active"}  # what takes back that TuneD starts at boot, or runs
 COMMANDS = {  # a setting that TuneD has no plugin for, as a shell command
     "ring": "ethtool -G {on} {value}",
     "pause": "ethtool -A {on} {value}",
@@ -99,7 +100,8 @@ def active() -> str | None:
 
 
 def apply(name: str, texts: Mapping[str, str]) -> None:
-    """Make TuneD run a profile with these files; the one that ran before is remembered, once.
+    """Make TuneD run a profile with these files; the one that ran before is remembered, once, and
+    whether TuneD itself ran and began at boot.
 
     What the same profile set before is put back first, by the files that it was set with.
 
@@ -110,6 +112,9 @@ def apply(name: str, texts: Mapping[str, str]) -> None:
         salt 'osdnode1' tunings_tuned.apply ceph-latency '{}'
     """
     HOME.mkdir(parents=True, exist_ok=True)
+    if not (HOME / "undo").exists():
+        lacked = [verb for verb, word in UNDO.items() if halocline.status(["systemctl", word, "--quiet", "tuned"])]
+        halocline.write(HOME / "undo", "\n".join(lacked))
     _run("systemctl", "enable", "--now", "tuned")
     runs = active()
     if not (HOME / "before").exists():
@@ -126,7 +131,7 @@ def apply(name: str, texts: Mapping[str, str]) -> None:
 
 
 def remove() -> None:
-    """Take our profiles away; TuneD restores what was, and runs what it ran before us.
+    """Take our profiles away; TuneD restores what was, and runs what it ran before us, if it ran.
 
     CLI Example:
 
@@ -139,6 +144,8 @@ def remove() -> None:
     _run("tuned-adm", *(("profile", before) if before and before not in ours else ("off",)))
     for name in ours:
         _forget(name)
+    for verb in (HOME / "undo").read_text().split() if (HOME / "undo").exists() else ():
+        _run("systemctl", verb, "tuned")
     shutil.rmtree(HOME, ignore_errors=True)
 
 

@@ -139,3 +139,39 @@ def test_what_ran_before_is_not_forgotten_by_a_disk_that_was_full(node, applied,
     assert applied()["result"] is True
     with_pillar(ceph={"tuning": None})
     assert applied()["changes"] and (node / "runs").read_text() == "theirs"
+
+
+@pytest.mark.parametrize(("value", "kernel"), [(2097152, "2097152"), (True, "1"), (False, "0"), ("1  2", "1\t2")])
+def test_a_value_of_a_sites_own_table_that_is_no_text_is_set_once(node, applied, with_pillar, value, kernel):
+    """YAML reads 2097152 as a number and `yes` as a boolean; the kernel tells text, and blanks its own way."""
+    row = {"id": "aio", "sysctl": "fs.aio-max-nr", "value": value}
+    with_pillar(ceph_tunings={"ceph-throughput": {"summary": "ours", "settings": [row]}})
+    assert applied()["result"] is True
+    assert (node / "proc/sys/fs/aio-max-nr").read_text().split() == kernel.split()
+    (node / "proc/sys/fs/aio-max-nr").write_text(f"{kernel}\n")
+    again = applied()
+    assert (again["result"], again["changes"]) == (True, {}), again
+
+
+SYSTEMCTL = """#!/bin/sh
+case $1 in
+is-*) test -e {home}/unit.${{1#is-}} ;;
+enable) touch {home}/unit.enabled {home}/unit.active ;;
+disable) rm -f {home}/unit.enabled ;;
+stop) rm -f {home}/unit.active ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("before", [[], ["active"], ["enabled"], ["active", "enabled"]], ids="-".join)
+def test_tuned_itself_is_after_our_profile_as_it_was_before(node, applied, with_pillar, before):
+    (node / "programs/systemctl").write_text(SYSTEMCTL.format(home=node))
+    for word in before:
+        (node / f"unit.{word}").touch()
+    for _ in range(2):
+        assert applied()["result"] is True
+        (node / "proc/sys/fs/aio-max-nr").write_text("1")  # is set again
+    assert sorted(path.suffix for path in node.glob("unit.*")) == [".active", ".enabled"]
+    with_pillar(ceph={"tuning": None})
+    assert applied()["result"] is True
+    assert sorted(path.suffix.lstrip(".") for path in node.glob("unit.*")) == before
