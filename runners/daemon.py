@@ -33,7 +33,7 @@ def pending(**_: Any) -> dict[str, Any]:
 
         salt-run daemon.pending
     """
-    waiting, down = _seen() if stage_lock.own(__opts__) else _looked()
+    waiting, down, away = _seen() if stage_lock.own(__opts__) else _looked()
     stage_lock.keep(__opts__, daemon_restart.WAITING, {minion: sorted(daemons) for minion, daemons in waiting.items()})
     lines = by_name(
         (minion, [name], f"{option} is {_shown(now)}, would be {_shown(then)}")
@@ -47,7 +47,7 @@ def pending(**_: Any) -> dict[str, Any]:
         "{who}: {text}: {names}; see 'systemctl status' there",
     )
     folded = [EACH] if max(len(waiting), len(down)) > FEW else []
-    text = "\n".join([*(lines or ["no daemon waits for a restart"]), *stopped, *folded])
+    text = "\n".join([*away, *(lines or ["no daemon waits for a restart"]), *stopped, *folded])
     return {"text": text, "daemons": waiting, "down": down, "findings": [_warning(line) for line in stopped]}
 
 
@@ -74,8 +74,9 @@ def restart(test: bool = False) -> dict[str, Any]:
     if not test:
         stage_lock.free(__opts__)
         return _restarted(__opts__)
-    steps = _steps()
-    lines = [
+    waiting, _, lines = _looked()
+    steps = _steps(waiting)
+    lines += [
         line
         for own in steps.values()
         for line in by_name(((minion, names, "") for minion, names in own.items()), "would restart {names} of {who}")
@@ -85,16 +86,17 @@ def restart(test: bool = False) -> dict[str, Any]:
     for own in steps.values():
         for minion, names in own.items():
             changes.setdefault(minion, []).extend(names)
-    return {"text": "\n".join(lines) or NOTHING, "changes": changes}
+    return {"text": "\n".join(lines if steps else [*lines, NOTHING]), "changes": changes}
 
 
 @one_at_a_time.stops_daemons("daemon.restart")
 def _restarted(opts: Mapping) -> dict[str, Any]:
     """Restart daemons by kind, turn by turn; the runner's answer."""
     gateways.back(opts)  # of an interrupted run
-    steps = _steps()
+    waiting, _, away = _looked()
+    steps = _steps(waiting)
     if not steps:
-        return {"text": NOTHING}
+        return {"text": "\n".join([*away, NOTHING])}
     done: dict[str, list[str]] = {}
     left: list[str] = []
     verdict = Verdict()
@@ -114,16 +116,15 @@ def _restarted(opts: Mapping) -> dict[str, Any]:
         for minion, restarted in turn.items():
             done.setdefault(minion, []).extend(restarted)
     lines = by_name(((minion, names, "restarted") for minion, names in done.items()), "{who}: {text} {names}")
-    lines += report.text(verdict)
+    lines += [*away, *report.text(verdict)]
     if left:
         text = "\n".join([*left, *lines, "run it again when the cause is gone"])
         return {**answer.bad(text), "changes": done}
     return {"text": "\n".join(lines), "changes": done, "findings": report.warnings(verdict)}
 
 
-def _steps() -> dict[str, order.Waiting]:
+def _steps(waiting: Mapping[str, Mapping]) -> dict[str, order.Waiting]:
     """Whose daemons wait, by kind, in Ceph's order."""
-    waiting, _ = _looked()
     return {kind: own for kind in order.KINDS if (own := _of_kind(waiting, kind))}
 
 
@@ -150,18 +151,23 @@ def _turns(
         yield from ((kind, turn) for turn in turns)
 
 
-def _seen() -> tuple[dict[str, dict], dict[str, list]]:
+def _seen() -> tuple[dict[str, dict], dict[str, list], list[str]]:
     """The same as ``_looked`` says, by the look that a stage's steps behind this one take theirs from."""
     seen = stage_look.kept(__opts__) or stage_look.look(__opts__)
     stage_look.keep(__opts__, seen)
-    return _told(seen.hosts, seen.cluster[stage_look.STARTUP])
+    return (*_told(seen.hosts, seen.cluster[stage_look.STARTUP]), [])
 
 
-def _looked() -> tuple[dict[str, dict], dict[str, list]]:
-    """Which daemons of which minion wait, with what, and which units are down: one job, after one to the cluster."""
+def _looked() -> tuple[dict[str, dict], dict[str, list], list[str]]:
+    """Which daemons of which minion wait, with what, which units are down, and a line for each host in maintenance, of
+    which nothing is asked, as of a stage's: one job, after two to the cluster.
+    """
     startup = jobs.cluster(__opts__, stage_look.STARTUP)
+    records = [] if stage_lock.own(__opts__) else maintained.records(__opts__).values()
     asked = taking_part.among(__opts__, minions.members(__opts__)["all"])
-    return _told(jobs.ask_apart(__opts__, asked, stage_look.HOSTS[:2]), startup)
+    here = [minion for minion in asked if minion not in {record.minion for record in records}]
+    told = _told(jobs.ask_apart(__opts__, here, stage_look.HOSTS[:2]), startup)
+    return (*told, [f"{record.minion}: {record.why}: left out" for record in records])
 
 
 def _told(hosts: Mapping[str, Replies], startup: Sequence[Mapping]) -> tuple[dict[str, dict], dict[str, list]]:

@@ -68,6 +68,9 @@ class Cluster(Minions):
             raise ProposalError(f"{', '.join(failed)} does not listen")
         return True
 
+    def cluster_maintenance_hosts(self, _):
+        return {}
+
     def cluster_maintenance_drained(self, _):
         return list(self.noted)
 

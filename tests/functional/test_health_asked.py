@@ -11,6 +11,7 @@ from played import BUSY, another_stops_daemons
 from saltmaster import Master
 
 from proposals.cluster.health.findings import REPORTED, Plan
+from proposals.cluster.maintained import Record
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
@@ -316,6 +317,22 @@ def test_an_osd_that_was_down_before_is_no_obstacle_of_its_own(runners, cluster)
     cluster.osd(5, **DOWN)
     del cluster.waiting["node3"]["osd.5"]
     assert "retcode" not in runners["daemon.restart"]() and cluster.restarted() == list(NODES)
+
+
+def test_a_host_in_maintenance_holds_no_restart_by_hand_back(runners, cluster):
+    """It may be off; a stage leaves it out too."""
+    record = Record("node3", "down", "2026-01-02T03:04:05", "root", {}, ("osd.4", "osd.5"))
+    cluster.cluster_maintenance_hosts = lambda _: {"node3": record.as_dict()}
+    settings = cluster.daemons_settings
+    off = ProposalError("did not answer")
+    cluster.daemons_settings = lambda minion: off if minion == "node3" else settings(minion)
+    for number in (4, 5):
+        cluster.osd(number, **DOWN)
+    says = "node3: in maintenance since 2026-01-02T03:04:05: left out"
+    for told in (runners["daemon.pending"](), runners["daemon.restart"](test=True), runners["daemon.restart"]()):
+        assert "retcode" not in told and says in told["text"].splitlines(), told
+    assert cluster.restarted() == ["node1", "node2"]
+    assert runners["daemon.restart"]()["text"].splitlines() == [says, "no daemon waits for a restart: nothing changed"]
 
 
 @pytest.mark.parametrize(("name", "why"), [("osd.1", "osd.1: has not come up again"), ("osd.0", "osd.0: does not run")])

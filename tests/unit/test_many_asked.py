@@ -39,7 +39,7 @@ def asked(monkeypatch):
     monkeypatch.setattr(taking_part, "among", lambda opts, hosts=HOSTS, **_: list(hosts))
     monkeypatch.setattr(minions, "ours", lambda opts: HOSTS)
     monkeypatch.setattr(minions, "master", lambda opts: "salt")
-    monkeypatch.setattr(runners.daemon, "_looked", lambda: (WAITING, UNITS))
+    monkeypatch.setattr(runners.daemon, "_looked", lambda: (WAITING, UNITS, []))
     monkeypatch.setattr(health, "plan", lambda opts: None)
 
 
@@ -64,7 +64,7 @@ def test_what_waits_for_a_restart(monkeypatch):
     dry = runners.daemon.restart(test=True)
     assert screen(dry)[0] == f"would restart {what} of {who}" and dry["changes"]["osd0999"] == OSDS["osd0999"]
     few = {host: {"mon.a": OPTION} for host in HOSTS[:10]}
-    monkeypatch.setattr(runners.daemon, "_looked", lambda: (few, {}))
+    monkeypatch.setattr(runners.daemon, "_looked", lambda: (few, {}, []))
     assert len(runners.daemon.pending()["text"].splitlines()) == 11
 
 
