@@ -1,9 +1,12 @@
 """Pools that are deleted: what is in them, who needs them, and Ceph's permission for a moment; with the admin's key.
 
 Deleting a pool must be allowed (``mon_allow_pool_delete``). What that was is kept in the cluster (``ceph config-key``)
-before it is changed and put back afterwards; where this run is killed, by the next one.
+before it is changed and put back afterwards; where this run is killed, by the next one, or by the next stage.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import halocline
@@ -13,6 +16,8 @@ KEPT = "halocline/mon_allow_pool_delete"  # the key under which the value from b
 ALLOW = "mon_allow_pool_delete"
 ABSENT = "(not set)"
 ALLOWED = 30  # seconds until every monitor knows that a pool may be deleted
+LOCK = Path("/run/lock/halocline-pools")  # of the one that has the permission
+BUSY = "another pool is being deleted, nothing was changed"
 
 
 def inspect() -> dict[str, dict]:
@@ -57,15 +62,49 @@ def delete(name: str, again: str) -> bool:
     """
     if name != again:
         raise CommandExecutionError(f"two names, {name} and {again}: nothing was deleted")
-    try:
-        if name in _ask(["osd", "pool", "ls"]):
-            _keep()
-            _ask(["config", "set", "mon", ALLOW, "true"])
-            # monitors learn a moment late that they may
-            halocline.until(lambda: _ask(["osd", "pool", "rm", name, name, "--yes-i-really-really-mean-it"]), ALLOWED)
-    finally:
-        _put_back()
+    words = ["osd", "pool", "rm", name, name, "--yes-i-really-really-mean-it"]
+    with _alone():
+        try:
+            if name in _ask(["osd", "pool", "ls"]):
+                _keep()
+                _ask(["config", "set", "mon", ALLOW, "true"])
+                halocline.until(lambda: _ask(words), ALLOWED)  # monitors learn a moment late that they may
+        finally:
+            _put_back()
     return True
+
+
+def allowed() -> bool:
+    """Return whether pools may be deleted for ``delete``, one that was killed among it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_pools.allowed
+    """
+    return __salt__["cluster_cli.kept"](KEPT) is not None
+
+
+def forbid() -> list[str]:
+    """Put the permission back where a ``delete`` was killed; return the options that were, empty where none was.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'saltmaster' cluster_pools.forbid
+    """
+    with _alone():
+        return [ALLOW] if _put_back() else []
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Be the one that has the permission: another would take what is set for us for what was before."""
+    with LOCK.open("w") as file:
+        halocline.until(lambda: halocline.locked(file, BUSY), 2 * ALLOWED)
+        yield
 
 
 def _keep() -> None:
@@ -75,11 +114,12 @@ def _keep() -> None:
         _ask(["config-key", "set", KEPT, rows[0]["value"] if rows else ABSENT])
 
 
-def _put_back() -> None:
+def _put_back() -> bool:
     before = __salt__["cluster_cli.kept"](KEPT)
     if before is not None:
         _ask(["config", "rm", "mon", ALLOW] if before == ABSENT else ["config", "set", "mon", ALLOW, before])
         _ask(["config-key", "rm", KEPT])
+    return before is not None
 
 
 def _ask(words: list[str]) -> Any:

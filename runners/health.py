@@ -11,6 +11,10 @@ from runners.engine.cluster import health, maintained
 from runners.engine.looks import stage_look
 from runners.engine.runs import stage_lock
 
+INTERRUPTED = (  # how a stage sees that it is there, what takes it back and names of what, what it is
+    (stage_look.NOOUT, "cluster_maintenance.end", "noout"),
+    (stage_look.DELETING, "cluster_pools.forbid", "the permission to delete pools"),
+)
 EACH = "'salt-run health.show --out json' names each"
 
 
@@ -53,7 +57,8 @@ def _excused() -> set[str]:
 def before() -> dict[str, Any]:
     """Remember what is wrong with the cluster before a stage changes anything: a step of that stage.
 
-    ``noout`` of a host that an interrupted run had set, for a reboot or for its links, is taken away first.
+    ``noout`` of a host that an interrupted run had set, for a reboot or for its links, is taken away first, and so is
+    Ceph's permission to delete pools, which ``pool.delete`` takes for a moment.
 
     CLI Example:
 
@@ -66,7 +71,7 @@ def before() -> dict[str, Any]:
         stage_lock.keep(__opts__, health.KEPT, {})
         return {"text": "there is no cluster yet"}
     plan = health.plan(__opts__)
-    lines, changes = _without_noout()
+    lines, changes = _taken_back()
     try:
         seen = health.looked(__opts__) or health.look(__opts__)
     except ProposalError as err:
@@ -81,21 +86,25 @@ def _made() -> bool:
     return any(jobs.ask(__opts__, minions.members(__opts__)["mon"], "mon.exists", kind=bool).answers.values())
 
 
-def _without_noout() -> tuple[list[str], dict[str, str]]:
-    """Take away the ``noout`` of an interrupted run; return what is said of it, and by host what was done.
+def _taken_back() -> tuple[list[str], dict[str, str]]:
+    """Take away the ``noout`` of an interrupted run, and the permission to delete pools; return what is said of it, and
+    by host, or setting, what was done.
 
     Its host may be gone: that hides nothing of what the cluster says before.
     """
-    looked = stage_look.kept(__opts__)
-    if looked and not looked.cluster[stage_look.NOOUT]:
-        return [], {}
-    stage_look.keep(__opts__, None)
-    try:
-        ended = jobs.cluster(__opts__, "cluster_maintenance.end", kind=list)
-    except ProposalError as err:
-        return [f"noout of an interrupted run is not taken away: {err}"], {}
-    changes = dict.fromkeys(ended, "noout of an interrupted run is taken away")
-    return [f"{host}: {what}" for host, what in changes.items()], changes
+    looked, lines = stage_look.kept(__opts__), []
+    changes: dict[str, str] = {}
+    for seen, function, what in INTERRUPTED:
+        if looked and not looked.cluster[seen]:
+            continue
+        stage_look.keep(__opts__, None)
+        try:
+            ended = jobs.cluster(__opts__, function, kind=list)
+        except ProposalError as err:
+            lines.append(f"{what} of an interrupted run is not taken away: {err}")
+            continue
+        changes |= dict.fromkeys(ended, f"{what} of an interrupted run is taken away")
+    return [*lines, *(f"{name}: {done}" for name, done in changes.items())], changes
 
 
 @answer.answers

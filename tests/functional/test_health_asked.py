@@ -35,6 +35,7 @@ class Cluster:
         self.now, self.seconds, self.later = copy.deepcopy(WHOLE), 0.0, []
         self.refused, self.asked, self.waiting, self.dead = {}, [], copy.deepcopy(WAITING), set()
         self.flagged = []  # hosts with noout
+        self.deleting = []  # the option by which an interrupted pool.delete left pools deletable
         self.beside = []  # OSDs that Ceph lets stop beside others
         self.gone = {}  # by minion: why a disk of an OSD is not there, by fsid
         for osd in self.now["osd_dump"]["osds"]:
@@ -138,6 +139,13 @@ class Cluster:
 
     def cluster_maintenance_noted(self, _):
         return self.flagged
+
+    def cluster_pools_allowed(self, _):
+        return bool(self.deleting)
+
+    def cluster_pools_forbid(self, _):
+        was, self.deleting = self.deleting, []
+        return was
 
     def host_states_differing(self, *_):
         return []
@@ -503,6 +511,16 @@ def test_noout_that_an_interrupted_run_had_set_is_taken_away_and_told(runners, c
     assert cluster.flagged == [] and before["changes"] == {"node2": "noout of an interrupted run is taken away"}
     before, _ = deploy(runners, cluster)
     assert before["changes"] == {} and "noout" not in before["text"]
+
+
+def test_a_permission_to_delete_pools_that_was_left_is_taken_away_and_told(runners, cluster):
+    cluster.deleting = ["mon_allow_pool_delete"]
+    before, _ = deploy(runners, cluster)
+    says = "the permission to delete pools of an interrupted run is taken away"
+    assert cluster.deleting == [] and before["changes"] == {"mon_allow_pool_delete": says}
+    assert f"mon_allow_pool_delete: {says}" in before["text"].splitlines()
+    before, _ = deploy(runners, cluster)
+    assert before["changes"] == {}
 
 
 def test_noout_that_cannot_be_taken_away_hides_nothing_of_what_was_before(runners, cluster):

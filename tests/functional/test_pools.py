@@ -35,12 +35,15 @@ case "$*" in
     "osd pool ls detail"*) cat {0}/detail ;;
     "osd pool ls"*) cat {0}/names ;;
     "config-key dump"*)
-        [ -e {0}/kept ] || exec echo '{{}}'
-        python3 -c 'import json; print(json.dumps({{"halocline/mon_allow_pool_delete": open("{0}/kept").read()}}))' ;;
+        python3 -c 'import json; print(json.dumps({{"halocline/mon_allow_pool_delete": open("{0}/kept").read()}}))' \
+            2>/dev/null || echo '{{}}' ;;
     "config-key set"*) echo "$4" >{0}/kept ;;
-    "config-key rm"*) rm {0}/kept ;;
-    "config dump"*) cat {0}/config ;;
-    "config set mon mon_allow_pool_delete"* | "config rm mon mon_allow_pool_delete"*) ;;
+    "config-key rm"*) rm -f {0}/kept ;;
+    "config dump"*)
+        if [ -e {0}/slow ] && mkdir {0}/first; then for n in 1 2 3 4 5 6 7 8; do [ -e {0}/true ] || sleep 0.2; done; fi
+        if [ -e {0}/true ]; then cat {0}/allowed; else cat {0}/config; fi ;;
+    "config set mon mon_allow_pool_delete true"*) touch {0}/true ;;
+    "config set mon mon_allow_pool_delete false"* | "config rm mon mon_allow_pool_delete"*) rm -f {0}/true ;;
     "osd pool rm p p --yes-i-really-really-mean-it"*) [ ! -e {0}/killed ] || exit 1; echo '[]' >{0}/names ;;
     *) echo "what is $*" >&2; exit 22 ;;
 esac
@@ -87,7 +90,7 @@ POOLS = [pool(1, "p", 1, 16), pool(2, "e", 3, 8)]
 
 
 @pytest.fixture
-def played(tmp_path, monkeypatch):
+def played(tmp_path, monkeypatch, python_module):
     """A cluster of two pools; its files are its answers. Each group of a pool holds 4 MiB."""
     groups = [
         {"pgid": f"{one['pool']}.{seed:x}", "state": "active+clean", "stat_sum": HOLDS}
@@ -104,6 +107,7 @@ def played(tmp_path, monkeypatch):
         "detail": POOLS,
         "names": ["p", "e"],
         "config": [],
+        "allowed": [{"section": "mon", "name": "mon_allow_pool_delete", "value": "true"}],
         "rules": {"rules": [{"rule_id": 0, "rule_name": "r"}, {"rule_id": 1, "rule_name": "ec"}]},
     }
     for name, answer in answers.items():
@@ -114,6 +118,7 @@ def played(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text.format(tmp_path))
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(python_module("cluster_pools"), "LOCK", tmp_path / "lock", raising=False)
     return tmp_path
 
 
@@ -271,6 +276,23 @@ def test_a_pool_is_deleted_by_a_permission_of_that_moment(modules, played):
         "config-key rm halocline/mon_allow_pool_delete",
     ]
     assert not (played / "kept").exists()
+
+
+def test_two_deletions_at_once_leave_no_permission(modules, played):
+    """Typed in two shells: one took the permission of the other for what was before, and it stayed for good."""
+    (played / "slow").touch()
+    both = sys.modules["halocline"].side_by_side(modules["cluster_pools.delete"], [("p", "p")] * 2, 2)
+    assert both == [True, True] and json.loads((played / "names").read_text()) == []
+    assert (played / "first").exists() and not (played / "true").exists() and not (played / "kept").exists()
+
+
+def test_what_a_deletion_left_that_was_killed_is_put_back(modules, played):
+    (played / "kept").write_text("(not set)")
+    (played / "true").touch()
+    assert modules["cluster_pools.allowed"]() is True
+    assert modules["cluster_pools.forbid"]() == ["mon_allow_pool_delete"]
+    assert not (played / "true").exists() and not (played / "kept").exists()
+    assert (modules["cluster_pools.allowed"](), modules["cluster_pools.forbid"]()) == (False, [])
 
 
 def test_two_names_delete_nothing(modules, played):

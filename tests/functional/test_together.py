@@ -37,6 +37,7 @@ ANSWERS = {
             "halocline/fill",
             "halocline/removal",
             "halocline/maintenance/",
+            "halocline/mon_allow_pool_delete",
         )
     },
 }

@@ -19,7 +19,8 @@ HEALTH, STATES, MONITORS = "cluster_health.inspect", "cluster_osds.states", "clu
 STARTUP, CRUSH, HELD = "cluster_config.startup", "cluster_crush.inspect", "cluster_crush.held"
 FILL, NOOUT, MAINTAINED = "cluster_fill.inspect", "cluster_maintenance.noted", "cluster_maintenance.hosts"
 CLUSTER = {HEALTH: [], STATES: [], MONITORS: [], STARTUP: [], CRUSH: [], HELD: [], FILL: [False], NOOUT: []}
-CLUSTER |= {MAINTAINED: []}
+DELETING = "cluster_pools.allowed"
+CLUSTER |= {MAINTAINED: [], DELETING: []}
 TOGETHER = "cluster_cli.together"  # asks all of them
 SETTINGS, STOPPED, ABSENT, DISKS = "daemons.settings", "daemons.stopped", "osd.absent", "disks_smart.inspect"
 HOSTS = (Question(SETTINGS), Question(STOPPED, kind=list), Question(ABSENT), Question(DISKS))
