@@ -351,6 +351,22 @@ def test_a_second_run_beside_one_is_refused_and_cleans_nothing(runners, cluster,
         assert "benchmark apollo-1 is running" in done["error"] and cluster.log == []
 
 
+def test_one_of_another_master_is_no_ones_to_judge_here_and_ends_where_that_is_typed(runners, cluster):
+    """A standby sees no process of the first one: it took all away under a benchmark that ran."""
+    own = benching.process()
+    away = {**own, "pid": 1 << 30, "host": "salt1"}  # a process that is not here
+    made = {"id": "apollo-1", "stop": False, "generators": [], "pools": []}
+    for verb, words in (("run", ["apollo"]), ("clean", [])):
+        cluster.record = {**made, **away}
+        error = runners[f"benchmark.{verb}"](*words)["error"]
+        assert "benchmark apollo-1 is running on salt1" in error and cluster.log == []
+    assert "is stopped" in runners["benchmark.stop"]()["text"] and cluster.record == {}
+    cluster.record = {**made, **own}
+    assert "benchmark apollo-1 is running: wait" in runners["benchmark.clean"]()["error"]
+    cluster.record = {**made, **away, "host": own["host"]}
+    assert "retcode" not in runners["benchmark.clean"]() and cluster.record == {}
+
+
 def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
     monkeypatch.setattr(benching, "alive", lambda record: True)
     small(monkeypatch)

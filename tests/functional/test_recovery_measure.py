@@ -470,8 +470,8 @@ def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
         if made.tries:
             made.at_each_look = None
             assert "its own process puts all back" in runners["recovery.stop"]()["text"]
-            assert "being measured: wait" in runners["recovery.measure"]()["error"]
-            assert "being measured: wait" in runners["recovery.profile"]("default")["error"]
+            assert "recovery.measure is running: wait" in runners["recovery.measure"]()["error"]
+            assert "recovery.measure is running: wait" in runners["recovery.profile"]("default")["error"]
             made.benchmark_sample_start("client1", made.load, 1)
             made.benchmark_sample_start("client2", made.load, 1)
 

@@ -50,8 +50,8 @@ class Plan:
 def interrupted(opts: Mapping) -> dict[str, Any]:
     """Return the record of a measurement whose process is gone; empty where none is. ProposalError where one runs."""
     record: dict[str, Any] = jobs.cluster(opts, "cluster_recovery_measure.record", kind=dict)
-    if record and benching.alive(record):
-        raise ProposalError("recovery is being measured: wait for it, or end it with 'salt-run recovery.stop'")
+    if record and (on := benching.where(record)):
+        raise ProposalError(f"recovery.measure is {on}: wait for it, or end it with 'salt-run recovery.stop'")
     return record
 
 

@@ -3,7 +3,6 @@
 All that is changed was recorded before with what it was; whatever happens, it is put back.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -19,7 +18,6 @@ from runners.engine.benchmarks import bench_jobs, bench_recovery, benching
 from runners.engine.benchmarks.bench_jobs import Keep, Ready, Stopped, Tell
 from runners.engine.benchmarks.bench_recovery import Plan, Target
 from runners.engine.cluster import health
-from runners.engine.runs import stage_lock
 
 LEAD = 30  # seconds of load before a change, whose mean is what clients have
 FULL = 20  # seconds that find out the most that the load generators reach
@@ -47,8 +45,7 @@ def run(opts: Mapping, plan: Plan, tell: Tell) -> dict[str, Any]:
     tell
         Says each step as it begins.
     """
-    pid = os.getpid()
-    record = {"pid": pid, "born": stage_lock.born(pid), "generators": plan.ready.generators, **plan.before}
+    record = {**benching.process(), "generators": plan.ready.generators, **plan.before}
     jobs.cluster(opts, "cluster_recovery_measure.note", [record], bool)
     try:
         return benching.run(opts, plan.ready, tell, partial(_measured, plan=plan, record=record))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -77,15 +78,28 @@ def hosts(opts: Mapping) -> list[str]:
 def interrupted(opts: Mapping) -> dict[str, Any]:
     """Return the record of a run whose process is gone; empty where none is. ProposalError where one runs."""
     record: dict[str, Any] = jobs.cluster(opts, "cluster_benchmark.record", kind=dict)
-    if record and alive(record):
-        raise ProposalError(
-            f"benchmark {record['id']} is running: wait for it, or end it with 'salt-run benchmark.stop'"
-        )
+    if record and (on := where(record)):
+        raise ProposalError(f"benchmark {record['id']} is {on}: wait for it, or end it with 'salt-run benchmark.stop'")
     return record
 
 
+def process() -> dict[str, Any]:
+    """Return what a record names this process by."""
+    pid = os.getpid()
+    return {"pid": pid, "born": stage_lock.born(pid), "host": socket.gethostname()}
+
+
+def where(record: Mapping[str, Any]) -> str:
+    """Return that the process which runs a benchmark is there, and on which master where that is another one, as nobody
+    here sees whether it has ended; empty where it is gone.
+    """
+    if (host := record.get("host", socket.gethostname())) != socket.gethostname():
+        return f"running on {host}, or was killed there"
+    return "running" if alive(record) else ""
+
+
 def alive(record: Mapping[str, Any]) -> bool:
-    """Return whether the process that runs a benchmark is still there."""
+    """Return whether the process that runs a benchmark is still there, on this master."""
     return stage_lock.born(record["pid"]) == record["born"]
 
 
@@ -100,10 +114,9 @@ def run(opts: Mapping, plan: Ready, tell: Tell, measured: Measured = bench_jobs.
     if left := interrupted(opts):
         tell(f"takes away what {left['id']} left, which was interrupted")
         tidy(opts, left)
-    pid = os.getpid()
     begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     run_id = f"{plan.suite.name}-{begun}"
-    record = {"id": run_id, "pid": pid, "born": stage_lock.born(pid), "stop": False, "generators": plan.generators}
+    record = {"id": run_id, **process(), "stop": False, "generators": plan.generators}
     record |= plan.made.record
     jobs.cluster(opts, "cluster_benchmark.note", [record], bool)
     asked = sorted({*plan.generators, minions.members(opts)["master"][0]})
