@@ -10,3 +10,9 @@ ceph-service-rgw-trust-{{ name }}:
     - onchanges:
       - host_secret: ceph-service-rgw-trust-{{ name }}
 {%- endfor %}
+
+ceph-service-rgw-trust-only:
+  host_trust.only:
+    - name: {{ pillar['ceph_os']['trust']['folder'] }}
+    - wanted: {{ pillar['ceph']['services']['rgw']['trusted'] | tojson }}
+    - command: {{ pillar['ceph_os']['trust']['command'] }}

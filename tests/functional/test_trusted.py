@@ -1,0 +1,62 @@
+"""Authorities that a host trusts: those that the site's settings name no more are trusted no more."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from saltfactories.utils.loader import LoaderModuleMock
+
+STATE = Path(__file__).parents[2] / "salt/_states/host_trust.py"
+
+
+@pytest.fixture
+def only(tmp_path):
+    """A function: the state's answer on a host that trusts what lies in a folder of this test."""
+    spec = importlib.util.spec_from_file_location("trust_state", STATE)
+    state = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(state)
+    state.RECORD = tmp_path / "halocline/trusted"
+    (tmp_path / "update").write_text(f"#!/bin/sh\nls {tmp_path}/*.crt >{tmp_path}/known\n[ ! -e {tmp_path}/fails ]\n")
+    (tmp_path / "update").chmod(0o755)
+
+    def run(*wanted, test=False):
+        for name in () if test else wanted:
+            (tmp_path / f"{name}.crt").touch()
+        with LoaderModuleMock({state: {"__opts__": {"test": test}}}):
+            return state.only(str(tmp_path), list(wanted), f"{tmp_path}/update")
+
+    return run
+
+
+def trusted(folder):
+    return sorted(path.stem for path in folder.glob("*.crt"))
+
+
+def test_what_settings_name_no_more_is_trusted_no_more(only, tmp_path):
+    (tmp_path / "sites-own.crt").touch()
+    assert only("old.pem", "other.pem")["result"] is True
+    assert only("old.pem", "other.pem")["changes"] == {}
+    told = only("new.pem", "other.pem", test=True)
+    assert told["result"] is None and told["changes"]["old.pem"] == "is trusted no more"
+    assert trusted(tmp_path) == ["old.pem", "other.pem", "sites-own"]
+    assert only("new.pem", "other.pem")["result"] is True
+    assert trusted(tmp_path) == ["new.pem", "other.pem", "sites-own"]
+    assert "old.pem" not in (tmp_path / "known").read_text()
+    assert only()["result"] is True and trusted(tmp_path) == ["sites-own"]
+    assert only()["changes"] == {}
+
+
+def test_interrupted_before_the_host_knows_it_is_done_again(only, tmp_path):
+    only("old.pem")
+    (tmp_path / "fails").touch()
+    assert only()["result"] is False
+    (tmp_path / "fails").unlink()
+    assert only()["changes"] == {"old.pem": "is trusted no more"}
+
+
+@pytest.mark.parametrize(("family", "command"), [("Debian", "update-ca-certificates"), ("RedHat", "update-ca-trust")])
+def test_each_gateways_host_is_told_all_that_it_trusts(show_sls, family, command):
+    (found,) = [
+        low for low in show_sls("ceph.service.rgw", family) if (low["state"], low["fun"]) == ("host_trust", "only")
+    ]
+    assert found["wanted"] == ["keystone-ca.pem"] and found["command"].startswith(command)
