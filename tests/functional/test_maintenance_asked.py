@@ -10,6 +10,8 @@ from played import BUSY, Killed, Minions, another_stops_daemons
 from saltmaster import Master, lay_out, policy_cfg, serve
 from test_pillar import host
 
+from proposals.files.site import site
+from proposals.pillar import named, served
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
 from runners.engine import waiting
@@ -413,6 +415,35 @@ def test_a_host_that_does_not_come_back_is_let_go_of(runners, cluster):
     assert "node1: does not answer" in runners["maintenance.end"]("node1")["error"]
     assert runners["maintenance.end"]("node1", gone=True)["text"] == "node1 is in maintenance no more"
     assert (cluster.noout, cluster.records, cluster.silences) == (set(), {}, {}) and cluster.runs["node1"] == {}
+
+
+@pytest.fixture
+def taken_out(master):
+    """policy.cfg without node3, as configure serves it: the host that died is to leave."""
+    opts = master.opts()
+    policy, nodes = site(opts).proposals / "policy.cfg", "cluster-ceph/cluster/*.sls\n"
+    without = POLICY.replace("node*", "node[12]").replace("node3", "node1").replace("[13]", "1")
+    without = without.replace("profile-default/cluster/*", "profile-default/cluster/node[12]*")
+    without = without.replace("minions/*.yml", "minions/node[12]*.yml")
+    policy.write_text(without.replace(nodes, "cluster-ceph/cluster/node[12].sls\ncluster-ceph/cluster/salt.sls\n"))
+    named.note(site(opts), named.hosts(served.contents(site(opts)), named.hostnames(site(opts))))
+    serve(opts)
+    yield
+    policy.write_text(POLICY)
+    serve(opts)
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_host_that_was_taken_out_of_policy_cfg_meanwhile_ends_its_maintenance(runners, cluster, request, gone):
+    """It was refused as no host that is served, and the stage removal until its maintenance had ended."""
+    runners["maintenance.begin"]("node3")
+    request.getfixturevalue("taken_out")
+    if gone:
+        cluster.silent.add("node3")
+    done = runners["maintenance.end"]("node3", gone=gone)
+    assert done.get("text") == "node3 is in maintenance no more", done
+    assert (cluster.noout, cluster.records, cluster.silences) == (set(), {}, {})
+    assert "'node3' is no host of the generation that is served" in runners["maintenance.begin"]("node3")["error"]
 
 
 def test_maintenance_that_an_older_version_began_ends_with_its_noout(runners, cluster):

@@ -64,7 +64,10 @@ def at(opts: Mapping, host: object) -> Look:
     paths = site(opts)
     minions.members(opts)  # says so where nothing is configured yet
     hosts = named.hosts(served.contents(paths), named.hostnames(paths))
-    return Look(maintained.chosen(host, hosts), hosts, records(opts))
+    kept = records(opts)
+    if taken_out := {record.minion for record in kept.values()} - hosts.keys():  # of policy.cfg, since it began
+        hosts |= {minion: had for minion, had in named.known(paths).items() if minion in taken_out}
+    return Look(maintained.chosen(host, hosts), hosts, kept)
 
 
 @contextmanager
