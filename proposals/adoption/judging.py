@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from proposals.adoption import conf as files
 from proposals.adoption import serving
 from proposals.adoption.found import Cluster, Host
+from proposals.cluster.upgrade import versions
 from proposals.pillar import conf, held, secrets
 from proposals.settings import reader
 from proposals.settings.cluster import NETWORKS
@@ -14,7 +15,7 @@ from proposals.text import addresses
 from proposals.text.names import shown
 from proposals.text.notes import several
 
-RELEASES = ("nautilus", "octopus", "pacific", "quincy", "reef")  # 14 to 18; older ones have no whole `ceph config`
+RELEASES = versions.RELEASES[versions.RELEASES.index("nautilus") :]  # older ones have no whole `ceph config`
 MSGR1 = "v1:"
 ANOTHER = "it has keys of another cluster: move its folder keys/ away, where that cluster is gone for good"
 MADE = (
@@ -80,7 +81,7 @@ def _own(cluster: Cluster, known: Known) -> Iterator[str]:
     if cluster.release not in RELEASES:
         yield (
             f"the cluster's OSDs are of release '{cluster.release}': expected one of {', '.join(RELEASES)}; upgrade "
-            "with the tools that made it first"
+            "an older one with the tools that made it first"
         )
 
 
