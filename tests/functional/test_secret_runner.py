@@ -32,6 +32,7 @@ class Played:
         self.osd = self.osds[0]
         self.seen = {"clients": ["client.a", "client.admin"], "sessions": ["10.0.0.9:0/4711"]}
         self.leave, self.restarted, self.older, self.starts = "", [], ["client.a", "osd.3"], True
+        self.maintained = {}
 
     def one(self, opts, minion, function, arguments=(), kind=None, timeout=0):
         self.asked.append((minion, function, *arguments))
@@ -44,11 +45,13 @@ class Played:
             "cluster_osds.states": self.osds,
             "cluster_auth.older": {"older": self.older},
             "osd_keyring.start": self.starts,
+            "cluster_maintenance.hosts": self.maintained,
         }
         return answers.get(function, True)
 
     def did(self):
         looks = ("cluster_clients.inspect", "cluster_osds.states", "osd_keyring.check", "cluster_auth.older")
+        looks += ("cluster_maintenance.hosts",)
         return [asked[:2] for asked in self.asked if asked[1] not in looks]
 
 
@@ -363,6 +366,17 @@ def test_an_osd_that_is_down_is_started(run, played):
     assert "it was down and was started" in run("rotate", "osd.3")["text"]
     assert played.did()[-2:] == [("node1", "osd_keyring.start"), ("salt", "cluster_auth.replaced")]
     assert played.restarted == []
+
+
+@pytest.mark.parametrize("name", ["osd.3", "osd.*"])
+def test_no_osd_is_started_on_a_host_in_maintenance(run, played, paths, knows, name):
+    """Somebody works on it: it was started there, and `osd.*` named the command that does so."""
+    knows(node1="aes256k")
+    record = {"minion": "node1", "state": "down", "since": "today", "user": "ann", "units": {}, "daemons": ["osd.3"]}
+    played.osd["up"], played.maintained = False, {"node1": record}
+    done = run("rotate", name)
+    assert done["retcode"] == 2 and "node1 is in maintenance: 'salt-run maintenance.end node1' first" in done["error"]
+    assert "would start it" not in done["error"] and played.did() == []
 
 
 @pytest.mark.parametrize("leave", ["", "Error EBUSY: unsafe to stop osd(s)"])

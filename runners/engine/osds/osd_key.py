@@ -16,7 +16,7 @@ from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.notes import counted, several
 from runners.engine import answer
 from runners.engine.asking import jobs, lent, minions, planned
-from runners.engine.cluster import daemon_restart
+from runners.engine.cluster import daemon_restart, maintained
 from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 ALL = "osd.*"
@@ -41,16 +41,25 @@ def rotate(opts: Mapping, osd_id: int, test: bool) -> str:
         Only say what would be done.
     """
     osd = _osd(opts, osd_id)
-    return _rotated(opts, osd, _checked(opts, osd), test)
+    minion = _host(opts, osd)
+    _check(opts, osd, minion)
+    return _rotated(opts, osd, minion, test)
 
 
-def _checked(opts: Mapping, osd: Mapping[str, Any], silent: set[str] | None = None) -> str:
-    """The minion of an OSD, whose host can give it another key. Raises ProposalError.
+def _host(opts: Mapping, osd: Mapping[str, Any]) -> str:
+    """The minion of an OSD. Raises ProposalError where its host is in maintenance: nothing is started there."""
+    minion = planned.minion_of(opts, osd)
+    if any(record.minion == minion for record in maintained.records(opts).values()):
+        raise ProposalError(f"{minion} is in maintenance: 'salt-run maintenance.end {minion}' first")
+    return minion
+
+
+def _check(opts: Mapping, osd: Mapping[str, Any], minion: str, silent: set[str] | None = None) -> None:
+    """Raise ProposalError where an OSD's host cannot give it another key.
 
     silent
         Minions that did not answer when another OSD of theirs was checked: they are not waited for again.
     """
-    minion = planned.minion_of(opts, osd)
     if silent and minion in silent:
         raise ProposalError(f"{minion}: {replies.SILENT}")
     try:
@@ -59,7 +68,6 @@ def _checked(opts: Mapping, osd: Mapping[str, Any], silent: set[str] | None = No
         if silent is not None and replies.SILENT in str(err):
             silent.add(minion)
         raise
-    return minion
 
 
 def _rotated(opts: Mapping, osd: Mapping[str, Any], minion: str, test: bool = False) -> str:
@@ -138,9 +146,10 @@ def rotate_older(opts: Mapping, test: bool) -> str:
         stage_lock.free(opts)  # one may have begun meanwhile: configure forgets the key that hosts are lent
         osd = _osd(opts, osd_id)
         try:
+            minion = _host(opts, osd)
             if not osd["up"]:
                 raise ProposalError(f"is down: 'salt-run secret.rotate osd.{osd_id}' would start it")
-            minion = _checked(opts, osd, silent)
+            _check(opts, osd, minion, silent)
         except ProposalError as err:  # nothing of it was changed: the others need not wait for it
             left.append(f"osd.{osd_id}: {err}")
             continue
