@@ -11,6 +11,7 @@ from proposals.files import atomic, tree
 from proposals.files.site import Site
 
 CONFIG = "config/stack/default/ceph/cluster.yml"  # below proposals: discovery wrote its fsid
+ADOPTED = "adopted"  # below proposals: what ceph.adopt found of it
 RECORD = "purge.json"  # in the folder of a cluster that is gone
 LAYER = "stack/ceph/cluster.yml"  # the site's own
 
@@ -23,7 +24,8 @@ def fsids(site: Site) -> set[str]:
 
 
 def archive(site: Site, fsid: str, fresh: str) -> None:
-    """Lay a cluster's generations, secrets and keys aside, for root alone, and give the next one another fsid.
+    """Lay a cluster's generations, secrets, keys and adopted records aside, for root alone, and give the next one
+    another fsid.
 
     site
         The master's.
@@ -42,7 +44,7 @@ def archive(site: Site, fsid: str, fresh: str) -> None:
         if link.is_symlink():
             atomic.remove(link)
     moved = {site.generations: "generations", site.secrets: "secrets", site.served: "served.json"}
-    moved |= {site.keys: "keys/keys.json", site.earlier: "keys/earlier.json"}
+    moved |= {site.keys: "keys/keys.json", site.earlier: "keys/earlier.json", site.proposals / ADOPTED: ADOPTED}
     for path, name in moved.items():
         atomic.move(path, folder / name)
     config = site.proposals / CONFIG
@@ -61,7 +63,9 @@ def served_fsid(site: Site, told: Mapping) -> str | None:
 
 def kept(site: Site, fsid: str) -> list[str]:
     """Return what the site itself has of a cluster that is gone, and that stands against another one, a line each."""
-    layer = site.root / LAYER
+    layer, lines = site.root / LAYER, []
     if layer.exists() and fsid in atomic.read_text(layer):
-        return [f"{layer} names the fsid {fsid} still: give the next cluster another one there, or take the line out"]
-    return []
+        lines += [f"{layer} names the fsid {fsid} still: give the next cluster another one there, or take the line out"]
+    if (site.purged / fsid / ADOPTED).is_dir():
+        lines += [f"what was adopted of it is laid aside too: take the lines of {ADOPTED}/ out of policy.cfg"]
+    return lines

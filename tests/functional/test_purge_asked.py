@@ -15,8 +15,9 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import named, retiring
 from proposals.pillar import served as served_files
-from proposals.text.errors import ProposalError
-from runners.engine.asking import jobs, minions
+from proposals.text.errors import PolicyError, ProposalError
+from runners.engine.asking import jobs, minions, planned
+from runners.engine.cluster import health
 from runners.engine.master import disengaged
 from runners.engine.removal import purging
 from runners.engine.runs import stage_lock
@@ -216,6 +217,26 @@ def test_a_cluster_is_taken_apart_and_another_can_be_made(runners, cluster, mast
     assert paths.keys.read_text() != (paths.purged / FSID / "keys/keys.json").read_text()
     assert minions.pillar(master.opts())["fsid"] != FSID
     assert "has fsid" in purge(runners)["error"] and stage_lock.whole(master.opts()) is None
+
+
+def test_no_stage_looks_in_the_next_cluster_for_the_adopted_osds_of_the_one_that_is_gone(
+    runners, cluster, master, paths
+):
+    """Deploy waited for them and failed, as they were planned still."""
+    records = paths.proposals / "adopted/stack/default/ceph/minions/node1.yml"
+    atomic.write(records, json.dumps({"ceph": {"adopted": {"osds": {OTHER: {"id": 0, "form": "raw"}}}}}))
+    atomic.write(paths.proposals / "policy.cfg", f"{POLICY}adopted/stack/default/ceph/minions/*.yml\n")
+    serve(master.opts())
+    assert OTHER in health.plan(master.opts()).osds
+    done = purge(runners)
+    assert done.get("retcode", 0) == 0, done
+    assert "take the lines of adopted/ out of policy.cfg" in done["text"]
+    with pytest.raises(PolicyError, match="adopted/stack"):
+        serve(master.opts())
+    atomic.write(paths.proposals / "policy.cfg", POLICY)
+    serve(master.opts())
+    assert health.plan(master.opts()).osds and OTHER not in health.plan(master.opts()).osds
+    assert planned.proposed_adopted(paths) == {} and (paths.purged / FSID / "adopted").is_dir()
 
 
 def test_disks_that_stayed_are_wiped_later_until_another_cluster_is_configured(runners, cluster, master, paths):
