@@ -74,7 +74,11 @@ def planned(
     by_disk: dict[str, dict[str, dict[str, list[str]]]] = {}
     for minion, disks in osds.items():
         for data, osd in sorted(disks.items()):
-            held = [uuid if names is None else names[uuid] for uuid in osd["uuids"] if names is None or uuid in names]
+            held = [
+                uuid if names is None else names[uuid]
+                for uuid in osd.get("uuids") or ()
+                if names is None or uuid in names
+            ]
             for role, disk in (("data", data), ("db", osd.get("db")), ("wal", osd.get("wal"))):
                 if disk and held:
                     by_disk.setdefault(minion, {}).setdefault(disk, {}).setdefault(role, []).extend(held)

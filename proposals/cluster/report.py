@@ -28,8 +28,8 @@ def report(planned: Mapping[str, Mapping], hosts: Mapping[str, Mapping], metadat
         answer = hosts.get(minion, SILENT)
         for disk, osd in sorted(osds.items()):
             wanted = {"data": (disk, None)}
-            wanted |= {role: (osd[role], osd[f"{role}_size"]) for role in ("db", "wal") if osd.get(role)}
-            for uuid in osd["uuids"]:
+            wanted |= {role: (osd[role], osd.get(f"{role}_size")) for role in ("db", "wal") if osd.get(role)}
+            for uuid in osd.get("uuids") or ():
                 lies = answer["osds"].get(uuid, {}).get("parts", {})
                 places, waits = _now(wanted, osd.get("moves", {}), lies, answer["names"])
                 lines.append({**_line(minion, uuid, places, answer, known), "waits": waits})

@@ -131,6 +131,14 @@ def test_failing_disks_are_named_with_what_to_type(health):
     ]
 
 
+def test_a_layout_that_names_no_fsid_names_no_osd(health, monkeypatch):
+    """As DeepSea's short form, which configure takes; deploy ended in a traceback here."""
+    short = {"node1": {"/dev/disk/by-id/sdb": {"format": "bluestore"}, **OSDS["node1"]}}
+    before = health()
+    monkeypatch.setattr(planned, "osds", lambda paths: short)
+    assert health() == before
+
+
 def test_as_a_step_of_deploy_a_failing_disk_is_a_warning(health):
     done = health(warn=True)
     assert "retcode" not in done

@@ -5,6 +5,7 @@ import copy
 import pytest
 from test_generation import DATA, INVENTORY, OSD, PROFILE, SSD, build, change
 
+from proposals.cluster import report
 from proposals.pillar.chosen import Chosen
 from proposals.text.errors import PolicyError
 from proposals.validation import judging
@@ -98,6 +99,7 @@ SHORT = [
 def test_deepseas_short_form_stays(osd):
     """Of one OSD, without uuids."""
     assert build(change(PROFILE, "ceph", "storage", "osds", DATA, value=osd)).members["storage"] == ["node1"]
+    assert report.report({"node1": {DATA: osd}}, {"node1": {"osds": {}, "names": {}}}, []) == []
 
 
 def test_every_key_that_populate_writes_is_one():
