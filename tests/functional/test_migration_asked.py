@@ -41,6 +41,7 @@ class Cluster(Minions):
         self.noout, self.refused, self.fails, self.blind, self.late = None, {}, {}, set(), set()
         self.epoch = 5
         self.asked, self.allowed, self.largest = None, 9, 0
+        self.maintained = {}
 
     def osd(self, fsid):
         return next(osd for osd in self.osds.values() if osd["fsid"] == fsid)
@@ -67,7 +68,11 @@ class Cluster(Minions):
 
     def osd_migrate_together(self, minion, fsids, may_stop):
         self.largest = max(self.largest, len(fsids))
-        others = [each["running"] for each in self.osds.values() if each["fsid"] not in fsids]
+        others = [
+            each["running"]
+            for each in self.osds.values()
+            if each["fsid"] not in fsids and each["minion"] not in self.maintained
+        ]
         assert all(others), "OSDs are down that nobody asked for"
         assert not may_stop or self.asked == set(may_stop), "without Ceph's leave"
         if up := [fsid for fsid in fsids if fsid not in may_stop and self.osd(fsid)["running"] and self.at_old(fsid)]:
@@ -115,6 +120,9 @@ class Cluster(Minions):
 
     def cluster_osds_metadata_bytes(self, _, ids):
         return {str(number): 3 * GIB for number in ids}
+
+    def cluster_maintenance_hosts(self, _):
+        return copy.deepcopy(self.maintained)
 
     def cluster_maintenance_begin(self, _, host):
         self.noout = host
@@ -238,6 +246,20 @@ def test_an_osd_that_is_down_for_another_reason_is_left_alone(runners, cluster):
     done = runners["osd.migrate"]()
     assert done["retcode"] == 1 and "osd.0 of node1: it does not run, and osd.migrate did not stop it" in done["error"]
     assert {function.partition(".")[2] for _, function in cluster.log} == {"end"}
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_host_in_maintenance_is_left_alone_and_holds_back_no_other(runners, cluster, begun):
+    """It ended there and said to start the OSD; one that was begun it started itself, where somebody works on it."""
+    record = {"minion": "node1", "state": "down", "since": "today", "user": "ann", "units": {}, "daemons": ["osd.0"]}
+    cluster.maintained = {"node1": record}
+    for number in (0, 1):
+        cluster.osds[number] |= {"running": False, "mark": begun}
+    done = runners["osd.migrate"]()
+    assert done["retcode"] == 1 and "'salt-run maintenance.end node1' first" in done["error"]
+    assert "start it first" not in done["error"] and "osd.2 of node2: db from" in done["error"]
+    assert [cluster.osds[number]["at"] for number in range(3)] == ["old", "old", "new"]
+    assert not cluster.osds[0]["running"]
 
 
 def test_the_dry_run_tells_bytes_and_risk_and_changes_nothing(runners, cluster):

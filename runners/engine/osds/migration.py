@@ -19,7 +19,7 @@ from proposals.stages.orchestrations import MOVE, Jobs, named
 from proposals.text.errors import ProposalError
 from runners.engine import answer
 from runners.engine.asking import jobs, minions, planned
-from runners.engine.cluster import daemon_restart, health, spared
+from runners.engine.cluster import daemon_restart, health, maintained, spared
 from runners.engine.looks import stage_jobs
 from runners.engine.runs import one_at_a_time, stage_lock
 
@@ -29,13 +29,20 @@ SEEN = 60  # seconds until the cluster knows the devices of an OSD that booted
 COPY = 3600  # seconds that are waited for what an interrupted run still copies
 WAIT = 300  # seconds for a minion to answer; one that still copies is waited for
 AGAIN = "mend that, and the same command goes on"
+ENDS = "its OSDs are left as they are: 'salt-run maintenance.end {}' first"
 
 
 def found(opts: Mapping) -> tuple[Found, list[str]]:
-    """Return the OSDs that are to move or have begun to, by minion and number, and what hosts could not be asked."""
+    """Return the OSDs that are to move or have begun to, by minion and number, and which hosts could not be asked, or
+    are in maintenance: nothing of theirs is touched.
+    """
     told = jobs.ask(opts, minions.members(opts)["storage"], "osd_migrate.inspect", kind=list)
-    osds = [(minion, osd) for minion in sorted(told.answers) for osd in told.answers[minion]]
-    return sorted(osds, key=lambda each: (each[0], each[1]["id"] is None, each[1]["id"])), replies.lines(told.problems)
+    away = {record.minion: record for record in maintained.records(opts).values()}
+    left = [f"{each}: {away[each].why}: {ENDS.format(each)}" for each in sorted(told.answers.keys() & away.keys())
+            if told.answers[each]]  # fmt: skip
+    osds = [(minion, osd) for minion in sorted(told.answers.keys() - away.keys()) for osd in told.answers[minion]]
+    ordered = sorted(osds, key=lambda each: (each[0], each[1]["id"] is None, each[1]["id"]))
+    return ordered, [*left, *replies.lines(told.problems)]
 
 
 def dry(opts: Mapping, osds: Found) -> list[str]:
