@@ -38,8 +38,7 @@ def found(opts: Mapping) -> tuple[Found, list[str]]:
     """
     told = jobs.ask(opts, minions.members(opts)["storage"], "osd_migrate.inspect", kind=list)
     away = {record.minion: record for record in maintained.records(opts).values()}
-    left = [f"{each}: {away[each].why}: {ENDS.format(each)}" for each in sorted(told.answers.keys() & away.keys())
-            if told.answers[each]]  # fmt: skip
+    left = [f"{each}: {away[each].why}: {ENDS.format(each)}" for each in sorted(away) if told.answers.get(each)]
     osds = [(minion, osd) for minion in sorted(told.answers.keys() - away.keys()) for osd in told.answers[minion]]
     ordered = sorted(osds, key=lambda each: (each[0], each[1]["id"] is None, each[1]["id"]))
     return ordered, [*left, *replies.lines(told.problems)]
