@@ -76,7 +76,7 @@ def test_an_adopted_osd_counts_for_health_and_what_needs_our_form_refuses(master
 
     def cluster(opts, function, words=(), kind=None, timeout=0):
         asked.append(function)
-        return [osd]
+        return {"cluster_osds.states": [osd], "cluster_maintenance.hosts": {}}[function]
 
     record = (paths.proposals / "adopted" / minion_file("osdnode1")).read_text()
     atomic.write(paths.current / minion_file("osdnode1"), record)
@@ -88,7 +88,7 @@ def test_an_adopted_osd_counts_for_health_and_what_needs_our_form_refuses(master
     for command in ("replace", "migrate"):
         done = runners[f"osd.{command}"](0)
         assert done["retcode"] == 2 and f"(partitions): osd.{command} works on OSDs" in done["error"], done
-    assert set(asked) == {"cluster_osds.states"}  # nobody was asked to do anything
+    assert set(asked) == {"cluster_osds.states", "cluster_maintenance.hosts"}  # nobody was asked to do anything
     assert health.plan(master.opts()).osds == {OSD: "osdnode1"}
 
 
