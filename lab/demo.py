@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lab import containers, daemon, first, progress
+from lab import containers, daemon, first, progress, salt
 from lab import up as bring
 from lab.errors import LabError
 from lab.guide import Guide, guide
@@ -41,6 +41,8 @@ def demo(which: str) -> int:
     try:
         for command in way.commands:
             times.append((command, _timed(partial(_type, master, way, command))))
+            if command.startswith("salt-key"):
+                salt.wait_for_answers(master, {host.name for host in lab.cluster.hosts})  # accepts again: see `accept`
             if first.DEPLOY in command:
                 healthy = first.reached(master, began, times, progress.ENDED, console)
     finally:
