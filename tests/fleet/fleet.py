@@ -1,4 +1,4 @@
-"""Many minions in one process, which speak Salt's own wire protocol to a real master: ``python -m tests.fleet``.
+"""Many minions in one process, which speak Salt's own wire protocol to a real master (``master.py``).
 
 Real: each has its id, its own session key, its connection to the publisher and to the request server; signing in,
 encryption, jobs, returns, ``find_job`` and pillar requests are Salt's own code and messages. Simulated: what a job does
@@ -162,10 +162,10 @@ class Fleet:
         if error := task.exception():
             sys.excepthook(type(error), error, error.__traceback__)
 
-    async def run(self, count: int) -> None:
-        """Start all, say so on standard output, and answer until the process is ended."""
+    async def run(self, count: int, part: slice) -> None:
+        """Start those of this process, say so on standard output, and answer until the process is ended."""
         grains = {**salt.loader.grains(self.opts), "os_family": "Debian", "os": "Debian", "oscodename": "bookworm"}
-        minions = [Minion(self, Host(name, place, grains)) for place, name in enumerate(names(count))]
+        minions = [Minion(self, Host(name, place, grains)) for place, name in list(enumerate(names(count)))[part]]
         turns = asyncio.Semaphore(AT_ONCE)
 
         async def start(minion: Minion) -> None:
@@ -179,13 +179,14 @@ class Fleet:
 
 
 def main() -> None:
-    folder, count, slow, fetches = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "fetches"
+    folder, slow, fetches = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3] == "fetches"
+    count, first, end = map(int, sys.argv[4:])
     opts = salt.config.minion_config(str(folder / "minion"))
     opts["master_uri"] = f"tcp://127.0.0.1:{opts['master_port']}"
     opts["master_ip"] = "127.0.0.1"
 
     async def run() -> None:
-        await Fleet(opts, folder, slow, fetches).run(count)
+        await Fleet(opts, folder, slow, fetches).run(count, slice(first, end))
 
     asyncio.run(run())
 

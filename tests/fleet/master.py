@@ -21,7 +21,8 @@ CHECKOUT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 MOVED = {"/srv/halocline": str(CHECKOUT), "/srv/pillar": "pillar", "/srv/salt": "salt", "/var/log/halocline": "logs"}
 SCRIPT = "from salt.scripts import {0}; {0}()"
-LIMIT = 3600  # seconds for a command
+LIMIT = 4 * 3600  # seconds for a command
+PROCESS = 2000  # minions of one process: each holds four descriptors, of which a process may have 20,000
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Master:
         self.config = root / "conf"
         self.pillar = root / "pillar/ceph"
         self.manners = root / "fleet/manners.json"
-        self.processes: list[subprocess.Popen] = []
+        self.processes: list[subprocess.Popen] = []  # the master's, then the fleet's
         for folder in ("conf/master.d", "pillar", "salt", "logs", "fleet/pki", "pki/minions"):
             (root / folder).mkdir(parents=True)
         shipped = (CHECKOUT / "srv/master.d/halocline.conf").read_text()
@@ -65,7 +66,7 @@ class Master:
         minion = {"root_dir": str(root / "fleet"), "pki_dir": str(root / "fleet/pki"), "id": "fleet"}
         minion |= {"master": "127.0.0.1", "master_port": ports["ret_port"], "enable_fqdns_grains": False}
         minion |= {"publish_port": ports["publish_port"], "enable_gpu_grains": False}
-        minion |= {"auth_timeout": 600}  # seconds: all of them sign in at once
+        minion |= {"auth_timeout": 3600}  # seconds: all of them sign in at once
         (root / "fleet/minion").write_text(yaml.safe_dump(minion))
         private, public = salt.crypt.gen_keys(2048)
         (root / "fleet/pki/minion.pem").write_text(private)
@@ -93,20 +94,24 @@ class Master:
         opts = self.opts()
         until(lambda: all(listens(opts[port]) for port in ("publish_port", "ret_port")), "the master listens")
         self.manners.write_text("{}")
-        words = (str(self.root / "fleet"), str(len(self.minions)), str(slow), "fetches" if fetches else "")
-        self.fleet = self._popen(str(HERE / "fleet.py"), *words, stdout=subprocess.PIPE)
+        words = (str(self.root / "fleet"), str(slow), "fetches" if fetches else "", str(len(self.minions)))
+        for first in range(0, len(self.minions), PROCESS):
+            part = (str(first), str(first + PROCESS))
+            self._popen(str(HERE / "fleet.py"), *words, *part, stdout=subprocess.PIPE)
         self._heard()
 
     def behave(self, manners: Mapping[str, str]) -> None:
         """Let some be ``silent``, ``slow`` or ``lying`` from now on; all others answer well."""
         self.manners.write_text(json.dumps(manners))
-        self.fleet.send_signal(signal.SIGHUP)
+        for process in self.processes[1:]:
+            process.send_signal(signal.SIGHUP)
         self._heard()
 
     def _heard(self) -> None:
         """Wait until the fleet says that it is as it was told to be."""
-        if not self.fleet.stdout.readline():
-            raise RuntimeError(f"the fleet ended:\n{(self.root / 'fleet.err').read_text()[-2000:]}")
+        for number, process in enumerate(self.processes[1:], 1):
+            if not process.stdout.readline():
+                raise RuntimeError(f"the fleet ended:\n{self._errors(number).read_text()[-2000:]}")
 
     def stop(self) -> None:
         """End both, with all their children."""
@@ -141,9 +146,12 @@ class Master:
         """Bytes that the master's processes hold: each one's share of what it shares (PSS, proc(5))."""
         return sum(share(pid) for pid in group(self.processes[0].pid)) if self.processes else 0
 
+    def _errors(self, number: int) -> Path:
+        """What a process of ``processes`` wrote to its standard error."""
+        return self.root / (f"fleet{number}.err" if number else "master.err")
+
     def _popen(self, *words: str, **more: Any) -> subprocess.Popen:
-        name = f"{'fleet' if self.processes else 'master'}.err"
-        with (self.root / name).open("wb") as err:
+        with self._errors(len(self.processes)).open("wb") as err:
             made = subprocess.Popen(
                 [sys.executable, *words], stderr=err, start_new_session=True, cwd=self.root, env=environment(), **more
             )
