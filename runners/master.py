@@ -63,11 +63,10 @@ def backup(recipient: str, folder: str, keep: int = KEPT, test: bool = False) ->
         raise
     removed = [str(path) for path in done.removed]
     data = {"file": str(done.path), "bytes": done.size, "sha256": done.sha256, "removed": removed}
+    data["left_out"] = found.left_out
     stage_log.note(__opts__, "master.backup", "written", **data)
     text = f"{done.path}: {about}; decrypted and read back whole; sha256 {done.sha256}"
-    return answer.Answer(
-        "\n".join([text, *left, *(f"removed: {path}" for path in removed)]), {**data, "left_out": found.left_out}
-    )
+    return answer.Answer("\n".join([text, *left, *(f"removed: {path}" for path in removed)]), data)
 
 
 @answer.answers

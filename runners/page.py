@@ -91,7 +91,7 @@ def disable(**_: Any) -> answer.Output:
     if not file.exists():
         return {"text": "the page is not enabled"}
     _ours(file)
-    file.unlink()
+    atomic.remove(file)
     return {"text": f"took {file} away\n{NEXT}"}
 
 

@@ -18,7 +18,7 @@ from runners.engine.looks import early, keys, parts
 from runners.engine.master import compiled
 from runners.engine.runs import one_at_a_time, stage_lock
 
-GONE = "'salt-run policy.check --out json' names each disk that is gone"
+DISKS = "'salt-run policy.check --out json' names each of these disks"
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
 
@@ -108,7 +108,7 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
         if gone := generation_disk.forget(paths, built, hosts):
             changes["secrets taken away"] = gone
         generation_disk.prune(paths, generation_disk.kept(built))
-    gone_disks = judging.gone(choice)
+    without = judging.without(choice)
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built, bool(changes))]
     again = [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
     lines += cut(again, "--out json has each")
@@ -116,12 +116,12 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     lines += [*choice.warnings, *strays.found(choice)]
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += named.keyrings(named.known(paths), built.named)
-    lines += by_host(((each.hosts[0], f"{each.message}; {each.fix}") for each in gone_disks), GONE)
+    lines += by_host(((each.hosts[0], f"{each.message}; {each.fix}") for each in without), DISKS)
     lines += [f"only={only}: {len(built.roles) - len(hosts)} other hosts are as they were"] if hosts else []
     state = "is served now" if "generation" in changes else "was served already"
     state += "" if changes else ", nothing changed"
     text = "\n".join([*lines, f"generation {built.name} {state}"])
-    return {"text": text, "changes": changes, "findings": [each.as_dict() for each in gone_disks]}
+    return {"text": text, "changes": changes, "findings": [each.as_dict() for each in without]}
 
 
 def _would(paths: site.Site, built: generation.Generation) -> dict[str, Any]:

@@ -116,6 +116,15 @@ def gone(choice: Chosen) -> dict[str, list[str]]:
     return {minion: disks for minion, disks in found.items() if disks}
 
 
+def unnamed(choice: Chosen) -> dict[str, list[str]]:
+    """Return the disks of which a layout names no fsid, as DeepSea's profiles do, by minion: no OSD is made of them."""
+    found = {
+        minion: sorted(disk for disk, osd in osds.items() if not osd.get("uuids"))
+        for minion, osds in choice.osds.items()
+    }
+    return {minion: disks for minion, disks in sorted(found.items()) if disks}
+
+
 def _gone(choice: Chosen, minion: str) -> list[str]:
     """Of one minion; nothing where discovery never saw it."""
     listed = choice.hosts.get(minion, {}).get("ceph_disks", [])

@@ -13,7 +13,9 @@ from proposals.text.errors import StoreError
 
 MASK = "**********"
 SHORTEST = 8  # characters: shorter words stand in innocent text as well
-PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+BEGIN, END = r"-----BEGIN [A-Z ]*PRIVATE KEY-----", r"-----END [A-Z ]*PRIVATE KEY-----"
+PEM = re.compile(f"{BEGIN}.*?({END}|\\Z)", re.DOTALL)
+CUT = re.compile(f"\\A(?:(?!{BEGIN}).)*?{END}", re.DOTALL)  # of the end of a log that begins within one
 # Ceph's keys in base64 (src/auth/Crypto.cc: their type, a time, and 16 bytes of AES or 32 of AES-256), private keys of
 # age, user and password in an address.
 LOOKS = re.compile(
@@ -70,7 +72,7 @@ def hider(words: Iterable[str]) -> Callable[[str], str]:
     pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def hide(text: str) -> str:
-        text = PEM.sub(MASK, text)  # whole: its last line may be shorter than a word
+        text = PEM.sub(MASK, CUT.sub(MASK, text))  # whole: its last line may be shorter than a word
         text = pattern.sub(MASK, text) if pattern else text
         return LOOKS.sub(MASK, text)  # last: of a word that a part of is masked the rest would be shown
 

@@ -23,6 +23,7 @@ def problems(pillar: Mapping) -> list[str]:
         *reader.only("ceph", ceph)[1],
         *(line.lstrip(": ") for line in layouts.of_minion(pillar)),
         *_tuning(ceph.get("tuning"), pillar.get("ceph_tunings")),
+        *reader.only("ceph_tunings", pillar.get("ceph_tunings"))[1],
     ]
 
 

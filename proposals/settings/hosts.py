@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from proposals.settings.kinds import NAME, Choice, Flag, Own, Setting, Text, Whole
 from proposals.settings.mappings import Many, Named
+from proposals.settings.tunings import TUNINGS
 
 PLACE, MINIONS = "site.sls", "minions.sls"
 # What prep does to a host: DeepSea's words.
@@ -72,5 +73,5 @@ SETTINGS = (
         place=PLACE,
     ),
     Setting("ceph_os", MAPPING, "names of packages, services and files, as in pillar/ceph/os/FAMILY.sls", place=PLACE),
-    Setting("ceph_tunings", MAPPING, "TuneD profiles and kernel settings, as in pillar/ceph/tunings.sls", place=PLACE),
+    Setting("ceph_tunings", TUNINGS, "TuneD profiles and kernel settings, as in pillar/ceph/tunings.sls", place=PLACE),
 )

@@ -34,7 +34,7 @@ def judge(chosen: Chosen) -> Judged:
     if odd := problems.unreadable(chosen):
         return Judged(_refused(odd) + unread, None, chosen.roles)
     findings = run(rows(), subject.of(chosen.files, chosen.written, chosen.own, chosen.profiles))
-    findings += [*gone(chosen), *unread]
+    findings += [*without(chosen), *unread]
     if any(finding.check in FIRST for finding in findings):
         return Judged(findings, None, chosen.roles)
     try:
@@ -49,9 +49,10 @@ def _refused(lines: list[str]) -> list[Finding]:
     return [Finding("configure", ERROR, (), line, "until then configure changes nothing") for line in lines]
 
 
-def gone(choice: Chosen) -> list[Finding]:
-    """Return a warning for each host whose profile names disks that are gone or silent; their OSDs stay planned."""
-    return [
+def without(choice: Chosen) -> list[Finding]:
+    """Return a warning for each host whose profile names disks that get no OSD now: those that are gone or silent,
+    whose OSDs stay planned, and those of which it names no fsid."""
+    gone = [
         Finding(
             *("disk_gone", WARNING, (minion,)),
             f"{', '.join(disks)}: not there, or silent, when discovery looked; deploy leaves out what lies on it",
@@ -59,6 +60,15 @@ def gone(choice: Chosen) -> list[Finding]:
         )
         for minion, disks in problems.gone(choice).items()
     ]
+    unnamed = [
+        Finding(
+            *("disk_unnamed", WARNING, (minion,)),
+            f"{', '.join(disks)}: its profile has no uuids for it: no OSD is made of it",
+            "plan it with proposal.populate, or name the fsid of each of its OSDs",
+        )
+        for minion, disks in problems.unnamed(choice).items()
+    ]
+    return [*gone, *unnamed]
 
 
 def rows() -> list[Check]:

@@ -405,6 +405,8 @@ def test_links_that_lead_elsewhere_are_named(place):
     (place.root / "salt/site/away").symlink_to("/etc/shadow")
     done = place.backup()
     assert f"left out, as it is a link that leads elsewhere, or no file: {place.root}/salt/site/away" in done["text"]
+    last = json.loads((place.root / "run-logs/master.backup.jsonl").read_text().splitlines()[-1])
+    assert last["left_out"] == [f"{place.root}/salt/site/away"]
 
 
 def test_a_wrong_key_and_broken_archives_are_refused(place):

@@ -2,6 +2,7 @@
 
 import json
 import tarfile
+from pathlib import Path
 
 import pytest
 from saltmaster import Master, side_by_side
@@ -60,8 +61,12 @@ def test_a_step_that_the_site_replaces_at_its_old_path_is_named_by_the_stage(mas
 
 def test_what_a_ticket_needs_is_packed_all_the_same(master):
     """However many archives lie there: the newest are kept."""
-    logs = master.root / "run-logs"
+    logs, log = master.root / "run-logs", Path(master.opts()["log_file"])
     logs.mkdir(exist_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("half of a password\n".rjust(support.TAIL, "x"))
+    with log.open("a") as file:
+        file.write("whole\n")  # the archive begins six bytes later, within the line before it
     for day in range(9):
         (logs / f"support-2026010{day}T000000.tar.gz").touch()
     done = master.asked("support.collect")
@@ -69,6 +74,8 @@ def test_what_a_ticket_needs_is_packed_all_the_same(master):
     with tarfile.open(done.data["file"]) as packed:
         (versions,) = (member for member in packed if member.name.endswith("versions.json"))
         (problem,) = json.load(packed.extractfile(versions))["problems"]
+        (end,) = (member for member in packed if member.name.endswith("salt-master.log"))
+        assert packed.extractfile(end).read().startswith(b"whole\n")
     assert "is salt-master running?" in problem
     kept = sorted(logs.glob("support-*.tar.gz"))
     assert len(kept) == support.KEPT and str(kept[-1]) == done.data["file"]

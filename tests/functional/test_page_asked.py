@@ -129,9 +129,12 @@ def test_policy_is_saved_as_it_was_looked_at(master, runners):
     path.write_text(before + "# theirs\n")  # somebody else, meanwhile
     assert "look at it again" in runners["operate.policy"](text=POLICY, confirm=told["confirm"])["error"]
     assert path.read_text() == before + "# theirs\n"
-    path.write_text(before)
+    kept = path.rename(path.with_name("policy.cfg.kept"))  # where the site keeps it: in a checkout of its own, say
+    kept.write_text(before)
+    path.symlink_to(kept.name)
     assert runners["operate.policy"](text=POLICY, confirm=told["confirm"])["saved"]
-    assert path.read_text() == POLICY and path.with_name("policy.cfg.before").read_text() == before
+    assert kept.read_text() == POLICY and path.with_name("policy.cfg.before").read_text() == before
+    assert path.is_symlink() and path.read_text() == POLICY
 
 
 @pytest.mark.parametrize(

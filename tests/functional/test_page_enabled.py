@@ -5,6 +5,7 @@ import re
 import stat
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -51,7 +52,7 @@ def drop_in(master):
     return master.root / "conf/master.d/halocline-page.conf"
 
 
-def test_it_is_off_unless_asked_and_goes_again(master, runners):
+def test_it_is_off_unless_asked_and_goes_again(master, runners, monkeypatch):
     assert "halocline_page" not in master.opts() and "not enabled" in runners["page.show"]()["text"]
     before = {path.name for path in (master.root / "conf").rglob("*")}
     told = runners["page.enable"](readers="alice", operators="bob", test=True)["text"]
@@ -62,6 +63,10 @@ def test_it_is_off_unless_asked_and_goes_again(master, runners):
     assert opts["halocline_page"]["port"] == 9443 and opts["external_auth"]["pam"].keys() == {"alice", "bob", "ceph%"}
     shown = master.runners()["page.show"]()["text"]
     assert "alice: may look" in shown and "bob: may change" in shown
+    with monkeypatch.context() as refused:  # as a master that runs as another user is, and root never
+        refused.setattr(Path, "unlink", Mock(side_effect=PermissionError(13, "Permission denied")))
+        done = runners["page.disable"]()
+    assert done["retcode"] == 2 and f"cannot remove {drop_in(master)}: Permission denied" in done["error"]
     assert "took" in runners["page.disable"]()["text"]
     assert "halocline_page" not in master.opts() and "external_auth" not in yaml.safe_load(master_text(master))
 

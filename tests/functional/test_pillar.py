@@ -322,6 +322,11 @@ UNFIT = [
     ("minions/node2.yml", "ceph: {storage: {method: zfs}}\n", "ceph: storage: method is zfs: expected one of lvm"),
     ("roles/storage.yml", "ceph: {network: {seconds: 5m}}\n", "node1: ceph: network: seconds is 5m: expected a whole"),
     ("cluster.yml", "ceph_tunings:\n", "node1: ceph_tunings has nothing behind it"),
+    (
+        "cluster.yml",
+        "ceph_tunings: {a: {settings: [{id: x, sysctl: y}]}}",
+        "node1: ceph_tunings: a: settings: x: value is",
+    ),
 ]
 
 

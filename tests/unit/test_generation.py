@@ -206,8 +206,20 @@ def test_a_disk_that_is_gone_holds_back_nothing(disk, at, told):
     assert build(inventory=inventory).name == whole.name
     contents = {target: {f"one/{target}": content} for target, content in CHOSEN.items()}
     assert problems.gone(Chosen(contents, inventory, "salt_master")) == {"node1": [disk]}
-    (found,) = judging.gone(Chosen(contents, inventory, "salt_master"))
+    (found,) = judging.without(Chosen(contents, inventory, "salt_master"))
     assert (found.severity, found.hosts) == ("warning", ("node1",)) and f"{disk}: not there" in found.message
+
+
+def test_a_disk_whose_osds_have_no_fsid_is_named():
+    """As DeepSea's profiles have it: hosts make OSDs by their fsids alone."""
+    target = minion_file("node1")
+    osds = {disk: {k: v for k, v in osd.items() if k != "uuids"} for disk, osd in chosen.osds(CHOSEN)["node1"].items()}
+    bare = copy.deepcopy(CHOSEN)
+    bare[target]["ceph"]["storage"]["osds"] = osds
+    choice = Chosen({path: {f"one/{path}": content} for path, content in bare.items()}, INVENTORY, "salt_master")
+    (found,) = judging.without(choice)
+    assert (found.check, found.severity, found.hosts) == ("disk_unnamed", "warning", ("node1",))
+    assert f"{DATA}: its profile has no uuids for it" in found.message and generation.build(choice)
 
 
 def test_a_host_that_is_not_in_the_inventory_is_one_line():

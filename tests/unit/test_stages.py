@@ -341,10 +341,11 @@ def test_secrets_are_masked_however_json_writes_them_and_wherever_a_text_is_cut(
         ("POST https://ops:t0ken@hook.example/T1/S3CRET", "POST MASK"),
         ("smtp://ceph:h@rse/battery@mail.example", "smtp://MASK@mail.example"),
         ("-----BEGIN PRIVATE KEY-----\nMIIBMIIBMIIB\nQw==\n-----END PRIVATE KEY-----\nof node1", "MASK\nof node1"),
+        ("TUlJQk1JSUI=\nQw==\n-----END RSA PRIVATE KEY-----\nof node1", "MASK\nof node1"),  # a log's end
         ("not correct horse", "not correct horse"),
         ('[client.admin] caps mon = "allow *"', '[client.admin] caps mon = "allow *"'),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_what_a_site_gave_and_what_looks_like_a_secret_is_masked(tmp_path, text, hid):
     site = Site(tmp_path, tmp_path)

@@ -49,10 +49,10 @@ def changed(before: str, after: str) -> list[str]:
 
 
 def save(root: Path, after: str) -> None:
-    """Write policy.cfg; the text from before stays beside it as ``policy.cfg.before``."""
+    """Write policy.cfg, or the file that it is a link to; the text from before stays as ``policy.cfg.before``."""
     if before := text(root):
         atomic.write(root / "policy.cfg.before", before)
-    atomic.write(root / "policy.cfg", after)
+    atomic.write((root / "policy.cfg").resolve(), after)
 
 
 def given(told: object) -> str:
