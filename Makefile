@@ -79,6 +79,7 @@ bench: .venv
 
 # The master's part and the planner as .deb and .rpm, the planner as a wheel: in build/packages.
 packages: .venv
+	rm -rf build/packages
 	$(python) srv/packages
 
 clean: .venv/lab

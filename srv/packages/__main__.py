@@ -1,14 +1,15 @@
 """Build the packages: ``python srv/packages [FOLDER]``, from the last commit of this checkout.
 
 FOLDER (build/packages) gets ``halocline`` (the master's part) and ``halocline-planner`` as .deb, both as .rpm, and the
-planner as a wheel. Debian's own tools build them: debhelper, rpmbuild; pip fetches the pinned libraries that Salt's
-Python may lack. Minions need no package: Salt sends them their modules.
+planner as a wheel; what lies in it stays. Debian's own tools build them: debhelper, rpmbuild; pip fetches the pinned
+libraries that Salt's Python may lack. Minions need no package: Salt sends them their modules.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from configparser import ConfigParser
 from email.utils import formatdate
 from pathlib import Path
@@ -26,25 +27,28 @@ def main() -> None:
         if os.geteuid():
             sys.exit(f"error: {', '.join(lacking)} are not installed: 'sudo apt-get install {' '.join(lacking)}'")
         _run("apt-get", "install", "--quiet=2", "--yes", "--no-install-recommends", *lacking)
-    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target) as work:
+        made = [path.rename(target / path.name) for path in _built(Path(work))]
+    print("\n".join(map(str, sorted(made))))
+
+
+def _built(work: Path) -> list[Path]:
+    """Build all packages below an empty folder."""
     setup = ConfigParser()
     setup.read_string(_told("git", "show", "HEAD:setup.cfg"))
     version = f"{setup['metadata']['version']}+{_told('git', 'rev-list', '--count', 'HEAD')}"
-    source = target / "source" / f"halocline-{version}"
-    source.mkdir(parents=True)
+    source = work / f"halocline-{version}"
+    source.mkdir()
     subprocess.run(f"git archive HEAD | tar -x -C '{source}'", shell=True, cwd=CHECKOUT, check=True)
     pins = [line for line in setup["options"]["install_requires"].split("\n") if "==" in line and line[0] != "#"]
     for python in PYTHONS:
         _run(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:",
              "--python-version", python, "--dest", source / "wheels", *pins)  # fmt: skip
     _debian(source, version)
-    _rpm(source, version, target / "rpm")
-    _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, source)
-    for made in [*source.parent.glob("*.deb"), *(target / "rpm/RPMS").rglob("*.rpm")]:
-        made.rename(target / made.name)
-    shutil.rmtree(target / "rpm")
-    shutil.rmtree(source.parent)
-    print("\n".join(str(path) for path in sorted(target.iterdir())))
+    _rpm(source, version, work / "rpm")
+    _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", work, source)
+    return [*work.glob("*.deb"), *work.glob("*.whl"), *(work / "rpm/RPMS").rglob("*.rpm")]
 
 
 def _debian(source: Path, version: str) -> None:
