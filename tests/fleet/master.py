@@ -61,6 +61,7 @@ class Master:
         ports = dict(zip(("publish_port", "ret_port"), free_ports(2), strict=True))
         own = {"root_dir": str(root), "interface": "127.0.0.1", "id": "salt_master", "user": "root", **ports}
         own |= {"pki_dir": str(root / "pki"), "enable_fqdns_grains": False}
+        own |= {"zmq_heartbeat_ivl": 0}  # ms; on a busy machine the fleet's process is late for thousands at once
         (self.config / "master").write_text(yaml.safe_dump(own))
         self.settle(settings or {})
         minion = {"root_dir": str(root / "fleet"), "pki_dir": str(root / "fleet/pki"), "id": "fleet"}
