@@ -1,6 +1,7 @@
 """Look at this host's disks: what the grain cannot know without reading them. Everything here only reads."""
 
 import json
+import os
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
@@ -10,6 +11,7 @@ from salt.exceptions import CommandExecutionError
 
 LIMIT = 10  # seconds one disk may take before it "does not answer"
 AT_ONCE = 16  # disks read side by side
+ENDS = 5 << 20  # bytes at both ends of a disk: wipefs and blkid look at nothing between them (libblkid of util-linux)
 NOTHING_THERE = (2, 8)  # blkid's exit statuses where it finds nothing, or several things (blkid(8))
 TABLES = {"gpt", "PMBR", "dos"}
 GROUP = "LVM member of ceph-"  # the grain's word for a volume group of ceph-volume's, or of ours
@@ -60,7 +62,8 @@ def inspect() -> dict:
 
 
 def signatures(device: str) -> list[str]:
-    """Return the names of all signatures on a device by ``wipefs -n`` and ``blkid -p``; empty where clean.
+    """Return the names of all signatures on a device by ``wipefs -n`` and ``blkid -p``; empty where clean. Raises
+    CommandExecutionError where none is found, and one may lie where the device cannot be read.
 
     device
         The device node, a whole disk or a partition.
@@ -71,11 +74,27 @@ def signatures(device: str) -> list[str]:
 
         salt 'osdnode1' disks.signatures /dev/sdc
     """
+    types = _signatures(device)
+    if not types:
+        _readable(device)
+    return types
+
+
+def _signatures(device: str) -> list[str]:
     out = _run(["wipefs", "--no-act", "--json", device])
     types = [entry["type"] for entry in json.loads(out)["signatures"]] if out.strip() else []
     probe = _probe(device)
     types += [probe[key] for key in ("TYPE", "PTTYPE") if key in probe]
     return sorted(set(types))
+
+
+def _readable(device: str) -> None:
+    """Raise where an end of a device cannot be read: there wipefs and blkid stop, and say that they found nothing."""
+    with open(device, "rb", buffering=0) as node:  # noqa: PTH123 - unbuffered
+        size = node.seek(0, os.SEEK_END)
+    for place in {0, max(0, size - ENDS)}:
+        where = [f"skip={place}", f"count={ENDS}", "iflag=skip_bytes,count_bytes", "bs=64K"]
+        _run(["dd", f"if={device}", "of=/dev/null", *where, "status=none"])
 
 
 def partitions(device: str) -> dict | None:
@@ -113,9 +132,11 @@ def partitions(device: str) -> dict | None:
 def _content(device: str) -> dict:
     """What lies on one disk; a disk that fails or hangs is described, never raised."""
     try:
-        types = [name for name in signatures(device) if name != "ceph_bluestore"]
+        types = [name for name in _signatures(device) if name != "ceph_bluestore"]
         nodes = __salt__["disks_kernel.partition_nodes"](device)
         labels = [__salt__["disks_label.read"](node) for node in [device, *nodes]]
+        if not (types or nodes or any(labels)):
+            _readable(device)
     except (OSError, CommandExecutionError) as err:
         return {"signatures": [], "partitions": 0, "osds": [], "error": str(err)}
     return {"signatures": types, "partitions": len(nodes), "osds": [label for label in labels if label]}

@@ -1,5 +1,6 @@
 """What disks.* reads from devices, on labels of real OSDs and on files."""
 
+import os
 import shutil
 import struct
 import subprocess
@@ -66,6 +67,38 @@ def test_signatures_of_files(disks, tmp_path):
     assert disks["partitions"](str(clean)) is None
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here, which plays the sector that cannot be read")
+def test_a_disk_that_can_be_read_in_part_is_not_called_clean(python_module, tmp_path, monkeypatch):
+    """The real wipefs and blkid end where the kernel answers a read with an error, and print nothing, as of a clean
+    disk; a file system may lie there."""
+    device, programs = tmp_path / "disk", tmp_path / "bin"
+    with device.open("wb") as out:
+        out.truncate(16 << 20)
+    subprocess.run([shutil.which("mkfs.ext4") or "/sbin/mkfs.ext4", "-q", str(device)], check=True)
+    module, disk = python_module("disks"), {"device": str(device), "id": "/dev/disk/by-id/wwn-1", "in_use": []}
+    monkeypatch.setattr(module.salt.loader, "grain_funcs", lambda _: {"ceph_disks.ceph_disks": lambda: seen})
+    seen = {"ceph_disks_format": 1, "ceph_disks": [disk]}
+    nothing = {"disks_kernel.partition_nodes": lambda _: [], "disks_label.read": lambda _: None}
+    asks = {**nothing, "disks_lvm.inspect": dict, "osd_waiting.kept": dict}
+
+    def told():
+        (found,) = inventory_join.host(module.inspect(), [], "node1")["ceph_disks"]
+        return found["in_use"]
+
+    with LoaderModuleMock({module: {"__salt__": asks, "__pillar__": {}}}):
+        assert told() == ["holds ext4"]
+        programs.mkdir()
+        for name in ("wipefs", "blkid", "dd"):
+            real = shutil.which(name) or f"/sbin/{name}"
+            fails = f"strace -qq -o /dev/null -P {device} -e trace=read -e inject=read:error=EIO:when=3+"
+            (programs / name).write_text(f'#!/bin/sh\nexec {fails} {real} "$@"\n')
+            (programs / name).chmod(0o755)
+        monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+        assert told() == ["does not answer"]
+        with pytest.raises(CommandExecutionError, match="Input/output error"):
+            module.signatures(str(device))
+
+
 OURS, OTHERS = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 SLOT = "start=2048, size=4096\n"
 
@@ -104,7 +137,7 @@ def test_what_the_last_osd_left_behind_is_free(python_module, tmp_path, monkeypa
         "osd_waiting.kept": dict,
     }
     if group:
-        monkeypatch.setattr(module, "signatures", lambda _: ["LVM2_member"])
+        monkeypatch.setattr(module, "_signatures", lambda _: ["LVM2_member"])
     with LoaderModuleMock({module: {"__salt__": asks, "__pillar__": {"fsid": fsid} if fsid else {}}}):
         (found,) = inventory_join.host(module.inspect(), [], "node1")["ceph_disks"]
     assert found["in_use"] == reasons
