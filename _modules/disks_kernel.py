@@ -19,7 +19,7 @@ def partition_nodes(device: str) -> list[str]:
         salt 'osdnode1' disks_kernel.partition_nodes /dev/sdc
     """
     block = BLOCK / Path(device).resolve().name
-    numbered = ((int((part / "partition").read_text()), part.name) for part in block.glob(f"{block.name}*"))
+    numbered = ((int(number.read_text()), number.parent.name) for number in block.glob("*/partition"))
     return [f"/dev/{name}" for _, name in sorted(numbered)]
 
 

@@ -73,6 +73,14 @@ def test_the_serial_that_a_plan_records_is_the_one_that_deploy_reads(seen, machi
     assert (recorded.size, recorded.serial) == (found["size"], found["serial"])
 
 
+def test_what_is_no_partition_below_a_disk_is_not_taken_for_one(seen, machine, python_module):
+    """The boot areas of an eMMC stand below it in sysfs, beside its partitions."""
+    kernel = python_module("disks_kernel")
+    with LoaderModuleMock({kernel: {"BLOCK": machine["BLOCK"]}}):
+        assert kernel.partition_nodes("/dev/mmcblk0") == ["/dev/mmcblk0p1", "/dev/mmcblk0p2"]
+    assert seen["mmcblk0"]["in_use"] == ["has partitions"]
+
+
 def test_a_wwn_of_zeros_is_none(seen):
     assert "wwn" not in seen["sdl"]
 
