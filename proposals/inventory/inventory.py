@@ -14,6 +14,9 @@ from proposals.text.errors import InventoryError, ProposalError
 _ID = itemgetter(0)  # of a Disk
 FORMAT = 1  # of ceph_disks, the newest that is understood
 SHOWN = 8  # hosts that one message names
+# For NVMe disks without a WWN the kernel makes one of vendor, serial number, model and namespace (drivers/nvme/host,
+# wwid): all virtual machines of VMware have the same.
+VIRTUAL = "nvme.15ad-"
 
 
 class Host(NamedTuple):
@@ -136,7 +139,7 @@ def _shared(hosts: list[Host], others: Mapping) -> dict[str, list[str]]:
     for host in hosts:
         for disk in host.disks:
             wwn = disk.wwn
-            if wwn and seen.setdefault(wwn, host.id) != host.id:
+            if wwn and not wwn.startswith(VIRTUAL) and seen.setdefault(wwn, host.id) != host.id:
                 shared.setdefault(wwn, {seen[wwn]}).add(host.id)
     for name, raw in others.items():
         found = raw.get("ceph_disks") if isinstance(raw, Mapping) else None

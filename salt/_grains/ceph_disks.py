@@ -5,7 +5,7 @@ reading (labels, signatures) is ``disks.inspect``. The form is the planner's inp
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 FORMAT = 1
@@ -16,6 +16,7 @@ SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own se
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "mtd", "nbd", "rbd", "drbd", "zd")
 TRANSPORTS = {"ata": "sata", "scsi": "sas", "nvme": "nvme", "usb": "usb", "virtio": "virtio"}
 CONTENT = re.compile(r"/by-id/(lvm|md|dm)-")  # names of content: udev rules 69-dm-lvm, 63-md-raid-arrays, 55-dm
+NAMESPACE = re.compile(r"(nvme\d+n)\d+")  # of an NVMe controller
 NOBODY = re.compile(r"/wwn-0x0+$")  # of every disk that has no WWN and tells zeros
 
 
@@ -48,7 +49,7 @@ def _disk(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) 
     transport = _transport(block, udev)
     disk = {
         "device": device,
-        "id": _stable_name(links) or device,
+        "id": _stable_name(set(links) - _elsewhere(block)) or device,
         "size": size,
         "rotational": _text(block / "queue/rotational") == "1",
         "transport": transport,
@@ -97,6 +98,14 @@ def _udev(block: Path) -> tuple[dict[str, str], list[str]]:
     return properties, links
 
 
+def _elsewhere(block: Path) -> set[str]:
+    """The links that namespaces before this one have, too: the drive's name without a namespace's number, which udev
+    gives to each of them (github.com/systemd/systemd, issue 31448)."""
+    found = NAMESPACE.fullmatch(block.name)
+    before = [other for other in BLOCK.glob(f"{found[1]}*") if other.name < block.name] if found else []
+    return {link for other in before for link in _udev(other)[1]}
+
+
 def _wwn(udev: Mapping[str, str]) -> str:
     """The WWN that is the disk's alone, empty where it has none.
 
@@ -106,7 +115,7 @@ def _wwn(udev: Mapping[str, str]) -> str:
     return told if told.strip("0x") else ""
 
 
-def _stable_name(links: Sequence[str]) -> str | None:
+def _stable_name(links: Collection[str]) -> str | None:
     """The by-id name to keep: the WWN's where there is one, else the first by kind and name.
 
     Only names of the hardware: those of what lies on a disk (lvm-pv-uuid-…) come and go with that.
