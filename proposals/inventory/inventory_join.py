@@ -4,6 +4,7 @@ Nothing here opens a file or asks a minion.
 """
 
 import ipaddress
+import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -53,7 +54,20 @@ def host(
     known = {"hostname": name, "addresses": addresses, "memory": memory, "boot_id": boot}
     kept = {"waiting": looked["waiting"]} if looked.get("waiting") else {}
     kept |= {"ceph_cipher": cipher} if cipher in (*CIPHERS, None) else {}
-    return {**found, **kept, "ceph_nics": nics, **known}
+    return _storable({**found, **kept, "ceph_nics": nics, **known})
+
+
+def _storable(host: dict) -> dict:
+    """A host, where the inventory's file can hold it: Salt carries bytes and dates, JSON does not."""
+    try:
+        json.dumps(host)
+    except TypeError as err:
+        raise _odd(f"text, numbers, lists and mappings: {err}") from err
+    return host
+
+
+def _odd(form: str) -> InventoryError:
+    return InventoryError(f"its answer is not of the form expected ({form}): run ceph.stage.prep, then look again")
 
 
 def _check(looked: Any, nics: Any) -> None:
@@ -69,9 +83,7 @@ def _check(looked: Any, nics: Any) -> None:
     }
     for form, holds in forms.items():
         if not holds:
-            raise InventoryError(
-                f"its answer is not of the form expected ({form}): run ceph.stage.prep, then look again"
-            )
+            raise _odd(form)
 
 
 def _mappings(listed: object) -> bool:

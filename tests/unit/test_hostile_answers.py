@@ -30,7 +30,7 @@ ANSWER = {
     "trace": {"conf": {"fsid": FSID, "public_network": "192.168.124.0/24"}, "monitors": {}, "admin": True},
 }  # fmt: skip
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["{{ x }}", FSID]),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["{{ x }}", FSID, b"\xff"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
