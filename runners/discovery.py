@@ -8,6 +8,8 @@ from typing import Any
 
 from proposals.files import atomic, site, tree
 from proposals.inventory import all_hosts, existing_cluster, kept
+from proposals.inventory.disk import parse
+from proposals.inventory.paths import joined
 from proposals.pillar import chosen, retiring
 from proposals.policy import merging, store
 from proposals.services import table
@@ -158,7 +160,8 @@ def _lines(hosts: Hosts) -> list[str]:
     """What was seen of each host; of many without their addresses, which all differ."""
     told = []
     for minion, host in hosts.items():
-        free = sum(1 for disk in host["ceph_disks"] if not disk["in_use"] and not disk["osds"])
+        disks = joined(tuple(map(parse, host["ceph_disks"])))
+        free = sum(1 for disk in disks if not disk.reason and not disk.residents)
         addresses = f"; {', '.join(host['addresses'])}" if len(hosts) <= FEW else ""
         told.append((minion, f"{len(host['ceph_disks'])} disks, {free} free{addresses}"))
     return by_host(told)

@@ -4,6 +4,7 @@ import pytest
 
 from proposals.inventory import all_hosts, inventory_join
 from proposals.text.errors import ProposalError
+from runners import discovery
 
 OURS, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
@@ -45,6 +46,24 @@ def label(role="data", cluster=OURS, **more):
 def test_reasons_are_joined(in_use, content, expected):
     host = inventory_join.host(looked(in_use, **content), [], "node1")
     assert host["ceph_disks"][0]["in_use"] == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "free"),
+    [
+        ({"wwn": "0x5000c500a1b2c3d5"}, 2),
+        ({"wwn": "0x5000c500a1b2c3d4"}, 1),
+        ({"size": 0}, 1),
+        ({"model": "{{ x }}"}, 1),
+        ({"in_use": ["swap"]}, 1),
+        ({"osds": [{"id": 1, "role": "data"}]}, 1),
+    ],
+    ids=["another disk", "the other path to it", "no medium", "a name that is refused", "in use", "an OSD"],
+)
+def test_a_disk_that_is_told_free_is_one_that_the_planner_may_take(other, free):
+    disk = {"device": "/dev/sda", "size": 10, "rotational": True, "wwn": "0x5000c500a1b2c3d4", "in_use": [], "osds": []}
+    host = {"ceph_disks": [disk, {**disk, "device": "/dev/sdb", "wwn": None, **other}], "addresses": ["10.0.0.1/24"]}
+    assert discovery._lines({"node1": host}) == [f"node1: 2 disks, {free} free; 10.0.0.1/24"]
 
 
 def test_db_labels_learn_their_cluster_and_id_from_the_data_label():
