@@ -114,7 +114,7 @@ def partitions(device: str) -> dict | None:
     out = _run(["partx", "--pairs", "--output", "NR,START,SECTORS,NAME,UUID,TYPE", device], ok=(0, 1))
     rows = [dict(pair.split("=", 1) for pair in shlex.split(line)) for line in out.splitlines()]
     return {
-        "guid": probe["PTUUID"].lower(),
+        "guid": probe.get("PTUUID", "").lower(),
         "partitions": [
             {
                 "number": int(row["NR"]),

@@ -100,6 +100,7 @@ def test_a_disk_that_can_be_read_in_part_is_not_called_clean(python_module, tmp_
 
 
 OURS, OTHERS = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+NONE = "00000000-0000-0000-0000-000000000000"  # blkid does not tell it: images of some small machines have it
 SLOT = "start=2048, size=4096\n"
 
 
@@ -109,11 +110,22 @@ SLOT = "start=2048, size=4096\n"
         (OURS, "", None, FSID, []),
         (OURS, SLOT, None, FSID, ["holds PMBR", "holds gpt"]),
         (OTHERS, "", None, FSID, ["holds PMBR", "holds gpt"]),
+        (NONE, "", None, FSID, ["holds PMBR", "holds gpt"]),
+        (NONE, SLOT, None, FSID, ["holds PMBR", "holds gpt"]),
         (OURS, "", None, None, ["holds PMBR", "holds gpt"]),
         (None, "", "ceph-ours", FSID, []),
         (None, "", "ceph-others", FSID, ["holds LVM2_member"]),
     ],
-    ids=["our table", "a partition", "another table", "before there is a cluster", "our group", "another group"],
+    ids=[
+        "our table",
+        "a partition",
+        "another table",
+        "a table of no id",
+        "a partition in it",
+        "before there is a cluster",
+        "our group",
+        "another group",
+    ],
 )
 def test_what_the_last_osd_left_behind_is_free(python_module, tmp_path, monkeypatch, guid, slots, group, fsid, reasons):
     """A DB device whose OSDs have all left carries the next ones; a table that somebody else made is a reason."""
