@@ -59,6 +59,20 @@ def as_planned(cluster: Cluster, name: str) -> dict:
     return osd
 
 
+def test_a_disk_with_one_sector_that_cannot_be_read_is_not_called_clean(cluster: Cluster) -> None:
+    """The kernel's own target `error` 4 MiB from the beginning: wipefs and blkid then find no file system, and end well."""
+    rest = int(cluster.run("blockdev --getsz /dev/ubdf").out) - 8200
+    table = f"0 8192 linear /dev/ubdf 0\n8192 8 error\n8200 {rest} linear /dev/ubdf 8200\n"
+    cluster.run(f"mkfs.ext4 -q /dev/ubdf 1G; dmsetup create failing <<'END'\n{table}END")
+    try:
+        assert cluster.call("disks.signatures", "/dev/ubdf") == ["ext4"]
+        assert cluster.run("wipefs --no-act /dev/mapper/failing; blkid -p /dev/mapper/failing", check=False).out == ""
+        assert "Input/output error" in str(cluster.call("disks.signatures", "/dev/mapper/failing"))
+    finally:
+        cluster.run("dmsetup remove failing; wipefs --all --quiet /dev/ubdf")
+    assert cluster.call("disks.signatures", "/dev/ubdf") == []
+
+
 def test_the_way_is_lvm_where_the_kernel_has_device_mapper(cluster: Cluster) -> None:
     disks = {**cluster.disk("ubdb"), **cluster.disk("ubde")}
     cluster.tell(osds=profile("ubdb", "bare", **{"class": "nvme"}), disks=disks)
