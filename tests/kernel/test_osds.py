@@ -60,7 +60,7 @@ def as_planned(cluster: Cluster, name: str) -> dict:
 
 
 def test_a_disk_with_one_sector_that_cannot_be_read_is_not_called_clean(cluster: Cluster) -> None:
-    """The kernel's own target `error` 4 MiB from the beginning: wipefs and blkid then find no file system, and end well."""
+    """The kernel's target `error` lies 4 MiB from the beginning: wipefs and blkid find no file system, and end well."""
     rest = int(cluster.run("blockdev --getsz /dev/ubdf").out) - 8200
     table = f"0 8192 linear /dev/ubdf 0\n8192 8 error\n8200 {rest} linear /dev/ubdf 8200\n"
     cluster.run(f"mkfs.ext4 -q /dev/ubdf 1G; dmsetup create failing <<'END'\n{table}END")
