@@ -163,6 +163,6 @@ def _refresh(paths: site.Site, built: generation.Generation, changed: bool) -> l
     lost = set(named.known(paths)) & set(minions.ours(__opts__))
     asked = sorted({*built.members["all"], *lost})
     done = None if changed else early.told(__opts__, asked, parts.REFRESH.function)
-    refreshed = done or jobs.ask(__opts__, asked, parts.REFRESH.function, [True, 30], object)
+    refreshed = done or jobs.ask(__opts__, asked, parts.REFRESH.function, jobs.REFRESH, object)
     lines = by_host((minion, "does not answer; it fetches its pillar when it starts") for minion in refreshed.silent)
     return [*lines, *replies.lines(refreshed.failed)]

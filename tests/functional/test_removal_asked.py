@@ -16,7 +16,7 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import named
 from proposals.text.errors import ProposalError
-from runners.engine.asking import minions
+from runners.engine.asking import jobs, minions
 from runners.engine.cluster import health
 from runners.engine.removal import departure, draining
 from runners.engine.runs import stage_lock
@@ -619,8 +619,8 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
     opts = {**master.opts(), "file_client": "local"}
     paths = site(opts)
     paths.served.unlink()
-    for function in ("host_keys_inspect", "saltutil_refresh_pillar"):
-        setattr(cluster, function, lambda minion, *words: {})
+    cluster.host_keys_inspect, waits = (lambda minion, *words: {}), []
+    cluster.saltutil_refresh_pillar = lambda minion, wait, seconds: waits.append(seconds) or {}
     runners = master.runners(file_client="local")
     for policy, leaves in ((POLICY, False), (WITHOUT, True)):
         atomic.write(paths.proposals / "policy.cfg", policy)
@@ -628,6 +628,7 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
         assert done.get("retcode", 0) == 0, done
         assert paths.served.exists() and "node4" in json.loads(paths.served.read_text())
         assert bool(runners["removal.check"](test=True)["items"]) is leaves
+    assert min(waits) > jobs.WAITING  # each host has its pillar when configure has ended, the last of a share too
     before = paths.served.stat()
     assert "nothing changed" in runners["policy.push"]()["text"]
     assert paths.served.stat().st_mtime_ns == before.st_mtime_ns

@@ -142,6 +142,7 @@ def test_lines_that_are_left_out_are_counted():
         ("saltutil.refresh_pillar", 100, 30),
         (["saltutil.refresh_pillar"], 1000, 200),
         ("state.apply", 300, 60),
+        ("state.sls", 300, 60),
     ],
 )
 def test_who_fetches_a_pillar_beside_many_others_is_given_time(functions, count, seconds):
@@ -155,6 +156,7 @@ def test_who_fetches_a_pillar_beside_many_others_is_given_time(functions, count,
         (["saltutil.refresh_pillar"], 1000, 2, 3),
         ("state.apply", 1000, 64, 1),  # worker_threads: 5
         ("state.apply", 0, 2, 1),
+        ("state.sls", 1000, 2, 3),
         ("disks.inspect", 5000, 1, 1),
     ],
 )

@@ -22,10 +22,11 @@ from runners.engine.asking import minions, taking_part
 
 # For these the master compiles the pillar of each minion, and takes so many seconds for each of many that ask at
 # once, if it is small: proposals/validation/master_load.py has more.
-FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply", "host_states.differing"}, 0.2
+FETCHING, PILLAR = {"saltutil.refresh_pillar", "state.apply", "state.sls", "host_states.differing"}, 0.2
 # A minion that has waited so many seconds for its pillar asks again, and the master compiles both: of its
 # request_channel_timeout, 60 (salt/config/__init__.py), two thirds.
 WAITING = 40
+REFRESH = [True, 60]  # of saltutil.refresh_pillar: it ends when the pillar is there, or after those 60 seconds
 # Bytes of what one job says of its hosts: all of them get it, and Salt repeats it in the return of each.
 SAID = 1 << 16
 # What Salt's client raises where no master takes a job, or not this user's.

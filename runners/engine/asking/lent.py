@@ -36,6 +36,6 @@ def lent(opts: Mapping, hosts: Collection[str], use: str, text: str) -> Iterator
 def _tell(opts: Mapping, paths: Site, hosts: Collection[str], use: str, text: str | None) -> None:
     for host in hosts:
         key_store.lend(paths, host, use, text)
-    refreshed = jobs.ask(opts, hosts, "saltutil.refresh_pillar", [True, 30], object)
+    refreshed = jobs.ask(opts, hosts, "saltutil.refresh_pillar", jobs.REFRESH, object)
     if refreshed.problems and text is not None:
         raise ProposalError("\n".join(replies.lines(refreshed.problems)))

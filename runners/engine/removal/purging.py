@@ -183,7 +183,7 @@ def _archive(opts: Mapping, begun: Record, tell: Tell) -> list[str]:
     paths = site(opts)
     tell(f"what the master kept is laid aside in {paths.purged / begun.fsid}")
     retiring.archive(paths, begun.fsid, str(uuid.uuid4()))
-    told = jobs.ask(opts, list(begun.hosts), "saltutil.refresh_pillar", [True, 60], object)
+    told = jobs.ask(opts, list(begun.hosts), "saltutil.refresh_pillar", jobs.REFRESH, object)
     notes = [f"{line}; its pillar is fresh when it is started again" for line in replies.lines(told.problems)]
     atomic.move(paths.purge, _archived(opts, begun.fsid))
     return notes + retiring.kept(paths, begun.fsid)
