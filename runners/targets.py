@@ -138,7 +138,7 @@ def left(
             raise
         known = None
     lines = left_out.judged(note.get("left", {}), note.get("failed", ()), known, note.get("maintenance", ()))
-    text = "\n".join(line.text() for line in lines)
+    text = "\n".join(summary.of_left(lines))
     findings: dict[str, Any] = {"findings": [line.as_dict() for line in lines]}
     if changed is not None and not test:
         told = summary.lines(changed, lines, note.get(daemon_restart.WAITING))

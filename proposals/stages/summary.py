@@ -24,13 +24,20 @@ def lines(
     """
     texts = [f"{CHANGED}{step}: {several(list(names), 'more')}".rstrip(": ") for step, names in changed.items()]
     texts = texts or [NOTHING]
-    texts += [line.text() for line in left[:MANY]]
-    if more := left[MANY:]:
-        texts.append(f"{counted(len({host for line in more for host in line.hosts}), 'more host')}: left out too")
+    texts += of_left(left)
     if daemons := [daemon for names in (waiting or {}).values() for daemon in names]:
         hosts = counted(len(waiting or {}), "host")
         texts.append(f"waits for a restart: {several(daemons, 'more daemons')} of {hosts}; {RESTART}")
     return texts
+
+
+def of_left(left: Sequence[Left]) -> list[str]:
+    """Return what was left out; of more than ``MANY`` lines the further ones are counted."""
+    more = {host for line in left[MANY:] for host in line.hosts}
+    return [
+        *(line.text() for line in left[:MANY]),
+        *([f"{counted(len(more), 'more host')}: left out too"] if more else []),
+    ]
 
 
 def of_changes(text: str) -> bool:

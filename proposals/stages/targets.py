@@ -9,7 +9,7 @@ from typing import Any
 from proposals.stages import replies
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import nearest, shown
-from proposals.text.notes import several
+from proposals.text.notes import by_host, several
 
 MARKS = re.compile(r"\[[^\]]*\]|[*?]")  # of a glob
 SILENT = "does not answer"
@@ -102,12 +102,8 @@ def began(note: Note, expected: Collection[str], answered: int) -> str:
     if note.get("only"):
         hosts = note["hosts"]
         lines.insert(0, f"only={shown(note['only'])}: {len(hosts)} of {len(expected)} hosts: {several(hosts)}")
-    reasons: dict[str, list[str]] = {}
-    for minion, why in sorted(note["left"].items()):
-        reasons.setdefault(why, []).append(minion)
-    return "\n".join(
-        [*lines, *(f"{several(left)}: {why}; the stage goes on without it" for why, left in reasons.items())]
-    )
+    left = ((minion, f"{why}; the stage goes on without it") for minion, why in sorted(note["left"].items()))
+    return "\n".join([*lines, *by_host(left)])
 
 
 def failures(answers: Mapping[str, Any], test: bool = False) -> dict[str, str]:
@@ -133,11 +129,8 @@ def _reason(answer: Any, test: bool) -> str:
 
 
 def left_from_here(failed: Mapping[str, str]) -> str:
-    """Return what is said of hosts that failed in a step and are left out of what follows; one line for each reason."""
-    minions: dict[str, list[str]] = {}
-    for minion, why in failed.items():
-        minions.setdefault(why, []).append(minion)
-    return "\n".join(f"{several(names)}: left out from here on: {why}" for why, names in minions.items())
+    """Return what is said of hosts that failed in a step and are left out of what follows."""
+    return "\n".join(by_host((minion, f"left out from here on: {why}") for minion, why in failed.items()))
 
 
 def leave(note: Note, step: str, hosts: Collection[str], failed: Mapping[str, str]) -> Note:

@@ -150,8 +150,8 @@ def state(
     if not __opts__["test"]:
         _refuse_test_mode(ret)
     ret["changed"] = _changed(ret["changes"].get("ret", {}))
-    if len(taking) > FEW and ret["comment"].startswith("States ran successfully"):  # and on which, each by name
-        ret["comment"] = f"{len(taking)} hosts, {len(ret['changed'])} changed"
+    if len(taking) > FEW:
+        ret["comment"] = _counted(ret, len(taking))
     if ret["result"] is False and go_on:
         answers = ret["changes"].get("ret", {})
         left = _runners()["targets.leave"](step=name, among=taking, answers=answers)
@@ -177,6 +177,19 @@ def _applied(name: str, taking: Sequence[str], sls: str | Sequence[str], pillar:
     result = next(each for each in (False, None, True) if each in [ret["result"] for ret in rets])
     said = dict.fromkeys(ret["comment"] for ret in rets if ret["result"] is result)
     return {**rets[0], "result": result, "changes": {"ret": answers} if answers else {}, "comment": "\n".join(said)}
+
+
+def _counted(ret: Mapping, count: int) -> str:
+    """What is said of many hosts in place of Salt's words, which name each that failed or changed."""
+    from proposals.stages import targets
+    from proposals.text.notes import by_host
+
+    if ret["comment"].startswith("States ran successfully"):
+        return f"{count} hosts, {len(ret['changed'])} changed"
+    failed = targets.failures(ret["changes"].get("ret", {}), test=True)
+    if not failed or not ret["comment"].startswith("Run failed on minions"):
+        return str(ret["comment"])
+    return "\n".join([f"{len(failed)} of {count} hosts failed", *by_host(failed.items())])
 
 
 def _refuse_test_mode(ret: dict) -> None:

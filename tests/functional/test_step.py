@@ -112,7 +112,18 @@ def test_of_several_jobs_one_that_fails_does_not_hold_back_the_others_and_is_tol
 
 def test_what_failed_is_told_as_salt_tells_it(state):
     answers = {"result": False, "changes": {"ret": {}}, "comment": "Run failed on minions: osd001"}
-    assert state(HOSTS, answers)["comment"] == "Run failed on minions: osd001"
+    assert state(HOSTS[:3], answers)["comment"] == "Run failed on minions: osd001"
+
+
+def test_many_that_failed_each_for_its_own_reason_are_counted(state):
+    """As beside ``salt '*' state.apply``: Salt names each of them, and has a line for each."""
+    busy = {host: [f"The function state.apply is running as PID {pid}"] for pid, host in enumerate(HOSTS)}
+    said = "\n".join(f"Minion {host} returned errors: {text}" for host, (text,) in busy.items())
+    comment = f"Run failed on minions: {', '.join(HOSTS)}\n{said}"
+    ret = state(HOSTS, {"result": False, "changes": {"ret": busy}, "comment": comment})
+    lines = ret["comment"].splitlines()
+    assert ret["result"] is False and lines[0] == "300 of 300 hosts failed" and len(lines) == 12
+    assert lines[1] == "osd000: The function state.apply is running as PID 0" and max(map(len, lines)) < 200
 
 
 CRASHED = "The minion function caused an exception: Traceback (most recent call last):\nOSError: no space"

@@ -12,12 +12,14 @@ from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
-from proposals.stages import lines, orchestrations, plan_steps, presence, replies
+from proposals.stages import lines, orchestrations, plan_steps, presence, replies, targets
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
 from proposals.validation import check
+from runners import targets as runner
 from runners.engine.asking import jobs, minions
 from runners.engine.removal import departure
+from runners.engine.runs import stage_lock
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
 SAME = "osd0000, osd0001 and 998 more hosts"
@@ -73,6 +75,8 @@ def test_a_state_whose_module_a_host_lacks_is_planned_by_its_name():
         presence.missing("prep", HOSTS[1:], HOSTS).splitlines(),
         orchestrations.named({host: [{"fun": "state.sls", "what": "x", "jid": "1"}] for host in HOSTS}).splitlines(),
         minions.listed(HOSTS).splitlines(),
+        targets.began({"hosts": HOSTS, "left": {host: f"{host} is odd" for host in HOSTS}}, HOSTS, 0).splitlines(),
+        targets.left_from_here({host: f"{host} is odd" for host in HOSTS}).splitlines(),
         tables.printed(
             tables.policy,
             {"lines": [], "targets": {f"cluster/{host}.sls": {f"role-a/cluster/{host}.sls": {}} for host in HOSTS}},
@@ -89,11 +93,23 @@ def test_a_state_whose_module_a_host_lacks_is_planned_by_its_name():
         "silent",
         "left jobs",
         "managed",
+        "left at first",
+        "left later",
         "policy",
     ],
 )
 def test_no_answer_is_longer_than_a_screen(said):
     assert len(said) <= 15 and max(map(len, said)) <= WIDE, said
+
+
+def test_what_was_left_out_is_counted_where_no_summary_is_made(monkeypatch):
+    """As ``stage.plan deploy`` shows it."""
+    note = {"left": {host: f"failed in x: {host} is odd" for host in HOSTS}, "failed": HOSTS}
+    monkeypatch.setattr(stage_lock, "own", lambda _: note)
+    monkeypatch.setattr(runner, "__opts__", {}, raising=False)
+    said = runner.left(test=True)
+    assert len(said["text"].splitlines()) == 11 and said["text"].endswith("\n990 more hosts: left out too")
+    assert len(said["findings"]) == 1000
 
 
 def test_few_hosts_are_told_one_by_one():
