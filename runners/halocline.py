@@ -13,7 +13,7 @@ from proposals.stages import replies
 from proposals.text import topics
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import nearest, shown
-from proposals.text.notes import several
+from proposals.text.notes import by_host, several
 from proposals.validation import installation
 from runners.engine import answer
 from runners.engine.asking import minions
@@ -48,17 +48,21 @@ def version(**_: Any) -> answer.Answer:
     }
     if same := [minion for minion, each in told.items() if not each["differing"]]:
         lines.append(f"{several(same)}: the {len(served)} parts that the master serves")
-    for minion, each in told.items():
-        if each["differing"]:
-            lines.append(
-                f"{minion}: halocline {each['halocline']}, {len(each['differing'])} of {len(served)} parts are not the "
-                f"master's ({each['differing'][0]} …): {replies.SYNC}"
-            )
-    problems = [
-        f"{minion}: {why}" for minion, why in sorted({**failed, **dict.fromkeys(silent, replies.SILENT)}.items())
-    ]
+    lines += by_host(
+        (
+            minion,
+            f"halocline {each['halocline']}, {len(each['differing'])} of {len(served)} parts are not the master's "
+            f"({each['differing'][0]} …): {replies.SYNC}",
+        )
+        for minion, each in told.items()
+        if each["differing"]
+    )
+    wrong = sorted({**failed, **dict.fromkeys(silent, replies.SILENT)}.items())
+    problems = [f"{minion}: {why}" for minion, why in wrong]
     status = 1 if problems or len(same) < len(told) else 0
-    return answer.Answer("\n".join(lines + problems), {"master": here, "minions": told, "problems": problems}, status)
+    return answer.Answer(
+        "\n".join([*lines, *by_host(wrong)]), {"master": here, "minions": told, "problems": problems}, status
+    )
 
 
 @answer.answers

@@ -19,6 +19,8 @@ from runners.engine.master import compiled
 from runners.engine.runs import one_at_a_time, stage_lock
 
 DISKS = "'salt-run policy.check --out json' names each of these disks"
+REMOVAL = "see 'salt-run stage.plan removal', after ceph.stage.configure"
+LEAVES = f"'salt-run policy.show --out json' names each; {REMOVAL}"
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
 
 
@@ -36,7 +38,7 @@ def show(**_: Any) -> answer.Answer:
     resolved = policy.resolve(paths.proposals)
     shown = {**resolved.as_dict(), "warnings": list(resolved.warnings)}
     shown["leaves"] = _leaves(paths, resolved.contents)
-    lines = [tables.printed(tables.policy, shown).rstrip(), *shown["warnings"], *shown["leaves"]]
+    lines = [tables.printed(tables.policy, shown).rstrip(), *shown["warnings"], *cut(shown["leaves"], LEAVES)]
     return answer.Answer("\n".join(lines), shown)
 
 
@@ -139,7 +141,7 @@ def _leaves(paths: site.Site, contents: Mapping[str, Mapping[str, dict]]) -> lis
     """What generations that were served named and policy.cfg does not: a stage of its own takes it away."""
     files = {target: merging.merge(sources.values()) for target, sources in contents.items()}
     lines = named.leaves(named.known(paths), files)
-    return [*lines, "see 'salt-run stage.plan removal', after ceph.stage.configure"] if lines else []
+    return [*lines, REMOVAL] if lines else []
 
 
 def _served(paths: site.Site) -> dict[str, str]:

@@ -8,6 +8,7 @@ from proposals.services import client_keys
 from proposals.services.service import Service
 from proposals.stages import plan_steps, replies
 from proposals.text.names import shown
+from proposals.text.notes import FEW, by_host, several
 
 KEEPALIVED = "ceph-rgw-keepalived.service"  # moves the address of rgw_frontend among its hosts
 
@@ -40,7 +41,7 @@ class AppliedPart:
     def _changed(self) -> str:
         hosts = [minion for minion, states in (self.changes if self.would is None else self.would).items() if states]
         word = "changed" if self.would is None else "would change"
-        return f"{', '.join(sorted(hosts))} {word}" if hosts else f"nothing {word}"
+        return f"{several(sorted(hosts), most=FEW)} {word}" if hosts else f"nothing {word}"
 
 
 def applied(
@@ -55,12 +56,14 @@ def applied(
     test
         Whether it was in test mode.
     """
-    changes, failed, warned = {}, list(problems), []
+    changes: dict[str, object] = {}
+    wrong, warns = [], []
     for minion, states in sorted(answers.items()):
-        failed += [f"{minion}: {line}" for line in replies.failures(states, test)]
-        warned += [f"{minion}: {line}" for state in states.values() for line in state.get("warnings", ())]
+        wrong += [(minion, line) for line in replies.failures(states, test)]
+        warns += [(minion, line) for state in states.values() for line in state.get("warnings", ())]
         if changed := {state["__id__"] for state in states.values() if state["changes"]}:
             changes[minion] = sorted(changed)
+    failed, warned = [*problems, *by_host(wrong)], by_host(warns)
     if test:
         return AppliedPart(what, failed=failed, warned=warned, would=plan_steps.by_minion(answers))
     return AppliedPart(what, changes, failed, warned=warned)
@@ -80,7 +83,7 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
         if running["generation"] != generation:
             has = shown(running["generation"] or "none")
             lines.append(
-                f"{minion}: its pillar is of generation {has}, expected {generation}: run ceph.stage.configure again"
+                (minion, f"its pillar is of generation {has}, expected {generation}: run ceph.stage.configure again")
             )
         ports = {int(port): str(process) for port, process in running["ports"]}
         for name, step in steps.items():
@@ -88,11 +91,9 @@ def problems(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping], gener
                 names = process.split(" or ")  # a program has another name with each family
                 holder = ports.get(int(port), names[0])
                 if holder not in names:
-                    lines.append(
-                        f"{minion}: port {port}, which {name} needs for {process}, is held by {shown(holder)}: end "
-                        "that, or give the service another port"
-                    )
-    return lines + _addresses(steps, answers)
+                    said = f"port {port}, which {name} needs for {process}, is held by {shown(holder)}"
+                    lines.append((minion, f"{said}: end that, or give the service another port"))
+    return by_host(lines) + _addresses(steps, answers)
 
 
 def _addresses(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
@@ -119,19 +120,19 @@ def left(wanted: Iterable[Service], steps: Mapping[str, Mapping], answers: Mappi
             for minion, running in sorted(answers.items()):
                 for unit in running["units"] if minion not in parts.get(part, ()) else ():
                     if any(fnmatch(unit, glob) for glob in globs):
+                        said = f"{shown(unit)} runs, and policy.cfg gives this host no role of it"
                         lines.append(
-                            f"{minion}: {shown(unit)} runs, and policy.cfg gives this host no role of it: left alone; "
-                            "'salt-run stage.plan removal' lists what would leave"
+                            (minion, f"{said}: left alone; 'salt-run stage.plan removal' lists what would leave")
                         )
-    return lines + _keyrings(steps, answers)
+    return by_host(lines) + _keyrings(steps, answers)
 
 
 def _keyrings(steps: Mapping[str, Mapping], answers: Mapping[str, Mapping]) -> list[str]:
     """Keyrings of ``ceph_keys`` on hosts that it does not name."""
     keys = steps.get("clients", {}).get("cluster", {}).get("keys", {})
-    return [
-        f"{minion}: {path} is there, and ceph_keys does not name this host for {entity}: left alone"
+    return by_host(
+        (minion, f"{path} is there, and ceph_keys does not name this host for {entity}: left alone")
         for entity, hosts in keys.items()
         for minion, running in sorted(answers.items())
         if minion not in hosts and (path := client_keys.path(entity)) in running.get("keyrings", ())
-    ]
+    )

@@ -15,6 +15,7 @@ from saltmaster import Master
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs
+from runners.engine.asking import minions as asking
 from runners.engine.looks import installed
 
 
@@ -67,6 +68,19 @@ def test_older_parts_and_silence_are_told_by_version_and_doctor(master, minions)
     assert len(done["minions"]["node1"]["differing"]) > 100 and "node3: does not answer" in done["problems"][0]
     found = checks(master.runners(output="json")["halocline.doctor"]())
     assert found.keys() == {"parts", "silent"} and found["parts"]["minions"] == ("node1",)
+
+
+def test_many_minions_that_lack_what_the_master_has_are_counted(master, minions, monkeypatch):
+    """As after an update of the master, before prep."""
+    old = {**minions.pop("node3"), "parts": {"modules/disks.py": "old"}}
+    hosts = [f"osd{number:04}" for number in range(1000)]
+    minions |= dict.fromkeys(hosts[:600], old)
+    monkeypatch.setattr(asking, "ours", lambda opts: [*hosts, "node1", "node2"])
+    text = master.runners()["halocline.version"]()["text"].splitlines()
+    assert len(text) < 10 and "osd0000, osd0001 and 598 more hosts: halocline 0.1.0" in text[2]
+    assert text[3].startswith("osd0600, osd0601 and 398 more hosts: does not answer")
+    data = master.runners(output="json")["halocline.version"]()
+    assert len(data["minions"]) == 602 and len(data["problems"]) == 400
 
 
 def test_a_file_of_the_site_in_place_of_ours_is_what_minions_are_to_have(master, minions):

@@ -614,6 +614,17 @@ def test_only_the_stage_removal_takes_its_arguments(runners, configure):
     assert "gone= is of the stage removal alone" in runners["stage.plan"]("configure", gone="node4")["error"]
 
 
+def test_many_hosts_that_policy_cfg_names_no_more_are_counted(master, configure, monkeypatch):
+    """As where the one line of its storage hosts is commented out."""
+    every = [f"would leave: osd{number:04}: 9 OSDs" for number in range(1000)]
+    monkeypatch.setattr(named, "leaves", lambda *_: every)
+    configure(POLICY)
+    text = master.runners()["policy.show"]()["text"].splitlines()
+    (more,) = (line for line in text if line.startswith("and 991 more: "))
+    assert len(text) < 40 and "--out json" in more and "stage.plan removal" in more
+    assert master.runners(output="json")["policy.show"]()["leaves"][:1000] == every
+
+
 def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypatch):
     """Also where the generation that named it is pruned: then nobody else would know that it is ours."""
     opts = {**master.opts(), "file_client": "local"}

@@ -12,6 +12,7 @@ from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
+from proposals.services import service_answers, table
 from proposals.stages import lines, orchestrations, plan_steps, presence, replies, targets
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
@@ -100,6 +101,32 @@ def test_a_state_whose_module_a_host_lacks_is_planned_by_its_name():
 )
 def test_no_answer_is_longer_than_a_screen(said):
     assert len(said) <= 15 and max(map(len, said)) <= WIDE, said
+
+
+ODD = {"result": False, "__id__": "x", "changes": {}, "__run_num__": 0}
+APPLIED = {host: {"a": {**ODD, "comment": f"{host} is odd", "warnings": [f"{host} is old"]}} for host in HOSTS}
+CHANGED = {host: {"a": {**ODD, "result": True, "changes": {"a": 1}}} for host in HOSTS}
+RUNS = {host: {"generation": f"g-{host}", "ports": [], "units": ["ceph-mds@a.service"]} for host in HOSTS}
+
+
+@pytest.mark.parametrize(
+    ("said", "most"),
+    [
+        (service_answers.applied("modules", APPLIED, []).text().splitlines(), 22),
+        (service_answers.applied("modules", CHANGED, []).text().splitlines(), 1),
+        (service_answers.applied("modules", CHANGED, [], test=True).text().splitlines(), 1),
+        (service_answers.problems({}, RUNS, "g"), 11),
+        (service_answers.left(table.named("cephfs"), {}, RUNS), 1),
+    ],
+    ids=["failed and warned", "changed", "would change", "pillars", "lost their role"],
+)
+def test_what_services_and_a_sync_say_of_many_hosts_is_counted(said, most):
+    assert len(said) <= most and max(map(len, said)) <= WIDE, said[:3]
+
+
+def test_a_part_names_few_hosts_that_changed():
+    few = dict(list(CHANGED.items())[:10])
+    assert service_answers.applied("modules", few, []).text() == f"modules: {', '.join(HOSTS[:10])} changed"
 
 
 def test_what_was_left_out_is_counted_where_no_summary_is_made(monkeypatch):
