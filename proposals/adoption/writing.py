@@ -60,8 +60,8 @@ def written(hosts: Sequence[Host], cluster: Cluster, master: str) -> Written:
 def taken_keys(hosts: Sequence[Host], cluster: Cluster) -> dict[str, str]:
     """Return the keys that the master takes: those that deploy gives hosts. All others stay the cluster's alone."""
     managers = {f"mgr.{host.hostname}" for host in hosts if host.hostname in cluster.managers}
-    servers = {f"mds.{host.hostname}" for host in hosts if host.minion in serving.servers(hosts, cluster)}
-    served = serving.gateways(hosts, cluster)
+    serve, served = set(serving.servers(hosts, cluster)), serving.gateways(hosts, cluster)
+    servers = {f"mds.{host.hostname}" for host in hosts if host.minion in serve}
     servers |= {f"client.rgw.{host.hostname}" for host in hosts if host.minion in served}
     ours = managers | servers | (secrets.CAPS.keys() - {"mgr."})
     return {name: key for name, key in sorted(cluster.keys.items()) if name in ours}

@@ -41,6 +41,7 @@ class Progress:
         self.asked: set[str] = set()
         self.left: set[str] = set()
         self.osds: dict[str, Osds] = {}
+        self.all = Osds()  # of all hosts
         self.tenths = 0  # of the step's OSDs that were told
         self.folded: list[Record] = []  # hosts without a line of their own
 
@@ -77,7 +78,7 @@ class Progress:
 
     def share(self) -> float:
         """How many steps are through, and which share of this one."""
-        osds = self._all()
+        osds = self.all
         through, of = (osds.through, osds.of) if osds.of else (len(self.asked) - len(self.left), len(self.asked))
         return max(0, self.place()[0] - 1) + (through / of if of else 0)
 
@@ -87,7 +88,7 @@ class Progress:
 
     def text(self, now: float) -> str:
         """What a person reads of the step while it goes on, below its name."""
-        osds = self._all()
+        osds = self.all
         words = [] if self.step else ["sees who answers"]
         words += [f"{len(self.asked) - len(self.left)} of {len(self.asked)}"] if self.asked else []
         words += [f"{failed} failed"] if (failed := len(_failed(self.folded))) else []
@@ -105,15 +106,12 @@ class Progress:
         osds = self.osds.get(minion)
         return f"{minion} ({osds.through} of {osds.of})" if osds else minion
 
-    def _all(self) -> Osds:
-        """The OSDs of all hosts of the step."""
-        return Osds(*(sum(counts) for counts in zip(*self.osds.values(), strict=True))) if self.osds else Osds()
-
     def _osd(self, record: Record) -> list[str]:
         """A line an OSD where they are few, one for each tenth of them where they are many."""
         minion, own = record["minion"], Osds(record["made"], record["failed"], record["of"])
-        self.osds[minion] = own
-        osds = self._all()
+        each = zip(self.all, own, self.osds.get(minion, Osds()), strict=True)
+        self.osds[minion], self.all = own, Osds(*(count + now - before for count, now, before in each))
+        osds = self.all
         tenths = 10 * osds.through // osds.of if osds.of else 0
         if not own.through or (osds.of > MANY and tenths <= self.tenths):
             return []

@@ -67,8 +67,9 @@ class Replies(NamedTuple):
 
     def of(self, minions: Collection[str]) -> "Replies":
         """Return the replies of some minions alone."""
-        answers = {minion: answer for minion, answer in self.answers.items() if minion in minions}
-        return Replies(answers, [problem for problem in self.problems if problem.minion in minions])
+        some = set(minions)
+        answers = {minion: answer for minion, answer in self.answers.items() if minion in some}
+        return Replies(answers, [problem for problem in self.problems if problem.minion in some])
 
     def whole(self) -> dict[str, Any]:
         """Return the answers; ProposalError that names every problem where there is one."""

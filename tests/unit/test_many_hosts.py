@@ -3,9 +3,11 @@
 import contextlib
 import dataclasses
 import json
+import time
 
 import pytest
 
+from proposals.adoption import found, serving, writing
 from proposals.cluster import failing
 from proposals.cluster.purge import told as purge_told
 from proposals.cluster.purge.disks import Disk
@@ -13,12 +15,13 @@ from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
 from proposals.services import service_answers, table
-from proposals.stages import lines, orchestrations, plan_steps, presence, replies, targets
+from proposals.stages import lines, orchestrations, plan_steps, presence, progress, replies, targets
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
 from proposals.validation import check
 from runners import targets as runner
 from runners.engine.asking import jobs, minions
+from runners.engine.looks import early
 from runners.engine.removal import departure
 from runners.engine.runs import stage_lock
 
@@ -170,6 +173,65 @@ def test_findings_of_a_check_that_have_no_line_are_counted():
     said = check.text([*findings, check.Finding("mtu", "error", (), "x", "y")], "all").splitlines()
     assert len(said) == 24 and said[21] == "error    x  [mtu]"
     assert said[20] == "error    and 990 more hosts: 'salt-run validate.show facts --out json' names each  [facts]"
+
+
+class Seen(dict):
+    """Of each host something; how often a value of it was read."""
+
+    reads = 0
+
+    def get(self, *words):
+        self.reads += 1
+        return super().get(*words)
+
+    def values(self):
+        self.reads += len(self)
+        return super().values()
+
+
+def test_an_osd_that_is_made_costs_as_much_whatever_the_number_of_hosts():
+    """A stage's watcher is told of each: of 2,000 hosts of 54 OSDs it read 200 million numbers."""
+    seen, of = progress.Progress(), {"made": 0, "failed": 0, "of": 2}
+    seen.osds = Seen()
+    for made in (0, 1, 2):
+        for host in HOSTS:
+            told = seen.take({"event": "osd", "minion": host, **of, "made": made})
+    assert told == ["  osd0999 2 of 2 OSDs; of 1000 hosts 2000 of 2000 OSDs"] and seen.osds.reads <= 3000
+    assert "2000 of 2000 OSDs" in seen.text(0) and seen.share() == 1
+    seen.take({"event": "step", "step": "next", "time": "2026-01-02T03:04:05+0000"})
+    assert "OSDs" not in seen.text(0)
+
+
+def test_metadata_servers_of_an_adopted_cluster_are_looked_for_once(monkeypatch):
+    """For each host anew, of all hosts: 2 s for 2,000 that have none."""
+    looked, hosts = [], [found.Host(host, host, None, False, {"mds": [host]}, {}, (), (), ()) for host in HOSTS[:20]]
+    cluster = found.Cluster("f", "reef", {}, (), {}, HOSTS, (), {"mds.osd0001": "k"}, {}, (), (), "")
+    monkeypatch.setattr(serving, "servers", lambda *_: looked.append(1) or ["osd0001"])
+    assert writing.taken_keys(hosts, cluster) == {"mds.osd0001": "k"} and len(looked) == 1
+
+
+class Id(str):
+    """A host's id; how often one is compared with another one."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Id.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_replies_of_many_hosts_are_not_looked_for_host_by_host(monkeypatch):
+    hosts, again = (list(map(Id, HOSTS)) for _ in range(2))
+    replied = replies.Replies(dict.fromkeys(hosts[:500], {}), [Problem(host, "x") for host in hosts[500:]])
+    told = early.Told({"a.b": replied}, [], time.time())
+    monkeypatch.setattr(early, "ask", lambda *_: told)
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "many"})
+    early.keep({}, None)
+    Id.compared = 0
+    assert replied.of(again) == replied and early.once({}, again, [], 1, 0).replies == {"a.b": replied}
+    early.keep({}, None)
+    assert Id.compared < 20_000
 
 
 def test_lines_that_are_left_out_are_counted():

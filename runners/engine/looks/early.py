@@ -80,7 +80,7 @@ def taken(opts: Mapping, asked: Collection[str], function: str) -> Told | None:
 
 
 def _of(replies: Replies, asked: Collection[str], awake: Collection[str]) -> Replies:
-    answers = {minion: answer for minion, answer in replies.answers.items() if minion in asked and minion in awake}
-    said = {each.minion: each for each in replies.problems if each.minion in awake}
+    answers, problems = replies.of(set(asked).intersection(awake))
+    said = {each.minion: each for each in problems}
     others = sorted(set(asked) - set(answers))
     return Replies(answers, [said.get(minion, Problem(minion, SILENT, True)) for minion in others])
