@@ -9,7 +9,7 @@ from runners.engine import answer
 from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import health, maintained
 from runners.engine.looks import stage_look
-from runners.engine.runs import stage_lock
+from runners.engine.runs import one_at_a_time, stage_lock
 
 INTERRUPTED = (  # how a stage sees that it is there, what takes it back and names of what, what it is
     (stage_look.NOOUT, "cluster_maintenance.end", "noout"),
@@ -99,7 +99,8 @@ def _taken_back() -> tuple[list[str], dict[str, str]]:
             continue
         stage_look.keep(__opts__, None)
         try:
-            ended = jobs.cluster(__opts__, function, kind=list)
+            with one_at_a_time.alone(__opts__, "health.before", one_at_a_time.STOPPING):  # else it is in use
+                ended = jobs.cluster(__opts__, function, kind=list)
         except ProposalError as err:
             lines.append(f"{what} of an interrupted run is not taken away: {err}")
             continue

@@ -513,6 +513,17 @@ def test_noout_that_an_interrupted_run_had_set_is_taken_away_and_told(runners, c
     assert before["changes"] == {} and "noout" not in before["text"]
 
 
+def test_noout_of_a_command_that_runs_is_not_taken_away(runners, cluster):
+    """A deploy that is begun while ``osd.migrate`` has OSDs stopped: they would be marked out, and rebuilt."""
+    cluster.flagged = ["node2"]
+    with another_stops_daemons(runners.opts):
+        before, _ = deploy(runners, cluster)
+        assert cluster.flagged == ["node2"] and before["changes"] == {}
+    assert f"noout of an interrupted run is not taken away: {BUSY}" in before["text"]
+    deploy(runners, cluster)
+    assert cluster.flagged == []
+
+
 def test_a_permission_to_delete_pools_that_was_left_is_taken_away_and_told(runners, cluster):
     cluster.deleting = ["mon_allow_pool_delete"]
     before, _ = deploy(runners, cluster)
