@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from saltmaster import CHECKOUT, Master
@@ -85,6 +86,26 @@ def test_a_minion_that_does_not_answer_is_silent(master):
     found = jobs.ask(opts, ["node1", "node4"], "test.ping", kind=bool, timeout=1)
     key.unlink()
     assert found == ({"node1": True}, [Problem("node4", SILENT, silent=True)])
+
+
+def test_where_no_key_of_them_is_accepted_nothing_stands_before_the_answer(master, capsys):
+    """Salt prints that no minion matched the target: of --out json nobody could read the rest."""
+    assert jobs.ask(master.opts(), ["gone"], "test.ping", kind=bool).silent == ["gone"]
+    assert capsys.readouterr().out == ""
+
+
+def test_a_master_whose_job_cache_takes_nothing_runs_and_is_not_said_to_be_gone(master):
+    opts = master.opts()
+    cache = Path(opts["cachedir"]) / "jobs"
+    away = cache.rename(cache.with_name("away"))
+    cache.write_text("as a full disk")
+    try:
+        with pytest.raises(ProposalError) as error:
+            jobs.ask(opts, ["node1"], "test.ping", kind=bool)
+    finally:
+        cache.unlink()
+        away.rename(cache)
+    assert f"is the disk of {opts['cachedir']} full?" in str(error.value) and "running" not in str(error.value)
 
 
 def test_a_minion_that_answers_nonsense_holds_back_only_itself(master):

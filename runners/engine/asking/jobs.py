@@ -4,10 +4,12 @@ Like all of ``runners/engine`` this is plain Python that no ``salt-run`` command
 without ``__init__.py``. Functions take the master's options first, a runner's ``__opts__``.
 """
 
+import io
 import json
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import redirect_stdout
 from types import UnionType
 from typing import Any
 
@@ -35,6 +37,7 @@ REFUSED = (
     salt.exceptions.SaltReqTimeoutError,
     salt.exceptions.AuthenticationError,
 )
+UNKEPT = "Some exception handling minion payload"  # of a master that runs, where it cannot keep a job in its cache
 
 
 def ask(
@@ -214,11 +217,17 @@ def _returned(opts: Mapping, asked: list[str], functions: str | list[str], argum
     masters.alone(opts.get("order_masters"))
     returned: dict[str, Any] = {}
     try:
-        with salt.client.get_local_client(mopts=_own(opts)) as client:
+        # Where no key of theirs is accepted Salt prints so, before the answer of --out json.
+        with redirect_stdout(io.StringIO()), salt.client.get_local_client(mopts=_own(opts)) as client:
             for share in shares(opts, functions, asked):
                 waits = {"timeout": timeout, "gather_job_timeout": patience(opts, functions, len(share))}
                 returned |= client.cmd(share, functions, arguments, tgt_type="list", full_return=True, **waits)
             return returned
     except REFUSED as err:
         said = str(err).partition(". ")[0]  # Salt goes on with advice that does not hold here
+        if UNKEPT in said:
+            cache = opts["cachedir"]
+            raise ProposalError(
+                f"the Salt master takes no jobs ({said}): is the disk of {cache} full? Its log says more"
+            ) from err
         raise ProposalError(f"the Salt master takes no jobs ({said}): is salt-master running?") from err
