@@ -14,7 +14,7 @@ pytestmark = pytest.mark.big
 STAGES = ("prep", "discovery", "configure", "deploy")
 EIGHT = ("saltmaster", "monnode1", "monnode2", "monnode3", "osdnode1", "osdnode2", "osdnode3", "osdnode4")
 FOUR = ("saltmaster", "osdnode1", "osdnode2", "osdnode3")
-# Comes again until the cluster has settled; the others are asked where there is a cluster: what an interrupted run left.
+# Comes again until the cluster has settled; others are asked where there is a cluster: what an interrupted run left.
 APART = {"cluster_health.inspect", "cluster_maintenance.end", "cluster_pools.forbid", "cluster_crush.held"}
 APART |= {"host_states.differing"}
 # One job more for all hosts that took too long for their clocks to be compared (looks/facts.py: EARLY); never one each.
