@@ -221,3 +221,10 @@ def test_services_look_at_the_hosts_of_their_own_and_ask_the_cluster_for_them(st
     assert asked[STATES] == [[*LOOKED["groups"], *own], {}, False, True]
     assert asked[CLUSTER][0] == {**stage_look.CLUSTER, "cluster_cephfs.inspect": []}
     assert asked[keys.ASKED] == [True]  # deploy's: with what monitors know
+
+
+def test_a_line_that_is_no_text_ends_no_look_at_all_hosts():
+    """Of many hosts those with the same line share one: a mapping cannot be looked up."""
+    told = Replies({f"node{number}": [{"odd": 1}] for number in range(11)}, [])
+    (line,) = stage_look.Look({}, {stage_look.DIFFERING: told}).differing()
+    assert line.startswith("node0, ") and line.endswith(": {'odd': 1}")

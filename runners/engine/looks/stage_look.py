@@ -149,5 +149,5 @@ def kept(opts: Mapping) -> Look | None:
 
 
 def _lines(looked: Replies) -> list[str]:
-    differ = [(host, line) for host, lines in looked.answers.items() for line in lines]
+    differ = [(host, str(line)) for host, lines in looked.answers.items() for line in lines]
     return [*replies.lines(looked.problems), *by_host(differ)]
