@@ -64,8 +64,8 @@ def _plain_files(folder: Path) -> list[Path]:
 def _tail(path: Path) -> str:
     """The end of a file, from the beginning of a line: what is known as secret is not seen in half of one."""
     with path.open("rb") as file:
-        if path.stat().st_size > TAIL:
-            file.seek(-TAIL - 1, os.SEEK_END)
+        if (before := path.stat().st_size - TAIL) > 0:
+            file.seek(before - 1)
             file.readline()
         return file.read().decode(errors="replace")
 

@@ -15,7 +15,6 @@ MASK = "**********"
 SHORTEST = 8  # characters: shorter words stand in innocent text as well
 BEGIN, END = r"-----BEGIN [A-Z ]*PRIVATE KEY-----", r"-----END [A-Z ]*PRIVATE KEY-----"
 PEM = re.compile(f"{BEGIN}.*?({END}|\\Z)", re.DOTALL)
-CUT = re.compile(f"\\A(?:(?!{BEGIN}).)*?{END}", re.DOTALL)  # of the end of a log that begins within one
 # Ceph's keys in base64 (src/auth/Crypto.cc: their type, a time, and 16 bytes of AES or 32 of AES-256), private keys of
 # age, user and password in an address.
 LOOKS = re.compile(
@@ -72,11 +71,17 @@ def hider(words: Iterable[str]) -> Callable[[str], str]:
     pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def hide(text: str) -> str:
-        text = PEM.sub(MASK, CUT.sub(MASK, text))  # whole: its last line may be shorter than a word
+        text = PEM.sub(MASK, _from_within(text))  # whole: its last line may be shorter than a word
         text = pattern.sub(MASK, text) if pattern else text
         return LOOKS.sub(MASK, text)  # last: of a word that a part of is masked the rest would be shown
 
     return hide
+
+
+def _from_within(text: str) -> str:
+    """A text without the rest of a private key that it begins within, as the end of a log may."""
+    before, end, after = text.partition("PRIVATE KEY-----")
+    return MASK + after if re.search(f"{END}\\Z", before + end) else text
 
 
 def every(value: Any, hide: Callable[[str], str]) -> Any:
