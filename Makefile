@@ -83,5 +83,4 @@ packages: .venv
 	$(python) srv/packages
 
 clean: .venv/lab
-	$(python) -m lab kernel down
 	$(python) -m lab down

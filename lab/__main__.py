@@ -18,5 +18,7 @@ if __name__ == "__main__":
         sys.exit(f"lab: {err}")
     except (DockerException, requests.exceptions.RequestException) as err:
         sys.exit(f"lab: Docker: {err}\nRun the same again; where it fails too, restart the Docker daemon first.")
+    except OSError as err:  # a full disk, say; what is half made the next `up` takes away
+        sys.exit(f"lab: {err}")
     except KeyboardInterrupt:
         sys.exit("lab: interrupted.")

@@ -7,12 +7,12 @@ import subprocess
 from docker import DockerClient
 from docker.errors import NotFound
 
-from lab import disks, loops
+from lab import disks, loops, store
 from lab.containers import name_of
 from lab.guest import guests
 from lab.networks import LABEL
 from lab.progress import step
-from lab.store import LABS, Lab, labs
+from lab.store import Lab, labs
 
 
 def alive(client: DockerClient | None, lab: Lab) -> bool:
@@ -38,7 +38,7 @@ def remove(client: DockerClient, name: str) -> None:
         network.remove()
     keep = frozenset(lab.name for lab in labs() if lab.name != name)
     disks.remove_all(keep)
-    subprocess.run(["rm", "-rf", "--one-file-system", str(LABS / name)], check=False)
+    subprocess.run(["rm", "-rf", "--one-file-system", str(store.LABS / name)], check=False)
 
 
 def _remove_containers(client: DockerClient, name: str) -> None:
@@ -59,7 +59,7 @@ def remove_host(client: DockerClient, lab: Lab, host: str) -> None:
 
 def left(client: DockerClient) -> set[str]:
     """Names of all labs that there is anything of: a record, files, containers, networks."""
-    found = {path.name for path in LABS.glob("*")}
+    found = {path.name for path in store.LABS.glob("*")}
     found |= {thing.labels[LABEL] for thing in client.containers.list(all=True, filters={"label": LABEL})}
     return found | {network.attrs["Labels"][LABEL] for network in client.networks.list(filters={"label": LABEL})}
 

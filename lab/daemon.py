@@ -75,7 +75,7 @@ def install_missing(programs: dict[str, str]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)  # apt waits for no other one: `make test` makes the lab ready while tests run
         quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         run("apt-get", "update", env=quiet)
-        run("apt-get", "install", "-y", "--no-install-recommends", *missing, env=quiet)
+        run("apt-get", "install", "-y", "--no-remove", "--no-install-recommends", *missing, env=quiet)
 
 
 def _start() -> DockerClient:

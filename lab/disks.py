@@ -8,10 +8,10 @@ import json
 import os
 from pathlib import Path
 
-from lab import identity, loops
+from lab import identity, loops, store
 from lab.cluster import Model, Node
 from lab.commands import run
-from lab.store import LABS, Lab
+from lab.store import Lab
 
 BOOT_OFFSET, BOOT_SIZE = 1 << 20, 512 << 20  # a boot disk's only partition: small, so nothing much is written
 
@@ -77,8 +77,8 @@ def write_list(lab: Lab, host: str) -> None:
 def remove_all(keep: frozenset[str]) -> list[str]:
     """Detach every loop device below the labs' folder but those of labs to keep; returns what was detached."""
     gone = []
-    for path, name in loops.attached(LABS).items():
-        if path.relative_to(LABS).parts[0] not in keep:
+    for path, name in loops.attached(store.LABS).items():
+        if path.relative_to(store.LABS).parts[0] not in keep:
             loops.detach(name)
             gone.append(name)
     return gone

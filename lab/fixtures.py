@@ -19,7 +19,7 @@ from lab.errors import LabError
 from lab.guest import guests
 from lab.guest.guests import Guest
 from lab.session import Session
-from lab.store import CHECKOUT
+from lab.store import CHECKOUT, labs
 
 KEEP = os.environ.get("HALOCLINE_LAB_KEEP") == "1"
 STARTED: dict[str, Session] = {}  # of the whole session, whichever folders' tests ask
@@ -42,7 +42,7 @@ def lab() -> Iterator[Callable[[str], Session]]:
         if name not in STARTED:
             for other in SAME_NETWORKS & STARTED.keys() if name in SAME_NETWORKS else ():
                 down(other)
-            if not KEEP:
+            if not KEEP and ours(name):
                 lab_command("down", name)
             done = lab_command("up", which)
             assert done.returncode == 0, done.stderr
@@ -52,6 +52,11 @@ def lab() -> Iterator[Callable[[str], Session]]:
     yield bring
     for name in list(STARTED):
         down(name)
+
+
+def ours(name: str) -> bool:
+    """Whether a lab may be made anew: `up` refuses that of another checkout, which somebody may work with."""
+    return all(each.ours or not Path(each.checkout).is_dir() for each in labs() if each.name == name)
 
 
 def down(name: str) -> None:

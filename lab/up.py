@@ -139,6 +139,8 @@ def down(name: str | None) -> None:
     Raises LabError where there is nothing of that name.
     """
     with locked():
+        if name is None:
+            guests.remove_lone()
         client = daemon.running()
         if client is None and shutil.which("dockerd"):
             client = daemon.ensure()  # a dead daemon's containers can only be removed by a living one
@@ -153,7 +155,5 @@ def down(name: str | None) -> None:
                 clean.remove(client, lab)
         if not labs():
             limits.put_back()
-        if name is None:
-            guests.remove_lone()
-            for lab, checkout in others.items():
-                say(f"{lab} of {checkout} still runs: `python -m lab down {lab}` ends it.")
+        for lab, checkout in others.items() if name is None else ():
+            say(f"{lab} of {checkout} still runs: `python -m lab down {lab}` ends it.")

@@ -19,7 +19,7 @@ from lab.errors import LabError
 from lab.guest import base, process
 from lab.networks import bridge
 from lab.progress import step
-from lab.store import ROOT, Lab
+from lab.store import CHECKOUT, ROOT, Lab, labs
 
 GUESTS = ROOT / "guests"
 MEMORY = 1024  # MiB; two OSDs with a monitor want 2048
@@ -37,6 +37,7 @@ class Guest:
     pid: int = 0
     lab: str | None = None
     address: str | None = None
+    checkout: str = str(CHECKOUT)  # whose it is
 
     @property
     def folder(self) -> Path:
@@ -183,9 +184,10 @@ def remove_all_of(lab: str) -> None:
 
 
 def remove_lone() -> None:
-    """Take away every guest that is on no lab's network."""
-    on_labs = {guest.name for guest in guests() if guest.lab}
-    for name in set(names()) - on_labs:
+    """Take away every guest on the network of no lab that there is, but none that runs for another checkout."""
+    known = {lab.name for lab in labs()}
+    stay = {each.name for each in guests() if each.lab in known or (each.alive and each.checkout != str(CHECKOUT))}
+    for name in set(names()) - stay:
         remove(name)
 
 

@@ -1,5 +1,6 @@
 """Bad words and bad cluster files at the lab's command line: one message each, before anything is made."""
 
+import errno
 import runpy
 import subprocess
 import sys
@@ -64,3 +65,15 @@ def test_a_docker_daemon_that_fails_is_one_message(monkeypatch: pytest.MonkeyPat
         runpy.run_module("lab", run_name="__main__")
     said = str(ended.value)
     assert said.startswith("lab: Docker: ") and "no time for that" in said and "Run the same again" in said
+
+
+def test_a_full_disk_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(words: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/halocline-lab/labs/tiny/lab.json.new")
+
+    monkeypatch.setattr(cli, "main", full)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("lab", run_name="__main__")
+    assert str(ended.value) == (
+        "lab: [Errno 28] No space left on device: '/var/lib/halocline-lab/labs/tiny/lab.json.new'"
+    )

@@ -99,6 +99,25 @@ def test_only_a_guest_is_taken_away(name: str, tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "guests/g1").is_dir() and (tmp_path / "labs/tiny").is_dir()
 
 
+def test_a_guest_that_another_checkout_or_a_lab_uses_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [
+        guests.Guest("own", ""),
+        guests.Guest("used", "", checkout="/other"),
+        guests.Guest("left", "", checkout="/other"),
+        guests.Guest("inlab", "", lab="guests", checkout="/other"),
+        guests.Guest("orphan", "", lab="gone"),
+    ]
+    monkeypatch.setattr(guests, "GUESTS", tmp_path)
+    for each in known:
+        each.save()
+    monkeypatch.setattr(guests, "labs", lambda: [Lab("guests", "/other", "")])
+    monkeypatch.setattr(guests.process, "alive", lambda folder, pid: folder.name in ("own", "used"))
+    removed: list[str] = []
+    monkeypatch.setattr(guests, "remove", removed.append)
+    guests.remove_lone()
+    assert sorted(removed) == ["left", "orphan", "own"]
+
+
 def test_a_lab_that_lost_a_guest_is_not_whole(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.complete = True
     made = [Mock(labels={"halocline.host": host.name}, status="running") for host in lab.cluster.containers]

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from lab import base, containers, daemon, image, salt, up
+from lab import base, clean, containers, daemon, disks, fixtures, image, loops, salt, store, up
 from lab.cluster import parse, read
 from lab.errors import LabError
+from lab.store import CHECKOUT, Lab
 
 TINY = parse("tiny", read("tiny")[1])
 WANTED = "etc/systemd/system/multi-user.target.wants"
@@ -75,3 +76,29 @@ def test_what_cannot_be_made_ahead_ends_the_command(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(image, "wheelhouse", fails)
     with pytest.raises(LabError, match="no wheels"), image.ahead():
         pass
+
+
+@pytest.mark.parametrize(("checkout", "may"), [(str(CHECKOUT), True), ("/", False), ("/removed/since", True)])
+def test_tests_end_no_lab_that_another_checkout_works_with(
+    monkeypatch: pytest.MonkeyPatch, checkout: str, may: bool
+) -> None:
+    monkeypatch.setattr(fixtures, "labs", lambda: [Lab("tiny", checkout, ""), Lab("apollo", "/", "")])
+    assert fixtures.ours("tiny") is may and fixtures.ours("nosuch")
+
+
+def test_the_labs_folder_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set apart in one place is set apart in all: no loop device of a running lab is let go of."""
+    (tmp_path / "labs/mini").mkdir(parents=True)
+    monkeypatch.setattr(store, "LABS", tmp_path / "labs")
+    looked: list[Path] = []
+    monkeypatch.setattr(
+        loops, "attached", lambda below: looked.append(below) or {below / "mini/disks/n/0.img": "loopX"}
+    )
+    let_go: list[str] = []
+    monkeypatch.setattr(loops, "detach", let_go.append)
+    client: Any = SimpleNamespace(
+        containers=SimpleNamespace(list=lambda **_: []), networks=SimpleNamespace(list=lambda **_: [])
+    )
+    assert clean.left(client) == {"mini"}
+    assert (disks.remove_all(frozenset({"mini"})), disks.remove_all(frozenset())) == ([], ["loopX"])
+    assert let_go == ["loopX"]
