@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from product import PILLAR, Product, until
+from product import PILLAR, Product, reported, until
 from saltcli import salt_run
 
 from lab.session import Session
@@ -93,6 +93,8 @@ def test_a_shelf_that_is_lost_takes_one_copy_alone(shelves: Product) -> None:
     finally:
         for host in tree[SHELVES[0]]:
             shelves.run(host, "systemctl start ceph-osd.target", check=False)
+    until(lambda: shelves.ceph("status")["osdmap"]["num_up_osds"] == 16, 180, "the shelf's OSDs are up")
+    reported()
     until(lambda: whole(shelves), 600, "HEALTH_OK with the shelf back")
 
 
