@@ -7,7 +7,7 @@ PART ?= 1/1
 # Where it is set, each of a thousand processes of the tests compiles the same files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: .venv demo lab test test-all test-quick test-processes test-lab test-beside fuzz lint docs bench packages clean
+.PHONY: .venv demo lab test test-all test-quick test-slow test-processes test-lab test-beside fuzz lint docs bench packages clean
 
 # Made again when a pin changes. A lab needs little of it: the rest is made for tests.
 .venv: .venv/test
@@ -38,21 +38,24 @@ lint: .venv
 	$(python) -m docs.generate --check
 
 test-quick: .venv
-	$(python) -m pytest --numprocesses $$(nproc) --dist loadfile tests/unit tests/functional
+	$(python) -m pytest tests/unit tests/functional
+
+test-slow: .venv
+	$(python) -m pytest -m 'slow and not processes' tests/unit tests/functional
 
 test-processes: .venv
-	$(python) -m pytest -m 'processes and not big' tests/functional
+	$(python) -m pytest -m 'processes and not big' --numprocesses 0 tests/functional
 
 # The planner on random machines: CASES=100000 of each check, SECONDS=60, PROCESSES=2, CHECKS="lives advice".
 fuzz: .venv
 	$(python) -m tests.fuzz $(CHECKS) $(if $(CASES),--cases $(CASES)) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    --processes $(or $(PROCESSES),1)
 
-# What labs and guests start from is made while the quick tests run: the first `up` waits for it.
+# What labs and guests start from is made while quick and slow tests run: the first `up` waits for it.
 test: .venv
 	@$(python) tests/rig/proven.py
 	@mkdir -p build; $(python) -m lab prepare >build/prepare.log 2>&1 &
-	$(MAKE) lint test-quick
+	$(MAKE) lint test-quick test-slow
 	$(MAKE) --jobs=2 test-beside test-lab
 
 test-lab: .venv

@@ -46,7 +46,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
     )
+    config.addinivalue_line("markers", "slow: a sixth of a processor's second or more; part of `make test`")
     config.addinivalue_line("markers", "big: long, or on a larger cluster than `tiny`; in `make test-all` alone")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """How many processes: all processors for folders of quick tests, none beside pytest itself for a file or a lab."""
+    asked = {Path(word.partition("::")[0]).resolve() for word in config.args}
+    return (os.cpu_count() or 1) if asked <= set(QUICK) else 0
 
 
 def pytest_collection_finish() -> None:

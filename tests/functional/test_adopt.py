@@ -166,6 +166,7 @@ def pair():
     return private, private.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
 
 
+@pytest.mark.slow
 def test_what_a_monitor_knows_leaves_its_host_sealed_for_one_run(modules, host, minion):
     private, public = pair()
     answer = modules["host_sealed.tell"](public)
@@ -178,6 +179,7 @@ def test_what_a_monitor_knows_leaves_its_host_sealed_for_one_run(modules, host, 
     assert KEYS["osd.0"] not in json.dumps(told)
 
 
+@pytest.mark.slow
 def test_a_seal_of_another_run_or_minion_or_broken_is_not_opened(modules, host):
     (private, public), (another, _) = pair(), pair()
     answer, name = modules["host_sealed.tell"](public), modules["grains.get"]("id")
@@ -187,6 +189,7 @@ def test_a_seal_of_another_run_or_minion_or_broken_is_not_opened(modules, host):
             sealed.opened(key, told, minion)
 
 
+@pytest.mark.slow
 def test_nothing_is_read_for_a_key_that_is_none(modules, host):
     small = rsa.generate_private_key(65537, 1024).public_key()
     form = serialization.PublicFormat.SubjectPublicKeyInfo

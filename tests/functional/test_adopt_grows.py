@@ -51,6 +51,7 @@ def master(salt_factories):
     return made
 
 
+@pytest.mark.slow
 def test_new_osds_lie_elsewhere_and_the_adopted_one_is_planned_by_nobody(master, monkeypatch):
     paths = site(master.opts())
     monkeypatch.setattr(minions, "pillar", lambda opts: {})

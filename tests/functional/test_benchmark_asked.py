@@ -129,6 +129,7 @@ def small(monkeypatch, name="apollo", jobs_kept=2):
     monkeypatch.setattr(suites, "read", lambda asked: less)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slowest", "leads"), [(0.2, [15, 3]), (4.0, [15, 8]), (60.0, [15, 15])])
 def test_load_generators_are_asked_as_long_ahead_as_the_slowest_needs(runners, cluster, monkeypatch, slowest, leads):
     small(monkeypatch)
@@ -144,6 +145,7 @@ def test_load_generators_are_asked_as_long_ahead_as_the_slowest_needs(runners, c
     assert ahead[:2] == [leads[0]] * 2 and set(ahead[2:]) == {leads[1]}
 
 
+@pytest.mark.slow
 def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     small(monkeypatch)
     done = runners["benchmark.run"]("apollo", target="rbd,cephfs")
@@ -181,6 +183,7 @@ def test_a_suite_runs_in_step_and_leaves_nothing(runners, cluster, monkeypatch):
     assert told["retcode"] == 1 and "worse by 50%: rbd, seq write 4k: IOPS" in told["text"]
 
 
+@pytest.mark.slow
 def test_rados_bench_has_a_pool_for_each_host_and_its_counters(runners, cluster, monkeypatch):
     small(monkeypatch, "moc", 1)
     done = runners["benchmark.run"]("moc")
@@ -319,6 +322,7 @@ def killed(runners, cluster, monkeypatch, at, before):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False])
 def test_killed_at_any_moment_the_next_run_or_clean_takes_all_away(runners, cluster, monkeypatch, before):
     small(monkeypatch, jobs_kept=1)
@@ -543,6 +547,7 @@ def kept(folder, words):
         (folder / run / "result.json").write_text(json.dumps({**result, "drop": 0, "cells": {"rbd": rows}}))
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_is_taken_as_it_is_shown(runners, cluster, master, monkeypatch):
     """On a cluster that is large enough, after the runs that the page names: none is refused for its words."""
     read = suites.read

@@ -28,6 +28,7 @@ def master(salt_factories):
     return made
 
 
+@pytest.mark.slow
 def test_what_was_not_measured_is_named_and_may_be_typed(master, runners):
     refused = runners["benchmark.estimate"]()
     assert refused["retcode"] == 2 and "run 'salt-run benchmark.baseline', or type" in refused["error"]

@@ -332,6 +332,7 @@ def changes(tmp_path):
     return [line for line in asked if {"set", "rm", "create", "fail", "new", "import"} & set(line.split())]
 
 
+@pytest.mark.slow
 def test_what_is_made_is_recorded_first_and_taken_away_by_the_record(cluster, tmp_path):
     facts = {"osds": 8, "per_osd": 250, "used": 3, "size": 3, "hosts": dict.fromkeys("abcd", 2), "standby_mds": 1}
     made = places.plan(
@@ -360,6 +361,7 @@ def test_what_is_made_is_recorded_first_and_taken_away_by_the_record(cluster, tm
     assert cluster["cluster_benchmark.tidy"]() == {"removed": []}
 
 
+@pytest.mark.slow
 def test_its_file_system_is_the_only_one_that_goes(cluster, tmp_path):
     record = {"id": "a", "pools": [], "rules": [], "profiles": [], "fs": "halocline-bench"}
     cluster["cluster_benchmark.note"](record)
@@ -369,6 +371,7 @@ def test_its_file_system_is_the_only_one_that_goes(cluster, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", [{"pools": ["images"]}, {"fs": "cephfs"}, {"rules": ["replicated_rule"]}, {"profiles": ["default"]}]
 )
@@ -383,6 +386,7 @@ def test_a_record_that_names_anything_else_deletes_nothing(cluster, tmp_path, mo
     assert changes(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_command_that_names_nothing_of_its_own_is_not_run(cluster, tmp_path):
     cluster["cluster_benchmark.note"]({"id": "a", "pools": [], "rules": [], "profiles": [], "fs": ""})
     (tmp_path / "asked").write_text("")

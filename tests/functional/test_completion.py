@@ -101,6 +101,7 @@ def test_a_tab_completes(shell, typed, words):
     assert shell.completed(typed) == words
 
 
+@pytest.mark.slow
 def test_where_it_is_sourced_python_m_proposals_is_completed_too(tmp_path):
     script = f"""
     . '{CHECKOUT}/srv/completions/bash/halocline'

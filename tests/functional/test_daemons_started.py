@@ -34,6 +34,7 @@ def unit(python_module: Callable, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
         yield played
 
 
+@pytest.mark.slow
 def test_a_gateway_serves_when_its_own_process_listens(unit: Callable) -> None:
     program = "import socket; s = socket.create_server(('127.0.0.1', 0)); print('up', flush=True); input()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

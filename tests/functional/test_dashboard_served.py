@@ -59,6 +59,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FILES)
 def test_a_certificate_is_served_whatever_else_its_file_says(
     python_module: Callable, tmp_path: Path, made: dict[str, str], served: Callable[[str], int], form: str

@@ -46,6 +46,7 @@ def test_a_secret_in_a_label_stays_there(disks, checkout, tmp_path):
     assert "PLANTED" not in str(found)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(tail=st.binary(max_size=300), cut=st.integers(0, 598))
 def test_broken_labels_are_described(disks, checkout, tmp_path_factory, tail, cut):

@@ -125,6 +125,7 @@ def test_each_gateway_is_out_of_every_balancer_while_it_is_restarted(runners, cl
     assert "nothing changed" in runners["daemon.restart"]()["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_no_gateway_stays_drained(runners, cluster, before):
     end_at_each_change(cluster, before, runners["daemon.restart"], least=12)

@@ -180,6 +180,7 @@ def hash_of(runners):
     return text.partition("(hash ")[2].partition(")")[0]
 
 
+@pytest.mark.slow
 def test_a_fill_is_printed_then_confirmed_and_a_second_one_changes_nothing(runners, cluster):
     text = runners["osd.fill"](test=True)["text"]
     assert "  salt-2: 2 OSDs: osd.2, osd.3" in text and "about 3 GiB of data move" in text

@@ -48,18 +48,21 @@ def checks(answer):
     return {each["check"]: each for each in answer["wrong"]}
 
 
+@pytest.mark.slow
 def test_all_is_well(master, minions):
     done = master.runners(output="json")["halocline.doctor"]()
     assert done == {"wrong": [], "minions": ["node1", "node2", "node3"]}
     assert "retcode" not in master.runners()["halocline.version"]()
 
 
+@pytest.mark.slow
 def test_one_minion_alone_is_asked(master, minions):
     assert master.runners(output="json")["halocline.doctor"](minion="node2")["minions"] == ["node2"]
     done = master.runners()["halocline.doctor"](minion="node22")
     assert done["retcode"] == 2 and "did you mean 'node2'?" in done["error"]
 
 
+@pytest.mark.slow
 def test_older_parts_and_silence_are_told_by_version_and_doctor(master, minions):
     minions["node1"] = {**minions["node1"], "parts": {"modules/disks.py": "old"}}
     del minions["node3"]
@@ -70,6 +73,7 @@ def test_older_parts_and_silence_are_told_by_version_and_doctor(master, minions)
     assert found.keys() == {"parts", "silent"} and found["parts"]["minions"] == ("node1",)
 
 
+@pytest.mark.slow
 def test_many_minions_that_lack_what_the_master_has_are_counted(master, minions, monkeypatch):
     """As after an update of the master, before prep."""
     old = {**minions.pop("node3"), "parts": {"modules/disks.py": "old"}}
@@ -94,6 +98,7 @@ def test_a_file_of_the_site_in_place_of_ours_is_what_minions_are_to_have(master,
     assert served["modules/osd.py"] == hashlib.sha256(b"theirs = True\n").hexdigest()
 
 
+@pytest.mark.slow
 def test_a_master_that_takes_no_job(master, minions, monkeypatch):
     def refused(*_, **__):
         raise ProposalError("the Salt master takes no jobs (x): is salt-master running?")
@@ -110,6 +115,7 @@ def test_nobody_to_ask_and_no_master_runs(master, minions, monkeypatch):
     assert checks(master.runners(output="json")["halocline.doctor"]()).keys() == {"master", "minions"}
 
 
+@pytest.mark.slow
 def test_a_key_that_waits(master, minions):
     waiting = Path(master.config["pki_dir"]) / "minions_pre" / "node9"
     waiting.parent.mkdir(exist_ok=True)
@@ -153,6 +159,7 @@ def test_a_configuration_without_the_drop_in(master, minions):
     assert {"drop-in", "pillar"} <= checks(done).keys()
 
 
+@pytest.mark.slow
 def test_a_master_that_began_before_its_configuration_was_written(master, minions, tmp_path):
     began = tmp_path / "pid"
     began.write_text("1")
@@ -198,6 +205,7 @@ def test_a_site_that_is_not_its_masters(master, minions, tmp_path):
         os.chown(tmp_path / name, user, -1)
 
 
+@pytest.mark.slow
 def test_a_full_disk_and_a_library_that_is_missing(master, minions, monkeypatch):
     monkeypatch.setattr(installed, "IMPORTED", {"PyYAML": "yaml", "rich": "no_such_library"})
     assert installed._libraries() == ["Jinja2", "rich"]  # Jinja2: its import name is not told here
@@ -213,6 +221,7 @@ def test_a_minion_tells_what_it_has(modules):
     assert told["room"]["/"] > 0
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing(master, minions):
     def files():
         folders = [master.root / "pillar", master.root / "salt", Path(master.config["pki_dir"]), master.root / "conf"]
@@ -225,6 +234,7 @@ def test_looking_changes_nothing(master, minions):
     assert len(before[1]) > 5 and files() == before
 
 
+@pytest.mark.slow
 def test_help_shows_a_command_with_all_its_arguments(master):
     help_ = master.runners()["halocline.help"]
     assert "policy.cfg" in help_("policy")["text"] and "salt-run NOUN.VERB" in help_()["text"]

@@ -143,6 +143,7 @@ def test_nothing_is_written_unasked(node: Callable, tmp_path: Path) -> None:
     assert registers(tmp_path) == before and not (tmp_path / "hdparm.log").exists()
 
 
+@pytest.mark.slow
 def test_a_register_is_written_on_listed_devices_alone_only_the_bits_meant_and_put_back(
     node: Callable, tmp_path: Path
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_name_that_became_another_devices_is_left_alone(node: Callable, tmp_pa
     assert registers(tmp_path) == was and not (tmp_path / "hdparm.log").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [True, False], ids=["beside another setting", "alone"])
 def test_what_is_asked_for_no_longer_goes_back(node: Callable, applied: Callable, tmp_path: Path, more: bool) -> None:
     if more:
@@ -193,6 +195,7 @@ def test_what_is_asked_for_no_longer_goes_back(node: Callable, applied: Callable
     assert applied()["changes"] == {}
 
 
+@pytest.mark.slow
 def test_the_values_from_before_are_kept_whole_or_not_at_all(node: Callable, applied: Callable, tmp_path: Path) -> None:
     was = registers(tmp_path)
     node(**ASKED)

@@ -294,6 +294,7 @@ def test_a_flag_of_somebodys_is_not_waited_for(runners, cluster):
     assert cluster.restarted() == ["node1", "node3"] and cluster.seconds < 60
 
 
+@pytest.mark.slow
 def test_leave_is_waited_for_as_long_as_data_moves(runners, cluster):
     cluster.refused["2"] = NO
     for minute in range(20):

@@ -41,6 +41,7 @@ def differing(modules, *sls, minions=("node1",)):
     return modules["host_states.differing"]([[list(sls), list(minions)]])
 
 
+@pytest.mark.slow
 def test_a_host_that_is_as_told_has_no_line(modules, folder):
     assert differing(modules, "drift") == []
     assert differing(modules, "drift", minions=["another"]) == []
@@ -74,6 +75,7 @@ third:
 """
 
 
+@pytest.mark.slow
 def test_monitors_that_hang_are_waited_for_once(minion, modules, monitors):  # noqa: F811
     """30 s each: a stage's look at the master has a dozen states that ask them."""
     monitors.silence()

@@ -25,6 +25,7 @@ def fsid(number):
     return f"{random.Random(number).getrandbits(48):012x}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("length", "keys"), [(10, 1), (LONG, 1), (LONG + 2, 2), (3 * LONG, 4)])
 def test_a_text_is_kept_in_as_many_keys_as_it_needs(modules, monitors, length, keys):  # noqa: F811
     monitors.store({KEY: text(1, 4 * LONG)[:100], **OTHERS})
@@ -39,6 +40,7 @@ def test_a_text_is_kept_in_as_many_keys_as_it_needs(modules, monitors, length, k
 FIRST, SECOND = text(3, 2 * LONG), text(4, 2 * LONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [(None, SECOND), ("short", SECOND), (FIRST, SECOND), (FIRST, "short"), (FIRST, None)],
@@ -68,6 +70,7 @@ def test_interrupted_at_any_moment_one_of_two_texts_is_whole(modules, monitors, 
         assert monitors.stored()[0] == after, moment
 
 
+@pytest.mark.slow
 def test_a_text_of_which_a_part_is_gone_is_refused(modules, monitors):  # noqa: F811
     monitors.store({})
     modules["cluster_cli.keep"](KEY, text(5, 3 * LONG))
@@ -78,6 +81,7 @@ def test_a_text_of_which_a_part_is_gone_is_refused(modules, monitors):  # noqa: 
         modules["cluster_cli.kept"](KEY)
 
 
+@pytest.mark.slow
 def test_three_thousand_osds_leave_at_once(modules, monitors):  # noqa: F811
     numbers = [str(number) for number in range(3000)]
     fsids = {number: f"6b0c8f3e-1d7a-4c53-9f2e-{fsid(number)}" for number in numbers}

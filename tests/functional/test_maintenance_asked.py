@@ -179,6 +179,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_a_host_goes_into_maintenance_and_comes_back(runners, cluster, capsys):
     before = cluster.left()
     done = runners["maintenance.begin"]("node1")
@@ -303,6 +304,7 @@ def test_of_a_second_host_ceph_decides(runners, cluster):
     assert set(cluster.records) == cluster.noout == set(cluster.silences) == {"node1"}
 
 
+@pytest.mark.slow
 def test_ceph_may_say_no_at_the_last_moment(runners, cluster):
     """An OSD elsewhere dies meanwhile: nothing is stopped, and the host's way out is named."""
     silence = cluster.host_alerts_silence
@@ -322,6 +324,7 @@ def test_ceph_may_say_no_at_the_last_moment(runners, cluster):
     assert (cluster.records, cluster.noout, cluster.silences, cluster.drained) == ({}, set(), {}, set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
     fresh = copy.deepcopy(cluster.__dict__)
@@ -363,6 +366,7 @@ def test_a_host_whose_osd_does_not_come_back_stays_in_maintenance(runners, clust
     assert (cluster.noout, cluster.records, cluster.silences) == (set(), {}, {})
 
 
+@pytest.mark.slow
 def test_an_osd_that_was_given_up_in_maintenance_is_not_waited_for(runners, cluster):
     """Its disk died meanwhile, and osd.replace destroyed it: it is never back, and the host is."""
     runners["maintenance.begin"]("node1")
@@ -433,6 +437,7 @@ def taken_out(master):
     serve(opts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_host_that_was_taken_out_of_policy_cfg_meanwhile_ends_its_maintenance(runners, cluster, request, gone):
     """It was refused as no host that is served, and the stage removal until its maintenance had ended."""

@@ -64,6 +64,7 @@ def test_a_daemon_is_waited_for_as_long_as_its_unit_lets_it_stop(python_module, 
     assert python_module(f"daemons_{name}").LIMIT > 600
 
 
+@pytest.mark.slow
 def test_daemons_stop_in_order_and_start_in_the_other(systemd):
     module, active, log = systemd
     units = module.units()
@@ -86,6 +87,7 @@ def test_daemons_stop_in_order_and_start_in_the_other(systemd):
     assert not [line for line in told.splitlines() if line.startswith("enable") and "tcmu" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fails", "said"),
     [

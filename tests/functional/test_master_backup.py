@@ -192,6 +192,7 @@ def place(master, tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_a_lost_master_is_brought_back_as_it_was(place):
     before = place.state()
     archive = place.made()
@@ -213,6 +214,7 @@ def test_a_lost_master_is_brought_back_as_it_was(place):
     assert "nothing to restore" in place.restore(archive)["text"]
 
 
+@pytest.mark.slow
 def test_no_key_is_told_and_none_is_an_argument(place, monkeypatch):
     seen = []
     started = subprocess.Popen.__init__
@@ -232,6 +234,7 @@ def test_no_key_is_told_and_none_is_an_argument(place, monkeypatch):
     assert not [text for text in told for key in (private, "AGE-SECRET", *KEYS.values()) if key in text]
 
 
+@pytest.mark.slow
 def test_as_many_as_asked_are_kept_and_no_other_file(place):
     name = place.opts["id"].removesuffix("_master")
     other = place.archives / f"halocline-{name}-2-20200101T000000.tar.gz.age"  # of the master NAME-2
@@ -245,6 +248,7 @@ def test_as_many_as_asked_are_kept_and_no_other_file(place):
     assert kept == sorted([other.name, newest.name, f"halocline-{name}-20200103T000000.tar.gz.age"])
 
 
+@pytest.mark.slow
 def test_what_was_just_written_stays_whatever_a_wrong_clock_gave_the_others(place):
     name = place.opts["id"].removesuffix("_master")
     for day in (1, 2):
@@ -256,6 +260,7 @@ def test_what_was_just_written_stays_whatever_a_wrong_clock_gave_the_others(plac
     assert kept == [Path(next(iter(done["text"].split(": ")))).name, f"halocline-{name}-20900102T000000.tar.gz.age"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [None, "", "{", "[]", "{}"])
 def test_without_the_clusters_keys_there_is_no_backup(place, text):
     """Or the good ones would go, one after the other, for archives that bring no master back."""
@@ -268,6 +273,7 @@ def test_without_the_clusters_keys_there_is_no_backup(place, text):
     assert rotated["retcode"] == 2, rotated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ["stack/ceph/cluster.yml", "stack/global.yml"])
 def test_the_sites_own_files_have_the_last_word_on_the_fsid(place, layer):
     own = FSID.replace("5", "7")
@@ -290,6 +296,7 @@ def test_each_backup_that_fails_is_noted(place, named):
     assert (noted["event"], noted["why"]) == ("failed", said)
 
 
+@pytest.mark.slow
 def test_a_key_that_age_passes_over_is_refused(place):
     """Whoever has it would believe that the archive is for them too."""
     lines = [place.public]
@@ -306,6 +313,7 @@ def test_a_key_that_age_passes_over_is_refused(place):
     assert list(place.archives.iterdir()) == [good]
 
 
+@pytest.mark.slow
 def test_what_a_killed_backup_left_goes(place):
     name = place.opts["id"].removesuffix("_master")
     killed = place.archives / f".halocline-{name}-20200101T000000.tar.gz.age.part"
@@ -354,6 +362,7 @@ def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
     assert "stage deploy is running" in place.restore("/nowhere")["error"]
 
 
+@pytest.mark.slow
 def test_one_backup_at_a_time(place):
     with one_at_a_time.alone(place.opts, "master.backup"):
         assert "master.backup is running" in place.backup()["error"]
@@ -361,6 +370,7 @@ def test_one_backup_at_a_time(place):
     place.made()
 
 
+@pytest.mark.slow
 def test_one_restore_at_a_time(place):
     archive = place.made()
     place.lose()
@@ -369,6 +379,7 @@ def test_one_restore_at_a_time(place):
     assert "restored" in place.restore(archive)["text"]
 
 
+@pytest.mark.slow
 def test_without_age_it_is_said_what_to_install(place, monkeypatch):
     archive = place.made()
     monkeypatch.setenv("PATH", "/nowhere")
@@ -376,6 +387,7 @@ def test_without_age_it_is_said_what_to_install(place, monkeypatch):
         assert done["retcode"] == 2 and "'apt install age'" in done["error"]
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_meanwhile_leaves_no_archive(place, monkeypatch):
     real = backing_up.packing.pack
 
@@ -390,6 +402,7 @@ def test_a_file_that_changes_meanwhile_leaves_no_archive(place, monkeypatch):
     assert "changed while it was packed" in log.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_an_archive_that_cannot_be_read_back_is_none(place, monkeypatch):
     real = backing_up.packing.pack
 
@@ -401,6 +414,7 @@ def test_an_archive_that_cannot_be_read_back_is_none(place, monkeypatch):
     assert list(place.archives.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_links_that_lead_elsewhere_are_named(place):
     (place.root / "salt/site/away").symlink_to("/etc/shadow")
     done = place.backup()
@@ -409,6 +423,7 @@ def test_links_that_lead_elsewhere_are_named(place):
     assert last["left_out"] == [f"{place.root}/salt/site/away"]
 
 
+@pytest.mark.slow
 def test_a_wrong_key_and_broken_archives_are_refused(place):
     archive = place.made()
     place.lose()
@@ -489,6 +504,7 @@ def test_content_that_is_not_the_manifests_is_refused(place):
     place.refused(place.forged(lambda told: [TOP, whole], b"y"), "is not what the manifest says")
 
 
+@pytest.mark.slow
 def test_an_archive_older_than_a_rotation_is_refused(place):
     archive = place.made()
     place.lose()
@@ -502,6 +518,7 @@ def test_an_archive_older_than_a_rotation_is_refused(place):
     place.refused(archive, "do not take the archive's key", silent=True)
 
 
+@pytest.mark.slow
 def test_a_key_that_was_rotated_on_the_master_alone_is_no_other(place):
     """The backup was made after secret.rotate and before the next deploy: the monitors hold the earlier key."""
     fresh = KEYS | {"client.a": secrets.new_key()}
@@ -513,6 +530,7 @@ def test_a_key_that_was_rotated_on_the_master_alone_is_no_other(place):
     assert json.loads(place.paths.keys.read_text()) == fresh
 
 
+@pytest.mark.slow
 def test_a_client_that_was_revoked_since_does_not_come_back(place):
     archive = place.made()
     place.lose()
@@ -525,6 +543,7 @@ def test_a_client_that_was_revoked_since_does_not_come_back(place):
     assert json.loads(place.paths.keys.read_text())["mgr.node1"] == KEYS["mgr.node1"]
 
 
+@pytest.mark.slow
 def test_where_no_monitor_answers_it_takes_a_word(place, monkeypatch):
     archive = place.made()
     place.lose()
@@ -533,6 +552,7 @@ def test_where_no_monitor_answers_it_takes_a_word(place, monkeypatch):
     assert "restored" in place.restore(archive, silent=True)["text"]
 
 
+@pytest.mark.slow
 def test_without_ceph_it_is_said_what_to_install(place):
     archive = place.made()
     place.lose()
@@ -553,6 +573,7 @@ def test_the_old_master_must_not_answer(place, monkeypatch):
     assert "restored" in place.restore(archive)["text"]  # it is off
 
 
+@pytest.mark.slow
 def test_a_master_that_runs_here_is_to_be_stopped(place, monkeypatch):
     archive = place.made()
     place.lose()
@@ -562,6 +583,7 @@ def test_a_master_that_runs_here_is_to_be_stopped(place, monkeypatch):
         place.refused(archive, "salt-master runs here")
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_swapped_for_another_meanwhile_is_refused(place, monkeypatch):
     archive = place.made()
     place.lose()
@@ -587,6 +609,7 @@ def test_a_master_with_a_site_of_its_own_is_not_written_over(place):
     place.refused(archive, "this master has accepted stranger, which the archive does not know")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revoked", [(), ("client.a",)], ids=["", "a key was revoked since"])
 @pytest.mark.parametrize("moves", range(6))
 def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves, revoked):
@@ -617,6 +640,7 @@ def test_killed_at_any_move_the_same_command_goes_on(place, monkeypatch, moves, 
     assert not left_there.exists() and place.paths.keys.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["ceph", "ceph/keys", "ceph/keys/keys.json"])
 def test_keys_that_lie_behind_a_link_are_in_no_archive_and_so_there_is_none(place, what):
     """On a disk of their own, say: a link that leads elsewhere is left out."""
@@ -631,6 +655,7 @@ def test_keys_that_lie_behind_a_link_are_in_no_archive_and_so_there_is_none(plac
     place.made()
 
 
+@pytest.mark.slow
 def test_a_client_that_was_revoked_goes_once_monitors_answer_after_a_restore_without_them(place, monkeypatch):
     archive = place.made()
     place.lose()

@@ -91,6 +91,7 @@ def test_what_is_no_list_of_names_holds_nothing_back(master, told, odd):
     assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
 
 
+@pytest.mark.slow
 def test_several_masters_at_once_are_refused_unless_the_site_allows_it(master, told):
     told[0]["node2"] = ["salt1", "salt2\x1b[2J"]
     said = master.runners()["stage.begin"]("deploy", test=True)
@@ -104,6 +105,7 @@ def test_several_masters_at_once_are_refused_unless_the_site_allows_it(master, t
     site.unlink()
 
 
+@pytest.mark.slow
 def test_a_master_of_masters_asks_nobody(master, monkeypatch):
     asked = []
 

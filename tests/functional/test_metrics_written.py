@@ -79,6 +79,7 @@ def numbers(path):
     return dict(line.rsplit(" ", 1) for line in path.read_text().splitlines() if not line.startswith("#"))
 
 
+@pytest.mark.slow
 def test_all_of_it_is_written(master, asked, tmp_path):
     done = master.runners()["metrics.write"](str(tmp_path))
     assert done["text"] == "written"

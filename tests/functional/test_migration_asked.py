@@ -182,6 +182,7 @@ def test_every_osd_moves_one_after_the_other_and_a_second_run_does_nothing(runne
     assert "nothing changed" in runners["osd.migrate"]()["text"] and cluster.log == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
     end_at_each_change(cluster, before, runners["osd.migrate"], least=19)
@@ -213,6 +214,7 @@ def test_how_many_at_once_is_bounded(runners, cluster, typed):
     assert runners["osd.migrate"](at_once=typed)["retcode"] == 2 and cluster.log == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moving", ["db", None])
 def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, cluster, moving):
     """Between two places or just moved: it is down, by us; another OSD is not touched before it is back."""

@@ -127,6 +127,7 @@ def test_a_file_that_is_missing_or_of_the_future_restarts_nothing(
     assert running([tmp_path / "none", written(-3600)])["changes"] == {}
 
 
+@pytest.mark.slow
 def test_all_that_a_service_is_restarted_for_is_compared_with_its_start(show_sls: Callable) -> None:
     """``watch`` alone misses what an interrupted run wrote."""
 

@@ -101,6 +101,7 @@ def register(python_module, monkeypatch, tmp_path):
     return module
 
 
+@pytest.mark.slow
 def test_all_osds_of_a_host_are_given_at_once_and_one_that_is_not_says_why(register, monitors):  # noqa: F811
     monitors.answer({"prefix": "osd new", "uuid": "a"}, {"osdid": 3})
     monitors.answer({"prefix": "osd new", "uuid": "b", "id": 7}, {"osdid": 7})
@@ -116,6 +117,7 @@ def test_all_osds_of_a_host_are_given_at_once_and_one_that_is_not_says_why(regis
     assert register.new([]) == {}
 
 
+@pytest.mark.slow
 def test_an_osd_that_ran_is_not_made_anew_though_its_key_is_kept(register, monitors):  # noqa: F811
     """A run that was killed right behind its start left the key. With it the monitors would give its number again, and
     what lies behind a label that is damaged by now would be formatted."""
@@ -129,6 +131,7 @@ def test_an_osd_that_ran_is_not_made_anew_though_its_key_is_kept(register, monit
     assert "osd.3 ran already and is not whole on its disks" in again["a"] and again["b"] == given["b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("taken", "begins"),
     [
@@ -152,6 +155,7 @@ def test_keys_go_to_the_monitors_by_standard_input(register, monitors):  # noqa:
     assert KEY not in words and json.loads(given) == {"cephx_secret": KEY, "crush_device_class": "ssd"}
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_run_registered_is_taken_back_where_its_key_is_lost(register, monitors, monkeypatch):  # noqa: F811
     monitors.answer({"prefix": "osd new", "uuid": "a"}, status=-17, words="key does not match")
     taken = []

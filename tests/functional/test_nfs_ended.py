@@ -213,6 +213,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_in_maintenance_nobody_waits_for_the_server_that_stopped(runners, cluster):
     done = runners["maintenance.begin"]("node1")
     assert done.get("retcode", 0) == 0 and "wait" not in done["text"], done
@@ -235,6 +236,7 @@ def test_metadata_servers_that_do_not_answer_hold_no_maintenance_back(runners, c
     assert json.loads(json.dumps(cluster.records))["node1"]["state"] == "down"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
     end_at_each_change(cluster, before, lambda: runners["maintenance.begin"]("node1"), least=8)

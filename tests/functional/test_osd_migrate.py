@@ -394,6 +394,7 @@ def test_it_lies_where_it_was_planned_and_a_second_run_does_nothing(host, lies, 
     assert osd.steps == steps and osd.module.prepare(FSID) == [] and osd.module.free(FSID) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lies", "moves"), MOVES.values(), ids=MOVES)
 def test_killed_between_any_two_steps_the_same_command_goes_on(host, lies, moves):
     kills = Counter()

@@ -118,6 +118,7 @@ def room(modules):
     return {name: modules[name] for name in ("osd_guard.room", "osd_space.between_partitions", "osd_space.in_group")}
 
 
+@pytest.mark.slow
 @given(
     extents=st.lists(st.integers(1, 2000), min_size=1, max_size=20),
     more=st.integers(0, 3 * EXTENT).map(lambda n: n & -512),
@@ -265,6 +266,7 @@ def test_where_an_osd_lies_that_has_moved_is_planned_though_its_label_cannot_be_
     assert osd["parts"] == parts
 
 
+@pytest.mark.slow
 def test_a_foreign_disk_stops_although_another_is_gone(storage, loaders, disk, tmp_path):
     """The state's word: what is gone is told and no failure; what is there and not as recorded is one."""
     here, away = disk("here"), str(tmp_path / "away")

@@ -51,12 +51,14 @@ def elsewhere(master):
     ]
 
 
+@pytest.mark.slow
 def test_where_nothing_else_is_served_all_accepted_minions_are_ours(master):
     assert ours(master) == list(NAMES)
     (master.root / "prod/top.sls").mkdir(parents=True)  # a folder is no top file
     assert ours(master, file_roots={**master.opts()["file_roots"], "prod": [str(master.root / "prod")]}) == list(NAMES)
 
 
+@pytest.mark.slow
 def test_a_master_that_serves_something_else_is_asked_which(master):
     for settings, named in elsewhere(master):
         said = ours(master, **settings)

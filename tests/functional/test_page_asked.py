@@ -68,6 +68,7 @@ def test_before_discovery_there_is_a_page_too(master, runners):
         assert "discovery has not run yet" in runners[function]()["error"]
 
 
+@pytest.mark.slow
 def test_hosts_and_a_plan_are_shown(runners):
     shown = runners["view.hosts"]()
     assert shown["summary"] == "8 hosts, 256 disks, 1.33 PB" and len(shown["looked"]) == 2
@@ -76,6 +77,7 @@ def test_hosts_and_a_plan_are_shown(runners):
     assert "there is no" in runners["view.networks"](name="x")["error"]
 
 
+@pytest.mark.slow
 def test_a_network_is_shown_with_its_vlans_and_switches(runners, monkeypatch):
     runners["networks.populate"](name="n", cluster_vlan=3001, cluster_network="192.168.100.0/24")
     told = json.dumps(runners["view.networks"](name="n"))
@@ -85,6 +87,7 @@ def test_a_network_is_shown_with_its_vlans_and_switches(runners, monkeypatch):
     assert "ens1f0 at leaf1 1/7" in json.dumps(runners["view.networks"](name="n", cables=True))
 
 
+@pytest.mark.slow
 def test_a_plan_is_written_as_it_was_looked_at(master, runners):
     folder = master.pillar / "proposals/profile-apollo"
     asked = {"name": "apollo", "ratio": 9}
@@ -113,6 +116,7 @@ def test_a_plan_is_written_as_it_was_looked_at(master, runners):
     assert written == ["operate.populate name=five", "operate.populate name=apollo"]
 
 
+@pytest.mark.slow
 def test_policy_is_saved_as_it_was_looked_at(master, runners):
     runners["operate.populate"](confirm=runners["operate.populate"]()["confirm"])
     path = master.pillar / "proposals/policy.cfg"
@@ -165,6 +169,7 @@ def test_bytes_that_are_no_text_are_shown_escaped(master, runners):
 SECRET = "AQAsecret=="
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target", ["I@key:AQA*", "J@key:A.*", "I|@key|AQA*", "* and I@key:A*", "(not I@key:B*)", "R@x", "E@(a+)+$"]
 )
@@ -207,6 +212,7 @@ def log(master, stage, *records):
     return path.stem
 
 
+@pytest.mark.slow
 def test_a_run_is_shown_by_its_name_alone(master, runners, tmp_path):
     begun = {"event": "stage", "stage": "prep", "user": "root", "jid": "1", "arguments": ["ceph.stage.prep"]}
     steps = [{"event": "minion", "step": "s", "minion": f"n{n}", "result": "done"} for n in range(700)]

@@ -52,6 +52,7 @@ def drop_in(master):
     return master.root / "conf/master.d/halocline-page.conf"
 
 
+@pytest.mark.slow
 def test_it_is_off_unless_asked_and_goes_again(master, runners, monkeypatch):
     assert "halocline_page" not in master.opts() and "not enabled" in runners["page.show"]()["text"]
     before = {path.name for path in (master.root / "conf").rglob("*")}
@@ -108,6 +109,7 @@ def public(key):
     return serialization.load_pem_private_key(key.read_bytes(), None).public_key()
 
 
+@pytest.mark.slow
 def test_pam_is_asked_by_a_python_that_has_salt(master, runners):
     """Salt follows the links of what ``auth.pam.python`` names, and so leaves the virtual environment it lies in."""
     runners["page.enable"](readers="alice")

@@ -111,6 +111,7 @@ def told(found):
     return "\n".join(told(value) for value in found) if isinstance(found, list) else str(found)
 
 
+@pytest.mark.slow
 def test_each_minion_is_told_its_roles_and_disks(compiled):
     assert {minion: list(each["roles"]) for minion, each in compiled.items()} == {
         "node1": ["mon", "mgr", "storage"],
@@ -124,6 +125,7 @@ def test_each_minion_is_told_its_roles_and_disks(compiled):
     assert "storage" not in compiled["salt"]["ceph"]
 
 
+@pytest.mark.slow
 def test_configure_compiles_what_salt_does_and_lists_the_roots_once(opts, monkeypatch):
     saw_none = [told(compile_pillar(opts, minion, grains={"id": minion})) for minion in HOSTS]
     found, listed = [], []
@@ -208,6 +210,7 @@ def test_a_damaged_file_of_the_masters_own_does_not_keep_configure_from_mending_
     assert minions.members(opts)["master"] == ["salt"]
 
 
+@pytest.mark.slow
 def test_a_password_is_text_and_never_run(opts):
     for password in (HOSTILE, "k{#9xPq", "{% raw"):
         key_store.lend(site(opts), "node2", "odd", password)
@@ -232,6 +235,7 @@ def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
     assert "everywhere" not in compile_pillar(opts, "node2")
 
 
+@pytest.mark.slow
 def test_a_plan_says_whether_another_generation_would_be_served_and_serves_none(master, opts):
     push, policy_cfg = master.runners()["policy.push"], site(opts).proposals / "policy.cfg"
     served = site(opts).current.resolve().name
@@ -263,6 +267,7 @@ def test_configure_writes_nothing_while_a_key_is_changed(master, opts, monkeypat
     assert {path: path.lstat().st_mtime_ns for path in site(opts).root.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_configure_goes_by_what_salt_serves(opts):
     """Mappings of several files are one; what policy.cfg chose before is forgotten at once."""
     path = site(opts).proposals / "config/stack/default/ceph/cluster.yml"
@@ -293,6 +298,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "text", "message"), BROKEN)
 def test_a_broken_file_of_the_site_stops_who_reads_settings(opts, path, text, message):
     """Its words would be missing: 'the site names no pools: nothing changed' was told of a site that names them."""
@@ -344,6 +350,7 @@ def test_what_a_host_could_not_use_is_refused_whichever_layer_says_it(opts, path
     assert message in str(told.value) and str(told.value).endswith("; the old one is still served")
 
 
+@pytest.mark.slow
 def test_a_layout_that_the_sites_own_file_says_once_more_is_refused(opts):
     """Salt joins the lists of layers with what they share: an OSD was told twice, each half as large as its disk."""
     own, folder = site(opts).root / "stack/ceph/minions/node1.yml", site(opts).current.resolve()
@@ -361,6 +368,7 @@ def test_a_layout_that_the_sites_own_file_says_once_more_is_refused(opts):
         own.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ["{tuning: none}", "{tunings_drives: 'MZ7*', tunings_allowed: }", "{storage: {}}"])
 def test_what_a_host_can_use_is_served(opts, said):
     own, folder = site(opts).root / "stack/ceph/minions/node1.yml", site(opts).current.resolve()

@@ -278,6 +278,7 @@ def test_a_pool_is_deleted_by_a_permission_of_that_moment(modules, played):
     assert not (played / "kept").exists()
 
 
+@pytest.mark.slow
 def test_two_deletions_at_once_leave_no_permission(modules, played):
     """Typed in two shells: one took the permission of the other for what was before, and it stayed for good."""
     (played / "slow").touch()
@@ -286,6 +287,7 @@ def test_two_deletions_at_once_leave_no_permission(modules, played):
     assert (played / "first").exists() and not (played / "true").exists() and not (played / "kept").exists()
 
 
+@pytest.mark.slow
 def test_what_a_deletion_left_that_was_killed_is_put_back(modules, played):
     (played / "kept").write_text("(not set)")
     (played / "true").touch()

@@ -27,6 +27,7 @@ def test_time_is_kept_by_the_familys_chrony(show_sls, family):
     assert settings.rpartition("/")[0] in low["ceph-host-time-chrony-include"]["text"]
 
 
+@pytest.mark.slow
 def test_package_sources_are_the_pillars_alone(show_sls, modules):
     (chunk,) = show_sls("ceph.host.repo")
     assert (chunk["state"], chunk["fun"], chunk["file"]) == ("pkgrepo", "managed", "/etc/ceph.list")
@@ -65,6 +66,7 @@ def test_where_chrony_takes_the_time_from(loaders, python_module, server, master
         assert module.settings() == lines
 
 
+@pytest.mark.slow
 def test_a_step_that_the_site_replaces_where_it_lay_before_is_named(salt_factories):
     master = salt_factories.salt_master_daemon("moved", factory_class=Master)
     site, check = master.root / "salt", master.runners()["validate.prep"]
@@ -81,6 +83,7 @@ def test_a_step_that_the_site_replaces_where_it_lay_before_is_named(salt_factori
     assert finding["message"] in said["text"] and said.get("retcode", 0) == 0
 
 
+@pytest.mark.slow
 def test_prep_stops_at_its_own_settings_alone(salt_factories):
     master = salt_factories.salt_master_daemon("settings", factory_class=Master)
     check = master.runners()["validate.prep"]

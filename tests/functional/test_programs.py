@@ -118,6 +118,7 @@ def test_waiting_ends_with_an_answer_or_the_last_error():
         halocline.until(lambda: 1 / 0, 60)
 
 
+@pytest.mark.slow
 def test_nobody_can_name_the_function_that_runs_programs(loaders, checkout):
     ours = salt.loader.LazyLoader([str(checkout / "_modules")], loaders.opts, loaded_base_name="ours")
     names = {name for name in ours if name.startswith(("cluster_cli.", "halocline."))}

@@ -203,6 +203,7 @@ def gone(cluster, paths, wiped):
     assert (paths.proposals / "policy.cfg").read_text() == POLICY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wipe", [False, True])
 def test_a_cluster_is_taken_apart_and_another_can_be_made(runners, cluster, master, paths, capsys, wipe):
     done = purge(runners, wipe=wipe)
@@ -219,6 +220,7 @@ def test_a_cluster_is_taken_apart_and_another_can_be_made(runners, cluster, mast
     assert "has fsid" in purge(runners)["error"] and stage_lock.whole(master.opts()) is None
 
 
+@pytest.mark.slow
 def test_no_stage_looks_in_the_next_cluster_for_the_adopted_osds_of_the_one_that_is_gone(
     runners, cluster, master, paths
 ):
@@ -239,6 +241,7 @@ def test_no_stage_looks_in_the_next_cluster_for_the_adopted_osds_of_the_one_that
     assert planned.proposed_adopted(paths) == {} and (paths.purged / FSID / "adopted").is_dir()
 
 
+@pytest.mark.slow
 def test_disks_that_stayed_are_wiped_later_until_another_cluster_is_configured(runners, cluster, master, paths):
     purge(runners)
     assert "taken apart already" in runners["ceph.purge"](FSID)["text"] and cluster.wiped == set()
@@ -252,6 +255,7 @@ def test_disks_that_stayed_are_wiped_later_until_another_cluster_is_configured(r
     assert "has fsid" in purge(runners, wipe=True)["error"] and cluster.wiped == {"node1", "node3"}
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_host_by_host_what_would_go_and_changes_nothing(runners, cluster, paths):
     before = cluster.left()
     files = sorted(map(str, paths.root.rglob("*")))
@@ -288,6 +292,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_stands_against_it_is_named_and_nothing_is_changed(runners, cluster, paths, case):
     make, typed, words = REFUSED[case]
@@ -302,6 +307,7 @@ def test_what_stands_against_it_is_named_and_nothing_is_changed(runners, cluster
     assert (cluster.left(), cluster.log) == (before, []) and not paths.purge.exists()
 
 
+@pytest.mark.slow
 def test_the_safety_is_for_one_command(runners, cluster):
     cluster.silent.add("node2")
     assert "node2" in purge(runners)["error"]
@@ -309,6 +315,7 @@ def test_the_safety_is_for_one_command(runners, cluster):
     assert "the safety is engaged" in runners["ceph.purge"](FSID)["error"] and cluster.log == []
 
 
+@pytest.mark.slow
 def test_a_stage_that_runs_holds_it_back(runners, cluster, paths, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in purge(runners)["error"] and cluster.log == [] and not paths.purge.exists()
@@ -317,12 +324,14 @@ def test_a_stage_that_runs_holds_it_back(runners, cluster, paths, monkeypatch):
     assert "stage deploy is running" in purge(runners)["error"] and cluster.log == [] and not paths.purge.exists()
 
 
+@pytest.mark.slow
 def test_what_is_lost_knowingly_is_typed(runners, cluster, paths):
     cluster.monitors = None
     assert purge(runners, despite="clients,data").get("retcode", 0) == 0
     gone(cluster, paths, False)
 
 
+@pytest.mark.slow
 def test_a_host_that_is_gone_is_left_by_name(runners, cluster, paths):
     cluster.silent.add("node3")
     before = cluster.left()
@@ -331,6 +340,7 @@ def test_a_host_that_is_gone_is_left_by_name(runners, cluster, paths):
     assert cluster.wiped == {"node1", "node2"} and cluster.held == {"node3"}
 
 
+@pytest.mark.slow
 def test_a_host_that_falls_silent_on_the_way_is_named_and_the_same_command_goes_on(runners, cluster, paths):
     normal = cluster.daemons_purge_stop
 
@@ -350,6 +360,7 @@ def test_a_host_that_falls_silent_on_the_way_is_named_and_the_same_command_goes_
     gone(cluster, paths, False)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_not_the_one_any_more_holds_back_no_other(runners, cluster, paths):
     cluster.more["node2"] = {"serial": "S9"}
     failed = purge(runners, wipe=True)["error"]
@@ -360,6 +371,7 @@ def test_a_disk_that_is_not_the_one_any_more_holds_back_no_other(runners, cluste
     assert not any(cluster.files.values()) and not paths.purge.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [False, True], ids=["with the rest", "after the end"])
 def test_a_disk_that_is_wiped_is_a_line_beside_the_record(runners, cluster, paths, monkeypatch, later):
     if later:
@@ -386,6 +398,7 @@ def test_a_disk_that_is_wiped_is_a_line_beside_the_record(runners, cluster, path
     assert whole["wiped"] == [f"{node} {MINE}" for node in NODES] and not list(paths.root.rglob("*.wiped"))
 
 
+@pytest.mark.slow
 def test_until_the_first_daemon_was_stopped_it_is_called_off(runners, cluster, paths, master):
     before = cluster.left()
     cluster.kill = (1, True)
@@ -434,6 +447,7 @@ def moments(monkeypatch, runners, cluster, **typed):
     return cluster.changes, files.count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("where", ["hosts", "master"])
 def test_interrupted_at_any_moment_the_same_command_goes_on(

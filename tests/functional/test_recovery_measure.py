@@ -252,6 +252,7 @@ def drawn():
         yield known
 
 
+@pytest.mark.slow
 def test_four_scenarios_under_two_profiles_and_all_is_as_it_was(runners, cluster):
     before = cluster.whole()
     done = runners["recovery.measure"]()
@@ -279,6 +280,7 @@ def test_four_scenarios_under_two_profiles_and_all_is_as_it_was(runners, cluster
     assert "no cell in common" in runners["benchmark.compare"](folder.name, folder.name)["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "groups"), [("osd", 512), ("host", 256)])
 def test_placement_groups_fit_the_osds_that_stay(runners, cluster, what, groups):
     """512 of three copies are 192 an OSD of eight and 256 of six, where 250 are allowed."""
@@ -293,6 +295,7 @@ def test_a_dry_run_changes_nothing(runners, cluster):
     assert cluster.log == [] and cluster.whole() == before
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_is_taken_as_it_is_shown(runners, cluster):
     shown = [each for each in shown_in("docs/howto/recovery.md", "recovery") if each[0] != "recovery.profile"]
     assert {name for name, *_ in shown} == {"recovery.measure", "recovery.stop"}
@@ -398,6 +401,7 @@ def test_no_other_command_stops_daemons_while_it_measures(runners, cluster):
     assert tried
 
 
+@pytest.mark.slow
 def test_ceph_that_says_no_in_the_middle_ends_it_and_all_is_put_back(runners, cluster):
     before = cluster.whole()
 
@@ -426,6 +430,7 @@ def killed(runners, cluster, at, before):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False])
 def test_killed_at_any_change_the_same_command_or_stop_puts_all_back(runners, cluster, before):
     first, at = cluster.whole(), 1
@@ -504,6 +509,7 @@ def test_processors_that_hold_it_up_are_told_without_a_ratio(runners, cluster):
     assert re.search(r"osd-out +least .* - +3\.5$", done["text"], re.M)
 
 
+@pytest.mark.slow
 def test_a_recovery_that_does_not_end_is_said(runners, cluster, monkeypatch):
     before = cluster.whole()
     cluster.slow = 10**6

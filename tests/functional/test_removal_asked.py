@@ -228,12 +228,14 @@ def typed(runners, **more):
     return checked if checked.get("retcode") else runners["removal.carry_out"](**more)
 
 
+@pytest.mark.slow
 def test_nothing_leaves_where_all_is_named(runners, cluster):
     before = cluster.left()
     assert "nothing leaves" in typed(runners)["text"]
     assert cluster.left() == before and cluster.log == []
 
 
+@pytest.mark.slow
 def test_a_list_that_is_not_confirmed_begins_nothing(runners, cluster, configure):
     configure(WITHOUT)
     before = cluster.left()
@@ -258,6 +260,7 @@ def ended(cluster):
     assert {"mgr.node1", "mds.node1", "osd.0", "client.site", "client.crash", "client.admin"} <= cluster.keys
 
 
+@pytest.mark.slow
 def test_a_host_leaves_in_order_and_a_second_run_changes_nothing(runners, cluster, configure):
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]
@@ -273,6 +276,7 @@ def test_a_host_leaves_in_order_and_a_second_run_changes_nothing(runners, cluste
     assert cluster.left() == before and cluster.log == []
 
 
+@pytest.mark.slow
 def test_leave_that_ceph_takes_back_when_an_osd_has_stopped_is_waited_for_again(
     runners, cluster, configure, monkeypatch
 ):
@@ -292,6 +296,7 @@ def test_leave_that_ceph_takes_back_when_an_osd_has_stopped_is_waited_for_again(
     ended(cluster)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(master, runners, cluster, configure, before):
     """Before and after each change, of all that there are; the hash that was typed stays the list's."""
@@ -315,6 +320,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(master, runners, cluster,
         assert "nothing leaves" in typed(runners)["text"]
 
 
+@pytest.mark.slow
 def test_a_number_that_waits_on_a_host_that_leaves_goes_with_its_place(runners, cluster, configure):
     """Destroyed with its DB device: else its data disk would wait for another one when the host is back."""
     cluster.osds[9] = {"fsid": None, "host": "node4", "up": 0, "weight": 5.5, "pgs": 0, "state": "destroyed"}
@@ -327,6 +333,7 @@ def test_a_number_that_waits_on_a_host_that_leaves_goes_with_its_place(runners, 
     ended(cluster)
 
 
+@pytest.mark.slow
 def test_what_somebody_purged_by_hand_is_told_once_and_forgotten(master, runners, cluster, configure):
     """``policy.show`` named it for ever; of a host with another pillar, and of a silent one, nothing is forgotten."""
     configure(WITHOUT)
@@ -351,6 +358,7 @@ def test_what_somebody_purged_by_hand_is_told_once_and_forgotten(master, runners
     assert "nothing leaves" in typed(runners)["text"] and cluster.log == []
 
 
+@pytest.mark.slow
 def test_called_off_the_weights_are_as_before(runners, cluster, configure):
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]
@@ -367,6 +375,7 @@ def test_called_off_the_weights_are_as_before(runners, cluster, configure):
     assert "no removal is under way" in runners["removal.cancel"]()["text"]
 
 
+@pytest.mark.slow
 def test_called_off_an_osd_with_the_number_of_one_that_has_left_keeps_its_weight(runners, cluster, configure):
     configure(WITHOUT)
     cluster.kill = (5, False)
@@ -378,6 +387,7 @@ def test_called_off_an_osd_with_the_number_of_one_that_has_left_keeps_its_weight
     assert (cluster.osds[6]["weight"], cluster.osds[7]["weight"]) == (5.5, 1.7)
 
 
+@pytest.mark.slow
 def test_a_flag_by_which_data_does_not_leave_is_named(runners, cluster, configure, monkeypatch):
     configure(WITHOUT)
     held = copy.deepcopy(WHOLE)
@@ -389,6 +399,7 @@ def test_a_flag_by_which_data_does_not_leave_is_named(runners, cluster, configur
     assert f"{leave}, which is held by nobackfill ('ceph osd unset nobackfill')" in error
 
 
+@pytest.mark.slow
 def test_what_is_named_again_gets_its_weights_back(runners, cluster, configure):
     """policy.cfg got its lines back in mid-drain: configure, and the stage again."""
     configure(WITHOUT)
@@ -403,6 +414,7 @@ def test_what_is_named_again_gets_its_weights_back(runners, cluster, configure):
     assert {osd["weight"] for osd in cluster.osds.values()} == {5.5} and cluster.record is None
 
 
+@pytest.mark.slow
 def test_anything_new_in_the_list_has_to_be_confirmed_anew(runners, cluster, configure):
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]
@@ -416,6 +428,7 @@ def test_anything_new_in_the_list_has_to_be_confirmed_anew(runners, cluster, con
     assert "node3: mon.node3" in done["error"]
 
 
+@pytest.mark.slow
 def test_osds_without_cephs_leave_are_not_stopped(runners, cluster, configure):
     configure(WITHOUT)
     cluster.unsafe = "Error EBUSY: OSD(s) 6 have no reported stats"
@@ -425,6 +438,7 @@ def test_osds_without_cephs_leave_are_not_stopped(runners, cluster, configure):
     assert all(osd["up"] for osd in cluster.osds.values()) and len(cluster.hosts["node4"]) == 2
 
 
+@pytest.mark.slow
 def test_refused_where_the_rest_is_too_full_and_before_anything_began(runners, cluster, configure):
     configure(WITHOUT)
     before = cluster.left()
@@ -434,6 +448,7 @@ def test_refused_where_the_rest_is_too_full_and_before_anything_began(runners, c
     assert cluster.left() == before
 
 
+@pytest.mark.slow
 def test_a_list_of_which_nothing_has_moved_yet_is_asked_of_again(runners, cluster, configure):
     """It was confirmed, perhaps weeks ago, and the cluster is fuller now; once data moves it goes on."""
     configure(WITHOUT)
@@ -449,6 +464,7 @@ def test_a_list_of_which_nothing_has_moved_yet_is_asked_of_again(runners, cluste
     assert runners["removal.check"](confirm=confirm).get("retcode", 0) == 0
 
 
+@pytest.mark.slow
 def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, configure):
     configure(WITHOUT)
     cluster.silent = {"node4"}
@@ -479,6 +495,7 @@ def test_a_silent_host_stays_until_it_is_given_up_by_name(runners, cluster, conf
     assert "nothing leaves" in typed(runners, gone="node4", confirm=given_up["hash"])["text"]
 
 
+@pytest.mark.slow
 def test_a_host_that_falls_silent_on_the_way_keeps_its_record(runners, cluster, configure):
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]
@@ -492,6 +509,7 @@ def test_a_host_that_falls_silent_on_the_way_keeps_its_record(runners, cluster, 
     ended(cluster)
 
 
+@pytest.mark.slow
 def test_a_part_of_what_began_leaves_the_rest_of_the_record(runners, cluster, configure):
     """One OSD by its number, in the middle of a removal of its host; then that goes on by its own hash."""
     configure(WITHOUT)
@@ -520,6 +538,7 @@ def test_a_host_that_answers_is_not_gone(runners, cluster, configure):
     assert "it answers, so it is not gone" in runners["removal.check"](gone="node4")["error"]
 
 
+@pytest.mark.slow
 def test_a_host_of_which_nothing_leaves_is_not_said_to_answer(runners, cluster, configure):
     """policy.cfg names all that it had, or it has left already: it was not even asked."""
     cluster.silent = {"node4"}
@@ -533,6 +552,7 @@ def test_a_host_of_which_nothing_leaves_is_not_said_to_answer(runners, cluster, 
     assert cluster.log == []
 
 
+@pytest.mark.slow
 def test_a_pillar_that_is_not_the_served_one_is_refused(runners, cluster, configure):
     configure(WITHOUT)
     cluster.generation = lambda: "older"
@@ -540,6 +560,7 @@ def test_a_pillar_that_is_not_the_served_one_is_refused(runners, cluster, config
     assert done["retcode"] == 2 and "node4: its pillar is of generation older" in done["error"]
 
 
+@pytest.mark.slow
 def test_single_osds_are_removed_where_no_profile_names_them(runners, cluster, configure):
     assert "osd.7 is planned on node4" in runners["osd.remove"](7)["error"]
     configure(WITHOUT)
@@ -556,6 +577,7 @@ def test_single_osds_are_removed_where_no_profile_names_them(runners, cluster, c
     assert cluster.monitors == ["node1", "node3", "node4"] and "node4" in cluster.buckets
 
 
+@pytest.mark.slow
 def test_what_stops_a_single_osds_removal_is_told_with_what_was_done(runners, cluster, configure, master):
     configure(WITHOUT)
     cluster.unsafe = "Error EBUSY: wait"
@@ -565,6 +587,7 @@ def test_what_stops_a_single_osds_removal_is_told_with_what_was_done(runners, cl
     assert (json.loads(log[-1])["event"], json.loads(log[-1])["osds"]) == ("removes", "osd.7")
 
 
+@pytest.mark.slow
 def test_a_number_that_is_another_osds_by_now_is_left_alone(runners, cluster, configure):
     """An OSD was purged, its host was never cleaned, and its number went to a new OSD elsewhere."""
     configure(WITHOUT)
@@ -578,6 +601,7 @@ def test_a_number_that_is_another_osds_by_now_is_left_alone(runners, cluster, co
     assert not [function for _, function in cluster.log if function in ("cluster_osds.purge", "cluster_removal.weigh")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [{"osds": {"f": "6; id"}}, {"osds": {"f": True}}, {"osds": []}, {"parts": {}}, {}])
 def test_what_a_minion_says_is_checked(runners, cluster, configure, answer):
     configure(WITHOUT)
@@ -587,6 +611,7 @@ def test_what_a_minion_says_is_checked(runners, cluster, configure, answer):
     assert done["retcode"] == 2 and "node4: its answer is not of the form expected" in done["error"]
 
 
+@pytest.mark.slow
 def test_steps_go_down_one_by_one(runners, cluster, configure):
     configure(WITHOUT)
     assert "expected a whole number from 1 to 20" in runners["removal.check"](steps=0)["error"]
@@ -614,6 +639,7 @@ def test_only_the_stage_removal_takes_its_arguments(runners, configure):
     assert "gone= is of the stage removal alone" in runners["stage.plan"]("configure", gone="node4")["error"]
 
 
+@pytest.mark.slow
 def test_many_hosts_that_policy_cfg_names_no_more_are_counted(master, configure, monkeypatch):
     """As where the one line of its storage hosts is commented out."""
     every = [f"would leave: osd{number:04}: 9 OSDs" for number in range(1000)]
@@ -625,6 +651,7 @@ def test_many_hosts_that_policy_cfg_names_no_more_are_counted(master, configure,
     assert master.runners(output="json")["policy.show"]()["leaves"][:1000] == every
 
 
+@pytest.mark.slow
 def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypatch):
     """Also where the generation that named it is pruned: then nobody else would know that it is ours."""
     opts = {**master.opts(), "file_client": "local"}
@@ -649,6 +676,7 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
     assert "/cluster/node1.sls: was not as configure had written it: written again" in done["text"]
 
 
+@pytest.mark.slow
 def test_a_standby_that_has_taken_over_stops_by_cephs_leave_too(master, cluster, monkeypatch):
     """node1 serves and leaves first, node3 takes over and leaves too: it is asked of as it is by then."""
     cluster.servers, done = ["node1", "node3", "node4"], []
@@ -672,6 +700,7 @@ def test_a_standby_that_has_taken_over_stops_by_cephs_leave_too(master, cluster,
     assert done == ["node1 may stop", "node1 stops", "node3 takes over", "node3 may stop", "node3 stops"]
 
 
+@pytest.mark.slow
 def test_nothing_stops_while_another_command_stops_daemons_and_it_goes_on(runners, cluster, configure):
     configure(WITHOUT)
     confirm = runners["removal.check"](test=True)["hash"]

@@ -143,6 +143,7 @@ def ended(cluster):
     assert all(place["db_size"] and place["wal"] is None for place in places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", [DEVICE, "SSD2"])
 def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_person(runners, cluster, device):
     done = runners["osd.replace"](host="node2", device=device)
@@ -189,6 +190,7 @@ def test_an_osd_whose_db_has_moved_lies_behind_the_other_device(runners, master,
     assert f"carries the DB or WAL of 1 OSD: {told[0]}" in text, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, master, cluster, monkeypatch, before):
     """Before and after each change; a third time changes nothing, and still says what to wipe."""
@@ -252,6 +254,7 @@ def test_ceph_is_asked_when_no_other_command_stops_daemons_any_more(runners, clu
     assert cluster.state() == before and cluster.log == []
 
 
+@pytest.mark.slow
 def test_what_ceph_takes_back_once_they_stopped_ends_it_before_anything_is_destroyed(runners, cluster):
     cluster.after_stop = ["Error EAGAIN: OSD(s) 2 last reported they still store some PG data"]
     done = runners["osd.replace"](host="node2", device="SSD2")
@@ -260,6 +263,7 @@ def test_what_ceph_takes_back_once_they_stopped_ends_it_before_anything_is_destr
     assert all(osd["fsid"] for osd in cluster.osds.values()) and len(cluster.records) == 6
 
 
+@pytest.mark.slow
 def test_typed_again_once_another_device_is_planned_it_destroys_nothing(runners, cluster, monkeypatch):
     """The places that the host keeps say what lay on the old one; an OSD that is back does not lie there."""
     runners["osd.replace"](host="node2", device="SSD2")
@@ -314,6 +318,7 @@ def test_what_a_minion_says_is_checked(runners, cluster, told):
     assert done["retcode"] == 2 and "is not understood" in done["error"] and cluster.log == []
 
 
+@pytest.mark.slow
 def test_a_place_is_given_up_though_somebody_purged_its_number(runners, cluster, monkeypatch):
     """'osd.replace 3 gives that OSD's place up', a plan says of it."""
     runners["osd.replace"](host="node2", device="SSD2")
@@ -325,6 +330,7 @@ def test_a_place_is_given_up_though_somebody_purged_its_number(runners, cluster,
     assert [place["id"] for place in cluster.waiting["node2"].values()] == [2]
 
 
+@pytest.mark.slow
 def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(master, runners, cluster):
     before, paths = cluster.state(), site(master.opts())
     served = named.known(paths)["node2"]["osds"]

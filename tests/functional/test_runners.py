@@ -46,6 +46,7 @@ def asked():
                 yield word.value
 
 
+@pytest.mark.slow
 def test_what_runners_ask_of_minions_exists(modules):
     names = set(asked())
     assert {"disks_wipe.wipe", "links.report", "state.apply", "host_updates.boot", "cluster_osds.states"} <= names

@@ -54,6 +54,7 @@ def test_no_package_sources_are_none(show_sls):
     assert show_sls("ceph.host.repo") and show_sls("ceph.host.repo", emptied=("ceph_repos",)) == []
 
 
+@pytest.mark.slow
 def test_all_parts_of_services_compile_together(show_sls, minion):
     """As one look at a host that has them all applies them."""
     parts = [sls for sls in SLS if sls.startswith(("ceph.service.", "ceph.cluster.keys"))]

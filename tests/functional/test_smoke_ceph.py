@@ -197,6 +197,7 @@ def file_systems(tmp_path, monkeypatch, python_module):
         yield module, keys, tmp_path
 
 
+@pytest.mark.slow
 def test_a_file_that_one_client_writes_another_reads_in_each_file_system(file_systems):
     module, keys, folder = file_systems
     assert module.attempt() == {"passed": ["file system one", "file system two"], "failed": []}
@@ -206,6 +207,7 @@ def test_a_file_that_one_client_writes_another_reads_in_each_file_system(file_sy
     assert module.clean() == [] and list((folder / "one").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_file_system_that_fails_is_named_in_one_line(file_systems, monkeypatch):
     module, _, folder = file_systems
     (folder / "two").rmdir()

@@ -52,6 +52,7 @@ def attempted(module, gateways):
     return module.attempt("rbd", PORTALS, [SITES])
 
 
+@pytest.mark.slow
 def test_a_disk_is_written_through_the_gateway_that_has_it_and_a_client_logs_in_at_the_others(played):
     module, gateways = played
     told = attempted(module, gateways)
@@ -73,6 +74,7 @@ def test_a_disk_is_written_through_the_gateway_that_has_it_and_a_client_logs_in_
     assert gateways.record() == SITE and module.clean() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("told", "kind", "words"),
     [
@@ -98,12 +100,14 @@ def test_on_a_gateway_that_does_not_serve_nothing_is_made(played, monkeypatch):
     assert gateways.calls == []
 
 
+@pytest.mark.slow
 def test_a_portal_at_which_nobody_listens_is_named(played):
     module, gateways = played
     told = module.attempt("rbd", [*PORTALS, "127.0.0.3"], [SITES])
     assert "portal 127.0.0.3: " in told["failed"][0] and "refused" in told["failed"][0] and gateways.calls == []
 
 
+@pytest.mark.slow
 def test_a_sites_password_for_discovery_is_no_failure(played):
     module, gateways = played
     tell(gateways.top, refuses=dict.fromkeys(PORTALS, "Authentication failure(513)"))
@@ -111,6 +115,7 @@ def test_a_sites_password_for_discovery_is_no_failure(played):
     assert gateways.calls and len(told["failed"]) == 2 and "Authentication failure" in told["failed"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("told", "words"),
     [({"spoils": 1}, "what was read is not what was written"), ({"busy": 2}, "NOT_READY"), ({"busy": 1}, "")],

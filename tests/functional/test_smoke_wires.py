@@ -65,6 +65,7 @@ def test_a_web_server_that_answers_and_one_that_is_sick(modules, monkeypatch):
         assert str(err.value) == f"GET http://127.0.0.1:{port}/sick: status 503: sick"
 
 
+@pytest.mark.slow
 def test_the_certificate_that_the_site_gave_is_trusted_and_no_other(modules, certificates):
     with web(certificates) as port:
         url = f"https://127.0.0.1:{port}/"

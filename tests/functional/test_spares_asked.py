@@ -45,6 +45,7 @@ def spare(master, monkeypatch):
     return disk
 
 
+@pytest.mark.slow
 def test_a_spare_is_planned_for_nobody_and_says_why(master, spare):
     runners = master.runners()
     text = runners["proposal.peek"](all=True)["text"]
@@ -52,6 +53,7 @@ def test_a_spare_is_planned_for_nobody_and_says_why(master, spare):
     assert "reserved: hot spare" in runners["proposal.explain"]("osdnode1", spare["serial"])["text"]
 
 
+@pytest.mark.slow
 def test_configure_refuses_a_profile_that_names_a_spare(master, spare):
     paths = site(master.opts())
     runners = master.runners()

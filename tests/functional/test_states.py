@@ -42,6 +42,7 @@ def template(minion):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SECRETS)
 def test_a_changed_secret_is_written_and_never_returned(run, template, tmp_path, what):
     file, keys = tmp_path / "ceph-mds/keyring", [new_key(), new_key()]
@@ -60,6 +61,7 @@ def test_a_changed_secret_is_written_and_never_returned(run, template, tmp_path,
     assert shown("file.managed", pillars[0], **NAIVE) == keys  # as Salt's own state does
 
 
+@pytest.mark.slow
 def test_a_keyring_is_written_for_its_keys_alone(run, tmp_path):
     """Daemons are restarted where theirs is newer than they, and a list of exports changes capabilities."""
     file, key, other = tmp_path / "keyring", new_key(), new_key()
@@ -98,6 +100,7 @@ def test_no_sls_writes_a_secret_but_by_the_state_that_hides_it(show_sls):
     assert [path for path in SALT.rglob("*.sls") if "ceph_secrets" in path.read_text()] == []  # nor its value
 
 
+@pytest.mark.slow
 def test_a_certificate_and_its_key_are_made_once(run, tmp_path):
     key, names = tmp_path / "a.key", "DNS:node1, IP:10.0.0.1"
     arguments = {"key": str(key), "common_name": "ceph", "names_of": names}
@@ -114,6 +117,7 @@ def test_a_certificate_and_its_key_are_made_once(run, tmp_path):
         assert (again["result"], again["changes"], again.full_return.get("warnings", [])) == (True, {}, []), again
 
 
+@pytest.mark.slow
 def test_a_daemon_is_started_with_both_lists(run, tmp_path):
     (tmp_path / "prometheus").write_text('# ours\nARGS="--old"\n')
     arguments = {"variable": "ARGS", "always": ["--web=1"], "more": ["--keep=2"]}
@@ -130,6 +134,7 @@ SALTS = {  # of Salt's own states, those that parts of services alone use: what 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SALTS)
 def test_salts_own_states_say_in_test_mode_that_nothing_is_to_be_done_and_what_drifted(run, tmp_path, what):
     file, pillar = tmp_path / "conf", {"told": {"global": {"scrape_interval": "5s"}}}
@@ -141,6 +146,7 @@ def test_salts_own_states_say_in_test_mode_that_nothing_is_to_be_done_and_what_d
     assert run(what, file, pillar, test=True, **SALTS[what])["result"] is None
 
 
+@pytest.mark.slow
 def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, loaders):
     # What ``loaders.states`` holds are wrappers, which take anything.
     functions = salt.loader.states(loaders.opts, loaders.modules, loaders.utils, loaders.serializers, STATES)
@@ -162,6 +168,7 @@ def test_every_state_of_ours_exists_and_takes_what_an_sls_gives_it(show_sls, loa
     assert [chunk for sls in NAMES for chunk in show_sls(sls) if wrong(chunk)] == []
 
 
+@pytest.mark.slow
 def test_a_server_joins_the_grace_database_though_its_tool_crashes(run, modules, tmp_path, monkeypatch):
     database = tmp_path / "database"
     database.touch()

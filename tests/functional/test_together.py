@@ -56,6 +56,7 @@ def ceph(monitors):  # noqa: F811
     return monitors
 
 
+@pytest.mark.slow
 def test_a_stages_look_is_one_connection_and_each_function_answers_as_it_does_alone(modules, ceph):
     alone = {name: modules[name](*arguments) for name, arguments in stage_look.CLUSTER.items()}
     assert len(ceph.connected()) > len(alone)
@@ -71,6 +72,7 @@ def test_in_a_job_to_many_hosts_one_alone_asks_the_cluster(modules, ceph):
     assert told["cluster_maintenance.hosts"] == {"node2": {"minion": "node2"}} and len(ceph.connected()) == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_remembered_behind_it(modules, ceph):
     modules["cluster_cli.together"](stage_look.CLUSTER)
     ceph.said("osd dump", {**ANSWERS["osd dump"], "osds": []})

@@ -86,6 +86,7 @@ def applied(modules, node):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [["fs/aio-max-nr"], ["fs/aio-max-nr", "kernel/pid_max"]], ids=["one", "all"])
 def test_what_the_admin_raised_since_stays(node, applied, keys):
     assert applied()["result"] is True
@@ -100,6 +101,7 @@ def test_what_the_admin_raised_since_stays(node, applied, keys):
 MAIN = "daemon = 1\n# profile_dirs = /commented\n{}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shipped", "named", "reads"),
     [
@@ -127,6 +129,7 @@ def test_the_profile_lies_where_this_tuned_finds_it(node, applied, with_pillar, 
     assert not list(node.rglob("ceph-throughput"))
 
 
+@pytest.mark.slow
 def test_what_ran_before_is_not_forgotten_by_a_disk_that_was_full(node, applied, with_pillar):
     (node / "runs").write_text("theirs")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -141,6 +144,7 @@ def test_what_ran_before_is_not_forgotten_by_a_disk_that_was_full(node, applied,
     assert applied()["changes"] and (node / "runs").read_text() == "theirs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "kernel"), [(2097152, "2097152"), (True, "1"), (False, "0"), ("1  2", "1\t2")])
 def test_a_value_of_a_sites_own_table_that_is_no_text_is_set_once(node, applied, with_pillar, value, kernel):
     """YAML reads 2097152 as a number and `yes` as a boolean; the kernel tells text, and blanks its own way."""
@@ -163,6 +167,7 @@ esac
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [[], ["active"], ["enabled"], ["active", "enabled"]], ids="-".join)
 def test_tuned_itself_is_after_our_profile_as_it_was_before(node, applied, with_pillar, before):
     (node / "programs/systemctl").write_text(SYSTEMCTL.format(home=node))

@@ -374,6 +374,7 @@ def test_they_pause_before_the_next_hosts_and_go_on(runners, cluster):
     assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
     end_at_each_change(cluster, before, runners["updates.apply"], least=20)

@@ -218,6 +218,7 @@ WHOLE_ORDER = [
 ]
 
 
+@pytest.mark.slow
 def test_a_cluster_is_upgraded_in_cephs_order(runners, cluster):
     """node2's OSDs alone first, node3's and node4's together; the active manager and metadata server last."""
     done = runners["upgrade.carry_out"]()
@@ -283,11 +284,13 @@ def test_what_stands_against_it_is_named_and_nothing_is_changed(runners, cluster
     assert cluster.left() == before and cluster.log == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before):
     end_at_each_change(cluster, before, runners["upgrade.carry_out"], least=30)
 
 
+@pytest.mark.slow
 def test_the_canary_stops_everything(runners, cluster):
     cluster.dead.add("mon.node1")
     done = runners["upgrade.carry_out"]()

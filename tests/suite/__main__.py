@@ -17,7 +17,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / "build/test-all"
 GO_ON = "--continue-on-collection-errors"
 PYTEST = (
-    ("tests/unit", "tests/functional"),
+    ("-m", "not processes", "tests/unit", "tests/functional"),
     ("-m", "processes", "tests/functional"),
     ("-m", "", "--rig=always", "tests/rig", "tests/lab", "tests/kernel"),
 )
@@ -55,7 +55,7 @@ def results(commit: str) -> dict[str, record.Result]:
 
 def run(path: Path, part: tuple[int, int]) -> bool:
     """Run all of it, one thing after the other; whether pytest itself got through each."""
-    options = ["-p", "tests.suite.record", f"--record={path}", f"--part={part[0]}/{part[1]}", GO_ON]
+    options = ["-p", "tests.suite.record", f"--record={path}", f"--part={part[0]}/{part[1]}", GO_ON, "--numprocesses=0"]
     through = True
     for chosen in PYTEST:
         code = subprocess.run([sys.executable, "-m", "pytest", *options, *chosen], cwd=CHECKOUT, check=False).returncode

@@ -49,12 +49,14 @@ def test_the_search_finds_what_touches_a_file(planted):
     assert list(touched(planted)) == [planted]
 
 
+@pytest.mark.slow
 def test_only_the_room_of_files_touches_files():
     paths = [path for path in (CHECKOUT / "proposals").rglob("*.py") if FILES not in path.parents]
     found = {str(path.relative_to(CHECKOUT)): list(touched(path.read_text())) for path in paths}
     assert {path: calls for path, calls in found.items() if calls} == {}
 
 
+@pytest.mark.slow
 def test_planning_imports_nothing_of_salt():
     script = (
         "import importlib, pkgutil, proposals, sys\n"
@@ -79,6 +81,7 @@ ODD = st.sampled_from(["\t", "\n", "\0", "{", "é", "../", "/..", ": ", "..", "x
 )
 
 
+@pytest.mark.slow
 @given(
     PATHS, PATHS, st.lists(LABELS, min_size=6, max_size=6), st.none() | st.tuples(st.integers(0, 7), ODD, st.booleans())
 )
@@ -94,6 +97,7 @@ def test_the_quick_check_of_a_line_is_that_of_its_texts(device, id_, labels, odd
     assert names.plain(line) == (accepted and not unsure)
 
 
+@pytest.mark.slow
 def test_there_is_one_list_of_roles():
     """Nobody else lists them all, and whoever names some names known ones."""
     known = {*ROLES, "all"}

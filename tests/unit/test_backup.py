@@ -47,6 +47,7 @@ def test_where_a_link_may_lead(case):
 PARTS = st.sampled_from(["a", "b", "up", "..", ".", "deep"])
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, min_size=1, max_size=5), st.lists(st.sampled_from(["a", "b"]), max_size=2))
 def test_what_does_not_lead_out_stays_whatever_links_there_are(tmp_path_factory, target, folders):
     """By the kernel's own eyes, with a link in every folder that leads as far up as one may."""
@@ -112,6 +113,7 @@ def test_a_manifest_that_is_refused(changed, said):
     assert all(word in str(refused.value) for word in said.split("; "))
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5) | st.dictionaries(
     st.sampled_from([*manifest(), "x"]), st.none() | st.integers() | st.text() | st.lists(st.text())
 ))  # fmt: skip

@@ -426,6 +426,7 @@ def drawn():
     return suite, told, report.files(suite, [told])
 
 
+@pytest.mark.slow
 def test_plots_are_drawn_as_svg_and_png(drawn):
     """matplotlib is a pin of the tests: here it is never missing."""
     suite, told, files = drawn

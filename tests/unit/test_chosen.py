@@ -94,6 +94,7 @@ def test_where_settings_come_from(case):
         assert choice.written == case["written"]
 
 
+@pytest.mark.slow
 def test_what_is_served_of_an_earlier_choice_is_known(site):
     path = site.current / chosen.CHOSEN[1]
     path.parent.mkdir(parents=True)
@@ -193,6 +194,7 @@ def test_a_line_that_chooses_what_is_of_no_layer_is_told(site, path, near):
     assert strays.found(read) == [f"policy.cfg chooses {path}, which is of no layer{near}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["stack/ceph/roles/mon.yml", "stack/ceph/minions/osdnode1.yml"])
 def test_a_broken_file_of_a_role_or_a_minion_is_named(site, own, path):
     own(path, "[1,2\n")

@@ -44,6 +44,7 @@ def root(apollo):
     return folder
 
 
+@pytest.mark.slow
 def test_the_guides_command_as_it_stands(apollo):
     done = process("peek", apollo, *GUIDE, "--format", "json", stdout=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -73,6 +74,7 @@ def test_the_guides_command_as_it_stands(apollo):
     }
 
 
+@pytest.mark.slow
 def test_the_other_formats_say_the_same(apollo):
     as_json = json.loads(run("peek", "--format", "json", apollo, *GUIDE).stdout)
     assert yaml.safe_load(run("peek", apollo, *GUIDE, "--format=yaml").stdout) == as_json
@@ -168,6 +170,7 @@ def test_invalid_utf8_spoils_one_disk_only(tmp_path):
     assert "\\udcff" in answer["hosts"]["a"]["disks"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_show_policy_explain_export(root, apollo):
     assert "osdnode1" in run("show", root, "apollo").stdout
     assert json.loads(run("policy", root, "--format", "json").stdout)["lines"][0]["matches"] == 8
@@ -210,6 +213,7 @@ def test_diff_tells_added_removed_replaced_moved(tmp_path, root):
     assert (same.returncode, same.stdout) == (0, "no difference\n")
 
 
+@pytest.mark.slow
 def test_edited_files_and_status_1(tmp_path, apollo):
     root = tmp_path / "proposals"
     run("populate", apollo, "--root", root, *GUIDE)
@@ -220,11 +224,13 @@ def test_edited_files_and_status_1(tmp_path, apollo):
     assert "was edited and the plan has changed" in done.stdout
 
 
+@pytest.mark.slow
 def test_bad_input_in_a_process(apollo):
     done = process("peek", apollo, "db=750-850", stdout=subprocess.PIPE)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(apollo):
     reader, writer = os.pipe()
     os.close(reader)
@@ -233,6 +239,7 @@ def test_a_reader_that_goes_away_is_no_error(apollo):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_no_salt_is_imported():
     code = (
         "import pkgutil, importlib, sys, proposals\n"

@@ -22,17 +22,20 @@ def test_nothing_is_wrong(processors, minions):
     assert compiled.first(lambda _: "", minions) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", [{"osd000"}, {"osd099"}, {"osd041", "osd042", "osd077"}])
 def test_the_first_by_name_is_told_whoever_finds_it(processors, odd):
     told = compiled.first(lambda minion: f"{minion}: is odd" if minion in odd else "", MINIONS)
     assert told == f"{min(odd)}: is odd"
 
 
+@pytest.mark.slow
 def test_each_is_looked_at_once(processors, tmp_path):
     compiled.first(lambda minion: (tmp_path / minion).open("x").close() or "", MINIONS)
     assert sorted(path.name for path in tmp_path.iterdir()) == MINIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaks", [lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: {}["gone"]])
 def test_a_process_that_breaks_off_is_no_good_answer(breaks, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 4)

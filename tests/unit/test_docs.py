@@ -48,10 +48,12 @@ GOOD = [
 ]
 
 
+@pytest.mark.slow
 def test_generated_pages_are_what_the_code_says():
     assert [str(path) for path in pages.differing()] == [], "run 'python -m docs.generate'"
 
 
+@pytest.mark.slow
 def test_a_page_that_was_edited_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "FOLDER", tmp_path)
     for path, text in pages.rendered().items():
@@ -84,10 +86,12 @@ def test_examples_are_found_in_code_and_pages():
     assert [each.text for each in examples.of_page("x.md", page)] == ["salt-run a.b", "salt-run c.d"]
 
 
+@pytest.mark.slow
 def test_every_example_can_be_typed():
     assert [f"{each.place}: {each.text}: {why}" for each, why in examples.wrong()] == []
 
 
+@pytest.mark.slow
 def test_what_needs_no_cluster_is_run(subtests, tmp_path, capsys):
     asked = re.compile("-m proposals .*reference:")
     planned = [each for each in examples.everywhere() if each.whole and asked.search(each.text)]
@@ -116,6 +120,7 @@ def blocks(*languages: str) -> list:
     return parameters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [each for each in blocks("") if "-m proposals reference" in each.values[0]])
 def test_commands_that_need_no_cluster_are_run_as_they_stand(text, tmp_path):
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

@@ -99,6 +99,7 @@ numbers = st.floats(1, 10_000)
 COPIES = st.sampled_from(["1", "2", "3", "2+2", "4+2"])
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 4), st.integers(1, 4), st.integers(0, 2), st.lists(numbers, min_size=8, max_size=8), numbers,
     numbers, COPIES, st.integers(0, 11), st.floats(1, 10),

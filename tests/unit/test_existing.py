@@ -49,6 +49,7 @@ def placed(answer):
     return {uuid: {key: osd[key] for key in osd if key != "existing"} for uuid, osd in osds(answer).items()}
 
 
+@pytest.mark.slow
 def test_a_deployed_cluster_is_the_answer_whatever_is_asked(planned, deployed):
     for words in (ARGS, "", "ratio=5", "db-size=30g", "standalone=true", "data=5000-7000 db=740-770 db-size=1g"):
         answer = peek(deployed, "target=osd*" if "target" not in words else "", words)

@@ -36,6 +36,7 @@ def exported(name, raw, *words):
     return export.text({**peek(raw, f"name={name}", *words)}, "ceph-volume")
 
 
+@pytest.mark.slow
 def test_groups_are_named_after_disks_in_any_order_of_scripts(tmp_path):
     raw = inventory(node1=[{"is": "hdd6", "count": 4}, {"is": "ssd800"}, {"is": "nvme1600", "count": 2}])
     spinners = exported("slow", raw, "data=class=hdd db=class=ssd")

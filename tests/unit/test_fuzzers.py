@@ -25,6 +25,7 @@ def test_what_was_found_once_holds(check, seed):
     CHECKS[check].case(Random(f"{check} {seed}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("check", "share"), [("plans", 0.7), ("lives", 0.7), ("advice", 0.7), ("hostile", 0.15)])
 def test_random_machines(check, share):
     planned = sum(bool(CHECKS[check].case(Random(f"{check} {seed}"))) for seed in range(CASES))

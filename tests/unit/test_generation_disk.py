@@ -49,6 +49,7 @@ def test_what_is_not_as_a_generation_says_is_written_again(tmp_path: Path) -> No
     assert [first.read_text(), second.read_text()] == list(FILES.values())
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="{%#}x \\\"':\n\x07\x85\u00e9\udc80\U0001f600", max_size=2000))
 @example("k{#9xPq-secret!")
 @example("{{ __opts__['saltenv'] }}")

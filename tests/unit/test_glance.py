@@ -32,6 +32,7 @@ def shown(answer, everything=False):
     return out.getvalue().splitlines()
 
 
+@pytest.mark.slow
 def test_many_hosts_that_all_differ_are_a_screen_and_each_stands_in_all_of_it():
     hosts = {
         f"h{number:03}": [

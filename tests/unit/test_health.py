@@ -87,6 +87,7 @@ def test_every_state_is_served_damaged_or_not():
 ODD = st.none() | st.integers() | st.text() | st.lists(st.integers()) | st.dictionaries(st.text(), st.text())
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(["status", "osd_dump", "mgr", "status/health", "status/pgmap/pgs_by_state"]), ODD)
 def test_an_answer_of_another_form_is_one_message(path, value):
@@ -167,6 +168,7 @@ MOVING = "active+remapped+backfilling"
 PEERED = "undersized+degraded+remapped+backfilling+peered"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("states", "copies"),
     [

@@ -139,6 +139,7 @@ def run(*words, **more):
     return subprocess.run([sys.executable, "-m", "proposals", *words], stderr=subprocess.PIPE, text=True, **more)
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written_is_one_message():
     with Path("/dev/full").open("w") as full:
         done = run("reference", "apollo", stdout=full)
@@ -148,17 +149,20 @@ def test_output_that_cannot_be_written_is_one_message():
     assert (closed.returncode, closed.stderr.count("\n")) == (2, 1) and "standard output is closed" in closed.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_only_ascii_gets_the_answer():
     done = run("peek", "reference:apollo", stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "") and "osdnode1" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["peek", "x" * 5000], ["policy", "x" * 300], ["show", ".", "x" * 300]])
 def test_names_that_are_too_long_are_one_message(words):
     done = run(*words, stdout=subprocess.PIPE)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1, done.stderr
 
 
+@pytest.mark.slow
 def test_an_argument_that_is_not_text_is_refused():
     done = run("peek", "reference:apollo", "target=\udcff", "--format", "yaml", stdout=subprocess.PIPE)
     assert (done.returncode, done.stdout) == (2, "") and "is not UTF-8 text" in done.stderr

@@ -61,6 +61,7 @@ def typed(install, main, checkout, monkeypatch, tmp_path):
     return install_from
 
 
+@pytest.mark.slow
 def test_an_update_says_whatever_has_read_the_code_from_before(typed, tmp_path, capsys):
     typed(tmp_path / "checkout")
     assert "\nnow: systemctl restart salt-master (to undo" in capsys.readouterr().out
@@ -69,6 +70,7 @@ def test_an_update_says_whatever_has_read_the_code_from_before(typed, tmp_path, 
     assert "\nnow: systemctl restart salt-master salt-api (to undo" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_installed_tree_drops_nothing_that_it_cannot_bring_again(typed, install, tmp_path):
     record, _ = install
     checkout, home = tmp_path / "checkout", tmp_path / "home"
@@ -91,6 +93,7 @@ def test_the_installed_tree_drops_nothing_that_it_cannot_bring_again(typed, inst
         typed(home)
 
 
+@pytest.mark.slow
 def test_an_update_that_does_not_load_takes_nothing_away(typed, main, install, tmp_path, monkeypatch):
     record, _ = install
     fails = "raise SystemExit('no such module') # {} {}"
@@ -108,6 +111,7 @@ def test_an_update_that_does_not_load_takes_nothing_away(typed, main, install, t
     assert (tmp_path / "home/README.md").is_file() and record.RECORD.exists()
 
 
+@pytest.mark.slow
 def test_libraries_that_another_python_was_given_are_fetched_anew(typed, install, tmp_path, monkeypatch):
     record, wanted = install
     (tmp_path / "checkout/setup.cfg").write_text("[options]\ninstall_requires =\n    no_such_library==1.0\n")
@@ -157,6 +161,7 @@ def in_an_old_python(checkout, folder, *more, **newer):
     return subprocess.run(words, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_an_old_python_goes_on_in_a_newer_one(checkout, tmp_path):
     works = f'[ "$1" = -c ] && exec {sys.executable} "$@"; echo 3.12 "$@"'
     done = in_an_old_python(checkout, tmp_path, python3_13="echo not here >&2; exit 127", python3_12=works)
@@ -187,6 +192,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_salt_python_is_found(main, tmp_path, shape):
     name, text = SHAPES[shape]

@@ -24,6 +24,7 @@ def owner(path):
     return pwd.getpwuid(path.lstat().st_uid).pw_name
 
 
+@pytest.mark.slow
 def test_where_the_master_writes_is_its_users(typed, told, tmp_path):
     typed(tmp_path / "checkout")
     made = {
@@ -33,6 +34,7 @@ def test_where_the_master_writes_is_its_users(typed, told, tmp_path):
     assert {owner(tmp_path / name) for name in ("pillar", "log", "home/README.md", "etc/master")} == {"root"}
 
 
+@pytest.mark.slow
 def test_what_lies_there_is_given_with_its_mode_and_nothing_beyond(typed, told, tmp_path):
     ceph = tmp_path / "pillar/ceph"
     (ceph / "keys").mkdir(parents=True, mode=0o700)
@@ -54,6 +56,7 @@ def test_what_lies_there_is_given_with_its_mode_and_nothing_beyond(typed, told, 
     assert {owner(path) for path in (beyond, *beyond.rglob("*"), ceph / "pipe")} == {"root"}
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_a_link_or_is_not_ours_by_its_name_is_named_and_left(typed, told, tmp_path, capsys):
     (tmp_path / "else").mkdir()
     (tmp_path / "pillar").mkdir()
@@ -74,6 +77,7 @@ def test_a_user_that_is_none_is_refused_before_anything_is_written(typed, told, 
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.slow
 def test_a_master_of_roots_makes_nothing(typed, told, tmp_path):
     config = tmp_path / "etc/master"
     config.write_text(config.read_text().replace(f"user: {USER}\n", ""))

@@ -198,6 +198,7 @@ def test_who_lacks_the_drop_in_is_led_to_the_installer_which_alone_writes_it(nee
         needs({})
 
 
+@pytest.mark.slow
 def test_it_answers_where_pinned_libraries_are_missing():
     """Salt itself needs PyYAML and Jinja2; rich, regex and matplotlib are ours."""
     script = (

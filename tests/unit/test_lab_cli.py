@@ -49,6 +49,7 @@ def test_a_load_of_unknown_clients_is_refused_before_a_lab_is_looked_for(names: 
         main(["load", "start", "--clients", names, "--cluster", "nosuch"])
 
 
+@pytest.mark.slow
 def test_a_refusal_is_one_message(checkout: Path) -> None:
     argv = [sys.executable, "-m", "lab", "up", "nosuch"]
     done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)

@@ -29,11 +29,12 @@ def copy(checkout: Path, tmp_path: Path) -> Path:
 
 def answer(copy: Path, *words: str) -> str:
     """What pytest says of the lab's own tests."""
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(words or ["tests/rig"])]
+    argv = [sys.executable, "-m", "pytest", "-p", "xdist.plugin", "-p", "no:cacheprovider", *(words or ["tests/rig"])]
     alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # quicker: only what the checkout names itself
     return subprocess.run(argv, cwd=copy, env=alone, capture_output=True, text=True, check=False).stdout
 
 
+@pytest.mark.slow
 def test_one_byte_more_in_the_lab_and_its_tests_run_again(copy: Path) -> None:
     first = answer(copy)
     assert "the lab's own tests run: they have never passed here" in first and "2 passed" in first

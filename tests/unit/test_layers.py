@@ -29,6 +29,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", PLANTED)
 def test_the_layers_hold(case, tmp_path):
     path, line, status = PLANTED[case]

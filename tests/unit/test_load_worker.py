@@ -141,6 +141,7 @@ worker.work(client, Ledger(Path(sys.argv[1])), lambda *which: b"x", 1e6, client.
 """
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_has_forgotten_nothing(tmp_path: Path, checkout: Path) -> None:
     path = tmp_path / "ledger"
     alone = {"PYTHONPATH": f"{checkout}:{Path(__file__).parent}", "PATH": "/usr/bin:/bin"}

@@ -50,6 +50,7 @@ def screen(answer):
     return lines
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_restart(monkeypatch):
     told = runners.daemon.pending()
     who, what = "osd0000, osd0001 and 998 more hosts", "osd.0, osd.1 and 59998 more"
@@ -74,6 +75,7 @@ def down(hosts):
     )
 
 
+@pytest.mark.slow
 def test_osds_that_are_down(monkeypatch):
     monkeypatch.setattr(health, "look", lambda *_: {})
     monkeypatch.setattr(runners.health.judge, "judge", lambda *_, **__: down(HOSTS))
@@ -105,6 +107,7 @@ def look(then=lambda number: "2"):
     return upgrading.Look(every, every, HOSTS, seen, None)
 
 
+@pytest.mark.slow
 def test_an_upgrade(monkeypatch):
     monkeypatch.setattr(upgrading, "at", lambda opts, refresh: look())
     monkeypatch.setattr(upgrading, "against", lambda opts, look: [])
@@ -158,6 +161,7 @@ def osds(differ=lambda number: True):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_osds_beside_their_plan():
     who = "osd0000, osd0001 and 998 more hosts"
     assert report.lines(osds()) == [
@@ -215,6 +219,7 @@ def test_links(monkeypatch, problems):
     assert screen(runners.links.deploy(HOSTS, test=True))[0] == f"osd0000, osd0001 and 998 more hosts: {said}"
 
 
+@pytest.mark.slow
 def test_files_that_are_kept():
     kept = [f"profile-a/cluster/{host}.sls" for host in HOSTS]
     answer = {"written": [], "removed": [], "kept": kept, "messages": [f"{path} was edited" for path in kept]}

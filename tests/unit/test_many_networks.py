@@ -34,6 +34,7 @@ def brute(bad, everyone):
     return cut
 
 
+@pytest.mark.slow
 @given(st.sets(st.sampled_from([(one, other) for one in FEW for other in FEW if one != other])))
 def test_who_is_cut_off_is_counted_once(bad):
     found = proof.unreached(matrix(FEW, bad))
@@ -61,6 +62,7 @@ def test_pairs_that_are_alike_share_a_line(bad, said):
     assert proof.unreached(matrix(MANY, set(bad)), every=False) == said
 
 
+@pytest.mark.slow
 def test_many_hosts_are_judged_by_what_was_counted_once():
     hosts = [f"osd{number:03}" for number in range(400)]
     rates = {

@@ -134,12 +134,14 @@ def users(*names: str) -> dict[str, list[str]]:
     return {name: uses for name, path in MINION.items() if (uses := used(path.read_text(), *names))}
 
 
+@pytest.mark.slow
 def test_one_place_runs_programs():
     assert used("from subprocess import run\nos.system('x')", "subprocess", "os.system") == ["os.system", "subprocess"]
     programs = users("subprocess", "os.system", "os.popen", "asyncio")
     assert programs == {"salt/_utils/halocline.py": ["subprocess"]}
 
 
+@pytest.mark.slow
 def test_one_place_waits():
     """But for partitions, whose names must be found several times in a row: that is no waiting for something."""
     waits = {"salt/_utils/halocline.py": ["time.sleep"], "_modules/osd_raw_parts.py": ["time.sleep"]}

@@ -160,6 +160,7 @@ def deployed(before, answer, lost):
     return {**before, "ceph_nics": list(ports.values())}
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(nics, min_size=1, max_size=3),
@@ -220,6 +221,7 @@ def test_what_was_edited_by_hand_is_judged_before_it_is_told(name):
     assert assigned_check.problems(otherwise(network, TOLD[name]["change"])) == TOLD[name]["told"]
 
 
+@pytest.mark.slow
 def test_what_is_planned_is_told():
     for name in machines.CATALOGUE:
         made = plan.peek(machines.inventory(name), arguments.parse(["mode=none"] if "inf" in name else []))

@@ -30,6 +30,7 @@ def judged(question, answer):
     return replies.judged(["m"], [question], returned)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 1000, 20_000])
 def test_what_many_osds_say_arrives(count):
     said = judged(Question(STATES, kind=list), carried(halocline.packed(osds(count))))

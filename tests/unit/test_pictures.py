@@ -143,6 +143,7 @@ def test_a_picture_asks_nobody_and_is_told_to_readers(planned, form):
     assert text.count('tabindex="0"') == 6 and text.count("<title>") >= text.count('role="img"') == 62
 
 
+@pytest.mark.slow
 def test_hosts_that_are_alike_are_drawn_once(planned):
     host = planned["hosts"]["osdnode1"]
     many = {**planned, "hosts": {f"osdnode{number}": host for number in range(200)}}
@@ -177,6 +178,7 @@ def test_a_network_shows_its_vlans_and_where_its_cables_lead():
             networks.picture(told, wrong)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_picture(tmp_path):
     root = tmp_path / "proposals"
     run("populate", "reference:apollo", "--root", root, *GUIDE)
@@ -224,6 +226,7 @@ def test_data_for_a_browser_shows_what_a_minion_said_as_text(planned):
     assert "<script>" in told and "\x1b" not in told and "\\u001b" not in told  # the browser makes it text
 
 
+@pytest.mark.slow
 def test_hosts_that_are_not_alike_come_in_answers_that_salts_bus_takes():
     one = next(iter(apollo()["hosts"].values()))
     raw = {f"node{number}": {**one, "memory": number << 30} for number in range(1, 1500)}

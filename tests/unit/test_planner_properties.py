@@ -93,6 +93,7 @@ def proves(*strategies, share=0.25):
     return decorate
 
 
+@pytest.mark.slow
 @proves(hosts, words)
 def test_every_plan_keeps_its_promises(told, asked):
     raw = machines.expand(told)
@@ -102,6 +103,7 @@ def test_every_plan_keeps_its_promises(told, asked):
     return answer
 
 
+@pytest.mark.slow
 @proves(hosts, words, st.randoms(use_true_random=False))
 def test_any_order_of_disks_and_hosts_gives_the_same_bytes(told, asked, random):
     raw = machines.expand(told)
@@ -113,6 +115,7 @@ def test_any_order_of_disks_and_hosts_gives_the_same_bytes(told, asked, random):
     return answer
 
 
+@pytest.mark.slow
 @proves(hosts, words)
 def test_planning_with_the_stored_plan_changes_nothing(told, asked):
     raw = machines.expand(told)
@@ -130,6 +133,7 @@ def grow(raw, more):
             host["ceph_disks"].append({**disk, **changed, "device": f"{disk['device']}x{place}"})
 
 
+@pytest.mark.slow
 @proves(hosts, words, groups(), st.booleans())
 def test_growing_never_moves(told, asked, more, deploy):
     raw = machines.expand(told)
@@ -148,6 +152,7 @@ def test_growing_never_moves(told, asked, more, deploy):
     return second
 
 
+@pytest.mark.slow
 @proves(hosts, st.integers(1, 9), st.integers(1, 4), words, st.randoms(use_true_random=False), share=0.2)
 def test_osds_whose_device_died_wait_for_another_and_nobody_gets_their_places(told, hdds, ssds, asked, random):
     hdd = {"rotational": True, "size": HDDS[2], "model": "A", "count": hdds}
@@ -162,6 +167,7 @@ def test_osds_whose_device_died_wait_for_another_and_nobody_gets_their_places(to
     return True
 
 
+@pytest.mark.slow
 @proves(hosts, words, words, share=0.15)
 def test_arguments_never_touch_what_is_deployed(told, asked, other):
     raw = machines.expand(told)
@@ -217,6 +223,7 @@ loaded = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @proves(loaded, first_words, move_words, flash, st.randoms(use_true_random=False), share=0.08)
 def test_osds_move_as_asked_and_both_their_places_are_theirs_until_then(told, asked, other, more, random):
     raw = machines.expand(told)
@@ -246,6 +253,7 @@ def test_osds_move_as_asked_and_both_their_places_are_theirs_until_then(told, as
     return moves
 
 
+@pytest.mark.slow
 @proves(hosts, words)
 def test_nothing_moves_that_nobody_asked_to(told, asked):
     raw = machines.expand(told)
@@ -256,6 +264,7 @@ def test_nothing_moves_that_nobody_asked_to(told, asked):
 texts = st.one_of(st.text(max_size=40), st.text("0123456789-.gGtTbBiI =,!|*?[]{}%", max_size=20))
 
 
+@pytest.mark.slow
 @given(texts)
 def test_filters_raise_nothing_but_their_own_error(text):
     try:
@@ -264,6 +273,7 @@ def test_filters_raise_nothing_but_their_own_error(text):
         assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(max_size=60), st.text("role-mn/*?[]:=slicere .#\t\\()+{}1,", max_size=40)))
 def test_policies_raise_nothing_but_their_own_error(text):
     try:
@@ -272,6 +282,7 @@ def test_policies_raise_nothing_but_their_own_error(text):
         assert all(line.startswith(("policy.cfg line ", "what is behind")) for line in str(error).split("\n"))
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from([*arguments.ARGUMENTS, "x"]),
@@ -310,6 +321,7 @@ def written(made):
     return [*texts, fragments.stored(made, answer, {}, {})]
 
 
+@pytest.mark.slow
 @few
 @given(st.lists(hostile, max_size=4))
 def test_hostile_disks_harm_nothing(listed):

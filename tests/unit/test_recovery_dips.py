@@ -81,6 +81,7 @@ def test_each_osd_gets_so_much_data():
     assert scenarios.size("paper", FACTS, 2).image * 2 * FACTS["size"] <= FACTS["free"] * scenarios.SHARE
 
 
+@pytest.mark.slow
 def test_the_page_asks_for_no_other_file_and_takes_no_markup():
     told = [run(name, profile) for name in scenarios.TITLES for profile in ("fast", "least")]
     result = {"curves": told, "notes": ["<script>x</script>"], "id": "recovery-1", "chosen": {"osd": "<b>"}}

@@ -184,6 +184,7 @@ def own_names(written):
     return hosts({minion: (osds, {part: [minion] for part in parts}) for minion, (osds, parts) in written.items()})
 
 
+@pytest.mark.slow
 @given(SITES, SITES, some.sets(some.integers(0, 20)), some.sets(some.sampled_from(["client.a", "mgr.node9", *CORE])))
 def test_nothing_leaves_that_was_not_named_or_is_still_named(before, now, osds, keys):
     before, wanted = own_names(before), Wanted(own_names(now))
@@ -209,6 +210,7 @@ def test_nothing_leaves_that_was_not_named_or_is_still_named(before, now, osds, 
 LISTS = some.lists(some.builds(Item, some.sampled_from(ORDER), some.sampled_from(["osd.1", "osd.2", "mon.a"]), NAMES))
 
 
+@pytest.mark.slow
 @given(LISTS, some.data())
 def test_what_is_left_of_a_list_keeps_its_hash_and_anything_new_gets_another(listed, data):
     begun = record.begin(listed, {"1": 2.0, "2": 3.0, "7": 1.0}, {"1": "", "2": "", "7": "f7"}, None)

@@ -41,6 +41,7 @@ def test_every_path_is_there_once():
     assert nested <= set(paths)
 
 
+@pytest.mark.slow
 @given(st.sampled_from([row.key for row in table.SETTINGS]), VALUES)
 def test_whatever_stands_there(key, value):
     """Nothing raises; what was read is read again as it is, and what is wrong begins with its key."""

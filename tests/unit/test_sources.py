@@ -126,6 +126,7 @@ ODD = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["osdnode1.json", "old.json", "osdnode2.json", "orch.json"])
 @given(data=st.data())
 def test_whatever_stands_in_a_field_is_planned_or_refused(name, data):

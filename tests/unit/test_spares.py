@@ -33,6 +33,7 @@ def parts(answer, minion):
     return new | {to["to"] for osd in osds for to in osd.get("moves", {}).values()}
 
 
+@pytest.mark.slow
 @proves(hosts, words, st.randoms(use_true_random=False))
 def test_no_new_osd_lies_on_a_spare(told, asked, random):
     raw = machines.expand(told)
@@ -47,6 +48,7 @@ def test_no_new_osd_lies_on_a_spare(told, asked, random):
     return answer
 
 
+@pytest.mark.slow
 @proves(hosts, words, st.randoms(use_true_random=False))
 def test_spares_of_one_host_change_no_other_and_the_same_words_give_the_same_plan(told, asked, random):
     raw = machines.expand(told)
@@ -61,6 +63,7 @@ def test_spares_of_one_host_change_no_other_and_the_same_words_give_the_same_pla
     return answer
 
 
+@pytest.mark.slow
 @proves(hosts, words, st.randoms(use_true_random=False), share=0.15)
 def test_what_is_deployed_stays_where_its_disk_is_named_a_spare(told, asked, random):
     raw = machines.expand(told)
@@ -77,6 +80,7 @@ def test_what_is_deployed_stays_where_its_disk_is_named_a_spare(told, asked, ran
     return second
 
 
+@pytest.mark.slow
 @proves(hosts, first_words, move_words, st.randoms(use_true_random=False), share=0.1)
 def test_no_db_moves_to_a_spare(told, asked, other, random):
     raw = machines.expand(told)
@@ -91,6 +95,7 @@ def test_no_db_moves_to_a_spare(told, asked, other, random):
     return second
 
 
+@pytest.mark.slow
 @proves(hosts, words, st.randoms(use_true_random=False), share=0.15)
 def test_a_stored_plan_gives_up_what_became_a_spare_before_it_was_deployed(told, asked, random):
     raw = machines.expand(told)

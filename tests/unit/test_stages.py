@@ -383,6 +383,7 @@ def test_a_password_that_the_run_itself_makes_is_masked(tmp_path):
         redaction.known(site)
 
 
+@pytest.mark.slow
 def test_a_folder_of_secrets_that_goes_just_now_costs_no_record(tmp_path):
     """The recorder takes an OSError for a full disk, and goes on without that record."""
     site, ended = Site(tmp_path, tmp_path), threading.Event()

@@ -47,6 +47,7 @@ def run(folder: Path, checkout: Path, *words: str) -> dict[str, record.Result]:
     return record.read(path)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_the_next_runs_what_has_not_passed(tmp_path: Path, checkout: Path) -> None:
     (tmp_path / "test_first.py").write_text(TESTS.format(bad=0))
     (tmp_path / "test_torn.py").write_text("import nothing_of_that_name\n")

@@ -33,6 +33,7 @@ def test_each_disk_stands_below_what_it_hangs_on():
     assert len(heads) == 6 and all("── H " in lines[head + below] for head in heads for below in range(1, 10))
 
 
+@pytest.mark.slow
 def test_a_stored_proposal_is_a_tree_too_and_data_stay_data(tmp_path):
     root = tmp_path / "proposals"
     run("populate", "reference:apollo", "--root", root, *GUIDE)
@@ -51,6 +52,7 @@ def test_what_a_minion_said_moves_no_cursor(capsys):
     assert "\x1b" not in out and "<script>" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "fits"), [(72, 72), (110, 110), (0, 160)])
 def test_it_fits_the_terminal_that_the_answer_ends_on(columns, fits, checkout):
     ours, theirs = pty.openpty()

@@ -52,6 +52,7 @@ PATTERNS = st.text(alphabet="*?[]!-/.abceghilmnorstuv123", max_size=40).filter(l
 LIKELY = st.sampled_from(["role-*/*/*", "*/cluster/*", "role-mon/*", "*", "**/*/*", "role-mon/cluster/[!m]*.sls"])
 
 
+@pytest.mark.slow
 @given(PATTERNS | LIKELY)
 def test_any_pattern_matches_what_it_would_of_files(pattern: str) -> None:
     hosts = ["a", "b1", "mon-2", "x.lab"]

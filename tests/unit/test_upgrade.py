@@ -82,6 +82,7 @@ def made(answers):
     )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcdef"), states, max_size=6), st.sets(st.sampled_from("abcdef")))
 def test_everybody_comes_once_in_every_kind_and_nobody_unasked(answers, last):
     every = made(answers)
@@ -95,6 +96,7 @@ def test_everybody_comes_once_in_every_kind_and_nobody_unasked(answers, last):
     assert bool(told.plan(every, active, [])) == bool(wanted)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.lists(st.integers(0, 9), min_size=1, unique=True), min_size=1),
     st.sets(st.integers(0, 9)),

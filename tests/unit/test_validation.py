@@ -79,6 +79,7 @@ def test_every_check_has_been_seen_to_fail():
     assert {one.id for one in table.CHECKS} == seen
 
 
+@pytest.mark.slow
 def test_small_site_allows_what_is_about_size_and_nothing_else():
     allowed = {w["check"] for case in CASES for w in case["finds"] if w["severity"] == "allowed"}
     assert allowed <= {one.id for one in table.CHECKS if one.size}
