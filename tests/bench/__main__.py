@@ -6,6 +6,7 @@ prints what was measured last of each, also in runs of one benchmark alone.
 """
 
 import runpy
+import signal
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ here = Path(__file__).parent
 sys.path.insert(0, str(here))
 import kept  # noqa: E402  the path is known now
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # what was begun is ended, as by Ctrl-C
 words = [word.removeprefix("--") for word in sys.argv[1:]]
 chosen = [name for name in KNOWN if name in words] or ([] if "table" in words else KNOWN)
 sys.argv[1:] = [word for word in sys.argv[1:] if word.removeprefix("--") not in (*KNOWN, "table")]

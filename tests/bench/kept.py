@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -50,9 +51,11 @@ def row(what: str, floor: float, ours: float, goal: float, unit: str = "s") -> N
 
 def machine() -> str:
     """What must be the same for two runs to be compared: processor, how many of it, Python."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{os.cpu_count()} x {(models or [platform.machine()])[0]}, Python {platform.python_version()}"
+    facts = dict(re.findall(r"^([^\t:]+)\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M))
+    # Of one model name, as clouds give it, there are several kinds.
+    kind = ".".join(facts.get(key, "") for key in ("cpu family", "model", "stepping")).strip(".")
+    name = " ".join([facts.get("model name", platform.machine()), *([f"({kind})"] if kind else [])])
+    return f"{os.cpu_count()} x {name}, Python {platform.python_version()}"
 
 
 def runs(here: str, folder: Path = FOLDER) -> dict[str, list[Row]]:
