@@ -15,6 +15,7 @@ from proposals.pillar import key_store, secrets
 from proposals.pillar.chosen import given
 from proposals.pillar.generation import Generation, dump_secrets
 from proposals.policy import merging
+from proposals.text.errors import StoreError
 
 KEPT, FEWEST = 20, 1  # generations, beside the one that is served
 FILES = 1000  # of those; Salt lists every file below a pillar root for each pillar it compiles (fileclient.py)
@@ -133,9 +134,25 @@ def tell(site: Site, generation: Generation, hosts: Collection[str] | None = Non
     return written
 
 
-def _given_texts(site: Site) -> dict[str, str]:
-    """The site's files by name, without a trailing newline."""
-    return {name: atomic.read_text(site.given / name).rstrip("\n") for name in given(site)}
+class _Texts(dict[str, str]):
+    """Keys and the site's own files by name. One that is no UTF-8 raises StoreError where a host is to know it: Salt
+    could not read that host's pillar."""
+
+    def __init__(self, site: Site) -> None:
+        """Files are without a trailing newline."""
+        super().__init__(key_store.kept(site.keys))
+        self.folder = site.given
+        self.update({name: atomic.read_text(site.given / name).rstrip("\n") for name in given(site)})
+
+    def __getitem__(self, name: str) -> str:
+        text = super().__getitem__(name)
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            path = self.folder / name
+            raise StoreError(
+                f"{path}: UTF-8 text was expected (of a certificate PEM), and other bytes were found: write it anew, "
+                f"such as by 'iconv -f latin1 -t utf-8', or take it away, then run this again; no host's pillar changed"
+            )
+        return text
 
 
 def forget(site: Site, generation: Generation, hosts: Collection[str] | None = None) -> list[str]:
@@ -158,8 +175,7 @@ def forget(site: Site, generation: Generation, hosts: Collection[str] | None = N
 
 def _told(site: Site, generation: Generation, hosts: Collection[str] | None) -> dict[str, dict]:
     """What each of some minions may know, by file."""
-    keys = {**key_store.kept(site.keys), **_given_texts(site)}
-    told = _secrets(generation, keys, key_store.kept(site.earlier))
+    told = _secrets(generation, _Texts(site), key_store.kept(site.earlier))
     return {name: content for name, content in told.items() if _of(name, hosts)}
 
 

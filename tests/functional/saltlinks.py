@@ -15,4 +15,4 @@ GUIDE = ("cluster-network=192.168.100.0/24", "cluster-vlan=3001", "gateway=192.1
 def apollo(host):
     """``ceph:network`` of one of the guide's hosts."""
     made = fragments.wanted(plan.peek(machines.inventory("apollo"), arguments.parse(GUIDE)))
-    return yaml.safe_load(made.files[f"stack/default/ceph/minions/{host}.yml"])["ceph"]["network"]
+    return yaml.load(made.files[f"stack/default/ceph/minions/{host}.yml"], yaml.CSafeLoader)["ceph"]["network"]

@@ -94,6 +94,7 @@ def host(python_module, monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_host_tells_its_daemons_and_every_form_of_osd(modules, host):
     told = modules["host_adopt.inspect"]()
     assert told["hostname"] == "node1" and told["daemons"]["mon"] == ["node1"] and told["admin"] is True
@@ -231,6 +232,7 @@ def test_ceph_conf_stays_while_it_is_the_one_that_was_found(with_pillar, python_
     assert with_pillar(ceph={})["host_ceph_conf.adopted"]() is False
 
 
+@pytest.mark.slow
 def test_the_state_leaves_a_keyring_of_an_adopted_host_alone(loaders, with_pillar, tmp_path):
     key, path = KEYS["client.admin"], tmp_path / "keyring"
     own = f"[client.admin]\nkey={key}\n"
@@ -354,12 +356,14 @@ def test_a_cluster_is_taken_in_and_no_key_is_in_job_cache_bus_or_logs(master, no
 @pytest.mark.processes
 def test_what_it_wrote_is_configured_and_plans_no_osd(master, node1):
     osd_file = master.pillar / "proposals/adopted/stack/default/ceph/minions/node1.yml"
-    assert set(yaml.safe_load(osd_file.read_text())["ceph"]["adopted"]["osds"]) == {OSD, SIMPLE}
+    assert set(yaml.load(osd_file.read_text(), yaml.CSafeLoader)["ceph"]["adopted"]["osds"]) == {OSD, SIMPLE}
     conf = master.root / "salt/ceph/configuration/files/ceph.conf.d/osd.conf"
     assert conf.read_text() == "osd_max_scrubs = 2\n"
     policy = (master.pillar / "proposals/policy.cfg").read_text()
     assert "role-mds/cluster/node1.sls\n" in policy and "role-rgw/cluster/node1.sls\n" in policy
-    settings = yaml.safe_load((master.pillar / "proposals/adopted/stack/default/ceph/cluster.yml").read_text())
+    settings = yaml.load(
+        (master.pillar / "proposals/adopted/stack/default/ceph/cluster.yml").read_text(), yaml.CSafeLoader
+    )
     assert settings["adopted_file_systems"] == ["home"] and settings["adopted_gateways"] == ["node1"]
     assert settings["rgw_configurations"] == {"rgw": {"port": 8080}}
     assert "role-mon/cluster/node1.sls\n" in policy and "adopted/cluster/*.sls\n" in policy

@@ -71,6 +71,7 @@ def test_new_osds_lie_elsewhere_and_the_adopted_one_is_planned_by_nobody(master,
     assert OSD in choice.files[f"{MINIONS}/osdnode1.yml"]["ceph"]["adopted"]["osds"]
 
 
+@pytest.mark.slow
 def test_an_adopted_osd_counts_for_health_and_what_needs_our_form_refuses(master, monkeypatch):
     paths, osd = site(master.opts()), {"id": 0, "fsid": OSD, "host": "osdnode1", "state": "in-use"}
     asked = []

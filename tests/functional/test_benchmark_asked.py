@@ -193,6 +193,7 @@ def test_rados_bench_has_a_pool_for_each_host_and_its_counters(runners, cluster,
     assert "osdnode1: 4k writes: write: its counters say 51 MiB" in runners["benchmark.run"]("moc")["text"]
 
 
+@pytest.mark.slow
 def test_five_runs_of_which_the_highest_and_lowest_are_dropped(runners, cluster, monkeypatch):
     """The suite's scheme, from what five runs of fio print to the figure in the table."""
     small(monkeypatch, "infiniflash", 1)
@@ -213,6 +214,7 @@ def test_five_runs_of_which_the_highest_and_lowest_are_dropped(runners, cluster,
     assert cluster.waits == [30] * 5
 
 
+@pytest.mark.slow
 def test_find_is_one_of_the_phases_and_counts_files(runners, cluster, monkeypatch):
     """From what two load generators tell of find to its row; one that matches nothing is no figure."""
     data = suites.read("tigershark")
@@ -232,6 +234,7 @@ def test_find_is_one_of_the_phases_and_counts_files(runners, cluster, monkeypatc
     assert done["retcode"] == 1 and "no figure: cephfs: find" in done["text"]
 
 
+@pytest.mark.slow
 def test_links_are_measured_where_the_document_tells_of_them(runners, cluster, monkeypatch):
     small(monkeypatch, "mellanox", 1)
     rates = {"public": {"rates": {"a b": 9600.0, "a c": 9500.0}}}
@@ -371,6 +374,7 @@ def test_one_of_another_master_is_no_ones_to_judge_here_and_ends_where_that_is_t
     assert "retcode" not in runners["benchmark.clean"]() and cluster.record == {}
 
 
+@pytest.mark.slow
 def test_it_is_stopped_from_another_shell(runners, cluster, monkeypatch):
     monkeypatch.setattr(benching, "alive", lambda record: True)
     small(monkeypatch)
@@ -403,6 +407,7 @@ def kept_run(runners, done):
     return result
 
 
+@pytest.mark.slow
 def test_stopped_on_the_way_it_keeps_what_was_measured(runners, cluster, monkeypatch):
     monkeypatch.setattr(benching, "alive", lambda record: True)
     small(monkeypatch, jobs_kept=3)
@@ -418,6 +423,7 @@ def test_stopped_on_the_way_it_keeps_what_was_measured(runners, cluster, monkeyp
     assert (cluster.record, cluster.pools, cluster.on) == ({}, {"images"}, set())
 
 
+@pytest.mark.slow
 def test_failed_in_a_cell_it_keeps_those_before(runners, cluster, monkeypatch):
     small(monkeypatch)
 
@@ -439,6 +445,7 @@ def begins_at(monkeypatch, moment):
     return f"apollo-{moment}"
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_measured_is_there(runners, cluster, monkeypatch):
     small(monkeypatch)
     run = begins_at(monkeypatch, "20260102T030405")
@@ -456,6 +463,7 @@ def test_what_a_killed_run_has_measured_is_there(runners, cluster, monkeypatch):
     assert f"partial: {why}" in shown and re.search(r"rbd +seq write 64k +- ", shown)
 
 
+@pytest.mark.slow
 def test_a_result_is_kept_though_nothing_can_be_taken_away(runners, cluster, master, monkeypatch):
     small(monkeypatch, jobs_kept=1)
     run = begins_at(monkeypatch, "20260102T030406")
@@ -471,6 +479,7 @@ def test_a_result_is_kept_though_nothing_can_be_taken_away(runners, cluster, mas
     assert f"{run} (" in runners["benchmark.list"]()["text"], "one that is broken hides no other"
 
 
+@pytest.mark.slow
 def test_hosts_that_drop_no_caches_are_named_once_and_hold_nothing_back(runners, cluster, monkeypatch):
     small(monkeypatch)
     cluster.silent.add("osdnode1")
@@ -484,6 +493,7 @@ def test_hosts_that_drop_no_caches_are_named_once_and_hold_nothing_back(runners,
     assert "caches" not in runners["benchmark.run"]("apollo", target="rbd")["text"]
 
 
+@pytest.mark.slow
 def test_a_generator_that_fails_ends_it_with_its_words_and_all_is_taken_away(runners, cluster, monkeypatch):
     def asks(opts, asked, function, words=(), kind=None, timeout=0):
         if function == "benchmark_load.run":

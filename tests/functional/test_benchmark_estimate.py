@@ -39,6 +39,7 @@ def test_what_was_not_measured_is_named_and_may_be_typed(master, runners):
     assert "EC 2+1" in other["text"] and "at most: clients' links (all together)" in other["text"]
 
 
+@pytest.mark.slow
 def test_what_the_baseline_measured_is_kept(master, runners, monkeypatch):
     Hosts().play(monkeypatch)
     monkeypatch.setattr(stage_lock, "free", lambda opts: None)

@@ -15,7 +15,7 @@ from salt.exceptions import CommandExecutionError
 
 from proposals.benchmarks import loads, places, suites
 
-ROOMS = yaml.safe_load((Path(__file__).parents[1] / "fixtures/benchmarks/rooms.yaml").read_text())
+ROOMS = yaml.load((Path(__file__).parents[1] / "fixtures/benchmarks/rooms.yaml").read_text(), yaml.CSafeLoader)
 
 RBD = {"kind": "rbd", "pool": "halocline-bench-rbd", "images": {"node1": ["rbd-node1-0", "rbd-node1-1"]}}
 FS = {"kind": "fs", "fs": "halocline-bench", "folder": "cephfs", "pool": ""}

@@ -9,7 +9,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 from proposals.inventory.disk import parse
 
 ROOT = Path(__file__).parent.parent
-MACHINE = yaml.safe_load((ROOT / "fixtures/machines/odd.yaml").read_text())
+MACHINE = yaml.load((ROOT / "fixtures/machines/odd.yaml").read_text(), yaml.CSafeLoader)
 
 
 def write(path: Path, text: object) -> None:

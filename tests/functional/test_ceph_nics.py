@@ -8,7 +8,7 @@ import yaml
 from saltfactories.utils.loader import LoaderModuleMock
 
 ROOT = Path(__file__).parent.parent
-MACHINE = yaml.safe_load((ROOT / "fixtures/machines/ports.yaml").read_text())
+MACHINE = yaml.load((ROOT / "fixtures/machines/ports.yaml").read_text(), yaml.CSafeLoader)
 PORTS = MACHINE["ports"]
 
 

@@ -55,6 +55,7 @@ def test_who_runs_by_a_key(modules, played):
     }
 
 
+@pytest.mark.slow
 def test_a_revoked_client_is_forgotten_and_each_of_its_programs_blocked(modules, played):
     """Also one that authenticated at that very moment; nobody else's, on the same host, and none of before."""
     late = [session("client.a", ("[fd00::9]:0", 4712)), session("client.a", ("10.0.0.9:0", 4713))]
@@ -72,6 +73,7 @@ def test_a_revoked_client_is_forgotten_and_each_of_its_programs_blocked(modules,
     ]
 
 
+@pytest.mark.slow
 def test_a_second_time_blocks_whoever_is_left(modules, played):
     (played / "sessions-b").write_text("[]")
     for _ in range(2):

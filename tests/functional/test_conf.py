@@ -43,5 +43,5 @@ def rendered(minion, with_pillar, tmp_path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_conf(rendered, path):
-    case = yaml.safe_load(path.read_text())
+    case = yaml.load(path.read_text(), yaml.CSafeLoader)
     assert rendered(case) == case["expected"].splitlines()

@@ -118,6 +118,7 @@ def test_a_disk_that_somebody_locks_is_waited_for_then_named(python_module, monk
     os.close(holder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["lockf", "flock"])
 def test_what_a_running_osd_lies_on_is_locked_in_either_way(python_module, tmp_path, way):
     """Ceph 16 locks by F_OFD_SETLK, which meets fcntl's locks; earlier and later ones by flock."""

@@ -11,7 +11,7 @@ from proposals.text.errors import ProposalError
 from runners.engine import answer
 from runners.engine.asking import minions
 
-CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures/wiping.yaml").read_text())
+CASES = yaml.load((Path(__file__).parent.parent / "fixtures/wiping.yaml").read_text(), yaml.CSafeLoader)
 CLEAN = {"device": "/dev/sda", "id": "/dev/disk/by-id/wwn-0x1", "size": 6001175126016, "serial": "ZAD1", "in_use": []}
 CLEAN |= {"signatures": [], "partitions": ["/dev/sda1"], "group": None, "volumes": [], "osds": [], "fsids": []}
 

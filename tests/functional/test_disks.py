@@ -68,6 +68,7 @@ def test_signatures_of_files(disks, tmp_path):
     assert disks["partitions"](str(clean)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace here, which plays the sector that cannot be read")
 def test_a_disk_that_can_be_read_in_part_is_not_called_clean(python_module, tmp_path, monkeypatch):
     """The real wipefs and blkid end where the kernel answers a read with an error, and print nothing, as of a clean

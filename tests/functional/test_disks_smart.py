@@ -16,7 +16,7 @@ from runners.engine.asking import jobs, minions, planned, taking_part
 
 CASES = {
     case["name"]: case["told"]
-    for case in yaml.safe_load((Path(__file__).parents[1] / "fixtures/smart.yaml").read_text())
+    for case in yaml.load((Path(__file__).parents[1] / "fixtures/smart.yaml").read_text(), yaml.CSafeLoader)
 }
 SAYS = {  # what each disk is, and smartctl's exit status, which counts what is wrong with it
     "sda": (CASES["a SATA disk that fails, with the attribute that says why"], 8 + 16),
@@ -88,6 +88,7 @@ def test_each_disk_tells_what_is_judged_of_it_whatever_the_exit_status(disks):
     assert told["/dev/sda"] | {"smartctl": 0} == {"id": "/dev/disk/by-id/sda", "serial": "S-sda", "smartctl": 0}
 
 
+@pytest.mark.slow
 def test_what_smartctl_has_in_its_database_is_asked_of_it_again(disks):
     """Names of attributes that failed, bridges of USB; where it does not answer twice, what it said first counts."""
     table = SAYS["sda"][0]["ata_smart_attributes"]["table"]
@@ -113,6 +114,7 @@ def test_without_smartctl_each_disk_says_so(disks, monkeypatch):
     assert {"there is no such program" in disk["smartctl"]["error"] for disk in disks().values()} == {True}
 
 
+@pytest.mark.slow
 def test_failing_disks_are_named_with_what_to_type(health):
     done = health()
     assert done["retcode"] == 1
@@ -131,6 +133,7 @@ def test_failing_disks_are_named_with_what_to_type(health):
     ]
 
 
+@pytest.mark.slow
 def test_a_layout_that_names_no_fsid_names_no_osd(health, monkeypatch):
     """As DeepSea's short form, which configure takes; deploy ended in a traceback here."""
     short = {"node1": {"/dev/disk/by-id/sdb": {"format": "bluestore"}, **OSDS["node1"]}}
@@ -145,6 +148,7 @@ def test_as_a_step_of_deploy_a_failing_disk_is_a_warning(health):
     assert [(one["severity"], one["hosts"]) for one in done["findings"]] == [("warning", ["node1"])] * 2
 
 
+@pytest.mark.slow
 def test_disks_that_tell_nothing_are_no_error_and_a_silent_host_is(health, disks, problems):
     disks(**dict.fromkeys(SAYS, "exec cat $(dirname $0)/vda.json"))
     done = health()

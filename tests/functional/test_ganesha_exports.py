@@ -114,6 +114,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exports", OTHERS)
 def test_a_server_takes_what_changed_and_keeps_the_others(host: Host, exports: list[dict]) -> None:
     host.stage(HOME, PHOTOS)
@@ -127,6 +128,7 @@ def test_a_server_takes_what_changed_and_keeps_the_others(host: Host, exports: l
     assert host.server.times == times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exports", OTHERS)
 def test_what_an_interrupted_run_has_written_is_read_by_the_next(host: Host, exports: list[dict]) -> None:
     host.stage(*exports, ends="exporting")
@@ -136,6 +138,7 @@ def test_what_an_interrupted_run_has_written_is_read_by_the_next(host: Host, exp
     assert host.stage(*exports)[-1]["changes"] and host.server.as_written()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exports", OTHERS)
 def test_a_server_that_was_restarted_has_read_them(host: Host, exports: list[dict]) -> None:
     host.stage(*exports, restarts=True)

@@ -55,6 +55,7 @@ def moved(python_module, host):
     return run
 
 
+@pytest.mark.slow
 def test_it_stops_and_leaves_the_grace_database_of_its_former_role(moved, host):
     would = moved(test=True, **SILVER)
     assert would["result"] is None and would["changes"] and (host / "log").read_text() == ""

@@ -116,6 +116,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_each_gateway_is_out_of_every_balancer_while_it_is_restarted(runners, cluster):
     before = cluster.states
     done = runners["daemon.restart"]()
@@ -140,6 +141,7 @@ def test_active_managers_and_metadata_servers_come_last(runners, cluster):
     assert order == ["node2", "node1", "node2", "node1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["still known", "known no more"])
 def test_a_manager_that_the_cluster_has_not_anew_holds_back_the_next_one(runners, cluster, known):
     """Its admin socket answers before it has loaded anything, and the manager map keeps a dead one for 30 s."""

@@ -28,6 +28,7 @@ def written(show_sls, loaders, tmp_path_factory):
     return runs, read
 
 
+@pytest.mark.slow
 def test_it_serves_tls_and_its_password_is_a_file(written):
     (first, second), read = written
     assert first.result is True and first.changes
@@ -44,8 +45,8 @@ def test_it_serves_tls_and_its_password_is_a_file(written):
 
 def test_it_shows_ceph_s_dashboards_of_the_prometheus_beside_it(checkout):
     files = checkout / "salt/ceph/service/grafana/files"
-    (source,) = yaml.safe_load((files / "datasource.yml").read_text())["datasources"]
-    (provider,) = yaml.safe_load((files / "dashboards.yml").read_text())["providers"]
+    (source,) = yaml.load((files / "datasource.yml").read_text(), yaml.CSafeLoader)["datasources"]
+    (provider,) = yaml.load((files / "dashboards.yml").read_text(), yaml.CSafeLoader)["providers"]
     assert (source["type"], source["url"]) == ("prometheus", "http://127.0.0.1:9090")
     # where the package ceph-grafana-dashboards puts them (ceph.spec, debian/ceph-grafana-dashboards.install)
     assert provider["options"]["path"] == "/etc/grafana/dashboards/ceph-dashboard"

@@ -87,6 +87,7 @@ def test_many_minions_that_lack_what_the_master_has_are_counted(master, minions,
     assert len(data["minions"]) == 602 and len(data["problems"]) == 400
 
 
+@pytest.mark.slow
 def test_a_file_of_the_site_in_place_of_ours_is_what_minions_are_to_have(master, minions):
     own = master.root / "salt/_modules/osd.py"
     own.parent.mkdir(parents=True)
@@ -110,6 +111,7 @@ def test_a_master_that_takes_no_job(master, minions, monkeypatch):
     assert done["retcode"] == 1 and done["text"].startswith("master: halocline 0.1.0, Salt ")
 
 
+@pytest.mark.slow
 def test_nobody_to_ask_and_no_master_runs(master, minions, monkeypatch):
     monkeypatch.setattr(installed, "_ours", lambda opts: ([], "", False))
     assert checks(master.runners(output="json")["halocline.doctor"]()).keys() == {"master", "minions"}
@@ -151,6 +153,7 @@ def test_the_tree_that_was_installed_is_the_one_that_mends_it(master, minions, t
     assert installed._source() == str(tmp_path / "checkout")
 
 
+@pytest.mark.slow
 def test_a_configuration_without_the_drop_in(master, minions):
     opts = {**master.opts(), "runner_dirs": [], "ext_pillar": [], "file_roots": {"base": ["/srv/salt"]}}
     del opts["halocline_log_dir"]
@@ -256,6 +259,7 @@ def key(master):
     key.unlink(missing_ok=True) if kept is None else key.write_text(kept)
 
 
+@pytest.mark.slow
 def test_a_host_is_invited_by_the_masters_own_key(master, key):
     told = master.runners()["minions.invite"](master="10.0.0.1", __out="json")
     assert told["finger"] in told["line"] and " 10.0.0.1 " in told["line"] and told["finger"].count(":") == 31

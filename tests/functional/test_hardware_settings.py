@@ -136,6 +136,7 @@ def script(modules: dict, tmp_path: Path, verb: str, before: dict | None = None)
     return text
 
 
+@pytest.mark.slow
 def test_nothing_is_written_unasked(node: Callable, tmp_path: Path) -> None:
     before = registers(tmp_path)
     text = script(node(allowed=[], drives=["*"]), tmp_path, "start")

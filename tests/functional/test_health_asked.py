@@ -202,6 +202,7 @@ DOWN = {"up": 0, "state": ["exists"]}
 NO = "Error EBUSY: unsafe to stop osd(s) at this time (3 PGs are or would become offline)"
 
 
+@pytest.mark.slow
 def test_a_host_without_cephs_leave_is_named_and_the_others_are_restarted(runners, cluster):
     cluster.refused["2"] = NO
     done = runners["daemon.restart"]()
@@ -214,6 +215,7 @@ def test_a_host_without_cephs_leave_is_named_and_the_others_are_restarted(runner
     assert runners["daemon.restart"]()["changes"] == {"node2": ["osd.2", "osd.3"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["no monitor answered", "no monitor answered, or no manager"])
 def test_a_cluster_that_does_not_answer_is_waited_for_once_and_nothing_else_is_touched(runners, cluster, who):
     """Not 120 s and more for each host."""
@@ -241,6 +243,7 @@ def test_osds_are_restarted_as_many_hosts_at_once_as_ceph_allows(runners, cluste
     assert leave == ["['0', '1']", "['2', '3']", "['4', '5']"]
 
 
+@pytest.mark.slow
 def test_no_two_hosts_go_at_once_before_one_has_gone_alone(runners, cluster):
     """The first one has not Ceph's leave: nobody has seen yet that OSDs come up with what they read now."""
     cluster.refused["0"], cluster.beside, cluster.dead = NO, ["4", "5"], {"osd.2"}
@@ -344,6 +347,7 @@ def test_a_host_in_maintenance_holds_no_restart_by_hand_back(runners, cluster):
     assert runners["daemon.restart"]()["text"].splitlines() == [says, "no daemon waits for a restart: nothing changed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "why"), [("osd.1", "osd.1: has not come up again"), ("osd.0", "osd.0: does not run")])
 def test_daemons_that_do_not_come_back_end_it(runners, cluster, name, why):
     cluster.dead.add(name)
@@ -354,6 +358,7 @@ def test_daemons_that_do_not_come_back_end_it(runners, cluster, name, why):
     assert cluster.restarted() == ["node1"] and cluster.seconds >= 300
 
 
+@pytest.mark.slow
 def test_groups_that_nobody_serves_since_a_restart_end_it(runners, cluster):
     restart = cluster.daemons_restart
     cluster.daemons_restart = lambda *words: (cluster.groups(active__clean=30, down=3), restart(*words))[1]
@@ -382,6 +387,7 @@ def networks(cluster, after, daemons=True):
     return lambda: [minion for minion in NODES if not differ[minion]]
 
 
+@pytest.mark.slow
 def test_links_stop_after_the_host_that_made_the_cluster_worse(runners, cluster):
     changed = networks(cluster, lambda minion: cluster.osd(5, **DOWN))
     done = runners["links.deploy"](list(NODES))
@@ -389,6 +395,7 @@ def test_links_stop_after_the_host_that_made_the_cluster_worse(runners, cluster)
     assert changed() == ["node1"]
 
 
+@pytest.mark.slow
 def test_links_are_changed_with_noout_and_by_cephs_leave(runners, cluster):
     flags = []
     changed = networks(cluster, lambda minion: flags.append((minion, list(cluster.flagged))))
@@ -454,6 +461,7 @@ def test_links_are_changed_on_all_hosts_of_a_cluster_that_they_cut_off(runners, 
     assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
 
 
+@pytest.mark.slow
 def test_links_stop_where_the_cluster_answers_again_and_something_is_wrong(runners, cluster):
     answering, cluster.cluster_health_inspect = cluster.cluster_health_inspect, lambda _: SILENCE
 
@@ -494,6 +502,7 @@ def test_deploy_waits_until_osds_that_just_came_up_told_of_their_groups(runners,
     assert "a moment ago" not in after["text"]
 
 
+@pytest.mark.slow
 def test_what_was_down_before_is_a_warning_and_what_fell_out_since_an_error(runners, cluster):
     cluster.osd(3, **DOWN)
     before, after = deploy(runners, cluster)
@@ -545,6 +554,7 @@ def test_noout_that_cannot_be_taken_away_hides_nothing_of_what_was_before(runner
     assert "retcode" not in after and "known  osd.3 of node2: down" in after["text"]
 
 
+@pytest.mark.slow
 def test_a_new_cluster_has_no_excuse(runners, cluster, monkeypatch):
     monkeypatch.setattr(minions, "pillar", lambda _: {})
     check = {"severity": "HEALTH_WARN", "summary": {"message": "clocks", "count": 1}, "muted": False}

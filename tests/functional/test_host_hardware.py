@@ -14,7 +14,7 @@ import yaml
 from proposals.networking import cables
 from proposals.validation import hardware_facts
 
-CASES = yaml.safe_load((Path(__file__).parents[1] / "fixtures/hardware/tools.yaml").read_text())
+CASES = yaml.load((Path(__file__).parents[1] / "fixtures/hardware/tools.yaml").read_text(), yaml.CSafeLoader)
 NAMES = [case["name"] for case in CASES]
 
 

@@ -183,7 +183,7 @@ esac
     assert modules["cluster_auth.older"]() == {"older": ["osd.4"]}
 
 
-SERVED = yaml.safe_load((Path(__file__).parents[1] / "fixtures/keys/served.yaml").read_text())
+SERVED = yaml.load((Path(__file__).parents[1] / "fixtures/keys/served.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("case", SERVED, ids=lambda case: case["name"])

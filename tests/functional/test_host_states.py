@@ -48,6 +48,7 @@ def test_a_host_that_is_as_told_has_no_line(modules, folder):
     assert modules["host_states.differing"]([[["drift"], None]], {}, waits=False, anew=True) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", DRIFTS)
 def test_each_drift_is_told_and_stays(modules, folder, drift):
     plant, told = DRIFTS[drift]

@@ -94,6 +94,7 @@ def test_three_thousand_osds_leave_at_once(modules, monitors):  # noqa: F811
     assert modules["cluster_removal.forget"]() is True and monitors.stored()[0] == {}
 
 
+@pytest.mark.slow
 def test_many_commands_are_one_connection_and_all_are_tried(modules, monitors):  # noqa: F811
     words = [["osd", "crush", "reweight", f"osd.{number}", str(number / 2)] for number in range(4)]
     for number in (0, 1, 3):
@@ -105,6 +106,7 @@ def test_many_commands_are_one_connection_and_all_are_tried(modules, monitors): 
     assert modules["cluster_cli.tell_all"]([]) is True and monitors.connected() == []
 
 
+@pytest.mark.slow
 def test_an_error_of_many_commands_names_the_first_ones(modules, monitors):  # noqa: F811
     monitors.silence()
     with pytest.raises(CommandExecutionError, match=r"osd\.9 0 and 30 more' on ") as caught:

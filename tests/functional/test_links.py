@@ -387,6 +387,7 @@ def test_a_rollback_leaves_folders_as_they_are(modules, undo, tmp_path):
     assert (folder.stat().st_mode & 0o777, int(folder.stat().st_mtime)) == (0o700, 1)
 
 
+@pytest.mark.slow
 def test_a_rollback_that_could_not_put_a_file_back_says_so_and_is_done_again(modules, undo, tmp_path):
     folder = tmp_path / "system-connections"
     folder.mkdir()
@@ -428,6 +429,7 @@ def killed_in(tmp_path, function):
     return ended
 
 
+@pytest.mark.slow
 def test_a_minion_killed_as_it_confirms_leaves_nothing_that_a_boot_undoes(modules, undo, tmp_path):
     (tmp_path / "file").write_text("old")
     modules["links_undo.arm"]([str(tmp_path / "file")], [], 60)
@@ -437,6 +439,7 @@ def test_a_minion_killed_as_it_confirms_leaves_nothing_that_a_boot_undoes(module
     assert (tmp_path / "file").read_text() == "new"
 
 
+@pytest.mark.slow
 def test_a_minion_killed_as_it_rolls_back_has_put_the_network_back(modules, undo, tmp_path):
     (tmp_path / "file").write_text("old")
     modules["links_undo.arm"]([str(tmp_path / "file")], [], 60)
@@ -445,6 +448,7 @@ def test_a_minion_killed_as_it_rolls_back_has_put_the_network_back(modules, undo
     assert (tmp_path / "file").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_what_nobody_ends_any_more_is_ended_before_the_next_change(modules, undo, tmp_path):
     (tmp_path / "file").write_text("old")
     modules["links_undo.arm"]([str(tmp_path / "file")], [], 60)

@@ -7,7 +7,7 @@ import yaml
 from salt.exceptions import CommandExecutionError
 from saltlinks import FIXTURES
 
-CASES = yaml.safe_load((FIXTURES / "networking/changes.yaml").read_text())
+CASES = yaml.load((FIXTURES / "networking/changes.yaml").read_text(), yaml.CSafeLoader)
 BOND = {"mode": "802.3ad", "miimon": 100}
 
 

@@ -207,6 +207,7 @@ def test_a_host_goes_into_maintenance_and_comes_back(runners, cluster, capsys):
     assert "not in maintenance: nothing changed" in runners["maintenance.end"]("node1")["text"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing(runners, cluster):
     before = cluster.left()
     told = runners["maintenance.begin"]("node1", test=True)["text"]
@@ -292,6 +293,7 @@ def test_what_clients_can_do_without_is_typed(runners, cluster):
     assert cluster.runs["node1"] == {}
 
 
+@pytest.mark.slow
 def test_of_a_second_host_ceph_decides(runners, cluster):
     runners["maintenance.begin"]("node3")
     cluster.refused["node1"] = NO
@@ -354,6 +356,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before)
             assert cluster.left() == whole, moment
 
 
+@pytest.mark.slow
 def test_a_host_whose_osd_does_not_come_back_stays_in_maintenance(runners, cluster):
     runners["maintenance.begin"]("node1")
     cluster.dead = {"ceph-osd@1.service"}
@@ -384,6 +387,7 @@ def test_an_osd_that_was_given_up_in_maintenance_is_not_waited_for(runners, clus
     assert (cluster.noout, cluster.records) == (set(), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "types"), [("begin", "end"), ("end", "begin"), ("begin", "begin")])
 def test_a_host_goes_one_way_at_a_time(runners, cluster, runs, types):
     """Who calls off what another admin's command waits for still would leave a host that is stopped without noout."""
@@ -409,6 +413,7 @@ def test_a_host_goes_one_way_at_a_time(runners, cluster, runs, types):
     assert bool(cluster.runs["node1"]) is (runs == "end")
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_come_back_is_let_go_of(runners, cluster):
     runners["maintenance.begin"]("node1")
     before, cluster.log = cluster.left(), []
@@ -451,6 +456,7 @@ def test_a_host_that_was_taken_out_of_policy_cfg_meanwhile_ends_its_maintenance(
     assert "'node3' is no host of the generation that is served" in runners["maintenance.begin"]("node3")["error"]
 
 
+@pytest.mark.slow
 def test_maintenance_that_an_older_version_began_ends_with_its_noout(runners, cluster):
     runners["maintenance.begin"]("node1")
     del cluster.records["node1"]["noout"]
@@ -502,6 +508,7 @@ def noted(monkeypatch):
     return SimpleNamespace(job=notes, away=away)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("silent", [False, True])
 @pytest.mark.parametrize("needs", ["all", "answering"])
@@ -543,6 +550,7 @@ def test_who_is_in_maintenance_is_asked_once_where_there_is_no_cluster_yet(runne
     assert asked.count("salt") == 1
 
 
+@pytest.mark.slow
 def test_a_silent_host_beside_one_in_maintenance_is_named_alone(runners, cluster, noted):
     runners["maintenance.begin"]("node1")
     noted.away |= {"node1", "node2"}
@@ -584,6 +592,7 @@ def test_a_cluster_that_does_not_say_who_is_in_maintenance_holds_no_stage_back(r
     assert said.get("retcode", 0) == 0 and "which hosts are in maintenance is not known: salt: 'ceph'" in said["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "why",
     [
@@ -618,6 +627,7 @@ def test_who_is_in_maintenance_is_asked_again_before_anything_is_started(runners
     assert "known" in runners["targets.away"]()["text"]  # nor where the stage makes the cluster
 
 
+@pytest.mark.slow
 def test_a_monitor_says_who_is_in_maintenance_where_the_admins_key_is_lost(runners, cluster, noted):
     """Before monitors are started, and so is one that is in maintenance."""
     runners["maintenance.begin"]("node1")
@@ -649,6 +659,7 @@ def test_what_hosts_said_before_an_interrupted_runs_job_ended_is_asked_anew(runn
     assert runners["stage.begin"]("own", test=True).get("retcode", 0) == 0 and kept[1] is not None
 
 
+@pytest.mark.slow
 def test_the_daemons_of_a_host_in_maintenance_are_known_to_be_down(runners, cluster):
     runners["maintenance.begin"]("node1")
     shown = runners["health.show"]()

@@ -256,6 +256,7 @@ esac
 """
 
 
+@pytest.mark.slow
 def test_alerts_are_silenced_once_and_heard_again(modules, tmp_path, monkeypatch):
     (tmp_path / "amtool").write_text(f"#!/bin/sh{AMTOOL}")
     (tmp_path / "amtool").chmod(0o755)

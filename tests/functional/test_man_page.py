@@ -22,6 +22,7 @@ def printed():
     return subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
 
 
+@pytest.mark.slow
 def test_it_is_read_without_a_complaint(printed):
     assert printed.stderr == "" and printed.stdout.startswith("HALOCLINE(1)")
 
@@ -34,6 +35,7 @@ def test_every_noun_and_verb_stands_in_it_once_and_it_is_no_book(printed):
     assert len(printed.stdout.splitlines()) < 350
 
 
+@pytest.mark.slow
 def test_man_finds_it_where_the_installer_puts_it(tmp_path):
     daemon.install_missing({"man": "man-db"})
     (tmp_path / "man1").mkdir()

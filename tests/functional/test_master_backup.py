@@ -287,6 +287,7 @@ def test_the_sites_own_files_have_the_last_word_on_the_fsid(place, layer):
     assert f"of cluster {own}" in place.restore(archive)["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [{"folder": "/nowhere"}, {"recipient": "/nowhere"}])
 def test_each_backup_that_fails_is_noted(place, named):
     """A folder that is not mounted, say."""
@@ -349,12 +350,14 @@ def test_a_private_key_is_no_recipient(place):
     assert secret not in (place.root / "run-logs/master.backup.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_archives_are_not_packed_themselves(place):
     inside = place.paths.root / "archives"
     inside.mkdir()
     assert "which is packed itself" in place.backup(folder=str(inside))["error"]
 
 
+@pytest.mark.slow
 def test_nothing_is_backed_up_beside_a_stage(place, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
     assert "stage deploy is running" in place.backup()["error"]
@@ -444,6 +447,7 @@ def test_a_wrong_key_and_broken_archives_are_refused(place):
         place.refused(cut, "cut off or damaged")
 
 
+@pytest.mark.slow
 def test_a_newer_format_another_master_and_other_folders_are_refused(place):
     def newer(told):
         told[backups.KEY] = 2
@@ -471,6 +475,7 @@ OWNED = {"user": "root", "group": "root"}
 TOP = {"path": "pillar/top", "kind": "folder", "mode": 0o755, **OWNED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -498,6 +503,7 @@ def test_what_would_lead_out_is_refused(place, entry, said):
     place.refused(place.forged(lambda told: [TOP, whole]), said)
 
 
+@pytest.mark.slow
 def test_content_that_is_not_the_manifests_is_refused(place):
     place.lose()
     whole = {"path": "pillar/top/f", "kind": "file", "mode": 0o644, "size": 1, "sha256": HASH, **OWNED}
@@ -561,6 +567,7 @@ def test_without_ceph_it_is_said_what_to_install(place):
         place.refused(archive, "install ceph-common")
 
 
+@pytest.mark.slow
 def test_the_old_master_must_not_answer(place, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
@@ -599,6 +606,7 @@ def test_an_archive_that_is_swapped_for_another_meanwhile_is_refused(place, monk
     place.refused(archive, "the archive is another one than a moment ago")
 
 
+@pytest.mark.slow
 def test_a_master_with_a_site_of_its_own_is_not_written_over(place):
     archive = place.made()
     (place.paths.proposals / "policy.cfg").write_text("mine\n")
@@ -670,6 +678,7 @@ def test_a_client_that_was_revoked_goes_once_monitors_answer_after_a_restore_wit
         assert not path.is_file() or KEYS["client.a"] not in path.read_text(), path
 
 
+@pytest.mark.slow
 def test_the_pages_own_certificate_is_packed_with_its_drop_in(place, tmp_path):
     """Without it salt-api would not start again, nor know Salt's Python for PAM."""
     opts = {**place.opts, "conf_file": f"{tmp_path}/salt/master", "pki_dir": f"{tmp_path}/salt/pki/master"}

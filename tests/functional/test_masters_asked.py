@@ -54,11 +54,13 @@ def told(monkeypatch):
     return told, asked, tries
 
 
+@pytest.mark.slow
 def test_one_master_or_a_minion_before_its_first_prep_holds_nothing_back_and_costs_no_job(master, told):
     assert master.runners()["stage.begin"]("prep", test=True).get("retcode", 0) == 0
     assert told[1] == [["host_parts.digest", "saltutil.running", "host_masters.active"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("needs", "goes_on"), [("all", False), ("answering", True)])
 def test_a_minion_in_test_mode_is_none_that_answers(master, told, needs, goes_on):
     told[2]["node1"] = True
@@ -71,6 +73,7 @@ def test_a_minion_in_test_mode_is_none_that_answers(master, told, needs, goes_on
 LOOK = {"groups": [[["packages"], None]], "pillar": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("only", "looks"), [(None, True), ("node1", False)])
 def test_a_run_for_some_hosts_alone_looks_at_none(master, told, only, looks):
     assert master.runners()["stage.begin"]("prep", needs="answering", only=only, look=LOOK).get("retcode", 0) == 0
@@ -85,6 +88,7 @@ def test_a_look_that_somebody_typed_is_refused_in_one_line(master, told, look):
     assert told[1] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ["?" * 3000, [1, {"a": None}], {"format": 99}, [["salt1"], "salt2"]])
 def test_what_is_no_list_of_names_holds_nothing_back(master, told, odd):
     told[0]["node2"] = odd

@@ -95,6 +95,7 @@ def test_all_of_it_is_written(master, asked, tmp_path):
     assert set(own) | set(hosts) == {line.rsplit(" ", 1)[0] for line in shown.splitlines() if line[0] != "#"}
 
 
+@pytest.mark.slow
 def test_a_disk_that_went_makes_a_proposal_stale(master, asked, tmp_path):
     paths = site(master.opts())
     file = paths.inventory / "osdnode2.json"
@@ -131,6 +132,7 @@ def test_a_cluster_that_cannot_be_asked_leaves_out_what_it_alone_knows(master, a
     assert 'halocline_host_silent{minion="osdnode2"}' in names and not any("waiting" in name for name in names)
 
 
+@pytest.mark.slow
 def test_a_master_that_takes_no_jobs_is_said_and_its_own_numbers_are_written(master, asked, tmp_path, monkeypatch):
     def refuses(*_):
         raise ProposalError("the Salt master takes no jobs")

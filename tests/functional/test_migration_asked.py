@@ -169,6 +169,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_every_osd_moves_one_after_the_other_and_a_second_run_does_nothing(runners, cluster):
     done = runners["osd.migrate"]()
     assert done.get("retcode", 0) == 0 and cluster.done()
@@ -203,6 +204,7 @@ def test_several_of_one_host_move_at_once_as_far_as_ceph_lets_them(runners, clus
     assert cluster.largest == largest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_several_at_once_killed_at_any_moment_go_on_with_the_same_command(runners, cluster, before):
     end_at_each_change(cluster, before, lambda: runners["osd.migrate"](at_once=2))
@@ -226,6 +228,7 @@ def test_an_osd_whose_host_died_in_the_middle_is_brought_back_first(runners, clu
     assert cluster.asked == {"fsid-2"}  # of one that is down Ceph is not asked for leave
 
 
+@pytest.mark.slow
 def test_one_that_came_up_since_it_was_found_stops_by_cephs_leave_too(runners, cluster):
     """Its host was booting: when its turn comes it runs."""
     cluster.osds[0] |= {"running": False, "mark": True, "new": True}
@@ -290,6 +293,7 @@ def test_what_is_no_number_is_refused(runners, cluster, typed):
     assert runners["osd.migrate"](1, test="yes")["retcode"] == 2 and cluster.log == []
 
 
+@pytest.mark.slow
 def test_the_copy_of_a_run_that_was_killed_keeps_its_noout(runners, cluster):
     """Its job goes on on the host, for hours: the OSD is stopped, and would be marked out."""
     cluster.osds[0] |= {"new": True, "running": False, "moving": "db", "mark": True}
@@ -328,6 +332,7 @@ def test_noout_stays_where_a_host_that_copies_falls_silent(runners, cluster):
     assert cluster.noout == "node1"
 
 
+@pytest.mark.slow
 def test_without_cephs_leave_nothing_stops(runners, cluster):
     cluster.refused = {1: "Error EBUSY: unsafe to stop osd(s)"}
     done = runners["osd.migrate"]()

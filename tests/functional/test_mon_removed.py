@@ -74,6 +74,7 @@ def remove(master, cluster):
     return master.runners()["mon.remove"]
 
 
+@pytest.mark.slow
 def test_a_monitor_leaves_its_host_before_the_map_and_who_typed_it_is_kept(master, cluster, remove):
     told = remove("node3")["text"]
     assert told == "mon.node3 is out of the map, left are node1, node2; its store lies in .ceph-node3.removed"
@@ -123,6 +124,7 @@ def renamed(master):
         path.unlink()
 
 
+@pytest.mark.slow
 def test_a_host_whose_minion_has_another_id_now_is_itself(cluster, remove, renamed, monkeypatch):
     assert "node1 has the role mon" in remove("node1")["error"] and cluster.log == []
     assert "its store lies in .ceph-node3.removed" in remove("node3")["text"]

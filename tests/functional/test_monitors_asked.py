@@ -19,18 +19,21 @@ def ask(modules, monitors):  # noqa: F811
     return lambda *questions: modules["cluster_cli.ask_all"](list(questions))
 
 
+@pytest.mark.slow
 def test_several_questions_are_one_connection(ask, monitors):  # noqa: F811
     assert ask(DUMP, TREE, DUMP) == [{"osds": [1]}, {"nodes": []}, {"osds": [1]}]
     limits = {"client_mount_timeout": "30", "rados_mon_op_timeout": "60"}
     assert monitors.connected() == [["client.admin", limits]] and monitors.typed() == []
 
 
+@pytest.mark.slow
 def test_one_question_is_asked_so_too_and_an_empty_answer_is_none(modules, monitors):  # noqa: F811
     monitors.answer({"prefix": "config-key dump", "key": "halocline/a"})
     assert modules["cluster_cli.ask"](["config-key", "dump", "halocline/a"]) is None
     assert len(monitors.connected()) == 1 and monitors.typed() == []
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_is_told_as_ceph_tells_it(ask, monitors):  # noqa: F811
     monitors.answer({"prefix": "osd tree"}, status=-13, words=f"access denied, {KEY}")
     with pytest.raises(CommandExecutionError) as caught:
@@ -39,12 +42,14 @@ def test_a_command_that_fails_is_told_as_ceph_tells_it(ask, monitors):  # noqa: 
     assert str(caught.value).endswith(f"Error EACCES: access denied, {halocline_monitors.halocline.HIDDEN}")
 
 
+@pytest.mark.slow
 def test_that_no_monitor_answers_is_said(ask, monitors):  # noqa: F811
     monitors.silence()
     with pytest.raises(CommandExecutionError, match=r"^'ceph .*osd dump, osd tree' on .*RADOS timed out.*no monitor"):
         ask(DUMP, TREE)
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_no_json_is_told(ask, monitors):  # noqa: F811
     monitors.answer({"prefix": "osd dump"})
     told = (monitors.folder / "answers").read_text().replace('[0, "", ""]', '[0, "hello", ""]')
@@ -53,12 +58,14 @@ def test_an_answer_that_is_no_json_is_told(ask, monitors):  # noqa: F811
         ask(DUMP)
 
 
+@pytest.mark.slow
 def test_what_is_no_monitors_command_is_asked_of_ceph(ask, monitors):  # noqa: F811
     with pytest.raises(CommandExecutionError, match="osd lump --format json' on .*exit status 22: Error EINVAL"):
         ask(["osd", "lump"], DUMP)
     assert monitors.connected() == [] and monitors.typed() == ["--connect-timeout 30 osd lump --format json"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ceph", ["#!/bin/sh", "#!/usr/bin/env python3"])
 def test_without_the_binding_ceph_is_asked(ask, monitors, ceph):  # noqa: F811
     """A ``ceph`` that is a shell script, such as one that starts a container; a Python that has no binding."""
@@ -147,6 +154,7 @@ def test_keys_of_aes_256_where_host_and_monitors_know_it(register, monitors, mon
     assert register.new([{"fsid": "a", "class": None}])["a"][1].startswith(begins)
 
 
+@pytest.mark.slow
 def test_keys_go_to_the_monitors_by_standard_input(register, monitors):  # noqa: F811
     monitors.answer({"prefix": "osd new", "uuid": "a"}, status="input")
     with pytest.raises(KeyError, match="osdid"):

@@ -33,6 +33,7 @@ def test_no_name_of_ours_is_one_of_salts(checkout, folder, kind):
     assert ours and ours & theirs(kind) == set()
 
 
+@pytest.mark.slow
 def test_the_search_finds_salts_names():
     assert {"network", "cluster"} <= theirs("runners")  # the runner of wol; what runners of ours were called once
     assert {"service", "x509", "pkg"} <= theirs("modules")

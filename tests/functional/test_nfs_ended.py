@@ -118,6 +118,7 @@ def test_a_metadata_server_that_takes_over_is_waited_for(evict):
     assert servers.told == []
 
 
+@pytest.mark.slow
 def test_its_grace_ends_though_the_tool_crashes(modules, tmp_path, monkeypatch):
     flags = tmp_path / "flags"
     flags.write_text("03")
@@ -223,6 +224,7 @@ def test_in_maintenance_nobody_waits_for_the_server_that_stopped(runners, cluste
     assert runners["maintenance.end"]("node1").get("retcode", 0) == 0 and len(cluster.asked) == 2
 
 
+@pytest.mark.slow
 def test_a_dry_run_and_a_host_without_a_server_end_no_session(runners, cluster):
     assert "would stop nfs-ganesha.service" in runners["maintenance.begin"]("node1", test=True)["text"]
     assert runners["maintenance.begin"]("node3").get("retcode", 0) == 0

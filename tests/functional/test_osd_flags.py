@@ -7,7 +7,7 @@ import yaml
 from salt.exceptions import CommandExecutionError
 from saltfactories.utils.loader import LoaderModuleMock
 
-CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures/health/flags.yaml").read_text())
+CASES = yaml.load((Path(__file__).parent.parent / "fixtures/health/flags.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.fixture

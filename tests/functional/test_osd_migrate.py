@@ -525,6 +525,7 @@ def test_two_runs_at_once_do_not_meet(host):
     assert there(osd)
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_run_that_still_copies_is_waited_for(host):
     """The minion was killed, its tool was not: another process holds the OSD's fsid."""
     osd = host(*MOVES["a DB to another device"])

@@ -165,6 +165,7 @@ def disk(tmp_path):
     return make
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_gone_takes_its_osds_along_and_no_others(storage, disk, tmp_path, monkeypatch):
     """Data or DB: the OSDs on it are left out, and it stands against nothing."""
     here, away = disk("here"), str(tmp_path / "away")

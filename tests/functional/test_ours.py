@@ -67,6 +67,7 @@ def test_a_master_that_serves_something_else_is_asked_which(master):
     assert all(ours(master, **settings) == ["osd1"] for settings, _ in elsewhere(master))
 
 
+@pytest.mark.slow
 def test_a_root_of_the_sites_that_has_stages_of_its_own_is_not_taken_for_ours(master):
     """DeepSea's file root has ceph/stage too."""
     atomic.write(master.root / "salt/ceph/stage/0.sls", "")
@@ -74,6 +75,7 @@ def test_a_root_of_the_sites_that_has_stages_of_its_own_is_not_taken_for_ours(ma
     assert f"something else already ({master.root}/salt/top.sls)" in ours(master)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["minions.sls", "site.sls"])
 def test_what_salt_would_pass_over_in_a_files_place_is_refused_by_name(master, name):
     path = master.pillar / name
@@ -88,6 +90,7 @@ def test_what_salt_would_pass_over_in_a_files_place_is_refused_by_name(master, n
     assert ours(master) == ["osd1"]
 
 
+@pytest.mark.slow
 def test_a_master_that_keeps_pillars_reads_its_own_anew_and_begins_no_stage(master):
     for target, told in (("osd*", ["osd1"]), ("nobody*", [])):
         atomic.write(master.pillar / "minions.sls", f"ceph_minions: '{target}'\n")
@@ -113,6 +116,7 @@ TARGETS = [  # a match; who is ours where db1 has nothing in the cache: "" where
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "told"), TARGETS)
 def test_nobody_is_ours_whom_the_masters_cache_does_not_tell_of(master, target, told):
     """Salt counts a minion that it knows nothing of in, or leaves it out, without a word."""
@@ -133,6 +137,7 @@ def test_nobody_is_ours_whom_the_masters_cache_does_not_tell_of(master, target, 
     assert set(ours(master, nodegroups={"stores": "G@role:ceph"})) <= {"db1", "osd1"}
 
 
+@pytest.mark.slow
 def test_a_planner_target_asks_about_our_minions_alone(master):
     atomic.write(master.pillar / "minions.sls", "ceph_minions: '*1 and not db1'\n")
     cache = salt.cache.factory(master.opts())
@@ -142,6 +147,7 @@ def test_a_planner_target_asks_about_our_minions_alone(master):
     assert planning.minions_of(master.opts(), "G@role:web") == ["web1"]
 
 
+@pytest.mark.slow
 def test_a_master_that_keeps_no_data_of_its_minions_is_told_what_to_set(master):
     assert "minion_data_cache: False in the master's configuration" in ours(master, minion_data_cache=False)
 
@@ -156,6 +162,7 @@ WRONG = [  # what minions.sls says; what is said of it
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "said"), WRONG)
 def test_a_minions_file_that_names_none_is_said_to(master, text, said):
     path = master.pillar / "minions.sls"

@@ -47,6 +47,7 @@ def asked(modules, python_module):
     return ask
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("apt-get"), reason="needs apt")
 def test_a_source_that_apt_does_not_reach_is_no_host_without_updates(asked, tmp_path, monkeypatch):
     for name in ("var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "etc/apt", "var/lib/dpkg"):

@@ -37,6 +37,7 @@ def runners(master):
     return master.runners()
 
 
+@pytest.mark.slow
 def test_rights_are_a_list_of_functions_and_match_no_other(master):
     judge = salt.utils.minions.CkMinions(master.opts())
     loose = [{"@runner": list(page_rights.FUNCTIONS)}]
@@ -48,17 +49,20 @@ def test_rights_are_a_list_of_functions_and_match_no_other(master):
     assert not [each for each in page_rights.FUNCTIONS if re.match(r"(state|cmd|salt|page)\.", each)]
 
 
+@pytest.mark.slow
 def test_each_function_exists_and_its_argument_is_checked(runners):
     for function in page_rights.FUNCTIONS:
         assert "is not an argument" in runners[function](pillar={"ceph_only": "x"}, text="", old="", stage="")["error"]
 
 
+@pytest.mark.slow
 def test_an_empty_pattern_never_means_all_hosts(runners):
     for function, more in (("operate.plan", {}), ("operate.run", {"confirm": "x"})):
         done = runners[function](stage="deploy", only="", **more)
         assert (done["retcode"], done["error"]) == (2, "only= names no host: leave it out for all")
 
 
+@pytest.mark.slow
 def test_before_discovery_there_is_a_page_too(master, runners):
     (master.pillar / "proposals").rmdir()
     shutil.rmtree(master.pillar / "inventory")
@@ -141,6 +145,7 @@ def test_policy_is_saved_as_it_was_looked_at(master, runners):
     assert path.is_symlink() and path.read_text() == POLICY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["../../../etc/passwd", "/etc/passwd", "a" * 200_000, "\ud800", 7, "x {{ 1 }}", "\x00"]
 )
@@ -152,6 +157,7 @@ def test_a_hostile_policy_is_never_saved(master, runners, text):
     assert not (master.pillar / "proposals/policy.cfg").exists()
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text_are_shown_escaped(master, runners):
     """Salt can pack no lone surrogate: its answer would never come."""
     root = master.pillar / "proposals"
@@ -188,6 +194,7 @@ def test_nobody_learns_of_pillars_by_whom_a_target_names(master, runners, target
         assert "error" not in runners["view.peek"](target=good)
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_answer_is_named_and_its_osds_are_not_called_unmade(runners, monkeypatch):
     disk, part = "/dev/disk/by-id/d", {"disk": "/dev/sdb", "size": 1, "node": "/dev/sdb1"}
     told = {"osds": {"u1": {"id": 0, "parts": {"data": part}}}, "names": {disk: "/dev/sdb"}}
@@ -231,6 +238,7 @@ def test_a_run_is_shown_by_its_name_alone(master, runners, tmp_path):
     assert "a whole number" in runners["view.progress"](run=run, after=-1)["error"]
 
 
+@pytest.mark.slow
 def test_a_stage_begins_by_its_dry_run_alone(master, runners, monkeypatch):
     def begun(*_, **__):
         raise AssertionError("it began")
@@ -256,6 +264,7 @@ def test_a_stage_begins_by_its_dry_run_alone(master, runners, monkeypatch):
     assert "look at its dry run first" in runners["operate.run"](stage="prep", confirm=mine)["error"]  # good for one
 
 
+@pytest.mark.slow
 def test_nothing_is_changed_beside_a_stage_or_a_purge(master, runners, monkeypatch):
     def held(*_):
         raise stage_lock.ProposalError("stage deploy is running")

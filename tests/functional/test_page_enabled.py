@@ -69,13 +69,16 @@ def test_it_is_off_unless_asked_and_goes_again(master, runners, monkeypatch):
         done = runners["page.disable"]()
     assert done["retcode"] == 2 and f"cannot remove {drop_in(master)}: Permission denied" in done["error"]
     assert "took" in runners["page.disable"]()["text"]
-    assert "halocline_page" not in master.opts() and "external_auth" not in yaml.safe_load(master_text(master))
+    assert "halocline_page" not in master.opts() and "external_auth" not in yaml.load(
+        master_text(master), yaml.CSafeLoader
+    )
 
 
 def master_text(master):
     return (master.root / "conf/master").read_text() or "{}"
 
 
+@pytest.mark.slow
 def test_its_certificate_is_this_hosts_and_its_key_is_roots(master, runners):
     runners["page.enable"](readers="alice")
     section = master.opts()["halocline_page"]
@@ -87,6 +90,7 @@ def test_its_certificate_is_this_hosts_and_its_key_is_roots(master, runners):
     assert x509.load_pem_x509_certificate(Path(section["certificate"]).read_bytes()) == certificate  # not anew
 
 
+@pytest.mark.slow
 def test_a_certificate_that_has_ended_is_said_and_made_anew_where_it_is_ours(master, runners, monkeypatch):
     monkeypatch.setattr(page_config, "DAYS", 0)
     runners["page.enable"](readers="alice")
@@ -118,16 +122,18 @@ def test_pam_is_asked_by_a_python_that_has_salt(master, runners):
     done = subprocess.run([named, "-c", "import salt; print('salt')"], capture_output=True, text=True, check=False)
     assert done.stdout == "salt\n", done.stderr
     master.runners()["page.enable"](readers="alice", by="ldap")
-    assert "auth.pam.python" not in yaml.safe_load(drop_in(master).read_text())
+    assert "auth.pam.python" not in yaml.load(drop_in(master).read_text(), yaml.CSafeLoader)
 
 
+@pytest.mark.slow
 def test_a_python_that_the_site_named_for_pam_stays(master):
     path = master.root / "conf/master"
     path.write_text(path.read_text() + "\nauth.pam.python: /opt/own/python\n")
     master.runners()["page.enable"](readers="alice")
-    assert "auth.pam.python" not in yaml.safe_load(drop_in(master).read_text())
+    assert "auth.pam.python" not in yaml.load(drop_in(master).read_text(), yaml.CSafeLoader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_wrong_is_refused_and_nothing_written(master, runners, case):
     words, message = REFUSED[case]
@@ -136,6 +142,7 @@ def test_what_is_wrong_is_refused_and_nothing_written(master, runners, case):
     assert not drop_in(master).exists() and not (master.root / "conf/pki").exists()
 
 
+@pytest.mark.slow
 def test_a_key_has_to_be_that_of_the_certificate(master, runners, tmp_path):
     for name in ("one", "two"):
         page_config.make_certificate(str(tmp_path / f"{name}.crt"), str(tmp_path / f"{name}.key"), getpass.getuser())
@@ -146,6 +153,7 @@ def test_a_key_has_to_be_that_of_the_certificate(master, runners, tmp_path):
         assert bool(says) != drop_in(master).exists()
 
 
+@pytest.mark.slow
 def test_a_sites_own_rights_are_never_hidden(master):
     path = master.root / "conf/master"
     path.write_text(path.read_text() + "\nexternal_auth: {pam: {carol: [test.ping]}}\n")
@@ -153,6 +161,7 @@ def test_a_sites_own_rights_are_never_hidden(master):
     assert "external_auth, which a file of master.d would hide" in said["error"] and not drop_in(master).exists()
 
 
+@pytest.mark.slow
 def test_a_file_of_somebody_else_stays(master, runners):
     drop_in(master).write_text("their: own\n")
     for function, words in (("page.enable", {"readers": "alice"}), ("page.disable", {})):

@@ -140,6 +140,7 @@ def test_configure_compiles_what_salt_does_and_lists_the_roots_once(opts, monkey
     assert sorted(listed) == sorted(opts["pillar_roots"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minion", HOSTS)
 def test_policy_shows_what_salt_tells(opts, compiled, minion):
     found = compiled[minion]
@@ -149,6 +150,7 @@ def test_policy_shows_what_salt_tells(opts, compiled, minion):
     assert found["ceph"].get("storage") == shown.get("ceph", {}).get("storage")
 
 
+@pytest.mark.slow
 def test_the_master_alone_is_told_who_is_what(opts, compiled):
     members = compile_pillar(opts, opts["id"])["ceph"]["members"]
     assert members["mon"] == ["node1", "node2"]
@@ -158,6 +160,7 @@ def test_the_master_alone_is_told_who_is_what(opts, compiled):
 FORGED = {"roles": ["mon", "admin", "master"], "minion_id": "salt", "id": "salt", "cluster": "ceph"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "grains", "saltenv"),
     [(None, None, "base"), (FORGED, None, "base"), (None, FORGED, "base"), (FORGED, FORGED, "other")],
@@ -179,12 +182,14 @@ def test_a_clients_key_is_told_to_the_hosts_that_are_named_and_to_who_registers_
     assert compiled["node3.lab"]["ceph_secrets"]["keyring/client.app"] == f"[client.app]\n\tkey = {key}\n{ring}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minion", ["*", "node?", "[a-z]*", "x\n- secrets/salt.yml", "../secrets/salt", "salt.yml\nx"])
 def test_an_odd_id_names_no_other_file(opts, minion):
     text = told(compile_pillar(opts, minion))
     assert [name for name, key in keys(opts).items() if key in text] == []
 
 
+@pytest.mark.slow
 def test_a_hostile_disk_is_never_run(opts):
     paths = site(opts)
     assert HOSTILE[:10] in (paths.inventory / "node1.json").read_text()  # it was there to be taken
@@ -218,6 +223,7 @@ def test_a_password_is_text_and_never_run(opts):
     key_store.lend(site(opts), "node2", "odd", None)
 
 
+@pytest.mark.slow
 def test_a_sites_own_layer_may_think(opts):
     own = site(opts).root / "stack/ceph/minions/node2.yml"
     atomic.write(own, 'ceph: {note: "{{ minion_id | upper }}"}\n')
@@ -225,6 +231,7 @@ def test_a_sites_own_layer_may_think(opts):
     own.unlink()
 
 
+@pytest.mark.slow
 def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
     own = site(opts).root / "stack/global.yml"
     own.write_text("everywhere: 1\n")
@@ -257,6 +264,7 @@ def test_a_plan_says_whether_another_generation_would_be_served_and_serves_none(
     assert site(opts).current.resolve().name == served and sorted(site(opts).generations.iterdir()) == there
 
 
+@pytest.mark.slow
 def test_configure_writes_nothing_while_a_key_is_changed(master, opts, monkeypatch):
     """It writes all keys as it has read them."""
     monkeypatch.setattr(looked, "refuse", lambda *_: [])
@@ -336,6 +344,7 @@ UNFIT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "text", "message"), UNFIT)
 def test_what_a_host_could_not_use_is_refused_whichever_layer_says_it(opts, path, text, message):
     """An emptied key hides what lies below it, and a profile that there is none of takes the host's own away."""
@@ -386,6 +395,7 @@ def test_secrets_are_for_the_master_alone_to_read(opts):
     assert len(files) > 4
 
 
+@pytest.mark.slow
 def test_a_minion_that_loses_its_roles_loses_its_secrets(opts, tmp_path):
     paths = site(opts)
     (paths.secrets / "gone.yml").write_text("x: 1\n")
@@ -394,6 +404,7 @@ def test_a_minion_that_loses_its_roles_loses_its_secrets(opts, tmp_path):
     assert (paths.secrets / "node1.yml").exists()
 
 
+@pytest.mark.slow
 def test_configure_again_changes_nothing(opts):
     paths = site(opts)
     before = {path: path.lstat().st_mtime_ns for path in [*paths.root.rglob("*"), paths.root]}

@@ -125,6 +125,7 @@ def played(tmp_path, monkeypatch, python_module):
 ADDED = [["--add-item", str(osd), "5.5", f"osd.{osd}", "--loc", "host", "node5"] for osd in (8, 9)]
 
 
+@pytest.mark.slow
 def test_what_a_host_more_moves_is_what_crushtool_places_elsewhere(modules, played):
     """Counted by hand in the recorded mappings: 11 copies of p, 6 parts of e, which hold half of a group's data."""
     found = modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
@@ -142,6 +143,7 @@ def test_what_a_host_more_moves_is_what_crushtool_places_elsewhere(modules, play
     assert asked == {"osd dump", "pg dump pgs", "osd getcrushmap -o", "osd erasure-code-profile get e", "osd df"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("holds", "each"),
     [
@@ -157,6 +159,7 @@ def test_what_lies_in_omap_moves_too(modules, played, holds, each):
     assert modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})["pools"]["p"]["bytes"] == 11 * each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["unknown", "none"])
 def test_what_a_manager_that_has_just_begun_does_not_know_is_not_nothing(modules, played, rows):
     pgs = json.loads((played / "pgs").read_text())
@@ -185,6 +188,7 @@ def test_groups_that_lack_a_copy_already_may_not_lose_the_others(python_module):
     assert moved["lacking"] == 2
 
 
+@pytest.mark.slow
 def test_devices_that_are_to_be_get_their_class_in_the_copy(modules, played):
     edit = (played / "crushtool").read_text().replace('"-c "*) cp', f'"-c "*) cp "$2" {played}/compiled; cp')
     (played / "crushtool").write_text(edit)
@@ -195,6 +199,7 @@ def test_devices_that_are_to_be_get_their_class_in_the_copy(modules, played):
     assert len(devices) == 10 and text.count("osd.3 class") == 1 and text.endswith("# end crush map\n")
 
 
+@pytest.mark.slow
 def test_thousands_of_weights_are_changed_in_a_few_runs(modules, played):
     edits = [["--reweight-item", f"osd.{osd}", "5.5"] for osd in range(5000)]
     modules["cluster_moves.estimate"](edits)
@@ -259,6 +264,7 @@ def test_images_wait_for_a_pool_only_as_long_as_it_comes_up(modules, python_modu
     assert (played / "ran").exists() is not bool(says)
 
 
+@pytest.mark.slow
 def test_a_pool_is_deleted_by_a_permission_of_that_moment(modules, played):
     assert modules["cluster_pools.inspect"]()["p"] == {
         "bytes": 5, "objects": 2, "applications": ["rbd"], "nodelete": False, "file_systems": [], "tiers": False,
@@ -303,6 +309,7 @@ def test_two_names_delete_nothing(modules, played):
     assert not (played / "asked").exists()
 
 
+@pytest.mark.slow
 def test_the_permission_goes_back_where_deleting_fails(python_module, modules, played, monkeypatch):
     (played / "killed").touch()
     clock = SimpleNamespace(sleep=lambda _: None, monotonic=iter(range(0, 10000, 20)).__next__)
@@ -354,6 +361,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_a_pool_is_changed_by_its_name_and_a_dry_run_says_what_moves(runners, cluster):
     dry = runners["pool.change"]("images", test=True)["text"]
     assert dry.splitlines() == [

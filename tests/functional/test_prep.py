@@ -15,6 +15,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_time_is_kept_by_the_familys_chrony(show_sls, family):
     service, conf, settings = FAMILIES[family]
@@ -36,6 +37,7 @@ def test_package_sources_are_the_pillars_alone(show_sls, modules):
     assert [chunk["__id__"] for chunk in unasked] == ["ceph-host-time-disabled"]
 
 
+@pytest.mark.slow
 def test_an_update_brings_what_was_seen_and_nothing_newer(show_sls):
     """Which packages come is looked at right before, by sources asked anew: Ceph's are left to the upgrade."""
     (chunk,) = show_sls("ceph.host.updates")
@@ -154,6 +156,7 @@ def parts(version):
     return [int(part) for part in re.findall("[0-9]+", version)]
 
 
+@pytest.mark.slow
 def test_our_pillar_stands_beside_a_sites_top_file_which_wins(salt_factories):
     master = salt_factories.salt_master_daemon("beside", factory_class=Master)
     own = master.pillar.parent

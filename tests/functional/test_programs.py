@@ -157,6 +157,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(halocline, "until", lambda look, limit, **options: until(look, 0, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [False, True])
 @pytest.mark.parametrize("name", STATES)
 def test_a_state_says_that_no_monitor_answers(states, program, impatient, name, test):
@@ -194,6 +195,7 @@ def planned(loaders, with_pillar):
     return loaders.states
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [False, True])
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_state_says_which_program_hangs(
@@ -210,6 +212,7 @@ def test_a_state_says_which_program_hangs(
     assert answer.changes == {} and "Traceback" not in answer.comment
 
 
+@pytest.mark.slow
 def test_a_monitor_that_hangs_has_no_quorum(planned, program, impatient):
     program("ceph", "exec sleep 60")
     answer = planned["mon.in_quorum"](name="name", timeout=0)

@@ -182,7 +182,9 @@ def test_two_that_write_one_proposal_at_once_do_not_mix(master, monkeypatch):
     assert "retcode" not in done, done
     folder = master.pillar / "proposals/profile-both"
     shown = json.loads((folder / "proposal.json").read_text())["hosts"]["node1"]["osds"][0]["db_size"]
-    written = yaml.safe_load((folder / "stack/default/ceph/minions/node1.yml").read_text())["ceph"]["storage"]["osds"]
+    written = yaml.load((folder / "stack/default/ceph/minions/node1.yml").read_text(), yaml.CSafeLoader)["ceph"][
+        "storage"
+    ]["osds"]
     assert {shown} == {osd["db_size"] for osd in written.values() if "db_size" in osd} == {50 << 30}
     assert said[0]["retcode"] == 2 and "proposal.populate is running on this master" in said[0]["error"], said
     shutil.rmtree(folder)

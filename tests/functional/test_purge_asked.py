@@ -473,6 +473,7 @@ def test_interrupted_at_any_moment_the_same_command_goes_on(
         gone(cluster, paths, True)
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_answer_is_asked_for_one_of_its_disks_alone(cluster, master, paths, monkeypatch):
     """It is given up after five minutes, and has sixty disks."""
     asked, one = [], jobs.one

@@ -288,6 +288,7 @@ def test_placement_groups_fit_the_osds_that_stay(runners, cluster, what, groups)
     assert cluster.groups == [groups]
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing(runners, cluster):
     before = cluster.whole()
     done = runners["recovery.measure"](host="osdnode3", osd=7, test=True)
@@ -387,6 +388,7 @@ def test_nothing_goes_out_while_another_command_stops_daemons(runners, cluster):
     assert BUSY in done.get("error", "") and cluster.log == [] and cluster.tries == []
 
 
+@pytest.mark.slow
 def test_no_other_command_stops_daemons_while_it_measures(runners, cluster):
     tried = []
 
@@ -502,6 +504,7 @@ def test_stopped_before_its_pool_is_made_it_says_to_type_it_again(runners, clust
     assert done["retcode"] == 2 and "type it again" in done["error"] and cluster.log == []
 
 
+@pytest.mark.slow
 def test_processors_that_hold_it_up_are_told_without_a_ratio(runners, cluster):
     cluster.busy = 0.95
     done = runners["recovery.measure"](what="osd")

@@ -72,6 +72,7 @@ def cluster(python_module, monkeypatch):
         yield made
 
 
+@pytest.mark.slow
 def test_a_profile_is_set_told_and_taken_away(runners, cluster):
     said = runners["recovery.profile"]("least", test=True)
     assert "osd_max_backfills 1" in str(said) and cluster.told == []

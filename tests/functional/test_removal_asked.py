@@ -524,6 +524,7 @@ def test_a_part_of_what_began_leaves_the_rest_of_the_record(runners, cluster, co
     ended(cluster)
 
 
+@pytest.mark.slow
 def test_a_stage_that_runs_holds_it_back(runners, cluster, configure, monkeypatch):
     configure(WITHOUT)
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {"stage": "deploy"})
@@ -533,6 +534,7 @@ def test_a_stage_that_runs_holds_it_back(runners, cluster, configure, monkeypatc
     assert cluster.log == []
 
 
+@pytest.mark.slow
 def test_a_host_that_answers_is_not_gone(runners, cluster, configure):
     configure(WITHOUT)
     assert "it answers, so it is not gone" in runners["removal.check"](gone="node4")["error"]
@@ -624,6 +626,7 @@ def test_steps_go_down_one_by_one(runners, cluster, configure):
     ended(cluster)
 
 
+@pytest.mark.slow
 def test_policy_show_says_what_would_leave_before_it_is_configured(master, runners, configure):
     assert "would leave" not in runners["policy.show"]()["text"]
     atomic.write(site(master.opts()).proposals / "policy.cfg", WITHOUT)
@@ -634,6 +637,7 @@ def test_policy_show_says_what_would_leave_before_it_is_configured(master, runne
     )
 
 
+@pytest.mark.slow
 def test_only_the_stage_removal_takes_its_arguments(runners, configure):
     assert "confirm= is of the stage removal alone" in runners["stage.run"]("deploy", confirm="bdfhkmpr")["error"]
     assert "gone= is of the stage removal alone" in runners["stage.plan"]("configure", gone="node4")["error"]

@@ -159,6 +159,7 @@ def test_all_osds_behind_a_device_are_given_up_and_the_wiping_is_left_to_a_perso
     ]
 
 
+@pytest.mark.slow
 def test_an_osd_lives_on_its_hosts_minion_as_that_is_named_now(master, cluster, monkeypatch):
     """The inventory keeps the id that a minion had before; of two with one host name, it is the one with OSDs."""
     path = site(master.opts()).inventory / "a-node2.json"
@@ -176,6 +177,7 @@ def test_an_osd_lives_on_its_hosts_minion_as_that_is_named_now(master, cluster, 
 NEW = "/dev/disk/by-id/wwn-0x2e"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "told"), [("SSD2", ["osd.3"]), (NEW, ["osd.2"])])
 def test_an_osd_whose_db_has_moved_lies_behind_the_other_device(runners, master, cluster, monkeypatch, device, told):
     """The plan has it where it lay, until discovery, populate and configure have run again."""
@@ -240,6 +242,7 @@ def test_refused_while_data_would_be_lost_with_the_groups_by_name(runners, clust
     assert "ceph osd out 2 3" in error and "ceph osd safe-to-destroy 2 3" in error and "disk.wipe" not in error
 
 
+@pytest.mark.slow
 def test_ceph_is_asked_when_no_other_command_stops_daemons_any_more(runners, cluster, monkeypatch):
     """One that ended since it was asked first may have left OSDs stopped, or a disk may have died."""
     before, alone = cluster.state(), one_at_a_time.alone
@@ -345,6 +348,7 @@ def test_a_disk_of_its_own_frees_its_slot_and_keeps_no_place(master, runners, cl
     paths.served.unlink()
 
 
+@pytest.mark.slow
 def test_nothing_is_stopped_while_another_command_stops_daemons(runners, cluster):
     before = cluster.state()
     with another_stops_daemons(runners.opts):

@@ -58,6 +58,7 @@ def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, 
     assert modules["cluster_rgw_users.changes"](user, "rgw_users.ops") == []
 
 
+@pytest.mark.slow
 def test_gateways_pools_that_do_not_answer_are_waited_for_once(with_pillar, tmp_path, monkeypatch):
     """120 s for each user."""
     done = halocline._done

@@ -23,11 +23,13 @@ def loaded(salt_factories):
     return names
 
 
+@pytest.mark.slow
 def test_salt_run_has_the_documented_commands_alone(loaded):
     documented = set(re.findall(r"^### (\S+)$", COMMANDS.read_text(), re.MULTILINE))
     assert loaded(RUNNERS) == documented
 
 
+@pytest.mark.slow
 def test_a_public_function_is_a_command_and_a_folder_without_init_holds_none(loaded, tmp_path):
     """The test above can find one."""
     (tmp_path / "runners/engine").mkdir(parents=True)

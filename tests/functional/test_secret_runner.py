@@ -115,6 +115,7 @@ def state(paths):
     return {path: path.read_text() for path in paths.root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_client_is_revoked(run, played, paths):
     before = state(paths)
     told = run("revoke", "client.a", test=True)["text"]
@@ -244,6 +245,7 @@ def test_what_is_not_rotated(run, paths, name, said, test):
     assert state(paths) == before
 
 
+@pytest.mark.slow
 def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, paths):
     before = state(paths)
     assert "osd.3 of node1 would get a fresh key" in run("rotate", "osd.3", test=True)["text"]
@@ -255,12 +257,15 @@ def test_an_osds_key_is_told_to_the_two_that_need_it_and_forgotten(run, played, 
         ("salt", "cluster_auth.replaced"),
     ]
     assert played.restarted == [("osd", {"node1": ["osd.3"]})]
-    told = {minion: yaml.safe_load(text)["ceph_secrets"] for minion, text in played.lent["osd_keyring.write"].items()}
+    told = {
+        minion: yaml.load(text, yaml.CSafeLoader)["ceph_secrets"]
+        for minion, text in played.lent["osd_keyring.write"].items()
+    }
     assert set(told["node1"]) == {"mgr", "osd.3"} and told["node1"]["osd.3"] == told["salt"]["osd.3"]
     assert "osd.3" not in told["client1"] and len(told["salt"]["osd.3"]) == 40
-    assert {path: yaml.safe_load(text) for path, text in state(paths).items() if path.suffix == ".yml"} == {
-        path: yaml.safe_load(text) for path, text in before.items() if path.suffix == ".yml"
-    }
+    assert {
+        path: yaml.load(text, yaml.CSafeLoader) for path, text in state(paths).items() if path.suffix == ".yml"
+    } == {path: yaml.load(text, yaml.CSafeLoader) for path, text in before.items() if path.suffix == ".yml"}
     assert paths.keys.read_text() == before[paths.keys]
 
 
@@ -280,6 +285,7 @@ def knows(paths):
     shutil.rmtree(paths.current, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_the_older_keys_of_all_osds_are_rotated_where_every_host_knows_newer_ones(run, played, paths, knows):
     assert "as discovery saw no host whose Ceph knows another: " in run("rotate", "osd.*")["error"]
     knows(node1="aes256k", node2="aes")
@@ -294,7 +300,9 @@ def test_the_older_keys_of_all_osds_are_rotated_where_every_host_knows_newer_one
     assert played.did() == []
     assert run("rotate", "osd.*")["text"] == "1 OSD got a fresh key"
     assert played.restarted == [("osd", {"node1": ["osd.3"]})]
-    assert yaml.safe_load(played.lent["osd_keyring.write"]["node1"])["ceph_secrets"]["osd.3"].startswith("Ag")
+    assert yaml.load(played.lent["osd_keyring.write"]["node1"], yaml.CSafeLoader)["ceph_secrets"]["osd.3"].startswith(
+        "Ag"
+    )
     run("rotate", "client.a")
     assert json.loads(paths.keys.read_text())["client.a"].startswith("Ag")
     played.older = ["client.a"]
@@ -312,6 +320,7 @@ def test_keys_are_rotated_and_revoked_also_where_the_inventory_is_not_there(run,
     assert "has a fresh key for those that are told it" in run("revoke", "client.a")["text"]
 
 
+@pytest.mark.slow
 def test_keys_without_an_osd_osds_that_are_down_and_hosts_that_fail_hold_back_no_other_osd(run, played, paths, knows):
     knows(node1="aes256k")
     played.osds += [OSD | {"id": 4, "up": False}, OSD | {"id": 5}, OSD | {"id": 6, "fsid": None}, OSD | {"id": 7}]
@@ -356,6 +365,7 @@ def test_a_stage_that_began_meanwhile_is_not_worked_beside(run, played, paths, k
     assert played.restarted == [("osd", {"node1": ["osd.3"]})]
 
 
+@pytest.mark.slow
 def test_an_osd_that_does_not_start_is_told(run, played):
     played.osd["up"], played.starts = False, False
     assert "does not start: see 'journalctl -u ceph-osd@3'" in run("rotate", "osd.3")["text"]

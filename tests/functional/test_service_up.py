@@ -116,6 +116,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_where_nothing_is_to_be_done_one_look_says_so(runners, cluster):
     done = runners["service.up"]()
     assert done["text"] == "3 hosts are as told: nothing changed" and not done.keys() & {"retcode", "changes"}

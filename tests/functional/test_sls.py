@@ -44,12 +44,14 @@ EMPTIED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sls", EMPTIED)
 def test_a_setting_with_nothing_behind_it_is_as_if_it_were_not_there(show_sls, sls):
     key, argument, value = EMPTIED[sls]
     assert value in [chunk.get(argument) for chunk in show_sls(sls, emptied=(key,))]
 
 
+@pytest.mark.slow
 def test_no_package_sources_are_none(show_sls):
     assert show_sls("ceph.host.repo") and show_sls("ceph.host.repo", emptied=("ceph_repos",)) == []
 
@@ -81,6 +83,7 @@ def test_the_family_chooses_the_packages(show_sls):
     assert [family for family in FAMILIES if not {"logrotate", "smartmontools"} <= set(told[family])] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sls", ["ceph.service.mds", "ceph.service.rgw", "ceph.service.rbd-mirror"])
 def test_a_daemons_host_posts_crashes_where_the_site_says_so(show_sls, sls):
     posting = [{chunk["__sls__"] for chunk in show_sls(sls, crash=crash)} for crash in (("ceph.cluster.crash",), ())]

@@ -85,6 +85,7 @@ def cluster(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_every_service_passes_and_nothing_stays(runners, cluster, capsys):
     done = runners["smoke.test"]()
     assert done["text"] == "passed: rbd, cephfs, s3, dashboard" and "retcode" not in done

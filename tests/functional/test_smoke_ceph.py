@@ -63,6 +63,7 @@ def host(tmp_path, monkeypatch, python_module):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_images_are_written_and_read_in_each_pool_of_images_by_a_key_of_the_tests_own(modules, host):
     modules["smoke.begin"](["rbd"])
     assert modules["smoke_rbd.attempt"]() == {"passed": ["pool a", "pool b"], "failed": [], "skipped": []}
@@ -83,6 +84,7 @@ def test_what_a_killed_test_left_of_images_goes(modules, host):
     assert list((host / "pool").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_pool_that_fails_is_named_and_no_key_is(modules, host):
     (host / "pool/b").touch()  # no namespace can be made there
     told = modules["smoke_rbd.attempt"]()
@@ -101,6 +103,7 @@ def test_a_pool_whose_operations_wait_is_named_after_a_limit(modules, host, pyth
     assert "did not end within 0.5 s: its operations wait" in told["failed"][0]
 
 
+@pytest.mark.slow
 def test_the_record_holds_what_both_runs_tried(modules, host):
     assert modules["smoke.left"]() == []
     modules["smoke.begin"](["s3"])

@@ -92,6 +92,7 @@ def test_where_no_disk_can_be_tried_none_is_made_and_why_is_told(played, told, k
     assert not any("disk" in line for line in said["passed"])
 
 
+@pytest.mark.slow
 def test_on_a_gateway_that_does_not_serve_nothing_is_made(played, monkeypatch):
     module, gateways = played
     monkeypatch.setattr(module, "gateway", lambda: {"passed": [], "failed": ["tcmu-runner does not run"]})

@@ -70,6 +70,7 @@ def test_configure_refuses_a_profile_that_names_a_spare(master, spare):
     atomic.write(paths.root / "stack/ceph/cluster.yml", "{}\n")
 
 
+@pytest.mark.slow
 def test_what_replaces_a_dead_disk_is_offered(master, spare, monkeypatch):
     def asked(opts, function, words=(), kind=None, timeout=0):
         state = {"id": 3, "fsid": None, "host": "osdnode1", "state": "destroyed", "up": False, "in": False}

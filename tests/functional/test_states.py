@@ -88,6 +88,7 @@ def test_a_secret_that_this_host_was_not_told(run, tmp_path):
     assert not (tmp_path / "keyring").exists()
 
 
+@pytest.mark.slow
 def test_no_sls_writes_a_secret_but_by_the_state_that_hides_it(show_sls):
     def shows(chunk):
         sources = re.findall(r"salt://(\S+?)['\"]", repr(chunk))
@@ -190,6 +191,7 @@ def test_a_server_joins_the_grace_database_though_its_tool_crashes(run, modules,
         modules["ganesha_grace.join"]("node2", **arguments, limit=0)
 
 
+@pytest.mark.slow
 def test_chrony_is_told_the_sites_sources(run, tmp_path):
     source = "salt://ceph/host/time/files/chrony.conf.j2"
     answer = run("host_time.rendered", tmp_path / "chrony.conf", {"time_server": "ntp.example"}, source=source)

@@ -65,6 +65,7 @@ def test_a_stages_look_is_one_connection_and_each_function_answers_as_it_does_al
     assert alone["cluster_maintenance.noted"] == ["node1", "node2"] and alone["cluster_fill.inspect"]["begun"] is None
 
 
+@pytest.mark.slow
 def test_in_a_job_to_many_hosts_one_alone_asks_the_cluster(modules, ceph):
     here = modules["config.get"]("id")
     assert modules["cluster_cli.together"](stage_look.CLUSTER, "another") == {} and ceph.connected() == []
@@ -85,6 +86,7 @@ def test_nothing_is_remembered_behind_it(modules, ceph):
     assert len(modules["cluster_osds.states"]()) == 1
 
 
+@pytest.mark.slow
 def test_what_one_function_does_to_its_answer_no_other_sees(modules, ceph, python_module, monkeypatch):
     module = python_module("cluster_osds")
     monkeypatch.setattr(module, "states", lambda: module.__salt__["cluster_cli.ask"](["osd", "dump"])["osds"].clear())

@@ -54,6 +54,7 @@ def test_interrupted_before_the_host_knows_it_is_done_again(only, tmp_path):
     assert only()["changes"] == {"old.pem": "is trusted no more"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "command"), [("Debian", "update-ca-certificates"), ("RedHat", "update-ca-trust")])
 def test_each_gateways_host_is_told_all_that_it_trusts(show_sls, family, command):
     (found,) = [

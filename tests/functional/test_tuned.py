@@ -7,7 +7,7 @@ import yaml
 from saltlinks import FIXTURES
 
 CHECKOUT = FIXTURES.parent.parent
-TABLE = yaml.safe_load((CHECKOUT / "pillar/ceph/tunings.sls").read_text())["ceph_tunings"]
+TABLE = yaml.load((CHECKOUT / "pillar/ceph/tunings.sls").read_text(), yaml.CSafeLoader)["ceph_tunings"]
 SYSCTLS = [row["sysctl"] for row in TABLE["ceph-flash"]["settings"] if "sysctl" in row]
 ETHTOOL_G = """Ring parameters for ens1f0:
 Pre-set maximums:

@@ -146,6 +146,7 @@ def meanwhile(cluster, minion, happens):
     cluster.state_sls = updates
 
 
+@pytest.mark.slow
 def test_hosts_go_in_turns_the_masters_at_last(runners, cluster):
     done = runners["updates.apply"]()
     assert done.get("retcode", 0) == 0, done
@@ -190,6 +191,7 @@ def test_hosts_that_ceph_does_not_allow_together_go_apart(runners, cluster):
     assert cluster.turns == [["node1"], ["node5"], ["node2"], ["node3"], ["node4"], ["salt"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "turns", "who"),
     [("node1", 0, "node1"), ("mds.node1", 0, "node1"), ("osd.0", 2, "node2"), ("osd.5", 3, "node3, node4")],
@@ -202,6 +204,7 @@ def test_without_cephs_leave_right_before_it_no_turn_begins(runners, cluster, on
     assert cluster.turns == ORDER[:turns] and cluster.noout == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("minion", "needed", "held"),
     [("node1", "node1", ["node1"]), ("node3", "osd.5", ["node3", "node4"]), ("node2", "node2", [])],
@@ -303,6 +306,7 @@ def test_hosts_that_reboot_are_waited_for_where_another_does_not_say_that_it_wil
     assert rebooting.boots["node3"] == 2 and rebooting.noout == {"node3", "node4"}  # its OSDs are not up yet
 
 
+@pytest.mark.slow
 def test_what_is_newly_wrong_stops_it_and_it_goes_on_when_mended(runners, cluster):
     meanwhile(cluster, "node2", lambda: cluster.down.add(0))
     done = runners["updates.apply"]()
@@ -313,6 +317,7 @@ def test_what_is_newly_wrong_stops_it_and_it_goes_on_when_mended(runners, cluste
     assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["mgr", "mds"])
 def test_a_daemon_that_ran_and_is_not_back_holds_back_the_next_hosts(runners, cluster, lost):
     """A standby that is gone is nothing to Ceph, and the next host may have the last one."""

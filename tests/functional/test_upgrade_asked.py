@@ -231,6 +231,7 @@ def test_a_cluster_is_upgraded_in_cephs_order(runners, cluster):
     assert "nothing changed" in again["text"] and "changes" not in again and cluster.order == WHOLE_ORDER
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_versions_and_order_and_changes_nothing(runners, cluster):
     before = cluster.left()
     told = runners["upgrade.carry_out"](test=True)["text"].splitlines()
@@ -304,6 +305,7 @@ def test_the_canary_stops_everything(runners, cluster):
     assert cluster.order == WHOLE_ORDER and cluster.kept is None
 
 
+@pytest.mark.slow
 def test_a_monitor_that_the_others_do_not_miss_yet_holds_back_the_next_one(runners, cluster):
     """Run again at once after the canary's end, the quorum still has it for a few seconds."""
     cluster.dead.add("mon.node1")
@@ -314,6 +316,7 @@ def test_a_monitor_that_the_others_do_not_miss_yet_holds_back_the_next_one(runne
     assert ("mon", "node2") not in cluster.order
 
 
+@pytest.mark.slow
 def test_a_manager_that_has_not_come_up_again_holds_back_the_next_one(runners, cluster):
     cluster.hangs.add("mgr.node2")
     done = runners["upgrade.carry_out"]()
@@ -321,6 +324,7 @@ def test_a_manager_that_has_not_come_up_again_holds_back_the_next_one(runners, c
     assert cluster.order == WHOLE_ORDER[:7]
 
 
+@pytest.mark.slow
 def test_a_package_that_is_broken_stops_by_name_and_goes_on_when_mended(runners, cluster):
     cluster.broken.add("node3")
     done = runners["upgrade.carry_out"]()
@@ -335,6 +339,7 @@ def test_a_package_that_is_broken_stops_by_name_and_goes_on_when_mended(runners,
     assert cluster.order == [*WHOLE_ORDER[:5], *WHOLE_ORDER[4:]]
 
 
+@pytest.mark.slow
 def test_without_cephs_leave_it_stops_and_takes_its_noout_away(runners, cluster):
     cluster.refused = ["2"]
     done = runners["upgrade.carry_out"]()
@@ -344,6 +349,7 @@ def test_without_cephs_leave_it_stops_and_takes_its_noout_away(runners, cluster)
     assert runners["upgrade.carry_out"]().get("retcode", 0) == 0
 
 
+@pytest.mark.slow
 def test_what_is_newly_wrong_between_turns_stops_it(runners, cluster):
     restart = cluster.daemons_restart
 
@@ -359,6 +365,7 @@ def test_what_is_newly_wrong_between_turns_stops_it(runners, cluster):
     assert "osd.5: down" in runners["upgrade.carry_out"]()["error"], "also when it is begun again"
 
 
+@pytest.mark.slow
 def test_what_ceph_says_of_every_upgrade_is_no_reason_to_stop(runners, cluster):
     restart = cluster.daemons_restart
 
@@ -379,11 +386,13 @@ def quincy(cluster, monkeypatch):
     return cluster
 
 
+@pytest.mark.slow
 def test_the_new_release_is_required_at_the_end(runners, quincy):
     done = runners["upgrade.carry_out"]()
     assert done.get("retcode", 0) == 0 and quincy.required == "quincy", done
 
 
+@pytest.mark.slow
 def test_the_new_release_is_required_whatever_is_still_told_of_a_gateway(runners, quincy):
     """Managers tell of a gateway that began anew, or crashed, what was, for a while."""
     quincy.others = {"rgw": {TEXT.format("16.2.15", "pacific"): 1}}
@@ -403,6 +412,7 @@ def one_older(cluster, kind):
     cluster.cluster_upgrade_inspect = with_another
 
 
+@pytest.mark.slow
 def test_it_has_not_ended_while_an_osd_of_somebody_elses_host_runs_the_old_release(runners, quincy):
     """Such a host is none of ours, so none of its packages is known; the end was said, and nothing was required."""
     one_older(quincy, "osd")
@@ -414,6 +424,7 @@ def test_it_has_not_ended_while_an_osd_of_somebody_elses_host_runs_the_old_relea
     assert (quincy.required, quincy.kept) == ("quincy", None)
 
 
+@pytest.mark.slow
 def test_file_systems_stay_reduced_while_a_silent_host_has_an_older_metadata_server(runners, quincy, monkeypatch):
     """That its minion does not answer says nothing of its daemons; Ceph itself tells what they run."""
     others = ["node1", "node3", "node4", "salt"]
@@ -425,6 +436,7 @@ def test_file_systems_stay_reduced_while_a_silent_host_has_an_older_metadata_ser
     assert ("mds", "node1") in quincy.order and quincy.systems == {"a": [1, False]}
 
 
+@pytest.mark.slow
 def test_it_has_not_ended_while_file_systems_are_reduced_for_a_metadata_server_of_somebody_elses_host(runners, quincy):
     """The end forgets what they had: nobody would give it back to them any more."""
     one_older(quincy, "mds")
@@ -450,6 +462,7 @@ def test_a_host_whose_sources_get_another_version_on_the_way_stops_it(runners, c
     assert ("packages", "node3") not in cluster.order and cluster.installed["node3"] == OLD
 
 
+@pytest.mark.slow
 def test_it_pauses_before_the_next_hosts_and_goes_on(runners, cluster):
     assert "no upgrade is under way" in runners["upgrade.pause"]()["text"]
     restart = cluster.daemons_restart
@@ -471,6 +484,7 @@ def test_it_pauses_before_the_next_hosts_and_goes_on(runners, cluster):
     assert runners["upgrade.carry_out"]().get("retcode", 0) == 0 and cluster.order == WHOLE_ORDER
 
 
+@pytest.mark.slow
 def test_some_hosts_first_and_the_rest_later(runners, cluster, monkeypatch):
     """``only=node1``, or a host in maintenance: it has not ended, file systems stay reduced, and the same goes on."""
     among = taking_part.among
@@ -485,6 +499,7 @@ def test_some_hosts_first_and_the_rest_later(runners, cluster, monkeypatch):
     assert (cluster.kept, cluster.systems) == (None, {"a": [2, True]})
 
 
+@pytest.mark.slow
 def test_an_upgrade_goes_on_while_a_host_that_ran_when_it_began_is_in_maintenance(runners, cluster, monkeypatch):
     """Its daemons ran before, and do not now: that is known, also where others were restarted."""
     cluster.broken.add("node2")
@@ -501,6 +516,7 @@ def test_an_upgrade_goes_on_while_a_host_that_ran_when_it_began_is_in_maintenanc
     assert ("osd", "node4") in cluster.order and cluster.installed["node3"] == OLD
 
 
+@pytest.mark.slow
 def test_an_upgrade_goes_on_when_what_ran_was_taken_out_of_the_cluster(runners, cluster):
     """Its host died for good on the way, and policy.cfg names it no more; nobody brings its daemons back."""
     cluster.broken.add("node2")
@@ -522,6 +538,7 @@ def test_an_upgrade_goes_on_when_what_ran_was_taken_out_of_the_cluster(runners, 
     assert cluster.kept is None and ("osd", "node4") in cluster.order
 
 
+@pytest.mark.slow
 def test_file_systems_get_back_what_they_had_when_their_turn_came(runners, cluster):
     """Monitors and OSDs take hours before it; an admin gave one more active servers meanwhile."""
     restart = cluster.daemons_restart

@@ -69,7 +69,7 @@ def test_what_one_minion_will_be_told(master, home):
     done = master.typed("policy.check", "monnode1")
     assert (done.returncode, done.stderr) == (0, "")
     minion, _, _ = done.stdout.partition("policy.cfg for")
-    minion = yaml.safe_load(minion)
+    minion = yaml.load(minion, yaml.CSafeLoader)
     assert minion["pillar"]["roles"] == ["mon", "mgr", "mds"]
     assert minion["pillar"]["fsid"] == FSID
     assert [one["name"] for one in minion["pillar"]["ceph"]["monitors"]] == ["monnode1", "monnode2", "monnode3"]
@@ -164,7 +164,7 @@ def test_a_generation_of_an_older_version_is_made_anew_first(master, home, host,
     minion = next(iter(sorted(minions.glob(f"{host}*"))))
     own = next(path for path in minions.iterdir() if "members:" in path.read_text())
     before = {path: path.read_text() for path in (minion, own)}
-    older, members = (yaml.safe_load(text) for text in before.values())
+    older, members = (yaml.load(text, yaml.CSafeLoader) for text in before.values())
     if brings:
         assert older["ceph"]["daemons"] == ["ceph.cluster.crash", *brings]
     else:

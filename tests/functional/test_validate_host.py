@@ -16,7 +16,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 from proposals.validation import facts
 
 RULES = Path(__file__).parent.parent / "fixtures" / "validation" / "firewalls"
-CASES = yaml.safe_load((RULES / "cases.yaml").read_text())
+CASES = yaml.load((RULES / "cases.yaml").read_text(), yaml.CSafeLoader)
 FSID = "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"
 
 
@@ -58,6 +58,7 @@ def holder():
         yield held.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_facts_of_this_machine_have_the_form(loaded, holder):
     """They are read as the master reads them, and hold what was planted: a port that another process has."""
     probe = {"network": "127.0.0.0/8", "sources": ["127.0.0.2"], "ports": [holder], "process": "ceph-mon"}
@@ -82,6 +83,7 @@ def test_facts_of_this_machine_have_the_form(loaded, holder):
     assert host.interfaces and all(one["mtu"] >= 576 for one in host.interfaces.values())
 
 
+@pytest.mark.slow
 def test_where_the_monitor_of_this_host_listens(loaded, python_module, monkeypatch):
     """As it says itself, whatever ceph.conf does."""
     own = [{"type": "v2", "addr": "[fd00::1]:3300"}, {"type": "v1", "addr": "10.0.0.1:6789"}]
@@ -100,6 +102,7 @@ def test_where_the_monitor_of_this_host_listens(loaded, python_module, monkeypat
         assert [told["monitor_at"], told["monitor_quorum"]] == expected
 
 
+@pytest.mark.slow
 def test_folders_of_osds_of_another_cluster_or_of_none_are_no_sign_of_this_one(
     loaded, python_module, monkeypatch, tmp_path
 ):

@@ -16,7 +16,7 @@ from proposals.files.placing import State
 from proposals.pillar import backup, held
 from proposals.text.errors import PolicyError, StoreError
 
-LINKS = yaml.safe_load((Path(__file__).parent.parent / "fixtures/backup_links.yaml").read_text())
+LINKS = yaml.load((Path(__file__).parent.parent / "fixtures/backup_links.yaml").read_text(), yaml.CSafeLoader)
 FSID = "5d71d314-c738-8774-a70a-295e4ecab6c8"
 FOLDERS = {"pki": Folder(Path("/etc/salt/pki")), "pillar": Folder(Path("/srv/pillar"))}
 HERE = backup.Here("salt_master", FOLDERS, "/srv/halocline/pillar/ceph", Path("/etc/salt/pki/master/minions"), [4506])

@@ -35,6 +35,7 @@ def test_each_value_that_a_document_prints_has_a_row_and_a_column(name):
     assert {way for job in suite.jobs for way in job.rows} <= set(suites.DIRECTIONS)
 
 
+@pytest.mark.slow
 def test_the_suites_are_what_the_documents_measured():
     sizes = {name: (len(suites.read(name).jobs), len(suites.read(name).rows)) for name in suites.known()}
     assert sizes == {
@@ -218,6 +219,7 @@ def test_the_documents_value_and_the_ratio_stand_beside():
     assert len(results.table(suite, short)) == 20
 
 
+@pytest.mark.slow
 def test_a_partial_run_is_called_so_wherever_it_is_shown():
     suite = suites.read("apollo")
     told = result(label="x", partial="it ended at rbd: seq write 4k: <b>no</b> answer")
@@ -251,6 +253,7 @@ def test_what_links_carried_stands_below_the_table(label, says):
     assert says in report.page(suite, [told], {})
 
 
+@pytest.mark.slow
 def test_better_and_worse_beyond_noise():
     slower = compare.differences(result(), result("b", 0.8))
     assert len(compare.regressions(slower, 10)) == 60 and compare.regressions(slower, 30) == []
@@ -462,6 +465,7 @@ def test_figure_4_shows_how_each_row_grows_with_the_network():
     assert plots.series(suite, [], suite.plots[0]) == ([], {}, {})
 
 
+@pytest.mark.slow
 def test_the_page_needs_no_other_file_and_shows_what_hosts_said_as_text(drawn):
     page = drawn[2]["report.html"].decode()
     assert "<script" not in page and "&lt;b&gt;x" in page

@@ -37,6 +37,7 @@ def changed():
     return made
 
 
+@pytest.mark.slow
 def test_the_others_files_are_as_they_were(before, changed):
     made = carried.build(choice(changed), before, ["node2"])
     whole = generation.build(choice(changed))
@@ -45,16 +46,21 @@ def test_the_others_files_are_as_they_were(before, changed):
     for path in ("cluster/node2.sls", minion_file("node2")):
         assert made.files[path] == whole.files[path]
     assert made.roles == {**whole.roles, "node1": ["mon", "storage"]}
-    assert yaml.safe_load(made.files["stack/default/ceph/derived.yml"])["ceph"]["monitors"][0]["name"] == "node1"
+    assert (
+        yaml.load(made.files["stack/default/ceph/derived.yml"], yaml.CSafeLoader)["ceph"]["monitors"][0]["name"]
+        == "node1"
+    )
     assert len({made.name, whole.name, generation.build(choice(CHOSEN)).name}) == 3
 
 
+@pytest.mark.slow
 def test_all_hosts_one_after_the_other_are_the_whole(before, changed):
     first = carried.build(choice(changed), before, ["node2"])
     assert carried.build(choice(changed), served(first), ["node1"]).name == generation.build(choice(changed)).name
     assert carried.build(choice(CHOSEN), before, ["node1"]).name == generation.build(choice(CHOSEN)).name
 
 
+@pytest.mark.slow
 def test_a_host_that_is_new_comes_with_its_own_run_and_one_that_left_goes_with_its_own(before):
     more = copy.deepcopy(CHOSEN)
     more["cluster/node3.sls"] = {"cluster": "ceph", "roles": ["mgr"]}

@@ -19,7 +19,7 @@ from lab.cli import main
 from lab.errors import LabError
 from lab.store import CHECKOUT
 
-CASES = yaml.safe_load((CHECKOUT / "tests/fixtures/chaos.yaml").read_text())
+CASES = yaml.load((CHECKOUT / "tests/fixtures/chaos.yaml").read_text(), yaml.CSafeLoader)
 SEEDS = range(12)
 
 
@@ -167,7 +167,7 @@ def test_operations_are_owed_for_the_time_beyond_what_may_hold_a_client_up(secon
 def test_the_setting_is_yaml_that_the_next_round_finds_again() -> None:
     lines = [change.LINE.format(1 + number % change.VALUES, change.MARK) for number in range(8)]
     assert all(line.endswith(change.MARK) for line in lines) and len(set(lines)) == change.VALUES
-    assert yaml.safe_load(lines[0]) == {"ceph_health": {"osd": {"osd_max_scrubs": {"value": "1"}}}}
+    assert yaml.load(lines[0], yaml.CSafeLoader) == {"ceph_health": {"osd": {"osd_max_scrubs": {"value": "1"}}}}
 
 
 def outcome(number: int, **more: Any) -> Outcome:
@@ -181,11 +181,12 @@ def test_the_report_names_what_was_wrong_and_how_to_repeat_it(tmp_path: Path) ->
     text = console.file.getvalue()
     assert "round 2 of 7: osd.0 is [down]" in text and "--round 2" in text and "--round 1" not in text
     record.write(tmp_path / "x" / "7.json", "tiny", rows)
-    told = yaml.safe_load((tmp_path / "x" / "7.json").read_text())
+    told = yaml.load((tmp_path / "x" / "7.json").read_text(), yaml.CSafeLoader)
     assert [each["what"]["number"] for each in told["rounds"]] == [1, 2] and told["rounds"][1]["broken"] is True
     assert record.read(tmp_path / "x" / "7.json") == rows
 
 
+@pytest.mark.slow
 def test_reports_of_several_days_are_one_table(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     load = {"rados": {"stall": 3.25}, "s3": {"stall": 41.0}}
     record.write(tmp_path / "1.json", "tiny", [outcome(1, load=load, span=[5.0, 9.0])])

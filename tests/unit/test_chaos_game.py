@@ -302,6 +302,7 @@ def test_a_load_that_cannot_be_ended_hides_nothing(
     assert outcome.broken and outcome.problems == ["load: it cannot be ended: second", "first"]
 
 
+@pytest.mark.slow
 def test_games_go_on_with_a_seed_and_each_keeps_its_report(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -24,7 +24,7 @@ profile-apollo/cluster/*.sls
 profile-apollo/cluster/osdnode1.sls
 profile-apollo/stack/default/ceph/minions/*.yml
 """
-LAYERS = yaml.safe_load((FIXTURES / "settings-layers.yaml").read_text())
+LAYERS = yaml.load((FIXTURES / "settings-layers.yaml").read_text(), yaml.CSafeLoader)
 OPENED: list[str] = []
 WATCHES: list[Path] = []  # below which folder files are counted; an audit hook cannot be taken away again
 
@@ -50,6 +50,7 @@ def site(tmp_path_factory):
     return made
 
 
+@pytest.mark.slow
 def test_every_file_is_opened_once(site):
     WATCHES.append(site.root)
     read = chosen.read(site, "salt_master", {})
@@ -64,6 +65,7 @@ def test_every_file_is_opened_once(site):
     }
 
 
+@pytest.mark.slow
 def test_the_sites_own_files(site):
     own = {"site.sls": "ready_timeout: 5", "stack/global.yml": "small_site: true\nredundancy: 2"}
     own |= {"stack/ceph/cluster.yml": "redundancy: 3", "minions.sls": "ceph_minions: {{ grains.id }}"}
@@ -105,6 +107,7 @@ def test_what_is_served_of_an_earlier_choice_is_known(site):
     path.unlink()
 
 
+@pytest.mark.slow
 def test_a_file_of_the_site_that_is_no_yaml_is_named(site):
     (site.root / "stack/ceph/cluster.yml").write_text("a: [")
     with pytest.raises(StoreError, match=r"stack/ceph/cluster.yml line \d+ is not YAML"):
@@ -112,17 +115,21 @@ def test_a_file_of_the_site_that_is_no_yaml_is_named(site):
     (site.root / "stack/ceph/cluster.yml").unlink()
 
 
+@pytest.mark.slow
 def test_a_spare_that_a_chosen_fragment_names_is_kept_back(site):
     fragment = site.proposals / "config/stack/default/ceph/cluster.yml"
     disk = apollo()["hosts"]["osdnode1"]["ceph_disks"][0]
     before = fragment.read_text()
-    fragment.write_text(yaml.safe_dump({**yaml.safe_load(before), "hot_spares": {"osdnode1": [disk["serial"]]}}))
+    fragment.write_text(
+        yaml.safe_dump({**yaml.load(before, yaml.CSafeLoader), "hot_spares": {"osdnode1": [disk["serial"]]}})
+    )
     read = chosen.read(site, "salt_master", {})
     kept = [each["id"] for each in read.hosts["osdnode1"]["ceph_disks"] if spares.REASON in each["in_use"]]
     fragment.write_text(before)
     assert kept == [disk["id"]]
 
 
+@pytest.mark.slow
 def test_a_file_that_lost_its_content_is_told(site):
     fragment = site.proposals / "cluster-ceph/cluster/osdnode1.sls"
     before = fragment.read_text()
@@ -167,6 +174,7 @@ def own(site):
         path.unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_files_of_the_site_that_nothing_reads_are_named(site, own):
     for path in (*READ, *BESIDE, *UNREAD):
         own(path)
@@ -176,6 +184,7 @@ def test_files_of_the_site_that_nothing_reads_are_named(site, own):
     assert warned == strays.found(read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "near"),
     [

@@ -39,6 +39,7 @@ def unknown(word: str) -> str | None:
     return "is no command, stage, setting, role, argument or file"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_right_hand_column_names_what_is_there(guide: str) -> None:
     found = list(right((ROOT / f"docs/howto/{guide}.md").read_text()))

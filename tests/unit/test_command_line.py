@@ -77,14 +77,17 @@ def test_the_guides_command_as_it_stands(apollo):
 @pytest.mark.slow
 def test_the_other_formats_say_the_same(apollo):
     as_json = json.loads(run("peek", "--format", "json", apollo, *GUIDE).stdout)
-    assert yaml.safe_load(run("peek", apollo, *GUIDE, "--format=yaml").stdout) == as_json
-    assert yaml.safe_load(run("peek", apollo, *GUIDE, "--out", "yaml").stdout) == as_json, "as salt-run has it"
+    assert yaml.load(run("peek", apollo, *GUIDE, "--format=yaml").stdout, yaml.CSafeLoader) == as_json
+    assert yaml.load(run("peek", apollo, *GUIDE, "--out", "yaml").stdout, yaml.CSafeLoader) == as_json, (
+        "as salt-run has it"
+    )
     text = run("peek", apollo, *GUIDE).stdout
     assert "osdnode1" in text
     assert "9 x 40 GiB" in text
     assert "4 hosts, 216 OSDs, 1.30 PB raw" in text
 
 
+@pytest.mark.slow
 def test_reference_inventories_need_no_file():
     assert run("peek", "reference:apollo", *GUIDE).returncode == 0
     assert "did you mean 'apollo'" in run("peek", "reference:apolo").stderr
@@ -148,6 +151,7 @@ def test_what_is_no_inventory_is_told(tmp_path, text):
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_of_inventories_is_one(tmp_path):
     folder = tmp_path / "inventory"
     folder.mkdir()
@@ -184,6 +188,7 @@ def test_show_policy_explain_export(root, apollo):
     assert commands.count("ceph-volume lvm prepare --bluestore --osd-fsid") == 216
 
 
+@pytest.mark.slow
 def test_diff_tells_added_removed_replaced_moved(tmp_path, root):
     raw = machines.inventory("apollo")
     disks = raw["hosts"]["osdnode1"]["ceph_disks"]

@@ -17,6 +17,7 @@ def processors(request, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minions", [[], MINIONS[:5], MINIONS])
 def test_nothing_is_wrong(processors, minions):
     assert compiled.first(lambda _: "", minions) == ""

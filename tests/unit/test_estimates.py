@@ -11,7 +11,7 @@ from proposals.benchmarks import estimate, rates
 from proposals.benchmarks.baseline import Speed
 from proposals.text.errors import ArgumentError
 
-CASES = yaml.safe_load((Path(__file__).parents[1] / "fixtures/benchmarks/estimates.yaml").read_text())
+CASES = yaml.load((Path(__file__).parents[1] / "fixtures/benchmarks/estimates.yaml").read_text(), yaml.CSafeLoader)
 TB = 10**12
 
 

@@ -171,6 +171,7 @@ def test_growing_onto_deployed_devices_uses_their_free_slots_and_sizes(deployed)
     assert [one["db_size"] for one in new] == [60 * GIB]
 
 
+@pytest.mark.slow
 def test_a_failed_db_device_names_all_osds_that_fall_with_it(planned, deployed):
     ssd = next(disk for disk in disks(deployed) if len(disk["osds"]) > 1)
     numbers = [f"OSD {one['id']}" for one in ssd["osds"] if one["role"] == "db"]
@@ -209,7 +210,7 @@ def test_the_profile_goes_on_naming_a_db_device_that_is_gone():
     for stored in (first, peek(lying, "", stored=first)):
         made = plan.peek(lying, asked, stored)
         (text,) = (t for t in fragments.profile(made, made.as_dict())["node1"].values() if "storage:" in t)
-        layout = yaml.safe_load(text)["ceph"]["storage"]
+        layout = yaml.load(text, yaml.CSafeLoader)["ceph"]["storage"]
         assert {osd["db"] for osd in layout["osds"].values()} == {gone["id"]}
         assert {osd["db_size"] for osd in layout["osds"].values()} == {osd["db_size"] for osd in osds(first).values()}
         assert layout["disks"][gone["id"]] == {}

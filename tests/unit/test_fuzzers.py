@@ -17,9 +17,10 @@ import plans  # noqa: E402
 
 CHECKS = {"plans": plans, "lives": lives, "advice": advice, "hostile": hostile}
 CASES = 25  # of each check; `make test` runs up to 2000
-KEPT = yaml.safe_load((FUZZ.parent / "fixtures/fuzz.yaml").read_text())
+KEPT = yaml.load((FUZZ.parent / "fixtures/fuzz.yaml").read_text(), yaml.CSafeLoader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("check", "seed"), [(check, seed) for check, seeds in KEPT.items() for seed in seeds])
 def test_what_was_found_once_holds(check, seed):
     CHECKS[check].case(Random(f"{check} {seed}"))

@@ -53,12 +53,12 @@ def build(chosen=CHOSEN, inventory=INVENTORY, twice=False, **more):
 
 def test_members_and_monitors():
     made = build()
-    derived = yaml.safe_load(made.files["stack/default/ceph/derived.yml"])["ceph"]
+    derived = yaml.load(made.files["stack/default/ceph/derived.yml"], yaml.CSafeLoader)["ceph"]
     assert derived["monitors"] == [
         {"name": "node1", "address": "10.0.0.1", "addrs": "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}
     ]
     assert derived["generation"] == made.name
-    members = yaml.safe_load(made.files["stack/default/ceph/minions/salt_master.yml"])["ceph"]["members"]
+    members = yaml.load(made.files["stack/default/ceph/minions/salt_master.yml"], yaml.CSafeLoader)["ceph"]["members"]
     assert members["all"] == ["node1", "node2", "salt.lab"]
     assert members["admin"] == ["salt.lab"]
 

@@ -50,13 +50,13 @@ def test_what_is_not_as_a_generation_says_is_written_again(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@given(st.text(alphabet="{%#}x \\\"':\n\x07\x85\u00e9\udc80\U0001f600", max_size=2000))
+@given(st.text(alphabet="{%#}x \\\"':\n\x07\x85\u00e9\U0001f600", max_size=2000))
 @example("k{#9xPq-secret!")
 @example("{{ __opts__['saltenv'] }}")
 def test_any_password_is_rendered_and_read_as_it_is(password: str) -> None:
     content = {"ceph_secrets": {"keystone": password, password: "x"}, "ceph_earlier_keys": {"client.a": []}}
     rendered = jinja2.Environment(extensions=["jinja2.ext.do"]).from_string(generation.dump_secrets(content)).render()
-    assert yaml.safe_load(rendered) == content
+    assert yaml.load(rendered, yaml.CSafeLoader) == content
 
 
 def giving(*uses: str) -> SimpleNamespace:
@@ -66,6 +66,20 @@ def giving(*uses: str) -> SimpleNamespace:
     return SimpleNamespace(roles={"node1": []} if uses else {}, entities={}, services=asked, cipher="aes", **told)
 
 
+def test_a_given_file_that_salt_could_not_read_changes_no_hosts_pillar(tmp_path: Path) -> None:
+    """Salt reads YAML by libyaml, which takes no lone surrogate: the host would have no pillar at all."""
+    site = Site(tmp_path / "site", tmp_path / "shipped")
+    for name, content in (("rgw_keystone", b"good\n"), ("unused.der", b"\x30\x82")):
+        atomic.write(site.given / name, "")
+        (site.given / name).write_bytes(content)
+    assert generation_disk.tell(site, giving("a")) == ["node1.yml"]
+    (site.given / "rgw_keystone").write_bytes("g\u00e9".encode("latin-1"))
+    before = (site.secrets / "node1.yml").read_bytes()
+    with pytest.raises(StoreError, match=r"given/rgw_keystone: UTF-8 text was expected.*found.*iconv"):
+        generation_disk.tell(site, giving("a"))
+    assert (site.secrets / "node1.yml").read_bytes() == before
+
+
 def test_what_is_served_is_known_until_another_generation_is(tmp_path: Path) -> None:
     site = Site(tmp_path / "site", tmp_path / "shipped")
     file, password = site.secrets / "node1.yml", "k{#9xPq"
@@ -73,7 +87,7 @@ def test_what_is_served_is_known_until_another_generation_is(tmp_path: Path) -> 
 
     def known() -> dict[str, str]:
         assert "{#" not in file.read_text() and file.stat().st_mode & 0o777 == 0o600
-        return yaml.safe_load(file.read_text())["ceph_secrets"]
+        return yaml.load(file.read_text(), yaml.CSafeLoader)["ceph_secrets"]
 
     assert generation_disk.tell(site, giving("a", "b")) == ["node1.yml"]
     assert generation_disk.tell(site, giving("b", "c")) == ["node1.yml"]

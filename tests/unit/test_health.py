@@ -18,7 +18,7 @@ from proposals.text.errors import InventoryError
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "health"
 WHOLE = json.loads((FIXTURES / "whole.json").read_text())
-CASES = yaml.safe_load((FIXTURES / "cases.yaml").read_text())
+CASES = yaml.load((FIXTURES / "cases.yaml").read_text(), yaml.CSafeLoader)
 NODES = ("node1", "node2", "node3")
 OSDS = {osd["uuid"]: NODES[osd["osd"] // 2] for osd in WHOLE["osd_dump"]["osds"]}
 DAEMONS = {f"{kind}.{node}": node for kind in ("mon", "mgr") for node in NODES}

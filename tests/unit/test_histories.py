@@ -10,7 +10,7 @@ from proposals.disks import arguments, plan
 from proposals.policy import profiles, store
 from proposals.reference import machines
 
-HISTORIES = yaml.safe_load((FIXTURES / "histories.yaml").read_text())
+HISTORIES = yaml.load((FIXTURES / "histories.yaml").read_text(), yaml.CSafeLoader)
 PLACE = ("data", "db", "wal", "db_size", "wal_size")
 
 

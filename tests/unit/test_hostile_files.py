@@ -17,7 +17,7 @@ from proposals.policy import store
 from proposals.text.errors import InventoryError, ProposalError, StoreError
 from proposals.text.names import shown
 
-CASES = yaml.safe_load((FIXTURES / "hostile-files.yaml").read_text())
+CASES = yaml.load((FIXTURES / "hostile-files.yaml").read_text(), yaml.CSafeLoader)
 TEXTS = {  # too long to stand in a case file
     "nested lists": "[" * 100_000,
     "nested dashes": "- " * 100_000,
@@ -112,6 +112,7 @@ def wanted():
     return plan.peek(apollo(), arguments.parse(["ratio=9", "target=osd*"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["policy.cfg", "config/stack/default/ceph/cluster.yml"])
 def test_status_2_means_that_nothing_was_written(path, wanted, tmp_path):
     store.populate(tmp_path, wanted)
@@ -124,6 +125,7 @@ def test_status_2_means_that_nothing_was_written(path, wanted, tmp_path):
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
 
+@pytest.mark.slow
 def test_the_first_populate_that_was_interrupted_is_told_as_such(wanted, tmp_path):
     store.populate(tmp_path, wanted)
     file = tmp_path / "profile-default/proposal.json"

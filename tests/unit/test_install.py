@@ -169,12 +169,14 @@ def test_an_old_python_goes_on_in_a_newer_one(checkout, tmp_path):
     assert done.stdout == f"3.12 {checkout}/srv/install --help --config-dir=a b\n"
 
 
+@pytest.mark.slow
 def test_salts_own_python_is_no_other_for_being_old(checkout, tmp_path):
     done = in_an_old_python(checkout, tmp_path, "--inside", python3_12=f'exec {sys.executable} "$@"')
     assert done.returncode == 1
     assert done.stderr == "error: Salt's Python is 3.6, expected 3.11 or newer: update Salt\n"
 
 
+@pytest.mark.slow
 def test_an_old_python_alone_says_what_to_type(checkout, tmp_path):
     done = in_an_old_python(checkout, tmp_path, python3_11="exit 1")
     assert done.returncode == 1 and done.stderr.startswith("error: this Python is 3.6, expected 3.11 or newer")

@@ -69,6 +69,7 @@ def test_a_folder_that_is_a_link_or_is_not_ours_by_its_name_is_named_and_left(ty
     assert owner(tmp_path / "else") == "root" and not (tmp_path / "log").exists()
 
 
+@pytest.mark.slow
 def test_a_user_that_is_none_is_refused_before_anything_is_written(typed, told, install, tmp_path):
     config = tmp_path / "etc/master"
     config.write_text(config.read_text().replace(USER, "no-such-user"))

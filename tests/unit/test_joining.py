@@ -29,7 +29,7 @@ def test_it_installs_configures_and_starts(tmp_path, family):
     found = host(tmp_path, HAS[family], "systemctl", "salt-call")
     done = subprocess.run(["/bin/sh", "-c", typed], env=found, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
-    settings = yaml.safe_load((tmp_path / "minion.d/halocline.conf").read_text())
+    settings = yaml.load((tmp_path / "minion.d/halocline.conf").read_text(), yaml.CSafeLoader)
     assert settings == {"master": "salt.example.com", "master_finger": FINGER, "state_queue": True}
     called = (tmp_path / "called").read_text().splitlines()
     assert any("install" in each and "salt-minion" in each for each in called)

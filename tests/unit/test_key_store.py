@@ -35,7 +35,7 @@ def tell(site, minion, uses):
 
 
 def told(site, minion):
-    return yaml.safe_load((site.secrets / f"{minion}.yml").read_text())
+    return yaml.load((site.secrets / f"{minion}.yml").read_text(), yaml.CSafeLoader)
 
 
 def kept(site):

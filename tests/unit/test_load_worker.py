@@ -103,11 +103,13 @@ class Spoiled(Memory):
         return super().read(number)
 
 
+@pytest.mark.slow
 def test_an_object_that_cannot_be_read_is_named_and_holds_back_no_other(tmp_path: Path) -> None:
     entries = worked(tmp_path / "ledger", Spoiled())
     assert problems(entries, least=WROTE) == ("memory was not read back to the end: 1 objects (3)",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, worker.KEPT + 1])
 def test_what_went_behind_its_back_is_named(tmp_path: Path, number: int) -> None:
     worked(path := tmp_path / "ledger", client := Memory())

@@ -127,6 +127,7 @@ def test_an_upgrade(monkeypatch):
     assert done["changes"] == made
 
 
+@pytest.mark.slow
 def test_sources_that_differ():
     found = upgraded.targets(look(lambda number: str(2 + number % 2)).hosts)
     assert len(upgraded.several(found)) < 2 * WIDE
@@ -174,6 +175,7 @@ def test_osds_beside_their_plan():
     assert len(report.lines(osds(), every=True)) == 60000 and len(report.lines(osds()[:600])) == 600
 
 
+@pytest.mark.slow
 def test_osds_that_wait_for_data():
     items = [Item("osd", name, host, name) for host, names in OSDS.items() for name in names]
     assert growth.listed(items) == ["  osd0000, osd0001 and 998 more hosts: 60000 OSDs: osd.0, osd.1 and 59998 more"]

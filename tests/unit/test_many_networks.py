@@ -77,6 +77,7 @@ def test_many_hosts_are_judged_by_what_was_counted_once():
     assert time.process_time() - before < 4  # the third took 100 s, the first two seconds each
 
 
+@pytest.mark.slow
 def test_of_many_hosts_no_square_is_shown():
     assert tables.matrix("public", MANY, matrix(MANY)) == "public: all 100 hosts reach all"
     answers = matrix(MANY, set(RACKS))
@@ -96,6 +97,7 @@ def bond(partner):
     return {"bond0": {"mode": "802.3ad", "partner": partner, "ports": ports, "problems": []}}
 
 
+@pytest.mark.slow
 def test_bonds_that_are_equal_share_a_line():
     told = tables.bonds({host: bond("x") for host in MANY}).splitlines()
     assert len([line for line in told if "osd000, osd001 and 98 more hosts" in line]) == 2 and len(told) < 8

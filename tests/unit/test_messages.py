@@ -41,6 +41,7 @@ def test_a_message_is_what_its_statement_says() -> None:
     assert against == {"…: no other one is there", "the last one of"}
 
 
+@pytest.mark.slow
 def test_every_kind_says_what_it_means_and_what_to_do() -> None:
     kinds = messages.kinds()
     assert sum(len(kind.messages) for kind in kinds) > 400

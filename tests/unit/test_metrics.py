@@ -79,7 +79,7 @@ def test_the_form_whatever_stands_in_a_name():
 
 @pytest.fixture(scope="module")
 def rules():
-    (group,) = yaml.safe_load(RULES.read_text())["groups"]
+    (group,) = yaml.load(RULES.read_text(), yaml.CSafeLoader)["groups"]
     return group["rules"]
 
 

@@ -113,6 +113,7 @@ def bare(text: str) -> list[str]:
     return [state.name for state in states if not any(ast.unparse(word) in kept for word in state.decorator_list)]
 
 
+@pytest.mark.slow
 def test_every_state_that_asks_a_module_answers_with_its_error():
     texts = {path.stem: path.read_text() for path in (CHECKOUT / "salt/_states").glob("*.py")}
     asking = {name: text for name, text in texts.items() if named(text)}

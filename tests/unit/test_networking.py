@@ -16,8 +16,8 @@ from proposals.policy import policy, store
 from proposals.reference import machines
 from proposals.text.errors import ProposalError
 
-CASES = yaml.safe_load((FIXTURES / "networking/cases.yaml").read_text())
-TOLD = yaml.safe_load((FIXTURES / "networking/told.yaml").read_text())
+CASES = yaml.load((FIXTURES / "networking/cases.yaml").read_text(), yaml.CSafeLoader)
+TOLD = yaml.load((FIXTURES / "networking/told.yaml").read_text(), yaml.CSafeLoader)
 PORT = {"kind": "ethernet", "mtu": 1500, "link": True, "speed": 100_000, "driver": "mlx5_core", "addresses": []}
 GUIDE = "name=apollo cluster-network=192.168.100.0/24 cluster-vlan=3001"
 
@@ -226,10 +226,11 @@ def test_what_is_planned_is_told():
     for name in machines.CATALOGUE:
         made = plan.peek(machines.inventory(name), arguments.parse(["mode=none"] if "inf" in name else []))
         for text in fragments.wanted(made).files.values():
-            network = assigned_check.of(yaml.safe_load(text))
+            network = assigned_check.of(yaml.load(text, yaml.CSafeLoader))
             assert network is None or assigned_check.problems(network) == []
 
 
+@pytest.mark.slow
 @given(st.integers(2, 70))
 @settings(max_examples=30, deadline=None)
 def test_rounds_are_as_many_as_hosts_and_hold_each_host_once(count):
@@ -350,6 +351,7 @@ def test_populate_writes_fragments_that_policy_chooses(tmp_path):
     assert store.stored_network(tmp_path, "apollo")["hosts"]["osdnode1"]["reached_by"] == "bond0"
 
 
+@pytest.mark.slow
 def test_populate_keeps_what_was_edited(tmp_path):
     populate(tmp_path)
     assert populate(tmp_path).written == ()
@@ -444,6 +446,7 @@ def test_active_backup_needs_no_port_channel():
     assert "channel" not in told_ and "lacp" not in told_ and "mtu 9216" in told_
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path, capsys):
     assert main(["networks", "peek", "reference:apollo", *GUIDE.split(), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["bonds"] == 8

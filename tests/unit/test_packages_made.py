@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_nothing_goes_from_the_folder_that_packages_are_put_in(checkout: Path, tmp_path: Path) -> None:
     """Building them ends at once: none of the tools that it looks for can do anything."""
     tools, folder = tmp_path / "tools", tmp_path / "repository"

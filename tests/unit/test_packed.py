@@ -44,6 +44,7 @@ def test_a_short_answer_is_as_it_was():
     assert halocline.packed(osds(3)) == osds(3) and halocline.packed({}) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [osds(20_000), {"osds": osds(20_000)}, {"a": {"osds": osds(20_000)}}])
 def test_what_salt_cut_out_is_said(answer):
     (problem,) = judged(Question(LOOK, kind=dict | list), carried(answer)).problems

@@ -35,6 +35,7 @@ def resolve(root, text):
     return policy.resolve(root)
 
 
+@pytest.mark.slow
 def test_the_guides_policy_resolves_as_it_stands(root):
     resolution = resolve(root, GUIDES)
     assert [line.matches and len(line.matches) for line in resolution.lines] == [8, 1, 1, 3, 3, 3, 1, 1, 1, 4, 4]
@@ -108,6 +109,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "message"), HOSTILE, ids=[text[:40] for text, _ in HOSTILE])
 def test_hostile_and_wrong_lines_give_one_message_soon(root, text, message):
     start = time.process_time()

@@ -34,10 +34,13 @@ def edit(path):
 LAYOUT = "profile-default/stack/default/ceph/minions/node1.yml"
 
 
+@pytest.mark.slow
 def test_the_files_of_the_guide(tmp_path):
     report = populate(tmp_path, apollo(), " ".join(GUIDE))
     assert report.status == 0
-    layout = yaml.safe_load((tmp_path / "profile-apollo/stack/default/ceph/minions/osdnode1.yml").read_text())
+    layout = yaml.load(
+        (tmp_path / "profile-apollo/stack/default/ceph/minions/osdnode1.yml").read_text(), yaml.CSafeLoader
+    )
     first, *_ = layout["ceph"]["storage"]["osds"].items()
     assert first[1] == {
         "format": "bluestore",
@@ -51,7 +54,7 @@ def test_the_files_of_the_guide(tmp_path):
     assert len(layout["ceph"]["storage"]["disks"]) == 60
     assert (tmp_path / "profile-apollo/cluster/osdnode1.sls").read_text() == "roles:\n- storage\n"
     assert (tmp_path / "cluster-ceph/cluster/monnode1.sls").read_text() == "cluster: ceph\n"
-    assert yaml.safe_load((tmp_path / "role-mon/cluster/monnode1.sls").read_text()) == {"roles": ["mon"]}
+    assert yaml.load((tmp_path / "role-mon/cluster/monnode1.sls").read_text(), yaml.CSafeLoader) == {"roles": ["mon"]}
     stored = json.loads((tmp_path / "profile-apollo/proposal.json").read_text())
     assert stored["hosts"]["osdnode1"]["disks"][0]["serial"] == "S00050000"
     text = (tmp_path / "profile-apollo/cluster/osdnode1.sls").read_text()
@@ -59,6 +62,7 @@ def test_the_files_of_the_guide(tmp_path):
     assert not list((tmp_path / "profile-apollo/cluster").glob("mon*")), "hosts without OSDs are not in the profile"
 
 
+@pytest.mark.slow
 def test_populate_twice_is_populate_once(tmp_path):
     populate(tmp_path, apollo(), " ".join(GUIDE))
     before = contents(tmp_path)
@@ -67,6 +71,7 @@ def test_populate_twice_is_populate_once(tmp_path):
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", ["", " \n"])
 def test_an_empty_file_is_written_anew_or_goes(tmp_path, blank):
     """As a power failure leaves it: it would take its host out of what is served."""
@@ -170,6 +175,7 @@ def test_discovery_says_what_a_populate_before_it_did_not_know(tmp_path):
     assert tree.read_yaml(tmp_path / "config/stack/default/global.yml") == {"time_server": "salt"}
 
 
+@pytest.mark.slow
 def test_the_proposed_policy_is_the_guides(tmp_path):
     populate(tmp_path, apollo(), " ".join(GUIDE))
     lines = (tmp_path / "policy.cfg").read_text().splitlines()
@@ -187,6 +193,7 @@ def test_the_proposed_policy_is_the_guides(tmp_path):
     assert merging.minion(policy.resolve(tmp_path).contents, "saltmaster")["roles"] == ["master", "admin"]
 
 
+@pytest.mark.slow
 def test_an_existing_policy_stays_and_lacking_lines_are_told(tmp_path):
     populate(tmp_path, apollo(), " ".join(GUIDE))
     (tmp_path / "policy.cfg").write_text("cluster-ceph/cluster/*.sls\nconfig/stack/default/*.yml\n")

@@ -11,7 +11,7 @@ from proposals.cluster.purge.disks import Disk
 from proposals.inventory import existing_cluster
 from proposals.text.errors import ArgumentError, StoreError
 
-CASES = yaml.safe_load((Path(__file__).parent.parent / "fixtures/purge.yaml").read_text())
+CASES = yaml.load((Path(__file__).parent.parent / "fixtures/purge.yaml").read_text(), yaml.CSafeLoader)
 OURS, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 DISK = Disk("/dev/disk/by-id/wwn-0x1", "/dev/sda", "S1", 100, ("one", "two"), ("gpt", "PMBR"), 2)
 NOW = {"size": 100, "signatures": ["gpt", "PMBR"], "partitions": ["/dev/sda1", "/dev/sda2"], "volumes": []}

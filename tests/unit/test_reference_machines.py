@@ -8,7 +8,7 @@ import yaml
 
 from proposals.reference import machines
 
-SAID = yaml.safe_load((Path(__file__).parents[1] / "fixtures/machines/references.yaml").read_text())
+SAID = yaml.load((Path(__file__).parents[1] / "fixtures/machines/references.yaml").read_text(), yaml.CSafeLoader)
 ROWS = [(site, hosts.split(), row) for site, rows in SAID.items() for hosts, row in rows.items()]
 UNITS = {"GB": 10**9, "TB": 10**12}
 

@@ -13,7 +13,7 @@ from proposals.settings import reader
 CASES = [
     pytest.param(case, id=f"{path.stem}-{case['name']}")
     for path in sorted((FIXTURES / "services").glob("*.yaml"))
-    for case in yaml.safe_load(path.read_text())
+    for case in yaml.load(path.read_text(), yaml.CSafeLoader)
 ]
 
 

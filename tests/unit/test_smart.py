@@ -6,7 +6,7 @@ from planning import FIXTURES
 
 from proposals.cluster import failing, smart
 
-CASES = yaml.safe_load((FIXTURES / "smart.yaml").read_text())
+CASES = yaml.load((FIXTURES / "smart.yaml").read_text(), yaml.CSafeLoader)
 STATES = [{"fsid": "u1", "id": 11}, {"fsid": "u2", "id": 2}, {"fsid": None, "id": 4}]
 PLANNED = {
     "node1": {
@@ -63,7 +63,7 @@ def test_without_the_cluster_no_disk_is_called_free():
 
 def test_those_that_fail_come_first_and_those_that_tell_nothing_are_counted():
     unable = {"smartctl": {"messages": [{"string": "/dev/sd{}: Unable to detect device type"}]}}
-    same = {name: yaml.safe_load(yaml.safe_dump(unable).replace("{}", name)) for name in ("a", "c")}
+    same = {name: yaml.load(yaml.safe_dump(unable).replace("{}", name), yaml.CSafeLoader) for name in ("a", "c")}
     lines = failing.text(disks(**same, b=OLD, ssd=BAD))
     assert [line.split(":")[0].split(")")[-1].strip() for line in lines[:2]] == ["fails", "warns"]
     assert lines[2:] == [

@@ -15,8 +15,8 @@ from proposals.inventory import kept, sources
 from proposals.text.errors import ProposalError
 
 FOLDER = FIXTURES / "sources"
-CASES = yaml.safe_load((FOLDER / "cases.yaml").read_text())
-NODES = yaml.safe_load((FOLDER / "nodes.yaml").read_text())
+CASES = yaml.load((FOLDER / "cases.yaml").read_text(), yaml.CSafeLoader)
+NODES = yaml.load((FOLDER / "nodes.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("name", CASES["told"])

@@ -36,6 +36,7 @@ def test_a_first_note_that_cannot_be_written_is_one_message(opts, tmp_path):
     assert list((tmp_path / "halocline").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_stage_goes_on_where_its_note_cannot_be_written_anew(opts, monkeypatch):
     stage_lock.note(opts, own())
     with full():

@@ -73,6 +73,7 @@ def test_whoever_looks_in_late_is_told_once_and_not_for_each_half_minute(log, cl
     assert capsys.readouterr().out.count("… 0 of 100, 5 of 9 OSDs, 3603 s") == 1
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_lives_below_the_lines(log, clock, monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(

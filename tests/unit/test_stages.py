@@ -23,9 +23,9 @@ from proposals.text.errors import ArgumentError, ProposalError, StoreError
 from runners.engine.runs import stage_log, stage_recorder
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-CASES = yaml.safe_load((FIXTURES / "stage-events.yaml").read_text())
-PROGRESS = yaml.safe_load((FIXTURES / "stage-progress.yaml").read_text())
-PRINTED = yaml.safe_load((FIXTURES / "stage-printed.yaml").read_text())
+CASES = yaml.load((FIXTURES / "stage-events.yaml").read_text(), yaml.CSafeLoader)
+PROGRESS = yaml.load((FIXTURES / "stage-progress.yaml").read_text(), yaml.CSafeLoader)
+PRINTED = yaml.load((FIXTURES / "stage-printed.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

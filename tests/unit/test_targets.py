@@ -9,9 +9,9 @@ from proposals.stages import left_out, summary, targets
 from proposals.text.errors import ArgumentError, ProposalError
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-SUMMARIES = yaml.safe_load((FIXTURES / "stage-summary.yaml").read_text())
-TARGETS = yaml.safe_load((FIXTURES / "targets.yaml").read_text())
-LEFT = yaml.safe_load((FIXTURES / "left-out.yaml").read_text())
+SUMMARIES = yaml.load((FIXTURES / "stage-summary.yaml").read_text(), yaml.CSafeLoader)
+TARGETS = yaml.load((FIXTURES / "targets.yaml").read_text(), yaml.CSafeLoader)
+LEFT = yaml.load((FIXTURES / "left-out.yaml").read_text(), yaml.CSafeLoader)
 FAILED = {"a": {"__id__": "conf", "result": False, "comment": "no space\n"}}
 LATER = {"__id__": "mon", "result": False, "comment": "One or more requisite failed: conf"}
 

@@ -24,6 +24,7 @@ print(tables.printed(terminal.show, disks.picture(peek(apollo()))))
 """
 
 
+@pytest.mark.slow
 def test_each_disk_stands_below_what_it_hangs_on():
     done = run("peek", "reference:apollo", *GUIDE, "--tree")
     assert (done.returncode, done.stderr) == (0, "")

@@ -13,7 +13,7 @@ from proposals.cluster.upgrade import hosts, order, record, systems, told, versi
 from proposals.cluster.upgrade.record import Record
 from proposals.text.errors import InventoryError
 
-FIXTURE = yaml.safe_load((Path(__file__).parents[1] / "fixtures/upgrade.yaml").read_text())
+FIXTURE = yaml.load((Path(__file__).parents[1] / "fixtures/upgrade.yaml").read_text(), yaml.CSafeLoader)
 CASES = FIXTURE["cases"]
 
 
