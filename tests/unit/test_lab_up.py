@@ -90,10 +90,7 @@ def test_the_labs_folder_has_one_name(tmp_path: Path, monkeypatch: pytest.Monkey
     """What is set apart in one place is set apart in all: no loop device of a running lab is let go of."""
     (tmp_path / "labs/mini").mkdir(parents=True)
     monkeypatch.setattr(store, "LABS", tmp_path / "labs")
-    looked: list[Path] = []
-    monkeypatch.setattr(
-        loops, "attached", lambda below: looked.append(below) or {below / "mini/disks/n/0.img": "loopX"}
-    )
+    monkeypatch.setattr(loops, "attached", lambda below: {below / "mini/disks/n/0.img": "loopX"})
     let_go: list[str] = []
     monkeypatch.setattr(loops, "detach", let_go.append)
     client: Any = SimpleNamespace(
