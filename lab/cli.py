@@ -126,7 +126,11 @@ def _enter(arguments: argparse.Namespace, command: list[str], terminal: bool) ->
     container = containers.find(daemon.needed(), find(arguments.cluster), arguments.host)
     if container.status != "running":
         raise LabError(f"{arguments.host} is {container.status}: `python -m lab start {arguments.host}`.")
-    os.execvp("docker", ["docker", "exec", "-it" if terminal else "-i", container.name, *command])
+    words = ["docker", "exec", "-it" if terminal else "-i", container.name, *command]
+    try:
+        os.execvp("docker", words)
+    except FileNotFoundError as error:
+        raise LabError("there is no program `docker`: install Docker's client (Debian: docker-cli).") from error
 
 
 def main(words: Sequence[str]) -> int:

@@ -27,6 +27,8 @@ PROGRAMS = {
     "losetup": "mount",
     "ip": "iproute2",
 }
+# For shells and commands on hosts: Debian 12's docker.io brings it, that of Debian 13 only recommends it.
+CLIENT = {"docker": "docker-cli"}
 LOG = Path("/var/log/halocline-lab-dockerd.log")
 APT = Path("/run/lock/halocline-apt")  # held while apt installs
 PID_FILE = Path("/var/run/docker.pid")
@@ -57,6 +59,7 @@ def needed() -> DockerClient:
 def ensure() -> DockerClient:
     """A client, after installing and starting what is missing."""
     install_missing(PROGRAMS)
+    install_missing(CLIENT)
     client = running()
     if client is None:
         with step("start the Docker daemon"):

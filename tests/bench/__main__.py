@@ -27,7 +27,10 @@ machine = kept.machine()
 measured = kept.runs(machine)
 for name in chosen:
     done = len(kept.ROWS)
-    runpy.run_path(str(here / f"{name}.py"), run_name="__main__")
+    try:
+        runpy.run_path(str(here / f"{name}.py"), run_name="__main__")
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"--{name}: {error}: `make .venv` installs what benchmarks need.") from error
     if rows := kept.ROWS[done:]:  # kept now: what follows may take hours, or fail
         print(f"kept: {kept.keep(rows, machine)}")
 if "table" in words:

@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from docker.errors import APIError
@@ -35,6 +36,15 @@ def test_a_bad_cluster_file_is_refused(checkout: Path, tmp_path: Path, change: t
 def test_a_command_without_words_is_refused() -> None:
     with pytest.raises(LabError, match="no command given"):
         main(["exec", "node1", "--cluster", "mini"])
+
+
+def test_a_machine_without_dockers_client_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli.daemon, "needed", lambda: None)
+    monkeypatch.setattr(cli, "find", lambda name: name)
+    monkeypatch.setattr(cli.containers, "find", lambda *_: SimpleNamespace(status="running", name="mini-node1"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(LabError, match="there is no program `docker`: install Docker's client"):
+        main(["exec", "node1", "--cluster", "mini", "--", "true"])
 
 
 @pytest.mark.parametrize("rate", ["0", "21", "nan"])
