@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "processes: starts real salt-run processes; part of `make test`, not of each run"
     )
-    config.addinivalue_line("markers", "slow: a twentieth of a processor's second or more; part of `make test`")
+    config.addinivalue_line("markers", "slow: a twentieth of a processor's second, or a wait; part of `make test`")
     config.addinivalue_line("markers", "big: long, or on a larger cluster than `tiny`; in `make test-all` alone")
 
 

@@ -123,6 +123,7 @@ def played():
     return hosts, told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planned", [True, False])
 def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
     """A host that grew into an adopted cluster has its ceph.conf and its OSDs by our stages; one that was silent when

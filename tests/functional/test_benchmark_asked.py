@@ -251,6 +251,7 @@ def test_links_are_measured_where_the_document_tells_of_them(runners, cluster, m
     assert "retcode" not in done and "links were not measured: no network is known" in done["text"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing(runners, cluster):
     done = runners["benchmark.run"]("apollo", test=True)
     assert "would make pools halocline-bench-rbd" in done["text"] and "load from client1, client2" in done["text"]

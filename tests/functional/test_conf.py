@@ -41,6 +41,7 @@ def rendered(minion, with_pillar, tmp_path):
     return render
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_conf(rendered, path):
     case = yaml.load(path.read_text(), yaml.CSafeLoader)

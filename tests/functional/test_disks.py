@@ -106,6 +106,7 @@ NONE = "00000000-0000-0000-0000-000000000000"  # blkid does not tell it: images 
 SLOT = "start=2048, size=4096\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("guid", "slots", "group", "fsid", "reasons"),
     [

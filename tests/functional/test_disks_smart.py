@@ -101,6 +101,7 @@ def test_what_smartctl_has_in_its_database_is_asked_of_it_again(disks):
     assert disks(sda=f"{sda}exit 1")["/dev/sda"]["smartctl"] == unnamed
 
 
+@pytest.mark.slow
 def test_a_disk_that_hangs_and_a_smartctl_that_is_old_hide_no_other_disk(disks, python_module, monkeypatch):
     monkeypatch.setattr(python_module("disks_smart"), "LIMIT", 0.5)
     told = disks(sdb="exec sleep 60", sdc="echo smartctl 6.6; exit 1")
@@ -142,6 +143,7 @@ def test_a_layout_that_names_no_fsid_names_no_osd(health, monkeypatch):
     assert health() == before
 
 
+@pytest.mark.slow
 def test_as_a_step_of_deploy_a_failing_disk_is_a_warning(health):
     done = health(warn=True)
     assert "retcode" not in done

@@ -45,6 +45,7 @@ def test_arguments_of_daemons_are_where_their_units_read_them(family):
     assert {each["arguments"]: each["variable"] for each in daemons} == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", KNOWN)
 def test_alertmanagers_configuration_is_read_by_its_daemon_alone_and_never_shown(show_sls, family):
     """Receivers' addresses may be secrets, which Alertmanager knows no file for."""

@@ -155,6 +155,7 @@ def test_only_what_is_mounted_otherwise_is_left_out_for_a_moment(host: Host, mon
     assert files == [[8], [7, 8]]
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_let_go_of_an_export_is_named_and_told_again(host: Host) -> None:
     host.server.hangs = True
     other = {**HOME, "path": "/other"}

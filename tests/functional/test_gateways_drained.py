@@ -132,6 +132,7 @@ def test_killed_at_any_moment_no_gateway_stays_drained(runners, cluster, before)
     end_at_each_change(cluster, before, runners["daemon.restart"], least=12)
 
 
+@pytest.mark.slow
 def test_active_managers_and_metadata_servers_come_last(runners, cluster):
     """A standby with the new configuration takes over from them, once."""
     cluster.waits = {f"{kind}.{node}" for kind in ("mgr", "mds") for node in FRONTS}

@@ -129,6 +129,7 @@ def test_a_key_that_waits(master, minions):
     assert found["keys"]["minions"] == ("node9",)
 
 
+@pytest.mark.slow
 def test_what_the_installer_wrote_is_missing_or_edited(master, minions, tmp_path):
     (tmp_path / "kept").write_text("a")
     (tmp_path / "edited").write_text("b")

@@ -227,6 +227,7 @@ def test_a_cluster_that_does_not_answer_is_waited_for_once_and_nothing_else_is_t
     assert 120 <= cluster.seconds < 200
 
 
+@pytest.mark.slow
 def test_osds_are_restarted_as_many_hosts_at_once_as_ceph_allows(runners, cluster):
     """After the first host alone; a host some of whose OSDs are not allowed waits for its own turn."""
     cluster.beside = ["4", "5"]

@@ -59,6 +59,7 @@ def test_each_drift_is_told_and_stays(modules, folder, drift):
     assert sorted((path.name, path.stat().st_mode, path.stat().st_mtime_ns) for path in folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_told_as_salt_tells_it(modules, folder):
     assert "No matching sls found for 'no.such'" in " ".join(differing(modules, "no.such"))
 

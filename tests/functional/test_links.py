@@ -497,6 +497,7 @@ def test_with_a_bond_that_is_made_again_its_ports_and_vlans_come_up(
     assert nmcli == ["nmcli connection reload", *ups]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("printed", "says"),
     [

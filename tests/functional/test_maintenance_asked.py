@@ -220,6 +220,7 @@ def test_a_dry_run_changes_nothing(runners, cluster):
     assert cluster.left() == before and cluster.log == []
 
 
+@pytest.mark.slow
 def test_a_no_that_says_that_ceph_does_not_know_yet_is_waited_out(cluster, runners, monkeypatch):
     """As just after a pool was made, or another manager became active."""
     asked = []

@@ -166,6 +166,7 @@ def haproxy(tmp_path, python_module):
     server.close()
 
 
+@pytest.mark.slow
 def test_a_gateway_is_drained_until_it_has_no_request(haproxy):
     module, told, _ = haproxy
     assert module.drain(["rgw.node1", "rgw.gone"], 30) == {"rgw.node1": 0}
@@ -201,6 +202,7 @@ def gateway():
         server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("former", "tls", "there", "served", "held"),
     [

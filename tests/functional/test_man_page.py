@@ -27,6 +27,7 @@ def test_it_is_read_without_a_complaint(printed):
     assert printed.stderr == "" and printed.stdout.startswith("HALOCLINE(1)")
 
 
+@pytest.mark.slow
 def test_every_noun_and_verb_stands_in_it_once_and_it_is_no_book(printed):
     words = printed.stdout.replace("‐\n", "").split()
     nouns = {each.name.partition(".")[0] for each in runners().values() if each.examples}

@@ -80,6 +80,7 @@ def test_a_run_for_some_hosts_alone_looks_at_none(master, told, only, looks):
     assert ("host_states.differing" in told[1][0]) is looks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", ["packages", {}, {"groups": "a", "pillar": {}}, {"groups": [["a"]], "pillar": {}}])
 def test_a_look_that_somebody_typed_is_refused_in_one_line(master, told, look):
     done = master.runners()["stage.begin"]("prep", test=True, look=look)

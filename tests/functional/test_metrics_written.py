@@ -114,6 +114,7 @@ def test_a_disk_that_went_makes_a_proposal_stale(master, asked, tmp_path):
     assert not any("by-hand" in name for name in own)
 
 
+@pytest.mark.slow
 def test_no_host_is_asked_while_a_stage_runs(master, asked, tmp_path, monkeypatch):
     monkeypatch.setattr(stage_lock, "holder", lambda opts: {**JOB, "log": "/none"})
     done = master.runners()["metrics.write"](str(tmp_path))

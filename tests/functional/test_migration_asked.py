@@ -190,6 +190,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(runners, cluster, before)
     assert cluster.done()
 
 
+@pytest.mark.slow
 def test_what_the_job_of_a_killed_run_moves_meanwhile_is_not_waited_for_again(runners, cluster):
     cluster.late = {"fsid-0"}
     done = runners["osd.migrate"]()

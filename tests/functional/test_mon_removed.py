@@ -84,6 +84,7 @@ def test_a_monitor_leaves_its_host_before_the_map_and_who_typed_it_is_kept(maste
     assert "the cluster has no monitor 'node3'" in remove("node3")["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False])
 def test_the_same_command_goes_on(cluster, remove, before):
     """Once the map has it no more, there is none to remove, which the command says."""

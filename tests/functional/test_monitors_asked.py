@@ -74,6 +74,7 @@ def test_without_the_binding_ceph_is_asked(ask, monitors, ceph):  # noqa: F811
     assert ask(DUMP, TREE) == [[1], [1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["echo timed out >&2; exit 1", "exec sleep 60"])
 def test_without_the_binding_monitors_that_hang_are_waited_for_once(tmp_path, monkeypatch, ends):
     """Not for each of a host's OSDs, and of a removal's weights."""

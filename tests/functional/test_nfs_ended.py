@@ -109,6 +109,7 @@ def test_a_name_is_no_pattern(python_module):
         assert module.evict("ganesha.node1", "node1", "node.1") == [] and servers.told == []
 
 
+@pytest.mark.slow
 def test_a_metadata_server_that_takes_over_is_waited_for(evict):
     servers = Servers({"a": [session(4305, OWN)]}, ["up:replay", "up:active"])
     assert evict(servers, TAKEOVER=5) == ["client.4305 of mds.a"]
@@ -231,6 +232,7 @@ def test_a_dry_run_and_a_host_without_a_server_end_no_session(runners, cluster):
     assert cluster.asked == [] and cluster.sessions == {"node1", "node2"}
 
 
+@pytest.mark.slow
 def test_metadata_servers_that_do_not_answer_hold_no_maintenance_back(runners, cluster):
     cluster.trouble = "file system cephfs: a metadata server does not serve yet"
     done = runners["maintenance.begin"]("node1")

@@ -619,6 +619,7 @@ def test_one_that_came_up_meanwhile_is_not_stopped(host):
     assert osd.running and osd.links() == osd.first
 
 
+@pytest.mark.slow
 def test_a_db_that_has_spilled_over_stays(host):
     """A file on both devices could be written over on the way: the OSD runs on, untouched."""
     osd = host(*MOVES["a DB back to the data disk"])

@@ -198,6 +198,7 @@ def test_a_disk_whose_ends_cannot_be_read_is_gone_too(modules, disk, python_modu
     assert MIB - 4096 in asked
 
 
+@pytest.mark.slow
 def test_a_disk_that_hangs_is_gone_too_and_holds_nobody_up(modules, python_module, monkeypatch, tmp_path):
     """A stage's look asks it of every host: over a device that queues for ever it never ended."""
     monkeypatch.setattr(python_module("osd_guard"), "LIMIT", 0.3)

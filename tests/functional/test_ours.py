@@ -170,6 +170,7 @@ def test_a_minions_file_that_names_none_is_said_to(master, text, said):
     assert said.format(path) in ours(master)
 
 
+@pytest.mark.slow
 def test_where_the_minions_file_is_right_the_installer_is_named(master):
     """A top file of the site's hides ours, and the master does not serve it beside: the drop-in is an old one."""
     atomic.write(master.pillar / "minions.sls", "ceph_minions: 'osd*'\n")

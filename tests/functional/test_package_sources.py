@@ -64,6 +64,7 @@ def test_a_source_that_apt_does_not_reach_is_no_host_without_updates(asked, tmp_
     assert asked(salt.modules.aptpkg, "Debian") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "lists", "pending"),
     [(FAILS, FAILS, None), ("exit 100", NEWER, ["vim-minimal"])],

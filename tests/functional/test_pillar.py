@@ -173,6 +173,7 @@ def test_no_claim_brings_another_minions_secrets(opts, compiled, override, grain
     assert {name for name in mine if mine[name] in found} == {"client.bootstrap-osd", "client.crash", "client.app"}
 
 
+@pytest.mark.slow
 def test_a_clients_key_is_told_to_the_hosts_that_are_named_and_to_who_registers_it(opts, compiled):
     key = keys(opts)["client.app"]
     assert {minion for minion in HOSTS if key in told(compiled[minion])} == {"node3.lab", "salt"}

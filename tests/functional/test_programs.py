@@ -240,6 +240,7 @@ def test_a_module_says_that_no_monitor_answers(with_pillar, program, impatient, 
         modules[name](*arguments)
 
 
+@pytest.mark.slow
 def test_what_osds_are_to_answer_is_waited_for_once_by_a_look(program, tmp_path):
     """radosgw-admin takes 120 s for each of the gateways' users; monitors and managers may be well."""
     program("radosgw-admin", f"echo $1 >>{tmp_path}/asked; exec sleep 60")

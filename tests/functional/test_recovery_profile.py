@@ -87,6 +87,7 @@ def test_a_profile_is_set_told_and_taken_away(runners, cluster):
     assert cluster.config == {} and "profile default" in str(runners["recovery.profile"]())
 
 
+@pytest.mark.slow
 def test_mclock_has_profiles_of_its_own(runners, cluster):
     cluster.queue = "mclock_scheduler"
     runners["recovery.profile"]("fast")

@@ -215,6 +215,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(runners, master, cluster,
         assert cluster.state() == state
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing_and_says_what_is_at_risk(runners, cluster):
     before = cluster.state()
     text = runners["osd.replace"](host="node2", device="SSD2", test=True)["text"]

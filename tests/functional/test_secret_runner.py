@@ -436,6 +436,7 @@ def test_an_osd_that_is_not_there(run, played, change):
     assert done["retcode"] == 2 and "the cluster has no osd.3: see 'ceph osd tree'" in done["error"]
 
 
+@pytest.mark.slow
 def test_no_osd_gets_a_key_while_another_command_stops_daemons(master, run, played):
     with another_stops_daemons(master.opts()):
         assert BUSY in run("rotate", "osd.3")["error"]

@@ -124,6 +124,7 @@ def test_where_nothing_is_to_be_done_one_look_says_so(runners, cluster):
     assert (cluster.applied, cluster.made) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_stages_check_looks_for_the_next_step_too(runners, cluster, monkeypatch):
     """Each host is asked in one job, the cluster in one; what it lacks is given, and no host looked at, as ever."""
     monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "1", "stage": "services"})

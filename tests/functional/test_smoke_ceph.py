@@ -95,6 +95,7 @@ def test_a_pool_that_fails_is_named_and_no_key_is(modules, host):
     assert KEY not in str(err.value)
 
 
+@pytest.mark.slow
 def test_a_pool_whose_operations_wait_is_named_after_a_limit(modules, host, python_module, monkeypatch):
     monkeypatch.setattr(python_module("smoke_rbd"), "LIMIT", 0.5)
     (host / "rbd").write_text("#!/bin/sh\ncase $* in *create*) exec sleep 60 ;; esac\necho '[]'\n")

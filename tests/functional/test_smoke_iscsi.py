@@ -156,6 +156,7 @@ def test_whenever_it_is_killed_the_next_clean_leaves_the_sites_alone(at_once, mo
     assert theirs == []
 
 
+@pytest.mark.slow
 def test_a_session_that_a_killed_client_left_is_waited_for(at_once, monkeypatch):
     module, gateways = at_once
     attempted(module, gateways)

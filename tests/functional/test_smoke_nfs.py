@@ -121,6 +121,7 @@ EXPORTS = [{"path": "/a", "writes": True, "open": True}, {"path": "/b", "writes"
 EXPORTS += [{"path": "/c", "writes": False, "open": False}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "failed"),
     [
@@ -158,6 +159,7 @@ def test_exports_are_looked_up_written_to_and_what_fails_is_named(modules, pytho
         assert server.open == len({38, 25} & server.fails.keys())  # such a session ends with its lease
 
 
+@pytest.mark.slow
 def test_a_file_that_a_killed_test_left_goes_and_nothing_else(modules):
     server = Nfs(("a", "b"))
     server.files = {FILE: b"", b"mine": b"data"}
@@ -169,6 +171,7 @@ def test_a_file_that_a_killed_test_left_goes_and_nothing_else(modules):
     assert modules["smoke_nfs.clean"]("node1", "127.0.0.1", 1, EXPORTS[1:]) == []
 
 
+@pytest.mark.slow
 def test_a_server_in_grace_is_waited_for(modules, python_module, monkeypatch):
     with listening(Nfs(("a", "b"), later=1)) as port:
         told = modules["smoke_nfs.attempt"]("node1", "127.0.0.1", port, EXPORTS)

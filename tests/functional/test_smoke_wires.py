@@ -56,6 +56,7 @@ def web(certificates=None):
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_a_web_server_that_answers_and_one_that_is_sick(modules, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with web() as port:

@@ -105,6 +105,7 @@ def unread(full=False):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("last", [DONE, {**DONE, "result": "failed", "reason": "in step a"}])
 def test_a_stage_that_nobody_reads_any_more_is_waited_for(runners, log, monkeypatch, last, full):

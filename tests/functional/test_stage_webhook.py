@@ -135,6 +135,7 @@ def test_one_that_hangs_is_left_in_a_thread_that_ends_with_the_process(opts, hoo
     assert said.startswith("stage prep: the webhook in ") and SECRET not in said
 
 
+@pytest.mark.slow
 def test_one_that_answers_a_letter_at_a_time_is_not_waited_for(opts, hook, monkeypatch):
     monkeypatch.setattr(stage_webhook, "LIMIT", 1)
 

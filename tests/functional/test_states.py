@@ -82,6 +82,7 @@ def test_a_keyring_is_written_for_its_keys_alone(run, tmp_path):
         assert changes(text, test=True) and changes(text) and file.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_secret_that_this_host_was_not_told(run, tmp_path):
     answer = run("host_secret.managed", tmp_path / "keyring", {"ceph_secrets": {"mgr": "x"}}, use="mds")
     assert answer["result"] is False and "no secret 'mds': run ceph.stage.configure" in answer["comment"]

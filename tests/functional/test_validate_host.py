@@ -135,6 +135,7 @@ def test_a_port_that_is_switched_on_without_a_cable_is_not_up(python_module, tmp
         assert module._interfaces() == {"eth0@if7": {"mtu": 1500, "up": up, "addresses": ["10.0.0.5"]}}
 
 
+@pytest.mark.slow
 def test_a_name_server_that_is_slow_is_waited_for_within_the_limit(loaded, python_module, monkeypatch):
     """Real threads; the resolver is this process's own, made to answer at the test's end."""
     asked, ended = socket.getaddrinfo, threading.Event()

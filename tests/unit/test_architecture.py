@@ -111,6 +111,7 @@ def test_there_is_one_list_of_roles():
         assert [listed for listed in words if len(listed & ROLES.keys()) > len(known) / 2] == [], path
 
 
+@pytest.mark.slow
 def test_no_test_sets_the_clock_of_all_threads() -> None:
     """Event loops of other threads wait by it, and pytest then waits for them at its end."""
     sets = re.compile(r'setattr\(([\w.]+\.)?time, "monotonic"|setattr\("time\.monotonic')

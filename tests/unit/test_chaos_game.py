@@ -325,6 +325,7 @@ def test_games_go_on_with_a_seed_and_each_keeps_its_report(
     assert "3 of 3 rounds whole, 0 struck no stage; longest stalls: rados 1.0 s" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_round_is_bounded() -> None:
     with pytest.raises(LabError, match="the round takes longer than 1 s"), bounded(1):
         time.sleep(10)

@@ -155,6 +155,7 @@ def test_json_has_its_form(text):
     assert set(content) == {"targets", "lines"} or populate_decision.check_stored(content, "here")
 
 
+@pytest.mark.slow
 def test_lines_of_a_policy_are_understood():
     found = [each.values[0] for each in blocks("", "text") if SELECTS.search(each.values[0])]
     lines = [line for text in found for line in policy.parse(text)]

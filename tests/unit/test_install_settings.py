@@ -75,6 +75,7 @@ def test_what_salt_joins_itself_is_not_copied(install, tmp_path, where):
     assert wanted._drop_in(tmp_path, "master") == drop_in
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["master", "master.d/site.conf"])
 @pytest.mark.parametrize("text", ["file_roots:\npillar_roots:\n", "file_roots: {base: }\next_pillar:\n", "# none\n"])
 def test_keys_without_a_value_say_nothing(install, tmp_path, checkout, where, text):

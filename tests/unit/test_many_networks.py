@@ -165,6 +165,7 @@ def test_a_host_that_is_in_no_proof_is_told(monkeypatch, places, members, told, 
     assert {kind: len(one["matrix"]) for kind, one in seen.data.items()} == proved
 
 
+@pytest.mark.slow
 def test_all_that_was_asked_is_data(network):
     network(matrix(MANY, set(RACKS)))
     seen = network_proof.ping({}, 9001)

@@ -50,6 +50,7 @@ def test_every_kind_says_what_it_means_and_what_to_do() -> None:
         assert all(message.part for message in kind.messages), kind.means
 
 
+@pytest.mark.slow
 def test_every_check_and_every_message_has_an_anchor() -> None:
     anchors = set(re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE))
     wanted = {row.id for row in table.CHECKS} | {each.text for kind in messages.kinds() for each in kind.messages}

@@ -411,6 +411,7 @@ def test_a_wrong_port_map_is_one_message(change, error):
         switches.text(answer, "nxos")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["switch", "page"])
 @pytest.mark.parametrize(
     ("written", "says"),

@@ -39,6 +39,7 @@ def many(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_no_file_of_a_host_is_written_and_all_lines_choose_the_same(many: Path, few: Path) -> None:
     files = sorted(str(path.relative_to(many)) for path in many.rglob("*") if path.is_file())
     assert files == ["config/stack/default/ceph/cluster.yml", "config/stack/default/global.yml", unwritten.NAME]
