@@ -17,10 +17,11 @@ unexport PYTHONDONTWRITEBYTECODE
 	$(python) -m pip install --quiet --editable '.[lab]'
 	touch .venv/lab
 
-# Salt's timelib has no wheel, so it is compiled: root gets what that takes, others are told.
+# Salt's timelib has no wheel, so it is compiled; tests run the others. On Debian root gets what is missing.
 .venv/test: .venv/lab
-	@command -v cc >/dev/null || [ $$(id -u) != 0 ] || (apt-get update -qq && \
-	    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends --no-remove gcc python3-dev)
+	@! which apt-get >/dev/null || [ $$(id -u) != 0 ] || which cc sfdisk ss ssh-keygen >/dev/null || (apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends --no-remove \
+	    gcc python3-dev fdisk iproute2 openssh-client)
 	@$(python) -m pip install --quiet --editable '.[test]' || \
 	    { echo "Was timelib not built? It takes a C compiler and Python's headers (Debian: gcc python3-dev)." >&2; exit 1; }
 	touch .venv/test

@@ -124,7 +124,7 @@ def _lab(words: list[str], whole: bool) -> str | None:
 
 
 def _make(words: list[str], _: bool) -> str | None:
-    targets = set(re.findall(r"^([a-z.-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z./-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     wrong = [word for word in words if "=" not in word and word not in targets]
     return f"the Makefile has no target {wrong[0]}" if wrong else None
 
