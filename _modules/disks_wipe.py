@@ -4,6 +4,7 @@
 
 import fcntl
 import os
+import struct
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 120  # seconds one command may take
 UDEV = 30  # seconds for udev, which locks a disk while it looks at what has just changed on it
 EDGE = 1 << 20  # bytes at both ends of disk and partitions: GPTs, BlueStore's label, LVM's, MD's, ZFS's lie there
+WHOLE = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # flock of fcntl(2): all of it, for writing
 NO_SERIAL = "none"
 TOLD = {"ceph_bluestore", "LVM2_member"}  # signatures of what is told of by labels and volumes
 HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid no wiping
@@ -161,19 +163,12 @@ def _opened(node: str) -> int:
     except OSError as err:
         raise CommandExecutionError(f"{node}: {err.strerror}; {say}") from err
     try:
-        _lock(disk, fcntl.LOCK_EX)
+        fcntl.lockf(disk, fcntl.LOCK_EX | fcntl.LOCK_NB)  # in both of Linux's ways, as ``halocline.locked``
+        fcntl.flock(disk, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as err:
         os.close(disk)
         raise CommandExecutionError(f"{node}: a process holds a lock on it; {say}") from err
     return disk
-
-
-def _lock(node: int, posix: int) -> None:
-    """Lock an open disk in both of Linux's ways, as ``halocline.locked``: for reading alone where ``posix`` is shared.
-    BlockingIOError where somebody holds it.
-    """
-    fcntl.lockf(node, posix | fcntl.LOCK_NB)
-    fcntl.flock(node, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _clear(disk: int, start: int, length: int) -> None:
@@ -190,15 +185,20 @@ def _dirty(node: str, edges: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _locked(node: str) -> str | None:
-    """Why the disk or a part of it is locked; ``None`` where it is not. A running OSD locks what it lies on."""
+    """Why the disk or a part of it is locked; ``None`` where it is not. A running OSD locks what it lies on; a virtual
+    machine takes locks for reading, which another one for reading would not meet.
+    """
     for name in (node, *__salt__["disks_kernel.partition_nodes"](node)):
         part = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _lock(part, fcntl.LOCK_SH)
+            fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = struct.unpack_from("h", fcntl.fcntl(part, fcntl.F_OFD_GETLK, WHOLE))[0] != fcntl.F_UNLCK
         except BlockingIOError:
-            return f"a process holds a lock on {name}"
+            held = True
         finally:
             os.close(part)
+        if held:
+            return f"a process holds a lock on {name}"
     return None
 
 

@@ -119,14 +119,18 @@ def test_a_disk_that_somebody_locks_is_waited_for_then_named(python_module, monk
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["lockf", "flock"])
-def test_what_a_running_osd_lies_on_is_locked_in_either_way(python_module, tmp_path, way):
-    """Ceph 16 locks by F_OFD_SETLK, which meets fcntl's locks; earlier and later ones by flock."""
+@pytest.mark.parametrize(
+    "taken", ["lockf(f, fcntl.LOCK_EX)", "flock(f, fcntl.LOCK_EX)", "lockf(f, fcntl.LOCK_SH, 1, 201)"]
+)
+def test_what_a_program_uses_is_locked_in_either_way(python_module, tmp_path, taken):
+    """Ceph 16 locks by F_OFD_SETLK, which meets fcntl's locks; earlier and later ones by flock. QEMU takes locks for
+    reading alone, on single bytes (raw_apply_lock_bytes in block/file-posix.c).
+    """
     wipe, disk, part = python_module("disks_wipe"), tmp_path / "disk", tmp_path / "disk1"
     for path in (disk, part):
         path.write_bytes(b"")
     asks = {"disks_kernel.partition_nodes": lambda node: [str(part)]}
-    holds = f"f = open(sys.argv[1], 'r+b'); fcntl.{way}(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    holds = f"f = open(sys.argv[1], 'r+b'); fcntl.{taken}; print('held', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", f"import fcntl, sys; {holds}", str(part)]
     with LoaderModuleMock({wipe: {"__salt__": asks}}):
         assert wipe._locked(str(disk)) is None
