@@ -19,6 +19,10 @@ EDGE = 1 << 20  # bytes at both ends of disk and partitions: GPTs, BlueStore's l
 WHOLE = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # flock of fcntl(2): all of it, for writing
 NO_SERIAL = "none"
 TOLD = {"ceph_bluestore", "LVM2_member"}  # signatures of what is told of by labels and volumes
+UNTOLD = (  # OSDs on logical volumes have no label: whose they are stands in LVM's tags
+    "LVM does not say what lies on its physical volume: is lvm2 installed on that host, does a filter or devices file "
+    "leave the disk out, does it have another path ('pvs -a' there)?"
+)
 HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid no wiping
 
 
@@ -59,7 +63,9 @@ def inspect(device: str) -> dict:
     harmless = (*HARMLESS, f"LVM member of {group}")
     in_use = [reason for reason in disk["in_use"] if reason not in harmless]
     held = None if group else __salt__["disks_kernel.held"](node)
-    in_use += [why for why in (content.get("error"), held, _locked(node)) if why]
+    physical = "LVM2_member" in (*content.get("signatures", ()), *inside)
+    untold = UNTOLD if physical and "groups" not in content else None
+    in_use += [why for why in (content.get("error"), held, _locked(node), untold) if why]
     return {
         "device": node,
         "id": disk.get("id") or node,

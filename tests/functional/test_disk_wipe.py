@@ -96,6 +96,18 @@ def test_what_lies_in_its_partitions_is_told(inspected):
     assert dying["contents"] == [] and "does not answer" in dying["in_use"]
 
 
+@pytest.mark.parametrize("where", [DISK, f"{DISK}1"])
+def test_what_lvm_does_not_tell_of_is_not_wiped(inspected, where):
+    """An OSD that the cluster knows may lie there: its fsid stands in LVM's tags alone."""
+    inside = {f"{DISK}1": []} | {where: ["LVM2_member"]}
+    asks = {"disks_kernel.partition_nodes": lambda node: [f"{DISK}1"], "disks.signatures": inside.get}
+    content = {"osds": [], "signatures": inside.get(DISK, [])}
+    (why,) = inspected({DISK: content}, **asks)["in_use"]
+    assert "LVM does not say" in why
+    listed = {**content, "volumes": [], "groups": []}
+    assert inspected({DISK: listed}, **asks)["in_use"] == []
+
+
 def test_a_group_stays_where_lvm_did_not_answer(python_module):
     wipe = python_module("disks_wipe")
     with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):
