@@ -66,6 +66,7 @@ def inspect(device: str) -> dict:
     physical = "LVM2_member" in (*content.get("signatures", ()), *inside)
     untold = UNTOLD if physical and "groups" not in content else None
     in_use += [why for why in (content.get("error"), held, _locked(node), untold) if why]
+    in_use += [f"{path}, another path to it, {why}" for path in _paths(disk, host["ceph_disks"]) if (why := _had(path))]
     return {
         "device": node,
         "id": disk.get("id") or node,
@@ -80,6 +81,17 @@ def inspect(device: str) -> dict:
         "osds": osds,
         "fsids": sorted({*(osd["fsid"] for osd in osds), *named, *_adopted(node)}),
     }
+
+
+def _paths(disk: Mapping, disks: Sequence[Mapping]) -> list[str]:
+    """The devices that are another path to a disk, as the planner has it: of the same id or WWN."""
+    others = [other for other in disks if other["device"] != disk["device"]]
+    return [each["device"] for each in others if any(disk.get(key, 0) == each.get(key) for key in ("id", "wwn"))]
+
+
+def _had(node: str) -> str | None:
+    """Why a disk cannot be had alone; ``None`` where it can."""
+    return __salt__["disks_kernel.held"](node) or _locked(node)
 
 
 def _adopted(node: str) -> list[str]:

@@ -61,8 +61,8 @@ def inspected(python_module):
     """A function: what is told of a disk, with what was read of it and of others."""
     wipe = python_module("disks_wipe")
 
-    def told(contents, **asks):
-        disks = [{"device": node, "size": 9, "in_use": []} for node in contents]
+    def told(contents, each=None, **asks):
+        disks = [{"device": node, "size": 9, "in_use": [], **(each or {}).get(node, {})} for node in contents]
         asks = {
             "disks.inspect": lambda: {"ceph_disks": disks, "inspected": contents},
             "disks.partitions": lambda node: None,
@@ -94,6 +94,18 @@ def test_what_lies_in_its_partitions_is_told(inspected):
     assert inspected({DISK: {"osds": []}}, **asks)["contents"] == ["ext4"]
     dying = inspected({DISK: {"osds": [], "error": "does not answer"}}, **asks)
     assert dying["contents"] == [] and "does not answer" in dying["in_use"]
+
+
+@pytest.mark.parametrize("same", ["id", "wwn"])
+def test_a_disk_that_is_in_use_by_another_path_is_not_wiped(inspected, same):
+    """Who has it by one path is not seen on the other: without multipathd they are two disks to the kernel."""
+    other, known = "/dev/sdy", {same: "0x1"}
+    taken = {"disks_kernel.held": lambda node: "cannot be opened alone" if node == other else None}
+    by_two = {DISK: {"osds": []}, other: {"osds": []}}
+    assert inspected(by_two, each={DISK: known, other: {same: "0x2"}}, **taken)["in_use"] == []
+    assert inspected(by_two, each={DISK: known, other: known})["in_use"] == []
+    used = inspected(by_two, each={DISK: known, other: known}, **taken)["in_use"]
+    assert used == ["/dev/sdy, another path to it, cannot be opened alone"]
 
 
 @pytest.mark.parametrize("where", [DISK, f"{DISK}1"])
