@@ -123,8 +123,9 @@ def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
 
 
 def _bare(disk: str) -> None:
-    """Raise unless a disk is seen to have no partition table. Without this a read that failed would count as none, as
-    blkid ends alike for both, and the table of running OSDs' DBs would be cleared.
+    """Raise unless a disk is seen to have no partition table, and nobody took it since the guard looked. Without this a
+    read that failed would count as none, as blkid ends alike for both, and the table of running OSDs' DBs would be
+    cleared.
     """
     try:
         with open(disk, "rb", buffering=0) as whole:  # noqa: PTH123 - unbuffered
@@ -135,6 +136,10 @@ def _bare(disk: str) -> None:
         raise CommandExecutionError(
             f"{disk} has partitions, and its table could not be read a moment ago: nothing was written to it; look at "
             "'dmesg' there, and run the stage again"
+        )
+    if taken := __salt__["disks_kernel.held"](disk) or ", ".join(__salt__["disks.signatures"](disk)):
+        raise CommandExecutionError(
+            f"{disk} was clean a moment ago, and is not now ({taken}): nothing was written to it"
         )
 
 

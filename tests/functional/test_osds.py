@@ -365,6 +365,29 @@ def test_a_table_that_could_not_be_read_is_not_cleared(python_module, monkeypatc
     assert written == []
 
 
+@pytest.mark.parametrize("held, holds", [("cannot be opened alone: busy", []), (None, ["xfs"])])
+def test_a_disk_that_was_taken_since_the_guard_looked_is_not_cleared(python_module, monkeypatch, disk, held, holds):
+    """Deploy looks, then asks the monitors, for two minutes where they are slow, then writes the table."""
+    module, written, path = python_module("osd_raw_parts"), [], disk("taken")
+    asked = {
+        "disks.partitions": lambda _: None,
+        "disks.signatures": lambda _: holds,
+        "disks_kernel.held": lambda _: held,
+        "disks_kernel.partition_nodes": lambda _: [],
+        "disks_kernel.identity": lambda _: {"size": 100 * MIB},
+        "osd_names.partition_type": lambda role: role,
+        "osd_names.table_guid": lambda _: "guid",
+        "osd_space.between_partitions": python_module("osd_space").between_partitions,
+        "osd_space.place": python_module("osd_space").place,
+    }
+    monkeypatch.setattr(module, "__salt__", asked)
+    monkeypatch.setattr(module, "_run", lambda command, **_: written.append(command))
+    part = {"disk": path, "partuuid": "1", "size": MIB}
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="nothing was written to it"):
+        module._add(path, {"guid": None, "partitions": []}, [(UUIDS[0], "db", part)])
+    assert written == []
+
+
 def test_slots_are_told_to_sgdisk_in_bytes(python_module, monkeypatch, disk):
     """Its sectors are those of the device: of 4 KiB each a slot lies eight times as far, and the second nowhere."""
     module, written, path = python_module("osd_raw_parts"), [], disk("shared")
