@@ -146,8 +146,8 @@ def _volumes() -> list[dict]:
 
 def _tagged(volumes: Sequence[Mapping]) -> dict[str, int]:
     """The number of each OSD that volumes name."""
-    tags = [volume["tags"] for volume in volumes if "ceph.osd_fsid" in volume["tags"]]
-    return {each["ceph.osd_fsid"]: int(each["ceph.osd_id"]) for each in tags}
+    tags = [volume["tags"] for volume in volumes if volume["tags"].get("ceph.osd_id", "").isdecimal()]
+    return {each["ceph.osd_fsid"]: int(each["ceph.osd_id"]) for each in tags if "ceph.osd_fsid" in each}
 
 
 def recorded(osd_id: int) -> dict[str, str | None]:

@@ -71,6 +71,16 @@ def test_a_record_that_says_nothing_is_none(host, tmp_path):
     assert (module.recorded(3), module.recorded(4)) == ({"fsid": FSID}, {"fsid": None})
 
 
+def test_a_volume_that_names_no_osd_holds_back_no_other(host):
+    """As ``ceph-volume`` makes those that are not an OSD's yet: ``create_lv`` in its api/lvm.py."""
+    module, asks, _ = host
+    tags = [{"ceph.osd_fsid": "null", "ceph.osd_id": "null"}, {"ceph.osd_fsid": OTHER, "ceph.osd_id": "4"}]
+    volumes = [{"tags": each, "slot": None} for each in tags]
+    asks |= {"disks_lvm.groups": lambda: {"/dev/sdb": {"volumes": volumes}}, "osd_names.slots": lambda *_: []}
+    assert module.numbers([FSID, OTHER]) == {FSID: 3, OTHER: 4}
+    assert module.left([FSID, OTHER]) == {FSID: 3}
+
+
 def adopted(tmp_path, number, fsid, cluster="5bd9f8f0-5f5e-4a0e-9a5e-000000000001"):
     """The folder of an OSD that others made: no record, no volume of ours."""
     folder = tmp_path / f"ceph-{number}"
