@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")
@@ -42,10 +43,12 @@ def part(osd_id: int, fsid: str, way: str, role: str, old: Mapping, new: Mapping
     """
     _back(osd_id, fsid, way, old)
     folder = DATA_DIR / f"ceph-{osd_id}"
+    slot = __salt__[f"{way}.node"](fsid, role, new[role]) if role in new else ""
+    if role in new and not slot:
+        raise CommandExecutionError(f"its new {role}, slot {new[role]}, is not on this host: is its device there?")
     if role == "wal":
         _keep(osd_id, _base(folder, old))
     __salt__["osd_record.write"](osd_id, fsid, old, role)  # from here on nothing starts the OSD
-    slot = __salt__[f"{way}.node"](fsid, role, new[role]) if role in new else ""
     if slot:
         _clear(Path(slot))
     for command in _commands(folder, role, old, new, slot):

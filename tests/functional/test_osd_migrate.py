@@ -394,6 +394,22 @@ def test_it_lies_where_it_was_planned_and_a_second_run_does_nothing(host, lies, 
     assert osd.steps == steps and osd.module.prepare(FSID) == [] and osd.module.free(FSID) == []
 
 
+@pytest.mark.parametrize("lies", [{}, {"db": OLD}])
+def test_a_new_slot_that_is_gone_again_is_not_mistaken_for_the_data_disk(host, lies):
+    """Its device was pulled, or udev has taken its name away for a moment, between prepare and the copy."""
+    osd = host(lies, TO_NEW)
+    osd.module.prepare(FSID)
+    (new,) = osd.names() - set(osd.first.values())
+    path = osd.path(new)
+    path.rename(path.with_name("away"))
+    with pytest.raises(CommandExecutionError, match="runs where it lay, its db was not moved: .* is not on this host"):
+        osd.module.together([FSID], [FSID])
+    assert osd.running and osd.whole(osd.links()) and osd.links() == osd.first and "tool" not in osd.log
+    path.with_name("away").rename(path)
+    migrate(osd)
+    assert there(osd)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("lies", "moves"), MOVES.values(), ids=MOVES)
 def test_killed_between_any_two_steps_the_same_command_goes_on(host, lies, moves):
