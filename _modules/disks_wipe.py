@@ -86,7 +86,8 @@ def inspect(device: str) -> dict:
 def _paths(disk: Mapping, disks: Sequence[Mapping]) -> list[str]:
     """The devices that are another path to a disk, as the planner has it: of the same id or WWN."""
     others = [other for other in disks if other["device"] != disk["device"]]
-    return [each["device"] for each in others if any(disk.get(key, 0) == each.get(key) for key in ("id", "wwn"))]
+    names = [(key, disk[key]) for key in ("id", "wwn") if disk.get(key)]
+    return [each["device"] for each in others if any(each.get(key) == name for key, name in names)]
 
 
 def _had(node: str) -> str | None:
