@@ -23,7 +23,7 @@ UNTOLD = (  # OSDs on logical volumes have no label: whose they are stands in LV
     "LVM does not say what lies on its physical volume: is lvm2 installed on that host, does a filter or devices file "
     "leave the disk out, does it have another path ('pvs -a' there)?"
 )
-HARMLESS = ("has partitions", "removable")  # reasons of the grain that forbid no wiping
+HARMLESS = ("has partitions", "removable", "stacked device")  # reasons of the grain that forbid no wiping
 
 
 def inspect(device: str) -> dict:

@@ -11,6 +11,9 @@ from pathlib import Path
 FORMAT = 1
 # Where the kernel and udev tell; tests point these at a machine on file.
 BLOCK, DEV, UDEV, PROC = Path("/sys/block"), Path("/dev"), Path("/run/udev/data"), Path("/proc")
+CONFIG = Path("/sys/kernel/config")
+# What the kernel exports to other hosts: nvmet, and LIO's files, open a device beside everybody else and lock nothing.
+EXPORTS = ("nvmet/subsystems/*/namespaces/*/device_path", "target/core/*/*/udev_path")
 SECTOR = 512  # /sys/class/block/*/size counts these, whatever the disk's own sector is (block/genhd.c)
 # Not disks that could carry data: memory, firmware's flash, optical, network and stacked devices.
 SKIP = ("ram", "zram", "sr", "fd", "dm-", "md", "mtd", "nbd", "rbd", "drbd", "zd")
@@ -22,13 +25,13 @@ NOBODY = re.compile(r"/wwn-0x0+$")  # of every disk that has no WWN and tells ze
 
 def ceph_disks() -> dict:
     """Return ``{ceph_disks_format: 1, ceph_disks: [...]}``; one odd disk never hides the others."""
-    mounts, swaps = _mounts(), _swaps()
+    mounts, swaps, exports = _mounts(), _swaps(), _exports()
     disks = []
     for block in sorted(BLOCK.glob("*")):
         if block.name.startswith(SKIP):
             continue
         try:
-            disk = _disk(block, mounts, swaps)
+            disk = _disk(block, mounts, swaps, exports)
         except (OSError, ValueError) as err:
             disk = {"device": f"/dev/{block.name}", "in_use": ["does not answer"], "error": str(err)}
         if disk:
@@ -36,7 +39,9 @@ def ceph_disks() -> dict:
     return {"ceph_disks_format": FORMAT, "ceph_disks": disks}
 
 
-def _disk(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) -> dict | None:
+def _disk(
+    block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str], exports: Collection[str]
+) -> dict | None:
     """Describe one whole disk; ``None`` where it is not this host's or has no medium."""
     node = DEV / block.name.replace("!", "/")
     if not node.exists():  # seen in sysfs, but not given to this host (containers share sysfs)
@@ -53,7 +58,7 @@ def _disk(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) 
         "size": size,
         "rotational": _text(block / "queue/rotational") == "1",
         "transport": transport,
-        "in_use": _in_use(block, mounts, swaps) + ["loop device"] * (transport == "loop"),
+        "in_use": _in_use(block, mounts, swaps, exports) + ["loop device"] * (transport == "loop"),
         "osds": [],
     }
     for key, value in (
@@ -140,7 +145,9 @@ def _transport(block: Path, udev: Mapping[str, str]) -> str:
     return "unknown"
 
 
-def _in_use(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]) -> list[str]:
+def _in_use(
+    block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str], exports: Collection[str]
+) -> list[str]:
     """The reasons, of the list in docs/reference/inventory.md, why this disk is not free."""
     reasons = []
     partitions = sorted(path.parent for path in block.glob("*/partition"))
@@ -149,9 +156,13 @@ def _in_use(block: Path, mounts: Mapping[str, list[str]], swaps: Collection[str]
         reasons += [f"mounted on {point}" for point in mounts.get(device, [])]
         if device in swaps:
             reasons.append("swap")
+        if part.name in exports:
+            reasons.append("exported")
         reasons += [_holder(holder) for holder in sorted(part.glob("holders/*"))]
     if partitions:
         reasons.append("has partitions")
+    if block.name.startswith("bcache"):  # its backing disks may be planned by themselves, and have the serial numbers
+        reasons.append("stacked device")
     if _text(block / "removable") == "1":
         reasons.append("removable")
     if _text(block / "ro") == "1":
@@ -189,6 +200,12 @@ def _mounts() -> dict[str, list[str]]:
             if point not in mounts.setdefault(fields[2], []):
                 mounts[fields[2]].append(point)
     return mounts
+
+
+def _exports() -> set[str]:
+    """The kernel's names of the disks and partitions that it exports to other hosts."""
+    told = [_text(path) for pattern in EXPORTS for path in CONFIG.glob(pattern)]
+    return {Path(device).resolve().name for device in told if device}
 
 
 def _swaps() -> set[str]:

@@ -26,7 +26,7 @@ def grain(grain_module):
 def machine(tmp_path_factory):
     """The machine on file: where the grain finds its kernel's files."""
     root = tmp_path_factory.mktemp("machine")
-    places = {name: root / name.lower() for name in ("BLOCK", "DEV", "UDEV", "PROC")}
+    places = {name: root / name.lower() for name in ("BLOCK", "DEV", "UDEV", "PROC", "CONFIG")}
     mounts, swaps = [], ["Filename Type Size Used Priority"]
     for name, disk in MACHINE.items():
         for key, value in disk["sys"].items():
@@ -37,6 +37,8 @@ def machine(tmp_path_factory):
             lines = [f"E:{key}={value}" for key, value in disk["udev"]["E"].items()]
             lines += [f"S:{link}" for link in disk["udev"]["S"]]
             write(places["UDEV"] / f"b{disk['sys']['dev']}", "\n".join(lines))
+        for key, value in disk.get("config", {}).items():
+            write(places["CONFIG"] / key, value)
         for device, points in disk.get("mounts", {}).items():
             mounts += [f"1 2 {device} / {point.replace(' ', chr(92) + '040')} rw - ext4 x rw" for point in points]
         swaps += [f"/dev/{name} partition 1 0 -2"] * disk.get("swap", 0)
