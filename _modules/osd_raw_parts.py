@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 import halocline
@@ -37,7 +38,13 @@ def remove(disk: str, numbers: Sequence[int]) -> bool:
 
         salt 'osdnode1' osd_raw_parts.remove /dev/sdc '[3, 4]'
     """
-    parts = {part["number"]: part for part in __salt__["disks.partitions"](disk)["partitions"]}
+    table = __salt__["disks.partitions"](disk) or {"partitions": []}
+    parts = {part["number"]: part for part in table["partitions"]}
+    if lost := sorted(set(numbers) - parts.keys()):
+        raise CommandExecutionError(
+            f"{disk}: partition {', '.join(map(str, lost))} is not in its table, or that cannot be read at the moment: "
+            "nothing was taken away; look at 'dmesg' there, and type the same again"
+        )
     for node in (SLOTS / parts[number]["uuid"] for number in numbers):
         if node.exists():  # the kernel may have let go of it already
             halocline.unused(node)
@@ -101,14 +108,15 @@ def _whole(partition: Path) -> str:
 
 def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:
     """Add partitions in free space; a disk's first ones bring the table, with this cluster's GUID."""
-    number = max((part["number"] for part in table["partitions"]), default=0)
+    taken = {part["number"] for part in table["partitions"]}
+    numbers = (number for number in count(1) if number not in taken)
     command = ["sgdisk"]
     if not table["guid"]:
         _bare(disk)
         command += ["--clear", f"--disk-guid={__salt__['osd_names.table_guid'](disk)}"]
     free = __salt__["osd_space.between_partitions"](__salt__["disks_kernel.identity"](disk)["size"], table)
     for fsid, role, part in new:
-        number += 1
+        number = next(numbers)
         start = __salt__["osd_space.place"](free, part["size"])
         if start is None:
             raise CommandExecutionError(f"{disk} has no room for the {role} of OSD {fsid}")

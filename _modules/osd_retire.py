@@ -14,6 +14,7 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 300  # seconds one command may take: of dozens of OSDs that stop at once
 DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")
+SLOTS = Path("/dev/disk/by-partuuid")
 
 
 def stop(osd_id: int, fsid: str) -> dict[str, str]:
@@ -197,7 +198,7 @@ def free(osd_id: int, place: Mapping | None = None) -> dict[str, list[str]]:
     for disk in sorted(__salt__["disks_kernel.in_use"]()):
         if __salt__["osd_guard.gone"](disk):
             continue
-        table = __salt__["disks.partitions"](disk) or {"partitions": []}
+        table = __salt__["disks.partitions"](disk) or _no_table(disk, osd_id, fsid)
         parts = [part for part in table["partitions"] if part["name"] == fsid and __salt__["osd_names.ours"](part)]
         numbers = [part["number"] for part in parts if __salt__["osd_names.role"](part) != "data"]
         if numbers:
@@ -212,6 +213,17 @@ def free(osd_id: int, place: Mapping | None = None) -> dict[str, list[str]]:
     # Last: whatever interrupts this, the next run finds by the record what is left.
     (RECORDS / str(osd_id)).unlink(missing_ok=True)
     return {"freed": freed}
+
+
+def _no_table(disk: str, osd_id: int, fsid: str) -> dict[str, list]:
+    """A table without partitions; raises where the kernel knows a slot of the OSD there, so that a read failed."""
+    slots = [SLOTS / slot for role in ("db", "wal") for slot in __salt__["osd_names.slots"](fsid, role)]
+    if disk in [__salt__["disks_kernel.holder"](str(slot)) for slot in slots if slot.exists()]:
+        raise CommandExecutionError(
+            f"{disk} carries a slot of osd.{osd_id}, and its table cannot be read at the moment: what is left of the OSD "
+            "stays; look at 'dmesg' there, and type the same again"
+        )
+    return {"partitions": []}
 
 
 def _run(command: Sequence[str]) -> None:

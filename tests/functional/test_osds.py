@@ -405,6 +405,34 @@ def test_slots_are_told_to_sgdisk_in_bytes(python_module, monkeypatch, disk):
     assert f"--new=2:{31 * 1024}K:+{40 * 1024}K" in written
 
 
+def test_numbers_of_partitions_that_went_are_given_again(python_module, monkeypatch, disk):
+    """A table has 128: a DB device whose OSDs were replaced a hundred times took no more, with room on it."""
+    module, written = python_module("osd_raw_parts"), []
+    table = [{"number": number, "start": number * 10 * MIB, "size": 10 * MIB} for number in (1, 3, 128)]
+    asked = {
+        "disks_kernel.identity": lambda _: {"size": 10_000 * MIB},
+        "osd_space.between_partitions": python_module("osd_space").between_partitions,
+        "osd_space.place": python_module("osd_space").place,
+        "osd_names.partition_type": lambda role: role,
+    }
+    monkeypatch.setattr(module, "__salt__", asked)
+    monkeypatch.setattr(module, "_run", lambda command, **_: written.extend(command))
+    part = {"disk": disk("db"), "partuuid": "2", "size": 10 * MIB}
+    module._add(part["disk"], {"guid": "g", "partitions": table}, [(UUIDS[0], "db", part), (UUIDS[1], "db", part)])
+    assert [word.split(":")[0] for word in written if word.startswith("--new")] == ["--new=2", "--new=4"]
+
+
+@pytest.mark.parametrize("table", [None, {"guid": "g", "partitions": []}])
+def test_nothing_is_taken_from_a_table_that_cannot_be_read(python_module, monkeypatch, disk, table):
+    module, path = python_module("osd_raw_parts"), disk("db")
+    Path(path).write_bytes(b"x" * MIB)
+    monkeypatch.setattr(module, "__salt__", {"disks.partitions": lambda _: table})
+    monkeypatch.setattr(module, "_run", lambda *words, **_: pytest.fail(f"ran {words}"))
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="nothing was taken away"):
+        module.remove(path, [3])
+    assert Path(path).read_bytes() == b"x" * MIB
+
+
 def test_the_master_is_told_of_each_osd_that_is_through(python_module, monkeypatch):
     """In any order, made or failed: how many of how many, from none on."""
     osd, answers, told = python_module("osd"), {"a": 3, "b": "no space", "c": 4}, []

@@ -144,6 +144,24 @@ def test_no_slot_is_freed_while_the_cluster_has_the_osd(host):
     assert module.left([FSID, OTHER]) == {} and module.free(3) == {"freed": []}
 
 
+def test_a_slot_whose_table_cannot_be_read_now_keeps_the_record_that_names_it(host, tmp_path):
+    """Without the record nobody finds the slot again: its place on the DB device would be taken for good."""
+    module, asks, _ = host
+    (tmp_path / "db-slot").touch()
+    asks |= {
+        "disks_kernel.in_use": lambda: {"/dev/sda": [], "/dev/sdb": []},
+        "disks_kernel.holder": lambda slot: "/dev/sdb",
+        "disks.partitions": lambda disk: None,
+        "osd_names.slots": lambda fsid, role: [f"{role}-slot", f"{role}-second"],
+    }
+    with LoaderModuleMock({module: {"SLOTS": tmp_path, "__salt__": asks}}):
+        with pytest.raises(CommandExecutionError, match="/dev/sdb carries a slot of osd.3, and its table cannot be"):
+            module.free(3)
+        assert module.recorded(3) == {"fsid": FSID}
+        asks["disks.partitions"] = lambda disk: {"partitions": []}
+        assert module.free(3) == {"freed": []} and module.recorded(3) == {"fsid": None}
+
+
 def test_volumes_that_are_left_are_found_and_the_data_alone_is_not(host):
     module, asks, _ = host
     tags = {"ceph.osd_fsid": OTHER, "ceph.osd_id": "4"}
