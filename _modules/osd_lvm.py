@@ -11,7 +11,6 @@ from pathlib import Path
 import halocline
 from salt.exceptions import CommandExecutionError
 
-DATA_DIR = Path("/var/lib/ceph/osd")
 LIMIT = 900  # seconds one call of ceph-volume may take: dmcrypt on three devices is slow
 
 
@@ -133,14 +132,9 @@ def _opened(osd: Mapping, groups: Mapping) -> bool:
 
 
 def _take_back(osd: Mapping, groups: Mapping) -> None:
-    """Undo what an interrupted run did on this host: crypt devices, folder; volumes made anew."""
-    tags = _volumes(osd, groups)["data"]["tags"]
-    if "ceph.osd_id" in tags:
-        folder = DATA_DIR / f"ceph-{tags['ceph.osd_id']}"
-        if folder.is_mount():
-            halocline.run(["umount", str(folder)])
-        if folder.exists():
-            folder.rmdir()
+    """Undo what an interrupted run did on this host: crypt devices closed, volumes made anew. Its folder went with its
+    number: who has that by now has the folder, too.
+    """
     for volume in _volumes(osd, groups).values():
         __salt__["osd_lvm_parts.close"](volume)
         halocline.run(["lvremove", "--quiet", "--yes", volume["path"]])

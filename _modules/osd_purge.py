@@ -95,10 +95,8 @@ def release(fsid: str) -> list[str]:
     gone = []
     for osd in own:
         folder = DATA / f"ceph-{osd['id']}"
-        if folder.is_mount():
-            halocline.run(["umount", str(folder)], limit=LIMIT)
-        if folder.exists():
-            shutil.rmtree(folder)
+        if folder.is_symlink() or folder.exists():
+            __salt__["osd_record.vacate"](folder)
             gone.append(str(folder))
     for group in __salt__["disks_lvm.groups"]().values():
         for volume in group["volumes"]:

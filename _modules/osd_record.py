@@ -5,6 +5,7 @@ truth about where an OSD's DB and WAL are: whatever a profile says, these slots 
 one only while it is being moved; else the tags of its volumes say it, which ``ceph-volume`` reads when it starts it.
 """
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from salt.exceptions import CommandExecutionError
 RECORDS = Path("/etc/ceph/osd-devices")
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
 MOVING = "moving"
+LIMIT = 300  # seconds until a folder is unmounted: that of an OSD that others made may be a file system
 ROLES = {link: role for role, link in LINKS.items()}
 
 
@@ -115,3 +117,21 @@ def write(osd_id: int, fsid: str, slots: Mapping[str, str], moving: str | None =
     lines = [f"fsid {fsid}", *([f"{MOVING} {moving}"] if moving else [])]
     lines += [f"{LINKS[role]} {name}" for role, name in sorted(slots.items())]
     halocline.write(RECORDS / str(osd_id), "\n".join(lines) + "\n")
+
+
+def vacate(folder: str | Path) -> None:
+    """Take an OSD's folder away, and nothing of what is mounted there, however often, or to which it is a link.
+
+    folder
+        The folder of an OSD that is stopped.
+
+    CLI Example: for ``osd_retire.free``.
+    """
+    folder = Path(folder)
+    if folder.is_symlink():
+        folder.unlink()
+        return
+    while folder.is_mount():
+        halocline.run(["umount", str(folder)], limit=LIMIT)
+    if folder.exists():
+        shutil.rmtree(folder)

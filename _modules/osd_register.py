@@ -19,6 +19,7 @@ from salt.exceptions import CommandExecutionError
 
 CLIENT = halocline_monitors.Client("client.bootstrap-osd", "/var/lib/ceph/bootstrap-osd/ceph.keyring", 60, 120)
 OLD, NEW = (1, 16), (2, 32)  # of a key: its type and its random bytes, of the ciphers aes and aes256k
+DATA_DIR = Path("/var/lib/ceph/osd")
 KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the making, its key
 
 
@@ -163,7 +164,8 @@ def unknown(fsids: Sequence[str]) -> list[str]:
 
 
 def forget(fsid: str) -> bool:
-    """Take back what an interrupted run registered: number and keys. Return whether there was anything.
+    """Take back what an interrupted run registered: number and keys, and what it mounted on the number's folder before
+    another OSD may have that. Return whether there was anything.
 
     ``osd purge-new`` refuses an OSD that was ever started: its data may be wanted. Such a one was made, whatever an
     interrupted run left as its mark.
@@ -176,6 +178,9 @@ def forget(fsid: str) -> bool:
     if _began(known):
         (KEYS / f"{fsid}.begun").unlink(missing_ok=True)
         raise _ran(known["osd"])
+    folder = DATA_DIR / f"ceph-{known['osd']}"
+    if folder.is_mount():
+        __salt__["osd_record.vacate"](folder)
     words = ["ceph", *CLIENT.options(), "osd", "purge-new", str(known["osd"]), "--yes-i-really-mean-it"]
     halocline.run(words, limit=CLIENT.limit)
     return True

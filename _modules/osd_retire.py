@@ -4,7 +4,6 @@ daemon is stopped, then its slots are freed, never before the cluster has let go
 Its data disk is left as it is: that is pulled, or wiped by a command of its own (``salt-run disk.wipe``).
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -204,11 +203,7 @@ def free(osd_id: int, place: Mapping | None = None) -> dict[str, list[str]]:
         if numbers:
             __salt__["osd_raw_parts.remove"](disk, numbers)
             freed += [f"partition {number} of {disk}" for number in numbers]
-    folder = DATA_DIR / f"ceph-{osd_id}"
-    if folder.is_mount():
-        _run(["umount", str(folder)])
-    if folder.exists():
-        shutil.rmtree(folder)
+    __salt__["osd_record.vacate"](DATA_DIR / f"ceph-{osd_id}")
     freed += __salt__["osd_lvm_parts.remove"](fsid)
     # Last: whatever interrupts this, the next run finds by the record what is left.
     (RECORDS / str(osd_id)).unlink(missing_ok=True)
@@ -220,7 +215,7 @@ def _no_table(disk: str, osd_id: int, fsid: str) -> dict[str, list]:
     slots = [SLOTS / slot for role in ("db", "wal") for slot in __salt__["osd_names.slots"](fsid, role)]
     if disk in [__salt__["disks_kernel.holder"](str(slot)) for slot in slots if slot.exists()]:
         raise CommandExecutionError(
-            f"{disk} carries a slot of osd.{osd_id}, and its table cannot be read at the moment: what is left of the OSD "
+            f"{disk} carries a slot of osd.{osd_id}, and its table cannot be read at the moment: what is left of it "
             "stays; look at 'dmesg' there, and type the same again"
         )
     return {"partitions": []}

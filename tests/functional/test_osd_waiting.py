@@ -113,6 +113,7 @@ def retire(python_module, kept, tmp_path):
     asks = {
         "disks_lvm.groups": dict,
         "osd_record.read": lambda: {FSIDS[3]: {"id": 3}} if (tmp_path / "records/3").exists() else {},
+        "osd_record.vacate": python_module("osd_record").vacate,
         "osd_register.known": lambda fsid: False,
         "disks_kernel.in_use": lambda: {"/dev/sda": [], "/dev/sdb": []},
         "osd_guard.gone": lambda disk: "cannot be read" if disk == "/dev/sda" else None,

@@ -629,6 +629,46 @@ def test_a_closed_osd_that_ran_keeps_its_volumes_when_it_is_purged_after_the_ref
             module.make(osd)
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["registered", "forgotten when it was killed"])
+def test_a_number_is_given_up_only_when_its_folder_is_free(python_module, monkeypatch, tmp_path, known):
+    """OSDs are made side by side: one of them may have the number at once, and its folder, too."""
+    module, register, record = (python_module(f"osd_{name}") for name in ("lvm", "register", "record"))
+    cluster, ran, mounted = [{"osd": 3, "uuid": "a", "state": ["exists", "new"]}] * known, [], ["mount"]
+    (tmp_path / "ceph-3").mkdir()
+    volume = {"slot": "s", "tags": {"ceph.osd_fsid": "a", "ceph.osd_id": "3"}, "uuid": "u", "path": "/dev/vg/lv"}
+    monkeypatch.setattr(register, "DATA_DIR", tmp_path)
+    monkeypatch.setattr(register, "KEYS", tmp_path / "new")
+    monkeypatch.setattr(register, "_dump", lambda: cluster)
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == tmp_path / "ceph-3" and bool(mounted))
+
+    def run(words, **_):
+        ran.append(next(word for word in words if word in ("umount", "purge-new", "lvremove", "prepare")))
+        if "umount" in words:
+            mounted.pop()
+        if "prepare" in words:
+            raise InterruptedError
+
+    asked = {f"osd_register.{name}": getattr(register, name) for name in ("marked", "known", "begin", "forget")}
+    asked |= {
+        "osd_record.settled": lambda fsid: None,
+        "osd_record.vacate": record.vacate,
+        "disks_label.read": lambda node: None,
+        "disks_lvm.groups": lambda: {"/dev/sdx": {"volumes": [volume]}},
+        "osd_lvm_parts.close": lambda volume: None,
+        "osd_lvm_parts.make": lambda osds: [],
+        "osd_names.path": lambda *_: "/dev/vg/lv",
+    }
+    for each in (module, register):
+        monkeypatch.setattr(each, "__salt__", asked)
+    for each in (module, register, record):
+        monkeypatch.setattr(each.halocline, "run", run)
+    osd = {"fsid": "a", "parts": {"data": {"partuuid": "s", "disk": "/dev/sdx"}}, "dmcrypt": False, "class": None}
+    register.begin("a")
+    with pytest.raises(InterruptedError):
+        module.make(osd)
+    assert ran == [*["umount", "purge-new"] * known, "lvremove", "prepare"]
+
+
 @pytest.fixture
 def moved(storage, python_module, monkeypatch, tmp_path):
     """A function: the plan of an OSD whose DB is planned on ``old``, to move to ``new``, and whose record says so."""

@@ -219,6 +219,7 @@ def osds(python_module, tmp_path, monkeypatch):
         "osd_names.pv_uuid": "pv-{}".format,
         "osd_names.slots": lambda fsid, role: [f"slot-{fsid}", "second"],
         "osd_record.read": record.read,
+        "osd_record.vacate": record.vacate,
         "daemons_retire.running": retire.running,
         "osd_lvm_parts.close": lambda volume: host.closed.append(volume["name"]),
     }
@@ -266,6 +267,16 @@ def test_its_own_osds_are_stopped_and_let_go_of_and_no_others(osds, tmp_path):
     assert f"ceph-volume@simple-2-{TWO}" in [word for command in systemd.ran for word in command]
     assert host.left() == ["ceph-3", "ceph-4"] and not (tmp_path / "sbin").exists()
     assert module.release(FSID) == []  # its volumes still name osd.2: nothing is left to do
+
+
+def test_the_folder_that_is_a_link_goes_without_its_target(osds, tmp_path):
+    module, _, host, _ = osds
+    folder, elsewhere = host.data / "ceph-2", tmp_path / "elsewhere"
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    module.stop(FSID)
+    assert str(folder) in module.release(FSID)
+    assert not folder.is_symlink() and (elsewhere / "ceph_fsid").exists()
 
 
 def test_a_host_that_is_told_of_another_cluster_keeps_its_osds(osds):

@@ -27,6 +27,7 @@ def host(python_module, tmp_path):
         "disks_lvm.groups": dict,
         "osd_plan.osds": list,
         "osd_record.read": record.read,
+        "osd_record.vacate": record.vacate,
         "osd_register.known": lambda fsid: False,
         "disks_kernel.in_use": dict,
         "osd_lvm_parts.remove": lambda fsid: [],
@@ -109,6 +110,27 @@ def test_an_adopted_osd_leaves_by_its_folder_and_its_disk_is_not_written_to(host
         ]
         assert module.free(7) == {"freed": []} and not folder.exists()
         assert module.left([OTHER]) == {} and module.free(7) == {"freed": []}
+
+
+def test_what_is_mounted_on_an_osds_folder_and_where_it_leads_keeps_what_it_holds(python_module, tmp_path, monkeypatch):
+    """The folder of an OSD of ceph-disk's is its data partition, which may be mounted there twice."""
+    record, folder, mounts = python_module("osd_record"), tmp_path / "ceph-7", ["first", "second"]
+    (folder / "keyring").mkdir(parents=True)
+
+    def run(words, **_):
+        assert words == ["umount", str(folder)] and (folder / "keyring").exists()
+        mounts.pop()
+
+    with monkeypatch.context() as played:
+        played.setattr(type(folder), "is_mount", lambda path: path == folder and bool(mounts))
+        played.setattr(record.halocline, "run", run)
+        record.vacate(folder)
+    assert mounts == [] and not folder.exists()
+    elsewhere = adopted(tmp_path, 8, OTHER)
+    folder.symlink_to(elsewhere)
+    record.vacate(folder)
+    record.vacate(folder)
+    assert not folder.is_symlink() and (elsewhere / "fsid").exists()
 
 
 def test_the_folder_of_another_clusters_osd_is_no_osd_of_ours(host, tmp_path):
