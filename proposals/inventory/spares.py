@@ -12,6 +12,7 @@ from proposals.text.notes import several
 from proposals.text.sizes import both
 
 KEY = "hot_spares"
+BY_ID = "/dev/disk/by-id/"
 REASON = f"{RESERVED}hot spare"
 
 
@@ -31,7 +32,7 @@ def reserve(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -
     spares
         Disks by minion or glob, each by its serial, WWN or stable name.
     """
-    return {minion: _reserved(host, _names(minion, spares)) for minion, host in hosts.items()}
+    return {minion: _reserved(host, _names(minion, host, spares)) for minion, host in hosts.items()}
 
 
 def notes(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> list[str]:
@@ -40,7 +41,10 @@ def notes(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> 
     for pattern, named in sorted(spares.items()):
         among = {minion: _disks(host) for minion, host in sorted(hosts.items()) if fnmatchcase(minion, pattern)}
         for name in named:
-            found = [(minion, disk) for minion, disks in among.items() for disk in disks if name in _called(disk)]
+            meant = {minion: _meant([name], disks) for minion, disks in among.items()}
+            found = [
+                (minion, disk) for minion, disks in among.items() for disk in disks if meant[minion] & _called(disk)
+            ]
             if not found:
                 where = several(list(among)) if among else f"no host is called {shown(pattern)}"
                 lines.append(f"{KEY}: discovery saw no disk {shown(name)} ({where})")
@@ -54,7 +58,7 @@ def notes(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> 
 
 def offered(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each spare of a host that nothing lies on."""
-    names = _names(minion, spares)
+    names = _names(minion, host, spares)
     return [
         f"  {disk['id']} ({both(disk.get('size') or 0)}, {'rotating' if disk.get('rotational') else 'flash'}, "
         f"serial {disk.get('serial') or 'unknown'})"
@@ -63,8 +67,25 @@ def offered(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> 
     ]
 
 
-def _names(minion: str, spares: Mapping[str, Sequence[str]]) -> set[str]:
-    return {name for pattern, named in spares.items() if fnmatchcase(minion, pattern) for name in named}
+def _names(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> set[str]:
+    named = [name for pattern, listed in spares.items() if fnmatchcase(minion, pattern) for name in listed]
+    return _meant(named, _disks(host)) if named else set()
+
+
+def _meant(named: Sequence[str], disks: Sequence[Mapping]) -> set[str]:
+    """Names of disks, and for those that discovery did not keep the serials and WWNs in them: udev makes several."""
+    others = {name for name in named if name.startswith(BY_ID)}
+    others -= {str(disk.get("id")) for disk in disks} if others else set()
+    return {*named, *(part for name in others for part in _parts(name.removeprefix(BY_ID)))}
+
+
+def _parts(name: str) -> set[str]:
+    """What may be a serial or WWN in a name of udev's (rules.d/60-persistent-storage): MODEL_SERIAL, with a namespace's
+    number behind, where there is one; a WWN behind ``wwn-``, ``nvme-`` and, without its 0x, ``scsi-3``."""
+    kind, _, told = name.partition("-")
+    ends = [told, *([told.rpartition("_")[0]] if kind == "nvme" else [])]
+    parts = {end.split("_", cut)[-1] for end in ends for cut in range(end.count("_") + 1)}
+    return {*parts, *([f"0x{told[1:]}"] if kind == "scsi" else [])} - {""}
 
 
 def _disks(host: Mapping) -> list[Mapping]:
@@ -75,7 +96,8 @@ def _disks(host: Mapping) -> list[Mapping]:
 
 def _called(disk: Mapping) -> set[str]:
     """What a disk may be called by; never the kernel's name, which another one has after the next boot."""
-    return {str(disk[key]) for key in ("id", "serial", "wwn") if disk.get(key)}
+    names = {str(disk[key]) for key in ("id", "serial", "wwn") if disk.get(key)}
+    return names | {name.replace(" ", "_") for name in names}  # as udev writes a serial in a name
 
 
 def _reserved(host: Mapping, names: set[str]) -> Mapping:

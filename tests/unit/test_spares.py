@@ -129,6 +129,26 @@ def test_spares_that_are_none_are_told():
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["ata-ST6000NM0115_ZAD0", "wwn-0x5000c500a1b2c3d4", "scsi-35000c500a1b2c3d4", "scsi-SATA_ST6000NM0115_ZAD0"]
+)
+def test_a_spare_is_one_by_any_of_its_names_that_udev_makes(name):
+    """Discovery keeps one of them; ``ls /dev/disk/by-id`` shows them all."""
+    serial = disk("ZAD0", id="/dev/disk/by-id/wwn-0x5000c500a1b2c3d4", wwn="0x5000c500a1b2c3d4")
+    hosts_ = {"osdnode1": {"ceph_disks": [serial, disk("xZAD0"), disk("ZAD01"), {"id": "/dev/disk/by-id/x"}]}}
+    setting = {"osdnode1": [f"/dev/disk/by-id/{name}"]}
+    kept = spares.reserve(hosts_, setting)["osdnode1"]["ceph_disks"]
+    assert [each.get("in_use") for each in kept] == [["reserved: hot spare"], [], [], None]
+    assert spares.notes(hosts_, setting) == [] and len(spares.offered("osdnode1", hosts_["osdnode1"], setting)) == 1
+
+
+def test_a_spare_is_one_by_the_name_that_its_namespace_has():
+    nvme = disk("S1", id="/dev/disk/by-id/nvme-eui.0025", wwn="eui.0025")
+    for name in ("nvme-eui.0025", "nvme-SAMSUNG_S1", "nvme-SAMSUNG_S1_1"):
+        kept = spares.reserve({"a": {"ceph_disks": [nvme]}}, {"a": [f"/dev/disk/by-id/{name}"]})
+        assert kept["a"]["ceph_disks"][0]["in_use"] == ["reserved: hot spare"], name
+
+
 def test_a_host_is_offered_its_own_free_spares():
     setting = {"osdnode*": ["A1", "A2", "A3", "0x5000c500a1b2c3d4"]}
     assert spares.offered("osdnode1", HOSTS["osdnode1"], setting) == [
