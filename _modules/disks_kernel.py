@@ -18,9 +18,9 @@ def partition_nodes(device: str) -> list[str]:
 
         salt 'osdnode1' disks_kernel.partition_nodes /dev/sdc
     """
-    block = BLOCK / Path(device).resolve().name
+    block = _block(device)
     numbered = ((int(number.read_text()), number.parent.name) for number in block.glob("*/partition"))
-    return [f"/dev/{name}" for _, name in sorted(numbered)]
+    return [_node(name) for _, name in sorted(numbered)]
 
 
 def offset(device: str) -> int:
@@ -32,7 +32,7 @@ def offset(device: str) -> int:
 
         salt 'osdnode1' disks_kernel.offset /dev/sdc1
     """
-    start = BLOCK / Path(device).resolve().name / "start"
+    start = _block(device) / "start"
     return int(start.read_text()) * 512 if start.exists() else 0
 
 
@@ -45,7 +45,7 @@ def holder(partition: str) -> str:
 
         salt 'osdnode1' disks_kernel.holder /dev/sdc1
     """
-    return f"/dev/{(BLOCK / Path(partition).resolve().name).resolve().parent.name}"
+    return _node(_block(partition).resolve().parent.name)
 
 
 def size(device: str) -> int:
@@ -57,7 +57,7 @@ def size(device: str) -> int:
 
         salt 'osdnode1' disks_kernel.size /dev/sdc1
     """
-    return int((BLOCK / Path(device).resolve().name / "size").read_text()) * 512
+    return int((_block(device) / "size").read_text()) * 512
 
 
 def identity(device: str) -> dict:
@@ -69,7 +69,7 @@ def identity(device: str) -> dict:
 
         salt 'osdnode1' disks_kernel.identity /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
     """
-    block = BLOCK / Path(device).resolve().name
+    block = _block(device)
     serial = None
     database = UDEV / f"b{(block / 'dev').read_text().strip()}"
     if database.exists():
@@ -113,3 +113,13 @@ def held(device: str) -> str | None:
     except OSError as err:
         return f"cannot be opened alone: {err.strerror}"
     return None
+
+
+def _block(device: str) -> Path:
+    """Where sysfs tells of a disk or partition: a slash in its name is an exclamation mark there."""
+    return BLOCK / str(Path(device).resolve()).removeprefix("/dev/").replace("/", "!")
+
+
+def _node(name: str) -> str:
+    """The device node of a disk or partition, by its name in sysfs."""
+    return f"/dev/{name.replace('!', '/')}"

@@ -14,7 +14,6 @@ import halocline
 SECRET = "ceph.cephx_lockbox_secret"  # a tag that ceph-volume puts on encrypted OSDs; never returned
 QUICK = 10  # seconds, as for one disk
 LIMIT = 60  # seconds where device-mapper is asked too
-SYS = Path("/sys/class/block")
 # --readonly: takes no lock and writes nothing, also while another command holds one; knows not what is open (pvs(8)).
 SEGMENTS = ("--segments", "--readonly")
 COLUMNS = "pv_name,pe_start,vg_extent_size,pvseg_start,pvseg_size,vg_name,lv_name,lv_size,lv_tags"
@@ -150,7 +149,5 @@ def _begun(name: str, slot: str | None, place: Mapping) -> dict | None:
 
 def _disk(device: str) -> tuple[str, int]:
     """The whole disk that a physical volume is on, and where on it that begins, in bytes."""
-    block = SYS / Path(device).resolve().name
-    if not (block / "partition").exists():
-        return str(Path(device).resolve()), 0
-    return str(Path("/dev") / block.resolve().parent.name), int((block / "start").read_text()) * 512
+    start = __salt__["disks_kernel.offset"](device)
+    return (__salt__["disks_kernel.holder"](device), start) if start else (str(Path(device).resolve()), 0)

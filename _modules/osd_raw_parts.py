@@ -94,16 +94,11 @@ def _alone(disk: str, new: Sequence[Planned]) -> None:
     one name the kernel would find either."""
     for fsid, role, part in new:
         slot = SLOTS / part["partuuid"]
-        if slot.exists() and (other := _whole(slot)) != Path(disk).resolve().name:
+        if slot.exists() and (other := __salt__["disks_kernel.holder"](str(slot))) != str(Path(disk).resolve()):
             raise CommandExecutionError(
-                f"the {role} of OSD {fsid} is planned on {disk} and lies on /dev/{other} already: take /dev/{other} "
+                f"the {role} of OSD {fsid} is planned on {disk} and lies on {other} already: take {other} "
                 "out of this host, and run the stage again"
             )
-
-
-def _whole(partition: Path) -> str:
-    """The kernel's name of the disk that a partition is on."""
-    return (Path("/sys/class/block") / partition.resolve().name).resolve().parent.name
 
 
 def _add(disk: str, table: Mapping, new: Sequence[Planned]) -> None:

@@ -83,6 +83,25 @@ def test_what_is_no_partition_below_a_disk_is_not_taken_for_one(seen, machine, p
     assert seen["mmcblk0"]["in_use"] == ["has partitions"]
 
 
+def test_a_disk_whose_name_has_a_slash_is_found_by_it(machine, python_module, tmp_path):
+    """The kernel writes it with an exclamation mark in sysfs: its partitions, and OSDs on them, were not seen."""
+    kernel, lvm, block = python_module("disks_kernel"), python_module("disks_lvm"), tmp_path / "class"
+    disk = tmp_path / "devices/etherd!e0.0"
+    for key, value in {"size": 9, "dev": "152:0", "etherd!e0.0p1/partition": 1, "etherd!e0.0p1/start": 4}.items():
+        write(disk / key, value)
+    block.mkdir()
+    (block / disk.name).symlink_to(disk)
+    (block / "etherd!e0.0p1").symlink_to(disk / "etherd!e0.0p1")
+    with LoaderModuleMock({kernel: {"BLOCK": block, "UDEV": tmp_path}}):
+        assert kernel.identity("/dev/etherd/e0.0") == {"size": 9 * 512, "serial": None}
+        assert kernel.partition_nodes("/dev/etherd/e0.0") == ["/dev/etherd/e0.0p1"]
+        assert kernel.holder("/dev/etherd/e0.0p1") == "/dev/etherd/e0.0"
+        asks = {f"disks_kernel.{name}": getattr(kernel, name) for name in ("holder", "offset")}
+        with LoaderModuleMock({lvm: {"__salt__": asks}}):
+            assert lvm._disk("/dev/etherd/e0.0p1") == ("/dev/etherd/e0.0", 2048)
+            assert lvm._disk("/dev/etherd/e0.0") == ("/dev/etherd/e0.0", 0)
+
+
 def test_a_wwn_of_zeros_is_none(seen):
     assert "wwn" not in seen["sdl"]
 

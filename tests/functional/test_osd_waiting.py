@@ -161,13 +161,12 @@ def test_volumes_of_a_disk_that_cannot_be_read_stay(python_module):
         assert module.remove(FSIDS[0]) == ["volume vg-/dev/sdb/db"]
 
 
-def test_no_slot_is_made_twice(python_module, tmp_path, monkeypatch):
+def test_no_slot_is_made_twice(python_module, tmp_path):
     """The device that died is still in the host: the kernel would find the wrong one of two equal names."""
     module = python_module("osd_raw_parts")
     (tmp_path / "slot").touch()
     slot, ran = (FSIDS[0], "db", {"partuuid": "slot", "size": 1 << 30, "disk": "/dev/sdy"}), []
-    asks = {"disks.partitions": lambda disk: None}
-    monkeypatch.setattr(module, "_whole", lambda slot: "sdx")
+    asks = {"disks.partitions": lambda disk: None, "disks_kernel.holder": lambda slot: "/dev/sdx"}
     with LoaderModuleMock({module: {"__salt__": asks, "SLOTS": tmp_path, "_run": ran.append}}):
         osd = {"fsid": FSIDS[0], "parts": {"db": slot[2]}}
         with pytest.raises(CommandExecutionError, match="lies on /dev/sdx already: take /dev/sdx out of this host"):
