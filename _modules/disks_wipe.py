@@ -28,13 +28,13 @@ HARMLESS = ("has partitions", "removable", "stacked device")  # reasons of the g
 
 def inspect(device: str) -> dict:
     """Return what a disk is and holds: ``{device, id, size, serial, in_use, signatures, partitions, contents, group,
-    volumes, osds, fsids}``.
+    spans, volumes, osds, fsids}``.
 
     ``in_use`` tells why it must not be wiped. ``contents`` are the signatures in its partitions, but for those of which
     ``osds`` and ``volumes`` tell. ``group`` is the volume group that would go with the disk: one on no
-    other disk, of volumes of OSDs alone, which nothing has open; ``volumes`` what else LVM keeps there. ``osds`` are
-    the BlueStore labels on it, those of DBs and WALs with the cluster that the data label beside them names; ``fsids``
-    every OSD that it may belong to. Only reads.
+    other disk, of volumes of OSDs alone, which nothing has open; ``spans`` one that has other disks, too; ``volumes``
+    what else LVM keeps there. ``osds`` are the BlueStore labels on it, those of DBs and WALs with the cluster that the
+    data label beside them names; ``fsids`` every OSD that it may belong to. Only reads.
 
     device
         Its stable name or the kernel's; a whole disk.
@@ -51,6 +51,8 @@ def inspect(device: str) -> dict:
     if disk is None:
         listed = ", ".join(disk["device"] for disk in host["ceph_disks"])
         raise CommandExecutionError(f"{device} is not a disk of this host; it has {listed}")
+    if "error" in disk:
+        raise CommandExecutionError(f"{device} does not answer: {disk['error']}; nothing can be written to it")
     content = host["inspected"].get(node, {})
     labels = [osd for other in host["inspected"].values() for osd in other["osds"]]
     clusters = {osd["fsid"]: osd["cluster"] for osd in labels if osd.get("cluster")}
@@ -59,7 +61,8 @@ def inspect(device: str) -> dict:
     inside = [] if content.get("error") else [name for part in nodes for name in __salt__["disks.signatures"](part)]
     table = __salt__["disks.partitions"](node) or {"partitions": []}
     named = [part["name"] for part in table["partitions"] if _is_uuid(part["name"])]
-    group = _group(node, content)
+    known = __salt__["disks_lvm.groups"]()
+    group = _group(known.get(node), content)
     harmless = (*HARMLESS, f"LVM member of {group}")
     in_use = [reason for reason in disk["in_use"] if reason not in harmless]
     held = None if group else __salt__["disks_kernel.held"](node)
@@ -77,6 +80,7 @@ def inspect(device: str) -> dict:
         "partitions": nodes,
         "contents": sorted(set(inside) - TOLD),
         "group": group,
+        "spans": next((known[on]["group"] for on in (node, *nodes) if on in known and not known[on]["alone"]), None),
         "volumes": content.get("volumes", []),
         "osds": osds,
         "fsids": sorted({*(osd["fsid"] for osd in osds), *named, *_adopted(node)}),
@@ -109,9 +113,8 @@ def _lies_on(node: str, path: str) -> bool:
     return real == node or (Path(real).exists() and __salt__["disks_kernel.holder"](real) == node)
 
 
-def _group(node: str, content: Mapping) -> str | None:
+def _group(group: Mapping | None, content: Mapping) -> str | None:
     """The volume group that goes with a disk; ``None`` where a volume is open or no OSD's, or LVM did not answer."""
-    group = __salt__["disks_lvm.groups"]().get(node)
     if not group or not group["alone"] or content.get("volumes") or content.get("groups") != [group["group"]]:
         return None
     return None if any(volume["open"] for volume in group["volumes"]) else group["group"]
@@ -154,11 +157,9 @@ def wipe(device: str, seen: Mapping) -> dict:
 
 def _edges(node: str, partitions: Sequence[str], labels: Sequence[int]) -> list[tuple[int, int]]:
     """Start and length of both ends of the disk and of every partition, and of what begins with a label, in bytes."""
-    parts = [Path("/sys/class/block") / Path(name).name for name in (node, *partitions)]
     edges = set()
-    for part in parts:
-        start = int((part / "start").read_text()) * 512 if (part / "start").exists() else 0
-        size = int((part / "size").read_text()) * 512
+    for part in (node, *partitions):
+        start, size = __salt__["disks_kernel.offset"](part), __salt__["disks_kernel.size"](part)
         length = min(EDGE, size)
         edges |= {(start, length), (start + size - length, length)}
     return sorted(edges | {(start, EDGE) for start in labels})
@@ -208,7 +209,10 @@ def _locked(node: str) -> str | None:
     machine takes locks for reading, which another one for reading would not meet.
     """
     for name in (node, *__salt__["disks_kernel.partition_nodes"](node)):
-        part = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            part = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as err:
+            return f"{name} cannot be opened: {err.strerror}"
         try:
             fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = struct.unpack_from("h", fcntl.fcntl(part, fcntl.F_OFD_GETLK, WHOLE))[0] != fcntl.F_UNLCK

@@ -63,7 +63,9 @@ def described(host: str, seen: Mapping) -> str:
     """Return what a disk is and holds, for a person."""
     held = [f"{osd['role']} of OSD {osd.get('id', osd['fsid'])}" for osd in seen["osds"]]
     held += [*seen["signatures"], *(f"partition {part}" for part in seen["partitions"])]
+    held += [f"in partitions: {', '.join(seen['contents'])}"] if seen.get("contents") else []
     held += [f"volume group {seen['group']}"] if seen["group"] else []
+    held += [f"a part of volume group {seen['spans']}, which has other disks"] if seen.get("spans") else []
     held += [f"logical volume {name}" for name in seen["volumes"]]
     what = f"{host} {seen['id']} ({seen['device']}, {seen['size'] / 1e9:.0f} GB, serial {seen['serial']})"
     return f"{what}: {', '.join(held) or 'nothing is on it'}"

@@ -27,9 +27,8 @@ CONTENT = {"groups": [GROUP], "volumes": [], "osds": [{"fsid": "a"}]}
 )
 def test_a_group_goes_only_where_nobody_misses_it(python_module, known, content, goes):
     wipe = python_module("disks_wipe")
-    with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: {**KNOWN, **known}}}}}):
-        assert wipe._group(DISK, {**CONTENT, **content}) == goes
-        assert wipe._group("/dev/sdy", CONTENT) is None
+    assert wipe._group({**KNOWN, **known}, {**CONTENT, **content}) == goes
+    assert wipe._group(None, CONTENT) is None
 
 
 @pytest.mark.parametrize("whose", ["its folder", "the adoption"])
@@ -120,10 +119,35 @@ def test_what_lvm_does_not_tell_of_is_not_wiped(inspected, where):
     assert inspected({DISK: listed}, **asks)["in_use"] == []
 
 
+def test_a_group_that_has_other_disks_is_told(inspected):
+    """Its volumes are lost on these, too, wherever they lie."""
+    groups = {DISK: {**KNOWN, "alone": False}}
+    content = {"osds": [], "groups": [GROUP], "volumes": []}
+    assert inspected({DISK: content}, **{"disks_lvm.groups": lambda: groups})["spans"] == GROUP
+    groups[f"{DISK}1"] = groups.pop(DISK)
+    parted = {"disks_kernel.partition_nodes": lambda node: [f"{DISK}1"], "disks.signatures": lambda part: []}
+    assert inspected({DISK: content}, **{"disks_lvm.groups": lambda: groups}, **parted)["spans"] == GROUP
+    groups = {DISK: KNOWN}
+    assert inspected({DISK: content}, **{"disks_lvm.groups": lambda: groups})["spans"] is None
+    assert inspected({DISK: content})["spans"] is None
+
+
+def test_a_disk_that_does_not_answer_is_named(inspected):
+    dead = {"device": DISK, "in_use": ["does not answer"], "error": "Input/output error"}
+    with pytest.raises(CommandExecutionError, match="does not answer: Input/output error"):
+        inspected({DISK: {}}, each={DISK: dead}, **{"disks.inspect": lambda: {"ceph_disks": [dead], "inspected": {}}})
+
+
+def test_a_disk_that_cannot_be_opened_is_not_free(python_module, tmp_path):
+    """It died since it was looked at, or another path to it did."""
+    wipe, gone = python_module("disks_wipe"), str(tmp_path / "sdz")
+    with LoaderModuleMock({wipe: {"__salt__": {"disks_kernel.partition_nodes": lambda node: []}}}):
+        assert wipe._locked(gone) == f"{gone} cannot be opened: No such file or directory"
+
+
 def test_a_group_stays_where_lvm_did_not_answer(python_module):
     wipe = python_module("disks_wipe")
-    with LoaderModuleMock({wipe: {"__salt__": {"disks_lvm.groups": lambda: {DISK: KNOWN}}}}):
-        assert wipe._group(DISK, {"signatures": ["LVM2_member"]}) is None
+    assert wipe._group(KNOWN, {"signatures": ["LVM2_member"]}) is None
 
 
 def test_a_disk_that_somebody_locks_is_waited_for_then_named(python_module, monkeypatch, tmp_path):

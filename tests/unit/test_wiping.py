@@ -27,6 +27,13 @@ def test_volumes_that_would_be_lost_are_named():
     )
 
 
+def test_file_systems_in_partitions_and_groups_of_several_disks_are_named():
+    seen = CLEAN | {"signatures": ["gpt"], "contents": ["ext4", "swap"]}
+    assert wiping.described("node1", seen).endswith(": gpt, partition /dev/sda1, in partitions: ext4, swap")
+    part = CLEAN | {"partitions": [], "signatures": ["LVM2_member"], "spans": "site"}
+    assert wiping.described("node1", part).endswith(": LVM2_member, a part of volume group site, which has other disks")
+
+
 @pytest.mark.parametrize("serial", ["ZAD1", "00001234", "0123", "0x12", "0000", "5:30", "+5", "1.10", "yes", "None"])
 def test_the_printed_command_names_that_serial(serial):
     word = shlex.split(wiping.command("node1", "/dev/sda", serial))[-1]
