@@ -341,6 +341,19 @@ def test_a_host_that_is_gone_is_left_by_name(runners, cluster, paths):
 
 
 @pytest.mark.slow
+def test_a_disk_that_a_host_which_is_left_sees_too_is_not_wiped(runners, cluster, paths):
+    """A shelf on two hosts: OSDs of the one that does not answer may run on it, which the other one cannot see."""
+    path = paths.inventory / "node3.json"
+    host = json.loads(path.read_text())
+    path.write_text(json.dumps({**host, "ceph_disks": [{**host["ceph_disks"][0], "id": MINE}]}))
+    cluster.silent.add("node3")
+    failed = purge(runners, left="node3", wipe=True)["error"]
+    assert f"node1 {MINE}: is not wiped: node3, which is left as it is, sees it too" in failed
+    assert cluster.wiped == set() and paths.purge.exists()
+    assert purge(runners).get("retcode", 0) == 0 and cluster.wiped == set()
+
+
+@pytest.mark.slow
 def test_a_host_that_falls_silent_on_the_way_is_named_and_the_same_command_goes_on(runners, cluster, paths):
     normal = cluster.daemons_purge_stop
 
@@ -486,7 +499,7 @@ def test_a_host_that_does_not_answer_is_asked_for_one_of_its_disks_alone(cluster
     cluster.silent, cluster.held = {"node2"}, set()
     whole = [(node, SimpleNamespace(id=MINE, serial=serial)) for node in ("node2", "node3") for serial in "xyz"]
     with pytest.raises(ProposalError) as caught:
-        purging._wipe(master.opts(), SimpleNamespace(fsid=FSID, whole=whole), paths.purge, print)
+        purging._wipe(master.opts(), SimpleNamespace(fsid=FSID, left=(), whole=whole), paths.purge, print)
     said = str(caught.value)
     assert (said.count("does not answer"), said.count("which disk did you mean")) == (3, 3)
     assert asked == ["node2", *["node3"] * 3]

@@ -17,6 +17,7 @@ from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.files import atomic
 from proposals.files.site import site
+from proposals.inventory import kept as inventory
 from proposals.pillar import retiring
 from proposals.stages import replies
 from proposals.stages.replies import Replies
@@ -148,10 +149,13 @@ def _wipe(opts: Mapping, begun: Record, path: Path, tell: Tell) -> Record:
     Each one that is wiped is a line beside the record: that has thousands of disks, and is not written for each.
     """
     against, wiped, silent = [], [], set()
+    shared = _seen_by(opts, begun.left)
     for minion, disk in begun.whole:
         try:
             if minion in silent:
                 raise ProposalError(replies.SILENT)
+            if other := shared.get(disk.id):
+                raise ProposalError(f"is not wiped: {other}, which is left as it is, sees it too, and may use it")
             _wipe_one(opts, begun.fsid, minion, disk)
         except ProposalError as err:
             if replies.SILENT in str(err):
@@ -165,6 +169,13 @@ def _wipe(opts: Mapping, begun: Record, path: Path, tell: Tell) -> Record:
         again = f"{AGAIN.format(begun.fsid)}, with wipe=true; without it these disks stay as they are"
         raise ProposalError("\n".join([*against, again]))
     return replace(begun, wiped=(*begun.wiped, *wiped))
+
+
+def _seen_by(opts: Mapping, left: Collection[str]) -> dict[str, str]:
+    """Hosts that are left as they are, by the stable names of the disks that discovery saw there."""
+    hosts = inventory.stored(site(opts).inventory, left, ())
+    seen = [(str(disk.get("id")), minion) for minion, host in hosts.items() for disk in host["ceph_disks"]]
+    return {name: minion for name, minion in seen if name.startswith("/dev/disk/by-id/")}
 
 
 def _wipe_one(opts: Mapping, fsid: str, minion: str, disk: Disk) -> None:
