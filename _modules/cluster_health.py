@@ -1,7 +1,7 @@
 """What Ceph says of the running cluster, for the master to judge (``proposals/cluster/health``); it only looks."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ CHANGES = ("last_up_change", "last_in_change")  # of the OSD map: when an OSD ca
 # refuse to mark it down, or up again (OSDMonitor::can_mark_down and can_mark_up, src/mon/OSDMonitor.cc).
 DOWN = {"nodown": "an OSD that stops stays up in the map, and clients wait for it"}
 HOLDING = {**DOWN, "noup": "an OSD that stops does not come up again"}
+NONE = 0x7FFFFFFF  # CRUSH_ITEM_NONE, src/crush/crush.h
 
 
 def inspect() -> dict[str, Any]:
@@ -65,8 +66,8 @@ def stoppable(kind: str, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def held(ids: Sequence[int | str], back: bool = True) -> list[str]:
-    """Return by which flags that somebody has set OSDs are not to stop now, a line each: of the whole map, or of a
-    device class, a bucket or an OSD that these are of.
+    """Return why OSDs are not to stop now though Ceph calls it ok, a line each: flags that somebody has set, of the
+    whole map, or of a device class, a bucket or an OSD that these are of; and the sites of a stretched cluster.
 
     ids
         Their numbers.
@@ -88,7 +89,44 @@ def held(ids: Sequence[int | str], back: bool = True) -> list[str]:
         elif whose:
             words = f"{flag} {' '.join(whose)}"
             lines.append(f"{flag} is set for {', '.join(whose)}: {why}: 'ceph osd unset-group {words}' first")
-    return lines
+    return lines + _unserved(set(map(int, ids)), tree["nodes"], dump["pools"])
+
+
+def _unserved(ids: set[int], nodes: Sequence[Mapping], pools: Sequence[Mapping]) -> list[str]:
+    """Why groups of stretched pools would not be served without some OSDs: these need copies below several buckets of a
+    type, or below one that is named (pg_pool_t::stretch_set_can_peer, src/osd/osd_types.cc); ok-to-stop counts copies.
+    """
+    stretched = {str(pool["pool"]): pool for pool in pools if pool["peering_crush_bucket_count"]}
+    if not stretched:
+        return []
+    children = {node["id"]: node.get("children", ()) for node in nodes}
+
+    def below(item: int) -> Iterator[int]:
+        yield item
+        for child in children.get(item, ()):
+            yield from below(child)
+
+    kinds = {pool["peering_crush_bucket_barrier"] for pool in stretched.values()}
+    sites: dict[int, dict[int, int]] = {kind: {} for kind in kinds}  # by their type: each OSD's
+    for node in nodes:
+        sites.get(node["type_id"], {}).update(dict.fromkeys(below(node["id"]), node["id"]))
+    lost: list[str] = []
+    for group in __salt__["cluster_cli.ask"](["pg", "dump", "pgs_brief"])["pg_stats"]:
+        pool = stretched.get(group["pgid"].partition(".")[0])
+        if pool is None or ids.isdisjoint(group["acting"]):
+            continue
+        of = sites[pool["peering_crush_bucket_barrier"]]
+        left = {of[osd] for osd in group["acting"] if osd not in ids and osd in of}
+        must = {pool["peering_crush_bucket_mandatory_member"]} - {NONE}
+        if len(left) < pool["peering_crush_bucket_count"] or must - left:
+            lost.append(pool["pool_name"])
+    if not lost:
+        return []
+    return [
+        f"{len(lost)} placement groups of stretched pools ({', '.join(sorted(set(lost)))}) would have no copy where "
+        "they need one (peering_crush_bucket_count), and would not be served: stop OSDs of fewer hosts at once, or "
+        "bring back what is down at the other site first"
+    ]
 
 
 def _flagged(flag: str, ids: Collection[int], nodes: Sequence[Mapping], dump: Mapping) -> set[str]:
@@ -107,7 +145,8 @@ def _flagged(flag: str, ids: Collection[int], nodes: Sequence[Mapping], dump: Ma
 
 def together(ids: Sequence[str], most: int) -> list[str]:
     """Return the OSDs that may stop together, these among them: Ceph adds their neighbours in the CRUSH map as long as
-    that leaves all data available (``ok-to-stop --max``). Empty where even these may not.
+    that leaves all data available (``ok-to-stop --max``). Empty where even these may not; these alone where the others
+    are held (``held``), as those of a whole site are.
 
     ids
         Their numbers, as a list of texts.
@@ -122,7 +161,9 @@ def together(ids: Sequence[str], most: int) -> list[str]:
     """
     # Asked for JSON, Ceph 16 exits with 0 whatever the answer: it stands in the answer.
     told = __salt__["cluster_cli.ask"](["osd", "ok-to-stop", *ids, "--max", str(most)])
-    return [str(osd) for osd in told["osds"]] if told["ok_to_stop"] else []
+    if not told["ok_to_stop"]:
+        return []
+    return list(ids) if held(told["osds"]) else [str(osd) for osd in told["osds"]]
 
 
 def _changed(dump: Mapping) -> float | None:
