@@ -223,7 +223,8 @@ def _of(pool: Mapping) -> int:
     if pool["type"] != CODED:
         return 1
     profile = __salt__["cluster_cli.ask"](["osd", "erasure-code-profile", "get", pool["erasure_code_profile"]])
-    return int(profile["k"])
+    # Of LRC by layers k is -1 (src/erasure-code/lrc/ErasureCodeLrc.cc): data lies where its mapping has a D.
+    return profile["mapping"].count("D") if "mapping" in profile else int(profile["k"])
 
 
 def _crushtool(words: Sequence[str]) -> str:

@@ -144,6 +144,16 @@ def test_what_a_host_more_moves_is_what_crushtool_places_elsewhere(modules, play
 
 
 @pytest.mark.slow
+def test_what_a_code_of_layers_moves_is_counted_by_its_mapping(modules, played):
+    """LRC without k, m and l: Ceph keeps -1 of each (ErasureCodeLrc.cc), and bytes were negative."""
+    layers = json.dumps({"plugin": "lrc", "k": "-1", "m": "-1", "l": "-1", "mapping": "D_D_", "layers": "[]"})
+    text = (played / "ceph").read_text()
+    (played / "ceph").write_text(text.replace(json.dumps({"k": "2", "m": "2"}), layers))
+    found = modules["cluster_moves.estimate"](ADDED, None, {"8": "hdd", "9": None})
+    assert found["pools"]["e"]["bytes"] == 6 * 2 * MIB
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("holds", "each"),
     [
