@@ -96,7 +96,7 @@ def _unserved(ids: set[int], nodes: Sequence[Mapping], pools: Sequence[Mapping])
     """Why groups of stretched pools would not be served without some OSDs: these need copies below several buckets of a
     type, or below one that is named (pg_pool_t::stretch_set_can_peer, src/osd/osd_types.cc); ok-to-stop counts copies.
     """
-    stretched = {str(pool["pool"]): pool for pool in pools if pool["peering_crush_bucket_count"]}
+    stretched = {str(pool["pool"]): pool for pool in pools if pool.get("peering_crush_bucket_count")}
     if not stretched:
         return []
     children = {node["id"]: node.get("children", ()) for node in nodes}
