@@ -14,8 +14,9 @@ def first_monitors(subject: Subject) -> Iterable[Found]:
 
 def monitors_lost(subject: Subject) -> Iterable[Found]:
     """Hosts with OSDs of a cluster of which no host has a monitor any more, as far as all were to have one answer."""
-    if subject.first() and set(subject.members("mon")) <= subject.hosts.keys() and subject.carrying:
-        yield at(*subject.carrying)
+    osds = _with_osds(subject)
+    if subject.first() and set(subject.members("mon")) <= subject.hosts.keys() and osds:
+        yield at(*osds)
 
 
 def monitors_many(subject: Subject) -> Iterable[Found]:
@@ -42,9 +43,13 @@ def _new_monitors(subject: Subject) -> list[str]:
     A first deploy that was interrupted has stores on hosts of monitors alone, and no OSD yet.
     """
     planned, stores = subject.members("mon"), subject.stores
-    osds = subject.carrying or any(facts.osds for facts in subject.answered.values())
-    begun = stores and (osds or set(stores) - set(planned))
+    begun = stores and (_with_osds(subject) or set(stores) - set(planned))
     return [minion for minion in planned if begun and minion in subject.hosts and minion not in stores]
+
+
+def _with_osds(subject: Subject) -> list[str]:
+    """The hosts with OSDs of the cluster, also of those that were made since discovery looked: they say so now."""
+    return sorted({*subject.carrying, *(minion for minion, facts in subject.answered.items() if facts.osds)})
 
 
 CHECKS = (
@@ -60,7 +65,7 @@ CHECKS = (
         "know none of these OSDs",
         "give the role mon to a host that has the store, or put it back (/var/lib/ceph/mon there). Where all are lost, "
         "Ceph rebuilds one from its OSDs: wipe none of them. A cluster that is gone for good: wipe its disks "
-        "('salt-run disk.wipe') and run ceph.stage.discovery",
+        "('salt-run disk.wipe'), move the folders in /var/lib/ceph/osd there away and run ceph.stage.discovery",
         monitors_lost,
         "docs.ceph.com, rados/troubleshooting/troubleshooting-mon (recovery using OSDs)",
     ),
