@@ -81,7 +81,13 @@ def create() -> bool:
     out = _run([*command, "--keyring", str(keyring), "--setuser", "ceph", "--setgroup", "ceph"])
     if not (fresh / "store.db" / "CURRENT").exists():  # it exits 0 too where it made nothing
         raise CommandExecutionError(f"ceph-mon --mkfs made no store in {fresh}: {out.strip()}")
-    fresh.rename(_store())
+    try:
+        fresh.rename(_store())
+    except OSError as err:  # a folder without a database, or a disk that is mounted there
+        raise CommandExecutionError(
+            f"{_store()} holds no store, and none can be moved there ({err.strerror}): move what is left of it away; a "
+            f"disk of its own is mounted at {STORES}"
+        ) from err
     shutil.rmtree(work)
     return True
 

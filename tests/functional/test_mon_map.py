@@ -1,6 +1,7 @@
 """The monitors' first map, as a host's own Ceph takes it; its programs are played."""
 
 import pytest
+from salt.exceptions import CommandExecutionError
 
 MON = """#!/bin/sh
 case "$1" in
@@ -54,3 +55,13 @@ def test_keys_of_the_older_cipher_are_let_in_where_the_master_has_such(made, cip
 def test_a_version_that_is_none_is_said(made):
     with pytest.raises(Exception, match=r"expected 'ceph version N\.N\.N .*, found 'ceph version dev"):
         made("dev")
+
+
+def test_what_is_left_of_a_store_is_said_and_stays(made, tmp_path):
+    """As of one whose database somebody took away: no store, and no empty place for one."""
+    left = tmp_path / "mon/ceph-node1/keyring"
+    left.parent.mkdir(parents=True)
+    left.write_text("mine")
+    with pytest.raises(CommandExecutionError, match=rf"{left.parent}.*Directory not empty.*move .* away"):
+        made("16.2.15")
+    assert left.read_text() == "mine"
