@@ -104,6 +104,11 @@ def retire() -> str:
     if not exists():
         return "its host had no store"
     unit = f"ceph-mon@{_name()}"
+    if _store().is_mount():
+        raise CommandExecutionError(
+            f"{_store()} is a disk of its own, which cannot be moved aside: 'systemctl disable --now {unit}', 'umount "
+            f"{_store()}' and take it out of /etc/fstab there, then run this again; nothing was stopped"
+        )
     _run(["systemctl", "disable", "--quiet", "--now", unit])
     aside = STORES / f".{_store().name}.removed-{time.strftime('%Y%m%dT%H%M%S')}"
     _store().rename(aside)

@@ -65,3 +65,20 @@ def test_what_is_left_of_a_store_is_said_and_stays(made, tmp_path):
     with pytest.raises(CommandExecutionError, match=rf"{left.parent}.*Directory not empty.*move .* away"):
         made("16.2.15")
     assert left.read_text() == "mine"
+
+
+def test_a_monitor_whose_store_is_a_mount_runs_on_until_it_is_unmounted(
+    python_module, with_pillar, tmp_path, monkeypatch
+):
+    """It would be stopped, and its store stay where it is: no folder that is a mount can be moved."""
+    module, store = python_module("mon"), tmp_path / "ceph-node1"
+    (store / "store.db").mkdir(parents=True)
+    (tmp_path / "systemctl").write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/told\n')
+    (tmp_path / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(module, "STORES", tmp_path)
+    monkeypatch.setattr(type(store), "is_mount", lambda path: path == store)
+    modules = with_pillar(roles=["storage"])
+    with pytest.raises(CommandExecutionError, match=f"umount {store}.*run this again"):
+        modules["mon.retire"]()
+    assert not (tmp_path / "told").exists() and (store / "store.db").is_dir()
