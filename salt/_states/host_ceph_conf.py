@@ -7,11 +7,13 @@ of its own (``mod_run_check``, salt/state.py), 0.5 s of a processor on each host
 import shutil
 
 import halocline
+from salt.exceptions import CommandExecutionError
 
 
 @halocline.state
 def rendered(name: str, source: str) -> dict:
-    """ceph.conf is what a Jinja template makes of this host's pillar; one that ``ceph.adopt`` found here stays.
+    """ceph.conf is what a Jinja template makes of this host's pillar; one that ``ceph.adopt`` found here stays, and one
+    of another cluster is an error.
 
     name
         Its path; a folder that is missing is made.
@@ -20,6 +22,12 @@ def rendered(name: str, source: str) -> dict:
     """
     if __salt__["host_ceph_conf.adopted"]():
         return halocline.unchanged(name, "stays as it was adopted")
+    there, own = __salt__["host_ceph_conf.sections"]().get("global", {}).get("fsid"), __pillar__["fsid"]
+    if there and (other := there.strip("\"'").lower()) != own.lower():
+        raise CommandExecutionError(
+            f"{name} names cluster {other}, and this host is of {own}: nothing was written; move it away where that "
+            "cluster is gone, else take the host out of policy.cfg, or mend the site's fsid"
+        )
     return __states__["file.managed"](name, source=source, template="jinja", makedirs=True, mode="0644")
 
 

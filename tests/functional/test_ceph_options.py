@@ -118,9 +118,7 @@ def test_no_restart_is_asked_for_an_option_of_a_managers_module(
 def test_a_line_of_ceph_conf_that_ceph_does_not_know_is_warned_of(
     python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module, spec = python_module("host_ceph_conf"), importlib.util.spec_from_file_location("state", STATE)
-    state = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(state)
+    module, state = python_module("host_ceph_conf"), _state()
     monkeypatch.setattr(module, "CONF", tmp_path / "ceph.conf")
     monkeypatch.setattr(module.halocline, "run", lambda command, limit: PRINTED)
     assert module.unknown() == []  # there is none yet
@@ -162,3 +160,29 @@ def test_an_osd_that_came_from_another_host_with_its_section_is_told(
     own = {"network.ip_addrs": lambda include_loopback: ["10.0.0.1"], "network.ip_addrs6": lambda: ["fd00::1"]}
     with LoaderModuleMock({module: {"__salt__": own}}):
         assert module.elsewhere() == found
+
+
+@pytest.mark.parametrize(
+    ("theirs", "kept"), [("OTHER", True), ("f", False), ("F", False), ("'f'", False), (None, False)]
+)
+def test_a_ceph_conf_of_another_cluster_is_not_written_over(
+    python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str | None, kept: bool
+) -> None:
+    """A host may be another cluster's client, or have its daemons, and none of the keys by which deploy knows one."""
+    module, state, conf = python_module("host_ceph_conf"), _state(), tmp_path / "ceph.conf"
+    monkeypatch.setattr(module, "CONF", conf)
+    if theirs:
+        conf.write_text(f"[global]\n fsid = {theirs} # theirs\nmon host = 192.0.2.9\n")
+    asks = {"host_ceph_conf.adopted": lambda: False, "host_ceph_conf.sections": module.sections}
+    writes = {"file.managed": lambda name, **_: {"result": True, "comment": f"{name} is written"}}
+    with LoaderModuleMock({state: {"__salt__": asks, "__states__": writes, "__pillar__": {"fsid": "f"}}}):
+        answer = state.rendered(str(conf), "salt://own.j2")
+    assert answer["result"] is not kept
+    assert ("names cluster other, and this host is of f: nothing was written" in answer["comment"]) is kept
+
+
+def _state() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("state", STATE)
+    state = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(state)
+    return state
