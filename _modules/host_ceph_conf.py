@@ -25,7 +25,7 @@ def sections() -> dict[str, dict[str, str]]:
     """
     named: dict[str, dict[str, str]] = {}
     section = "global"
-    for line in CONF.read_text(encoding="utf-8").splitlines() if CONF.exists() else ():
+    for line in CONF.read_text(encoding="utf-8", errors="replace").splitlines() if CONF.exists() else ():
         text = line.split("#")[0].split(";")[0].strip()
         if text.startswith("["):
             section = text.strip("[]").strip()

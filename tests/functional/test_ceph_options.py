@@ -181,6 +181,15 @@ def test_a_ceph_conf_of_another_cluster_is_not_written_over(
     assert ("names cluster other, and this host is of f: nothing was written" in answer["comment"]) is kept
 
 
+def test_a_ceph_conf_that_is_not_utf_8_is_read(
+    python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, conf = python_module("host_ceph_conf"), tmp_path / "ceph.conf"
+    conf.write_bytes("[global]\n# für alle\nfsid = f\n".encode("latin-1"))
+    monkeypatch.setattr(module, "CONF", conf)
+    assert module.sections() == {"global": {"fsid": "f"}}
+
+
 def _state() -> ModuleType:
     spec = importlib.util.spec_from_file_location("state", STATE)
     state = importlib.util.module_from_spec(spec)
