@@ -147,7 +147,10 @@ def monitors(python_module):
         "versions": {"mon": {"ceph version 16.2.15 (x) pacific (stable)": 1}},
         "osd dump": {
             "require_osd_release": "pacific",
+            "flags": "sortbitwise",
             "crush_node_flags": {},
+            "device_class_flags": {},
+            "pools": [],
             "osds": [{"osd": 0, "up": 1, "state": ["exists", "up"]}],
         },
         "osd metadata": [],
