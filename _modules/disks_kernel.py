@@ -77,7 +77,7 @@ def identity(device: str) -> dict:
             if line.startswith("E:ID_SERIAL_SHORT="):
                 serial = line.split("=", 1)[1].strip()
     if not serial and (block / "device/serial").exists():
-        serial = (block / "device/serial").read_text().strip()
+        serial = (block / "device/serial").read_text(errors="replace").strip()
     return {"size": int((block / "size").read_text()) * 512, "serial": serial or None}
 
 

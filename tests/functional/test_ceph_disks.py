@@ -75,6 +75,16 @@ def test_the_serial_that_a_plan_records_is_the_one_that_deploy_reads(seen, machi
     assert (recorded.size, recorded.serial) == (found["size"], found["serial"])
 
 
+def test_a_serial_that_is_no_text_is_read_as_the_grain_reads_it(grain, python_module, tmp_path):
+    kernel, block = python_module("disks_kernel"), tmp_path / "sdx"
+    for key, value in {"size": 9, "dev": "8:0"}.items():
+        write(block / key, value)
+    (block / "device").mkdir()
+    (block / "device/serial").write_bytes(b"S\xff1\n")
+    with LoaderModuleMock({kernel: {"BLOCK": tmp_path, "UDEV": tmp_path / "none"}}):
+        assert kernel.identity("/dev/sdx")["serial"] == grain._text(block / "device/serial")
+
+
 def test_what_is_no_partition_below_a_disk_is_not_taken_for_one(seen, machine, python_module):
     """The boot areas of an eMMC stand below it in sysfs, beside its partitions."""
     kernel = python_module("disks_kernel")
