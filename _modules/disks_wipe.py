@@ -16,6 +16,8 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 120  # seconds one command may take
 UDEV = 30  # seconds for udev, which locks a disk while it looks at what has just changed on it
 EDGE = 1 << 20  # bytes at both ends of disk and partitions: GPTs, BlueStore's label, LVM's, MD's, ZFS's lie there
+LABEL = 4096  # bytes of BlueStore's label
+COPIES = tuple(count << 30 for count in (1, 10, 100, 1000))  # where else it lies (bdev_label_positions of Ceph 20)
 WHOLE = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # flock of fcntl(2): all of it, for writing
 NO_SERIAL = "none"
 TOLD = {"ceph_bluestore", "LVM2_member"}  # signatures of what is told of by labels and volumes
@@ -156,13 +158,17 @@ def wipe(device: str, seen: Mapping) -> dict:
 
 
 def _edges(node: str, partitions: Sequence[str], labels: Sequence[int]) -> list[tuple[int, int]]:
-    """Start and length of both ends of the disk and of every partition, and of what begins with a label, in bytes."""
-    edges = set()
-    for part in (node, *partitions):
-        start, size = __salt__["disks_kernel.offset"](part), __salt__["disks_kernel.size"](part)
+    """Start and length of both ends of the disk and of every partition, of what begins with a label, and of the copies
+    that such a label may have, in bytes.
+    """
+    sizes = {part: __salt__["disks_kernel.size"](part) for part in (node, *partitions)}
+    starts = {part: __salt__["disks_kernel.offset"](part) for part in sizes}
+    edges = {(start, EDGE) for start in labels}
+    for part, size in sizes.items():
         length = min(EDGE, size)
-        edges |= {(start, length), (start + size - length, length)}
-    return sorted(edges | {(start, EDGE) for start in labels})
+        edges |= {(starts[part], length), (starts[part] + size - length, length)}
+    copies = {start + copy for start in (*starts.values(), *labels) for copy in COPIES}
+    return sorted(edges | {(copy, LABEL) for copy in copies if copy + LABEL <= sizes[node]})
 
 
 @contextmanager

@@ -808,7 +808,23 @@ def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_
                 touch()
         assert (disk.read_bytes(), slot.read_bytes()) == before
     raw._forget_label(slot)
-    assert slot.read_bytes()[:4096] == bytes(4096)
+    assert slot.read_bytes()[:4096] == bytes(4096) and len(slot.read_bytes()) == len(before[1])
+
+
+def test_a_label_of_an_earlier_life_goes_with_its_copies(python_module, tmp_path):
+    """Ceph 20 reads them where the first is gone: mkfs would take its OSD for made (BlueStore::mkfs, read_meta)."""
+    raw, slot = python_module("osd_raw"), tmp_path / "slot"
+    assert raw.LABEL == python_module("disks_wipe").LABEL and raw.COPIES == python_module("disks_wipe").COPIES
+    with slot.open("wb") as node:
+        for place in (0, GIB, 10 * GIB):
+            node.seek(place)
+            node.write(b"x" * 4096)
+    raw._forget_label(slot)
+    with slot.open("rb") as node:
+        for place in (0, GIB, 10 * GIB):
+            node.seek(place)
+            assert node.read(4096) == bytes(4096)
+    assert slot.stat().st_size == 10 * GIB + 4096
 
 
 @pytest.mark.parametrize("folder, refused", [(None, True), (UUIDS[1], True), ("", False), (UUIDS[0], False)])
