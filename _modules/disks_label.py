@@ -1,4 +1,4 @@
-"""BlueStore's label at the beginning of a disk, partition or volume.
+"""BlueStore's label at the beginning of a disk, partition or volume, and where its copies may be.
 
 It is parsed here rather than by ``ceph-bluestore-tool show-label``: that would cost a process a disk, and the label
 holds the OSD's secret (``osd_key``), which this module never returns. Everything here only reads.
@@ -8,9 +8,23 @@ import struct
 import uuid
 
 SIZE = 4096  # bytes: BDEV_LABEL_BLOCK_SIZE, src/os/bluestore/BlueStore.cc
+# Where else it lies on an OSD's data since Ceph 20 (bdev_label_positions, there; Ceph's issue 68035).
+COPIES = tuple(count << 30 for count in (1, 10, 100, 1000))
 MAGIC = b"bluestore block device\n"
 ROLES = {"main": "data", "bluefs db": "db", "bluefs wal": "wal"}  # label's description -> role
 ENTRIES = 64  # of its map that are read at most
+
+
+def places(size: int) -> list[int]:
+    """Return where the label and its copies may begin on a part of so many bytes; each is ``SIZE`` bytes long.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' disks_label.places 6001175126016
+    """
+    return [0, *(place for place in COPIES if place + SIZE <= size)]
 
 
 def read(device: str) -> dict | None:

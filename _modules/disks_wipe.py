@@ -16,9 +16,8 @@ from salt.exceptions import CommandExecutionError
 LIMIT = 120  # seconds one command may take
 UDEV = 30  # seconds for udev, which locks a disk while it looks at what has just changed on it
 EDGE = 1 << 20  # bytes at both ends of disk and partitions: GPTs, BlueStore's label, LVM's, MD's, ZFS's lie there
-LABEL = 4096  # bytes of BlueStore's label
-COPIES = tuple(count << 30 for count in (1, 10, 100, 1000))  # where else it lies (bdev_label_positions of Ceph 20)
 WHOLE = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)  # flock of fcntl(2): all of it, for writing
+LABEL = 4096  # bytes of BlueStore's label
 NO_SERIAL = "none"
 TOLD = {"ceph_bluestore", "LVM2_member"}  # signatures of what is told of by labels and volumes
 UNTOLD = (  # OSDs on logical volumes have no label: whose they are stands in LVM's tags
@@ -167,8 +166,9 @@ def _edges(node: str, partitions: Sequence[str], labels: Sequence[int]) -> list[
     for part, size in sizes.items():
         length = min(EDGE, size)
         edges |= {(starts[part], length), (starts[part] + size - length, length)}
-    copies = {start + copy for start in (*starts.values(), *labels) for copy in COPIES}
-    return sorted(edges | {(copy, LABEL) for copy in copies if copy + LABEL <= sizes[node]})
+    for start in (*starts.values(), *labels):
+        edges |= {(start + place, LABEL) for place in __salt__["disks_label.places"](sizes[node] - start)}
+    return sorted(edges)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ DATA_DIR = Path("/var/lib/ceph/osd")
 RECORDS = Path("/etc/ceph/osd-devices")  # one file an OSD: what osd-devices@ID.service looks for at boot
 LINKS = {"data": "block", "db": "block.db", "wal": "block.wal"}
 LABEL = 4096  # bytes of BlueStore's label
-COPIES = tuple(count << 30 for count in (1, 10, 100, 1000))  # where else it lies (bdev_label_positions of Ceph 20)
 TRIES = 3  # of mkfs, where udev takes a part back meanwhile
 
 
@@ -173,15 +172,14 @@ def _mkfs(osd_id: int, osd: Mapping, key: str) -> None:
 
 
 def _forget_label(node: Path) -> None:
-    """Clear the label of a slot recorded for this OSD: one from before the disk was wiped, or half a one; its copies
-    too, by which mkfs would take the OSD for made.
+    """Clear the label of a slot recorded for this OSD, one from before the disk was wiped, or half a one; and its
+    copies, which newer releases read where it is gone.
 
     Raises CommandExecutionError where one of Ceph's programs has it.
     """
     with node.open("r+b") as part:
         halocline.locked(part, f"{node} is in use")
-        end = part.seek(0, os.SEEK_END)
-        for place in (0, *(copy for copy in COPIES if copy + LABEL <= end)):
+        for place in __salt__["disks_label.places"](part.seek(0, os.SEEK_END)):
             os.pwrite(part.fileno(), bytes(LABEL), place)
         os.fsync(part.fileno())
 

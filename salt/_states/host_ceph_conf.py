@@ -22,7 +22,7 @@ def rendered(name: str, source: str) -> dict:
     """
     if __salt__["host_ceph_conf.adopted"]():
         return halocline.unchanged(name, "stays as it was adopted")
-    there, own = __salt__["host_ceph_conf.sections"]().get("global", {}).get("fsid"), __pillar__["fsid"]
+    there, own = __salt__["host_ceph_conf.sections"]().get("global", {}).get("fsid"), str(__pillar__.get("fsid"))
     if there and (other := there.strip("\"'").lower()) != own.lower():
         raise CommandExecutionError(
             f"{name} names cluster {other}, and this host is of {own}: nothing was written; move it away where that "

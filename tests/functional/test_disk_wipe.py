@@ -151,15 +151,16 @@ def test_a_group_stays_where_lvm_did_not_answer(python_module):
 
 
 def test_the_copies_of_a_label_that_newer_releases_keep_go_too(python_module):
-    """They hold the OSD's key, and by them the next OSD of that name takes itself for made: Ceph's issue 68035."""
+    """They hold the OSD's key, and a release that has them reads them where the first is gone: Ceph's issue 68035."""
     wipe, gib, mib = python_module("disks_wipe"), 1 << 30, 1 << 20
     starts, sizes = {DISK: 0, f"{DISK}1": mib}, {DISK: 12 * gib, f"{DISK}1": 1 * gib}
     asks = {"disks_kernel.offset": starts.get, "disks_kernel.size": sizes.get}
+    asks["disks_label.places"] = python_module("disks_label").places
     with LoaderModuleMock({wipe: {"__salt__": asks}}):
         edges = wipe._edges(DISK, [f"{DISK}1"], [3 * gib])
     assert edges == sorted(set(edges)) and all(start + length <= 12 * gib for start, length in edges)
     copies = {start for start, length in edges if length == wipe.LABEL}
-    assert copies == {gib, 10 * gib, gib + mib, 10 * gib + mib, 4 * gib}
+    assert copies == {0, gib, 10 * gib, mib, gib + mib, 10 * gib + mib, 3 * gib, 4 * gib}
     assert {(0, mib), (12 * gib - mib, mib), (mib, mib), (gib, mib), (3 * gib, mib)} <= set(edges)
 
 

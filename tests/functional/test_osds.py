@@ -801,6 +801,7 @@ def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_
     monkeypatch.setattr(parts, "__salt__", {"disks.partitions": lambda disk: {"partitions": [part]}})
     monkeypatch.setattr(parts, "SLOTS", slot.parent)
     monkeypatch.setattr(parts, "_run", lambda *words, **named: pytest.fail(f"ran {words}"))
+    monkeypatch.setattr(raw, "__salt__", {"disks_label.places": python_module("disks_label").places})
     with slot.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         for touch in (lambda: raw._forget_label(slot), lambda: parts.remove(str(disk), [1])):
@@ -811,10 +812,10 @@ def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_
     assert slot.read_bytes()[:4096] == bytes(4096) and len(slot.read_bytes()) == len(before[1])
 
 
-def test_a_label_of_an_earlier_life_goes_with_its_copies(python_module, tmp_path):
-    """Ceph 20 reads them where the first is gone: mkfs would take its OSD for made (BlueStore::mkfs, read_meta)."""
+def test_a_label_of_an_earlier_life_goes_with_its_copies(python_module, monkeypatch, tmp_path):
+    """Ceph 20 reads them where the first is gone."""
     raw, slot = python_module("osd_raw"), tmp_path / "slot"
-    assert raw.LABEL == python_module("disks_wipe").LABEL and raw.COPIES == python_module("disks_wipe").COPIES
+    monkeypatch.setattr(raw, "__salt__", {"disks_label.places": python_module("disks_label").places})
     with slot.open("wb") as node:
         for place in (0, GIB, 10 * GIB):
             node.seek(place)
@@ -859,6 +860,7 @@ def test_a_part_that_udev_gives_back_to_root_is_formatted_once_more(python_modul
     monkeypatch.setattr(raw, "_node", lambda part: tmp_path / part["partuuid"])
     monkeypatch.setattr(raw.shutil, "chown", lambda path, user, group: owners.update({path: user}))
     monkeypatch.setattr(Path, "owner", lambda self: owners.get(self, "root"))
+    monkeypatch.setattr(raw, "__salt__", {"disks_label.places": python_module("disks_label").places})
     osd = {"fsid": UUIDS[0], "parts": {role: {"partuuid": role} for role in ("data", "wal")}}
     for role in osd["parts"]:
         (tmp_path / role).write_bytes(b"")
