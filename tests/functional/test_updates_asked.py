@@ -204,6 +204,15 @@ def test_without_cephs_leave_right_before_it_no_turn_begins(runners, cluster, on
     assert cluster.turns == ORDER[:turns] and cluster.noout == set()
 
 
+def test_a_monitor_that_is_not_called_as_its_host_is_asked_of_too(runners, cluster, monkeypatch):
+    """Of a cluster that others made: of one or two monitors Ceph lets none stop."""
+    monkeypatch.setitem(DAEMONS, "node1", (["mon.a"], ["ceph-mon@a"]))
+    cluster.refused = {"mon.a": "Error EBUSY: not enough monitors would be available () after stopping mons [a]"}
+    done = runners["updates.apply"]()
+    assert "node1: Error EBUSY: not enough monitors" in done.get("error", ""), done
+    assert cluster.turns == [] and cluster.boots["node1"] == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("minion", "needed", "held"),

@@ -73,7 +73,7 @@ def needed(opts: Mapping, kind: str, names: Sequence[str]) -> str:
 
 def refusals(opts: Mapping, kind: str, names: Sequence[str], asker: str | None = None) -> list[str]:
     """Return why Ceph does not let these daemons stop now; arguments as for ``needed`` and ``turns``."""
-    if kind == "mon" and (dead := _dead(opts, names)):
+    if kind == "mon" and not asker and (dead := _dead(opts, names)):  # by who is planned, of which nobody may know yet
         return [f"{', '.join(dead)}: does not run, and the monitors have not seen it yet"]
     try:
         _asked(opts, asker, "cluster_health.stoppable", [kind, [name.partition(".")[2] for name in names]], dict | list)

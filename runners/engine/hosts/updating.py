@@ -210,12 +210,12 @@ def _until_well(
 
 
 def _refused(opts: Mapping, asker: str, turn: Looked) -> list[str]:
-    """Why Ceph needs these hosts now: each one's monitor and OSDs; all of their OSDs and metadata servers together, by
-    the hosts' own word."""
+    """Why Ceph needs these hosts now: each one's monitor and OSDs; all of their monitors, OSDs and metadata servers
+    together, by the hosts' own word: others may have called a monitor otherwise than its host."""
     refused = [why for seen in turn.values() for why in spared.refused(opts, seen["host"], asker)]
     if refused:
         return refused
-    names = {kind: [name for seen in turn.values() for name in _running(seen, kind)] for kind in ("osd", "mds")}
+    names = {kind: [name for seen in turn.values() for name in _running(seen, kind)] for kind in ("mon", "osd", "mds")}
     return [why for kind, own in names.items() if own for why in daemon_restart.refusals(opts, kind, own, asker)]
 
 
