@@ -371,7 +371,7 @@ def test_what_ceph_says_of_every_upgrade_is_no_reason_to_stop(runners, cluster):
 
     def warns(minion, names):
         message = {"severity": "HEALTH_WARN", "summary": {"message": "older", "count": 1}, "muted": False}
-        cluster.checks = {"DAEMON_OLD_VERSION": message, "OSD_UPGRADE_FINISHED": message}
+        cluster.checks = dict.fromkeys(("DAEMON_OLD_VERSION", "OSD_UPGRADE_FINISHED", "OSD_FILESTORE"), message)
         return restart(minion, names)
 
     cluster.daemons_restart = warns
