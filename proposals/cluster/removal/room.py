@@ -79,10 +79,12 @@ def rebuilt(crush: Map, pools: Sequence[Mapping], back: Collection[int]) -> int:
 def _groups(
     crush: Map, pools: Sequence[Mapping], usage: Sequence[Mapping], limit: int, away: Collection[int]
 ) -> list[str]:
-    """Copies of placement groups an OSD on the average, which Ceph holds against mon_max_pg_per_osd."""
+    """Copies of placement groups an OSD on the average, which Ceph holds against mon_max_pg_per_osd. OSDs that are out
+    already carry none of them.
+    """
     left = [osd for osd in usage if osd["id"] not in away and crush.inside.get(osd["id"])]
     copies = sum(pool["pg_num"] * pool["size"] for pool in pools)
-    if not left or not away or copies / len(left) <= limit:
+    if not left or not any(map(crush.inside.get, away)) or copies / len(left) <= limit:
         return []
     return [
         f"{copies} copies of placement groups on {len(left)} OSDs are {copies / len(left):.0f} an OSD, more than "
