@@ -36,4 +36,5 @@ def self_signed(
         mode="0644",
     )
     changes = {path: answer["changes"] for path, answer in ((key, made), (name, certificate)) if answer["changes"]}
-    return {**certificate, "changes": changes}
+    files = [part for answer in (made, certificate) for part in answer.get("sub_state_run", ())]  # owners and modes
+    return {**certificate, "changes": changes, "sub_state_run": files}

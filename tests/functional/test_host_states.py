@@ -64,6 +64,31 @@ def test_what_cannot_be_read_is_told_as_salt_tells_it(modules, folder):
     assert "No matching sls found for 'no.such'" in " ".join(differing(modules, "no.such"))
 
 
+CERTIFICATE = """
+drift-certificate:
+  host_certificate.self_signed:
+    - name: {folder}/a.crt
+    - key: {folder}/a.key
+    - common_name: ceph
+    - names_of: DNS:node1
+"""
+
+
+@pytest.mark.slow
+def test_a_private_key_that_everybody_may_read_is_told(minion, modules, tmp_path):
+    """Salt's own state tells owner and mode as a state beside it."""
+    with minion.state_tree.base.temp_file("certificate.sls", CERTIFICATE.format(folder=tmp_path)):
+        modules["state.sls"]("certificate")
+        assert differing(modules, "certificate") == []
+        for file, mode in {"a.key": 0o644, "a.crt": 0o600}.items():
+            (tmp_path / file).chmod(mode)
+            (line,) = differing(modules, "certificate")
+            assert line.startswith(f"drift-certificate: File {tmp_path}/{file} will be "), line
+            modules["state.sls"]("certificate")
+            assert differing(modules, "certificate") == []
+        assert (tmp_path / "a.key").stat().st_mode & 0o777 == 0o600
+
+
 ASKING = """
 first:
   cluster_config.managed:
