@@ -99,6 +99,18 @@ def active() -> str | None:
     return out.partition("Current active profile:")[2].strip() or None
 
 
+def boots() -> bool:
+    """Return whether TuneD starts at each boot: only then the settings are there after it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.boots
+    """
+    return halocline.status(["systemctl", UNDO["disable"], "--quiet", "tuned"]) == 0
+
+
 def apply(name: str, texts: Mapping[str, str]) -> None:
     """Make TuneD run a profile with these files; the one that ran before is remembered, once, and
     whether TuneD itself ran and began at boot.

@@ -39,7 +39,7 @@ def applied(name: str) -> dict:
     texts = __salt__["tunings_tuned.files"](profile, settings, _before(settings))
     drifted = [setting for setting in __salt__["tunings.check"]() if setting["state"] == "drift"]
     if active == profile and __salt__["tunings_tuned.there"](profile) == texts and not drifted:
-        return _judged(name, profile, settings, {})
+        return _at_boot(name, profile, settings)
     changes: dict[str, Any] = {
         f"{row['id']} {row['on']}": {"old": row["found"], "new": row["wanted"]} for row in drifted
     }
@@ -48,6 +48,17 @@ def applied(name: str) -> dict:
         return halocline.changed(name, f"{profile} would be applied", changes, True)
     __salt__["tunings_tuned.apply"](profile, texts)
     return _judged(name, profile, settings, changes or {"profile": "written again"})
+
+
+def _at_boot(name: str, profile: str, settings: Sequence[Mapping]) -> dict:
+    """All holds now: TuneD sets it again at each boot where it starts then."""
+    if __salt__["tunings_tuned.boots"]():
+        return _judged(name, profile, settings, {})
+    changes = {"tuned": {"old": "not started at boot", "new": "enabled"}}
+    if __opts__["test"]:
+        return halocline.changed(name, f"{profile} would be applied at each boot", changes, True)
+    halocline.run(["systemctl", "enable", "tuned"])
+    return _judged(name, profile, settings, changes)
 
 
 def _before(settings: Sequence[Mapping]) -> dict[str, str]:

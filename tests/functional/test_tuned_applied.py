@@ -11,7 +11,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 
 STATE = Path(__file__).parents[2] / "salt/_states/tunings.py"
 USED = ("tunings.wanted", "tunings.settings", "tunings.check", "tunings_hardware.real")
-USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "files", "there", "apply", "remove"))
+USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "boots", "files", "there", "apply", "remove"))
 TUNED_ADM = """#!{python}
 import configparser, json, pathlib, sys
 home, proc = pathlib.Path({home!r}), pathlib.Path({proc!r})
@@ -78,8 +78,8 @@ def applied(modules, node):
     spec.loader.exec_module(state)
     state.BEFORE = node / "home/values.json"
 
-    def run():
-        told = {"__salt__": {name: modules[name] for name in USED}, "__opts__": {"test": False}}
+    def run(test=False):
+        told = {"__salt__": {name: modules[name] for name in USED}, "__opts__": {"test": test}}
         with LoaderModuleMock({state: {**told, "__pillar__": modules.pack["__pillar__"]}}):
             return state.applied("tunings")
 
@@ -180,3 +180,15 @@ def test_tuned_itself_is_after_our_profile_as_it_was_before(node, applied, with_
     with_pillar(ceph={"tuning": None})
     assert applied()["result"] is True
     assert sorted(path.suffix.lstrip(".") for path in node.glob("unit.*")) == before
+
+
+@pytest.mark.slow
+def test_tuned_that_would_not_start_at_the_next_boot_is_told_and_mended(node, applied):
+    (node / "programs/systemctl").write_text(SYSTEMCTL.format(home=node))
+    assert applied()["result"] is True
+    (node / "unit.enabled").unlink()  # systemctl disable tuned: the settings hold until the next boot
+    would = applied(test=True)
+    assert would["result"] is None and would["changes"] and not (node / "unit.enabled").exists()
+    told = applied()
+    assert told["result"] is True and list(told["changes"]) == ["tuned"] and (node / "unit.enabled").exists()
+    assert applied(test=True)["changes"] == {}
