@@ -19,11 +19,13 @@ Call = tuple[str, str, dict]  # a line for the admin, path and form of a call
 UNITS = {"M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def config(host: str = "localhost") -> dict:
+def config(host: str = "localhost", limit: float = START) -> dict:
     """Return the gateways' record: targets, portals, disks and initiators. Waits for an API that starts.
 
     host
         The gateway that is asked.
+    limit
+        Seconds to wait.
 
     The passwords of initiators are in it: for other modules here, not for a command line. Raises where none answers.
 
@@ -33,7 +35,7 @@ def config(host: str = "localhost") -> dict:
 
         salt 'igw1' iscsi.changes
     """
-    return _patiently(host, "config?decrypt_passwords=true")
+    return _patiently(host, "config?decrypt_passwords=true", limit)
 
 
 def changes() -> list[str]:
@@ -194,10 +196,10 @@ def _bytes(size: str) -> int:
     return int(size[:-1]) * UNITS[size[-1]]
 
 
-def _patiently(host: str, path: str) -> dict:
+def _patiently(host: str, path: str, limit: float = START) -> dict:
     """What a gateway's API answers; one that starts is waited for."""
     try:
-        return halocline.until(lambda: _call(host, path), START, retry=ConnectionError)
+        return halocline.until(lambda: _call(host, path), limit, retry=ConnectionError)
     except ConnectionError as err:
         raise CommandExecutionError(
             f"the iSCSI gateway {host} does not answer ({err}): look at 'systemctl status rbd-target-api' there"

@@ -4,11 +4,10 @@ import halocline
 from salt.exceptions import CommandExecutionError
 
 
-@halocline.state
+@halocline.cluster_state
 def answers(name: str) -> dict:
     """The API of this host's gateway answers with all that it serves; nothing is changed. ``name`` is only a name."""
-    if not __opts__["test"]:
-        __salt__["iscsi.config"]()
+    __salt__["iscsi.config"](**({"limit": 0} if __opts__["test"] else {}))
     return halocline.unchanged(name, "the gateway answers")
 
 

@@ -1,4 +1,4 @@
-"""An iSCSI gateway that leaves: another one serves its targets, or it stays."""
+"""An iSCSI gateway that leaves, or does not answer: another one serves its targets, or it stays; a look tells it."""
 
 import copy
 from types import SimpleNamespace
@@ -76,3 +76,11 @@ def test_nothing_leaves_before_another_gateway_serves_its_targets(api, monkeypat
     assert against("down") == ["down: does not answer"]
     asked.clear()
     assert against() == [] and against("igw1", given_up=True) == [] and asked == []
+
+
+def test_a_gateway_that_runs_and_does_not_answer_is_told_where_a_stage_looks(loaders, with_pillar):
+    """``service.up`` passes it over where nothing differs: nobody else asks the second gateway."""
+    services = {"igw": {"port": 9}}  # nobody listens there
+    with_pillar(ceph={"services": services}, ceph_secrets={"iscsi-api": "secret"})
+    told = loaders.states["iscsi.answers"](name="gateway", test=True)
+    assert told["result"] is None and "the iSCSI gateway localhost does not answer" in told["comment"], told
