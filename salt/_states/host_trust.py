@@ -1,34 +1,41 @@
 """Certificates of authorities that this host trusts as the site's settings name them."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import halocline
 
-RECORD = Path("/var/lib/halocline/trusted")  # the names that were trusted for us, a line each
+RECORD = Path("/var/lib/halocline/trusted")  # what was trusted for us: sha256 and name of each file, a line each
 
 
 @halocline.state
 def only(name: str, wanted: Sequence[str], command: str) -> dict:
-    """Of the certificates that settings once named, the host trusts those alone that they name now.
+    """The host knows the certificates that settings name, as they lie in a folder, and none that they once named.
 
     name
-        The folder in which they lie, each as ``NAME.crt``.
+        The folder, which has each as ``NAME.crt``.
     wanted
         Their names, which other states have written there.
     command
         What makes the host know of a change.
     """
-    kept = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
+    lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
+    kept = dict(line.rpartition(" ")[::-2] for line in lines)  # of an earlier version names alone
+    paths = {each: Path(name) / f"{each}.crt" for each in {*kept, *wanted}}
+    now = {each: hashlib.sha256(paths[each].read_bytes()).hexdigest() for each in wanted if paths[each].exists()}
     gone = [each for each in kept if each not in wanted]
-    changes = {**dict.fromkeys(gone, "is trusted no more"), **{each: "noted" for each in wanted if each not in kept}}
+    changes = {
+        **dict.fromkeys(gone, "is trusted no more"),
+        **{each: "noted" for each in now if now[each] != kept.get(each)},
+    }
     if changes and not __opts__["test"]:
         for each in gone:
-            (Path(name) / f"{each}.crt").unlink(missing_ok=True)
-        if gone:
-            halocline.run(command.split())
+            paths[each].unlink(missing_ok=True)
+        halocline.run(command.split())
         RECORD.parent.mkdir(parents=True, exist_ok=True)
-        halocline.write(RECORD, "".join(f"{each}\n" for each in wanted))  # last: interrupted, all is done again
+        # last: interrupted, all is done again
+        halocline.write(RECORD, "".join(f"{digest} {each}\n" for each, digest in now.items()))
     if not changes:
         return halocline.unchanged(name, "trusted are those that settings name")
     return halocline.changed(name, f"trusted: {', '.join(wanted) or 'none'}", changes, __opts__["test"])

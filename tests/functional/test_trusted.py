@@ -54,6 +54,22 @@ def test_interrupted_before_the_host_knows_it_is_done_again(only, tmp_path):
     assert only()["changes"] == {"old.pem": "is trusted no more"}
 
 
+def test_a_certificate_that_is_new_or_another_is_known_though_a_run_ended_before(only, tmp_path):
+    """It lies there then, and no state that writes it sees a change any more."""
+    (tmp_path / "halocline").mkdir()
+    (tmp_path / "halocline/trusted").write_text("ca.pem\n")  # as an earlier version wrote it
+    for text in ("first", "second"):
+        (tmp_path / "known").unlink(missing_ok=True)
+        (tmp_path / "ca.pem.crt").write_text(text)
+        assert only("ca.pem", test=True)["changes"] == {"ca.pem": "noted"}
+        assert only("ca.pem", test=True)["result"] is None and not (tmp_path / "known").exists()
+        (tmp_path / "fails").touch()
+        assert only("ca.pem")["result"] is False
+        (tmp_path / "fails").unlink()
+        assert only("ca.pem")["changes"] == {"ca.pem": "noted"} and "ca.pem" in (tmp_path / "known").read_text()
+        assert only("ca.pem", test=True)["changes"] == {}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "command"), [("Debian", "update-ca-certificates"), ("RedHat", "update-ca-trust")])
 def test_each_gateways_host_is_told_all_that_it_trusts(show_sls, family, command):

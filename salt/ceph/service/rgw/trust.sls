@@ -5,10 +5,6 @@ ceph-service-rgw-trust-{{ name }}:
     - name: {{ pillar['ceph_os']['trust']['folder'] }}/{{ name }}.crt
     - use: trusted/{{ name }}
     - mode: '0644'
-  cmd.run:
-    - name: {{ pillar['ceph_os']['trust']['command'] }}
-    - onchanges:
-      - host_secret: ceph-service-rgw-trust-{{ name }}
 {%- endfor %}
 
 ceph-service-rgw-trust-only:
