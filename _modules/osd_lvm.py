@@ -41,7 +41,7 @@ def whole(osd: Mapping, groups: Mapping, units: Mapping[str, str]) -> bool:
     osd_id = made(osd, groups)
     if osd_id is None:
         return False
-    runs = f"ceph-osd@{osd_id}.service" in units
+    runs = not units.get(f"ceph-osd@{osd_id}.service", "masked").startswith("masked")  # ceph-volume enables it at boot
     return runs and __salt__["service.enabled"](f"ceph-volume@lvm-{osd_id}-{osd['fsid']}")
 
 
