@@ -48,9 +48,18 @@ def whole(osd: Mapping, groups: Mapping | None, units: Mapping[str, str]) -> boo
     if not all(_node(part).exists() for part in osd["parts"].values()):
         return False
     osd_id = made(osd)
-    if osd_id is None or not (RECORDS / str(osd_id)).exists():
+    if osd_id is None or not _recorded(osd_id, osd):
         return False
     return units.get(f"ceph-osd@{osd_id}.service") == "enabled"
+
+
+def _recorded(osd_id: int, osd: Mapping) -> bool:
+    """Whether the OSD's record names all of its slots: by another one, or half of it, it does not start at the next
+    boot."""
+    record = RECORDS / str(osd_id)
+    lines = record.read_text(encoding="utf-8", errors="replace").splitlines() if record.exists() else []
+    slots = (f"{LINKS[role]} {part['partuuid']}" for role, part in osd["parts"].items())
+    return {f"fsid {osd['fsid']}", *slots} <= set(lines)
 
 
 def parts(osd: Mapping, groups: Mapping | None = None) -> dict[str, dict]:
@@ -101,6 +110,8 @@ def make(osd: Mapping) -> int:
         _vacant(osd_id, osd["fsid"])
         _record(osd_id, osd)
         _format(osd_id, osd, key)
+    elif not _recorded(osd_id, osd):
+        _linked(osd_id, osd)
     _record(osd_id, osd)
     unit = f"ceph-osd@{osd_id}"
     __salt__["daemons.forgive"]([unit])  # an earlier run may have started it too often
@@ -122,6 +133,20 @@ def _vacant(osd_id: int, fsid: str) -> None:
             "took it away (osd.replace, osd.remove, or the stage removal), then run this stage again. Of a cluster "
             f"that is gone: move {RECORDS / str(osd_id)} and {folder} away"
         )
+
+
+def _linked(osd_id: int, osd: Mapping) -> None:
+    """Raise where the last start of an OSD whose record is not whole found other slots than are planned: it may have
+    moved since, and by an older DB or WAL it would be lost.
+    """
+    for role, name in LINKS.items():
+        link = DATA_DIR / f"ceph-{osd_id}" / name
+        planned = _node(osd["parts"][role]) if role in osd["parts"] else None
+        if link.is_symlink() and (found := link.readlink()) != planned:
+            raise CommandExecutionError(
+                f"osd.{osd_id}: {RECORDS / str(osd_id)} does not name its slots, and {link} leads to {found}, not to "
+                f"{planned or 'nothing'} as planned: it was left as it is; bring the record back from a backup"
+            )
 
 
 def _record(osd_id: int, osd: Mapping) -> None:

@@ -32,7 +32,8 @@ def read() -> dict[str, dict]:
     """
     found = {}
     for path in sorted(path for path in RECORDS.glob("[0-9]*") if path.name.isdecimal()):  # others: somebody's copies
-        lines = dict(line.split(None, 1) for line in path.read_text(encoding="ascii").splitlines() if " " in line)
+        text = path.read_text(encoding="ascii", errors="replace")
+        lines = dict(line.split(None, 1) for line in text.splitlines() if len(line.split(None, 1)) == 2)
         slots = {ROLES[link]: name for link, name in lines.items() if link in ROLES}
         if "fsid" in lines:
             found[lines["fsid"]] = {"id": int(path.name), "slots": slots, "moving": lines.get(MOVING)}

@@ -955,3 +955,72 @@ def test_disks_get_their_partitions_side_by_side_and_one_that_fails_stops_no_oth
     with pytest.raises(salt.exceptions.CommandExecutionError, match="no room"):
         module.make([osd])
     assert written == [("/dev/b", {"guid": None, "partitions": []}, ["db"])]
+
+
+RECORD = f"fsid {UUIDS[0]}\nblock slot-data\nblock.db slot-db\n"
+SPOILT = {
+    "its own": (RECORD, True),
+    "gone": (None, False),
+    "empty": ("", False),
+    "another OSD's": (RECORD.replace(UUIDS[0], UUIDS[1]), False),
+    "of another slot": (RECORD.replace("slot-data", "slot-old"), False),
+    "no text": (b"\xff\xfe", False),
+}
+
+
+@pytest.mark.parametrize("record", SPOILT)
+def test_an_osd_by_whose_record_it_would_not_start_again_is_not_whole(python_module, tmp_path, monkeypatch, record):
+    """``osd-devices@ID`` reads the record at each start; what runs now goes on without it."""
+    module, (content, whole) = python_module("osd_raw"), SPOILT[record]
+    monkeypatch.setattr(module, "RECORDS", tmp_path)
+    monkeypatch.setattr(module, "_node", lambda part: tmp_path)
+    monkeypatch.setattr(module, "made", lambda osd: 3)
+    if content is not None:
+        (tmp_path / "3").write_bytes(content if isinstance(content, bytes) else content.encode())
+    osd = {"fsid": UUIDS[0], "parts": {role: {"partuuid": f"slot-{role}"} for role in ("data", "db")}}
+    assert module.whole(osd, None, {"ceph-osd@3.service": "enabled"}) is whole
+
+
+@pytest.mark.parametrize("where", ["as planned", "moved", "a DB that is not planned"])
+def test_a_record_that_was_lost_is_written_again_where_the_last_start_found_the_same(
+    python_module, tmp_path, monkeypatch, where
+):
+    module, part = python_module("osd_raw"), {"partuuid": "slot-data", "disk": DATA}
+    monkeypatch.setattr(module, "RECORDS", tmp_path)
+    monkeypatch.setattr(module, "DATA_DIR", tmp_path)
+    monkeypatch.setattr(module, "made", lambda osd: 3)
+    monkeypatch.setattr(module.halocline, "run", lambda command: "")
+    (tmp_path / "ceph-3").mkdir()
+    (tmp_path / "ceph-3/block").symlink_to(module._node(part))
+    planned = {"data": part} | ({} if where == "a DB that is not planned" else {"db": {"partuuid": "slot-db"}})
+    lies = "slot-db" if where == "as planned" else "slot-db-2"
+    (tmp_path / "ceph-3/block.db").symlink_to(module._node({"partuuid": lies}))
+    (tmp_path / "3").write_text("")
+    told, quiet = [], ("osd_record.settled", "daemons.forgive", "osd_register.made")
+    mocks = {**dict.fromkeys(quiet, lambda *_: None), "osd_record.write": lambda *words: told.append(words)}
+    osd = {"fsid": UUIDS[0], "parts": planned}
+    with LoaderModuleMock({module: {"__salt__": mocks}}):
+        if where == "as planned":
+            assert module.make(osd) == 3 and told == [(3, UUIDS[0], {"data": "slot-data", "db": "slot-db"})]
+            return
+        with pytest.raises(salt.exceptions.CommandExecutionError, match="does not name its slots, and .*slot-db-2"):
+            module.make(osd)
+    assert told == []
+
+
+def test_a_record_that_is_no_text_is_none(modules, python_module, tmp_path, monkeypatch):
+    monkeypatch.setattr(python_module("osd_record"), "RECORDS", tmp_path)
+    (tmp_path / "3").write_bytes(b"\xff\xfe fsid \n")
+    (tmp_path / "4").write_text("fsid \n")
+    (tmp_path / "5").write_text(RECORD)
+    assert [each["id"] for each in modules["osd_record.read"]().values()] == [5]
+
+
+@pytest.mark.parametrize(("said", "whole"), [("enabled-runtime", True), ("disabled", True), ("masked", False)])
+def test_an_osd_on_volumes_whose_unit_is_masked_is_not_whole(python_module, monkeypatch, said, whole):
+    """``ceph-volume@`` starts it at boot, disabled or not, and cannot start one that is masked."""
+    module = python_module("osd_lvm")
+    monkeypatch.setattr(module, "made", lambda osd, groups: 3)
+    with LoaderModuleMock({module: {"__salt__": {"service.enabled": lambda name: True}}}):
+        assert module.whole({"fsid": UUIDS[0]}, {}, {"ceph-osd@3.service": said}) is whole
+        assert module.whole({"fsid": UUIDS[0]}, {}, {}) is False
