@@ -73,13 +73,13 @@ def _keep(kept: str, rows: Mapping[Place, list]) -> None:
 def _todo(options: Mapping[str, Mapping], before: Mapping[Place, list]) -> dict[str, list]:
     flat = {(section, option): _text(value) for section, values in options.items() for option, value in values.items()}
     known, rows = __salt__["cluster_cli.ask_all"]([["config", "ls"], ["config", "dump"]]) if flat else ([], [])
-    _refuse_unknown({option for _, option in flat}, known)
     stored = _places(rows)
     changed = [
         place
         for place, value in flat.items()
         if before.get(place, [value, value]) != [value, stored.get(place, "")]  # what others set so already is theirs
     ]
+    _refuse_unknown({option for _, option in changed}, known)  # what is set stays, also what an older release knew
     return {
         "set": [[*place, flat[place]] for place in sorted(changed)],
         "remove": [list(place) for place in sorted(set(before) - set(flat))],

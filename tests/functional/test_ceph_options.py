@@ -70,6 +70,20 @@ def test_what_others_set_so_already_is_theirs(cluster: tuple, monkeypatch: pytes
     assert module.changes({"osd": {"osd_max_backfills": 3}})["set"] == [["osd", "osd_max_backfills", "3"]]
 
 
+def test_what_is_set_so_already_is_not_refused_though_ceph_knows_it_no_more(
+    cluster: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Monitors keep what an older release knew, and ceph.adopt takes all of it in: nothing is to be set."""
+    module, changed = cluster
+    row = {"section": "mon", "mask": "", "name": "mon_pg_warn_max_per_osd", "value": "0"}
+    answers = {"ls": KNOWN, "dump": [row]}
+    monkeypatch.setitem(module.__salt__, "cluster_cli.ask", lambda words: answers[words[1]])
+    module.apply({"mon": {"mon_pg_warn_max_per_osd": 0}, "osd": {"osd_max_backfills": 2}})
+    assert [words[2:] for words in changed if words[0] == "config"] == [["osd", "osd_max_backfills", "2"]]
+    with pytest.raises(CommandExecutionError, match="does not know mon_pg_warn_max_per_osd"):
+        module.changes({"mon": {"mon_pg_warn_max_per_osd": 1}})
+
+
 @pytest.mark.parametrize("killed", [False, True], ids=["refused by Ceph", "killed"])
 def test_what_a_run_set_that_did_not_end_is_taken_away_again(
     cluster: tuple, monkeypatch: pytest.MonkeyPatch, killed: bool
