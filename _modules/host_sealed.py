@@ -34,8 +34,9 @@ QUESTIONS = {
 }
 
 
-def tell(key: str) -> dict[str, str]:
-    """Return what this host's monitor knows of the cluster, as ``{key, nonce, text}`` that the asker alone can open.
+def tell(key: str) -> dict[str, str | list[str]]:
+    """Return what this host's monitor knows of the cluster, for the asker alone: ``{key, nonce, text}``,
+    the text in pieces.
 
     Sealed are: ceph.conf, the keys that any cluster has (monitors', the admin's, for making OSDs, managers', for
     crashes), those of metadata servers and gateways, each with its capabilities, the names of all others, the maps of
@@ -70,7 +71,7 @@ def _public(key: str) -> rsa.RSAPublicKey:
     return public
 
 
-def _sealed(public: rsa.RSAPublicKey, text: bytes, about: bytes) -> dict[str, str]:
+def _sealed(public: rsa.RSAPublicKey, text: bytes, about: bytes) -> dict[str, str | list[str]]:
     """A text encrypted with a fresh key, and that to the public one; ``about`` is bound to it, and not hidden."""
     secret, nonce = AESGCM.generate_key(256), os.urandom(NONCE)
     oaep = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), None)
@@ -79,7 +80,9 @@ def _sealed(public: rsa.RSAPublicKey, text: bytes, about: bytes) -> dict[str, st
         "nonce": nonce,
         "text": AESGCM(secret).encrypt(nonce, text, about),
     }
-    return {name: base64.b64encode(part).decode("ascii") for name, part in parts.items()}
+    coded = {name: base64.b64encode(part).decode("ascii") for name, part in parts.items()}
+    long, most = coded["text"], halocline.LONG  # Salt cuts a long text out of what is longer than an event
+    return {**coded, "text": [long[at : at + most] for at in range(0, len(long), most)]}
 
 
 def _ask(keyring: Path, words: Sequence[str]) -> Any:

@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+import uuid
 from pathlib import Path
 
 import pytest
@@ -310,6 +311,20 @@ def test_what_deepsea_left_in_the_place_of_ours_is_refused_and_nothing_is_writte
     module.unlink()
     for folder in ("cluster", "stack"):
         shutil.rmtree(master.pillar / folder)
+
+
+@pytest.mark.processes
+def test_what_the_monitor_of_a_large_cluster_tells_arrives_whole(master, node1):
+    """It is longer than an event of Salt's, which cuts a long text out."""
+    answers = asked()
+    much = {"public_addrs": "x" * 1000}
+    answers["osd dump"]["osds"] += [{"uuid": str(uuid.UUID(int=osd)), "osd": osd, **much} for osd in range(2, 1500)]
+    play(master.root / "bin", answers)
+    try:
+        done = master.typed("ceph.adopt", "test=true")
+    finally:
+        play(master.root / "bin", asked())
+    assert done.returncode == 0 and f"cluster {FSID}, release pacific" in done.stdout, done
 
 
 @pytest.mark.processes

@@ -28,7 +28,7 @@ def ask(opts: Mapping, minion: str, function: str) -> dict[str, Any]:
     minion
         Its id, to which the answer is bound.
     function
-        It takes a public key as PEM, and answers ``{key, nonce, text}``.
+        It takes a public key as PEM, and answers ``{key, nonce, text}``, the text in pieces.
     """
     private = rsa.generate_private_key(65537, BITS)
     form = serialization.PublicFormat.SubjectPublicKeyInfo
@@ -36,10 +36,10 @@ def ask(opts: Mapping, minion: str, function: str) -> dict[str, Any]:
     return opened(private, jobs.one(opts, minion, function, [public], dict), minion)
 
 
-def opened(private: rsa.RSAPrivateKey, answer: Mapping[str, str], minion: str) -> dict[str, Any]:
+def opened(private: rsa.RSAPrivateKey, answer: Mapping[str, str | list[str]], minion: str) -> dict[str, Any]:
     """Return what was sealed. Raises ProposalError for an answer of another run, another minion, or another form."""
     try:
-        parts = {name: base64.b64decode(answer[name], validate=True) for name in ("key", "nonce", "text")}
+        parts = {name: base64.b64decode("".join(answer[name]), validate=True) for name in ("key", "nonce", "text")}
         secret = private.decrypt(parts["key"], padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), None))
         told = json.loads(AESGCM(secret).decrypt(parts["nonce"], parts["text"], minion.encode()))
     except (KeyError, TypeError, ValueError, InvalidTag) as err:
