@@ -54,7 +54,10 @@ def older_hosts(site: Site) -> list[str]:
 
 def _served(site: Site) -> dict[str, Mapping]:
     """The hosts that are served, as far as discovery saw them: a leaked key does not wait for an inventory."""
-    roles = chosen.roles({f"cluster/{path.name}": tree.mapping(path) for path in site.current.glob("cluster/*.sls")})
+    served = site.current
+    if not served.is_dir():  # where a restore is staged, the link leads to where nothing is yet
+        served = site.generations / served.resolve().name
+    roles = chosen.roles({f"cluster/{path.name}": tree.mapping(path) for path in served.glob("cluster/*.sls")})
     files = {minion: site.inventory / f"{minion}.json" for minion in roles}
     hosts = {
         minion: documents.parse_json(atomic.read_text(file), file) for minion, file in files.items() if file.exists()

@@ -550,6 +550,19 @@ def test_a_client_that_was_revoked_since_does_not_come_back(place):
 
 
 @pytest.mark.slow
+def test_whoever_is_told_a_fresh_key_in_place_of_a_revoked_one_gets_one_of_the_clusters_cipher(place):
+    """A cluster that a newer Ceph made takes no older one."""
+    (place.paths.current / "cluster/node1.sls").write_text("roles: [mon]\n")
+    (place.paths.inventory / "node1.json").write_text(json.dumps({"ceph_cipher": secrets.NEW}))
+    archive = place.made()
+    place.lose()
+    place.cluster({name: key for name, key in KEYS.items() if name != "client.a"})
+    assert "its key is not brought back" in place.restore(archive)["text"]
+    fresh = json.loads(place.paths.keys.read_text())["client.a"]
+    assert len(fresh) == len(secrets.new_key(secrets.NEW)) != len(KEYS["client.a"])
+
+
+@pytest.mark.slow
 def test_where_no_monitor_answers_it_takes_a_word(place, monkeypatch):
     archive = place.made()
     place.lose()
