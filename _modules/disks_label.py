@@ -8,7 +8,7 @@ import struct
 import uuid
 
 SIZE = 4096  # bytes: BDEV_LABEL_BLOCK_SIZE, src/os/bluestore/BlueStore.cc
-# Where else it lies on an OSD's data since Ceph 20 (bdev_label_positions, there; Ceph's issue 68035).
+# Where newer releases have it too (bdev_label_positions, src/os/bluestore/BlueStore.cc of Ceph 20; issue 68035).
 COPIES = tuple(count << 30 for count in (1, 10, 100, 1000))
 MAGIC = b"bluestore block device\n"
 ROLES = {"main": "data", "bluefs db": "db", "bluefs wal": "wal"}  # label's description -> role

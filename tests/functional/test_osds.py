@@ -813,7 +813,7 @@ def test_no_slot_is_cleared_or_taken_away_that_one_of_cephs_programs_has(python_
 
 
 def test_a_label_of_an_earlier_life_goes_with_its_copies(python_module, monkeypatch, tmp_path):
-    """Ceph 20 reads them where the first is gone."""
+    """Newer releases read them where the first is gone."""
     raw, slot = python_module("osd_raw"), tmp_path / "slot"
     monkeypatch.setattr(raw, "__salt__", {"disks_label.places": python_module("disks_label").places})
     with slot.open("wb") as node:
