@@ -161,9 +161,14 @@ def test_a_second_run_changes_nothing_and_says_so(cluster: Product) -> None:
 
 
 def _placed(proposal: str) -> dict[str, list]:
-    """Where a stored proposal puts its OSDs; that they exist by now, and so no other layout fits, is no change."""
-    hosts = json.loads(proposal)["hosts"]
-    return {name: [{**osd, "existing": None} for osd in host["osds"]] for name, host in hosts.items()}
+    """Where a stored proposal puts its OSDs; that they exist by now, and so no other layout fits, is no change.
+
+    Those that exist stand first, and how many did so far is up to the moment in which the first deploy was killed.
+    """
+    hosts = {
+        name: sorted(host["osds"], key=lambda osd: osd["data"]) for name, host in json.loads(proposal)["hosts"].items()
+    }
+    return {name: [{**osd, "existing": None} for osd in osds] for name, osds in hosts.items()}
 
 
 def _told(cluster: Product) -> list[str]:
