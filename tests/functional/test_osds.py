@@ -388,38 +388,34 @@ def test_a_disk_that_was_taken_since_the_guard_looked_is_not_cleared(python_modu
     assert written == []
 
 
-def test_slots_are_told_to_sgdisk_in_bytes(python_module, monkeypatch, disk):
+@pytest.fixture
+def added(python_module, monkeypatch, disk):
+    """A function: the words that sgdisk gets for DBs of a size on a device of a size with these partitions."""
+    module, space, path = python_module("osd_raw_parts"), python_module("osd_space"), disk("shared")
+
+    def words(whole, table, size, osds):
+        asked = {f"osd_space.{name}": getattr(space, name) for name in ("between_partitions", "place")}
+        asked |= {"disks_kernel.identity": lambda _: {"size": whole}, "osd_names.partition_type": lambda role: role}
+        written, part = [], {"disk": path, "partuuid": "2", "size": size}
+        monkeypatch.setattr(module, "__salt__", asked)
+        monkeypatch.setattr(module, "_run", lambda command, **_: written.extend(command))
+        module._add(path, {"guid": "g", "partitions": table}, [(osd, "db", part) for osd in osds])
+        return [word for word in written if word.startswith("--new")]
+
+    return words
+
+
+def test_slots_are_told_to_sgdisk_in_bytes(added):
     """Its sectors are those of the device: of 4 KiB each a slot lies eight times as far, and the second nowhere."""
-    module, written, path = python_module("osd_raw_parts"), [], disk("shared")
-    one = {"number": 1, "start": MIB, "size": 30 * MIB}
-    asked = {
-        "disks_kernel.identity": lambda _: {"size": 100 * MIB},
-        "osd_space.between_partitions": python_module("osd_space").between_partitions,
-        "osd_space.place": python_module("osd_space").place,
-        "osd_names.partition_type": lambda role: role,
-    }
-    monkeypatch.setattr(module, "__salt__", asked)
-    monkeypatch.setattr(module, "_run", lambda command, **_: written.extend(command))
-    part = {"disk": path, "partuuid": "2", "size": 40 * MIB}
-    module._add(path, {"guid": "g", "partitions": [one]}, [(UUIDS[0], "db", part)])
-    assert f"--new=2:{31 * 1024}K:+{40 * 1024}K" in written
+    table = [{"number": 1, "start": MIB, "size": 30 * MIB}]
+    assert added(100 * MIB, table, 40 * MIB, UUIDS[:1]) == [f"--new=2:{31 * 1024}K:+{40 * 1024}K"]
 
 
-def test_numbers_of_partitions_that_went_are_given_again(python_module, monkeypatch, disk):
+def test_numbers_of_partitions_that_went_are_given_again(added):
     """A table has 128: a DB device whose OSDs were replaced a hundred times took no more, with room on it."""
-    module, written = python_module("osd_raw_parts"), []
     table = [{"number": number, "start": number * 10 * MIB, "size": 10 * MIB} for number in (1, 3, 128)]
-    asked = {
-        "disks_kernel.identity": lambda _: {"size": 10_000 * MIB},
-        "osd_space.between_partitions": python_module("osd_space").between_partitions,
-        "osd_space.place": python_module("osd_space").place,
-        "osd_names.partition_type": lambda role: role,
-    }
-    monkeypatch.setattr(module, "__salt__", asked)
-    monkeypatch.setattr(module, "_run", lambda command, **_: written.extend(command))
-    part = {"disk": disk("db"), "partuuid": "2", "size": 10 * MIB}
-    module._add(part["disk"], {"guid": "g", "partitions": table}, [(UUIDS[0], "db", part), (UUIDS[1], "db", part)])
-    assert [word.split(":")[0] for word in written if word.startswith("--new")] == ["--new=2", "--new=4"]
+    new = added(10_000 * MIB, table, 10 * MIB, UUIDS[:2])
+    assert [word.partition(":")[0] for word in new] == ["--new=2", "--new=4"]
 
 
 @pytest.mark.parametrize("table", [None, {"guid": "g", "partitions": []}])
