@@ -32,7 +32,7 @@ def ask(words, stdin=None):
             *({"id": -at - 1, "type": "host", "name": host,
                "children": [n for n, osd in osds.items() if osd["host"] == host]} for at, host in enumerate(hosts)),
             *({"id": n, "type": "osd", "name": f"osd.{n}", "crush_weight": osd["weight"]} for n, osd in osds.items())]},
-        "osd dump": {"flags": "", "full_ratio": 0.95, "backfillfull_ratio": 0.9, "osds": [
+        "osd dump": {"flags": "", "full_ratio": 0.95, "backfillfull_ratio": 0.9, "pools": [], "osds": [
             {"osd": n, "uuid": osd["fsid"], "up": osd["up"], "in": 1, "weight": 1, "state": ["exists"], "up_from": 1}
             for n, osd in osds.items()]},
         "osd df": {"nodes": [{"id": n, "kb": 100, "kb_used": 9, "kb_used_data": 9, "pgs": 8 if osd["weight"] else 0}

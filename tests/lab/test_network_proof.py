@@ -13,6 +13,7 @@ from lab.session import Session
 
 def proved(session: Session, words: str) -> tuple[int, dict]:
     done = salt_run(session, *f"networks.{words}".split(), check=False)
+    assert "error" not in done.data, done.data
     return done.returncode, done.data
 
 
