@@ -51,10 +51,18 @@ install -d -o ceph -g ceph /var/lib/ceph/mgr/ceph-$name
 install -o ceph -g ceph -m 600 /run/floor/mgr.$name /var/lib/ceph/mgr/ceph-$name/keyring
 systemctl enable -q ceph-mgr@$name; systemctl start ceph-mgr@$name
 """
-# The partitions of a host, one write a disk; then its OSDs, one a line of the list: uuid, then the parts' PARTUUIDs.
+# The partitions of a host, one write a disk; then its OSDs, one a line of the list: uuid, then the parts' PARTUUIDs. A
+# name that udev lost is one more look away, as for the product.
 OSDS = r"""
 set -e
 TABLES
+tries=0
+for part in PARTS; do
+    until [ -b /dev/disk/by-partuuid/$part ]; do
+        sleep 0.1; tries=$((tries + 1))
+        [ $tries != 30 ] || for disk in DISKS; do partx --update $disk || true; done
+    done
+done
 cat >/run/floor/one <<'END'
 set -e
 uuid=$1 by=/dev/disk/by-partuuid
@@ -146,7 +154,8 @@ class Floor:
                 words += [f"--new={at}:0:{end}", f"--partition-guid={at}:{row[-1]}"]
             rows.append(" ".join(row))
         made = "\n".join(f"sgdisk --clear {' '.join(words)} {disk} >/dev/null" for disk, words in tables.items())
-        script = OSDS.replace("TABLES", made).replace("ATONCE", str(self.at_once))
+        script = OSDS.replace("TABLES", made).replace("ATONCE", str(self.at_once)).replace("DISKS", " ".join(tables))
+        script = script.replace("PARTS", " ".join(row.partition(" ")[2] for row in rows))
         return script.replace("LIST", "\n".join(rows))
 
     def _all(self, scripts: dict[str, str]) -> None:

@@ -205,6 +205,20 @@ def heard(events: socket.socket) -> set[str]:
     return names
 
 
+def heard_of(own: Collection[str], events: socket.socket, writes: watch.Writes) -> set[str]:
+    """What has changed on disks of this node, as soon as anything has; empty after a while. Every node hears of every
+    disk of the machine: looking at its own at each word of another's took an eighth of all processor time of a deploy.
+    """
+    end = time.monotonic() + POLL
+    while (left := end - time.monotonic()) > 0:
+        ready, _, _ = select.select([events, writes.descriptor], [], [], left)
+        changed = heard(events) if events in ready else set()
+        changed |= writes.closed() if writes.descriptor in ready else set()
+        if any(disk_of(name) in own for name in changed):
+            return changed
+    return set()
+
+
 def follow() -> NoReturn:
     """Run for ever, after one full look."""
     events = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, UEVENT_PROTOCOL)
@@ -217,12 +231,10 @@ def follow() -> NoReturn:
     tell_systemd()
     while True:
         writes.follow(DEV / name for name in names)
-        ready, _, _ = select.select([events, writes.descriptor], [], [], POLL)
-        changed = heard(events) if events in ready else set()
-        changed |= writes.closed() if writes.descriptor in ready else set()
+        changed = heard_of({disk["name"] for disk in disks}, events, writes)
         # A written table shows in each partition's entry too.
         changed |= {other for other in names for name in changed if other.startswith(f"{name}p")}
-        _, names = settle(changed)
+        disks, names = settle(changed)
 
 
 if __name__ == "__main__":
