@@ -38,7 +38,7 @@ def ensure(client: DockerClient, in_use: set[Path]) -> Path:
 def _digest(node: str) -> str:
     digest = hashlib.sha256(f"{node} {sorted(MODULES.iterdir())}".encode())
     for source in sorted(HERE.rglob("*")):
-        if source.is_file() and "__pycache__" not in source.parts and source.suffix != ".py":
+        if source.is_file() and "__pycache__" not in source.parts and source.suffix not in (".py", ".c"):
             digest.update(str(source.relative_to(HERE)).encode() + source.read_bytes())
     return digest.hexdigest()[:12]
 

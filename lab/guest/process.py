@@ -12,6 +12,7 @@ from pathlib import Path
 from lab.commands import run
 from lab.containers import Done
 from lab.errors import LabError
+from lab.guest import xstate
 
 LOG_LIMIT = 4 << 20  # bytes: a guest with a failed device once wrote 241 MB of console in 90 s
 BOOT_LIMIT, STOP_LIMIT = 120, 60  # seconds; a boot takes 6 to 10, power-off 5 to 15
@@ -24,6 +25,7 @@ def start(folder: Path, memory: int, disks: list[str], tap: str | None, mac: str
 
     The bell (a FIFO) is open in the guest's own process, for both ways: nobody who rings it ever blocks.
     """
+    environment = os.environ | xstate.environment()
     for name in ("share", "ctl"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "share/ready").unlink(missing_ok=True)
@@ -49,6 +51,7 @@ def start(folder: Path, memory: int, disks: list[str], tap: str | None, mac: str
         stderr=subprocess.STDOUT,
         pass_fds=(listening, silent),
         start_new_session=True,
+        env=environment,
     )
     log.stdin.close()
     os.close(listening)

@@ -15,7 +15,7 @@ from lab import capacity, clean, containers, identity
 from lab.cluster import ClusterFile, parse, read
 from lab.errors import LabError
 from lab.grow import with_host
-from lab.guest import cli, guests, hosts
+from lab.guest import cli, guests, hosts, xstate
 from lab.guest.base import HERE
 from lab.guide import guide
 from lab.store import Lab
@@ -197,3 +197,9 @@ def test_its_guide_plans_a_bond_with_a_vlan_and_three_kinds_of_osds(lab: Lab) ->
     }
     assert kinds == {"stor1": (3, 3, None), "stor2": (2, 2, "dmcrypt"), "stor3": (2, 1, None)}
     assert all(osd["db"] for each in osds.values() for osd in each)
+
+
+def test_nothing_is_put_before_a_guest_where_processors_have_no_amx(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "cpuinfo").write_text("flags\t\t: fpu avx512f pku\n")
+    monkeypatch.setattr(xstate, "PROCESSORS", tmp_path / "cpuinfo")
+    assert xstate.environment() == {}
