@@ -102,6 +102,7 @@ def startup() -> list[dict]:
     as ``daemons.settings`` spells them.
 
     Options of managers' modules (``mgr/MODULE/NAME``) are no daemon's: the module asks the monitors for them itself.
+    One that only an older release knew is of level ``unknown``: daemons leave it aside, however often they start.
 
     CLI Example:
 
@@ -113,7 +114,7 @@ def startup() -> list[dict]:
     return [
         {**{key: row.get(key, "") for key in ("section", "mask", "name")}, "value": halocline.spelled(row["value"])}
         for row in rows
-        if not row["can_update_at_runtime"] and not row["name"].startswith("mgr/")
+        if not row["can_update_at_runtime"] and not row["name"].startswith("mgr/") and row.get("level") != "unknown"
     ]
 
 

@@ -129,6 +129,17 @@ def test_no_restart_is_asked_for_an_option_of_a_managers_module(
     assert [found["name"] for found in module.startup()] == ["public_network"]
 
 
+def test_no_restart_is_asked_for_an_option_that_this_ceph_knows_no_more(
+    cluster: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Daemons leave such an option aside each time they start (md_config_t::set_mon_vals, src/common/config.cc)."""
+    module, _ = cluster
+    row = {"section": "osd", "mask": "", "value": "1", "can_update_at_runtime": False}
+    rows = [row | {"name": "filestore_fd_cache_size", "level": "unknown"}, row | {"name": "a", "level": "advanced"}]
+    monkeypatch.setitem(module.__salt__, "cluster_cli.ask", lambda words: rows)
+    assert [found["name"] for found in module.startup()] == ["a"]
+
+
 def test_a_line_of_ceph_conf_that_ceph_does_not_know_is_warned_of(
     python_module: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
