@@ -6,7 +6,7 @@ from pathlib import Path
 
 import halocline
 
-RECORD = Path("/var/lib/halocline/trusted")  # what was trusted for us: sha256 and name of each file, a line each
+RECORD = Path("/var/lib/halocline/trusted")  # what was trusted for us: stamp (``_stamp``) and name of each, a line each
 
 
 @halocline.state
@@ -23,7 +23,7 @@ def only(name: str, wanted: Sequence[str], command: str) -> dict:
     lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
     kept = dict(line.rpartition(" ")[::-2] for line in lines)  # of an earlier version names alone
     paths = {each: Path(name) / f"{each}.crt" for each in {*kept, *wanted}}
-    now = {each: hashlib.sha256(paths[each].read_bytes()).hexdigest() for each in wanted if paths[each].exists()}
+    now = {each: _stamp(paths[each]) for each in wanted if paths[each].exists()}
     gone = [each for each in kept if each not in wanted]
     changes = {
         **dict.fromkeys(gone, "is trusted no more"),
@@ -35,7 +35,14 @@ def only(name: str, wanted: Sequence[str], command: str) -> dict:
         halocline.run(command.split())
         RECORD.parent.mkdir(parents=True, exist_ok=True)
         # last: interrupted, all is done again
-        halocline.write(RECORD, "".join(f"{digest} {each}\n" for each, digest in now.items()))
+        halocline.write(RECORD, "".join(f"{stamp} {each}\n" for each, stamp in now.items()))
     if not changes:
         return halocline.unchanged(name, "trusted are those that settings name")
     return halocline.changed(name, f"trusted: {', '.join(wanted) or 'none'}", changes, __opts__["test"])
+
+
+def _stamp(path: Path) -> str:
+    """A hash of what a file holds and of when it was written: one that somebody took away, and that is written again,
+    holds the same, and the host may not know it any more.
+    """
+    return hashlib.sha256(path.read_bytes() + str(path.stat().st_mtime_ns).encode()).hexdigest()

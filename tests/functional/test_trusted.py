@@ -1,6 +1,7 @@
 """Authorities that a host trusts: those that the site's settings name no more are trusted no more."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,9 @@ def only(tmp_path):
     (tmp_path / "update").chmod(0o755)
 
     def run(*wanted, test=False):
-        for name in () if test else wanted:
-            (tmp_path / f"{name}.crt").touch()
+        for path in [] if test else [tmp_path / f"{name}.crt" for name in wanted]:
+            if not path.exists():
+                path.touch()
         with LoaderModuleMock({state: {"__opts__": {"test": test}}}):
             return state.only(str(tmp_path), list(wanted), f"{tmp_path}/update")
 
@@ -68,6 +70,18 @@ def test_a_certificate_that_is_new_or_another_is_known_though_a_run_ended_before
         (tmp_path / "fails").unlink()
         assert only("ca.pem")["changes"] == {"ca.pem": "noted"} and "ca.pem" in (tmp_path / "known").read_text()
         assert only("ca.pem", test=True)["changes"] == {}
+
+
+def test_a_certificate_that_was_taken_away_by_hand_and_lies_there_again_is_known_again(only, tmp_path):
+    """By somebody who cleared the folder: it is written with the same text, and the host knows it no more."""
+    only("ca.pem")
+    (tmp_path / "ca.pem.crt").unlink()
+    (tmp_path / "known").write_text("")
+    (tmp_path / "ca.pem.crt").touch()
+    os.utime(tmp_path / "ca.pem.crt", (2e9, 2e9))  # later, whatever the clock's steps are
+    assert only("ca.pem", test=True)["changes"] == {"ca.pem": "noted"}
+    assert only("ca.pem")["result"] is True and "ca.pem" in (tmp_path / "known").read_text()
+    assert only("ca.pem", test=True)["changes"] == {}
 
 
 @pytest.mark.slow
