@@ -366,13 +366,21 @@ def test_what_is_newly_wrong_between_turns_stops_it(runners, cluster):
 
 
 @pytest.mark.slow
-def test_what_ceph_says_of_every_upgrade_is_no_reason_to_stop(runners, cluster):
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("DAEMON_OLD_VERSION", "OSD_UPGRADE_FINISHED", "OSD_FILESTORE"),
+        ("POOL_APP_NOT_ENABLED", "POOL_PG_NUM_NOT_POWER_OF_TWO"),
+    ],
+    ids=["of daemons", "of pools that were so before"],
+)
+def test_what_ceph_says_of_every_upgrade_is_no_reason_to_stop(runners, cluster, names):
     restart = cluster.daemons_restart
 
-    def warns(minion, names):
+    def warns(minion, daemons):
         message = {"severity": "HEALTH_WARN", "summary": {"message": "older", "count": 1}, "muted": False}
-        cluster.checks = dict.fromkeys(("DAEMON_OLD_VERSION", "OSD_UPGRADE_FINISHED", "OSD_FILESTORE"), message)
-        return restart(minion, names)
+        cluster.checks = dict.fromkeys(names, message)
+        return restart(minion, daemons)
 
     cluster.daemons_restart = warns
     assert runners["upgrade.carry_out"]().get("retcode", 0) == 0

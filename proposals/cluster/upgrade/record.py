@@ -10,9 +10,16 @@ from proposals.text.errors import InventoryError
 from proposals.text.names import shown
 
 KEY = "halocline/upgrade"  # in the monitors' key store
-# Checks that an upgrade raises until its end, and its own last step ends; and of what newer monitors warn that ran
-# before (FileStore, from Quincy on): no reason to stop.
-EXPECTED = {"check OSD_UPGRADE_FINISHED": 2, "check DAEMON_OLD_VERSION": 2, "check OSD_FILESTORE": 1}
+# Checks that an upgrade raises until its end, and its own last step ends; and of what newer daemons warn that was so
+# before: FileStore (from Quincy on), unused pools without an application (from 18.2.1 on), pools whose number of groups
+# is no power of two (from 14.2.5 on). They are no reason to stop.
+EXPECTED = {
+    "check OSD_UPGRADE_FINISHED": 2,
+    "check DAEMON_OLD_VERSION": 2,
+    "check OSD_FILESTORE": 1,
+    "check POOL_APP_NOT_ENABLED": 1,
+    "check POOL_PG_NUM_NOT_POWER_OF_TWO": 1,
+}
 BEGINNING, NOT_SERVED = "groups beginning", "groups not served"  # of findings: older versions had both as the latter
 
 
