@@ -183,13 +183,15 @@ def listens(port: int) -> bool:
 def group(leader: int) -> list[int]:
     """The processes of a process group."""
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for process in Path("/proc").iterdir():  # a glob of their files fails where one ends meanwhile
+        if not process.name.isdigit():
+            continue
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[2]) == leader:
-            found.append(int(stat.parent.name))
+            found.append(int(process.name))
     return found
 
 
