@@ -104,7 +104,7 @@ def retire() -> str:
     if not exists():
         return "its host had no store"
     unit = f"ceph-mon@{_name()}"
-    if _store().is_mount():
+    if _store().is_mount() and not _store().is_symlink():  # Python before 3.12 looks where a link leads
         raise CommandExecutionError(
             f"{_store()} is a disk of its own, which cannot be moved aside: 'systemctl disable --now {unit}', 'umount "
             f"{_store()}' and take it out of /etc/fstab there, then run this again; nothing was stopped"

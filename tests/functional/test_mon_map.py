@@ -82,3 +82,19 @@ def test_a_monitor_whose_store_is_a_mount_runs_on_until_it_is_unmounted(
     with pytest.raises(CommandExecutionError, match=f"umount {store}.*run this again"):
         modules["mon.retire"]()
     assert not (tmp_path / "told").exists() and (store / "store.db").is_dir()
+
+
+def test_a_store_that_is_a_link_to_another_disk_is_moved_aside(python_module, with_pillar, tmp_path, monkeypatch):
+    """A site has put it on a faster disk: the link can be moved, and its target stays."""
+    module, store, fast = python_module("mon"), tmp_path / "mon/ceph-node1", tmp_path / "fast"
+    (fast / "store.db").mkdir(parents=True)
+    store.parent.mkdir()
+    store.symlink_to(fast)
+    (tmp_path / "systemctl").write_text("#!/bin/sh\n")
+    (tmp_path / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(module, "STORES", store.parent)
+    monkeypatch.setattr(type(store), "is_mount", lambda path: path.resolve() == fast)  # as pathlib's: it follows links
+    modules = with_pillar(roles=["storage"])
+    assert ".ceph-node1.removed-" in modules["mon.retire"]()
+    assert not store.is_symlink() and (fast / "store.db").is_dir()
