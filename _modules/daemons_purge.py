@@ -87,13 +87,13 @@ def remove(fsid: str, hosts: Mapping[str, Mapping], keys: Collection[str]) -> li
 
 def _remove(path: Path) -> None:
     """Remove a file or folder; of one that is a mount, what is in it, and of a link itself."""
-    if path.is_mount():
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+    elif path.is_mount():
         for each in path.iterdir():
             _remove(each)
-    elif path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
     else:
-        path.unlink()
+        shutil.rmtree(path)
 
 
 def _sure(fsid: str) -> None:
