@@ -3,13 +3,16 @@
 Groups, volumes and their tags are named as ``osd_names`` has it.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import halocline
 from salt.exceptions import CommandExecutionError
 
+DEV = Path("/dev")
 LIMIT = 60  # seconds one command may take
+LABEL = 4096  # bytes of BlueStore's label
 
 
 def make(todo: Sequence[Mapping]) -> list[int]:
@@ -90,11 +93,24 @@ def close(volume: Mapping) -> None:
 
 
 def _add(group: str, fsid: str, role: str, part: Mapping) -> None:
-    """Add one volume, wiped of what an earlier life of the disk left there."""
+    """Add one volume, wiped of what an earlier life of the disk left there: by LVM alone at its beginning."""
     size = ["--size", f"{part['size']}b"] if part["size"] else ["--extents", "100%FREE"]
     slot = part["partuuid"]
-    names = ["--name", __salt__["osd_names.volume"](fsid, role, slot), "--addtag", f"slot={slot}"]
+    name = __salt__["osd_names.volume"](fsid, role, slot)
+    names = ["--name", name, "--addtag", f"slot={slot}"]
     _run(["lvcreate", "--quiet", "--yes", "--zero", "y", "--wipesignatures", "y", *size, *names, group])
+    _forget_labels(DEV / group / name)
+
+
+def _forget_labels(volume: Path) -> None:
+    """Clear the copies of BlueStore's label on a new volume: newer releases read them where the first is gone."""
+    try:
+        with volume.open("r+b", buffering=0) as node:
+            for place in __salt__["disks_label.places"](node.seek(0, os.SEEK_END)):
+                os.pwrite(node.fileno(), bytes(LABEL), place)
+            os.fsync(node.fileno())
+    except OSError as err:
+        raise CommandExecutionError(f"{volume} is new, and cannot be written to: {err.strerror}") from err
 
 
 def _run(command: Sequence[str]) -> None:

@@ -516,13 +516,37 @@ def test_a_volume_that_another_disk_carries_is_not_made_once_more(python_module,
     names = {"osd_names.group": lambda disk: "g", "osd_names.pv_uuid": lambda disk: "u"}
     names["osd_names.volume"] = lambda *_: "v"
     monkeypatch.setattr(module, "__salt__", {**names, "disks_lvm.groups": lambda: groups})
+    monkeypatch.setattr(module, "_forget_labels", lambda volume: ran.append(str(volume)))
     monkeypatch.setattr(module, "_run", lambda words: ran.append(words[0]))
     todo = [{"fsid": "a", "parts": {"db": {"disk": "/dev/new", "partuuid": "s", "size": 1}}}]
     with pytest.raises(salt.exceptions.CommandExecutionError, match="lies on /dev/back already: take /dev/back out"):
         module.make(todo)
     assert ran == []
     groups.clear()
-    assert module.make(todo) == [] and ran == ["pvcreate", "vgcreate", "lvcreate"]
+    assert module.make(todo) == [] and ran == ["pvcreate", "vgcreate", "lvcreate", "/dev/g/v"]
+
+
+def test_a_new_volume_has_no_copies_of_an_earlier_label(python_module, monkeypatch, tmp_path):
+    """It lies where the last one lay, and LVM clears its beginning alone."""
+    module, volume = python_module("osd_lvm_parts"), tmp_path / "g/v"
+    names = {"osd_names.volume": lambda *_: "v", "disks_label.places": python_module("disks_label").places}
+    monkeypatch.setattr(module, "__salt__", names)
+    monkeypatch.setattr(module, "DEV", tmp_path)
+    monkeypatch.setattr(module, "_run", lambda words: None)
+    add = ("g", UUIDS[0], "data", {"partuuid": "s", "size": None})
+    with pytest.raises(salt.exceptions.CommandExecutionError, match="g/v is new, and cannot be written to: No such"):
+        module._add(*add)
+    volume.parent.mkdir()
+    with volume.open("wb") as node:
+        for place in (0, GIB, 10 * GIB):
+            node.seek(place)
+            node.write(b"x" * 4096)
+    module._add(*add)
+    with volume.open("rb") as node:
+        for place in (0, GIB, 10 * GIB):
+            node.seek(place)
+            assert node.read(4096) == bytes(4096)
+    assert volume.stat().st_size == 10 * GIB + 4096
 
 
 @pytest.mark.parametrize("method", ["raw", "lvm"])
