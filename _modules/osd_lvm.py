@@ -120,9 +120,14 @@ def _prepare(osd: Mapping) -> list[str]:
 
 
 def _opened(osd: Mapping, groups: Mapping) -> bool:
-    """Whether an encrypted OSD that was prepared, but whose volumes are closed, is whole once they are open."""
+    """Whether an encrypted OSD that was prepared, but whose volumes are closed, is whole once they are open. Where no
+    monitor knows it, its key is gone, and its number may be another OSD's here, with the folder: activating it by that
+    would take the links out of there.
+    """
     tags = _volumes(osd, groups)["data"]["tags"]
     if tags.get("ceph.encrypted") != "1" or tags.get("ceph.osd_fsid") != osd["fsid"]:
+        return False
+    if not __salt__["osd_register.known"](osd["fsid"]):
         return False
     try:
         _ceph_volume(["activate", "--bluestore", "--no-systemd", tags["ceph.osd_id"], osd["fsid"]])

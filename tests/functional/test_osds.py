@@ -624,6 +624,8 @@ def test_a_closed_osd_that_left_the_cluster_keeps_its_volumes(
     with pytest.raises(salt.exceptions.CommandExecutionError, match=says or "has no whole label"):
         module.make(osd)
     assert any("lvremove" in words for words in ran) is (says is None)
+    # By a number that it lost: ceph-volume takes the links out of the folder of the OSD that has it by now.
+    assert any("activate" in words for words in ran) is (known and encrypted == "1")
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["never marked", "killed once it ran"])
