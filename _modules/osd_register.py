@@ -19,7 +19,7 @@ from salt.exceptions import CommandExecutionError
 
 CLIENT = halocline_monitors.Client("client.bootstrap-osd", "/var/lib/ceph/bootstrap-osd/ceph.keyring", 60, 120)
 OLD, NEW = (1, 16), (2, 32)  # of a key: its type and its random bytes, of the ciphers aes and aes256k
-DATA_DIR = Path("/var/lib/ceph/osd")
+BLOCK, DATA_DIR = Path("/sys/class/block"), Path("/var/lib/ceph/osd")
 KEYS = Path("/var/lib/ceph/bootstrap-osd/new")  # 0700; one file an OSD in the making, its key
 
 
@@ -203,7 +203,8 @@ def _class(osd: Mapping) -> str:
     """The device class that is planned, or that Ceph will see in the data disk (src/blk/kernel/KernelDevice.cc)."""
     if osd.get("class"):
         return osd["class"]
-    block = Path("/sys/class/block") / Path(osd["parts"]["data"]["disk"]).resolve().name
+    disk = str(Path(osd["parts"]["data"]["disk"]).resolve())
+    block = BLOCK / disk.removeprefix("/dev/").replace("/", "!")  # as disks_kernel finds it
     if (block / "queue/rotational").read_text().strip() == "1":
         return "hdd"
     return "nvme" if block.name.startswith("nvme") else "ssd"

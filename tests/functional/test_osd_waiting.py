@@ -102,6 +102,16 @@ def test_a_number_that_the_cluster_has_no_more_is_not_waited_for(register, kept)
     assert register({2: "hdd"}, *HDDS[:1]) == {0: 2}
 
 
+@pytest.mark.parametrize(("turns", "cls"), [("1", "hdd"), ("0", "ssd")])
+def test_a_disk_whose_name_has_a_slash_is_of_a_class(python_module, tmp_path, turns, cls):
+    """The kernel writes it with an exclamation mark in sysfs."""
+    (tmp_path / "etherd!e0.0/queue").mkdir(parents=True)
+    (tmp_path / "etherd!e0.0/queue/rotational").write_text(turns)
+    module = python_module("osd_register")
+    with LoaderModuleMock({module: {"BLOCK": tmp_path}}):
+        assert module._class({"parts": {"data": {"disk": "/dev/etherd/e0.0"}}}) == cls
+
+
 @pytest.fixture
 def retire(python_module, kept, tmp_path):
     """The module that frees slots, on a host with OSD 3, a disk that cannot be read and one that can."""
