@@ -4,7 +4,7 @@ A backup is what nobody can make again: keys, what was decided (proposals, polic
 served and the keys by which minions and master know each other. Not in it: this product's own tree, what stages make.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ KEY = "halocline_backup"  # of a manifest: its format
 PILLAR, PKI, ROOTS = "pillar", "pki", "roots"
 SITE = f"{PILLAR}/ceph"
 KEYS, EARLIER = f"{SITE}/keys/keys.json", f"{SITE}/keys/earlier.json"
-DROP_INS = ("halocline.conf", "zz-halocline.conf")  # the installer's own
+DROP_IN = "zz-halocline.conf"  # the installer's own
+BY_HAND = (DROP_IN, "halocline.conf")  # of a master, also where somebody put ours in place as it is shipped
 SALT = ("master", "minion", "minion_id", "grains")
 TEXTS = {"made": str, "master": str, "fsid": str, "mon_host": str}
 
@@ -82,13 +83,14 @@ def folders(site: Site, config: Path, pki: Path, roots: Sequence[Path]) -> dict[
         The site's own file roots, and its further pillar roots.
     """
 
-    def drop_in(name: str) -> bool:
-        return name.endswith(".conf") and name not in DROP_INS and not name.startswith("_")
+    def drop_ins(*ours: str) -> Callable[[str], bool]:
+        return lambda name: name.endswith(".conf") and name not in ours and not name.startswith("_")
 
     return {
         "salt": Folder(config, SALT.__contains__),
-        "master.d": Folder(config / "master.d", drop_in),
-        "minion.d": Folder(config / "minion.d", drop_in),
+        "master.d": Folder(config / "master.d", drop_ins(*BY_HAND)),
+        # Its halocline.conf names the master, where the line of minions.invite made this host a minion.
+        "minion.d": Folder(config / "minion.d", drop_ins(DROP_IN)),
         "ceph": Folder(Path("/etc/ceph")),
         **{f"{ROOTS}-{number}": Folder(path) for number, path in enumerate(roots)},
         PKI: Folder(pki.parent, (pki.name, "minion", "page").__contains__),

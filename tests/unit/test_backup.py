@@ -177,3 +177,13 @@ def test_only_what_is_salts_and_the_sites_own_is_packed(tmp_path):
         "pillar/ceph/keys",
     ]  # fmt: skip
     assert looked.left_out == [str(site.root / "pipe")]
+
+
+def test_who_the_hosts_own_minion_asks_is_packed(tmp_path):
+    """The line of minions.invite says it in halocline.conf: without that the restored master's minion asks nobody."""
+    for name in ("master.d/halocline.conf", "minion.d/halocline.conf", "minion.d/zz-halocline.conf"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = backup.folders(backup.Site(tmp_path / "pillar/ceph", tmp_path), tmp_path, tmp_path / "pki/master", [])
+    looked = packing.look({name: found[name] for name in ("master.d", "minion.d")})
+    assert [entry.path for entry in looked.entries] == ["minion.d/halocline.conf"]
