@@ -42,7 +42,8 @@ def invite(master: str | None = None, **_: Any) -> answer.Answer:
     """Print the line by which a host becomes a minion of this master: for its shell, or by salt-ssh over a roster.
 
     It installs salt-minion where the host has none, and names this master by its key's fingerprint, so that the host
-    takes nothing from another one. Nothing is run here; no key is accepted.
+    takes nothing from another one; the key of a master that it asked before is removed there. Nothing is run here; no
+    key is accepted.
 
     master
         A name or address by which hosts reach the master; the default is its full name, or, where that is the

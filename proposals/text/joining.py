@@ -8,26 +8,29 @@ from proposals.text.names import shown
 
 ADDRESS = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")  # a name, an IPv4 or an IPv6 address
 FOLDER = "/etc/salt/minion.d"
+KNOWN = "/etc/salt/pki/minion/minion_master.pub"
 INSTALL = (
     "{ apt-get update && apt-get install -y salt-minion; } || zypper --non-interactive install salt-minion || "
     "dnf install -y salt-minion"
 )
 
 
-def line(master: object, finger: str, folder: str = FOLDER) -> str:
+def line(master: object, finger: str, folder: str = FOLDER, known: str = KNOWN) -> str:
     """The line for a host's shell, as root: configure, install where it is missing, start, tell its key's fingerprint.
 
     master
         How hosts reach the master. Raises ArgumentError for what is no name or address: root types it.
     finger
         The fingerprint of the master's key; a minion that finds another one takes nothing from it.
+    known
+        Where a host keeps the key of the master that it asked before: it goes, or the minion refuses every other one.
     """
     if not isinstance(master, str) or not ADDRESS.fullmatch(master):
         raise ArgumentError(f"master={shown(master)}: a name or address by which hosts reach the master was expected")
     return (
         f'mkdir -p {folder} && printf "master: %s\\nmaster_finger: %s\\nstate_queue: true\\n" {master} {finger} '
-        f"> {folder}/halocline.conf && {{ command -v salt-minion || {INSTALL}; }} && systemctl enable salt-minion && "
-        "systemctl restart salt-minion && salt-call --local key.finger"
+        f"> {folder}/halocline.conf && {{ command -v salt-minion || {INSTALL}; }} && rm -f {known} && "
+        "systemctl enable salt-minion && systemctl restart salt-minion && salt-call --local key.finger"
     )
 
 

@@ -19,7 +19,8 @@ def host(folder, *programs):
     for name in programs:
         (folder / "bin" / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {folder}/called\n')
         (folder / "bin" / name).chmod(0o755)
-    (folder / "bin/mkdir").symlink_to("/bin/mkdir")
+    for name in ("mkdir", "rm"):
+        (folder / "bin" / name).symlink_to(f"/bin/{name}")
     return {"PATH": str(folder / "bin")}
 
 
@@ -45,6 +46,16 @@ def test_salt_that_is_there_is_not_installed_again(tmp_path):
     typed = joining.line("salt", FINGER, str(tmp_path / "minion.d"))
     subprocess.run(["/bin/sh", "-c", typed], env=found, check=True, capture_output=True)
     assert "apt-get" not in (tmp_path / "called").read_text()
+
+
+def test_a_host_that_asked_another_master_forgets_its_key(tmp_path):
+    """A minion refuses a master with another key than the one before; the fingerprint says which is right."""
+    found, known = host(tmp_path, "salt-minion", "systemctl", "salt-call"), tmp_path / "minion_master.pub"
+    known.write_text("the key of a master that is lost")
+    typed = joining.line("salt", FINGER, str(tmp_path / "minion.d"), str(known))
+    for _ in range(2):  # also where there is none
+        subprocess.run(["/bin/sh", "-c", typed], env=found, check=True, capture_output=True)
+        assert not known.exists()
 
 
 def test_where_nothing_can_be_installed_it_fails_and_starts_nothing(tmp_path):
