@@ -96,10 +96,10 @@ def same() -> dict[str, Any]:
 
         salt-run targets.same
     """
-    seen = stage_look.kept(__opts__)
+    seen = stage_look.begun(__opts__)
     lines = seen.differing() if seen else [stage_look.GONE]
     stage_lock.keep(__opts__, stage_look.AS_TOLD, not lines)
-    stage_look.keep(__opts__, seen if seen and seen.cluster and not lines else None)
+    stage_look.keep(__opts__, seen if not lines else None)
     if stage_lock.kept(__opts__, health.MADE) is False:
         return {"text": "there is no cluster yet: nothing is as told"}
     if seen and not lines:

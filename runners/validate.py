@@ -160,7 +160,7 @@ def _found(checks: Sequence[check.Check], chosen: subject.Subject) -> tuple[list
 
 def _replied(questions: Sequence[jobs.Question], answering: Collection[str]) -> Mapping[str, Replies]:
     """What hosts answer, or have answered where the running stage began."""
-    seen = stage_look.kept(__opts__)
+    seen = stage_look.begun(__opts__)
     if seen and all(question.function in seen.hosts for question in questions):
         return {question.function: seen.hosts[question.function].of(answering) for question in questions}
     return jobs.ask_apart(__opts__, answering, questions)

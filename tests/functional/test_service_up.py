@@ -6,10 +6,11 @@ import pytest
 from played import Minions
 from saltmaster import Master
 
+from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
 from runners.engine import stage_begin
 from runners.engine.asking import minions, taking_part
-from runners.engine.looks import early
+from runners.engine.looks import early, stage_look
 from runners.engine.runs import stage_lock
 
 TREE = [{"id": -1, "name": "default", "type": "root", "children": [-2, -3]}]
@@ -185,6 +186,24 @@ def test_what_the_first_step_was_not_told_is_not_taken_for_well(runners, cluster
     runners["service.check"]()
     done = runners["service.up"]()
     assert says in done.get("text", done.get("error"))
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_of_stages_run_as_one_a_look_that_the_cluster_did_not_answer_is_not_taken_for_its_answer(
+    runners, cluster, monkeypatch, test
+):
+    """As ``stage.plan all`` before the first deploy, and where monitors were gone for that moment alone."""
+
+    def hangs(*_):
+        raise ProposalError("no monitor answers")
+
+    monkeypatch.setattr(stage_lock, "own", lambda _: {"jid": "1", "stage": "services"})
+    seen = stage_look.Look({}, {stage_look.DIFFERING: Replies({}, [])}, ["no monitor answers"])
+    stage_look.keep({}, seen)  # as the services' first step does
+    assert stage_look.begun({}) == seen and stage_look.kept({}) is None
+    monkeypatch.setattr(cluster, "cluster_crush_inspect", hangs)
+    done = runners["service.check"](test=test)
+    assert ("can be brought up" in done["text"]) if test else ("no monitor answers" in done["error"])
 
 
 def test_a_service_alone_looks_at_its_own_hosts(runners, cluster):

@@ -141,11 +141,17 @@ def keep(opts: Mapping, seen: Look | None) -> None:
     _KEPT.keep(opts, seen)
 
 
-def kept(opts: Mapping) -> Look | None:
+def begun(opts: Mapping) -> Look | None:
     """Return what an earlier step of the stage that this process runs has seen; None where none has, where anything was
-    changed since, or there is no stage.
+    changed since, or there is no stage. Of a cluster that did not answer, or was not asked, it holds nothing.
     """
     return _KEPT.kept(opts)
+
+
+def kept(opts: Mapping) -> Look | None:
+    """Return the same where the cluster has answered too; else None, and who wants to know asks for itself."""
+    seen = begun(opts)
+    return seen if seen and seen.cluster else None
 
 
 def _lines(looked: Replies) -> list[str]:
