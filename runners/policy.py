@@ -14,7 +14,7 @@ from proposals.validation import check as checks
 from proposals.validation import judging
 from runners.engine import answer
 from runners.engine.asking import jobs, minions
-from runners.engine.looks import early, keys, parts
+from runners.engine.looks import early, facts, keys, parts
 from runners.engine.master import compiled
 from runners.engine.runs import one_at_a_time, stage_lock
 
@@ -160,11 +160,16 @@ def _chosen(paths: site.Site) -> chosen.Chosen:
 
 def _refresh(paths: site.Site, built: generation.Generation, changed: bool) -> list[str]:
     """Let the minions fetch their pillar, those too that lost their place in it, in one job; say which did not. Where
-    nothing changed and prep is a stage of the same run, they have done so in its first step.
+    nothing changed and prep is a stage of the same run, they have done so in its first step; but where one had an older
+    generation in that very job, it is waited for, and deploy asks anew what all have told before.
     """
     lost = set(named.known(paths)) & set(minions.ours(__opts__))
     asked = sorted({*built.members["all"], *lost})
-    done = None if changed else early.told(__opts__, asked, parts.REFRESH.function)
+    before = early.told(__opts__, built.members["all"], facts.ASKED)
+    older = before is not None and any(each.get("generation") != built.name for each in before.answers.values())
+    done = None if changed or older else early.told(__opts__, asked, parts.REFRESH.function)
     refreshed = done or jobs.ask(__opts__, asked, parts.REFRESH.function, jobs.REFRESH, object)
+    if older:
+        early.keep(__opts__, None)
     lines = by_host((minion, "does not answer; it fetches its pillar when it starts") for minion in refreshed.silent)
     return [*lines, *replies.lines(refreshed.failed)]

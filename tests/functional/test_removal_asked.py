@@ -15,9 +15,11 @@ from proposals.cluster.removal.items import Item
 from proposals.files import atomic
 from proposals.files.site import site
 from proposals.pillar import named
+from proposals.stages.replies import Question
 from proposals.text.errors import ProposalError
 from runners.engine.asking import jobs, minions
 from runners.engine.cluster import health
+from runners.engine.looks import early, facts, parts
 from runners.engine.removal import departure, draining
 from runners.engine.runs import stage_lock
 
@@ -678,6 +680,30 @@ def test_configure_remembers_what_it_serves(master, configure, cluster, monkeypa
     done = runners["policy.push"]()
     assert done["changes"] == {"written again": ["cluster/node1.sls"]} and "nothing changed" not in done["text"]
     assert "/cluster/node1.sls: was not as configure had written it: written again" in done["text"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("older", [[], ["node1"]])
+@pytest.mark.parametrize("prep", [True, False])
+def test_a_host_that_had_an_older_pillar_where_stages_began_as_one_has_this_one_when_configure_ends(
+    master, cluster, monkeypatch, older, prep
+):
+    """As one that was cut off at the last configure, and whose minion did not start anew: its first job began with that
+    older pillar, and deploy's checks are not to go by what it said of itself there."""
+    opts = {**master.opts(), "file_client": "local"}
+    own, waits = {"jid": "1", "stage": "configure"}, []
+    cluster.host_keys_inspect = lambda minion, *words: {}
+    cluster.saltutil_refresh_pillar = lambda minion, *words: waits.append((minion, words)) or True
+    cluster.host_facts = lambda minion: {"generation": "older" if minion in older else cluster.generation()}
+    monkeypatch.setattr(stage_lock, "own", lambda _: own)
+    early.keep(opts, None)
+    questions = [Question(facts.ASKED), *([parts.REFRESH] if prep else [])]
+    early.keep(opts, early.once(opts, [*NODES, "salt"], questions, 15, 0))
+    waits.clear()
+    done = master.runners(file_client="local")["policy.push"]()
+    assert "nothing changed" in done["text"], done
+    assert {minion for minion, words in waits if words} == ({*NODES, "salt"} if older or not prep else set())
+    assert (early.told(opts, NODES, facts.ASKED) is None) is bool(older)
 
 
 @pytest.mark.slow
