@@ -208,15 +208,20 @@ def _unchanged(name: str, comment: str) -> dict:
 
 
 def _as_told() -> bool:
-    """Whether this run saw that nothing is to be done (``look``), and has changed nothing since."""
+    """Whether this stage saw that nothing is to be done (``look``), and the run has changed nothing since."""
     from runners.engine.runs import stage_lock
 
-    return stage_lock.kept(__opts__, "as_told") is True and not _changing()
+    looks = [number for number, tag in enumerate(__running__) if tag.endswith("_|-look")]  # in the order of running
+    return stage_lock.kept(__opts__, "as_told") is True and not _changing(max(looks, default=0))
 
 
-def _changing() -> list[Mapping[str, Any]]:
-    """The steps so far that changed anything, in their order; Salt has failures in changes too."""
-    return [state for state in __running__.values() if state.get("changed", state["changes"])]
+def _changing(since: int = 0) -> list[Mapping[str, Any]]:
+    """The steps so far that changed anything, in their order; Salt has failures in changes too.
+
+    since
+        How many steps before are not meant.
+    """
+    return [state for state in list(__running__.values())[since:] if state.get("changed", state["changes"])]
 
 
 def _later() -> bool:

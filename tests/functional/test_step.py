@@ -318,6 +318,20 @@ def test_steps_are_applied_but_where_all_was_seen_and_nothing_changed_since(stag
     assert applied == ["after a change", "seen False", "seen None", "seen yes"]
 
 
+def test_of_stages_run_as_one_what_changed_before_a_stages_own_look_is_no_reason_to_apply_its_steps(stage):
+    """Prep has installed a package, or discovery stored a new disk: deploy has looked again since."""
+    step, _, applied, _ = stage
+    running = step["state"].__globals__["__running__"]
+    running["step_|-ceph-stage-prep-look_|-targets.same_|-look"] = {"changes": {}}
+    running["step_|-ceph-stage-prep-packages_|-x_|-state"] = {"changes": {}, "changed": ["a"]}
+    step["state"]("in prep", "osd", ["a"])
+    running["step_|-ceph-stage-deploy-look_|-targets.same_|-look"] = {"changes": {}}
+    step["state"]("in deploy", "osd", ["a"])
+    running["step_|-ceph-stage-deploy-networks_|-links.deploy_|-runner"] = {"changes": {"a": 1}}
+    step["state"]("behind a change", "osd", ["a"])
+    assert applied == ["in prep", "behind a change"]
+
+
 SEVERAL = [{**BEGIN, "stage": stage} for stage in ("all", "configure", "deploy")]
 PUSHED = {"name": "policy.push", "changes": {"generation": "b"}, "changed": ["generation"], "__run_num__": 3}
 
