@@ -1,12 +1,18 @@
 """Who is refused for other masters, without any that runs; with real ones: ``test_masters.py``."""
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 import salt.client
+import salt.config
 from salt.exceptions import SaltClientError
 from saltfactories.utils.loader import LoaderModuleMock
 from saltmaster import Master
 
 from proposals.stages.replies import Replies
+from proposals.text import joining
 from runners.engine.asking import jobs
 
 MASTERS = [  # a minion's configuration, its connection's own master; those that are active
@@ -29,6 +35,18 @@ def test_a_minion_tells_the_masters_that_are_active_at_once(python_module, tmp_p
     module = python_module("host_masters")
     with LoaderModuleMock({module: {"__opts__": {"conf_file": str(conf), "master": connected}}}):
         assert module.active() == active
+
+
+def test_a_host_that_was_invited_has_both_masters_where_the_page_writes_them(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/concepts/masters.md").read_text()
+    told = re.search(r"configuration, in `/etc/salt/(?P<file>[^`]+)`.*?```\n(?P<lines>.*?)```", page, re.DOTALL)
+    _, invited = joining.line("salt1", "0a").split("printf ", 1)
+    form, *words = shlex.split(invited)[:3]
+    (tmp_path / "minion.d").mkdir()
+    (tmp_path / "minion.d/halocline.conf").write_text(form.replace("\\n", "\n") % tuple(words))
+    (tmp_path / told["file"]).write_text(told["lines"])
+    (tmp_path / "minion").touch()
+    assert salt.config.minion_config(str(tmp_path / "minion"))["master"] == ["salt1", "salt2"]
 
 
 @pytest.fixture(scope="module")
