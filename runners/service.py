@@ -156,8 +156,9 @@ def _bring(service: Service, step: Mapping[str, Any], master: Sequence[str], tes
 def _pools(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:
     """Make the pools of a service that are missing."""
 
-    def plan() -> list[list[str]]:
-        return pools.plan(step["pools"], ceph.found(__opts__, False) or {})[0]
+    def plan() -> list[list[str]] | None:
+        found = ceph.found(__opts__, test)
+        return None if found is None else pools.plan(step["pools"], found)[0]
 
     return _ceph(f"{service.name}: pools", test, plan)
 
@@ -170,17 +171,26 @@ def _on_master(service: Service, _: Mapping[str, Any], master: Sequence[str], te
 def _commands(service: Service, step: Mapping[str, Any], _: Sequence[str], test: bool) -> AppliedPart:
     """Give the cluster what else a service needs."""
 
-    def plan() -> list[list[str]]:
+    def plan() -> list[list[str]] | None:
         assert service.commands  # only such a service is asked for them
-        return list(service.commands(step["cluster"], jobs.cluster(__opts__, service_look.inspect(service))))
+        try:
+            found = jobs.cluster(__opts__, service_look.inspect(service))
+        except ProposalError:
+            if test:
+                return None
+            raise
+        return list(service.commands(step["cluster"], found))
 
     return _ceph(f"{service.name}: cluster", test, plan)
 
 
-def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]]]) -> AppliedPart:
-    """Run the commands that a plan makes of what is found."""
+def _ceph(what: str, test: bool, plan: Callable[[], Sequence[Sequence[str]] | None]) -> AppliedPart:
+    """Run the commands that a plan makes of what is found; None in test mode where there is no cluster to ask yet."""
     try:
-        ran = ceph.run(__opts__, plan(), test, "is as planned")
+        commands = plan()
+        if commands is None:
+            return AppliedPart(what, answer=ceph.LATER)
+        ran = ceph.run(__opts__, commands, test, "is as planned")
     except ProposalError as err:
         return AppliedPart(what, failed=[str(err)])
     return AppliedPart(what, changes=ran.get("changes", {}), answer=ran["text"])

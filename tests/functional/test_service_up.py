@@ -10,6 +10,7 @@ from proposals.stages.replies import Replies
 from proposals.text.errors import ProposalError
 from runners.engine import stage_begin
 from runners.engine.asking import minions, taking_part
+from runners.engine.cluster import ceph
 from runners.engine.looks import early, stage_look
 from runners.engine.runs import stage_lock
 
@@ -253,6 +254,21 @@ def test_in_test_mode_each_part_says_what_it_would_do(runners, cluster):
     done = runners["service.up"](test=True)
     assert cluster.looked == [] and cluster.applied == APPLIED
     assert [step["step"] for step in done["plan"]][0] == "keys"
+
+
+def test_a_plan_before_the_first_deploy_says_what_is_looked_at_later(runners, cluster, monkeypatch):
+    """As plans of pools and CRUSH places do: that there is no cluster yet is no failure of a service."""
+
+    def hangs(*_):
+        raise ProposalError("no monitor answers")
+
+    for name in ("cluster_crush_inspect", "cluster_cephfs_inspect", "cluster_monitoring_inspect"):
+        monkeypatch.setattr(cluster, name, hangs)
+    done = runners["service.up"](test=True)
+    assert "error" not in done and cluster.applied == APPLIED
+    for what in ("cephfs: pools", "cephfs: cluster", "monitoring: cluster"):
+        assert f"{what}: {ceph.LATER}" in done["text"].splitlines()
+    assert "cephfs: pools: FAILED: no monitor answers" in runners["service.up"]()["error"]
 
 
 IGW = "ceph.service.igw"
