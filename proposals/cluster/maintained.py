@@ -1,5 +1,6 @@
 """A host in maintenance: what the monitors keep of it, what stands against it, and what is said of it."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ CLIENTS_OF = {  # parts whose clients may be left without any, by the admin's wo
     "mds": "metadata server",
 }
 HOURS = (1, 7 * 24)  # how long silences may last at first
+OSD = re.compile(r"ceph-(?:osd@|volume@(?:lvm|simple)-)(\d+)\b.*")  # units of one OSD, with its number
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,15 @@ class Record:
     def at(self, state: str) -> "Record":
         """It in another state."""
         return replace(self, state=state)
+
+    def again(self, osds: Collection[int]) -> dict[str, str]:
+        """The units that start again: not those of an OSD that was given up meanwhile, which would fail at each boot.
+
+        osds
+            The numbers of those that the cluster has.
+        """
+        numbers = {unit: OSD.fullmatch(unit) for unit in self.units}
+        return {unit: word for unit, word in self.units.items() if not (at := numbers[unit]) or int(at[1]) in osds}
 
 
 @dataclass(frozen=True)

@@ -383,8 +383,9 @@ def test_an_osd_that_was_given_up_in_maintenance_is_not_waited_for(runners, clus
         told["osd_dump"]["osds"][1]["state"] = ["destroyed", "exists"]
         return told
 
-    cluster.cluster_health_inspect = destroyed
+    cluster.cluster_health_inspect, cluster.dead = destroyed, {"osd.1"}
     assert runners["maintenance.end"]("node1").get("text") == "node1 is in maintenance no more"
+    assert "ceph-osd@1.service" not in cluster.runs["node1"]  # enabled, it would fail at each boot
     assert (cluster.noout, cluster.records) == (set(), {})
 
 

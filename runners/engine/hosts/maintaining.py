@@ -71,9 +71,10 @@ def end(opts: Mapping, look: Look, record: Record, gone: bool, tell: Tell) -> li
     _note(opts, look, record.at(maintained.ENDS))
     notes = []
     if not gone:
-        tell(f"{len(record.units)} daemons start")
-        before = judge.remembered(health.look(opts))
-        jobs.one(opts, look.minion, "daemons_maintenance.start", [dict(record.units)], list)
+        seen = health.look(opts)
+        before, units = judge.remembered(seen), record.again({osd.id for osd in seen.osds})
+        tell(f"{len(units)} daemons start")
+        jobs.one(opts, look.minion, "daemons_maintenance.start", [units], list)
         tell("waits until they are back")
         _back(opts, record, before)
         if look.gateways and look.having("rgw-frontend"):
