@@ -69,8 +69,8 @@ class Record:
         osds
             The numbers of those that the cluster has.
         """
-        numbers = {unit: OSD.fullmatch(unit) for unit in self.units}
-        return {unit: word for unit, word in self.units.items() if not (at := numbers[unit]) or int(at[1]) in osds}
+        left = {unit for unit in self.units if (osd := OSD.fullmatch(unit)) and int(osd[1]) not in osds}
+        return {unit: word for unit, word in self.units.items() if unit not in left}
 
 
 @dataclass(frozen=True)
