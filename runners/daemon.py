@@ -17,7 +17,7 @@ from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import daemon_restart, gateways, maintained
 from runners.engine.hosts import upgrading
 from runners.engine.looks import stage_look
-from runners.engine.runs import one_at_a_time, stage_lock
+from runners.engine.runs import one_at_a_time, stage_lock, stage_log
 
 NOTHING = "no daemon waits for a restart: nothing changed"
 EACH = "'salt-run daemon.pending --out json' names each"
@@ -82,11 +82,7 @@ def restart(test: bool = False) -> dict[str, Any]:
         for line in by_name(((minion, names, "") for minion, names in own.items()), "would restart {names} of {who}")
     ]
     lines += [EACH] if any(len(own) > FEW for own in steps.values()) else []
-    changes: dict[str, list[str]] = {}
-    for own in steps.values():
-        for minion, names in own.items():
-            changes.setdefault(minion, []).extend(names)
-    return {"text": "\n".join(lines if steps else [*lines, NOTHING]), "changes": changes}
+    return {"text": "\n".join(lines if steps else [*lines, NOTHING]), "changes": _by_host(steps)}
 
 
 @one_at_a_time.stops_daemons("daemon.restart")
@@ -97,6 +93,8 @@ def _restarted(opts: Mapping) -> dict[str, Any]:
     steps = _steps(waiting)
     if not steps:
         return {"text": "\n".join([*away, NOTHING])}
+    if not stage_lock.own(opts):  # of a stage its own log tells
+        stage_log.note(opts, "daemon.restart", "restarts", hosts=len(whose := _by_host(steps)), daemons=whose)
     done: dict[str, list[str]] = {}
     left: list[str] = []
     verdict = Verdict()
@@ -126,6 +124,14 @@ def _restarted(opts: Mapping) -> dict[str, Any]:
 def _steps(waiting: Mapping[str, Mapping]) -> dict[str, order.Waiting]:
     """Whose daemons wait, by kind, in Ceph's order."""
     return {kind: own for kind in order.KINDS if (own := _of_kind(waiting, kind))}
+
+
+def _by_host(steps: Mapping[str, order.Waiting]) -> dict[str, list[str]]:
+    """The daemons that wait, by host."""
+    daemons: dict[str, list[str]] = {}
+    for minion, names in (item for own in steps.values() for item in own.items()):
+        daemons.setdefault(minion, []).extend(names)
+    return daemons
 
 
 def _of_kind(waiting: Mapping[str, Mapping], kind: str) -> dict[str, list[str]]:

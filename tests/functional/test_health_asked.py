@@ -213,6 +213,8 @@ def test_a_host_without_cephs_leave_is_named_and_the_others_are_restarted(runner
     assert runners["daemon.restart"]()["retcode"] == 2  # and the next run has node2 alone
     del cluster.refused["2"]
     assert runners["daemon.restart"]()["changes"] == {"node2": ["osd.2", "osd.3"]}
+    told = runners["history.show"]()["text"].splitlines()[-3:]
+    assert [line.rpartition("  ")[2] for line in told] == [f"daemon.restart hosts={n}: restarts" for n in (3, 1, 1)]
 
 
 @pytest.mark.slow
