@@ -10,6 +10,8 @@ from machines import ARGUMENTS, inventory
 
 from proposals.disks import arguments, plan
 
+AGAIN = 4  # of so many more, large or small, the best is the least disturbed
+
 
 def planned(text: str) -> tuple[float, dict]:
     """CPU seconds from an inventory that was read to an answer that can be printed."""
@@ -23,11 +25,11 @@ def planned(text: str) -> tuple[float, dict]:
 def main() -> None:
     hosts, disks = map(int, sys.argv[1:])
     text = json.dumps(inventory(hosts, disks))
-    best, answer = planned(text)
+    first, answer = planned(text)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    if hosts * disks <= 100_000:  # small ones more than once: the best is the least disturbed
-        best = min(best, *(planned(text)[0] for _ in range(4)))
     osds = answer["summary"]["osds"]
+    del answer
+    best = min(first, *(planned(text)[0] for _ in range(AGAIN)))
     print(json.dumps({"cpu": best, "peak": peak, "disks": hosts * disks, "osds": osds, "inventory": len(text)}))
 
 
