@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from proposals.text import addresses
 from proposals.text.errors import ProposalError
+from proposals.text.notes import FEW, several
 
 DAY = 86400  # seconds
 OLD = 7 * DAY  # disks come and go without a word: what was seen longer ago is named
@@ -43,7 +44,8 @@ def stale(
     looked: Mapping[str, float],
     now: float,
 ) -> list[str]:
-    """Return which minions the inventory does not tell of as they are now, one line for each reason.
+    """Return which minions the inventory does not tell of as they are now, one line for each reason, in which of many
+    hosts the number is told.
 
     minions
         Those that are asked about.
@@ -64,7 +66,7 @@ def stale(
             minion for minion in there if now - looked.get(minion, now) > OLD
         ],
     }
-    return [f"{why}: {', '.join(who)}: run ceph.stage.discovery" for why, who in reasons.items() if who]
+    return [f"{why}: {several(who, most=FEW)}: run ceph.stage.discovery" for why, who in reasons.items() if who]
 
 
 def networks(

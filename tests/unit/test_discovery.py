@@ -174,6 +174,14 @@ def test_what_the_inventory_does_not_tell_as_it_is_now():
     assert all_hosts.stale(["fresh"], hosts, boots, looked, 7e5) == []
 
 
+def test_of_many_hosts_that_started_anew_their_number_is_told():
+    """Below proposal.peek, after all hosts of a large site were rebooted."""
+    many = [f"osd{number:04}" for number in range(1000)]
+    told = all_hosts.stale(many, dict.fromkeys(many, {"boot_id": "b"}), dict.fromkeys(many, "c"), {}, 0)
+    again = "run ceph.stage.discovery"
+    assert told == [f"started anew since discovery looked: osd0000, osd0001 and 998 more hosts: {again}"]
+
+
 def test_an_address_that_moves_from_host_to_host_is_nobodys():
     nics = [{"name": "eth0", "addresses": ["10.0.0.1/24", "10.0.0.100/32"]}]
     host = inventory_join.host(looked([]), nics, "node1", floating={"10.0.0.100"})
