@@ -9,6 +9,7 @@ import yaml
 
 from proposals.files.site import Site
 from proposals.pillar import generation_disk, held, key_store, secrets
+from proposals.stages.records import LONGEST
 from proposals.stages.replies import Problem, Replies
 from proposals.text.errors import InventoryError, PolicyError
 from runners.engine.asking import jobs
@@ -94,6 +95,15 @@ def test_no_fresh_keys_where_osds_of_the_cluster_are_left(refuse):
     with pytest.raises(PolicyError, match=f"node2: OSDs of cluster {FSID} are there"):
         refuse({"node1": {}, "node2": {}}, hosts={"node2": disks})
     assert refuse({"node1": {}, "node2": {}}, hosts={"node2": {"ceph_disks": [{"osds": [{"cluster": "x"}]}]}}) == []
+
+
+def test_of_many_hosts_with_osds_the_cause_and_the_next_step_stand_in_the_run_log(refuse, site):
+    """It keeps 2,000 characters of a reason: of a thousand names nothing else was left."""
+    disks = {"ceph_disks": [{"osds": [{"cluster": FSID}]}]}
+    with pytest.raises(PolicyError) as refused:
+        refuse({"node1": {}, "node2": {}}, hosts={f"osd{number:04}": disks for number in range(1000)})
+    said = str(refused.value)[:LONGEST]
+    assert "osd0000, osd0001 and 998 more hosts: OSDs of cluster" in said and f"put {site.keys} back" in said
 
 
 def test_a_rotated_key_is_remembered_by_its_hash_and_told_to_who_gives_it(site):

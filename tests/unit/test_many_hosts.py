@@ -21,6 +21,7 @@ from proposals.text import notes, tables
 from proposals.validation import check
 from runners import targets as runner
 from runners.engine.asking import jobs, minions
+from runners.engine.cluster import adopting
 from runners.engine.looks import early
 from runners.engine.removal import departure
 from runners.engine.runs import stage_lock
@@ -208,6 +209,13 @@ def test_metadata_servers_of_an_adopted_cluster_are_looked_for_once(monkeypatch)
     cluster = found.Cluster("f", "reef", {}, (), {}, HOSTS, (), {"mds.osd0001": "k"}, {}, (), (), "")
     monkeypatch.setattr(serving, "servers", lambda *_: looked.append(1) or ["osd0001"])
     assert writing.taken_keys(hosts, cluster) == {"mds.osd0001": "k"} and len(looked) == 1
+
+
+def test_hosts_of_an_adopted_cluster_with_another_ceph_conf_are_counted(monkeypatch):
+    monkeypatch.setattr(adopting.conf, "differing", lambda *_: HOSTS)
+    (said,) = adopting._confs([], "osd0000")
+    assert said.startswith(f"{SAME}: ceph.conf differs") and len(said) < WIDE
+    assert f"{SAME} do not answer" in adopting._no_monitor([], HOSTS)
 
 
 class Id(str):

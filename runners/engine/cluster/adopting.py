@@ -21,6 +21,7 @@ from proposals.policy import policy_draft
 from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
 from proposals.text.errors import InventoryError, ProposalError
+from proposals.text.notes import several
 from runners.engine.asking import jobs, minions, sealed
 from runners.engine.looks import installed
 
@@ -141,7 +142,7 @@ def _no_monitor(hosts: Sequence[Host], silent: Sequence[str]) -> str:
         f"{host.minion} (mon.{', mon.'.join(host.daemons['mon'])})" for host in hosts if "mon" in host.daemons
     ]:
         return f"refused, nothing was written: {', '.join(named)}: no monitor has its host's name; {judging.RENAME}"
-    more = f"; {', '.join(silent)} do not answer" if silent else ""
+    more = f"; {several(silent)} do not answer" if silent else ""
     return f"there is no monitor on any minion of ours: expected the hosts of a cluster{more}; nothing was written"
 
 
@@ -167,7 +168,7 @@ def _confs(hosts: Sequence[Host], asked: str) -> list[str]:
     """Hosts whose ceph.conf is another than that of which the fragments are made."""
     others = conf.differing({host.minion: host.conf for host in hosts}, asked)
     line = "{}: ceph.conf differs from that of {}: each stays as it is, and new hosts get the latter's lines"
-    return [line.format(", ".join(others), asked)] if others else []
+    return [line.format(several(others), asked)] if others else []
 
 
 def _deepsea(paths: Site) -> list[str]:

@@ -10,6 +10,7 @@ from proposals.pillar.generation import Generation
 from proposals.stages import replies
 from proposals.stages.replies import Question
 from proposals.text.errors import PolicyError
+from proposals.text.notes import several
 from proposals.validation import check, subject
 from proposals.validation import keys as rows
 from runners.engine.asking import jobs, minions
@@ -91,7 +92,7 @@ def _fresh(
     """Refuse to make fresh keys for a cluster that exists, or may."""
     if osds := sorted(minion for minion, host in hosts.items() if existing_cluster.carries(host, fsid)):
         raise PolicyError(
-            f"nothing was changed: {', '.join(osds)}: OSDs of cluster {fsid} are there, and the master has no keys of "
+            f"nothing was changed: {several(osds)}: OSDs of cluster {fsid} are there, and the master has no keys of "
             f"it: put {paths.keys} back, as root only, from a copy of the master that deployed it; where that cluster "
             "is gone for good, wipe its disks (disk.wipe) and run discovery again"
         )
