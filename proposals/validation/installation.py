@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from proposals.stages import masters
 from proposals.text.errors import InventoryError
 from proposals.text.names import is_minion_id, printable, shown
-from proposals.text.notes import several
+from proposals.text.notes import FEW, several
 from proposals.validation import master_load
 from proposals.validation.master_load import Load
 
@@ -279,9 +279,19 @@ def run(seen: Installation) -> list[Wrong]:
 
 def text(wrong: Sequence[Wrong], minions: int) -> str:
     """Return what a person reads; ``minions``: how many were looked at beside the master."""
-    lines = []
+    rows: dict[str, list[Wrong]] = {}
     for each in wrong:
-        who = several(list(each.minions)) if each.minions else "master"
-        lines += [f"{who}: {each.message}  [{each.check}]", f"    -> {each.mend}"]
+        rows.setdefault(each.check, []).append(each)
+    lines = [line for row in rows.values() for line in _lines(row)]
     counted = f"{len(CHECKS)} checks of the master and {minions} minions"
     return "\n".join([*lines, f"{counted}: {f'{len(wrong)} wrong' if wrong else 'all is well'}"])
+
+
+def _lines(row: Sequence[Wrong]) -> Iterator[str]:
+    """What a check found; of more than ``FEW`` the further ones are counted, as of a thousand keys that wait."""
+    for each in row[:FEW]:
+        who = several(list(each.minions)) if each.minions else "master"
+        yield f"{who}: {each.message}  [{each.check}]"
+        yield f"    -> {each.mend}"
+    if rest := row[FEW:]:
+        yield f"and {len(rest)} more: 'salt-run halocline.doctor --out json' names each  [{rest[0].check}]"

@@ -50,6 +50,18 @@ def test_where_all_is_well_nothing_is_said():
     assert installation.text([], 2).endswith("of the master and 2 minions: all is well")
 
 
+def test_what_is_wrong_with_a_thousand_hosts_is_read_on_a_screen():
+    """As where all of their keys wait, or their disks are full."""
+    hosts = [f"osd{number:04}" for number in range(1000)]
+    full = {host: replace(HOST, room={"/": number << 17}) for number, host in enumerate(hosts)}
+    found = installation.run(replace(WELL, waiting=hosts, ours=hosts, hosts=full))
+    lines = installation.text(found, 1000).splitlines()
+    assert len(lines) == 43 and lines[-1].endswith(f"{len(found)} wrong") and len(found) == 1125
+    assert "and 990 more: 'salt-run halocline.doctor --out json' names each  [keys]" in lines
+    few = installation.run(replace(WELL, waiting=hosts[:10]))
+    assert len(installation.text(few, 2).splitlines()) == 21
+
+
 def test_every_check_is_seen_to_fail():
     assert list(CASES) == [check.id for check in installation.CHECKS]
 
