@@ -10,7 +10,7 @@ from typing import Any
 import salt.version
 
 from proposals.stages import replies
-from proposals.text import topics
+from proposals.text import argument_readers, topics
 from proposals.text.errors import ArgumentError, ProposalError
 from proposals.text.names import nearest, shown
 from proposals.text.notes import by_host, several
@@ -84,10 +84,11 @@ def doctor(minion: str | None = None, **_: Any) -> answer.Answer:
         salt-run halocline.doctor
         salt-run halocline.doctor minion=osdnode1
     """
+    minion = None if minion is None else argument_readers.text("minion", minion)
     seen = installed.look(__opts__, minion)
     known = {*seen.ours, *seen.waiting, *seen.denied}
     if minion is not None and minion not in known:
-        raise ArgumentError(f"minion={shown(minion)} is not known to this master{nearest(str(minion), known)}")
+        raise ArgumentError(f"minion={shown(minion)} is not known to this master{nearest(minion, known)}")
     wrong = installation.run(seen)
     asked = {*seen.hosts, *seen.silent, *seen.failed}
     data = {"wrong": [each._asdict() for each in wrong], "minions": sorted(asked)}

@@ -63,6 +63,15 @@ def test_one_minion_alone_is_asked(master, minions):
 
 
 @pytest.mark.slow
+def test_a_minion_whose_id_is_a_number_is_asked_where_it_is_quoted(master, minions, monkeypatch):
+    """Salt reads what is typed as YAML: as a number no minion is called so."""
+    monkeypatch.setattr(asking, "ours", lambda opts: ["100234", "node1"])
+    minions["100234"] = minions["node1"]
+    assert "quote it, minion=" in master.runners()["halocline.doctor"](minion=100234)["error"]
+    assert master.runners(output="json")["halocline.doctor"](minion="100234") == {"wrong": [], "minions": ["100234"]}
+
+
+@pytest.mark.slow
 def test_older_parts_and_silence_are_told_by_version_and_doctor(master, minions):
     minions["node1"] = {**minions["node1"], "parts": {"modules/disks.py": "old"}}
     del minions["node3"]
