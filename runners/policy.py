@@ -18,7 +18,8 @@ from runners.engine.looks import early, facts, keys, parts
 from runners.engine.master import compiled
 from runners.engine.runs import one_at_a_time, stage_lock
 
-DISKS = "'salt-run policy.check --out json' names each of these disks"
+CHECKED = "salt-run policy.check --out json"
+DISKS = f"'{CHECKED}' names each of these disks"
 REMOVAL = "see 'salt-run stage.plan removal', after ceph.stage.configure"
 LEAVES = f"'salt-run policy.show --out json' names each; {REMOVAL}"
 UNASKED = "{name}: nothing asks for this key any more: left alone; 'salt-run secret.revoke {name}' takes it away"
@@ -59,7 +60,7 @@ def check(minion: str | None = None, **_: Any) -> answer.Answer:
     judged = judging.judge(choice)
     pillar = judging.told(choice, str(minion), judged) if minion is not None else {}
     lines = [generation.dump(pillar).rstrip()] if pillar else _roles(judged.roles)
-    lines.append(checks.text(judged.findings, f"policy.cfg for {len(judged.roles)} hosts"))
+    lines.append(checks.text(judged.findings, f"policy.cfg for {len(judged.roles)} hosts", CHECKED))
     data = {"findings": [finding.as_dict() for finding in judged.findings], "roles": judged.roles, **pillar}
     return answer.Answer("\n".join(lines), data, checks.status(judged.findings))
 
@@ -93,7 +94,7 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     choice = _chosen(paths)
     before = {} if only is None else _served(paths)
     hosts = None if only is None else targets.named(only, {*choice.roles, *carried.minions(before)})
-    built = generation.build(choice) if hosts is None else carried.build(choice, before, hosts)
+    built = _built(choice, before, hosts)
     if test:
         return _would(paths, built)
     unseen = keys.refuse(__opts__, built, choice.hosts, str(choice.written.get("fsid")))
@@ -124,6 +125,14 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     state += "" if changes else ", nothing changed"
     text = "\n".join([*lines, f"generation {built.name} {state}"])
     return {"text": text, "changes": changes, "findings": [each.as_dict() for each in without]}
+
+
+def _built(choice: chosen.Chosen, before: Mapping[str, str], hosts: Sequence[str] | None) -> generation.Generation:
+    """The generation; PolicyError that names, of more problems than a screen holds, the first ones."""
+    try:
+        return generation.build(choice) if hosts is None else carried.build(choice, before, hosts)
+    except PolicyError as err:
+        raise PolicyError("\n".join(cut(str(err).splitlines(), f"'{CHECKED}' names each"))) from err
 
 
 def _would(paths: site.Site, built: generation.Generation) -> dict[str, Any]:

@@ -18,6 +18,7 @@ LOOKS = {  # what a check looks at
     KEYS: "the keys that hosts hold",
 }
 
+SHOWS = "salt-run validate.show {} --out json"
 LONGEST = 200  # characters of one value in a message: it may come from a minion
 
 
@@ -119,7 +120,7 @@ def _line(finding: Finding) -> str:
     return line if finding.severity == ALLOWED else f"{line}\n         -> {finding.fix}"
 
 
-def _lines(row: Sequence[Finding]) -> Iterator[str]:
+def _lines(row: Sequence[Finding], each: str) -> Iterator[str]:
     """The findings of a check; of many hosts, or beyond a screen, the first ones and how many more there are."""
     many = len(row) > SCREEN or len({host for finding in row for host in finding.hosts}) > FEW
     most = FEW if many else len(row)
@@ -127,17 +128,22 @@ def _lines(row: Sequence[Finding]) -> Iterator[str]:
     if rest := row[most:]:
         hosts = {host for finding in rest for host in finding.hosts}
         of = counted(len(hosts), "more host") if hosts else f"{len(rest)} more"
-        each = f"'salt-run validate.show {rest[0].check} --out json' names each"
-        yield f"{rest[0].severity:<8} and {of}: {each}  [{rest[0].check}]"
+        yield f"{rest[0].severity:<8} and {of}: '{each.format(rest[0].check)}' names each  [{rest[0].check}]"
 
 
-def text(findings: Iterable[Finding], looked: str) -> str:
-    """Return findings as a person reads them; ``looked`` says what was looked at, for the last line."""
+def text(findings: Iterable[Finding], looked: str, each: str = SHOWS) -> str:
+    """Return findings as a person reads them.
+
+    looked
+        What was looked at, for the last line.
+    each
+        The command that names each finding of a check, whose id it may take.
+    """
     findings = list(findings)
     rows: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         rows.setdefault((finding.severity, finding.check), []).append(finding)
-    lines = [line for row in rows.values() for line in _lines(row)]
+    lines = [line for row in rows.values() for line in _lines(row, each)]
     count = {
         severity: sum(finding.severity == severity for finding in findings) for severity in (ERROR, WARNING, ALLOWED)
     }

@@ -1,10 +1,13 @@
 """What runners answer for a thousand hosts is read on a screen, and ``--out json`` has all of it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import runners.daemon
 import runners.health
 import runners.links
+import runners.policy
 import runners.tuning
 import runners.updates
 import runners.upgrade
@@ -15,6 +18,7 @@ from proposals.cluster.removal.items import Item
 from proposals.cluster.upgrade import hosts as upgraded
 from proposals.stages.replies import Replies
 from proposals.text import tables
+from proposals.text.errors import PolicyError
 from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import ceph, health
 from runners.engine.hosts import updating, upgrading
@@ -31,7 +35,7 @@ UNITS = {host: [name.replace("osd.", "ceph-osd@") for name in names] for host, n
 @pytest.fixture(autouse=True)
 def asked(monkeypatch):
     """Runners as Salt's loader leaves them, for whom nobody has to be asked."""
-    for name in ("daemon", "health", "links", "tuning", "updates", "upgrade"):
+    for name in ("daemon", "health", "links", "policy", "tuning", "updates", "upgrade"):
         module = getattr(runners, name)
         monkeypatch.setattr(module, "__opts__", {"output": None}, raising=False)
     for name in ("own", "free", "keep", "kept"):
@@ -48,6 +52,35 @@ def screen(answer):
     lines = (answer.get("text") or answer["error"]).splitlines()
     assert len(lines) <= 15 and max(map(len, lines)) <= WIDE, lines
     return lines
+
+
+def refused(monkeypatch):
+    """A choice against which something stands of each host."""
+    lines = [f"{host}: no inventory of this storage host: run ceph.stage.discovery again" for host in HOSTS]
+
+    def build(choice):
+        raise PolicyError("\n".join(["policy.cfg cannot be configured, nothing was changed:", *lines]))
+
+    monkeypatch.setattr(runners.policy.generation, "build", build)
+    monkeypatch.setattr(runners.policy.judging.problems, "unreadable", lambda _: lines)
+    monkeypatch.setattr(runners.policy.judging.strays, "found", lambda _: [])
+    choice = SimpleNamespace(roles=dict.fromkeys(HOSTS, ["storage"]), warnings=[])
+    monkeypatch.setattr(runners.policy, "_chosen", lambda _: choice)
+    monkeypatch.setattr(runners.policy.site, "site", lambda _: None)
+    monkeypatch.setattr(runners.policy.generation_disk, "obstacles", lambda _: [])
+    return lines
+
+
+def test_what_stands_against_a_choice_is_told_with_a_command_that_names_each(monkeypatch):
+    """``validate.show`` knows neither configure's checks nor what was not served yet."""
+    lines = refused(monkeypatch)
+    each = "and 990 more: 'salt-run policy.check --out json' names each  [configure]"
+    told = runners.policy.check()
+    assert f"error    {each}" in told["text"].splitlines() and "validate.show" not in told["text"]
+    assert [finding["message"] for finding in runners.policy.check(__out="json")["findings"]] == lines
+    first, second, *_, last = screen(runners.policy.push())
+    assert first.endswith("nothing was changed:") and second == lines[0]
+    assert last == "and 991 more: 'salt-run policy.check --out json' names each"
 
 
 @pytest.mark.slow
