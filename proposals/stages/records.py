@@ -33,6 +33,7 @@ class Run:
         self.jid = jid
         self.step: dict[str, Any] = {"step": BEGIN, "runner": True}
         self.jobs: dict[str, dict[str, str]] = {}
+        self.asks: tuple[Any, set[str]] = ([], set())  # what the first step asks all hosts, and those asked so far
         self.through: dict[str, int] = {}  # of those that the step waits for: how many OSDs each told of, -1 at first
 
     def records(self, tag: Sequence[str], data: Mapping[str, Any]) -> list[Record]:
@@ -67,11 +68,21 @@ class Run:
             if self.step.get("runner")
             else data["fun"] == "state.sls" and data["arg"][:1] == [self.step.get("what")]
         )
-        if not ours or (self.step["step"] == BEGIN and self.jobs):  # it asks who is still busy, again and again
+        if not ours or (self.step["step"] == BEGIN and not self._first(data)):
             return []
         self.jobs[data["jid"]] = {"step": self.step["step"], "start": data["_stamp"]}
         self.through |= dict.fromkeys(data["minions"], -1)
         return [record("job", step=self.step["step"], job=data["jid"], minions=sorted(data["minions"]))]
+
+    def _first(self, data: Mapping[str, Any]) -> bool:
+        """Whether a job is the one by which the first step asks all hosts, or, where they are many, a further share of
+        them: behind it it asks who is still busy, again and again.
+        """
+        asks, asked = self.asks
+        if self.jobs and (data["fun"] != asks or asked & set(data["minions"])):
+            return False
+        self.asks = data["fun"], asked | set(data["minions"])
+        return True
 
     def _osd(self, data: Mapping[str, Any]) -> list[Record]:
         """How many OSDs of a host are through. Any minion may send such an event: it counts of one that the step waits
