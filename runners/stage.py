@@ -228,7 +228,7 @@ def stop() -> answer.Output:
     for log in stage_log.paths(__opts__)[-RECENT:]:
         steps.update({record["job"]: record for record in stage_log.read(log) if record["event"] == "job"})
     asked = sorted({minion for record in steps.values() for minion in record["minions"]})
-    ended = stage_jobs.end(__opts__, steps, asked)
+    ended = stage_jobs.end(__opts__, {jid: record["step"] for jid, record in steps.items()}, asked)
     text += by_host((minion, f"stopped in step {steps[jid]['step']}") for minion, jid in sorted(ended.items()))
     return {"text": "\n".join(text) or "no stage is running, and none left a job on its minions"}
 

@@ -49,6 +49,27 @@ def test_a_minion_that_falls_silent_while_it_is_waited_for_has_not_ended(monkeyp
     assert stage_jobs.wait({}, runs, 0, said.append) == {}
 
 
+def test_what_a_first_step_asks_is_ended_and_what_a_runner_does_to_hosts_is_not(monkeypatch):
+    looks = {"jid": "7", "fun": ["host_states.differing", "saltutil.running"], "arg": [[], []]}
+    on = {
+        "node1": [looks, {"jid": "3", "fun": ["links.apply"], "arg": [[]]}],
+        "node2": [{"jid": "8", "fun": "state.sls", "arg": ["a"]}, {"jid": "9", "fun": "state.sls", "arg": ["mine"]}],
+        "node3": [{"jid": "3", "fun": ["links.apply"], "arg": [[]]}, {"jid": "6", "fun": ["test.sleep"], "arg": [[9]]}],
+    }
+    told = []
+
+    def term(opts, hosts, questions, timeout):
+        told.append((hosts, [(each.function, each.arguments) for each in questions]))
+        for host in hosts:
+            on[host] = []
+
+    monkeypatch.setattr(jobs, "ask", lambda *_: SimpleNamespace(answers=on))
+    monkeypatch.setattr(jobs, "ask_several", term)
+    steps = {"7": "stage.begin", "3": "links.deploy", "8": "ceph-stage-deploy-mon"}
+    assert stage_jobs.end({}, steps, sorted(on)) == {"node1": "7", "node2": "8"}
+    assert told == [(["node1", "node2"], [("saltutil.term_job", ["7"]), ("saltutil.term_job", ["8"])])]
+
+
 @pytest.mark.parametrize("left", [b"", b"\0\0\0\0", b"\x01", b"\x85\xa3jid"])
 def test_what_a_killed_orchestration_left_in_salts_job_tracker_stops_no_stage(tmp_path, left):
     opts = {"cachedir": str(tmp_path)}
