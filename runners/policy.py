@@ -1,6 +1,6 @@
 """``salt-run policy.*``: what policy.cfg chooses, and the pillar made of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from proposals.files import site
@@ -93,7 +93,7 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
         raise PolicyError("\n".join(against))
     choice = _chosen(paths)
     before = {} if only is None else _served(paths)
-    hosts = None if only is None else targets.named(only, {*choice.roles, *carried.minions(before)})
+    hosts = None if only is None else set(targets.named(only, {*choice.roles, *carried.minions(before)}))
     built = _built(choice, before, hosts)
     if test:
         return _would(paths, built)
@@ -127,7 +127,7 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     return {"text": text, "changes": changes, "findings": [each.as_dict() for each in without]}
 
 
-def _built(choice: chosen.Chosen, before: Mapping[str, str], hosts: Sequence[str] | None) -> generation.Generation:
+def _built(choice: chosen.Chosen, before: Mapping[str, str], hosts: Collection[str] | None) -> generation.Generation:
     """The generation; PolicyError that names, of more problems than a screen holds, the first ones."""
     try:
         return generation.build(choice) if hosts is None else carried.build(choice, before, hosts)

@@ -152,7 +152,7 @@ def _cluster(hosts: Sequence[str] | None) -> left_out.Cluster:
     """What is planned on the hosts of a run, and what the cluster and they say of it."""
     paths, members = site.site(__opts__), minions.members(__opts__)
     run = set(members["all"] if hosts is None else hosts)
-    storage = sorted(run & set(members["storage"]))
+    storage = run & set(members["storage"])
     hosts_ = kept.load_inventory(paths.inventory)["hosts"]
     names = {minion: hosts_.get(minion, {}).get("hostname", minion) for minion in run}
     if seen := stage_look.kept(__opts__):

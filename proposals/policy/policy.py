@@ -225,11 +225,11 @@ class _Documents(dict[str, dict | None]):
 
     def __init__(self, root: Path) -> None:
         super().__init__()
-        self.root = root
+        self.root, self.named = root, unwritten.read(root)
         self.parsed: dict[str, dict] = {}
 
     def __missing__(self, source: str) -> dict | None:
-        text = unwritten.text(self.root, source)
+        text = unwritten.text(self.root, source, self.named)
         content = self._parsed(text, Path(source).name) if text.strip() else None
         if content and source.split("/")[1:2] == ["cluster"] and source.endswith(".sls"):
             _check_roles(source, content)

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ class Named:
 
     folders: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The hosts, to look one up."""
+        return frozenset(self.hosts)
 
 
 def read(root: str | Path) -> Named:
@@ -81,14 +87,20 @@ def named_matching(named: Named, pattern: str) -> list[str]:
     parts = pattern.split("/")
     if len(parts) != 3 or not fnmatchcase(FOLDER, parts[1]):
         return []
-    hosts = [f"{host}.sls" for host in named.hosts if fnmatchcase(f"{host}.sls", parts[2])]
-    return [f"{folder}/{FOLDER}/{host}" for folder in named.folders if fnmatchcase(folder, parts[0]) for host in hosts]
+    folders = [folder for folder in named.folders if fnmatchcase(folder, parts[0])]
+    if has_magic(parts[2]):
+        hosts = [f"{host}.sls" for host in named.hosts if fnmatchcase(f"{host}.sls", parts[2])] if folders else []
+    else:  # one host: a policy.cfg may have a line for each
+        hosts = [parts[2]] if parts[2].endswith(".sls") and parts[2].removesuffix(".sls") in named.known else []
+    return [f"{folder}/{FOLDER}/{host}" for folder in folders for host in hosts]
 
 
-def text(root: str | Path, path: str) -> str:
-    """The text of a path that ``matching`` returned. Raises StoreError where a file cannot be read."""
-    folder, named = path.partition("/")[0], read(root)
-    if folder in named.folders and Path(path).stem in named.hosts and not (Path(root) / path).exists():
+def text(root: str | Path, path: str, named: Named) -> str:
+    """The text of a path that ``matching`` returned; ``named``: what is named there, read once for all of them.
+
+    Raises StoreError where a file cannot be read."""
+    folder = path.partition("/")[0]
+    if folder in named.folders and Path(path).stem in named.known and not (Path(root) / path).exists():
         return content(folder) or ""
     return atomic.read_text(Path(root) / path)
 
@@ -109,8 +121,7 @@ def name(root: str | Path, hosts: Collection[str], wanted: Collection[str]) -> N
     if every != before:
         lists = ((key, [json.dumps(each) for each in getattr(every, key)]) for key in ("folders", "hosts"))
         atomic.write(Path(root) / NAME, HEAD + "".join(f"{key}:\n- " + "\n- ".join(each) + "\n" for key, each in lists))
-    known = set(every.hosts)
     for folder in every.folders:
         for path in (Path(root) / folder / FOLDER).glob("*.sls"):
-            if path.stem in known and atomic.read_text(path) in ("", content(folder)):
+            if path.stem in every.known and atomic.read_text(path) in ("", content(folder)):
                 atomic.remove(path)

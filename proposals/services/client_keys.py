@@ -20,9 +20,11 @@ def plan(cluster: PlannedCluster) -> ServicePlan:
         entities={entity: key["caps"] for entity, key in keys.items()},
         problems=tuple(line for entity, key in keys.items() for line in _unmatched(cluster, entity, key["hosts"])),
     )
-    named = sorted({minion for minions in hosts.values() for minion in minions})
-    given = {minion: [entity for entity in keys if minion in hosts[entity]] for minion in named}
-    return join([whole, *(_host(minion, entities, keys) for minion, entities in given.items())])
+    given: dict[str, list[str]] = {}
+    for entity in keys:
+        for minion in hosts[entity]:
+            given.setdefault(minion, []).append(entity)
+    return join([whole, *(_host(minion, entities, keys) for minion, entities in sorted(given.items()))])
 
 
 def path(entity: str) -> str:

@@ -93,15 +93,14 @@ def judged(
     maintenance
         The hosts that are left alone, as they are in maintenance: nothing was asked of them.
     """
-    few = len(left) <= NAMED
+    few, said = len(left) <= NAMED, set(failed)
     alone = {
         minion: Left((minion,), left[minion], ENDS.format(minion), lost=False)
         for minion in maintenance
         if minion in left
     }
     lines = [
-        alone.get(minion) or _host(minion, why, minion in set(failed), cluster, few)
-        for minion, why in sorted(left.items())
+        alone.get(minion) or _host(minion, why, minion in said, cluster, few) for minion, why in sorted(left.items())
     ]
     if cluster:
         for minion, absent in sorted(cluster.absent.items()):

@@ -91,9 +91,8 @@ def named_by(note: Note, minions: Iterable[str]) -> list[str]:
 
     Those in maintenance are none: nobody asks for anything of them.
     """
-    hosts = note.get("hosts")
     there = set(minions) - set(note.get("maintenance", ()))
-    return sorted(minion for minion in there if hosts is None or minion in hosts)
+    return sorted(there if note.get("hosts") is None else there & set(note["hosts"]))
 
 
 def began(note: Note, expected: Collection[str], answered: int) -> str:

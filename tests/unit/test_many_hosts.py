@@ -14,15 +14,16 @@ from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
-from proposals.services import service_answers, table
-from proposals.stages import lines, orchestrations, plan_steps, presence, progress, replies, targets
+from proposals.services import client_keys, service_answers, table
+from proposals.services.service import PlannedCluster
+from proposals.stages import left_out, lines, orchestrations, plan_steps, presence, progress, replies, targets
 from proposals.stages.replies import Problem
 from proposals.text import notes, tables
 from proposals.validation import check
 from runners import targets as runner
-from runners.engine.asking import jobs, minions
+from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import adopting
-from runners.engine.looks import early
+from runners.engine.looks import early, facts
 from runners.engine.removal import departure
 from runners.engine.runs import stage_lock
 
@@ -240,6 +241,43 @@ def test_replies_of_many_hosts_are_not_looked_for_host_by_host(monkeypatch):
     assert replied.of(again) == replied and early.once({}, again, [], 1, 0).replies == {"a.b": replied}
     early.keep({}, None)
     assert Id.compared < 20_000
+
+
+def looked_for(hosts, again):
+    """Where a step looks up each of some hosts among as many others."""
+    note, keys = {"hosts": hosts}, {"hosts": ["*"], "caps": {}, "user": "root", "group": "root", "mode": "0600"}
+    cluster = PlannedCluster(dict.fromkeys(hosts, ["mgr"]), {}, {"ceph_keys": {"client.app": keys}}, frozenset())
+    members = {"master": again[:1], "all": again, "storage": hosts, "networks": hosts}
+    return {
+        "left at first": lambda: taking_part.left_at_first({**note, "silent": again, "maintenance": {}}, ()),
+        "wanted": lambda: targets.named_by(note, again),
+        "failed": lambda: taking_part.leave({}, "step", hosts, dict.fromkeys(again[1:], {"a": {"result": True}})),
+        "keyrings": lambda: client_keys.plan(cluster),
+        "facts": lambda: facts.questions({"members": members}),
+    }
+
+
+@pytest.mark.parametrize("at", looked_for([], []))
+def test_no_host_is_looked_for_among_all_others(at, monkeypatch):
+    hosts, again = (list(map(Id, HOSTS)) for _ in range(2))
+    monkeypatch.setattr(stage_lock, "own", lambda _: {})
+    monkeypatch.setattr(minions, "members", lambda opts: opts["members"])
+    monkeypatch.setattr(minions, "pillar", lambda opts: {})
+    monkeypatch.setattr(facts, "_question", lambda opts, chosen: chosen)
+    Id.compared = 0
+    looked_for(hosts, again)[at]()
+    assert Id.compared < 20_000
+
+
+def test_those_that_failed_are_read_once():
+    class Failed(list):
+        reads = 0
+
+        def __iter__(self):
+            Failed.reads += 1
+            return super().__iter__()
+
+    assert len(left_out.judged(dict.fromkeys(HOSTS, "x"), Failed(HOSTS), None)) == 1 and Failed.reads == 1
 
 
 def test_lines_that_are_left_out_are_counted():

@@ -155,3 +155,26 @@ def test_a_broken_file_is_one_message(many: Path, text: str) -> None:
 def test_what_is_named_says_what_the_files_would() -> None:
     for path, text in fragments.assignments(["a"]).items():
         assert unwritten.content(path.partition("/")[0]) == text
+
+
+def test_what_is_named_is_read_once_a_line_and_not_for_each_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names of ten thousand take 160 KB, which were read and searched for each of them and each of their roles."""
+    hosts = [f"osd{number:04}" for number in range(1000)]
+    store.fragments(tmp_path, hosts, FSID)
+    reads: list[str] = []
+    read = unwritten.read
+    monkeypatch.setattr(unwritten, "read", lambda root: reads.append(root) or read(root))
+    resolved = policy.resolve(tmp_path, "cluster-ceph/cluster/*.sls\nrole-mgr/cluster/*.sls\n")
+    assert len(resolved.contents) == 1000 and len(reads) == 3
+
+
+def test_a_line_that_names_one_host_is_not_compared_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = unwritten.Named(("role-mon",), tuple(f"osd{number:04}" for number in range(1000)))
+    compared: list[str] = []
+    match = unwritten.fnmatchcase
+    monkeypatch.setattr(unwritten, "fnmatchcase", lambda *words: compared.append(words[0]) or match(*words))
+    assert unwritten.named_matching(named, "role-mon/cluster/osd0007.sls") == ["role-mon/cluster/osd0007.sls"]
+    assert unwritten.named_matching(named, "role-mon/cluster/osd7.sls") == []
+    assert unwritten.named_matching(named, "profile-default/cluster/*.sls") == [] and len(compared) == 6

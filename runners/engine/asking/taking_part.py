@@ -57,8 +57,9 @@ def left_at_first(
     """
     if away is None:
         return {**left_at_first(note, (), said), "unasked": True}
-    left = {minion: said.get(minion, targets.SILENT) for minion in note["silent"] if minion in note["hosts"]}
-    left |= {record.minion: record.why for record in away if record.minion in note["hosts"]}
+    hosts = set(note["hosts"])
+    left = {minion: said.get(minion, targets.SILENT) for minion in note["silent"] if minion in hosts}
+    left |= {record.minion: record.why for record in away if record.minion in hosts}
     maintenance = {record.minion: sorted(maintained.excused([record])) for record in away}
     return {"left": left, "maintenance": maintenance, "unasked": False}
 
@@ -78,7 +79,8 @@ def leave(opts: Mapping, step: str, hosts: Collection[str], answers: Mapping[str
     Raises ProposalError where the stage cannot go on without them.
     """
     # Outside of test mode the step itself has named those that changed nothing (step.state).
-    failed = targets.failures({minion: answer for minion, answer in answers.items() if minion in hosts}, test=True)
+    asked = set(hosts)
+    failed = targets.failures({minion: answer for minion, answer in answers.items() if minion in asked}, test=True)
     job = targets.leave(stage_lock.own(opts), step, hosts, failed)
     if "pid" in job:
         stage_lock.note_on(opts, dict(job))

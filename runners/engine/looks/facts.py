@@ -22,7 +22,8 @@ def questions(opts: Mapping) -> list[Question]:
     """Return what ``ask`` will ask, for an earlier job; nothing where that is not known, as validation will say."""
     try:
         members, settings = minions.members(opts), minions.pillar(opts)
-        roles = {minion: [role for role, has in members.items() if minion in has] for minion in members["all"]}
+        having = {role: set(has) for role, has in members.items()}
+        roles = {minion: [role for role, has in having.items() if minion in has] for minion in members["all"]}
         return [_question(opts, Subject(roles, settings, {}))]
     except ProposalError:
         return []
