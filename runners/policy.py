@@ -115,8 +115,7 @@ def push(only: str | None = None, test: bool = False, **_: Any) -> dict[str, Any
     lines = [*_roles(built.roles), *unseen, *_refresh(paths, built, bool(changes))]
     again = [f"{folder}/{path}: was not as configure had written it: written again" for path in mended]
     lines += cut(again, "--out json has each")
-    lines += [f"{path}: {line}" for path, line in problems.unread(choice.own)]
-    lines += [*choice.warnings, *strays.found(choice)]
+    lines += _unread(choice)
     lines += [UNASKED.format(name=name) for name in key_store.unasked(paths, built.entities)]
     lines += named.keyrings(named.known(paths), built.named)
     lines += by_host(((each.hosts[0], f"{each.message}; {each.fix}") for each in without), DISKS)
@@ -133,6 +132,12 @@ def _built(choice: chosen.Chosen, before: Mapping[str, str], hosts: Collection[s
         return generation.build(choice) if hosts is None else carried.build(choice, before, hosts)
     except PolicyError as err:
         raise PolicyError("\n".join(cut(str(err).splitlines(), f"'{CHECKED}' names each"))) from err
+
+
+def _unread(choice: chosen.Chosen) -> list[str]:
+    """What of the site's own, and of what policy.cfg chooses, nothing reads."""
+    own = [f"{path}: {line}" for path, line in problems.unread(choice.own)]
+    return [*own, *choice.warnings, *cut(strays.found(choice), f"'{CHECKED}' names each")]
 
 
 def _would(paths: site.Site, built: generation.Generation) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from proposals.files.site import MINIONS, Site, minion_file
 from proposals.inventory import kept
 from proposals.pillar import adopted, chosen, layouts, secrets
 from proposals.text.errors import StoreError
-from proposals.text.notes import counted
+from proposals.text.notes import by_host, counted
 
 Hosts = dict[str, dict[str, Any]]  # by minion: {hostname, osds: [fsid], parts: {part: {daemons, keys, ...}}}
 CRASHES = ("mds", "rgw", "rbd-mirror")  # parts with daemons of Ceph's, beside those of roles
@@ -113,14 +113,14 @@ def leaves(every: Mapping[str, Mapping], chosen_files: Mapping[str, Mapping]) ->
 
 
 def keyrings(every: Mapping[str, Mapping], served: Mapping[str, Mapping]) -> list[str]:
-    """Return a line for each host that still has keyrings of clients that the served generation gives it no more."""
+    """Return lines on hosts that still have keyrings of clients that the served generation gives them no more."""
     lost = {minion: own["parts"].get("client-keys", {}) for minion, own in candidates(every, served).items()}
-    return [
-        f"{minion}: keyrings that ceph_keys gives it no more, left alone: {', '.join(names)}; see "
-        "'salt-run stage.plan removal'"
+    text = "keyrings that ceph_keys gives it no more, left alone: {}; see 'salt-run stage.plan removal'"
+    return by_host(
+        (minion, text.format(", ".join(names)))
         for minion, known in sorted(lost.items())
         if (names := members(known)[1])
-    ]
+    )
 
 
 def _stays(part: str, roles: Sequence[str]) -> bool:

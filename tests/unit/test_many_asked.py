@@ -83,6 +83,16 @@ def test_what_stands_against_a_choice_is_told_with_a_command_that_names_each(mon
     assert last == "and 991 more: 'salt-run policy.check --out json' names each"
 
 
+def test_files_that_nothing_reads_are_counted_by_configure_too(monkeypatch):
+    """As a line of policy.cfg for a role's layouts selects them, of which there are none."""
+    refused(monkeypatch)
+    strays = [f"policy.cfg chooses role-x/{host}.yml, which is of no layer" for host in HOSTS]
+    monkeypatch.setattr(runners.policy.judging.strays, "found", lambda _: strays)
+    choice = SimpleNamespace(warnings=["line 3: 2 files are empty and skipped"], own={})
+    lines = runners.policy._unread(choice)
+    assert len(lines) == 12 and lines[-1] == "and 990 more: 'salt-run policy.check --out json' names each"
+
+
 @pytest.mark.slow
 def test_what_waits_for_a_restart(monkeypatch):
     told = runners.daemon.pending()

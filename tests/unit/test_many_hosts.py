@@ -14,6 +14,7 @@ from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
+from proposals.pillar import named
 from proposals.services import client_keys, service_answers, table
 from proposals.services.service import PlannedCluster
 from proposals.stages import left_out, lines, orchestrations, plan_steps, presence, progress, replies, targets
@@ -217,6 +218,15 @@ def test_hosts_of_an_adopted_cluster_with_another_ceph_conf_are_counted(monkeypa
     (said,) = adopting._confs([], "osd0000")
     assert said.startswith(f"{SAME}: ceph.conf differs") and len(said) < WIDE
     assert f"{SAME} do not answer" in adopting._no_monitor([], HOSTS)
+
+
+def test_hosts_that_keep_keyrings_of_a_client_share_a_line():
+    """As configure tells them, once ceph_keys gives a client's key to none of them any more."""
+    had = {
+        host: {"hostname": host, "osds": [], "parts": {"client-keys": {"clients": ["client.app"]}}} for host in HOSTS
+    }
+    (said,) = named.keyrings(had, {host: {"hostname": host, "osds": [], "parts": {}} for host in HOSTS})
+    assert said.startswith(f"{SAME}: keyrings that ceph_keys gives it no more, left alone: client.app; see")
 
 
 class Id(str):
