@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from fnmatch import fnmatchcase
 
 from proposals.settings import reader
 from proposals.settings.kinds import is_name
 from proposals.settings.pools import BY_ENCLOSURE, BY_PATH, TYPES
 from proposals.text.errors import PolicyError
+from proposals.text.names import matched
 
 ROOT = "default"
 NOWHERE = ("", "")  # where roots stand
@@ -35,7 +35,7 @@ def locations(
         raise PolicyError("\n".join(problems))
     found: dict[str, dict[str, str]] = {}
     for pattern, place in places.items():
-        among = [minion for minion in hostnames if fnmatchcase(minion, pattern)]
+        among = matched(hostnames, pattern)
         found |= {hostnames[minion]: _named(minion, place, (found_in or {}).get(minion, {})) for minion in among}
     return found
 

@@ -1,13 +1,12 @@
 """Disks that the site keeps back as hot spares: planned for nobody, and offered where an OSD needs another disk."""
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from proposals.inventory.disk import RESERVED
 from proposals.settings import reader
 from proposals.text.errors import PolicyError
-from proposals.text.names import shown
+from proposals.text.names import matched, shown
 from proposals.text.notes import several
 from proposals.text.sizes import both
 
@@ -32,16 +31,17 @@ def reserve(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -
     spares
         Disks by minion or glob, each by its serial, WWN or stable name.
     """
-    return {minion: _reserved(host, _names(minion, host, spares)) for minion, host in hosts.items()}
+    named = _named(hosts, spares)
+    return {minion: _reserved(host, _meant(named.get(minion, ()), host)) for minion, host in hosts.items()}
 
 
 def notes(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each spare that no host has, or that carries an OSD; arguments as for ``reserve``."""
     lines = []
     for pattern, named in sorted(spares.items()):
-        among = {minion: _disks(host) for minion, host in sorted(hosts.items()) if fnmatchcase(minion, pattern)}
+        among = {minion: _disks(hosts[minion]) for minion in sorted(matched(hosts, pattern))}
         for name in named:
-            meant = {minion: _meant([name], disks) for minion, disks in among.items()}
+            meant = {minion: _meant([name], hosts[minion]) for minion in among}
             found = [
                 (minion, disk) for minion, disks in among.items() for disk in disks if meant[minion] & _called(disk)
             ]
@@ -58,7 +58,7 @@ def notes(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> 
 
 def offered(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each spare of a host that nothing lies on."""
-    names = _names(minion, host, spares)
+    names = _meant(_named({minion: host}, spares).get(minion, ()), host)
     return [
         f"  {disk['id']} ({both(disk.get('size') or 0)}, {'rotating' if disk.get('rotational') else 'flash'}, "
         f"serial {disk.get('serial') or 'unknown'})"
@@ -67,15 +67,19 @@ def offered(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> 
     ]
 
 
-def _names(minion: str, host: Mapping, spares: Mapping[str, Sequence[str]]) -> set[str]:
-    named = [name for pattern, listed in spares.items() if fnmatchcase(minion, pattern) for name in listed]
-    return _meant(named, _disks(host)) if named else set()
+def _named(hosts: Mapping[str, Mapping], spares: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The disks that the site names of each host, as it calls them."""
+    named: dict[str, list[str]] = {}
+    for pattern, listed in spares.items():
+        for minion in matched(hosts, pattern):
+            named.setdefault(minion, []).extend(listed)
+    return named
 
 
-def _meant(named: Sequence[str], disks: Sequence[Mapping]) -> set[str]:
+def _meant(named: Sequence[str], host: Mapping) -> set[str]:
     """Names of disks, and for those that discovery did not keep the serials and WWNs in them: udev makes several."""
     others = {name for name in named if name.startswith(BY_ID)}
-    others -= {str(disk.get("id")) for disk in disks} if others else set()
+    others -= {str(disk.get("id")) for disk in _disks(host)} if others else set()
     return {*named, *(part for name in others for part in _parts(name.removeprefix(BY_ID)))}
 
 

@@ -5,10 +5,10 @@ own (``salt-run secret.revoke``).
 """
 
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 
 from proposals.services.service import PlannedCluster
 from proposals.services.service_plan import ServicePlan, join
+from proposals.text.names import matched
 
 
 def plan(cluster: PlannedCluster) -> ServicePlan:
@@ -46,7 +46,7 @@ def _host(minion: str, entities: Iterable[str], keys: Mapping[str, Mapping]) -> 
 
 
 def _hosts(cluster: PlannedCluster, globs: Iterable[str]) -> list[str]:
-    return sorted({minion for minion in cluster.roles for glob in globs if fnmatchcase(minion, glob)})
+    return sorted({minion for glob in globs for minion in matched(cluster.roles, glob)})
 
 
 def _unmatched(cluster: PlannedCluster, entity: str, globs: Iterable[str]) -> Iterable[str]:

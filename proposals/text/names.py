@@ -5,8 +5,10 @@ only these patterns pass; everything else makes the disk unusable, and is shown 
 escaped."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from glob import has_magic
 from typing import TypeGuard
 
 from proposals.text.errors import ArgumentError
@@ -79,6 +81,17 @@ def check_minion_id(text: object) -> str:
         f"minion id '{shown(text)}' is not accepted: letters, digits, '.', '_' and '-' are, beginning with "
         "a letter or digit; rename the minion (its 'id:' setting, then accept its new key)"
     )
+
+
+def matched(minions: Collection[str], pattern: str) -> list[str]:
+    """Those of some minions that an id or glob names, in their order. An id is looked up: where each minion has a line
+    of its own, none is compared with all of them.
+
+    minions
+        A mapping or set."""
+    if not has_magic(pattern):
+        return [pattern] if pattern in minions else []
+    return [minion for minion in minions if fnmatchcase(minion, pattern)]
 
 
 def check_profile(text: object) -> str:

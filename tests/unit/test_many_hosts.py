@@ -4,22 +4,24 @@ import contextlib
 import dataclasses
 import json
 import time
+from fnmatch import fnmatchcase
 
 import pytest
 
 from proposals.adoption import found, serving, writing
-from proposals.cluster import failing
+from proposals.cluster import crush, failing
 from proposals.cluster.purge import told as purge_told
 from proposals.cluster.purge.disks import Disk
 from proposals.cluster.purge.record import Record
 from proposals.cluster.removal import told as removal_told
 from proposals.cluster.removal.items import Item
+from proposals.inventory import spares
 from proposals.pillar import named
 from proposals.services import client_keys, service_answers, table
 from proposals.services.service import PlannedCluster
 from proposals.stages import left_out, lines, orchestrations, plan_steps, presence, progress, replies, targets
 from proposals.stages.replies import Problem
-from proposals.text import notes, tables
+from proposals.text import names, notes, tables
 from proposals.validation import check
 from runners import targets as runner
 from runners.engine.asking import jobs, minions, taking_part
@@ -277,6 +279,17 @@ def test_no_host_is_looked_for_among_all_others(at, monkeypatch):
     Id.compared = 0
     looked_for(hosts, again)[at]()
     assert Id.compared < 20_000
+
+
+def test_hosts_with_a_line_each_in_the_sites_settings_are_looked_up(monkeypatch):
+    """As spares, which are named by their serials, and places of hosts whose names follow no pattern."""
+    hosts, compared = {host: {"ceph_disks": [{"id": f"/dev/{host}", "serial": host}]} for host in HOSTS}, []
+    monkeypatch.setattr(names, "fnmatchcase", lambda *words: compared.append(words) or fnmatchcase(*words))
+    kept = spares.reserve(hosts, {**{host: [host] for host in HOSTS}, "osd000[0-4]": ["other"]})
+    assert all(host["ceph_disks"][0]["in_use"] for host in kept.values())
+    assert spares.notes(hosts, {host: [host] for host in HOSTS}) == []
+    places = crush.locations({host: {"rack": f"r-{host}"} for host in HOSTS}, {host: f"h-{host}" for host in HOSTS})
+    assert places["h-osd0999"] == {"rack": "r-osd0999"} and len(places) == len(compared) == 1000
 
 
 def test_those_that_failed_are_read_once():
