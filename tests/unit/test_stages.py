@@ -244,6 +244,36 @@ def test_a_log_whose_beginning_was_cut_off_is_told_by_its_name(tmp_path):
     assert told["stage_end_timestamp_seconds"] - told["stage_begin_timestamp_seconds"] == 60
 
 
+def test_of_a_long_log_only_its_ends_are_read(tmp_path):
+    """history.show and the timer of metrics look at 200 of them, a stage's of a thousand hosts has megabytes."""
+    path = tmp_path / "prep-1.jsonl"
+    line = json.dumps({"event": "minion", "minion": "x" * 150}) + "\n"
+    job = json.dumps({"event": "job", "minions": ["osd0000"] * 20_000}) + "\n"  # longer than what is read at once
+    path.write_text('{"event": "stage"}\n' + line * 50_000 + job + '{"event": "end"}\n{"event": "st')
+    before = characters_read()
+    assert stage_log.ends(path) == ({"event": "stage"}, {"event": "end"})
+    assert characters_read() - before < path.stat().st_size / 20
+    path.write_text('{"event": "stage"}\n' + line * 5 + job)
+    assert stage_log.ends(path) == ({"event": "stage"}, json.loads(job))
+    path.write_text("\0" * 200_000)
+    assert stage_log.ends(path) is None
+
+
+def characters_read():
+    """What this process has read so far (proc(5), io)."""
+    return int(Path("/proc/self/io").read_text().partition("rchar: ")[2].split()[0])
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7, 30, 64])
+def test_the_last_line_is_found_wherever_a_piece_begins(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr(stage_log, "PIECE", piece)
+    path = tmp_path / "prep-1.jsonl"
+    for lines in ([], ["{"], ['{"event": "stage"}\n'], ['{"event": "stage"}\n', "\n", '{"event": "end"}\n', '{"ev']):
+        path.write_text("".join(lines))
+        with path.open("rb") as file:
+            assert [line.decode() for line in stage_log._backwards(file) if line] == lines[::-1]
+
+
 def test_a_full_disk_ends_nothing_but_what_begins(tmp_path, monkeypatch):
     opts, job = {"halocline_log_dir": str(tmp_path)}, {"stage": "prep", "pid": 1, "user": "root", "arguments": []}
     real, full = stage_log.append, Path("/dev/full")

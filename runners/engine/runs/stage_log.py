@@ -4,9 +4,9 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from proposals.files import atomic, pruning
 from proposals.pillar import redaction
@@ -15,6 +15,7 @@ from proposals.text.errors import ProposalError
 from runners.engine.runs.stage_lock import Job
 
 KEPT = 200  # logs of stages' runs
+PIECE = 1 << 16  # bytes of a log that are read at once from its end
 
 
 def new(opts: Mapping, job: Job) -> Path:
@@ -80,8 +81,9 @@ def ends(path: str | Path) -> tuple[Record, Record] | None:
 
     A beginning that a full disk or a power failure cut off is told as far as the file's name knows it.
     """
-    lines = _lines(path)
-    first, last = (next(filter(None, map(known, way)), None) for way in (lines, reversed(lines)))
+    with Path(path).open("rb") as file:
+        ways = ((line.decode(errors="replace") for line in way) for way in (file, _backwards(file)))
+        first, last = (next(filter(None, map(known, way)), None) for way in ways)
     if not first or not last:
         return None
     if first["event"] != "stage":
@@ -135,6 +137,17 @@ def _folder(opts: Mapping) -> Path:
     except OSError as err:
         raise ProposalError(f"the run logs' folder {folder} cannot be made: {atomic.why(err, folder)}") from err
     return Path(folder)
+
+
+def _backwards(file: BinaryIO) -> Iterator[bytes]:
+    """Lines from the last one on: of a thousand hosts a log has megabytes, and there are ``KEPT`` of them."""
+    at, rest = file.seek(0, os.SEEK_END), b""
+    while at:
+        size = min(at, PIECE)
+        at = file.seek(at - size)
+        rest, *lines = (file.read(size) + rest).splitlines(keepends=True)
+        yield from reversed(lines)
+    yield rest
 
 
 def _lines(path: str | Path) -> list[str]:
