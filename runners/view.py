@@ -201,7 +201,7 @@ def progress(run: str | None = None, after: int = 0, **_: Any) -> answer.Output:
     run
         One of those that ``view.stages`` names; without it, the one that goes on, or the last.
     after
-        How many records are known already.
+        How many lines of its log are known already: ``next`` of the answer before.
 
     CLI Example:
 

@@ -20,6 +20,7 @@ from proposals.stages.lines import line
 from proposals.stages.progress import Progress
 from proposals.stages.records import LONGEST, Run
 from proposals.text.errors import ArgumentError, ProposalError, StoreError
+from runners.engine.page import page_runs
 from runners.engine.runs import stage_log, stage_recorder
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -257,6 +258,22 @@ def test_of_a_long_log_only_its_ends_are_read(tmp_path):
     assert stage_log.ends(path) == ({"event": "stage"}, json.loads(job))
     path.write_text("\0" * 200_000)
     assert stage_log.ends(path) is None
+
+
+def test_each_line_of_a_run_is_parsed_once_for_a_page_that_follows_it(tmp_path, monkeypatch):
+    """A deploy of a thousand hosts tells some sixty thousand."""
+    path = tmp_path / "prep-1.jsonl"
+    lines = ['{"event": "stage"}\n', '{"event": "st{"event": "step"}\n', *['{"event": "osd"}\n'] * 3000]
+    path.write_text("".join([*lines, '{"event": "end"}\n{"event": "st']))
+    opts, parsed, known = {"halocline_log_dir": str(tmp_path), "cachedir": str(tmp_path)}, [], stage_log.known
+    monkeypatch.setattr(page_runs, "_goes_on", lambda *_: False)
+    monkeypatch.setattr(stage_log, "known", lambda line: parsed.append(line) or known(line))
+    seen, told = [], {"next": 0, "running": True}
+    while told["running"]:
+        told = page_runs.records(opts, "prep-1", told["next"])
+        seen += told["records"]
+    assert [each["event"] for each in seen] == ["stage", *["osd"] * 3000, "end"]
+    assert len(parsed) == told["next"] == 3003
 
 
 def characters_read():

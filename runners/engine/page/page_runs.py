@@ -40,7 +40,8 @@ def known(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def records(opts: Mapping[str, Any], run: object, after: int) -> dict[str, Any]:
-    """Records of a run from the ``after``-th on: ``{run, records, next, running}``; of one that goes on it waits.
+    """Records of a run from the ``after``-th line of its log on: ``{run, records, next, running}``, ``next`` the line
+    behind them; of one that goes on it waits. No line is parsed for another answer than its own.
 
     Raises ArgumentError for a run that there is not: only names of logs are compared, nothing typed becomes a path.
     """
@@ -54,19 +55,19 @@ def records(opts: Mapping[str, Any], run: object, after: int) -> dict[str, Any]:
         raise ArgumentError(f"there is no run '{shown(run)}': view.stages names those that there are")
 
     def quiet() -> bool:
-        return len(stage_log.read(path)) <= after and _goes_on(opts, path)
+        return len(stage_log.whole(path)) <= after and _goes_on(opts, path)
 
     until_none(quiet, WAIT, 0.3)
-    running, found = _goes_on(opts, path), stage_log.read(path)
+    running, lines = _goes_on(opts, path), stage_log.whole(path)
     told: list[Any] = []
-    size = 0
-    for record in found[after : after + RECORDS]:
-        size += len(json.dumps(record))
+    size, end = 0, after
+    for line in lines[after : after + RECORDS]:
+        size += len(line)
         if told and size > BYTES:
             break
-        told.append(record)
-    end = after + len(told)
-    return {"run": path.stem, "records": told, "next": end, "running": running or end < len(found)}
+        told += filter(None, [stage_log.known(line)])
+        end += 1
+    return {"run": path.stem, "records": told, "next": end, "running": running or end < len(lines)}
 
 
 def planned(opts: Mapping[str, Any], user: str, stage: str, only: str | None, steps: Any) -> str:

@@ -76,6 +76,11 @@ def read(path: str | Path) -> list[Record]:
     return [told for line in _lines(path) if (told := known(line))]
 
 
+def whole(path: str | Path) -> list[str]:
+    """Return the lines of a log, without one that is half written yet."""
+    return [line for line in _lines(path) if line.endswith("\n")]
+
+
 def ends(path: str | Path) -> tuple[Record, Record] | None:
     """Return the first and the last record of a log; None where it has none yet.
 
