@@ -5,6 +5,7 @@ import dataclasses
 import json
 import time
 from fnmatch import fnmatchcase
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +28,7 @@ from runners import targets as runner
 from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import adopting
 from runners.engine.looks import early, facts
-from runners.engine.removal import departure
+from runners.engine.removal import departure, leaving
 from runners.engine.runs import stage_lock
 
 HOSTS = [f"osd{number:04}" for number in range(1000)]
@@ -456,6 +457,19 @@ RECORD = Record("ours", "now", "root", "wipe", dict.fromkeys(HOSTS, {}), (), DIS
 def test_many_things_that_go_are_counted(said, expected):
     assert [line for line in expected if line not in said] == [] and len(said) <= 25, said
     assert max(map(len, said)) <= WIDE
+
+
+def test_hosts_with_an_older_pillar_hold_a_removal_back_in_one_line(monkeypatch):
+    """As where a configure was interrupted before they fetched theirs."""
+    listed = tuple(Item("rgw", f"rgw.{host}", host) for host in HOSTS)
+    look = SimpleNamespace(generations=dict.fromkeys(HOSTS, "old"), items=listed, seen={}, osds=())
+    monkeypatch.setattr(leaving, "served_name", lambda _: "new")
+    monkeypatch.setattr(leaving.roles, "against", lambda *_: [])
+    monkeypatch.setattr(leaving, "_targets", lambda *_: [])
+    monkeypatch.setattr(minions, "members", lambda _: {})
+    assert leaving.against({}, look) == [
+        f"{SAME}: its pillar is of generation old, served is new: run ceph.stage.configure again"
+    ]
 
 
 def test_few_things_that_go_are_named():

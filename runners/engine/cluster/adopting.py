@@ -21,7 +21,7 @@ from proposals.policy import policy_draft
 from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
 from proposals.text.errors import InventoryError, ProposalError
-from proposals.text.notes import several
+from proposals.text.notes import by_host, several
 from runners.engine.asking import jobs, minions, sealed
 from runners.engine.looks import installed
 
@@ -91,7 +91,7 @@ def look(opts: Mapping) -> Look:
     theirs = [host for host in hosts if not _ours(paths, host)]
     told = writing.written(theirs, cluster, minions.master(opts))
     against = [*judging.refusals(hosts, cluster, _known(paths)), *generation_disk.obstacles(paths)]
-    notes = [f"{minion}: does not answer: what it has is not taken in; run it again" for minion in asked.silent]
+    notes = by_host((minion, "does not answer: what it has is not taken in; run it again") for minion in asked.silent)
     notes += [OTHERS.format(path) for path in installed.replaced(opts)]
     notes += [*judging.notes(hosts, cluster), *told.left, *_confs(theirs, asker), *_deepsea(paths)]
     folder = Path(opts["file_roots"]["base"][0]) / FRAGMENTS  # the site's own root comes first

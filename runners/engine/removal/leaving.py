@@ -15,7 +15,7 @@ from proposals.pillar import named, served
 from proposals.stages import replies
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
-from proposals.text.notes import FEW, several
+from proposals.text.notes import FEW, by_host, several
 from runners.engine.asking import jobs, minions
 from runners.engine.removal import gone_hosts
 from runners.engine.runs import stage_lock
@@ -146,11 +146,11 @@ def number(item: Item) -> int:
 def against(opts: Mapping, look: Look) -> list[str]:
     """Return what stands against carrying a list out, a line each; of one that goes on, no more than still can."""
     generation, leave = served_name(opts), {item.minion for item in look.items}
-    stale = [
-        f"{minion}: its pillar is of generation {has or 'none'}, served is {generation}: run ceph.stage.configure again"
+    stale = by_host(
+        (minion, f"its pillar is of generation {has or 'none'}, served is {generation}: run ceph.stage.configure again")
         for minion, has in sorted(look.generations.items())
         if has != generation and minion in leave
-    ]
+    )
     lines = [*stale, *roles.against(look.items, look.seen, minions.members(opts)), *_targets(opts, look)]
     if not look.osds:
         return lines
