@@ -22,14 +22,20 @@ def present(
     access_key: str,
     max_buckets: int | None = None,
     caps: Mapping[str, str] | None = None,
+    bare: bool = False,
 ) -> dict:
-    """A user is there with this key, whose secret lies at ``secret`` of this minion's ``ceph_secrets``."""
+    """A user is there with this key, whose secret lies at ``secret`` of this minion's ``ceph_secrets``.
+
+    bare
+        Whether empty ``caps`` mean none; else those that the user has stay then.
+    """
     user = {
         "name": name,
         "display_name": display_name,
         "access_key": access_key,
         "max_buckets": max_buckets,
-        "caps": caps,
+        "caps": caps or {},
+        "bare": bare,
     }
     function = "changes" if __opts__["test"] else "apply"
     todo = __salt__[f"cluster_rgw_users.{function}"](user, secret)

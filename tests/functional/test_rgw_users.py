@@ -58,6 +58,17 @@ def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, 
     assert modules["cluster_rgw_users.changes"](user, "rgw_users.ops") == []
 
 
+def test_the_stage_takes_the_last_capability_away(modules_of_user, tmp_path):
+    """As a user's part tells it who has ``caps: {}``."""
+    modules = modules_of_user({**RECORD, "caps": [USERS]})
+    told = {"ceph": {"services": {"radosgw": {"users": [{**USER, "secret": "rgw_users.ops", "bare": True}]}}}}
+    told["ceph_secrets"] = {"rgw_users.ops": "S"}
+    without = [{"id": "ceph-service-rgw-users-credentials"}]
+    applied = modules["state.sls"]("ceph.service.rgw-users", pillar=told, exclude=without)
+    assert [state["result"] for state in applied.raw.values()] == [True] * 2
+    assert json.loads((tmp_path / "record").read_text())["data"]["caps"] == []
+
+
 @pytest.mark.slow
 def test_gateways_pools_that_do_not_answer_are_waited_for_once(with_pillar, tmp_path, monkeypatch):
     """120 s for each user."""

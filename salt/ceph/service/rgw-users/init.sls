@@ -12,6 +12,7 @@ ceph-service-rgw-users-{{ user['name'] }}:
     - access_key: {{ user['access_key'] | tojson }}
     - max_buckets: {{ user['max_buckets'] | tojson }}
     - caps: {{ user['caps'] | tojson }}
+    - bare: {{ user.get('bare', False) | tojson }}
     - require:
       - cluster_rgw_users: ceph-service-rgw-users
 {%- endfor %}
