@@ -71,7 +71,8 @@ def apply(user: Mapping, secret: str) -> list[str]:
             )
         others = [other for other in record.get("keys", ()) if other["access_key"] != key["access_key"]]
         data = {**DEFAULTS, **record, **planned, "keys": [*others, {**_own(record, key), **key}]}
-        _run(["metadata", "put", f"user:{user['name']}"], json.dumps({"data": data}))
+        # As it is: of "\ud83d\ude00" radosgw-admin makes two characters (json_spirit_reader_template.h)
+        _run(["metadata", "put", f"user:{user['name']}"], json.dumps({"data": data}, ensure_ascii=False))
         if left := _differs(_record(user["name"]), planned):
             raise CommandExecutionError(f"radosgw-admin did not take {', '.join(left)} of {user['name']}")
     return todo

@@ -16,7 +16,7 @@ URL = Text(
     "where Keystone answers, such as https://keystone:5000",
     lambda text: text.startswith(("https://", "http://")) and LABEL.fullmatch(text),
 )
-SHOWN = Text("a text", bool)
+SHOWN = Text("a text on one line", lambda text: text and text.isprintable())
 # docs.ceph.com, radosgw/admin (add or remove admin capabilities)
 CAPS = (
     "users",

@@ -58,15 +58,31 @@ def test_a_user_has_the_capabilities_that_are_said_the_last_one_too(said, left, 
     assert modules["cluster_rgw_users.changes"](user, "rgw_users.ops") == []
 
 
-def test_the_stage_takes_the_last_capability_away(modules_of_user, tmp_path):
+@pytest.fixture
+def applied(modules_of_user, tmp_path):
+    """A function: the user that gateways have, once the stage has been told of it otherwise."""
+
+    def apply(record, user):
+        told = {"ceph": {"services": {"radosgw": {"users": [{**USER, "secret": "rgw_users.ops", **user}]}}}}
+        told["ceph_secrets"] = {"rgw_users.ops": "S"}
+        without = [{"id": "ceph-service-rgw-users-credentials"}]
+        states = modules_of_user(record)["state.sls"]("ceph.service.rgw-users", pillar=told, exclude=without)
+        assert [state["result"] for state in states.raw.values()] == [True] * 2
+        return json.loads((tmp_path / "record").read_text(encoding="utf-8"))["data"]
+
+    return apply
+
+
+def test_the_stage_takes_the_last_capability_away(applied):
     """As a user's part tells it who has ``caps: {}``."""
-    modules = modules_of_user({**RECORD, "caps": [USERS]})
-    told = {"ceph": {"services": {"radosgw": {"users": [{**USER, "secret": "rgw_users.ops", "bare": True}]}}}}
-    told["ceph_secrets"] = {"rgw_users.ops": "S"}
-    without = [{"id": "ceph-service-rgw-users-credentials"}]
-    applied = modules["state.sls"]("ceph.service.rgw-users", pillar=told, exclude=without)
-    assert [state["result"] for state in applied.raw.values()] == [True] * 2
-    assert json.loads((tmp_path / "record").read_text())["data"]["caps"] == []
+    assert applied({**RECORD, "caps": [USERS]}, {"bare": True})["caps"] == []
+
+
+def test_a_name_in_full_comes_to_gateways_as_it_is_written(applied, tmp_path):
+    """Of ``\\ud83d\\ude00``, as JSON may have it, YAML and radosgw-admin make two characters."""
+    name = 'Jörg "😀" O\'Neil'
+    assert applied(RECORD, {"display_name": name})["display_name"] == name
+    assert "Jörg" in (tmp_path / "put").read_text(encoding="utf-8") and "😀" in (tmp_path / "put").read_text()
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 
 from proposals.services.service import PlannedCluster
 from proposals.services.service_plan import ServicePlan, join
-from proposals.text.names import shown
 
 EVERYTHING = {"read, write": "*"}  # as radosgw-admin shows it
 
@@ -50,7 +49,7 @@ def _user(name: str, written: Mapping) -> dict:
     caps = written["caps"] or {}
     return {
         "name": name,
-        "display_name": shown(written["display_name"] or name),
+        "display_name": written["display_name"] or name,
         "access_key": written["access_key"] or name,
         "secret": secret(name),
         "max_buckets": written["max_buckets"],

@@ -3,4 +3,4 @@ ceph-service-client-radosgw-credentials:
   host_secret.rendered:
     - name: /etc/ceph/rgw-users.credentials
     - source: salt://ceph/service/rgw-users/files/credentials.j2
-    - context: {users: {{ pillar['ceph']['services']['client-radosgw']['users'] | tojson }}}
+    - context: {users: {{ pillar['ceph']['services']['client-radosgw']['users'] | tojson(ensure_ascii=False) }}}
