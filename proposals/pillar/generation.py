@@ -65,8 +65,11 @@ def build(choice: Chosen, kept: Mapping[str, str] | None = None) -> Generation:
     monitors, absent = conf.derived(members["mon"], choice.hosts, choice.settings)
     derived = {**monitors, "sections": services.conf(), "crash": POSTED if crashes else []}
     files = {**_files(choice, services), minion_file(choice.orchestrator): _orchestrator(choice, members, services)}
-    texts = {**{path: dump(content) for path, content in files.items()}, **(kept or {})}
-    _refuse([*problems.found(choice), *absent, *services.whole.problems, *_templates(texts)])
+    alerting = {minion_file(minion) for minion in services.whole.parts.get("alertmanager", ())}
+    told = {path: (dump_secrets if path in alerting else dump)(content) for path, content in files.items()}
+    texts = {**told, **(kept or {})}
+    marked = _templates({**texts, **{path: _beside(files[path]) for path in alerting}})
+    _refuse([*problems.found(choice), *absent, *services.whole.problems, *marked])
     unnamed = dump({"ceph": derived})
     name = hashlib.sha256(repr(sorted({**texts, "derived": unnamed}.items())).encode()).hexdigest()[:16]
     texts["stack/default/ceph/derived.yml"] = dump({"ceph": {**derived, "generation": name}})
@@ -137,13 +140,19 @@ def _templates(texts: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _beside(content: Mapping) -> str:
+    """What a minion is told beside Alertmanager's configuration, in which a site may have templates of that one's."""
+    services = {part: told for part, told in content["ceph"]["services"].items() if part != "alertmanager"}
+    return dump({**content, "ceph": {**content["ceph"], "services": services}})
+
+
 def dump(content: Mapping) -> str:
     """Return a mapping as the plain YAML that a generation consists of."""
     return yaml.safe_dump(dict(content), default_flow_style=False, allow_unicode=False, width=1000)
 
 
 def dump_secrets(content: Mapping) -> str:
-    """The same of what may hold any text, such as a site's password: Salt renders it too, and must see no template."""
+    """The same of what may hold any text of a site's, as a password: Salt renders it too, and must see no template."""
     text = dump(content)
     if not any(mark in text for mark in TEMPLATE):
         return text

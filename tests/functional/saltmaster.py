@@ -137,10 +137,14 @@ def lay_out(master: Master, told: Mapping[str, Mapping], fsid: str, policy: str,
     store.populate(paths.proposals, plan.peek(kept.load_inventory(paths.inventory), arguments.parse({"target": "n*"})))
 
 
-def serve(opts: Mapping) -> None:
-    """Serve what policy.cfg chooses now, as configure does under a master's options; no minion is told."""
+def serve(opts: Mapping, pillar: Mapping | None = None) -> None:
+    """Serve what policy.cfg chooses now, as configure does under a master's options; no minion is told.
+
+    pillar
+        The master's own, in which a file of the site's with templates says what it does.
+    """
     paths = site(opts)
-    built = generation.build(chosen.read(paths, opts["id"], {}))
+    built = generation.build(chosen.read(paths, opts["id"], pillar or {}))
     generation_disk.tell(paths, built)
     generation_disk.serve(paths, generation_disk.prepare(paths, built))
     generation_disk.forget(paths, built)

@@ -233,6 +233,24 @@ def test_a_sites_own_layer_may_think(opts):
 
 
 @pytest.mark.slow
+def test_alertmanagers_own_templates_come_to_its_host(opts):
+    policy_cfg, own = site(opts).proposals / "policy.cfg", site(opts).root / "stack/ceph/cluster.yml"
+    policy_cfg.write_text(POLICY + "role-prometheus/cluster/node2.sls\nrole-alertmanager/cluster/node2.sls\n")
+    templated = "{% raw %}{{ .CommonLabels.alertname }}{% endraw %}"
+    slack = f"{{api_url_file: /etc/hook, send_resolved: true, title: '{templated}'}}"
+    own.write_text(f"monitoring: {{alertmanager: {{receivers: [{{name: ops, slack_configs: [{slack}]}}]}}}}\n{CLIENT}")
+    try:
+        serve(opts, minions.told(opts))
+        services = compile_pillar(opts, "node2")["ceph"]["services"]
+    finally:
+        own.write_text(CLIENT)
+        configure(opts)
+    (receiver,) = services["alertmanager"]["config"]["receivers"]
+    slack = {"api_url_file": "/etc/hook", "send_resolved": True, "title": "{{ .CommonLabels.alertname }}"}
+    assert receiver == {"name": "ops", "slack_configs": [slack]} and services["prometheus"]["rules"]
+
+
+@pytest.mark.slow
 def test_a_site_has_a_global_layer_that_comes_and_goes(opts):
     own = site(opts).root / "stack/global.yml"
     own.write_text("everywhere: 1\n")

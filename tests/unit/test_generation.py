@@ -3,6 +3,7 @@
 import copy
 import json
 
+import jinja2
 import pytest
 import yaml
 
@@ -10,6 +11,7 @@ from proposals.files import atomic
 from proposals.files.site import Site, minion_file
 from proposals.pillar import chosen, generation, generation_disk, key_store, problems
 from proposals.pillar.chosen import Chosen
+from proposals.settings.cluster import LAYER
 from proposals.text.errors import PolicyError
 from proposals.validation import judging
 
@@ -130,6 +132,19 @@ def test_problems_are_named(chosen, message):
     with pytest.raises(PolicyError) as found:
         build(chosen)
     assert message in str(found.value)
+
+
+def test_alertmanagers_own_templates_are_told_as_they_are():
+    """A site writes them between raw and endraw; Salt renders what configure writes once more."""
+    receiver = {"name": "ops", "slack_configs": [{"title": "{{ .CommonLabels.alertname }}", "send_resolved": True}]}
+    own = {LAYER: {"monitoring": {"alertmanager": {"receivers": [receiver]}}}}
+    told = change("cluster/node2.sls", "roles", value=["mgr", "prometheus", "alertmanager"])
+    text = build(told, own=own).files[minion_file("node2")]
+    read = yaml.load(jinja2.Template(text).render(), yaml.CSafeLoader)["ceph"]["services"]
+    assert read["alertmanager"]["config"]["receivers"] == [receiver] and read["node-exporter"] == {}
+    told[minion_file("node2")] = {"note": "{{ 7 * 7 }}"}
+    with pytest.raises(PolicyError, match="minions/node2.yml: holds '{{', which Salt would run"):
+        build(told, own=own)
 
 
 @pytest.mark.parametrize("role", ["mgr", "mds", "rgw", "storage"])
