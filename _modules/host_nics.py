@@ -1,10 +1,18 @@
 """Look at this host's network ports, now."""
 
+import re
+from pathlib import Path
+
 import salt.loader
+
+KEEPALIVED = Path("/etc/ceph/rgw-frontend/keepalived.conf")  # ceph.stage.radosgw writes it, the stage removal takes it
+MOVED = re.compile(r"virtual_ipaddress \{([^}]*)\}")
 
 
 def inspect() -> list[dict]:
     """Return the ports of this host as the ``ceph_nics`` grain sees them now: a list, sorted by name.
+
+    The address that its keepalived moves among hosts is not its own, also once the site names another one, or none.
 
     CLI Example:
 
@@ -12,4 +20,10 @@ def inspect() -> list[dict]:
 
         salt 'osdnode1' host_nics.inspect
     """
-    return salt.loader.grain_funcs(__opts__)["ceph_nics.ceph_nics"]()["ceph_nics"]
+    nics = salt.loader.grain_funcs(__opts__)["ceph_nics.ceph_nics"]()["ceph_nics"]
+    moved = MOVED.findall(KEEPALIVED.read_text(encoding="utf-8")) if KEEPALIVED.exists() else []
+    others = set(" ".join(moved).split())
+    return [
+        {**nic, "addresses": [each for each in nic["addresses"] if each.partition("/")[0] not in others]}
+        for nic in nics
+    ]

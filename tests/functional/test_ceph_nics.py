@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import jinja2
 import pytest
 import yaml
 from saltfactories.utils.loader import LoaderModuleMock
@@ -76,3 +77,15 @@ def test_this_machine_has_ports_and_no_loopback(loaders):
     found = loaders.grains["ceph_nics"]
     assert any(nic["addresses"] and nic["link"] for nic in found)
     assert not [nic for nic in found if "error" in nic or nic["name"] == "lo"]
+
+
+def test_the_address_that_keepalived_moves_is_no_hosts_own(modules, python_module, loaders, tmp_path, monkeypatch):
+    """Where the site had another rgw_frontend: as a monitor's, it would be told to every host."""
+    conf = tmp_path / "keepalived.conf"
+    monkeypatch.setattr(python_module("host_nics"), "KEEPALIVED", conf, raising=False)
+    own = [address for nic in loaders.grains["ceph_nics"] for address in nic["addresses"]]
+    told = {"address": own[0].partition("/")[0], "peers": ["192.0.2.7"], "interface": "eth0"}
+    template = (ROOT.parent / "salt/ceph/service/rgw-frontend/files/keepalived.conf.j2").read_text()
+    conf.write_text(jinja2.Template(template).render(pillar={"ceph": {"services": {"rgw-frontend": told}}}))
+    seen = [address for nic in modules["host_nics.inspect"]() for address in nic["addresses"]]
+    assert seen == own[1:]
