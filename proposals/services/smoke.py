@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proposals.services import ganesha, iscsi, monitoring
+from proposals.settings import reader
 from proposals.text import addresses
 from proposals.text.errors import ArgumentError
 from proposals.text.names import nearest, shown
@@ -115,19 +116,17 @@ def _s3(served: Served) -> Iterable[Attempt]:
 
 
 def _swift(served: Served) -> Iterable[Attempt]:
-    identity, gateways = served.settings.get("rgw_keystone"), served.having("rgw")
+    (identity, _), gateways = reader.only("rgw_keystone", served.settings.get("rgw_keystone")), served.having("rgw")
     if not identity or not gateways:
         return
-    whole = {"user": "rgw", "project": "service", "domain": "Default", "account_in_url": True, **identity}
-    accepted = [*whole.get("accepted_roles", ["admin"]), *whole.get("accepted_admin_roles", [])]
-    if "admin" not in accepted:
+    if "admin" not in {*identity["accepted_roles"], *identity["accepted_admin_roles"]}:
         yield Attempt("swift", "", without=NO_ROLE)
         return
     minion, first = next(iter(gateways.items()))
-    kept = {key: whole[key] for key in ("url", "user", "project", "domain", "account_in_url")}
+    kept = {key: identity[key] for key in ("url", "user", "project", "domain", "account_in_url")}
     where = next(iter(_endpoints(served).values()))
     words = (kept, f"{first['gateways'][0]['name']}/keystone-password", where, served.trusted)
-    client = f"an object put and got through {where} by a token of {whole['url']} (Swift)"
+    client = f"an object put and got through {where} by a token of {identity['url']} (Swift)"
     yield Attempt("swift", client, minion, "smoke_swift.attempt", words)
 
 
