@@ -63,10 +63,15 @@ def _too_few(servers: list[str], systems: Mapping[str, Mapping]) -> Iterable[str
 def _server(cluster: PlannedCluster, minion: str) -> ServicePlan:
     host = cluster.hostname(minion)
     entity = f"mds.{host}"
+    digit = (  # it ends at once, after systemd has called it active (src/ceph_mds.cc)
+        f"cephfs: {minion}: its metadata server would be called {host}, and Ceph starts none whose name begins with a "
+        "digit: give the role mds to another host"
+    )
     return ServicePlan(
         parts={"mds": {minion: {"name": host}}},
         entities={entity: MDS_CAPS},
         secrets={minion: {"mds": [entity], **CRASH}},
+        problems=(digit,) if host[:1].isdigit() else (),
     )
 
 
