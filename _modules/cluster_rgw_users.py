@@ -5,6 +5,7 @@ from standard input (``metadata put``), and keeps its indices by it. So that is 
 its key in one step, which cannot be interrupted half-way.
 """
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 
@@ -42,13 +43,17 @@ def changes(user: Mapping, secret: str) -> list[str]:
     secret
         Where in this minion's ``ceph_secrets`` its key's secret lies.
 
+    Raises where its key has another secret that the master never had, and the site gave none: none is replaced unasked.
+
     CLI Example:
 
     .. code-block:: bash
 
         salt 'saltmaster' cluster_rgw_users.changes '{name: alice, ...}' rgw_users.alice
     """
-    return _differs(_record(user["name"]), _planned(user, secret))
+    record, planned = _record(user["name"]), _planned(user, secret)
+    _refuse(user, secret, record, planned)
+    return _differs(record, planned)
 
 
 def apply(user: Mapping, secret: str) -> list[str]:
@@ -61,6 +66,7 @@ def apply(user: Mapping, secret: str) -> list[str]:
         salt 'saltmaster' cluster_rgw_users.apply '{name: alice, ...}' rgw_users.alice
     """
     record, planned = _record(user["name"]), _planned(user, secret)
+    _refuse(user, secret, record, planned)
     todo = _differs(record, planned)
     if todo:
         (key,) = planned["keys"]
@@ -76,6 +82,19 @@ def apply(user: Mapping, secret: str) -> list[str]:
         if left := _differs(_record(user["name"]), planned):
             raise CommandExecutionError(f"radosgw-admin did not take {', '.join(left)} of {user['name']}")
     return todo
+
+
+def _refuse(user: Mapping, secret: str, record: Mapping, planned: Mapping) -> None:
+    (key,) = planned["keys"]
+    had, earlier = _own(record, key).get("secret_key"), __pillar__.get("ceph_earlier_keys", {}).get(secret, ())
+    ours = had in (None, key["secret_key"]) or hashlib.sha256(had.encode()).hexdigest() in earlier
+    if not (ours or user.get("given")):
+        raise CommandExecutionError(
+            f"{user['name']}: its access key {key['access_key']} has another secret than the master's: nothing was "
+            f"replaced; put that secret into <pillar_root>/ceph/keys/given/{secret}, or name another access_key, run "
+            "ceph.stage.configure, then this again; where nobody uses it: 'radosgw-admin key rm --uid "
+            f"{user['name']} --key-type s3 --access-key {key['access_key']}'"
+        )
 
 
 def _planned(user: Mapping, secret: str) -> dict:

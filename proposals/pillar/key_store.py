@@ -13,6 +13,7 @@ from proposals.files.site import Site
 from proposals.pillar import chosen, secrets
 from proposals.pillar.generation import dump_secrets
 from proposals.pillar.held import Keys
+from proposals.services.radosgw import users
 from proposals.text.errors import ArgumentError, StoreError
 
 
@@ -150,7 +151,7 @@ def lend(site: Site, minion: str, use: str, secret: str | None) -> None:
 def _put(site: Site, name: str, key: str | None) -> None:
     """Replace an entity's key or a password; None takes it out."""
     known, earlier = kept(site.keys), kept(site.earlier)
-    if name in known and secrets.is_entity(name):
+    if name in known and (secrets.is_entity(name) or name.startswith(users.secret(""))):  # that gateways may have yet
         earlier[name] = sorted({*earlier.get(name, ()), secrets.digest(known[name])})
         atomic.write(site.earlier, json.dumps(earlier, indent=1), mode=0o600)
     fresh: Mapping[str, str] = {**{each: known[each] for each in known if each != name}, **({name: key} if key else {})}

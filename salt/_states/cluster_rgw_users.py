@@ -23,9 +23,12 @@ def present(
     max_buckets: int | None = None,
     caps: Mapping[str, str] | None = None,
     bare: bool = False,
+    given: bool = False,
 ) -> dict:
     """A user is there with this key, whose secret lies at ``secret`` of this minion's ``ceph_secrets``.
 
+    given
+        Whether the site gave that secret; one that gateways have otherwise is replaced then.
     bare
         Whether empty ``caps`` mean none; else those that the user has stay then.
     """
@@ -36,6 +39,7 @@ def present(
         "max_buckets": max_buckets,
         "caps": caps or {},
         "bare": bare,
+        "given": given,
     }
     function = "changes" if __opts__["test"] else "apply"
     todo = __salt__[f"cluster_rgw_users.{function}"](user, secret)

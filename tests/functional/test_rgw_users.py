@@ -1,9 +1,11 @@
 """Users of the gateways: Salt's loader, and a ``radosgw-admin`` that is played."""
 
+import hashlib
 import json
 
 import halocline
 import pytest
+from salt.exceptions import CommandExecutionError
 
 RECORD = {"user_id": "ops", "display_name": "ops", "keys": [{"user": "ops", "access_key": "ops", "secret_key": "S"}]}
 USAGE, USERS = {"type": "usage", "perm": "read"}, {"type": "users", "perm": "*"}
@@ -19,14 +21,16 @@ esac
 
 @pytest.fixture
 def modules_of_user(with_pillar, tmp_path, monkeypatch):
-    """A function: the minion's execution modules, where gateways have this record of the user."""
+    """A function: the minion's execution modules, where gateways have this record of the user, whose key had an earlier
+    secret of the master's."""
 
-    def told(record):
+    def told(record, earlier="old"):
         (tmp_path / "record").write_text(json.dumps({"data": record}))
         (tmp_path / "radosgw-admin").write_text(ADMIN.format(tmp_path))
         (tmp_path / "radosgw-admin").chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        return with_pillar(ceph_secrets={"rgw_users.ops": "S"})
+        hashes = {"rgw_users.ops": [hashlib.sha256(earlier.encode()).hexdigest()]}
+        return with_pillar(ceph_secrets={"rgw_users.ops": "S"}, ceph_earlier_keys=hashes)
 
     return told
 
@@ -40,9 +44,20 @@ def test_what_newer_gateways_tell_of_a_key_beside_is_no_difference_and_stays(mod
     key = {**RECORD["keys"][0], **more}
     modules = modules_of_user({**RECORD, "keys": [key]})
     assert modules["cluster_rgw_users.changes"](USER, "rgw_users.ops") == []
-    modules = modules_of_user({**RECORD, "keys": [{**key, "secret_key": "another"}]})
+    modules = modules_of_user({**RECORD, "keys": [{**key, "secret_key": "another"}]}, earlier="another")
     assert modules["cluster_rgw_users.apply"](USER, "rgw_users.ops") == ["key"]
     assert json.loads((tmp_path / "put").read_text())["data"]["keys"] == [key]
+
+
+def test_a_secret_that_the_master_never_had_is_replaced_where_the_site_says_so_alone(modules_of_user, tmp_path):
+    """A user of before, whom the settings name with the access key that programs have."""
+    modules = modules_of_user({**RECORD, "keys": [{**RECORD["keys"][0], "secret_key": "theirs"}]})
+    for verb in ("changes", "apply"):
+        with pytest.raises(CommandExecutionError, match="access key ops has another secret than the master's: nothing"):
+            modules[f"cluster_rgw_users.{verb}"](USER, "rgw_users.ops")
+    assert not (tmp_path / "put").exists()
+    assert modules["cluster_rgw_users.apply"]({**USER, "given": True}, "rgw_users.ops") == ["key"]
+    assert json.loads((tmp_path / "record").read_text())["data"]["keys"] == RECORD["keys"]
 
 
 @pytest.mark.parametrize(

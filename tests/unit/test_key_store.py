@@ -78,6 +78,14 @@ def test_one_that_was_interrupted_ends_with_one_key_everywhere(site, monkeypatch
     assert secrets.digest(KEYS["client.a"]) in json.loads(site.earlier.read_text())["client.a"]
 
 
+def test_a_rotated_secret_of_a_gateways_user_is_known_by_its_hash(site):
+    """Gateways have it until the stage brings the fresh one."""
+    site.keys.write_text(json.dumps({**KEYS, "rgw_users.alice": "S", "dashboard.admin": "D"}))
+    for name in ("rgw_users.alice", "dashboard.admin"):
+        key_store.rotate(site, name)
+    assert json.loads(site.earlier.read_text()) == {"rgw_users.alice": [secrets.digest("S")]}
+
+
 def test_a_key_made_by_hand_is_taken_in(site):
     assert key_store.take(site, "client.b", RING) and key_store.take(site, "client.a", RING)
     assert kept(site) == {**KEYS, "client.a": OTHER, "client.b": OTHER}

@@ -9,6 +9,7 @@ ceph-service-rgw-users-{{ user['name'] }}:
   cluster_rgw_users.present:
     - name: {{ user['name'] | tojson }}
     - secret: {{ user['secret'] | tojson }}
+    - given: {{ user.get('given', False) | tojson }}
     - display_name: {{ user['display_name'] | tojson(ensure_ascii=False) }}
     - access_key: {{ user['access_key'] | tojson }}
     - max_buckets: {{ user['max_buckets'] | tojson }}
