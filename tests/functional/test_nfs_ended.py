@@ -303,6 +303,29 @@ def test_a_server_on_a_host_that_is_gone_may_run_yet_and_keeps_its_sessions(aske
     assert [function for _, function, *_ in found] == ["ganesha_grace.leave"]
 
 
+def test_of_the_servers_that_stay_any_that_answers_lets_the_others_wait_no_more(asked, monkeypatch):
+    """The first is in maintenance, and switched off: until then the last one would open no file anew."""
+    found, told = asked[0], jobs.one
+
+    def one(opts, minion, *words):
+        if minion in silent:
+            raise ProposalError(f"{minion}: does not answer")
+        return told(opts, minion, *words)
+
+    class Three(Leaving):
+        class wanted:  # noqa: N801
+            hosts = {name: {"parts": {"ganesha": {**TOLD, "daemons": [name]}}} for name in ("node2", "node3")}
+
+    monkeypatch.setattr(jobs, "one", one)
+    gone = [Item("ganesha", "ganesha.node1", "node1", given_up=True)]
+    silent = {"node2"}
+    departure._ganesha({}, Three, gone)
+    assert [(minion, function) for minion, function, *_ in found] == [("node3", "ganesha_grace.leave")]
+    silent = {"node2", "node3"}
+    with pytest.raises(ProposalError, match="node2: does not answer"):
+        departure._ganesha({}, Three, gone)
+
+
 def test_a_server_that_still_runs_keeps_its_sessions(asked):
     found, answers = asked
     answers["ganesha.ended"] = False

@@ -180,13 +180,25 @@ def _ganesha(opts: Mapping, look: Look, listed: Sequence[Item]) -> list[str]:
     own, minion = items.told(listed[0], look.before), listed[0].minion
     if not listed[0].given_up:
         return nfs_ended.release(opts, minion, look.before[minion]["hostname"], own, others=False)
+    _leave_grace(opts, look, own)
+    return []
+
+
+def _leave_grace(opts: Mapping, look: Look, own: Mapping) -> None:
+    """Take an NFS server out of its grace database, by any of its cluster that answers. Raises ProposalError."""
+    refused: list[ProposalError] = []
     for other, host in look.wanted.hosts.items():
         grace = host["parts"].get("ganesha", {}).get("grace")
         if grace and grace["namespace"] == own["grace"]["namespace"]:
             words = [own["daemons"][0], *(grace[key] for key in ("user", "pool", "namespace"))]
-            jobs.one(opts, other, "ganesha_grace.leave", words, object)
-            break
-    return []
+            try:
+                jobs.one(opts, other, "ganesha_grace.leave", words, object)
+            except ProposalError as err:
+                refused.append(err)
+            else:
+                return
+    if refused:
+        raise refused[0]
 
 
 def _igw(opts: Mapping, look: Look, listed: Sequence[Item]) -> None:
