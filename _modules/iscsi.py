@@ -165,7 +165,8 @@ def _todo(planned: Mapping, passwords: Mapping[str, str]) -> Iterator[Call]:
 
 def _image(iqn: str, image: str, size: str, record: Mapping, target: Mapping) -> Iterator[Call]:
     if image not in record["disks"]:
-        yield f"image {image} of {size}", f"disk/{image}", {"mode": "create", "size": size}
+        form = {"mode": "create", "size": size, "create_image": "true"}  # newer gateways make none unasked
+        yield f"image {image} of {size}", f"disk/{image}", form
     elif _bytes(size) > (now := _size(image)):
         yield f"image {image} from {now} bytes to {size}", f"disk/{image}", {"mode": "resize", "size": size}
     if image not in target.get("disks", {}):

@@ -176,7 +176,7 @@ def clean() -> list[str]:
         _delete(f"target/{TARGET}")
         done.append(f"iSCSI target {TARGET}")
     for disk in sorted(disk for disk in record["disks"] if disk.partition("/")[2] == NAME):
-        _delete(f"disk/{disk}")
+        _delete(f"disk/{disk}", {"preserve_image": "false"})
         done.append(f"image {disk}")
     return done
 

@@ -185,6 +185,8 @@ class Gateways:
 
     def disk_put(self, record, form, pool, image):
         self.refuse("defined" if f"{pool}/{image}" in record["disks"] else "")
+        asked = form.get("create_image") == "true"  # of newer ones; those of 3.5 make it anyway
+        self.refuse("" if asked else f"Image {pool}/{image} does not exist")
         record["disks"][f"{pool}/{image}"] = {}
 
     def targetlun_put(self, record, form, iqn):
@@ -221,4 +223,5 @@ class Gateways:
     def disk_delete(self, record, form, pool, image):
         used = any(f"{pool}/{image}" in target["disks"] for target in record["targets"].values())
         self.refuse("mapped" if used else "")
+        self.refuse("" if form.get("preserve_image") == "false" else "KeyError: 'preserve_image'")
         del record["disks"][f"{pool}/{image}"]
