@@ -8,6 +8,7 @@ from typing import Any
 from proposals.cluster import revoking
 from proposals.files import atomic, site
 from proposals.pillar import key_store, secrets
+from proposals.services import monitoring
 from proposals.text import names
 from proposals.text.errors import ArgumentError, ProposalError
 from runners.engine import answer
@@ -20,6 +21,11 @@ CONFIGURE = "'salt-run state.orch ceph.stage.configure'"
 DEPLOY = "'salt-run state.orch ceph.stage.deploy'"
 SERVICES = "'salt-run state.orch ceph.stage.services'"
 RESTART = "'salt-run state.orch ceph.stage.restart'"
+# It has users in a database of its own, and takes the file at its first start alone.
+GRAFANA = (
+    "then on each host of Grafana: grafana-cli --homepath /usr/share/grafana --config /etc/grafana/grafana.ini admin "
+    "reset-admin-password --password-from-stdin </etc/grafana/admin.password"
+)
 
 
 @answer.answers
@@ -167,6 +173,6 @@ def _alone(command: str) -> Iterator[None]:
 def _stages(name: str, daemons: bool = True) -> str:
     """Which stages bring a fresh key or password to where it is used; with ``daemons``, to those that run."""
     if not secrets.is_entity(name):
-        return f"{CONFIGURE}, {SERVICES}"
+        return ", ".join([CONFIGURE, SERVICES, *([GRAFANA] if name == monitoring.GRAFANA_PASSWORD else [])])
     stages = [CONFIGURE, DEPLOY if secrets.of_deploy(name) else SERVICES, *([RESTART] if daemons else [])]
     return ", ".join(stages)

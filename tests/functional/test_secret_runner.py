@@ -236,6 +236,14 @@ def test_a_rotated_key_says_which_stages_bring_it(run, played, paths, name, stag
     assert json.loads(paths.keys.read_text())[name] != KEYS[name] and played.asked == []
 
 
+def test_grafana_is_told_its_password_by_hand(run, paths):
+    """It reads the file of it when it makes its own database, and never again."""
+    paths.keys.write_text(json.dumps({**KEYS, "grafana.admin": "its-former-password"}))
+    said = run("rotate", "grafana.admin")["text"]
+    assert "ceph.stage.services', then on each host of Grafana" in said
+    assert said.endswith("admin reset-admin-password --password-from-stdin </etc/grafana/admin.password")
+
+
 @pytest.mark.parametrize("test", [True, False])
 @pytest.mark.parametrize(("name", "said"), [("mon.", "cannot be rotated"), ("mgr.nod1", "did you mean 'mgr.node1'")])
 def test_what_is_not_rotated(run, paths, name, said, test):
