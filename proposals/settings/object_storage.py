@@ -44,7 +44,11 @@ USER = Group(
     (
         Setting("display_name", SHOWN, "the user's name in full; its name where nothing is said"),
         Setting("access_key", S3_NAME, "the access key; the user's name where nothing is said"),
-        Setting("max_buckets", Whole(1), "how many buckets the user may have; Ceph's default where nothing is said"),
+        Setting(
+            "max_buckets",
+            Whole(1),
+            "how many buckets; where nothing is said Ceph's default for a new user, and others keep theirs",
+        ),
         Setting(
             "caps",
             Named(Choice(CAPS), Choice(PERMS), "{usage: read}", "KIND"),
