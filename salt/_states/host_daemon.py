@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import halocline
 
+UNITS = "/etc/systemd/system/"  # what is written there systemd reads when it is told to alone
+
 
 @halocline.state
 def arguments(name: str, variable: str, always: list[str], more: list[str]) -> dict:
@@ -53,6 +55,8 @@ def running(name: str, files: Sequence[str] = (), reload: bool = False) -> dict:
     verb = "reload" if reload else "restart"
     if not __opts__["test"]:
         __salt__["daemons.forgive"]([name])
+        if any(file.startswith(UNITS) for file in unit["newer"]):  # Salt looks at the named unit alone
+            __salt__["service.systemctl_reload"]()
         __salt__[f"service.{verb}"](name)
     comment = f"{verb}: {', '.join(unit['newer'])}, written since {name} read it"
     return halocline.changed(name, comment, {name: verb}, __opts__["test"])

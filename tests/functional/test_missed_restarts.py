@@ -37,6 +37,9 @@ class Systemd:
         self.did.append(("restart", name))
         self.start()
 
+    def reread(self) -> None:
+        self.did.append(("daemon-reload", ""))
+
     def reload(self, name: str) -> None:
         self.did.append(("reload", name))
         self.changed = time.monotonic()
@@ -49,7 +52,7 @@ def systemd() -> Systemd:
 
 @pytest.fixture
 def running(
-    python_module: Callable, monkeypatch: pytest.MonkeyPatch, systemd: Systemd
+    python_module: Callable, monkeypatch: pytest.MonkeyPatch, systemd: Systemd, tmp_path: Path
 ) -> Iterator[Callable[..., dict]]:
     """The state, in this process."""
     daemons = python_module("daemons")
@@ -66,7 +69,9 @@ def running(
 
     modules = {"daemons.forgive": lambda names: None, "daemons.seen": daemons.seen}
     modules |= {"service.restart": systemd.restart, "service.reload": systemd.reload}
+    modules["service.systemctl_reload"] = systemd.reread
     told = {"__opts__": {"test": False}, "__salt__": modules, "__states__": {"service.running": started}}
+    told["UNITS"] = f"{tmp_path}/units/"
 
     def run(files: list[Path], test: bool = False, **options: bool) -> dict:
         told["__opts__"]["test"] = test
@@ -104,6 +109,19 @@ def test_what_an_earlier_run_has_written_and_not_told_is_told_once(
     for test in (True, False):
         again = running([old, new], test=test, **options)
         assert (again["result"], again["changes"], systemd.did) == (True, {}, [(verb, UNIT)])
+
+
+def test_a_unit_that_was_written_anew_is_read_before_what_it_belongs_to_restarts(
+    running: Callable, systemd: Systemd, tmp_path: Path
+) -> None:
+    """Salt's restart has systemd read the file of the named unit alone: of a timer not that of its service."""
+    (tmp_path / "units").mkdir()
+    service = tmp_path / "units/halocline-metrics.service"
+    service.touch()
+    os.utime(service, (time.time() - 30,) * 2)
+    assert (running([service], test=True)["result"], systemd.did) == (None, [])
+    running([service])
+    assert systemd.did == [("daemon-reload", ""), ("restart", UNIT)]
 
 
 def test_a_reload_is_no_restart(running: Callable, systemd: Systemd, written: Callable) -> None:
