@@ -68,13 +68,15 @@ def _ports(network: Mapping, links: Mapping) -> list[str]:
     """Ports that are not there, not where the plan saw them, or too small."""
     problems = []
     mtu = {port: link["mtu"] for name, link in network["links"].items() for port in link.get("ports", (name,))}
+    asked = __salt__["host_nics.inspect"]() if any(network["ports"].values()) else ()  # as discovery saw the path
+    places = {nic["name"]: nic.get("path") for nic in asked}
     for port, path in network["ports"].items():
         there = links.get(port)
         if not there:
             problems.append(f"there is no port {port}: run ceph.stage.discovery and networks.populate again")
             continue
-        place = (NET / port / "device").resolve().name if (NET / port / "device").exists() else None
-        if path and place and path.removeprefix("pci-") != place:
+        place = places.get(port)
+        if path and place and path != place:
             problems.append(
                 f"{port} sits at {place}, the plan saw it at {path}: has its card been exchanged? Plan again"
             )

@@ -91,3 +91,39 @@ def test_a_rollback_brings_up_what_was_deleted_vlans_last(python_module, monkeyp
     with pytest.raises(CommandExecutionError, match="far enough"):
         links.apply()
     assert asked == ["bond0", "eth0", "bond7", "guests"]
+
+
+@pytest.mark.parametrize(
+    ("device", "udev", "otherwise"),
+    [
+        ("pci0000:3a/0000:3a:00.0/0000:3b:00.0", "pci-0000:3b:00.0", "pci-0000:5e:00.0"),
+        ("pci0000:00/0000:00:03.0/virtio2", "pci-0000:00:03.0", "pci-0000:00:04.0"),  # of a virtual machine
+        ("pci0000:00/0000:00:03.0/virtio2", None, "pci-0000:00:04.0"),  # where udev does not run
+        ("pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0", "pci-0000:00:14.0-usb-0:1:1.0", "pci-0000:00:14.0-usb-0:2:1.0"),
+        ("platform/17020000.ethernet", "platform-17020000.ethernet", "platform-17030000.ethernet"),
+    ],
+)
+def test_a_port_sits_where_discovery_saw_it(
+    modules, grain_module, python_module, tmp_path, monkeypatch, device, udev, otherwise
+):
+    """What discovery saw is compared with the same look: the kernel's name of a device is not always its address."""
+    port = tmp_path / "net/p1"
+    for path in (port, tmp_path / "devices" / device, tmp_path / "udev"):
+        path.mkdir(parents=True)
+    (port / "device").symlink_to(tmp_path / "devices" / device)
+    for name, text in (("type", "1"), ("mtu", "1500"), ("uevent", "IFINDEX=2")):
+        (port / name).write_text(f"{text}\n")
+    (tmp_path / "udev/n2").write_text(f"E:ID_PATH={udev}\n" if udev else "")
+    grain = grain_module("ceph_nics")
+    monkeypatch.setattr(grain, "NET", tmp_path / "net")
+    monkeypatch.setattr(grain, "UDEV", tmp_path / "udev")
+    monkeypatch.setattr(python_module("links_plan"), "NET", tmp_path / "net")
+    asked = {"host_nics.inspect": lambda: grain.ceph_nics()["ceph_nics"]}
+    asked |= {"links_kernel.differences": modules["links_kernel.differences"]}
+    monkeypatch.setattr(python_module("links_plan"), "__salt__", asked)
+    (seen,) = grain.ceph_nics()["ceph_nics"]
+    network = {"links": {"p1": planned({})}, "ports": {"p1": seen["path"]}}
+    assert modules["links_plan.obstacles"](network, {"p1": known("p1", {})}) == []
+    network["ports"] = {"p1": otherwise}
+    (told,) = modules["links_plan.obstacles"](network, {"p1": known("p1", {})})
+    assert told.startswith(f"p1 sits at {seen['path']}, the plan saw it at {otherwise}: has its card been exchanged?")
