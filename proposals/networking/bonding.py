@@ -61,6 +61,8 @@ def _unfit(nic: Nic, wanted: NetworkArguments, host: HostPorts) -> str | None:
         return f"{burden} lies on it or on {wanted.bond}, and stays as it is"
     if nic.master == wanted.bond:
         return None  # a member whose cable has fallen out is still one
+    if nic.physfn and not wanted.ports:  # two of them may be named: of two ports, for a host of virtual machines
+        return f"a virtual function of the port at {nic.physfn}, whose cable it shares: ports= takes it"
     if nic.link is not True:
         return "no link: is its cable plugged in, and the port switched on?"
     return None if nic.speed else "its speed is not known"

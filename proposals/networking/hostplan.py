@@ -241,7 +241,9 @@ class _Planning:
         return self.host.stack({nic.name}) == [nic.name]
 
     def _named(self, nic: Nic) -> bool:
-        return not self.wanted.ports or any(bonding.fnmatchcase(nic.name, one) for one in self.wanted.ports)
+        """Whether ``ports=`` names a port; without it, all but virtual functions, which share a cable."""
+        named = any(bonding.fnmatchcase(nic.name, one) for one in self.wanted.ports)
+        return named or not (self.wanted.ports or nic.physfn)
 
     def _plain(self, nic: Nic, new: Address | None) -> None:
         mtu, vlan = self._mtu((nic,)), self.wanted.cluster_vlan

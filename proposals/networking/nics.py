@@ -17,8 +17,9 @@ Address = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 class Nic(NamedTuple):
     """An interface of a host. ``speed`` in Mb/s; ``master``: the bond or bridge it is a member of; ``lower``: what a
-    bond, bridge or VLAN lies on; ``gateways``: of its default routes, which older inventories do not tell; ``reason``:
-    why it cannot be used, None where it can."""
+    bond, bridge or VLAN lies on; ``gateways``: of its default routes, which older inventories do not tell; ``physfn``:
+    the PCI address of the port that it is a virtual function (SR-IOV) of; ``reason``: why it cannot be used, None where
+    it can."""
 
     name: str
     kind: str
@@ -35,6 +36,7 @@ class Nic(NamedTuple):
     vlan: int | None
     reason: str | None
     gateways: tuple[str, ...] = ()
+    physfn: str | None = None
 
     @property
     def card(self) -> str:
@@ -118,7 +120,7 @@ def _nic(raw: object) -> Nic:
     gateways = tuple(str(one) for one in (listed if isinstance(listed, list) else ()))
     if odd := next((one for one in gateways if not _is_ip(one)), None):
         gateways, reason = (), reason or f"its gateway is not an address: {names.shown(odd)}"
-    for key in ("driver", "path", "master", "kind"):
+    for key in ("driver", "path", "physfn", "master", "kind"):
         if entry.get(key) is not None and not names.is_label(entry[key]):
             reason = reason or f"its {key} is not accepted: {names.shown(entry[key])}"
     return Nic(
@@ -130,6 +132,7 @@ def _nic(raw: object) -> Nic:
         vlan=_number(entry.get("vlan")),
         driver=_label(entry.get("driver")),
         path=_label(entry.get("path")),
+        physfn=_label(entry.get("physfn")),
         master=_label(entry.get("master")),
         mtu=_number(entry.get("mtu")) or 1500,
         link=entry.get("link") if isinstance(entry.get("link"), bool) else None,

@@ -28,9 +28,10 @@ def ceph_nics() -> dict[str, list[dict]]:
     ``mac`` (its own, also while a bond gives it another), ``mtu``, ``up`` (switched on by the host), ``link`` (a
     carrier; None where the kernel cannot say, as while it is not up) and ``addresses`` with prefix length, link-local
     ones left out. Where there is one: ``speed`` (Mb/s, as it runs now), ``driver``, ``path`` (``pci-0000:3b:00.0``,
-    udev's ID_PATH), ``numa_node``, ``master`` (the bond or bridge it is a member of), ``lower`` (what a bond, bridge
-    or VLAN lies on), ``mode`` (of a bond), ``vlan`` (its number), ``gateways`` (of its default routes, IPv4 first, by
-    metric; link-local ones, which routers advertise, left out), ``error`` in place of what cannot be read.
+    udev's ID_PATH), ``physfn`` (of a virtual function: its port's PCI address), ``numa_node``, ``master`` (the bond or
+    bridge it is a member of), ``lower`` (what a bond, bridge or VLAN lies on), ``mode`` (of a bond), ``vlan`` (its
+    number), ``gateways`` (of its default routes, IPv4 first, by metric; link-local ones, which routers advertise, left
+    out), ``error`` in place of what cannot be read.
 
     CLI Example:
 
@@ -72,6 +73,7 @@ def _nic(port: Path, vlans: Mapping[str, int]) -> dict | None:
         ("speed", _positive(port / "speed")),
         ("driver", _link(port / "device/driver")),
         ("path", _path(port, uevent.get("IFINDEX"))),
+        ("physfn", _link(port / "device/physfn")),
         ("numa_node", _positive(port / "device/numa_node")),
         ("master", _link(port / "master")),
         ("lower", sorted(link.name.removeprefix("lower_") for link in port.glob("lower_*")) or None),
