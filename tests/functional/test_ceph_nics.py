@@ -89,3 +89,24 @@ def test_the_address_that_keepalived_moves_is_no_hosts_own(modules, python_modul
     conf.write_text(jinja2.Template(template).render(pillar={"ceph": {"services": {"rgw-frontend": told}}}))
     seen = [address for nic in modules["host_nics.inspect"]() for address in nic["addresses"]]
     assert seen == own[1:]
+
+
+@pytest.mark.parametrize(
+    ("ip", "told"),
+    [
+        ("""echo '[{"ifname": "lo"}, {"ifname": "PORT", "min_mtu": 68, "max_mtu": 1500}]'""", {"max_mtu": 1500}),
+        ("""echo '[{"ifname": "PORT", "min_mtu": 0, "max_mtu": 0}]'""", {}),  # its driver names none
+        ("""echo '[{"ifname": "PORT", "mtu": 1500}]'""", {}),  # before Linux 4.19
+        ("""echo 'Option "-j" is unknown, try "ip -help".' >&2; exit 255""", {}),
+        ("echo nonsense", {}),
+    ],
+)
+def test_a_look_tells_the_largest_mtu_of_a_port(modules, loaders, tmp_path, monkeypatch, ip, told):
+    """populate plans no more than all ports of a host can do; sysfs, and so the grain, does not have it."""
+    port = loaders.grains["ceph_nics"][0]["name"]
+    (tmp_path / "ip").write_text(f"#!/bin/sh\n{ip.replace('PORT', port)}\n")
+    (tmp_path / "ip").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = {nic["name"]: nic for nic in modules["host_nics.inspect"]()}
+    assert {key: found[port][key] for key in ("max_mtu",) if key in found[port]} == told
+    assert not [name for name, nic in found.items() if name != port and "max_mtu" in nic]
