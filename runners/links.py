@@ -67,7 +67,7 @@ def _changed(opts: Mapping, differ: Mapping[str, Mapping], told: Mapping[str, Ma
     for group in proof.turns(sorted(differ), minions_.master(opts), running):
         before = _before() if running else None
         # Of a cluster that does not answer, the change may be what mends it.
-        if failures := _apply(group) if before is None else _spared(group, told[group[0]]["host"]):
+        if failures := _apply(group, told) if before is None else _spared(group, told):
             return answer.bad("\n".join([*by_host(done.items()), *failures]))
         done |= {host: _words(differ[host]) for host in group}
         # One that did not answer before and does not now may be what the change is to mend: that is no reason to stop.
@@ -78,22 +78,26 @@ def _changed(opts: Mapping, differ: Mapping[str, Mapping], told: Mapping[str, Ma
     return {"text": "\n".join(by_host(done.items())), "changes": differ}
 
 
-def _spared(group: Sequence[str], host: str) -> list[str]:
+def _spared(group: Sequence[str], told: Mapping[str, Mapping]) -> list[str]:
     """Apply on a host of a running cluster, which Ceph can do without; return what went wrong."""
-    asker = minions_.master(__opts__)
+    asker, host = minions_.master(__opts__), told[group[0]]["host"]
     if why := spared.leave(__opts__, lambda: spared.refused(__opts__, host, asker), LIMIT):
         return [f"{group[0]}: its links are left as they are, the cluster cannot do without it now: {why}"]
     try:
         with spared.noout(__opts__, [host], asker):
-            if failures := _apply(group):
+            if failures := _apply(group, told):
                 raise ProposalError("\n".join(failures))  # a host that is cut off keeps its noout
     except ProposalError as err:
         return [str(err)]
     return []
 
 
-def _apply(group: Sequence[str]) -> list[str]:
-    """Apply on some hosts; return what went wrong, by host. A lost answer is asked for again."""
+def _apply(group: Sequence[str], told: Mapping[str, Mapping]) -> list[str]:
+    """Apply on some hosts; return what went wrong, by host. A lost answer is asked for again.
+
+    told
+        What each host reported before: why it rolled back an earlier change is no reason of this one's.
+    """
     applied = jobs.ask(__opts__, group, "state.apply", ["ceph.host.networks"], timeout=LIMIT)
     reports = replies.Replies({}, [])
 
@@ -108,8 +112,10 @@ def _apply(group: Sequence[str]) -> list[str]:
     why |= {host: "; ".join(replies.failures(states)) for host, states in applied.answers.items()}
     for host, report in reports.answers.items():
         if changes := report["changes"]:
-            reason = report["undone"] or why.get(host) or _words(changes)
-            failures.append((host, f"the new links failed and were rolled back: {reason}"))
+            if (undone := report["undone"]) and undone != told[host]["undone"]:
+                failures.append((host, f"the new links failed and were rolled back: {undone}"))
+            else:
+                failures.append((host, f"its links are not as planned: {why.get(host) or _words(changes)}"))
     return by_host(failures)
 
 

@@ -444,6 +444,28 @@ def test_noout_is_taken_away_where_the_links_of_a_host_fail(runners, cluster):
     assert runners["links.deploy"](list(NODES))["retcode"] == 2 and cluster.flagged == []
 
 
+@pytest.mark.parametrize(
+    ("said", "since", "told"),
+    [
+        ("4505 does not answer: nothing was changed", None, "its links are not as planned: links: 4505 does"),
+        ("rolled back", "2026-02-01: p1: LACP", "the new links failed and were rolled back: 2026-02-01: p1: LACP"),
+    ],
+)
+def test_a_rollback_of_an_earlier_change_is_no_reason(runners, cluster, said, since, told):
+    """A host keeps why it rolled back until a change is confirmed; the next one may not even have begun."""
+    networks(cluster, lambda minion: None)
+    report, undone = cluster.links_report, ["2026-01-01: not confirmed within 60 s"]
+    cluster.links_report = lambda minion: {**report(minion), "undone": undone[-1]}
+
+    def applied(*_):
+        undone.extend([since] if since else [])
+        return {"links": {"result": False, "comment": said, "__id__": "links", "__run_num__": 0}}
+
+    cluster.state_apply = applied
+    done = runners["links.deploy"](list(NODES))
+    assert done["retcode"] == 2 and f"node1: {told}" in done["error"] and "2026-01-01" not in done["error"]
+
+
 def test_noout_stays_where_its_links_cut_a_host_off(runners, cluster):
     def cut_off(minion):
         cluster.osd(0, **DOWN)
