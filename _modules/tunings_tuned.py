@@ -15,6 +15,7 @@ FOLDER, HOME = Path("/etc/tuned"), Path("/var/lib/halocline/tunings")
 MAIN, SHIPPED = Path("/etc/tuned/tuned-main.conf"), Path("/usr/lib/tuned/profiles")
 CONTAINER = Path("/run/systemd/container")
 LIMIT = 120  # seconds one command may take
+MADE = "# Made from the pillar's ceph_tunings; changes here are lost."
 UNDO = {"disable": "is-enabled", "stop": "is-active"}  # what takes back that TuneD starts at boot, or runs
 COMMANDS = {  # a setting that TuneD has no plugin for, as a shell command
     "ring": "ethtool -G {on} {value}",
@@ -62,7 +63,7 @@ def files(name: str, settings: Sequence[Mapping], before: Mapping[str, str] | No
     text = "\n".join(
         f"[{title}]\n" + "".join(f"{line}\n" for line in lines) for title, lines in sections.items() if lines
     )
-    texts = {"tuned.conf": f"# Made from the pillar's ceph_tunings; changes here are lost.\n{text}"}
+    texts = {"tuned.conf": f"{MADE}\n{text}"}
     if own:
         texts["script.sh"] = _script(own, before or {})
     return texts
@@ -97,6 +98,21 @@ def active() -> str | None:
         return None
     out = _run("tuned-adm", "active", ok=None)
     return out.partition("Current active profile:")[2].strip() or None
+
+
+def ours(name: str | None) -> bool:
+    """Return whether a profile is one of ours: in the pillar's table, or of a site's own that is no more in it.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' tunings_tuned.ours ceph-latency
+    """
+    if not name or name in __pillar__.get("ceph_tunings", {}):
+        return bool(name)
+    path = _folder() / name / "tuned.conf"
+    return path.exists() and path.read_text(errors="replace").startswith(MADE)
 
 
 def boots() -> bool:
@@ -152,9 +168,10 @@ def remove() -> None:
         salt 'osdnode1' tunings_tuned.remove
     """
     before = (HOME / "before").read_text().strip() if (HOME / "before").exists() else ""
-    ours = list(__pillar__["ceph_tunings"])
-    _run("tuned-adm", *(("profile", before) if before and before not in ours else ("off",)))
-    for name in ours:
+    runs = active()
+    going = {*__pillar__.get("ceph_tunings", {}), *([runs] if runs and ours(runs) else [])}
+    _run("tuned-adm", *(("profile", before) if before and not ours(before) else ("off",)))
+    for name in going:
         _forget(name)
     for verb in (HOME / "undo").read_text().split() if (HOME / "undo").exists() else ():
         _run("systemctl", verb, "tuned")

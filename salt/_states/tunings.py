@@ -76,7 +76,7 @@ def _before(settings: Sequence[Mapping]) -> dict[str, str]:
 
 def _taken_away(name: str, active: str | None, why: str) -> dict:
     """Nothing is to be set: a profile of ours goes, and what was before comes back."""
-    if active not in __pillar__.get("ceph_tunings", {}):
+    if not __salt__["tunings_tuned.ours"](active):
         return halocline.unchanged(name, why)
     changes = {"profile": {"old": active, "new": None}}
     if __opts__["test"]:

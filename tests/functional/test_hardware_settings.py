@@ -16,7 +16,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 STATE = Path(__file__).parents[2] / "salt/_states/tunings.py"
 ASKED = {"allowed": ["pci_read_request", "drive_cache"], "drives": ["MZ7LH*"]}
 USED = ("tunings.wanted", "tunings.settings", "tunings.check", "tunings_hardware.real")
-USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "boots", "files", "there", "apply", "remove"))
+USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "boots", "files", "ours", "there", "apply", "remove"))
 PORTS = {  # port: its PCI vendor and device, and its Device Control register
     "ens1f0": ("0000:5b:00.0", "15b3", "1017", "2936"),  # ConnectX-5
     "ens1f1": ("0000:5b:00.1", "15b3", "1017", "593f"),  # reads 4 KiB already

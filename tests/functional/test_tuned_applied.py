@@ -11,7 +11,7 @@ from saltfactories.utils.loader import LoaderModuleMock
 
 STATE = Path(__file__).parents[2] / "salt/_states/tunings.py"
 USED = ("tunings.wanted", "tunings.settings", "tunings.check", "tunings_hardware.real")
-USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "boots", "files", "there", "apply", "remove"))
+USED += tuple(f"tunings_tuned.{verb}" for verb in ("active", "boots", "files", "ours", "there", "apply", "remove"))
 TUNED_ADM = """#!{python}
 import configparser, json, pathlib, sys
 home, proc = pathlib.Path({home!r}), pathlib.Path({proc!r})
@@ -192,3 +192,21 @@ def test_tuned_that_would_not_start_at_the_next_boot_is_told_and_mended(node, ap
     told = applied()
     assert told["result"] is True and list(told["changes"]) == ["tuned"] and (node / "unit.enabled").exists()
     assert applied(test=True)["changes"] == {}
+
+
+@pytest.mark.slow
+def test_a_profile_of_the_sites_own_goes_with_its_row_of_the_table(node, applied, modules, with_pillar):
+    """Whoever takes its choice out of the site's files takes its definition out too."""
+    (node / "runs").write_text("theirs")
+    row = {"id": "aio", "sysctl": "fs.aio-max-nr", "value": "2097152"}
+    shipped = modules.pack["__pillar__"]["ceph_tunings"]
+    own = {"summary": "ours", "settings": [row]}
+    with_pillar(ceph={"tuning": "busy"}, ceph_tunings={**shipped, "busy": own})
+    assert applied()["result"] is True and (node / "proc/sys/fs/aio-max-nr").read_text() == "2097152"
+    with_pillar(ceph={"tuning": None}, ceph_tunings=shipped)
+    assert applied(test=True)["result"] is None and (node / "runs").read_text() == "busy"
+    told = applied()
+    assert (told["result"], told["changes"]) == (True, {"profile": {"old": "busy", "new": None}}), told
+    assert (node / "proc/sys/fs/aio-max-nr").read_text() == "65536"
+    assert (node / "runs").read_text() == "theirs" and not (node / "etc/busy").exists()
+    assert applied()["changes"] == {}  # theirs is left alone
