@@ -121,7 +121,8 @@ def apply(seconds: float | None = None) -> dict[str, str]:
     commands = [*__salt__[f"{backend}.read"](), *(f"ip link delete {name} 2>/dev/null" for name in steps["created"])]
     names = _upward(network) + sorted(steps["deleted"], key=lambda name: "link" in links[name])  # VLANs last
     commands += steps["commands"] + __salt__[f"{backend}.undo"](sorted(network["ports"]), list(dict.fromkeys(names)))
-    __salt__["links_undo.arm"]([*files["written"], *files["removed"]], commands, seconds)
+    then = {"files": sorted(__salt__[f"{backend}.files"](network)), "links": network["links"]}
+    __salt__["links_undo.arm"]([*files["written"], *files["removed"]], commands, seconds, then)
     end = time.monotonic() + max(LEAST, seconds - SPARE)
     try:
         _carry_out(network, backend, files, steps)
@@ -132,7 +133,6 @@ def apply(seconds: float | None = None) -> dict[str, str]:
         raise CommandExecutionError(f"rolled back, the network is as it was: {err}") from err
     if not __salt__["links_undo.confirm"]():
         raise CommandExecutionError(f"rolled back by the timer after {seconds} s, the network is as it was; run again")
-    __salt__["links_undo.remember"](__salt__[f"{backend}.files"](network), network["links"])
     return todo
 
 

@@ -14,12 +14,13 @@ from salt.exceptions import CommandExecutionError
 
 HOME = Path("/var/lib/halocline/links")
 RECORD, UNDOING, UNDONE, BEFORE = HOME / "undo", HOME / "undoing", HOME / "undone", HOME / "before"
+APPLIED = "applied.json"
 SCRIPT = "/usr/local/sbin/links-undo"
 UNIT = "links-undo-timer"
 LIMIT = 60  # seconds one command may take
 
 
-def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
+def arm(files: Sequence[str], commands: Sequence[str], seconds: float, then: Mapping | None = None) -> None:
     """Keep the files as they are and start the timer; nothing has been changed yet.
 
     files
@@ -29,6 +30,8 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
         as they were.
     seconds
         When the rollback comes unless it is called off.
+    then
+        What ``applied`` answers from when it is called off.
 
     CLI Example:
 
@@ -51,6 +54,8 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float) -> None:
             absent.append(str(path))
     for name, lines in (("absent", absent), ("commands", commands)):
         (draft / name).write_text("".join(f"{line}\n" for line in lines))
+    if then:
+        (draft / APPLIED).write_text(json.dumps(then))
     _run("sync", "-f", str(draft))
     # The timer first: a record that no timer puts back is one of a minion that was killed. Its AccuracySec is a minute.
     when = (f"--on-active={seconds}", "--timer-property=AccuracySec=100ms")
@@ -70,6 +75,7 @@ def finish() -> None:
 
         salt 'osdnode1' links_undo.finish
     """
+    _remember()
     if RECORD.exists() or UNDOING.exists():
         if _timed():
             raise CommandExecutionError(
@@ -81,7 +87,8 @@ def finish() -> None:
 def confirm() -> bool:
     """Call the rollback off; False where it has begun already.
 
-    The record goes before the timer: a minion that is killed in between leaves nothing that a boot would undo.
+    The record goes before the timer: a minion that is killed in between leaves nothing that a boot would undo. With it
+    goes what is applied from now on: nothing can come between.
 
     CLI Example:
 
@@ -89,6 +96,7 @@ def confirm() -> bool:
 
         salt 'osdnode1' links_undo.confirm
     """
+    _remember()
     done = HOME / "confirmed"
     shutil.rmtree(done, ignore_errors=True)
     try:
@@ -97,6 +105,7 @@ def confirm() -> bool:
         return False
     halocline.synced(HOME)
     _run("systemctl", "stop", f"{UNIT}.timer", ok=None)
+    _remember()
     shutil.rmtree(done)
     shutil.rmtree(UNDONE, ignore_errors=True)
     return True
@@ -136,21 +145,18 @@ def applied() -> dict:
 
         salt 'osdnode1' links_undo.applied
     """
-    path = HOME / "applied.json"
-    return json.loads(path.read_text()) if path.exists() else {"files": [], "links": {}}
+    for path in (HOME / "confirmed" / APPLIED, HOME / APPLIED):
+        if path.exists():
+            return json.loads(path.read_text())
+    return {"files": [], "links": {}}
 
 
-def remember(files: Collection[str], links: Mapping) -> None:
-    """Remember what is applied now.
-
-    CLI Example:
-
-    .. code-block:: bash
-
-        salt 'osdnode1' links_undo.remember '[]' '{}'
-    """
-    HOME.mkdir(parents=True, exist_ok=True)
-    halocline.write(HOME / "applied.json", json.dumps({"files": sorted(files), "links": links}))
+def _remember() -> None:
+    """Bring what was confirmed last to where it stays; a minion may have been killed before."""
+    path = HOME / "confirmed" / APPLIED
+    if path.exists():
+        path.rename(HOME / APPLIED)
+        halocline.synced(HOME)
 
 
 def keep(path: str) -> None:

@@ -244,13 +244,13 @@ def test_what_stands_against_a_change_is_one_line(host, network, given, told):
     assert told in line
 
 
-def test_a_vlan_that_its_own_file_would_bring_again_at_boot_is_named(host, modules):
+def test_a_vlan_that_its_own_file_would_bring_again_at_boot_is_named(host, modules, tmp_path):
     """networkd's file of the bond, ours, says which VLANs lie on it; the others ask each VLAN's own file."""
     links = {"bond0": PLANNED["links"]["bond0"], "back": PLANNED["links"]["bond0.3001"]}
     assert host({**PLANNED, "links": links})["links.check"]() == []
     (line,) = host({**PLANNED, "links": links}, ("networkmanager",))["links.check"]()
     assert line.startswith("bond0.3001, which the plan has otherwise, would come again at boot by a file of its own")
-    modules["links_undo.remember"]([], PLANNED["links"])  # of ours, the file goes too
+    (tmp_path / "applied.json").write_text(json.dumps({"files": [], "links": PLANNED["links"]}))  # the file goes too
     assert modules["links.check"]() == []
 
 
@@ -437,6 +437,23 @@ def test_a_minion_killed_as_it_confirms_leaves_nothing_that_a_boot_undoes(module
     assert killed_in(tmp_path, modules["links_undo.confirm"]) == -9
     assert subprocess.run(["links-undo", "boot"], check=False).returncode == 0
     assert (tmp_path / "file").read_text() == "new"
+
+
+@pytest.mark.slow
+def test_a_minion_killed_as_it_confirms_knows_what_is_its_own(modules, undo, tmp_path):
+    """By it a later plan takes away a VLAN and its file that this one had."""
+    first, second = ({"files": [f"/etc/{number}"], "links": {}} for number in (1, 2))
+    modules["links_undo.arm"]([], [], 60, first)
+    assert modules["links_undo.applied"]() == {"files": [], "links": {}}
+    assert killed_in(tmp_path, modules["links_undo.confirm"]) == -9
+    (tmp_path / "timer").unlink()
+    assert modules["links_undo.applied"]() == first
+    modules["links_undo.arm"]([], [], 60, second)
+    assert modules["links_undo.applied"]() == first
+    assert modules["links_undo.confirm"]() and modules["links_undo.applied"]() == second
+    modules["links_undo.arm"]([], [], 60, first)
+    modules["links_undo.roll_back"]("asked for")
+    assert modules["links_undo.applied"]() == second and not (undo / "confirmed").exists()
 
 
 @pytest.mark.slow

@@ -84,6 +84,7 @@ def test_a_rollback_brings_up_what_was_deleted_vlans_last(python_module, monkeyp
         "links_files.differences": lambda *_: {"written": {}, "removed": []},
         "links_plan.steps": lambda *_: steps,
         "links_networkmanager.read": list,
+        "links_networkmanager.files": dict.copy,
         "links_networkmanager.undo": lambda ports, names: asked.extend(names) or [],
         "links_undo.arm": arm,
     }
