@@ -74,6 +74,14 @@ class Chosen:
         return adopted.unplanned({target: merging.merge(each.values()) for target, each in self.contents.items()})
 
     @cached_property
+    def monitors(self) -> dict[str, object]:
+        """The address of each monitor by name, as it is served now."""
+        ceph = self.pillar.get("ceph")
+        listed = ceph.get("monitors") if isinstance(ceph, Mapping) else None
+        told = [each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, Mapping)]
+        return {str(each.get("name")): each.get("address") for each in told}
+
+    @cached_property
     def roles(self) -> dict[str, list[str]]:
         """The roles of each minion that policy.cfg gives to the cluster."""
         return roles(self.files)

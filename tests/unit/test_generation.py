@@ -191,6 +191,28 @@ def test_a_disk_that_could_not_be_looked_at_holds_back_nothing():
     assert build(inventory=inventory).members["storage"] == ["node1"]
 
 
+@pytest.mark.parametrize(
+    ("has", "address"),
+    [
+        (["10.0.0.1/24", "10.0.0.101/24"], "10.0.0.1"),
+        (["10.0.0.31/24", "10.0.0.101/32"], "10.0.0.31"),  # as text the second comes first
+        (["10.0.0.101/24"], "10.0.0.101"),  # it has moved; deploy compares that with where its monitor listens
+    ],
+)
+def test_a_monitor_keeps_the_address_that_is_served_while_its_host_has_it(has, address):
+    """Its host may get further ones in the public network, such as one that somebody's keepalived moves."""
+    inventory = copy.deepcopy(INVENTORY)
+    inventory["node1"]["addresses"] = [has[0]]
+    first = build(inventory=inventory)
+    told = yaml.load(first.files["stack/default/ceph/derived.yml"], yaml.CSafeLoader)
+    inventory["node1"]["addresses"] = sorted(has)
+    derived = yaml.load(
+        build(inventory=inventory, pillar=told).files["stack/default/ceph/derived.yml"], yaml.CSafeLoader
+    )["ceph"]
+    assert [each["address"] for each in derived["monitors"]] == [address]
+    assert derived["mon_host"] == f"[v2:{address}:3300,v1:{address}:6789]"
+
+
 def test_a_monitor_without_addresses_is_told_as_such():
     inventory = copy.deepcopy(INVENTORY)
     del inventory["node1"]["addresses"]
