@@ -117,7 +117,9 @@ def _lost(network: Mapping, links: Mapping, gone: Collection[str]) -> list[str]:
         lost = [gateway for gateway in gateways if not planned or _other(gateway, planned)]
         lies = f"the default route by {', '.join(map(str, lost))} lies on {name} and the plan names"
         if lost and not planned:
-            problems.append(f"{lies} no gateway: networks.populate gateway={lost[0]} ...")
+            takes = (each for each in lost if each and not _address(each).is_link_local)  # what populate takes
+            one = next(takes, "ADDRESS, which its router has in one of the planned networks")
+            problems.append(f"{lies} no gateway: networks.populate gateway={one} ...")
         elif lost:
             problems.append(
                 f"{lies} one gateway, of the other family: let that route lie on another port, or remove it"
