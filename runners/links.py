@@ -65,7 +65,10 @@ def _changed(opts: Mapping, differ: Mapping[str, Mapping], told: Mapping[str, Ma
     running = any(report["daemons"] for report in told.values()) or _before() is not None
     done: dict[str, str] = {}
     for group in proof.turns(sorted(differ), minions_.master(opts), running):
-        before = _before() if running else None
+        try:
+            before = _before() if running else None
+        except ProposalError as err:
+            return answer.bad("\n".join([*by_host(done.items()), f"stopped before {several(group, most=FEW)}: {err}"]))
         # Of a cluster that does not answer, the change may be what mends it.
         if failures := _apply(group, told) if before is None else _spared(group, told):
             return answer.bad("\n".join([*by_host(done.items()), *failures]))
@@ -125,10 +128,15 @@ def _reports(minions: Sequence[str]) -> replies.Replies:
 
 
 def _before() -> judge.Before | None:
-    """What is wrong with the cluster already, as the master's own host sees it; None where it cannot be asked."""
+    """What is wrong with the cluster already, as the master's own host sees it; None where the cluster does not say.
+
+    Raises ProposalError where that host itself does not answer: the cluster may serve all the same, and need each host.
+    """
     try:
         return judge.remembered(health.look(__opts__, minions_.master(__opts__)))
-    except ProposalError:
+    except ProposalError as err:
+        if replies.SILENT in str(err):
+            raise
         return None
 
 

@@ -486,6 +486,23 @@ def test_links_are_changed_on_all_hosts_of_a_cluster_that_they_cut_off(runners, 
     assert "retcode" not in runners["links.deploy"](list(NODES)) and changed() == list(NODES)
 
 
+@pytest.mark.parametrize("daemons", [True, False])
+@pytest.mark.parametrize("first", [True, False], ids=["first", "next"])
+def test_links_stay_where_nobody_can_ask_whether_the_cluster_needs_a_host(runners, cluster, daemons, first):
+    """The minion of the master's host starts anew, or its memory is short: the cluster serves, and is not asked."""
+    silent = ProposalError(f"salt {replies.SILENT}")
+
+    def after(minion):
+        cluster.cluster_health_inspect = lambda _: silent
+
+    changed = networks(cluster, after, daemons)
+    if first:
+        after("salt")
+    done = runners["links.deploy"](list(NODES))
+    assert done["retcode"] == 2 and replies.SILENT in done["error"], done
+    assert changed() == ([] if first else ["node1"]) and ("node1: eth0" in done["error"]) is not first
+
+
 @pytest.mark.slow
 def test_links_stop_where_the_cluster_answers_again_and_something_is_wrong(runners, cluster):
     answering, cluster.cluster_health_inspect = cluster.cluster_health_inspect, lambda _: SILENCE
