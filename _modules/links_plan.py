@@ -4,7 +4,10 @@ import ipaddress
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+import psutil
+
 NET = Path("/sys/class/net")
+DAEMONS = ("ceph-mon", "ceph-osd", "ceph-mgr", "ceph-mds")  # they bind an address once, when they start
 LIVE = ("miimon", "xmit_hash_policy", "min_links")  # options that the bonding driver changes while ports are up
 
 
@@ -26,7 +29,8 @@ def obstacles(network: Mapping, links: Mapping, before: Mapping | None = None) -
     """
     differences = __salt__["links_kernel.differences"](network, links, before)
     gone = [name for name in differences if name not in network["links"]]
-    return _ports(network, links) + _upon(network, links, gone) + _lost(network, links, gone)
+    lost = _lost(network, links, gone) + _held(network, links, gone)
+    return _ports(network, links) + _upon(network, links, gone) + lost
 
 
 def steps(network: Mapping, links: Mapping, before: Mapping) -> dict:
@@ -133,6 +137,40 @@ def _lost(network: Mapping, links: Mapping, gone: Collection[str]) -> list[str]:
                     "remove it"
                 )
     return problems
+
+
+def _held(network: Mapping, links: Mapping, gone: Collection[str]) -> list[str]:
+    """Addresses on which daemons of Ceph listen, and which the plan takes from the links that it has or that go: such a
+    daemon would be cut off, while the master answers over another address.
+    """
+    taken = {*network["ports"], *network["links"], *gone}
+    planned = {ipaddress.ip_interface(text).ip for link in network["links"].values() for text in link["addresses"]}
+    lying = {
+        ipaddress.ip_address(entry["local"]): name
+        for name, link in links.items()
+        for entry in link.get("addr_info", ())
+        if name in taken and "local" in entry
+    }
+    going = {each: name for each, name in lying.items() if each not in planned and not each.is_link_local}
+    if not going:
+        return []
+    held: dict[str, set[str]] = {}
+    for each in psutil.net_connections("tcp"):
+        if each.status == psutil.CONN_LISTEN and each.pid and (address := _address(each.laddr.ip)) in going:
+            held.setdefault(str(address), set()).add(_name(each.pid))
+    return [
+        f"{daemon} listens on {text}, which lies on {going[_address(text)]} and the plan does not have: run "
+        "ceph.stage.discovery and networks.populate again"
+        for text, names in sorted(held.items())
+        for daemon in sorted(names.intersection(DAEMONS))
+    ]
+
+
+def _name(pid: int) -> str:
+    try:
+        return psutil.Process(pid).name()
+    except psutil.Error:  # it has ended
+        return ""
 
 
 def _again(network: Mapping, route: Mapping) -> bool:

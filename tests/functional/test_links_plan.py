@@ -1,7 +1,9 @@
 """What a change of links takes and what stands against it: every case of fixtures/networking/changes.yaml."""
 
 import json
+from types import SimpleNamespace
 
+import psutil
 import pytest
 import yaml
 from salt.exceptions import CommandExecutionError
@@ -128,3 +130,40 @@ def test_a_port_sits_where_discovery_saw_it(
     network["ports"] = {"p1": otherwise}
     (told,) = modules["links_plan.obstacles"](network, {"p1": known("p1", {})})
     assert told.startswith(f"p1 sits at {seen['path']}, the plan saw it at {otherwise}: has its card been exchanged?")
+
+
+LISTENING = [("10.0.0.31", 7), ("10.1.0.31", 7), ("10.1.0.31", 7), ("10.0.0.31", 8), ("::", 9), ("10.1.0.31", None)]
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        ({"addresses": ["10.0.0.31/24", "10.1.0.31/24"]}, []),
+        ({"addresses": ["10.0.0.31/24"]}, ["ceph-osd listens on 10.1.0.31, which lies on eth1 and the plan does not"]),
+        ({"addresses": ["10.0.0.32/24", "10.1.0.31/16"]}, ["ceph-osd listens on 10.0.0.31, which lies on eth0"]),
+    ],
+)
+def test_an_address_on_which_a_daemon_listens_is_not_taken_from_it(modules, python_module, monkeypatch, plan, told):
+    """A plan from before the host got it, or a fragment edited by hand; the master answers over another address."""
+    listening = [
+        SimpleNamespace(status=psutil.CONN_LISTEN, pid=pid, laddr=SimpleNamespace(ip=ip, port=6800))
+        for ip, pid in LISTENING
+    ]
+    listening.append(SimpleNamespace(status=psutil.CONN_ESTABLISHED, pid=7, laddr=SimpleNamespace(ip="10.9.0.31")))
+    module = python_module("links_plan")
+    monkeypatch.setattr(psutil, "net_connections", lambda _: listening)
+    monkeypatch.setattr(module, "_name", {7: "ceph-osd", 8: "sshd", 9: "ceph-mgr"}.__getitem__)
+    links = {"bond0": planned({"ports": ["eth0", "eth1"], **plan})}
+    kernel = {
+        "eth0": {"addresses": ["10.0.0.31/24", "10.9.0.31/24", "fd00::31/64"]},
+        "eth1": {"addresses": ["10.1.0.31/24"]},
+        "eth8": {"addresses": ["10.8.0.31/24"]},
+    }
+    network = {"links": links, "ports": {"eth0": None, "eth1": None}}
+    against = modules["links_plan.obstacles"](network, {name: known(name, each) for name, each in kernel.items()})
+    assert len(against) == len(told), against
+    assert all(part in line for line, part in zip(against, told, strict=True))
+
+
+def test_a_process_that_has_ended_listens_no_more(python_module):
+    assert python_module("links_plan")._name(2**22 + 1) == ""
