@@ -15,6 +15,7 @@ from salt.exceptions import CommandExecutionError
 
 BACKENDS = ("links_networkd", "links_networkmanager", "links_wicked")
 CONTAINER, NET = Path("/run/systemd/container"), Path("/sys/class/net")
+INTERFACES = Path("/etc/network/interfaces")  # ifupdown's: interfaces(5)
 PUBLISH, REQUEST = 4505, 4506  # Salt's ports, where nobody gave others
 SECONDS = 60  # until the rollback
 SPARE = 20  # of these, seconds before its end in which nothing is waited for any more
@@ -50,7 +51,7 @@ def check() -> list[str]:
     if running != ["links_networkd"]:  # there our file of what lies below hides the host's own, which names this VLAN
         says = "would come again at boot by a file of its own: remove the file and the link, then run it again"
         problems += [f"{name}, which the plan has otherwise, {says}" for name in others]
-    return problems
+    return problems + _ifupdown(network)
 
 
 def report() -> dict:
@@ -215,6 +216,20 @@ def _silent(ports: Sequence[int]) -> list[str]:
         except OSError:
             silent.append(f"{host} port {port}")
     return silent
+
+
+def _ifupdown(network: Mapping) -> list[str]:
+    """What ifupdown configures at each boot of that which is planned: it would lie on a bond's port beside the bond."""
+    files = [INTERFACES, *sorted(INTERFACES.with_name("interfaces.d").glob("*"))]
+    text = "\n".join(path.read_text(errors="replace") for path in files if path.is_file())
+    lines = [line.split() for line in text.replace("\\\n", " ").splitlines()]
+    begun = {name for words in lines if words[:1] in (["auto"], ["allow-hotplug"]) for name in words[1:]}
+    given = {words[1] for words in lines if words[:1] == ["iface"] and len(words) > 3 and words[3] != "manual"}
+    names = {name.partition(":")[0] for name in begun & given} & {*network["links"], *network["ports"]}
+    if not names or halocline.status(["systemctl", "is-enabled", "--quiet", "networking"]):
+        return []
+    lets = f"let one of the two keep the network, and take that out of {INTERFACES} or {INTERFACES}.d"
+    return [f"ifupdown brings {', '.join(sorted(names))} up at each boot too: {lets}"]
 
 
 def _backends() -> list[str]:

@@ -254,6 +254,36 @@ def test_a_vlan_that_its_own_file_would_bring_again_at_boot_is_named(host, modul
     assert modules["links.check"]() == []
 
 
+@pytest.mark.parametrize(
+    ("interfaces", "more", "enabled", "told"),
+    [
+        ("auto lo\niface lo inet loopback\nauto p1\niface p1 inet static\n  address 10.30.0.1/24\n", "", True, "p1"),
+        ("", "allow-hotplug p1 p2\niface p1 inet \\\n dhcp\niface p2 inet6 auto\n", True, "p1, p2"),
+        ("", "auto bond0:1\niface bond0:1 inet static\n", True, "bond0"),
+        ("auto p1\niface p1 inet static\n", "", False, None),  # systemctl disable networking
+        ("auto p1\niface p1 inet manual\n", "# auto p2\niface p2 inet dhcp\n", True, None),
+        ("auto p9\niface p9 inet static\n", "auto\niface\n", True, None),
+        (None, None, True, None),
+    ],
+)
+def test_what_ifupdown_brings_up_too_stands_against_a_change(
+    host, python_module, tmp_path, monkeypatch, interfaces, more, enabled, told
+):
+    """Of Debian's two ways only networkd is asked whether it runs: the other one runs at boot alone, and would give the
+    address to a port of the bond then, long after the change was confirmed.
+    """
+    monkeypatch.setattr(python_module("links"), "INTERFACES", tmp_path / "interfaces", raising=False)
+    if interfaces is not None:
+        (tmp_path / "interfaces").write_text(interfaces)
+        (tmp_path / "interfaces.d").mkdir()
+        (tmp_path / "interfaces.d/cards").write_text(more)
+    (tmp_path / "systemctl").write_text(f"#!/bin/sh\nexit {int(not enabled)}\n")
+    (tmp_path / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    against = host(wider())["links.check"]()
+    assert against == [] if told is None else against[0].startswith(f"ifupdown brings {told} up at each boot too")
+
+
 @pytest.fixture
 def applied(host, python_module, tmp_path, monkeypatch):
     """Apply the wider plan with programs that only write down how they were called; ``networkctl`` does this too."""
