@@ -55,10 +55,11 @@ def check() -> list[str]:
 
 
 def report() -> dict:
-    """Return what a stage needs to know of this host: ``{host, problems, changes, undone, daemons}``.
+    """Return what a stage needs to know of this host: ``{host, problems, changes, undone, daemons, pending}``.
 
     ``host`` is its name to Ceph, ``problems`` stand against the plan, ``changes`` are what differs from it, ``undone``
-    is why the last change was rolled back, ``daemons`` whether monitors or OSDs run here.
+    is why the last change was rolled back, ``daemons`` whether monitors or OSDs run here, ``pending`` whether a change
+    may be rolled back yet.
 
     CLI Example:
 
@@ -67,8 +68,9 @@ def report() -> dict:
         salt 'osdnode1' links.report
     """
     daemons = bool(__salt__["ps.pgrep"]("^ceph-(mon|osd)$", pattern_is_regex=True))
+    pending = __salt__["links_undo.pending"]()  # before: what is confirmed while this looks is as it was seen
     told = {"problems": check(), "changes": changes(), "undone": __salt__["links_undo.undone"]()}
-    return {**told, "host": __grains__["host"], "daemons": daemons}
+    return {**told, "host": __grains__["host"], "daemons": daemons, "pending": pending}
 
 
 def changes() -> dict[str, str]:
@@ -91,7 +93,7 @@ def changes() -> dict[str, str]:
     if backend and not CONTAINER.exists():
         files = __salt__["links_files.differences"](backend, network)
         lines |= dict.fromkeys(files["written"], "is written") | dict.fromkeys(files["removed"], "is removed")
-    return lines
+    return {**lines, **({"the last change": "is not confirmed"} if __salt__["links_undo.pending"]() else {})}
 
 
 def apply(seconds: float | None = None) -> dict[str, str]:

@@ -66,6 +66,18 @@ def arm(files: Sequence[str], commands: Sequence[str], seconds: float, then: Map
         raise CommandExecutionError(f"the timer of {seconds} s ended before anything was changed: run it again")
 
 
+def pending() -> bool:
+    """Return whether a change is not confirmed, or its rollback not at its end: whatever is seen now may go again.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt 'osdnode1' links_undo.pending
+    """
+    return RECORD.exists() or UNDOING.exists()
+
+
 def finish() -> None:
     """Put back what a change left that was killed together with its rollback; raise while one is under way.
 
@@ -76,7 +88,7 @@ def finish() -> None:
         salt 'osdnode1' links_undo.finish
     """
     _remember()
-    if RECORD.exists() or UNDOING.exists():
+    if pending():
         if _timed():
             raise CommandExecutionError(
                 f"a change is under way, or its rollback: look at {HOME}; run again in a minute"

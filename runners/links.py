@@ -107,10 +107,12 @@ def _apply(group: Sequence[str], told: Mapping[str, Mapping]) -> list[str]:
     def unknown() -> list[replies.Problem]:
         nonlocal reports
         reports = _reports(group)
-        return reports.problems
+        pending = [replies.Problem(host, "") for host, report in reports.answers.items() if report.get("pending")]
+        return [*reports.problems, *pending]
 
     lost = waiting.until_none(unknown, LIMIT, 2)
-    failures = [(minion, "does not answer any more: it rolls back by itself; see its console") for minion, *_ in lost]
+    away = "does not answer any more: it rolls back by itself; see its console"
+    failures = [(minion, away) for minion, *_ in lost if minion not in reports.answers]
     why = {problem.minion: problem.text for problem in applied.failed}
     why |= {host: "; ".join(replies.failures(states)) for host, states in applied.answers.items()}
     for host, report in reports.answers.items():

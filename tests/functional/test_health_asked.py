@@ -15,6 +15,7 @@ from proposals.cluster.maintained import Record
 from proposals.inventory import kept
 from proposals.stages import replies
 from proposals.text.errors import ProposalError
+from runners.engine import waiting
 from runners.engine.asking import jobs, minions, planned
 from runners.engine.cluster import health, spared
 from runners.engine.looks import early, stage_look
@@ -442,6 +443,33 @@ def test_noout_is_taken_away_where_the_links_of_a_host_fail(runners, cluster):
 
     networks(cluster, failing)
     assert runners["links.deploy"](list(NODES))["retcode"] == 2 and cluster.flagged == []
+
+
+@pytest.mark.parametrize("ends", ["confirmed", "rolled back", "not at all"])
+def test_the_next_host_waits_until_the_links_of_one_stay(runners, cluster, monkeypatch, ends):
+    """A minion was killed after it had made its links, and starts anew: they are as planned, until its timer ends."""
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: cluster.seconds, sleep=cluster.sleep))
+    changed = networks(cluster, lambda minion: None)
+    report, asked = cluster.links_report, []
+
+    def told(minion):
+        asked.append((minion, changed()))
+        looks = sum("node1" in now for _, now in asked)  # since node1 has its new links
+        if "node1" not in changed() or (looks > 3 and ends == "confirmed"):
+            return {**report(minion), "pending": False}
+        if minion != "node1":
+            return report(minion)
+        if looks > 3 and ends == "rolled back":
+            return {**report(minion), "pending": False, "changes": {"eth0": "mtu"}, "undone": "not confirmed"}
+        return {**report(minion), "pending": True, "changes": {"the last change": "is not confirmed"}}
+
+    cluster.links_report = told
+    done = runners["links.deploy"](list(NODES))
+    if ends == "confirmed":
+        assert "retcode" not in done and changed() == list(NODES)
+    else:
+        assert done["retcode"] == 2 and changed() == ["node1"] and "not confirmed" in done["error"], done
+    assert sum("node1" in now and "node2" not in now for _, now in asked) > 3
 
 
 @pytest.mark.parametrize(

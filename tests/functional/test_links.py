@@ -495,6 +495,18 @@ def test_a_minion_killed_as_it_rolls_back_has_put_the_network_back(modules, undo
     assert (tmp_path / "file").read_text() == "old"
 
 
+def test_what_is_not_confirmed_is_not_as_planned(host, python_module, tmp_path, monkeypatch):
+    """The kernel has all of it, and the timer would take it back."""
+    for name in ("RECORD", "UNDOING"):
+        monkeypatch.setattr(python_module("links_undo"), name, tmp_path / name.lower(), raising=False)
+    modules = host(PLANNED, container=True)
+    assert modules["links.changes"]() == {}
+    for name in ("record", "undoing"):
+        (tmp_path / name).mkdir()
+        assert modules["links.changes"]() == {"the last change": "is not confirmed"}
+        (tmp_path / name).rmdir()
+
+
 @pytest.mark.slow
 def test_what_nobody_ends_any_more_is_ended_before_the_next_change(modules, undo, tmp_path):
     (tmp_path / "file").write_text("old")
