@@ -44,7 +44,11 @@ def apply(test: bool = False, **_: Any) -> answer.Output:
         return {"text": UNASKED}
     # The master's own host too, which may ask a cluster whose other hosts this run does not change.
     asks = set(taking_part.among(__opts__, limited=False)) & {master}
-    looked = updating.look(__opts__, sorted({*allowed, *asks}), refresh=not test)
+    updates = [minion for minion, host in allowed.items() if host.update and not test]  # of others no source is asked
+    looked = {
+        **updating.look(__opts__, sorted({*allowed, *asks}.difference(updates)), refresh=False),
+        **updating.look(__opts__, updates, refresh=True),
+    }
     due = maintenance.due(allowed, {minion: looked[minion] for minion in allowed})
     lines = maintenance.lines(due, maintenance.EACH if test else "")
     if why := looked.get(master, {}).get("reboot"):

@@ -174,6 +174,25 @@ def test_packages_of_ceph_that_come_meanwhile_are_left_to_the_upgrade(runners, c
     assert (cluster.boots["node3"], cluster.noout) == (1, set())
 
 
+@pytest.mark.parametrize("on_master", ["default-no-update-no-reboot", "default-update-no-reboot"])
+def test_sources_of_hosts_that_are_only_rebooted_are_not_asked(runners, cluster, monkeypatch, on_master):
+    """Hosts without any way to a mirror: nothing that it has newer would come."""
+    asked = {"stage_prep_minion": "default-no-update-reboot", "stage_prep_master": on_master}
+    monkeypatch.setattr(minions, "pillar", lambda opts: asked)
+    inspect = cluster.host_updates_inspect
+
+    def without_mirror(minion, refresh):
+        if refresh and minion != "salt":
+            raise ProposalError("a package source of this host did not answer")
+        return inspect(minion, refresh)
+
+    cluster.host_updates_inspect = without_mirror
+    done = runners["updates.apply"]()
+    assert done.get("retcode", 0) == 0, done
+    assert (cluster.reboots, cluster.boots["node3"]) == ({"salt"}, 2)
+    assert cluster.pending["node3"] and cluster.pending["salt"] == (on_master == "default-no-update-no-reboot")
+
+
 def test_a_dry_run_changes_nothing(runners, cluster):
     before = cluster.left()
     cluster.ceph = {"node2": ["ceph-osd"]}
