@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import halocline
+import halocline_packages
 from salt.exceptions import CommandExecutionError
 
 LIMIT = 60  # seconds one command may take
@@ -35,7 +36,8 @@ def inspect(refresh: bool = True) -> dict:
     """
     if refresh:
         __salt__["daemons_upgrade.sources"]()
-    pending = sorted(__salt__["pkg.list_upgrades"](refresh=False, dist_upgrade=False))
+    with halocline_packages.new_too():
+        pending = sorted(__salt__["pkg.list_upgrades"](refresh=False, dist_upgrade=False))
     return {
         "pending": pending,
         "ceph": sorted(set(pending) & set(__salt__["daemons_upgrade.packages"]())),

@@ -146,6 +146,17 @@ def python_module(loaders):
 
 
 @pytest.fixture(scope="session")
+def state_module(loaders):
+    """The same of a state of ours."""
+
+    def module(name):
+        getattr(loaders.states, name)
+        return sys.modules[f"{loaders.loaded_base_name}.ext.states.{name}"]
+
+    return module
+
+
+@pytest.fixture(scope="session")
 def grain_module(loaders):
     """A function: the Python module that Salt's loader made of a grain of ours; ``Loaders`` has their values alone."""
 

@@ -1,6 +1,8 @@
 """Package sources that do not answer, asked by Salt's own modules: apt itself, and dnf as a program of this test."""
 
+import os
 import shutil
+import subprocess
 
 import pytest
 import salt.modules.aptpkg
@@ -11,6 +13,21 @@ from saltfactories.utils.loader import LoaderModuleMock
 
 APT = """Dir "{folder}"; Dir::State::status "{folder}/status"; Dir::Bin::methods "/usr/lib/apt/methods";
 Dir::Etc::trusted "/dev/null"; Acquire::http::Proxy "DIRECT"; Acquire::Retries "0";
+"""
+# A kernel as Debian and Ubuntu have it: a package of its own version, and one that needs the newest of these.
+KERNEL = """Package: linux-image-{0}
+Version: {0}
+Architecture: all
+Maintainer: nobody
+Description: a kernel
+{1}
+Package: linux-image
+Version: {0}
+Architecture: all
+Maintainer: nobody
+Depends: linux-image-{0}
+Description: the newest kernel
+{1}
 """
 DNF = """#!/bin/sh
 case "$*" in
@@ -47,20 +64,47 @@ def asked(modules, python_module):
     return ask
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("apt-get"), reason="needs apt")
-def test_a_source_that_apt_does_not_reach_is_no_host_without_updates(asked, tmp_path, monkeypatch):
+@pytest.fixture
+def apt(tmp_path, monkeypatch):
+    """The folder of an apt of its own."""
     for name in ("var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "etc/apt", "var/lib/dpkg"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "status").touch()
-    (tmp_path / "etc/apt/sources.list").write_text("deb http://127.0.0.1:9/debian bookworm main\n")
     (tmp_path / "apt.conf").write_text(APT.format(folder=tmp_path))
     monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("apt-get"), reason="needs apt")
+def test_a_kernel_of_another_name_is_an_update(asked, state_module, apt, monkeypatch):
+    """apt-get's own upgrade keeps it back, as a package that is not there yet is to come."""
+    (apt / "source").mkdir()
+    (apt / "status").write_text(KERNEL.format(1, "Status: install ok installed\n"))
+    (apt / "source/Packages").write_text(KERNEL.format(2, f"Filename: a.deb\nSize: 1\nSHA256: {'0' * 64}\n"))
+    (apt / "etc/apt/sources.list").write_text(f"deb [trusted=yes] file:{apt}/source ./\n")
+    assert asked(salt.modules.aptpkg, "Debian") == ["linux-image", "linux-image-2"]
+
+    def uptodate(*_, **__):
+        return subprocess.run(["apt-get", "--just-print", "upgrade"], capture_output=True, text=True, check=True).stdout
+
+    monkeypatch.setattr("tempfile.tempdir", str(apt / "source"))
+    state = state_module("host_updates")
+    with LoaderModuleMock({state: {"__states__": {"pkg.uptodate": uptodate}}}):
+        assert "Inst linux-image-2" in state.applied("x")
+    assert os.environ["APT_CONFIG"] == str(apt / "apt.conf")
+    assert [path.name for path in (apt / "source").iterdir()] == ["Packages"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("apt-get"), reason="needs apt")
+def test_a_source_that_apt_does_not_reach_is_no_host_without_updates(asked, apt):
+    (apt / "etc/apt/sources.list").write_text("deb http://127.0.0.1:9/debian bookworm main\n")
     with pytest.raises(
         CommandExecutionError, match=r"a package source .* http://127\.0\.0\.1:9/debian .*; mend it, or"
     ):
         asked(salt.modules.aptpkg, "Debian")
-    (tmp_path / "etc/apt/sources.list").write_text("")
+    (apt / "etc/apt/sources.list").write_text("")
     assert asked(salt.modules.aptpkg, "Debian") == []
 
 

@@ -38,10 +38,14 @@ def test_package_sources_are_the_pillars_alone(show_sls, modules):
 
 
 @pytest.mark.slow
-def test_an_update_brings_what_was_seen_and_nothing_newer(show_sls):
+def test_an_update_brings_what_was_seen_and_nothing_newer(show_sls, state_module):
     """Which packages come is looked at right before, by sources asked anew: Ceph's are left to the upgrade."""
     (chunk,) = show_sls("ceph.host.updates")
-    assert (chunk["fun"], chunk["refresh"], chunk["dist_upgrade"]) == ("uptodate", False, False)
+    assert (chunk["state"], chunk["fun"]) == ("host_updates", "applied")
+    module, asked = state_module("host_updates"), []
+    with LoaderModuleMock({module: {"__states__": {"pkg.uptodate": lambda *_, **words: asked.append(words)}}}):
+        module.applied("x")
+    assert asked == [{"refresh": False, "dist_upgrade": False}]
 
 
 TOLD = [  # time_server, what the master is to this minion, its address; the lines
