@@ -8,6 +8,7 @@ from typing import Any
 
 from proposals.cluster import maintenance
 from proposals.settings import reader
+from proposals.stages import replies
 from runners.engine import answer
 from runners.engine.asking import minions, taking_part
 from runners.engine.hosts import updating
@@ -119,14 +120,15 @@ def status() -> answer.Output:
 
         salt-run updates.status
     """
-    looked = updating.look(__opts__, taking_part.among(__opts__), refresh=False)
+    looked, problems = updating.looked_at(__opts__, taking_part.among(__opts__), refresh=False)
     every = dict.fromkeys(looked, maintenance.Allowed(update=True, reboot=True))
     due = maintenance.due(every, looked)
-    lines = maintenance.lines(due, maintenance.EACH) or ["no host is due any"]
+    lines = maintenance.lines(due, maintenance.EACH)
+    lines = lines or ["no host that answers is due any" if problems else "no host is due any"]
     asks = any(seen["asks"] for seen in looked.values())
     why = updating.paused(__opts__, updating.asks(__opts__, looked)) if asks else None
     lines += [f"paused {why}: 'salt-run updates.resume' lets them go on"] if why else []
-    return answer.Answer("\n".join(lines), {"due": due, "paused": why})
+    return answer.Answer("\n".join([*lines, *replies.lines(problems)]), {"due": due, "paused": why})
 
 
 def _asker() -> str:

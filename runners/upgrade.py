@@ -124,7 +124,7 @@ def status() -> answer.Output:
 
         salt-run upgrade.status
     """
-    look = upgrading.at(__opts__, refresh=False)
+    look = upgrading.at(__opts__, refresh=False, whole=False)
     lines = told.status(look.hosts, look.record, look.seen["paused"])
     if look.left:
         lines.append(f"does not answer, or is left out: {several(look.left, most=FEW)}")

@@ -10,7 +10,7 @@ from saltmaster import Master
 
 from proposals.text.errors import PolicyError, ProposalError
 from runners.engine import waiting
-from runners.engine.asking import minions, taking_part
+from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import gateways, health
 
 WHOLE = json.loads((Path(__file__).parent.parent / "fixtures/health/whole.json").read_text())
@@ -405,6 +405,24 @@ def test_they_pause_before_the_next_hosts_and_go_on(runners, cluster):
     assert "they may go on: 'salt-run stage.run prep'; with only=, where" in runners["updates.resume"]()["text"]
     assert "nothing changed" in runners["updates.resume"]()["text"]
     assert runners["updates.apply"]().get("retcode", 0) == 0 and cluster.turns == CANARY_AGAIN
+
+
+def test_a_silent_host_hides_nothing_of_the_others_and_is_not_waited_for_long(runners, cluster, monkeypatch):
+    """Salt's client asks whether a silent minion works at all once its timeout is over, and not before."""
+    ask, waits = cluster.ask, []
+
+    def asked(opts, hosts, function, words=(), kind=dict, timeout=60):
+        waits.append(timeout)
+        return ask(opts, hosts, function, words)
+
+    cluster.silent, cluster.paused = {"node4"}, {"updates": "by admin"}
+    monkeypatch.setattr(jobs, "ask", asked)
+    shown = runners["updates.status"]()
+    assert "retcode" not in shown and max(waits) <= 60, (shown, waits)
+    for words in ("node3: update 1 packages", "node4: does not answer", "paused by admin"):
+        assert words in shown["text"]
+    cluster.pending, cluster.reboots = dict.fromkeys(DAEMONS, False), set()
+    assert "no host that answers is due any" in runners["updates.status"]()["text"]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from proposals.files import atomic
 from proposals.files.site import site
 from proposals.text.errors import ProposalError
 from runners.engine import waiting
-from runners.engine.asking import minions, taking_part
+from runners.engine.asking import jobs, minions, taking_part
 from runners.engine.cluster import health
 from runners.engine.runs import stage_lock
 
@@ -560,6 +560,17 @@ def test_file_systems_get_back_what_they_had_when_their_turn_came(runners, clust
     done = runners["upgrade.carry_out"]()
     assert done.get("retcode", 0) == 0, done
     assert cluster.systems == {"a": [1, False], "b": [2, False]}
+
+
+def test_a_silent_host_hides_nothing_of_how_far_an_upgrade_is(runners, cluster, monkeypatch):
+    """Nor is it waited for long: Salt's client asks whether it works at all once its timeout is over."""
+    ask, waits = cluster.ask, []
+    monkeypatch.setattr(jobs, "ask", lambda *words, timeout=60, **_: waits.append(timeout) or ask(*words))
+    cluster.silent.add("node4")
+    shown = runners["upgrade.status"]()
+    assert "retcode" not in shown and max(waits) <= 60, (shown, waits)
+    assert f"{OLD} -> {NEW}: node1, node2, node3" in shown["text"]
+    assert "does not answer, or is left out: node4" in shown["text"]
 
 
 def test_a_silent_host_is_named_and_nothing_is_begun(runners, cluster):

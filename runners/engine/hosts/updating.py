@@ -26,12 +26,17 @@ Looked = Mapping[str, Mapping[str, Any]]
 
 def look(opts: Mapping, hosts: Sequence[str], refresh: bool) -> dict[str, Any]:
     """Return what each host is due, and has of Ceph; ProposalError where one does not say."""
-    looked = ask(opts, hosts, INSPECT, [refresh], timeout=LONG)
-    if older := sorted(minion for minion, told in looked.items() if TOLD - told.keys()):
+    return looked_at(opts, hosts, refresh).whole()
+
+
+def looked_at(opts: Mapping, hosts: Sequence[str], refresh: bool) -> replies.Replies:
+    """Return the same with the problems of hosts that do not say; ProposalError where a module is older."""
+    found = jobs.ask(opts, hosts, INSPECT, [refresh])  # who works on it is waited for; LONG, who is dead, too
+    if older := sorted(minion for minion, told in found.answers.items() if TOLD - told.keys()):
         raise ProposalError(
             f"{several(older, most=FEW)}: older modules: run ceph.stage.prep, which brings them up to date"
         )
-    return looked
+    return found
 
 
 @one_at_a_time.stops_daemons("updates.apply")

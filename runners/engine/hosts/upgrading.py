@@ -76,16 +76,18 @@ def active(seen: Mapping[str, Any]) -> set[str]:
     return {f"mgr.{seen['manager']}", *systems.active(seen["systems"])}
 
 
-def at(opts: Mapping, refresh: bool) -> Look:
+def at(opts: Mapping, refresh: bool, whole: bool = True) -> Look:
     """Look. Raises ProposalError where a host that takes part, or the cluster, does not say.
 
     refresh
         Ask the package sources anew.
+    whole
+        Whether every host that takes part has to say; else who does not is among those left out.
     """
     minions.members(opts)  # says so where nothing is configured yet
     part = taking_part.among(opts)
-    found = jobs.ask(opts, minions.ours(opts), INSPECT, [refresh], timeout=LONG)
-    if failed := [problem for problem in found.problems if problem.minion in part]:
+    found = jobs.ask(opts, minions.ours(opts), INSPECT, [refresh])
+    if whole and (failed := [problem for problem in found.problems if problem.minion in part]):
         raise ProposalError("\n".join(by_host((problem.minion, problem.text) for problem in failed)))
     every = told_hosts.read(found.answers)
     seen = jobs.cluster(opts, SEEN, kind=dict)
