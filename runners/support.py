@@ -47,7 +47,7 @@ def collect() -> answer.Output:
     files["salt-master.log"] = Path(__opts__["log_file"])
     for name, folder in (("proposals", paths.proposals), ("inventory", paths.inventory)):
         files.update({f"{name}/{path.relative_to(folder)}": path for path in _plain_files(folder)})
-    packed = {name: _tail(path) for name, path in sorted(files.items()) if path.is_file()}
+    packed = {name: _read(path) for name, path in sorted(files.items()) if path.is_file()}
     packed["versions.json"] = json.dumps(_versions(), indent=1)
     time = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
     folder = Path(__opts__["halocline_log_dir"])
@@ -59,6 +59,14 @@ def collect() -> answer.Output:
 def _plain_files(folder: Path) -> list[Path]:
     """Files below a folder that are not links: a link may lead to anything."""
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+
+
+def _read(path: Path) -> str:
+    """The end of a file, or why it cannot be read: another user's, or gone by now; a ticket needs the others."""
+    try:
+        return _tail(path)
+    except OSError as err:
+        return f"it cannot be read: {err.strerror}\n"
 
 
 def _tail(path: Path) -> str:

@@ -69,6 +69,7 @@ def test_what_a_ticket_needs_is_packed_all_the_same(master):
         file.write("whole\n")  # the archive begins six bytes later, within the line before it
     for day in range(9):
         (logs / f"support-2026010{day}T000000.tar.gz").touch()
+    (logs / "prep-20260101T000000.jsonl").symlink_to("/proc/self/mem")  # which root too cannot read from its beginning
     done = master.asked("support.collect")
     assert (done.returncode, done.stderr) == (0, "")
     with tarfile.open(done.data["file"]) as packed:
@@ -76,6 +77,8 @@ def test_what_a_ticket_needs_is_packed_all_the_same(master):
         (problem,) = json.load(packed.extractfile(versions))["problems"]
         (end,) = (member for member in packed if member.name.endswith("salt-master.log"))
         assert packed.extractfile(end).read().startswith(b"whole\n")
+        (unread,) = (member for member in packed if member.name.endswith("prep-20260101T000000.jsonl"))
+        assert packed.extractfile(unread).read() == b"it cannot be read: Input/output error\n"
     assert "is salt-master running?" in problem
     kept = sorted(logs.glob("support-*.tar.gz"))
     assert len(kept) == support.KEPT and str(kept[-1]) == done.data["file"]
