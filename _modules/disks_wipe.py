@@ -104,8 +104,10 @@ def _adopted(node: str) -> list[str]:
     """The OSDs, by fsid, that others made and whose records name a part of a disk: journals and closed devices have no
     label by which they are known. The adoption's names may be of before a reboot: they count where nothing else tells.
     """
-    told = {**__pillar__.get("ceph", {}).get("adopted", {}).get("osds", {}), **__salt__["host_adopt.osds"]()}
-    return [fsid for fsid, osd in told.items() if any(_lies_on(node, path) for path in osd.get("devices", {}).values())]
+    record = __pillar__.get("ceph", {}).get("adopted") or {}  # null, as what is in it, once its lines were taken out
+    told = {**(record.get("osds") or {}), **__salt__["host_adopt.osds"]()}
+    devices = {fsid: (osd or {}).get("devices") or {} for fsid, osd in told.items()}
+    return [fsid for fsid, lies in devices.items() if any(_lies_on(node, path) for path in lies.values())]
 
 
 def _lies_on(node: str, path: str) -> bool:

@@ -60,7 +60,7 @@ def adopted() -> bool:
 
         salt 'osdnode1' host_ceph_conf.adopted
     """
-    found = __pillar__.get("ceph", {}).get("adopted", {}).get("ceph_conf")
+    found = (__pillar__.get("ceph", {}).get("adopted") or {}).get("ceph_conf")  # null once its lines were taken out
     return bool(found) and CONF.is_file() and hashlib.sha256(CONF.read_bytes()).hexdigest() == found
 
 

@@ -118,7 +118,8 @@ def numbers(fsids: Sequence[str]) -> dict[str, int]:
 
 def _adopted() -> set[str]:
     """The OSDs that were adopted, and that this host's pillar still names."""
-    return set(__pillar__.get("ceph", {}).get("adopted", {}).get("osds", {}))
+    record = __pillar__.get("ceph", {}).get("adopted") or {}  # null, as its OSDs are, once their lines were taken out
+    return set(record.get("osds") or {})
 
 
 def _folders() -> dict[str, int]:

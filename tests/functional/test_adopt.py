@@ -231,6 +231,7 @@ def test_ceph_conf_stays_while_it_is_the_one_that_was_found(with_pillar, python_
     path.write_text("[global]\n\n")
     assert with_pillar(ceph={"adopted": {"ceph_conf": found}})["host_ceph_conf.adopted"]() is False
     assert with_pillar(ceph={})["host_ceph_conf.adopted"]() is False
+    assert with_pillar(ceph={"adopted": None})["host_ceph_conf.adopted"]() is False  # its last line was taken out
 
 
 @pytest.mark.slow

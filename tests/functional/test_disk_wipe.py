@@ -55,6 +55,14 @@ def test_the_osds_whose_journals_lie_on_a_disk_are_those_that_it_may_belong_to(p
         assert wipe.inspect(DISK)["fsids"] == ["osd-3"]
 
 
+@pytest.mark.parametrize("record", [None, {"osds": None}, {"osds": {"osd-3": None}}])
+def test_a_record_of_which_lines_were_taken_out_tells_of_no_device(python_module, record):
+    """As the guide says to, before an adopted OSD leaves: YAML has a key with nothing behind it as null."""
+    wipe = python_module("disks_wipe")
+    with LoaderModuleMock({wipe: {"__salt__": {"host_adopt.osds": dict}, "__pillar__": {"ceph": {"adopted": record}}}}):
+        assert wipe._adopted(DISK) == []
+
+
 @pytest.fixture
 def inspected(python_module):
     """A function: what is told of a disk, with what was read of it and of others."""

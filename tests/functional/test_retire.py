@@ -91,10 +91,12 @@ def adopted(tmp_path, number, fsid, cluster="5bd9f8f0-5f5e-4a0e-9a5e-00000000000
     return folder
 
 
-def test_an_adopted_osd_leaves_by_its_folder_and_its_disk_is_not_written_to(host, tmp_path):
+@pytest.mark.parametrize("left", [{}, {"adopted": None}, {"adopted": {"osds": None}}])
+def test_an_adopted_osd_leaves_by_its_folder_and_its_disk_is_not_written_to(host, tmp_path, left):
+    """Its lines, and those alone, were taken out of its host's record: what stood above them may be left."""
     module, asks, ran = host
     folder = adopted(tmp_path, 7, OTHER)
-    pillar = {"fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001"}
+    pillar = {"fsid": "5bd9f8f0-5f5e-4a0e-9a5e-000000000001", "ceph": left}
     named = {**pillar, "ceph": {"adopted": {"osds": {OTHER: {"id": 7, "form": "simple"}}}}}
     with (
         LoaderModuleMock({module: {"__pillar__": named, "__salt__": asks}}),
