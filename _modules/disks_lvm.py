@@ -12,6 +12,7 @@ from pathlib import Path
 import halocline
 
 SECRET = "ceph.cephx_lockbox_secret"  # a tag that ceph-volume puts on encrypted OSDs; never returned
+CLUSTER = "ceph.cluster_fsid"  # a tag: of which cluster an OSD is
 QUICK = 10  # seconds, as for one disk
 LIMIT = 60  # seconds where device-mapper is asked too
 # --readonly: takes no lock and writes nothing, also while another command holds one; knows not what is open (pvs(8)).
@@ -112,7 +113,9 @@ def _rows(kind: str, columns: str, options: Sequence[str] = (), limit: float = L
 
 
 def _tags(row: Mapping[str, str]) -> dict[str, str]:
-    return dict(tag.split("=", 1) for tag in row["lv_tags"].split(",") if "=" in tag)
+    """The cluster's fsid as Ceph itself tells it: ``ceph-volume`` has it as ceph.conf does, maybe in capitals."""
+    tags = dict(tag.split("=", 1) for tag in row["lv_tags"].split(",") if "=" in tag)
+    return {key: value.lower() if key == CLUSTER else value for key, value in tags.items()}
 
 
 def _osd(segment: Mapping[str, str], start: int) -> dict | None:
@@ -132,7 +135,7 @@ def _osd(segment: Mapping[str, str], start: int) -> dict | None:
         "fsid": fsid,
         "role": role,
         **place,
-        "cluster": tags.get("ceph.cluster_fsid"),
+        "cluster": tags.get(CLUSTER),
         "format": "filestore" if tags["ceph.type"] in ("data", "journal") else "bluestore",
         "encryption": "dmcrypt" if tags.get("ceph.encrypted") == "1" else None,
     }

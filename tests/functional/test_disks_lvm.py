@@ -74,6 +74,13 @@ def test_a_volume_that_an_interrupted_deploy_made_is_begun(with_pillar, module, 
         assert found["osds"] == [] and len(found["volumes"]) == 1
 
 
+def test_the_clusters_fsid_is_told_as_ceph_tells_it(module, recorded):
+    """``ceph-volume`` tags as ceph.conf has it, which may be in capitals: Ceph reads UUIDs of either case."""
+    shouted = {**recorded[0], "lv_tags": recorded[0]["lv_tags"].replace("ceph.cluster_fsid=", "ceph.cluster_fsid=ABC-")}
+    (osd,) = module.parse([shouted])["/dev/ubdb"]["osds"]
+    assert osd["cluster"] == f"abc-{CLUSTER}"
+
+
 def test_a_volume_in_pieces_is_one_part(module, recorded):
     later = {**recorded[0], "pvseg_start": "300000"}
     assert [osd["offset"] for osd in module.parse([recorded[0], later])["/dev/ubdb"]["osds"]] == [MIB]
