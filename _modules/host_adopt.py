@@ -147,7 +147,9 @@ def _scanned() -> Iterator[dict]:
             devices = {role: _scanned_device(told[link]) for role, link in LINKS.items() if link in told}
             devices = devices if "data" in devices else {**devices, "data": _scanned_device(told["data"])}
             crypt = bool(told.get("encrypted"))
-            yield _osd(int(told["whoami"]), told["fsid"], told["ceph_fsid"], "simple", told["type"], crypt, devices)
+            # OSDs from before Luminous have no type: as ``ceph-volume simple activate`` takes them.
+            store = told.get("type") or ("filestore" if "journal" in told else "bluestore")
+            yield _osd(int(told["whoami"]), told["fsid"], told["ceph_fsid"], "simple", store, crypt, devices)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # half written, or no such file: its folder tells
 

@@ -150,6 +150,19 @@ def test_a_journal_that_is_a_file_is_no_device(modules, host):
     assert [dict(osd.devices) for osd in seen.osds] == [{"data": "/dev/sdb"}, {"data": "/dev/sdc2", "db": "/dev/sdd1"}]
 
 
+@pytest.mark.parametrize("links", [("journal",), ("block",)])
+def test_a_scan_of_an_osd_from_before_luminous_names_no_type(python_module, host, links):
+    """Such an OSD has no file 'type'; ``ceph-volume simple activate`` takes one with a journal for FileStore's."""
+    path = host / f"etc/osd/1-{SIMPLE}.json"
+    told = {key: told for key, told in json.loads(path.read_text()).items() if key in ("whoami", "fsid", "ceph_fsid")}
+    atomic.write(path, json.dumps({**told, **{link: {"path": f"/dev/{link}1"} for link in ("data", *links)}}))
+    module = python_module("host_adopt")
+    with LoaderModuleMock({module: {"__salt__": {"disks_lvm.groups": dict}}}):
+        osd = module.osds()[SIMPLE]
+    lies = {"journal": ("filestore", {"data": "/dev/data1", "journal": "/dev/journal1"})}
+    assert (osd["format"], osd["devices"]) == lies.get(links[0], ("bluestore", {"data": "/dev/block1"}))
+
+
 def test_what_is_not_taken_over_is_named(modules, host):
     (host / "lib" / FSID / "osd.3").mkdir(parents=True)
     (host / "rook").mkdir()
