@@ -3,7 +3,7 @@
 Facts of its files: SUSE/DeepSea, branches SES5 and SES6, ``man/deepsea-policy.cfg.5``. Nothing here opens a file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from proposals.policy.roles import ROLES
@@ -11,6 +11,7 @@ from proposals.settings.table import SETTINGS
 from proposals.text.names import shown
 
 SIGNS = ("deepsea_minions.sls", "master_minion.sls")  # below <pillar_root>/ceph: by these its master is known
+GATEWAYS = ("rgw_configurations", "ganesha_configurations")
 OTHERS = {  # its keys, by what does the same here
     "deepsea_minions": "ceph_minions in minions.sls",
     "master_minion": "the role master",
@@ -22,17 +23,22 @@ OTHERS = {  # its keys, by what does the same here
 }
 
 
-def told(policy: str, pillar: Mapping[str, Mapping], own_roles: Sequence[str] = ()) -> list[str]:
+def told(policy: str, pillar: Mapping[str, Mapping]) -> list[str]:
     """Return a line for each thing of DeepSea's that has no counterpart, or another one.
 
     policy
         The text of its policy.cfg, empty where there is none.
     pillar
         The contents of its pillar's files, by path.
-    own_roles
-        The site's own gateways, which its ``rgw_configurations`` and ``ganesha_configurations`` name.
     """
-    return [*_lines(policy, {*ROLES, *own_roles}), *_keys(pillar)]
+    return [*_lines(policy, {*ROLES, *_own_roles(pillar)}), *_keys(pillar)]
+
+
+def _own_roles(pillar: Mapping[str, Mapping]) -> Iterator[str]:
+    """The site's own gateways, each a role; their settings have the same names and forms here."""
+    for named in (content.get(key) for content in pillar.values() for key in GATEWAYS):
+        if isinstance(named, Mapping | list):
+            yield from map(str, named)
 
 
 def _lines(policy: str, roles: set[str]) -> Iterator[str]:

@@ -244,6 +244,14 @@ def test_what_deepsea_says_and_we_do_not():
     ]
 
 
+@pytest.mark.parametrize("named", [["rgw-ssl"], {"rgw-ssl": {"users": []}}])
+def test_roles_of_deepseas_own_gateways_have_a_counterpart(named):
+    lines = "role-rgw-ssl/cluster/a.sls\nrole-silver/cluster/a.sls\nrole-gold/cluster/a.sls\n"
+    pillar = {"stack/ceph/cluster.yml": {"rgw_configurations": named, "ganesha_configurations": ["silver"]}}
+    assert deepsea.told(lines, pillar) == ["policy.cfg line 3, role-gold: a role without a counterpart"]
+    assert deepsea.told("", {"stack/global.yml": {"rgw_configurations": None, "ganesha_configurations": "x"}}) == []
+
+
 @pytest.fixture
 def configured(tmp_path):
     """A function: the generation that a site makes of what adoption wrote, with more of policy.cfg and other files."""
