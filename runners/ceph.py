@@ -28,7 +28,7 @@ def adopt(test: bool = False) -> answer.Output:
     Interrupted, the same command goes on.
 
     test
-        Only say what was found, what would be written and what stands against it.
+        Only say what was found, what would be written, how what is there differs from it, what stands against it.
 
     CLI Example:
 
@@ -42,7 +42,8 @@ def adopt(test: bool = False) -> answer.Output:
     if look.against:
         return answer.bad("\n".join(["refused, nothing was written:", *look.against, *look.notes]))
     if test:
-        return {"text": "\n".join([*look.lines(), *(f"would write {path}" for path in look.missing()), *look.notes])}
+        would = [*(f"would write {path}" for path in look.missing()), *adopting.differing(look)]
+        return {"text": "\n".join([*look.lines(), *would, *look.notes])}
     stage_log.note(__opts__, "ceph.adopt", "adopts", fsid=look.cluster.fsid, hosts=len(look.hosts))
     with one_at_a_time.alone(__opts__, "ceph.adopt", one_at_a_time.KEYS):
         done = adopting.carry_out(look)

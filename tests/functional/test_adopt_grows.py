@@ -6,6 +6,7 @@ import pytest
 import yaml
 from saltmaster import Master
 
+from proposals.adoption import judging
 from proposals.files import atomic
 from proposals.files.site import MINIONS, minion_file, site
 from proposals.inventory import kept
@@ -140,6 +141,23 @@ def test_what_stages_made_since_is_not_adopted(master, monkeypatch, planned):
     assert f"adopted/{minion_file('osdnode1')}" in written.files
     assert (f"adopted/{minion_file('osdnode2')}" in written.files) is not planned
     assert any("osdnode2" in line for line in written.policy) is not planned
+
+
+@pytest.mark.slow
+def test_what_is_there_with_another_content_is_told_line_by_line(master, monkeypatch):
+    """An OSD that was down when its host was adopted stands in no record: whoever writes it there has to see it."""
+    paths, (hosts, told) = site(master.opts()), played()
+    hosts["osdnode1"]["osds"] += hosts["osdnode2"]["osds"]
+    monkeypatch.setattr(minions, "ours", lambda opts: ["osdnode1"])
+    monkeypatch.setattr(minions, "master", lambda opts: "osdnode1")
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies({"osdnode1": hosts["osdnode1"]}, []))
+    monkeypatch.setattr(sealed, "ask", lambda *words: told | {"managers": {"active_name": "osdnode1", "standbys": []}})
+    monkeypatch.setattr(judging, "refusals", lambda *words: [])
+    record = paths.proposals / "adopted" / minion_file("osdnode1")
+    before = record.read_text()
+    text = master.runners()["ceph.adopt"](test=True)["text"]
+    assert f"\n{record}: is there with another content, and stays:\n" in text and record.read_text() == before
+    assert f"\n+      {NEW}:\n" in text, text
 
 
 def test_a_store_whose_monitor_is_gone_holds_nothing_back(master, monkeypatch):

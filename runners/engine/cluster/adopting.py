@@ -7,6 +7,7 @@ them configure refuses.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from proposals.policy import policy_draft
 from proposals.settings.cluster import NETWORKS
 from proposals.stages import replies
 from proposals.text.errors import InventoryError, ProposalError
+from proposals.text.names import printable
 from proposals.text.notes import by_host, several
 from runners.engine.asking import jobs, minions, sealed
 from runners.engine.looks import installed
@@ -113,6 +115,19 @@ def carry_out(look: Look) -> list[str]:
         atomic.write(policy, "\n".join(lines) + "\n")
         done.append(str(policy))
     return done
+
+
+def differing(look: Look) -> list[str]:
+    """Return how each file that is there and stays differs from what adoption would write."""
+    lines: list[str] = []
+    for path, text in look.files().items():
+        there = atomic.read_text(path) if path.exists() else text
+        if there != text:
+            told = unified_diff(
+                there.splitlines(), text.splitlines(), "as it is", "as it would be written", lineterm="", n=1
+            )
+            lines += [f"{path}: is there with another content, and stays:", *map(printable, told)]
+    return lines
 
 
 def lacking(look: Look) -> list[str]:
