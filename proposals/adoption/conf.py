@@ -21,6 +21,9 @@ ONE_HOST = {
     *("crush_location", "osd_crush_location"),
 }
 FRAGMENTS = ("global", "mon", "mgr", "osd", "mds", "client")
+# Where keys lie, as Proxmox has it below /etc/pve: stages put those that they give where Ceph looks by itself.
+KEYS = {"keyring", "keyfile"}
+GIVEN = (*FRAGMENTS, "client.admin", "client.crash")  # sections of daemons and clients that stages give keys
 SECRET = re.compile(r"(^|_)(password|passwd|secret|token|private|keys?)(_|$)")  # in an option's name
 TEMPLATE = ("{{", "{%", "{#")  # what Salt would run
 
@@ -94,6 +97,8 @@ def _unwritten(section: str, option: str, value: str) -> str:
         return "holds what Salt would run as a template"
     if SECRET.search(option):
         return "may be a secret, which no file here may hold"
+    if section in GIVEN and option in KEYS:
+        return "says where keys lie on hosts that have them: it stays there, and on new hosts they lie where Ceph looks"
     if section in FRAGMENTS and option in ONE_HOST:
         return "is of one host alone: it stays where it is, and new hosts get none (crush_locations: where they stand)"
     return ""
