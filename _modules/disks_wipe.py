@@ -105,9 +105,15 @@ def _adopted(node: str) -> list[str]:
     label by which they are known. The adoption's names may be of before a reboot: they count where nothing else tells.
     """
     record = __pillar__.get("ceph", {}).get("adopted") or {}  # null, as what is in it, once its lines were taken out
-    told = {**(record.get("osds") or {}), **__salt__["host_adopt.osds"]()}
-    devices = {fsid: (osd or {}).get("devices") or {} for fsid, osd in told.items()}
-    return [fsid for fsid, lies in devices.items() if any(_lies_on(node, path) for path in lies.values())]
+    now, before = __salt__["host_adopt.osds"](), record.get("osds") or {}
+    lies = {fsid: _devices(osd) for told in (before, now) for fsid, osd in told.items()}
+    # An OSD's folder may stand after its encrypted device was closed: where it leads, nothing is then.
+    lies |= {fsid: _devices(before[fsid]) for fsid in before if not any(Path(path).exists() for path in lies[fsid])}
+    return [fsid for fsid, paths in lies.items() if any(_lies_on(node, path) for path in paths)]
+
+
+def _devices(osd: Mapping | None) -> list[str]:
+    return list(((osd or {}).get("devices") or {}).values())
 
 
 def _lies_on(node: str, path: str) -> bool:

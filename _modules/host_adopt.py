@@ -7,6 +7,7 @@ The places are those of Ceph's own tools: ``/etc/ceph/osd/ID-FSID.json`` is what
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from salt.exceptions import CommandExecutionError
 ETC, LIB, ROOK = Path("/etc/ceph"), Path("/var/lib/ceph"), Path("/var/lib/rook")
 SYSTEMD = Path("/etc/systemd/system")
 BLOCKS, BY_PARTUUID = Path("/sys/class/block"), Path("/dev/disk/by-partuuid")
+NUMBERS = Path("/sys/dev/block")  # by major and minor number
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DAEMON = re.compile(r"ceph-(?P<kind>mon|mgr|mds|osd|radosgw|rbd-mirror)@(?P<name>[^\s]+)\.service")
 OTHERS = re.compile(r"(nfs-ganesha|rbd-target-api|tcmu-runner|ceph-[0-9a-f-]{36}@[^\s]+)\.service")
@@ -167,11 +169,30 @@ def _folders() -> Iterator[dict]:
         fsid, cluster = _line(folder / "fsid"), _line(folder / "ceph_fsid")
         if number.isdecimal() and UUID.fullmatch(fsid):
             links = {role: folder / link for role, link in LINKS.items()}
-            devices = {role: str(link.resolve()) for role, link in links.items() if link.is_symlink()}
+            devices = {role: _opened(str(link.resolve())) for role, link in links.items() if link.is_symlink()}
+            if "data" not in devices and (mounted := _mounted(folder)):
+                devices["data"] = _opened(mounted)
             block = BLOCKS / Path(devices.get("data", "")).name if devices.get("data") else None
             form = "partitions" if block and (block / "partition").exists() else "raw"
             store = _line(folder / "type") or ("bluestore" if "data" in devices else "filestore")
             yield _osd(int(number), fsid, cluster or None, form, store, False, devices)
+
+
+def _mounted(folder: Path) -> str | None:
+    """The device that is mounted on a folder: of an OSD of FileStore's its data; None of a folder of the system's."""
+    try:
+        number = folder.stat().st_dev
+    except OSError:
+        return None  # its disk dies
+    node = NUMBERS / f"{os.major(number)}:{os.minor(number)}"
+    return f"/dev/{node.resolve().name}" if folder.is_mount() and node.exists() else None
+
+
+def _opened(device: str) -> str:
+    """What an encrypted device that is open lies on; any other is itself."""
+    block = BLOCKS / Path(device).name
+    below = [path.name for path in (block / "slaves").glob("*")]
+    return f"/dev/{below[0]}" if len(below) == 1 and _line(block / "dm/uuid").startswith("CRYPT-") else device
 
 
 def _osd(

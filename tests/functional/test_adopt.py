@@ -1,6 +1,7 @@
 """``ceph.adopt``: what hosts tell, sealed keys, what is written; on a real master whose minion's cluster is played."""
 
 import json
+import os
 import shutil
 import threading
 import uuid
@@ -150,6 +151,41 @@ def test_a_journal_that_is_a_file_is_no_device(modules, host):
     assert [dict(osd.devices) for osd in seen.osds] == [{"data": "/dev/sdb"}, {"data": "/dev/sdc2", "db": "/dev/sdd1"}]
 
 
+def alone(module):
+    """The module's OSDs of a host without LVM."""
+    with LoaderModuleMock({module: {"__salt__": {"disks_lvm.groups": dict}}}):
+        return module.osds()
+
+
+def test_the_data_of_an_osd_of_filestores_is_what_is_mounted_on_its_folder(python_module, monkeypatch, host):
+    """Unmounted, it is an XFS that nothing else tells to be an OSD's."""
+    module, folder = python_module("host_adopt"), host / "lib/osd/ceph-0"
+    number = folder.stat().st_dev
+    (host / "sys/sdq/sdq1").mkdir(parents=True)
+    (host / f"sys/{os.major(number)}:{os.minor(number)}").symlink_to(host / "sys/sdq/sdq1")
+    monkeypatch.setattr(module, "NUMBERS", host / "sys")
+    (folder / "block").unlink()
+    (folder / "journal").symlink_to("/dev/sdr1")
+    atomic.write(folder / "type", "filestore\n")
+    assert alone(module)[OSD]["devices"] == {"journal": "/dev/sdr1"}  # its folder is the system's
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == folder)
+    assert alone(module)[OSD]["devices"] == {"data": "/dev/sdq1", "journal": "/dev/sdr1"}
+    (host / f"sys/{os.major(number)}:{os.minor(number)}").unlink()  # of tmpfs, as ceph-volume mounts it
+    assert alone(module)[OSD]["devices"] == {"journal": "/dev/sdr1"}
+
+
+def test_an_encrypted_osd_lies_on_what_is_closed_again(python_module, monkeypatch, host):
+    """Its label is read only while it is open."""
+    module, block = python_module("host_adopt"), host / "block/dm-3"
+    monkeypatch.setattr(module, "BLOCKS", host / "block")
+    (block / "slaves/sdq").mkdir(parents=True)
+    (host / "lib/osd/ceph-0/block").unlink()
+    (host / "lib/osd/ceph-0/block").symlink_to("/dev/dm-3")
+    for kind, lies in (("CRYPT-LUKS2", "/dev/sdq"), ("LVM", "/dev/dm-3")):
+        atomic.write(block / "dm/uuid", f"{kind}-0b5d3b9e\n")
+        assert alone(module)[OSD]["devices"] == {"data": lies}
+
+
 @pytest.mark.parametrize("links", [("journal",), ("block",)])
 def test_a_scan_of_an_osd_from_before_luminous_names_no_type(python_module, host, links):
     """Such an OSD has no file 'type'; ``ceph-volume simple activate`` takes one with a journal for FileStore's."""
@@ -157,8 +193,7 @@ def test_a_scan_of_an_osd_from_before_luminous_names_no_type(python_module, host
     told = {key: told for key, told in json.loads(path.read_text()).items() if key in ("whoami", "fsid", "ceph_fsid")}
     atomic.write(path, json.dumps({**told, **{link: {"path": f"/dev/{link}1"} for link in ("data", *links)}}))
     module = python_module("host_adopt")
-    with LoaderModuleMock({module: {"__salt__": {"disks_lvm.groups": dict}}}):
-        osd = module.osds()[SIMPLE]
+    osd = alone(module)[SIMPLE]
     lies = {"journal": ("filestore", {"data": "/dev/data1", "journal": "/dev/journal1"})}
     assert (osd["format"], osd["devices"]) == lies.get(links[0], ("bluestore", {"data": "/dev/block1"}))
 

@@ -55,6 +55,16 @@ def test_the_osds_whose_journals_lie_on_a_disk_are_those_that_it_may_belong_to(p
         assert wipe.inspect(DISK)["fsids"] == ["osd-3"]
 
 
+def test_an_osd_whose_folder_leads_to_a_closed_device_lies_where_the_adoption_found_it(python_module):
+    wipe = python_module("disks_wipe")
+    pillar = {"ceph": {"adopted": {"osds": {"osd-3": {"devices": {"data": DISK}}}}}}
+    for leads, fsids in (("/dev/mapper/closed", ["osd-3"]), ("/dev/null", [])):  # an open one is no device of this disk
+        asks = {"host_adopt.osds": lambda leads=leads: {"osd-3": {"devices": {"data": leads}}}}
+        asks["disks_kernel.holder"] = lambda path: path
+        with LoaderModuleMock({wipe: {"__salt__": asks, "__pillar__": pillar}}):
+            assert wipe._adopted(DISK) == fsids
+
+
 @pytest.mark.parametrize("record", [None, {"osds": None}, {"osds": {"osd-3": None}}])
 def test_a_record_of_which_lines_were_taken_out_tells_of_no_device(python_module, record):
     """As the guide says to, before an adopted OSD leaves: YAML has a key with nothing behind it as null."""
