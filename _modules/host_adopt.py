@@ -30,11 +30,11 @@ LINKS = {"data": "block", "db": "block.db", "wal": "block.wal", "journal": "jour
 def inspect() -> dict:
     """Return what of a cluster is on this host; no secret is in it, and nothing is written.
 
-    ``{conf: sha256 of ceph.conf, admin, daemons: {kind: [name]}, units: {entity: unit}, services: [unit], foreign:
-    [text], osds: [...]}``. A unit, of a metadata server or gateway, is ``{runs, boots, key, frontend}``: the hash of
-    the key in its own folder, ``rgw_frontends`` of ceph.conf. An OSD is ``{id, fsid, cluster, form, format,
-    encrypted, devices: {role: node}}``, its form ``lvm``, ``raw``, ``partitions`` or ``simple``. ``foreign`` says what
-    no adoption takes: containers, clusters of another name.
+    ``{conf: sha256 of ceph.conf, fsid: that it names, admin, daemons: {kind: [name]}, units: {entity: unit}, services:
+    [unit], foreign: [text], osds: [...]}``. A unit, of a metadata server or gateway, is ``{runs, boots, key,
+    frontend}``: the hash of the key in its own folder, ``rgw_frontends`` of ceph.conf. An OSD is ``{id, fsid, cluster,
+    form, format, encrypted, devices: {role: node}}``, its form ``lvm``, ``raw``, ``partitions`` or ``simple``.
+    ``foreign`` says what no adoption takes: containers, clusters of another name.
 
     CLI Example:
 
@@ -53,6 +53,7 @@ def inspect() -> dict:
     return {
         "hostname": __grains__["host"],
         "conf": hashlib.sha256(conf.read_bytes()).hexdigest() if conf.is_file() else None,
+        "fsid": __salt__["host_ceph_conf.sections"]().get("global", {}).get("fsid", "").strip("\"'").lower() or None,
         "admin": (ETC / "ceph.client.admin.keyring").is_file(),
         "daemons": {kind: sorted(names) for kind, names in sorted(daemons.items()) if names},
         "units": _served(daemons, boots, runs),

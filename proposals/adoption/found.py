@@ -44,7 +44,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class Host:
-    """What a minion's host runs and carries. ``conf`` is the hash of its ceph.conf, by which its bytes are known."""
+    """What a minion's host runs and carries. ``conf`` is the hash of its ceph.conf, by which its bytes are known;
+    ``fsid`` the cluster that it names, None where it names none.
+    """
 
     minion: str
     hostname: str
@@ -55,6 +57,7 @@ class Host:
     services: Sequence[str]
     foreign: Sequence[str]
     osds: Sequence[Osd]
+    fsid: str | None = None
 
     @property
     def bare(self) -> bool:
@@ -93,7 +96,8 @@ def host(minion: str, answer: Mapping) -> Host:
         if conf is not None and not SHA256.fullmatch(conf):
             raise ValueError("conf")
         name = _word(answer["hostname"])
-        return Host(minion, name, conf, answer["admin"] is True, daemons, units, services, foreign, osds)
+        fsid = answer["fsid"] if names.UUID.fullmatch(str(answer.get("fsid"))) else None
+        return Host(minion, name, conf, answer["admin"] is True, daemons, units, services, foreign, osds, fsid)
     except (KeyError, TypeError, ValueError, AttributeError) as err:
         raise InventoryError(
             f"{minion}: its answer is not of the form expected (host_adopt.inspect: {names.shown(err)}): {PREP}"

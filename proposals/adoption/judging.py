@@ -55,6 +55,15 @@ def old_protocol(cluster: Cluster) -> bool:
     return all(address.startswith(MSGR1) for addresses in cluster.monitors.values() for address in addresses)
 
 
+def strangers(hosts: Sequence[Host], cluster: Cluster) -> list[Host]:
+    """Return the clients of another cluster: nothing of theirs is this one's."""
+    return [
+        host
+        for host in hosts
+        if host.fsid not in (None, cluster.fsid) and not (host.daemons or host.osds or host.foreign)
+    ]
+
+
 def refusals(hosts: Sequence[Host], cluster: Cluster, known: Known) -> list[str]:
     """Return what stands against taking a cluster in, a line each with what to do; empty where nothing does."""
     strange = [*_own(cluster, known), *_foreign(hosts, cluster)]

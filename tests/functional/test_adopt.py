@@ -100,6 +100,7 @@ def host(python_module, monkeypatch, tmp_path):
 def test_a_host_tells_its_daemons_and_every_form_of_osd(modules, host):
     told = modules["host_adopt.inspect"]()
     assert told["hostname"] == "node1" and told["daemons"]["mon"] == ["node1"] and told["admin"] is True
+    assert told["fsid"] == FSID
     forms = {osd["id"]: (osd["form"], osd["devices"]) for osd in told["osds"]}
     assert forms == {0: ("raw", {"data": "/dev/sdb"}), 1: ("simple", {"data": "/dev/sdc2", "db": "/dev/sdd1"})}
     units = {entity: (unit["runs"], unit["boots"], unit["key"]) for entity, unit in told["units"].items()}

@@ -160,6 +160,23 @@ def test_what_is_there_with_another_content_is_told_line_by_line(master, monkeyp
     assert f"\n+      {NEW}:\n" in text, text
 
 
+@pytest.mark.slow
+def test_a_client_of_another_cluster_is_left_alone(master, monkeypatch):
+    """Its ceph.conf would be kept as an adopted one, and its admin's key taken for one of ours."""
+    hosts, told = played()
+    other = "22222222-2222-4222-8222-222222222222"
+    hosts["client1"] = {**hosts["osdnode2"], "hostname": "client1", "osds": [], "admin": True, "fsid": other}
+    hosts["client2"] = {**hosts["client1"], "hostname": "client2", "fsid": FSID}
+    monkeypatch.setattr(minions, "ours", lambda opts: sorted(hosts))
+    monkeypatch.setattr(minions, "master", lambda opts: "osdnode1")
+    monkeypatch.setattr(jobs, "ask", lambda *words, **named: Replies(hosts, []))
+    monkeypatch.setattr(sealed, "ask", lambda *words: told)
+    look = adopting.look(master.opts())
+    written = "\n".join([*look.written.files, *look.written.policy, *look.lines()])
+    assert "client2" in written and "client1" not in written
+    assert f"client1: its ceph.conf names cluster {other}: left alone" in look.notes
+
+
 def test_a_store_whose_monitor_is_gone_holds_nothing_back(master, monkeypatch):
     hosts, told = played()
     hosts["osdnode1"]["daemons"], hosts["osdnode2"]["daemons"] = ({"mon": [f"osdnode{number}"]} for number in (1, 2))

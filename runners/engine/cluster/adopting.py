@@ -90,10 +90,13 @@ def look(opts: Mapping) -> Look:
     if not askers:
         raise InventoryError(_no_monitor(hosts, asked.silent))
     asker, cluster = _told(opts, askers)
+    strange = judging.strangers(hosts, cluster)
+    hosts = [host for host in hosts if host not in strange]
     theirs = [host for host in hosts if not _ours(paths, host)]
     told = writing.written(theirs, cluster, minions.master(opts))
     against = [*judging.refusals(hosts, cluster, _known(paths)), *generation_disk.obstacles(paths)]
     notes = by_host((minion, "does not answer: what it has is not taken in; run it again") for minion in asked.silent)
+    notes += by_host((host.minion, f"its ceph.conf names cluster {host.fsid}: left alone") for host in strange)
     notes += [OTHERS.format(path) for path in installed.replaced(opts)]
     notes += [*judging.notes(hosts, cluster), *told.left, *_confs(theirs, asker), *_deepsea(paths)]
     folder = Path(opts["file_roots"]["base"][0]) / FRAGMENTS  # the site's own root comes first
