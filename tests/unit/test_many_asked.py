@@ -152,7 +152,7 @@ def look(then=lambda number: "2"):
 
 @pytest.mark.slow
 def test_an_upgrade(monkeypatch):
-    monkeypatch.setattr(upgrading, "at", lambda opts, refresh: look())
+    monkeypatch.setattr(upgrading, "at", lambda opts, refresh, whole=True: look())
     monkeypatch.setattr(upgrading, "against", lambda opts, look: [])
     screen(runners.upgrade.check())
     text = screen(runners.upgrade.status())
@@ -183,7 +183,8 @@ def updated(ceph=()):
 
 @pytest.mark.parametrize(("ceph", "test"), [([], True), (["ceph-common"], True), (["ceph-common"], False)])
 def test_updates(monkeypatch, ceph, test):
-    monkeypatch.setattr(updating, "look", lambda *_, **__: {host: updated(ceph) for host in HOSTS})
+    every = Replies({host: updated(ceph) for host in HOSTS}, [])
+    monkeypatch.setattr(updating, "looked_at", lambda *_, **__: every)
     monkeypatch.setattr(maintenance, "wanted", lambda *_: dict.fromkeys(HOSTS, maintenance.Allowed(True, True)))
     monkeypatch.setattr(minions, "pillar", lambda opts: {"ready_timeout": 600})
     told = runners.updates.apply(test=test)
