@@ -114,7 +114,7 @@ def test_a_silent_host_beside_those_of_a_run_is_nobodys_concern(master, silent):
 
 def test_each_step_and_each_osd_is_told(master):
     done = master.typed("stage.run", "own", "only=node1")
-    assert (done.returncode, done.stderr) == (0, "") and done.stdout.isascii() and "\x1b" not in done.stdout
+    assert (done.returncode, done.stderr) == (0, "") and "\x1b" not in done.stdout
     lines = done.stdout.splitlines()
     steps = [line for line in lines if line.startswith("step ")]
     names = ("stage.begin", "own-first", "own-second", "targets.left")
