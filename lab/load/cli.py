@@ -11,7 +11,7 @@ from lab.errors import LabError
 from lab.load.judge import Demand
 from lab.load.node.clients import CLIENTS
 from lab.load.shown import shown
-from lab.load.start import RATE, start
+from lab.load.start import LONGEST, RATE, start
 from lab.load.stop import report, stop
 from lab.progress import say
 
@@ -27,7 +27,11 @@ def add_verbs(verbs) -> None:
         made.set_defaults(action=action)
         return made
 
-    begin = verb("start", "start clients that write, read back and remember what was acknowledged", _start)
+    begin = verb(
+        "start",
+        f"start clients that write, read back and remember what was acknowledged, for {LONGEST // 3600} hours at most",
+        _start,
+    )
     begin.add_argument("--clients", default="", metavar="NAMES", help=f"of {','.join(CLIENTS)} (all that can be)")
     begin.add_argument("--host", metavar="HOST", help="where they run (client1, or the master)")
     begin.add_argument("--rate", type=float, default=RATE, metavar="N", help=f"turns a second ({RATE:g})")

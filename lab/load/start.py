@@ -20,8 +20,10 @@ from lab.store import locked
 
 RATE = 2.0  # a second: how often each client writes an object and reads one
 BEGINS = 90  # seconds until every client wrote all its objects once
+LONGEST = 4 * 3600  # seconds after which one that nobody stopped, as after a killed test, ends by itself
 UNIT = (
     f"systemd-run --quiet --unit=lab-load-{{0}} --property=KillMode=mixed --property=TimeoutStopSec={ENDS} "
+    f"--property=RuntimeMaxSec={LONGEST} "
     f"--setenv=PYTHONPATH={PROGRAM} /usr/bin/python3 -m lab.load.node write {{0}}"
 )
 
@@ -34,7 +36,7 @@ def start(
     gateways: Sequence[str] = (),
     ca: str = "",
 ) -> Load:
-    """Start a load and wait until each of its clients has written all its objects once.
+    """Start a load and wait until each of its clients has written all its objects once; it ends after ``LONGEST`` s.
 
     cluster: a lab's name, where several run. clients: of `rados`, `rbd`, `cephfs`, `s3`; none: all whose service is
     there. host: where they run, by default `client1` or else the master. rate: how often a second each writes an object

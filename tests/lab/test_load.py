@@ -145,5 +145,7 @@ def test_nothing_of_a_load_is_left(served: Product, load: Callable) -> None:
 
     before = there()
     with load(served, longest=60, least=1):
+        ends = served.run("client1", "systemctl show --value --property=RuntimeMaxUSec lab-load-rados").out.strip()
+        assert ends == "4h"  # nobody stops that of a killed test
         assert [one == two for one, two in zip(there(), before, strict=True)] == [False, False, False, False, True]
     assert there() == before
